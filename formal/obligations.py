@@ -1,0 +1,35 @@
+"""A proof obligation: a claim about one subject, as SMT-LIB text whose unsatisfiability proves it."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import z3
+
+__all__ = ["Obligation", "refuting"]
+
+Model = Mapping[str, int]
+
+
+@dataclass(frozen=True)
+class Obligation:
+    """`smt` is satisfiable exactly where the claim fails; `explain` reads such a model to a person."""
+
+    theorem: str
+    subject: str
+    smt: str
+    explain: Callable[[Model], str]
+
+    @property
+    def digest(self) -> str:
+        """The hash that names this very text."""
+        return hashlib.sha256(self.smt.encode()).hexdigest()[:16]
+
+
+def refuting(*assertions: z3.BoolRef) -> str:
+    """SMT-LIB text that asserts a counterexample: quantifier-free bit-vectors only."""
+    solver = z3.SolverFor("QF_BV")
+    solver.add(*assertions)
+    return f"(set-logic QF_BV)\n{solver.to_smt2().split(chr(10), 1)[1]}"

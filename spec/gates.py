@@ -1,0 +1,110 @@
+"""Gates: since which version, until which, on which targets; their conjunction is the effective gate."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cache
+
+from .errors import Question, SpecError
+from .model import Gate, Index
+from .nodes import Version, nearest
+
+__all__ = ["EffectiveGate", "Isa"]
+
+
+@dataclass(frozen=True, slots=True)
+class EffectiveGate:
+    """What is left when every gate that applies has had its say.
+
+    `targets` maps each admitted target to the version from which the form is legal on it;
+    `since` is the least of them. An empty `targets` means that nothing satisfies the gates.
+    """
+
+    since: Version
+    deprecated: Version | None
+    removed: Version | None
+    targets: tuple[tuple[str, Version], ...]
+
+    @property
+    def satisfiable(self) -> bool:
+        return bool(self.targets) and (self.removed is None or self.since < self.removed)
+
+
+class Isa:
+    """The versions and targets of specs.yaml, and how gates combine over them."""
+
+    def __init__(self, index: Index) -> None:
+        self.index = index
+        self.versions = tuple(release.ptx for release in index.releases)
+        for name, target in index.targets.items():
+            for included in target.includes:
+                if included not in index.targets:
+                    raise SpecError(
+                        f"the target {name} includes the unknown {included!r}",
+                        target.place,
+                        nearest(included, index.targets),
+                    )
+        self.including = {name: self._including(name) for name in index.targets}
+
+    def _closure(self, name: str) -> frozenset[str]:
+        found = {name}
+        for included in self.index.targets[name].includes:
+            found |= self._closure(included)
+        return frozenset(found)
+
+    def _including(self, name: str) -> frozenset[str]:
+        return frozenset(other for other in self.index.targets if name in self._closure(other))
+
+    def version(self, text: str) -> Version:
+        """A known PTX ISA version; raises Question with the nearest."""
+        try:
+            wanted = Version.of(text)
+        except SpecError as error:
+            raise Question(f"{error.what}; write it like 8.4") from None
+        if wanted not in self.versions:
+            known = ", ".join(map(str, self.versions))
+            raise Question(f"PTX ISA {text} is not known; known are {known}")
+        return wanted
+
+    def target(self, text: str) -> str:
+        """A known target; raises Question with the nearest."""
+        if text not in self.index.targets:
+            guess = nearest(text, self.index.targets)
+            hint = f"; did you mean {guess}?" if guess else ""
+            raise Question(f"the target {text!r} is not known{hint}")
+        return text
+
+    def admitted(self, gate: Gate) -> frozenset[str]:
+        """Every target that a single gate admits."""
+        if gate.targets == ("any",):
+            return frozenset(self.index.targets)
+        admitted: set[str] = set()
+        for name in gate.targets:
+            if name not in self.index.targets:
+                raise SpecError(
+                    f"the gate names the unknown target {name!r}",
+                    gate.place,
+                    nearest(name, self.index.targets) or "a target of specs.yaml",
+                )
+            admitted |= self.including[name]
+        return frozenset(admitted)
+
+    def effective(self, gates: Iterable[Gate]) -> EffectiveGate:
+        """The conjunction: the latest since, the earliest end, the common targets."""
+        return self._effective(tuple(gates))
+
+    @cache  # noqa: B019 - an Isa lives as long as the specification
+    def _effective(self, gates: tuple[Gate, ...]) -> EffectiveGate:
+        since = max(gate.since for gate in gates)
+        removed = min((g.removed for g in gates if g.removed), default=None)
+        deprecated = min((g.deprecated for g in gates if g.deprecated), default=None)
+        common = frozenset.intersection(*(self.admitted(gate) for gate in gates))
+        begins = {name: max(since, self.index.targets[name].since) for name in common}
+        alive = {
+            name: begin for name, begin in begins.items() if removed is None or begin < removed
+        }
+        ordered = tuple((name, alive[name]) for name in self.index.targets if name in alive)
+        return EffectiveGate(
+            min((begin for _, begin in ordered), default=since), deprecated, removed, ordered
+        )

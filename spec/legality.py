@@ -1,0 +1,356 @@
+"""Is one PTX statement legal, for a PTX ISA version and a target? With every reason when it is not.
+
+Qualifiers are compared as the assemblers compare them: the name comes first, element types and
+layouts keep their order, every other qualifier may stand anywhere. Answers are memoised by what
+they depend on, so that whole files are judged at an assembler's speed.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from .diagnosis import Profile, Reason, Spelling
+from .gates import EffectiveGate, Isa
+from .model import Form, Operand
+from .nodes import Version, nearest
+from .statements import Argument, Statement, SyntaxFault, arguments, read_statement
+from .variants import Family, Variant
+
+__all__ = ["Judge", "Reason", "Verdict"]
+
+LEGAL = "legal"
+ILLEGAL = "illegal"
+UNKNOWN = "unknown"
+_ANY_SHAPE = "\N{REPLACEMENT CHARACTER}"
+_SHOWN = {
+    "vector": "a vector",
+    "register": "a register",
+    "negated": "a negated predicate",
+    "immediate": "an integer literal",
+    "address": "an address",
+    "float": "a floating-point literal",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """`verdict` is legal, illegal or unknown; `variant` and `form` are what it was read as."""
+
+    verdict: str
+    reasons: tuple[Reason, ...] = ()
+    notes: tuple[str, ...] = ()
+    variant: Variant | None = None
+    form: Form | None = None
+    nearest: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Named:
+    """What is known from the mnemonic alone."""
+
+    verdict: str
+    reasons: tuple[Reason, ...] = ()
+    notes: tuple[str, ...] = ()
+    variant: Variant | None = None
+
+
+class _Group:
+    """All instructions that share one name (wgmma.mma_async with and without .sp)."""
+
+    def __init__(self, name: str, families: tuple[Family, ...], isa: Isa) -> None:
+        self.name = name
+        self.families = families
+        self.isa = isa
+        self._diagnosed: dict[tuple[object, ...], tuple[str, tuple[Reason, ...]]] = {}
+
+    def spelling(self, mnemonic: str) -> Spelling:
+        behind = mnemonic[len(self.name) + 1 :]
+        return Spelling.of(behind.split(".") if behind else (), self.isa.index)
+
+    @cached_property
+    def index(self) -> dict[Spelling, tuple[Variant, str | None]]:
+        """Every legal combination; with a note where a tolerance was used."""
+        found: dict[Spelling, tuple[Variant, str | None]] = {}
+        for family in self.families:
+            for variant in family.variants():
+                spelling = self.spelling(variant.mnemonic)
+                found[spelling] = variant, None
+                for tolerance in family.instruction.tolerances:
+                    without = replace(spelling, free=spelling.free - {tolerance.absent})
+                    found.setdefault(without, (variant, tolerance.why))
+        return found
+
+    @cached_property
+    def profiles(self) -> tuple[Profile, ...]:
+        return tuple(
+            Profile(view, self.isa.index) for family in self.families for view in family.rows
+        )
+
+    @cached_property
+    def known(self) -> frozenset[str]:
+        """Every qualifier that stands anywhere in the group."""
+        return frozenset(token for spelling in self.index for token in spelling.words)
+
+    @cached_property
+    def shape_classes(self) -> dict[str, frozenset[int]]:
+        """For every shape, the rows that have it: shapes of one class are judged alike."""
+        classes: dict[str, set[int]] = defaultdict(set)
+        for number, profile in enumerate(self.profiles):
+            for field in profile.free:
+                if field.name == "shape":
+                    for token in field.tokens:
+                        classes[token].add(number)
+        return {token: frozenset(rows) for token, rows in classes.items()}
+
+    @property
+    def complete(self) -> bool:
+        return all(family.instruction.complete for family in self.families)
+
+    def diagnose(self, spelling: Spelling) -> tuple[str, tuple[Reason, ...]]:
+        """The verdict on a spelling that is in no row: memoised by class of shape."""
+        shape = spelling.shape
+        rows = self.shape_classes.get(shape) if shape else None
+        others = spelling.free - {shape} if shape else spelling.free
+        signature = (others, rows, shape is None, spelling.ordered)
+        if signature not in self._diagnosed:
+            self._diagnosed[signature] = self._diagnose(spelling)
+        verdict, reasons = self._diagnosed[signature]
+        if shape is None:
+            return verdict, reasons
+        return verdict, tuple(
+            Reason(r.code, r.message.replace(_ANY_SHAPE, shape)) if _ANY_SHAPE in r.message else r
+            for r in reasons
+        )
+
+    def _diagnose(self, spelling: Spelling) -> tuple[str, tuple[Reason, ...]]:
+        shape = spelling.shape
+        if shape and shape not in self.shape_classes and not self.complete:
+            message = f"the specification does not hold the shape .{_ANY_SHAPE} of {self.name} yet"
+            return UNKNOWN, (Reason("shape.unknown", message),)
+        profile = self.nearest_profile(spelling)
+        reasons = tuple(profile.reasons(spelling, self.known))
+        if not reasons:
+            reasons = (profile.combination(spelling),)
+        if shape:
+            reasons = tuple(
+                Reason(r.code, r.message.replace(f".{shape} does", f".{_ANY_SHAPE} does"))
+                for r in reasons
+            )
+        return ILLEGAL, reasons
+
+    def nearest_profile(self, spelling: Spelling) -> Profile:
+        return min(self.profiles, key=lambda profile: profile.distance(spelling))
+
+
+class Judge:
+    """Judges statements for one PTX ISA version and one target (None: any target)."""
+
+    def __init__(
+        self, families: Iterable[Family], isa: Isa, ptx: Version, target: str | None
+    ) -> None:
+        self.isa = isa
+        self.ptx = ptx
+        self.target = target
+        grouped: dict[str, list[Family]] = defaultdict(list)
+        for family in families:
+            grouped[family.name].append(family)
+        self._groups = {name: _Group(name, tuple(f), isa) for name, f in grouped.items()}
+        self._longest = max(name.count(".") for name in self._groups) + 1
+        self._gates: dict[EffectiveGate, tuple[Reason, ...]] = {}
+        self._named: dict[str, _Named] = {}
+        self._operands: dict[tuple[int, str], tuple[Form | None, tuple[Reason, ...]]] = {}
+
+    def judge(self, text: str) -> Verdict:
+        """The verdict on one statement, with register declarations before it if there are any."""
+        try:
+            statement = read_statement(text)
+        except SyntaxFault as fault:
+            return self._unreadable(text, fault)
+        return self.judge_statement(statement)
+
+    def judge_statement(self, statement: Statement) -> Verdict:
+        """The verdict on a statement that has been read."""
+        named = self.judge_mnemonic(statement.mnemonic)
+        if named.variant is None:
+            return Verdict(named.verdict, named.reasons)
+        form, faults = self.judge_operands(named.variant, statement)
+        reasons = (*named.reasons, *faults)
+        return Verdict(
+            ILLEGAL if reasons else LEGAL, reasons, named.notes, named.variant, form
+        )
+
+    def _unreadable(self, text: str, fault: SyntaxFault) -> Verdict:
+        reason = Reason("syntax", f"column {fault.column}: {fault}")
+        head = text.strip().split(None, 1)
+        name = head[0].rstrip(";") if head else ""
+        known = self._group_of(name) if name.isascii() else None
+        return Verdict(ILLEGAL if known else UNKNOWN, (reason,))
+
+    def _group_of(self, mnemonic: str) -> _Group | None:
+        tokens = mnemonic.split(".", self._longest)
+        for length in range(min(len(tokens), self._longest), 0, -1):
+            group = self._groups.get(".".join(tokens[:length]))
+            if group:
+                return group
+        return None
+
+    def judge_mnemonic(self, mnemonic: str) -> _Named:
+        """The verdict on name and qualifiers, gates included; memoised by the spelling."""
+        named = self._named.get(mnemonic)
+        if named is None:
+            named = self._named[mnemonic] = self._judge_mnemonic(mnemonic)
+        return named
+
+    def _judge_mnemonic(self, mnemonic: str) -> _Named:
+        group = self._group_of(mnemonic)
+        if group is None:
+            return _Named(UNKNOWN, (self._unknown_name(mnemonic),))
+        spelling = group.spelling(mnemonic)
+        found = group.index.get(spelling)
+        if found is None:
+            verdict, reasons = group.diagnose(spelling)
+            return _Named(verdict, reasons)
+        variant, note = found
+        reasons = self.gate_reasons(variant.gate)
+        notes = (note,) if note else ()
+        deprecated = variant.gate.deprecated
+        if deprecated and deprecated <= self.ptx and not reasons:
+            notes += (f"deprecated since PTX ISA {deprecated}",)
+        return _Named(ILLEGAL if reasons else LEGAL, reasons, notes, variant)
+
+    def _unknown_name(self, mnemonic: str) -> Reason:
+        close = nearest(mnemonic, self._groups) or nearest(
+            ".".join(mnemonic.split(".")[:2]), self._groups
+        )
+        hint = f"; the nearest that it has is {close}" if close else ""
+        return Reason(
+            "opcode.unknown", f"the specification does not hold the instruction {mnemonic}{hint}"
+        )
+
+    def gate_reasons(self, gate: EffectiveGate) -> tuple[Reason, ...]:
+        """Why a gate is shut for this version and target; empty when it is open."""
+        if gate not in self._gates:
+            self._gates[gate] = tuple(self._gate_reasons(gate))
+        return self._gates[gate]
+
+    def _gate_reasons(self, gate: EffectiveGate) -> Iterator[Reason]:
+        since = gate.since
+        if self.target is not None:
+            begins = dict(gate.targets)
+            exists = self.isa.index.targets[self.target].since
+            if self.target not in begins:
+                admitted = ", ".join(name for name, _ in gate.targets) or "none"
+                yield Reason("gate.target", f"not on {self.target}; it needs one of {admitted}")
+            else:
+                since = begins[self.target]
+            if exists > self.ptx:
+                yield Reason(
+                    "gate.target_version",
+                    f"the target {self.target} itself needs PTX ISA {exists} or later",
+                )
+                since = gate.since
+        if self.ptx < since:
+            yield Reason("gate.since", f"it needs PTX ISA {since} or later, not {self.ptx}")
+        if gate.removed is not None and self.ptx >= gate.removed:
+            yield Reason("gate.removed", f"it was removed in PTX ISA {gate.removed}")
+
+    def judge_operands(
+        self, variant: Variant, statement: Statement
+    ) -> tuple[Form | None, tuple[Reason, ...]]:
+        """The form that the operands take, and what is wrong with them."""
+        if statement.declared:
+            return self._judge_operands(variant, statement)
+        key = id(variant), statement.operands
+        found = self._operands.get(key)
+        if found is None:
+            found = self._operands[key] = self._judge_operands(variant, statement)
+        return found
+
+    def _judge_operands(
+        self, variant: Variant, statement: Statement
+    ) -> tuple[Form | None, tuple[Reason, ...]]:
+        try:
+            given = arguments(statement.operands)
+        except SyntaxFault as fault:
+            column = len(statement.mnemonic) + fault.column
+            return None, (Reason("syntax", f"column {column}: {fault}"),)
+        tried = [
+            (form, tuple(self._compare(variant, form, given, statement)))
+            for form in variant.forms
+        ]
+        return min(tried, key=lambda pair: _weight(pair[1]))
+
+    def _compare(
+        self, variant: Variant, form: Form, given: tuple[Argument, ...], statement: Statement
+    ) -> Iterator[Reason]:
+        operands = variant.row.family.instruction.operands
+        if form.gate:
+            yield from self.gate_reasons(self.isa.effective([form.gate]))
+        wanted = form.operands
+        if len(given) != len(wanted):
+            yield Reason(
+                "operand.count",
+                f"{len(given)} operands are given; {len(wanted)} belong here: {', '.join(wanted)}",
+            )
+        for name, argument in zip(wanted, given, strict=False):
+            yield from self._fits(variant, name, operands[name], argument, statement)
+
+    def _fits(
+        self, variant: Variant, name: str, operand: Operand, argument: Argument, statement: Statement
+    ) -> Iterator[Reason]:
+        if argument.shape not in operand.accepts:
+            wanted = " or ".join(_SHOWN[shape] for shape in operand.accepts)
+            yield Reason("operand.kind", f"{name} is {_SHOWN[argument.shape]}; it must be {wanted}")
+            return
+        if operand.registers and argument.shape in ("vector", "register"):
+            length = variant.evaluate(operand.registers)
+            if argument.value != length:
+                yield Reason(
+                    "operand.length",
+                    f"{name} has {argument.value} registers; it must have {length}",
+                )
+        if operand.values and argument.shape == "immediate":
+            allowed = variant.values(operand)
+            if argument.value not in allowed:
+                shown = " or ".join(map(str, allowed))
+                yield Reason("operand.range", f"{name} is {argument.value}; it must be {shown}")
+        if argument.registers and statement.declared:
+            yield from self._typed(variant, name, operand, argument, statement)
+
+    def _typed(
+        self, variant: Variant, name: str, operand: Operand, argument: Argument, statement: Statement
+    ) -> Iterator[Reason]:
+        if argument.shape == "address":
+            return
+        allowed = variant.register_types(operand)
+        if allowed is None:
+            return
+        for register in argument.registers:
+            declared = statement.declared.get(register)
+            if declared is not None and declared not in allowed:
+                wanted = ", ".join(f".{word}" for word in allowed)
+                yield Reason(
+                    "operand.type", f"{name}: {register} is .{declared}; it must be {wanted}"
+                )
+                return
+
+    def suggest(self, statement: Statement) -> str | None:
+        """The nearest legal form, mnemonic and operand names; None for an unknown instruction."""
+        group = self._group_of(statement.mnemonic)
+        if group is None:
+            return None
+        spelling = group.spelling(statement.mnemonic)
+        found = group.index.get(spelling)
+        variant = found[0] if found else group.nearest_profile(spelling).closest(spelling)
+        form, _ = self._judge_operands(variant, statement)
+        form = form or next(variant.forms)
+        return f"{variant.mnemonic} {', '.join(form.operands)};"
+
+
+def _weight(reasons: tuple[Reason, ...]) -> int:
+    """A wrong kind weighs more than a wrong count, so that the intended form is explained."""
+    weights = {"operand.kind": 4, "operand.count": 2}
+    return sum(weights.get(reason.code, 1) for reason in reasons)

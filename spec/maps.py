@@ -1,0 +1,257 @@
+"""Integer maps of the YAML (fragments, metadata, scales, addresses): enumeration and closed-form inverse."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from math import prod
+
+from .errors import SpecError
+from .expressions import (
+    Binary,
+    Expression,
+    Name,
+    Number,
+    compiled,
+    interval,
+    names,
+    python_text,
+    substitute,
+)
+from .model import Layout
+
+__all__ = ["Inverse", "LayoutMap", "NoClosedForm"]
+
+Point = tuple[int, ...]
+
+
+class NoClosedForm(SpecError):
+    """No bitwise-affine inverse exists, so the map is no bijection of the kind layouts are."""
+
+
+@dataclass(frozen=True)
+class Inverse:
+    """Where each input comes from: trees over the outputs (and the mode parameters)."""
+
+    inputs: Mapping[str, Expression]
+
+
+@dataclass(frozen=True)
+class LayoutMap:
+    """A layout, ready to evaluate: ``let`` names are expanded, sizes and bounds known.
+
+    `inputs` are the domain's variables (t the thread, i the element, bit, …), `outputs` the
+    codomain's (row, col, chunk, …). Parameters are either *sizes* (n: they occur in the domain or
+    the codomain) or *modes* (the sparsity selector: they occur in the map only).
+    """
+
+    layout: Layout
+
+    @cached_property
+    def inputs(self) -> tuple[str, ...]:
+        return tuple(self.layout.domain)
+
+    @cached_property
+    def outputs(self) -> tuple[str, ...]:
+        return tuple(self.layout.map)
+
+    @cached_property
+    def parameters(self) -> tuple[str, ...]:
+        return tuple(self.layout.params)
+
+    @cached_property
+    def _lets(self) -> dict[str, Expression]:
+        expanded: dict[str, Expression] = {}
+        for name, formula in self.layout.let.items():
+            expanded[name] = substitute(formula.tree, expanded)
+        return expanded
+
+    @cached_property
+    def trees(self) -> dict[str, Expression]:
+        """Each output as an expression of inputs and parameters."""
+        return {
+            name: substitute(formula.tree, self._lets) for name, formula in self.layout.map.items()
+        }
+
+    @cached_property
+    def condition(self) -> Expression | None:
+        """Which of the domain's points take part (the threads the selector names); None: all."""
+        where = self.layout.where
+        return substitute(where.tree, self._lets) if where else None
+
+    @cached_property
+    def sizes(self) -> dict[str, Expression]:
+        """How many values each input has."""
+        return {name: formula.tree for name, formula in self.layout.domain.items()}
+
+    @cached_property
+    def extents(self) -> dict[str, Expression]:
+        """How many values each output has."""
+        return {name: formula.tree for name, formula in self.layout.codomain.items()}
+
+    @cached_property
+    def size_parameters(self) -> tuple[str, ...]:
+        used = frozenset().union(
+            *(names(tree) for tree in (*self.sizes.values(), *self.extents.values()))
+        )
+        return tuple(name for name in self.parameters if name in used)
+
+    @cached_property
+    def mode_parameters(self) -> tuple[str, ...]:
+        return tuple(name for name in self.parameters if name not in self.size_parameters)
+
+    @cached_property
+    def parameter_bounds(self) -> dict[str, tuple[int, int]]:
+        bounds = {}
+        for name, scalars in self.layout.params.items():
+            values = [value for value in scalars.values if isinstance(value, int)]
+            if len(values) < len(scalars.values):
+                raise SpecError(f"the parameter {name} has a value that is no integer", scalars.place)
+            bounds[name] = (min(values), max(values))
+        return bounds
+
+    @cached_property
+    def bounds(self) -> dict[str, tuple[int, int]]:
+        """Least and greatest value of every parameter and input."""
+        bounds = dict(self.parameter_bounds)
+        for name, formula in self.layout.domain.items():
+            try:
+                low, high = interval(formula.tree, self.parameter_bounds)
+            except SpecError as error:
+                raise error.at(formula.place) from None
+            if low < 1:
+                raise SpecError(f"the size of {name} can be {low}", formula.place, "at least 1")
+            bounds[name] = (0, high - 1)
+        return bounds
+
+    def assignments(self) -> Iterator[dict[str, int]]:
+        """Every combination of parameter values."""
+        values = [self.layout.params[name].values for name in self.parameters]
+        for combination in itertools.product(*values):
+            yield {name: int(v) for name, v in zip(self.parameters, combination, strict=True)}
+
+    @cached_property
+    def largest(self) -> dict[str, int]:
+        """The largest value of every size parameter."""
+        return {name: self.parameter_bounds[name][1] for name in self.size_parameters}
+
+    def shape(self, parameters: Mapping[str, int]) -> dict[str, int]:
+        """The extent of every output."""
+        return self._evaluate(self.extents, parameters)
+
+    def domain(self, parameters: Mapping[str, int]) -> dict[str, int]:
+        """The size of every input."""
+        return self._evaluate(self.sizes, parameters)
+
+    def _evaluate(
+        self, trees: Mapping[str, Expression], parameters: Mapping[str, int]
+    ) -> dict[str, int]:
+        arguments = [parameters[name] for name in self.parameters]
+        return {name: compiled(tree, self.parameters)(*arguments) for name, tree in trees.items()}
+
+    def points(self, parameters: Mapping[str, int]) -> list[Point]:
+        """Every point as (inputs…, outputs…), in the order of the inputs."""
+        sizes = self.domain(parameters)
+        loops = " ".join(f"for {name} in range({sizes[name]})" for name in self.inputs)
+        filtered = f" if {python_text(self.condition)}" if self.condition else ""
+        fields = [*self.inputs, *(python_text(self.trees[name]) for name in self.outputs)]
+        code = f"lambda {', '.join(self.parameters)}: [({', '.join(fields)},) {loops}{filtered}]"
+        function = eval(code, {"__builtins__": {"range": range}})
+        return list(function(*(parameters[name] for name in self.parameters)))
+
+    def count(self, parameters: Mapping[str, int]) -> int:
+        """How many elements the codomain has."""
+        return prod(self.shape(parameters).values())
+
+    @cached_property
+    def inverse(self) -> Inverse:
+        """The closed-form inverse, read off the map's values at 0 and at every single output bit.
+
+        It is a conjecture until the theorems `inverse.left` and `inverse.right` prove it for every
+        point and every parameter; NoClosedForm when the map cannot have one.
+        """
+        return _derive_inverse(self)
+
+
+def _derive_inverse(layout: LayoutMap) -> Inverse:
+    modes = layout.mode_parameters
+    zero_modes = dict.fromkeys(modes, 0)
+    shape = layout.shape({**layout.largest, **zero_modes})
+    tables: dict[Point, dict[Point, Point]] = {}
+
+    def look_up(mode: Mapping[str, int], outputs: Point) -> Point:
+        key = tuple(mode[name] for name in modes)
+        if key not in tables:
+            width = len(layout.inputs)
+            points = layout.points({**layout.largest, **mode})
+            tables[key] = {point[width:]: point[:width] for point in points}
+        try:
+            return tables[key][outputs]
+        except KeyError:
+            named = dict(zip(layout.outputs, outputs, strict=True))
+            raise NoClosedForm(
+                f"the layout {layout.layout.id} reaches no {named}", layout.layout.place
+            ) from None
+
+    origin = tuple(0 for _ in layout.outputs)
+    base = look_up(zero_modes, origin)
+    columns: list[tuple[str, int, Point]] = []
+    for position, name in enumerate(layout.outputs):
+        for bit in range((shape[name] - 1).bit_length()):
+            unit = tuple(1 << bit if p == position else 0 for p in range(len(layout.outputs)))
+            columns.append((name, bit, look_up(zero_modes, unit)))
+    for name in modes:
+        _, high = layout.parameter_bounds[name]
+        for bit in range(high.bit_length()):
+            columns.append((name, bit, look_up({**zero_modes, name: 1 << bit}, origin)))
+    tops = {name: (shape[name] - 1).bit_length() for name in layout.outputs}
+    tops |= {name: layout.parameter_bounds[name][1].bit_length() for name in modes}
+    return Inverse(
+        {
+            name: _bits_to_expression(
+                base[position],
+                [(source, bit, values[position] ^ base[position]) for source, bit, values in columns],
+                tops,
+            )
+            for position, name in enumerate(layout.inputs)
+        }
+    )
+
+
+def _bits_to_expression(
+    constant: int, columns: list[tuple[str, int, int]], tops: Mapping[str, int]
+) -> Expression:
+    """The XOR of `constant` and of each source bit times its column, as few terms as possible."""
+    edges = {
+        (source, bit, target)
+        for source, bit, column in columns
+        for target in range(column.bit_length())
+        if column >> target & 1
+    }
+    disjoint = len({target for _, _, target in edges}) == len(edges) and not any(
+        constant >> target & 1 for _, _, target in edges
+    )
+    terms: list[tuple[int, Expression]] = []
+    for source, bit, target in sorted(edges, key=lambda edge: (edge[2], edge[0], edge[1])):
+        if (source, bit - 1, target - 1) in edges:
+            continue
+        length = 1
+        while (source, bit + length, target + length) in edges:
+            length += 1
+        term: Expression = Name(source)
+        if bit:
+            term = Binary("//", term, Number(1 << bit))
+        if bit + length < tops[source]:
+            term = Binary("%", term, Number(1 << length))
+        if target:
+            term = Binary("*", Number(1 << target), term)
+        terms.append((target, term))
+    trees = [term for _, term in sorted(terms, key=lambda pair: -pair[0])]
+    if constant or not trees:
+        trees.append(Number(constant))
+    result = trees[0]
+    for tree in trees[1:]:
+        result = Binary("+" if disjoint else "^", result, tree)
+    return result

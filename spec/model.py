@@ -1,0 +1,352 @@
+"""The typed model of the specification: what the YAML may say, as frozen dataclasses.
+
+Every class here is one kind of YAML entry; the JSON Schema for editors is derived from it.
+`place` is filled in by the loader, never written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Literal
+
+from .errors import Place
+from .nodes import Formula, Scalars, Version
+
+__all__ = [
+    "Assembler",
+    "Clause",
+    "ConditionalGate",
+    "Descriptor",
+    "ElementType",
+    "Form",
+    "Gate",
+    "Index",
+    "Instruction",
+    "Layout",
+    "Operand",
+    "Reading",
+    "Release",
+    "Row",
+    "Source",
+    "Sparsity",
+    "Target",
+    "Tolerance",
+]
+
+_EMPTY: Mapping[str, str] = MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Where a claim comes from: a section of the PTX ISA, and how it was read."""
+
+    section: str
+    origin: Literal["text", "figure", "recovered", "measured", "assembler"] = "text"
+    note: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Gate:
+    """Since which PTX ISA version, until which, on which targets.
+
+    `targets` names targets of specs.yaml; each stands for itself and for every target that
+    includes it. `any` stands for all. A target may carry a `since` of its own.
+    """
+
+    since: Version
+    deprecated: Version | None
+    removed: Version | None
+    targets: tuple[str, ...]
+    place: Place
+
+
+@dataclass(frozen=True, slots=True)
+class ConditionalGate:
+    """A gate on field values (or on a qualifier's absence): it applies where `when` holds."""
+
+    id: str
+    when: Formula
+    gate: Gate
+    why: str
+    place: Place
+
+
+@dataclass(frozen=True, slots=True)
+class Assembler:
+    """A ptxas release: the CUDA toolkit it came with, and the PyPI package that carries it."""
+
+    toolkit: str
+    package: str
+    version: str
+    place: Place
+
+
+@dataclass(frozen=True, slots=True)
+class Release:
+    """One PTX ISA version, with the assemblers that brought it (none for some)."""
+
+    ptx: Version
+    assemblers: tuple[Assembler, ...]
+    place: Place
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A .target: since which PTX ISA version, and which targets' features it includes."""
+
+    since: Version
+    includes: tuple[str, ...]
+    place: Place
+
+
+@dataclass(frozen=True, slots=True)
+class ElementType:
+    """An element type: its width, and the register types that hold it as an operand."""
+
+    bits: int
+    kind: Literal["float", "signed", "unsigned", "bits", "scale"]
+    registers: tuple[str, ...]
+    note: str | None = None
+    place: Place = field(default=Place("", 0, 0), compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Index:
+    """specs.yaml: releases, targets, element types, and the files under spec/.
+
+    `ordered` lists, by class, the qualifiers whose order among themselves matters; element types
+    are such a class of their own. All other qualifiers may be permuted.
+    """
+
+    isa: Version
+    releases: tuple[Release, ...]
+    targets: Mapping[str, Target]
+    types: Mapping[str, ElementType]
+    ordered: Mapping[str, tuple[str, ...]]
+    instructions: tuple[str, ...]
+    layouts: tuple[str, ...]
+    contracts: str
+    sparsity: str
+    descriptors: str
+
+
+Shape = Literal["vector", "register", "negated", "immediate", "address"]
+
+
+@dataclass(frozen=True, slots=True)
+class Operand:
+    """One operand: which written forms may stand there, and what bounds them.
+
+    A `vector` has `registers` elements; `holds` names the field whose element type decides the
+    register types, `types` lists them where no field does. `values` bounds an immediate, and `valid`
+    says which of them (named ``value``) go with the fields. `negated` is a predicate behind ``!``.
+    """
+
+    what: str
+    accepts: tuple[Shape, ...]
+    registers: Formula | None = None
+    holds: str | None = None
+    types: tuple[str, ...] | None = None
+    values: Scalars | None = None
+    valid: Formula | None = None
+    place: Place = field(default=Place("", 0, 0), compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """An operand list; `a` says where multiplicand A comes from, when there is a choice."""
+
+    operands: tuple[str, ...]
+    a: Literal["descriptor", "register"] | None = None
+    gate: Gate | None = None
+    place: Place = field(default=Place("", 0, 0), compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A small closed product of field values with one gate, one count and one set of layouts."""
+
+    id: str
+    bind: Mapping[str, Scalars]
+    count: int
+    forms: tuple[str, ...]
+    numerical: tuple[str, ...]
+    where: Formula | None = None
+    gate: Gate | None = None
+    gates: tuple[ConditionalGate, ...] = ()
+    layouts: Mapping[str, str] = field(default_factory=dict)
+    sparsity: str | None = None
+    source: Source | None = None
+    place: Place = field(default=Place("", 0, 0), compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Tolerance:
+    """A qualifier that the text calls mandatory and the assemblers let be absent."""
+
+    id: str
+    absent: str
+    why: str
+    place: Place
+
+
+@dataclass(frozen=True, slots=True)
+class Instruction:
+    """One instruction: syntax, operands, forms, rows of legal combinations, gates, contracts.
+
+    `name` is the part of the syntax that must come first; the qualifiers behind it may be permuted.
+    `shape` spells the shape qualifier from the row's m, n, k. `complete` says that every shape that
+    exists is here, so that a shape not listed is illegal and not merely unknown. `registers` says
+    which register types hold an element type, where specs.yaml does not. `execution` names the
+    clauses of the execution contract.
+    """
+
+    instruction: str
+    name: str
+    title: str
+    source: Source
+    gate: Gate
+    scope: Literal["warp", "warpgroup", "thread"]
+    syntax: str
+    shape: str | None
+    complete: bool
+    operands: Mapping[str, Operand]
+    forms: Mapping[str, Form]
+    rows: tuple[Row, ...]
+    execution: tuple[str, ...]
+    registers: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    gates: tuple[ConditionalGate, ...] = ()
+    tolerances: tuple[Tolerance, ...] = ()
+    place: Place = field(default=Place("", 0, 0), compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """An integer map: which thread's register element holds which matrix element, and the like."""
+
+    title: str
+    source: Source
+    domain: Mapping[str, Formula]
+    map: Mapping[str, Formula]
+    codomain: Mapping[str, Formula]
+    params: Mapping[str, Scalars] = field(default_factory=dict)
+    let: Mapping[str, Formula] = field(default_factory=dict)
+    where: Formula | None = None
+    id: str = ""
+    place: Place = field(default=Place("", 0, 0), compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Consumer:
+    """What would fail if a clause were wrong: exactly one of the three is written.
+
+    `theorem` names a theorem, `legality` a reason code, `planned` the part of ptxmma that will
+    hold the clause against the world (conformance, litmus, check).
+    """
+
+    theorem: str | None = None
+    legality: str | None = None
+    planned: Literal["conformance", "litmus", "check"] | None = None
+    place: Place = field(default=Place("", 0, 0), compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Clause:
+    """One sentence of a contract, with its consumers."""
+
+    kind: Literal["numerical", "execution"]
+    says: str
+    section: str
+    consumers: tuple[Consumer, ...]
+    place: Place
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """A named reading of a sentence that the text leaves open; `default` is one of `settings`."""
+
+    question: str
+    settings: Mapping[str, str]
+    default: str
+    why: str
+    place: Place
+
+
+@dataclass(frozen=True, slots=True)
+class Sparsity:
+    """How a chunk of a sparse row is coded: of `chunk` columns, `slots` are stored.
+
+    A chunk's code is the `slots` indices of `index_bits` bits each, slot 0 lowest; `position` says,
+    from `code` and `slot`, which column of the chunk a stored element belongs to. `valid` says, per
+    setting of the reading `metadata-order`, which codes the text allows; `codes` lists those of the
+    default, in the order in which compression tries them. `granule` is how many consecutive 2-bit
+    positions one element takes.
+    """
+
+    title: str
+    source: Source
+    chunk: int
+    slots: int
+    index_bits: int
+    granule: int
+    position: Formula
+    valid: Mapping[str, Formula]
+    codes: tuple[int, ...]
+    place: Place
+
+    @property
+    def code_bits(self) -> int:
+        return self.slots * self.index_bits
+
+
+@dataclass(frozen=True, slots=True)
+class DescriptorField:
+    """A bit field of the matrix descriptor; `unit` is what one step of the coded value stands for."""
+
+    what: str
+    low: int
+    high: int
+    unit: int
+    values: Mapping[str, int] = field(default_factory=dict)
+    place: Place = field(default=Place("", 0, 0), compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Descriptor:
+    """A 64-bit descriptor: its fields; every bit outside them is zero."""
+
+    title: str
+    source: Source
+    fields: Mapping[str, DescriptorField]
+    place: Place
+
+
+@dataclass(frozen=True, slots=True)
+class LayoutFile:
+    """A file of layouts, by id."""
+
+    layouts: Mapping[str, Layout]
+
+
+@dataclass(frozen=True, slots=True)
+class ContractFile:
+    """The clauses of all contracts, by id."""
+
+    clauses: Mapping[str, Clause]
+
+
+@dataclass(frozen=True, slots=True)
+class SparsityFile:
+    """Codings of structured sparsity, by id, and the readings of the text they depend on."""
+
+    readings: Mapping[str, Reading]
+    sparsities: Mapping[str, Sparsity]
+
+
+@dataclass(frozen=True, slots=True)
+class DescriptorFile:
+    """The descriptors, by id."""
+
+    descriptors: Mapping[str, Descriptor]

@@ -1,0 +1,316 @@
+"""YAML files to frozen dataclasses, strictly: every fault is an error with file:line:column."""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+import types
+import typing
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any, ClassVar, Literal, TypeVar, Union, get_args, get_origin
+
+import yaml
+
+from .errors import Place, SpecError
+from .expressions import Expression, parse, parse_range
+
+__all__ = ["Formula", "Scalars", "Version", "compose", "nearest", "structure"]
+
+_Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+_INTEGER = "tag:yaml.org,2002:int"
+_BOOLEAN = "tag:yaml.org,2002:bool"
+_STRING = "tag:yaml.org,2002:str"
+_NULL = "tag:yaml.org,2002:null"
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Version:
+    """A PTX ISA version; compared as numbers, so 9.10 comes after 9.9."""
+
+    major: int
+    minor: int
+
+    @classmethod
+    def of(cls, text: str, place: Place | None = None) -> Version:
+        parts = text.split(".")
+        if len(parts) != 2 or not all(part.isascii() and part.isdigit() for part in parts):
+            raise SpecError(f"{text!r} is no PTX ISA version", place, 'a quoted string such as "8.4"')
+        return cls(int(parts[0]), int(parts[1]))
+
+    def __str__(self) -> str:
+        return f"{self.major}.{self.minor}"
+
+
+@dataclass(frozen=True, slots=True)
+class Formula:
+    """An expression of the YAML with its text and its place."""
+
+    text: str
+    tree: Expression
+    place: Place
+
+    json_schema: ClassVar[dict[str, Any]] = {
+        "type": ["string", "integer"],
+        "description": "an expression: integers, names, + - * // % & | ^ << >>, comparisons, "
+        "and/or/not, where(condition, a, b)",
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class Scalars:
+    """The values a field may take: one scalar, a list, or a range(start, stop, step)."""
+
+    values: tuple[str | int, ...]
+    place: Place
+
+    json_schema: ClassVar[dict[str, Any]] = {
+        "type": ["string", "integer", "array"],
+        "items": {"type": ["string", "integer"]},
+        "description": "one value, a list of values, or range(start, stop, step)",
+    }
+
+
+def nearest(word: str, known: typing.Iterable[str]) -> str | None:
+    """The known word most like `word`, if one is close."""
+    close = difflib.get_close_matches(word, list(known), n=1)
+    return close[0] if close else None
+
+
+def compose(path: Path, shown: str) -> yaml.Node:
+    """The root node of a YAML file; `shown` is the file's name in errors."""
+    try:
+        node = yaml.compose(path.read_text(encoding="utf-8"), Loader=_Loader)
+    except OSError as error:
+        raise SpecError(f"{shown}: cannot be read: {error.strerror}") from None
+    except UnicodeDecodeError as error:
+        raise SpecError(f"not UTF-8: {error.reason}", Place(shown, 1, 1)) from None
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        place = Place(shown, mark.line + 1, mark.column + 1) if mark else Place(shown, 1, 1)
+        raise SpecError(f"not YAML: {error.problem}", place) from None
+    except yaml.YAMLError as error:
+        raise SpecError(f"not YAML: {error}", Place(shown, 1, 1)) from None
+    if node is None:
+        raise SpecError("the file is empty", Place(shown, 1, 1))
+    return node
+
+
+def place_of(node: yaml.Node, file: str) -> Place:
+    return Place(file, node.start_mark.line + 1, node.start_mark.column + 1)
+
+
+def text_place(node: yaml.Node, file: str) -> Place:
+    """Where a scalar's text begins, behind its opening quote."""
+    place = place_of(node, file)
+    quoted = isinstance(node, yaml.ScalarNode) and node.style in ("'", '"')
+    return place.shifted(1) if quoted else place
+
+
+def structure(node: yaml.Node, wanted: type[T], file: str) -> T:
+    """`node` as a value of the type `wanted`; raises SpecError at the faulty node."""
+    return typing.cast(T, _structure(node, wanted, file))
+
+
+def _structure(node: yaml.Node, wanted: Any, file: str) -> Any:
+    origin, arguments = get_origin(wanted), get_args(wanted)
+    if origin in (Union, types.UnionType):
+        return _union(node, arguments, file)
+    if origin is Literal:
+        return _choice(node, arguments, file)
+    if origin is tuple:
+        if not isinstance(node, yaml.SequenceNode):
+            raise SpecError(f"{_found(node)} where a list belongs", place_of(node, file), "[…]")
+        return tuple(_structure(item, arguments[0], file) for item in node.value)
+    if origin is not None and issubclass(origin, Mapping):
+        return {
+            key: _structure(value, arguments[1], file) for key, value in pairs(node, file).items()
+        }
+    if dataclasses.is_dataclass(wanted) and wanted not in _SCALARS:
+        return _record(node, wanted, file)
+    if wanted in _SCALARS:
+        return _SCALARS[wanted](node, file)
+    raise TypeError(f"no rule to structure {wanted!r}")
+
+
+def _found(node: yaml.Node) -> str:
+    if isinstance(node, yaml.ScalarNode):
+        return f"the value {node.value!r}" if node.value else "an empty value"
+    return "a list" if isinstance(node, yaml.SequenceNode) else "a mapping"
+
+
+def pairs(node: yaml.Node, file: str) -> dict[str, yaml.Node]:
+    """The entries of a mapping node; a duplicate key is an error."""
+    if not isinstance(node, yaml.MappingNode):
+        raise SpecError(f"{_found(node)} where a mapping belongs", place_of(node, file), "key: value")
+    found: dict[str, yaml.Node] = {}
+    for key, value in node.value:
+        if not isinstance(key, yaml.ScalarNode):
+            raise SpecError("a key must be a plain word", place_of(key, file))
+        if key.value in found:
+            raise SpecError(
+                f"the key {key.value!r} stands twice in one mapping",
+                place_of(key, file),
+                "each key once",
+            )
+        found[key.value] = value
+    return found
+
+
+@cache
+def _hints(wanted: type) -> dict[str, Any]:
+    return typing.get_type_hints(wanted)
+
+
+def _record(node: yaml.Node, wanted: Any, file: str) -> Any:
+    hints = _hints(wanted)
+    fields = {
+        f.name.replace("_", "-") if f.metadata.get("dashed") else f.name: f
+        for f in dataclasses.fields(wanted)
+        if f.name != "place"
+    }
+    entries = pairs(node, file)
+    for key_node, _ in node.value:
+        if key_node.value not in fields:
+            guess = nearest(key_node.value, fields)
+            raise SpecError(
+                f"unknown key {key_node.value!r}",
+                place_of(key_node, file),
+                guess or "one of: " + ", ".join(fields),
+            )
+    values: dict[str, Any] = {}
+    for key, field in fields.items():
+        if key in entries:
+            values[field.name] = _structure(entries[key], hints[field.name], file)
+        elif (
+            field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
+        ):
+            raise SpecError(
+                f"the key {key!r} is missing",
+                place_of(node, file),
+                f"{key}: … (it is always written, null included)",
+            )
+    if "place" in hints:
+        values["place"] = place_of(node, file)
+    return wanted(**values)
+
+
+def _union(node: yaml.Node, arguments: tuple[Any, ...], file: str) -> Any:
+    is_null = isinstance(node, yaml.ScalarNode) and node.tag == _NULL
+    if types.NoneType in arguments and is_null:
+        return None
+    rest = [argument for argument in arguments if argument is not types.NoneType]
+    if len(rest) == 1:
+        return _structure(node, rest[0], file)
+    is_map = isinstance(node, yaml.MappingNode)
+    for argument in rest:
+        if is_map == (dataclasses.is_dataclass(argument) and argument not in _SCALARS):
+            return _structure(node, argument, file)
+    raise SpecError(f"{_found(node)} does not fit here", place_of(node, file))
+
+
+def _choice(node: yaml.Node, allowed: tuple[Any, ...], file: str) -> Any:
+    value = _scalar(node, file)
+    if value not in allowed:
+        raise SpecError(
+            f"{value!r} is not allowed here",
+            place_of(node, file),
+            "one of: " + ", ".join(map(str, allowed)),
+        )
+    return value
+
+
+def _scalar(node: yaml.Node, file: str) -> str | int | bool | None:
+    if not isinstance(node, yaml.ScalarNode):
+        raise SpecError(f"{_found(node)} where one value belongs", place_of(node, file))
+    if node.tag == _INTEGER:
+        try:
+            return int(node.value, 0)
+        except ValueError:
+            raise SpecError(f"{node.value!r} is no integer", place_of(node, file)) from None
+    if node.tag == _BOOLEAN:
+        return bool(node.value.lower() in ("true", "yes", "on"))
+    if node.tag == _NULL:
+        return None
+    if node.tag != _STRING:
+        raise SpecError(
+            f"{node.value!r} is neither a word nor an integer",
+            place_of(node, file),
+            f'"{node.value}"',
+        )
+    return str(node.value)
+
+
+def _string(node: yaml.Node, file: str) -> str:
+    value = _scalar(node, file)
+    if not isinstance(value, str):
+        raise SpecError(
+            f"{_found(node)} where text belongs", place_of(node, file), f'"{node.value}"'
+        )
+    return value
+
+
+def _integer(node: yaml.Node, file: str) -> int:
+    value = _scalar(node, file)
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise SpecError(f"{_found(node)} where an integer belongs", place_of(node, file), "64")
+    return value
+
+
+def _boolean(node: yaml.Node, file: str) -> bool:
+    value = _scalar(node, file)
+    if not isinstance(value, bool):
+        raise SpecError(f"{_found(node)} where true or false belongs", place_of(node, file))
+    return value
+
+
+def _version(node: yaml.Node, file: str) -> Version:
+    if isinstance(node, yaml.ScalarNode) and node.style not in ("'", '"'):
+        raise SpecError(
+            f"the version {node.value} is not quoted", place_of(node, file), f'"{node.value}"'
+        )
+    return Version.of(_string(node, file), place_of(node, file))
+
+
+def _formula(node: yaml.Node, file: str) -> Formula:
+    value = _scalar(node, file)
+    if isinstance(value, bool) or value is None:
+        raise SpecError(f"{_found(node)} where an expression belongs", place_of(node, file))
+    place = text_place(node, file)
+    return Formula(str(value), parse(str(value), place), place)
+
+
+def _scalars(node: yaml.Node, file: str) -> Scalars:
+    place = place_of(node, file)
+    if isinstance(node, yaml.SequenceNode):
+        values = tuple(_element(item, file) for item in node.value)
+        if not values:
+            raise SpecError("the list of values is empty", place, "at least one value")
+        if len(set(values)) < len(values):
+            raise SpecError("a value stands twice in the list", place, "each value once")
+        return Scalars(values, place)
+    value = _element(node, file)
+    spread = parse_range(value, text_place(node, file)) if isinstance(value, str) else None
+    return Scalars(spread or (value,), place)
+
+
+def _element(node: yaml.Node, file: str) -> str | int:
+    value = _scalar(node, file)
+    if isinstance(value, bool) or value is None:
+        raise SpecError(
+            f"{_found(node)} where a word or an integer belongs", place_of(node, file), "none"
+        )
+    return value
+
+
+_SCALARS: dict[Any, typing.Callable[[yaml.Node, str], Any]] = {
+    str: _string,
+    int: _integer,
+    bool: _boolean,
+    Version: _version,
+    Formula: _formula,
+    Scalars: _scalars,
+}

@@ -1,0 +1,71 @@
+"""Checks across the files: names that must exist, expressions that must stay in their domain."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from .errors import Place, SpecError
+from .expressions import interval
+from .maps import LayoutMap
+from .nodes import Formula, nearest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from .loading import Specification
+
+__all__ = ["check_layout", "check_references"]
+
+
+def check_layout(layout: LayoutMap) -> None:
+    """Every name is bound, no value leaves its domain, map and codomain name the same outputs."""
+    record = layout.layout
+    if list(record.map) != list(record.codomain):
+        raise SpecError(
+            f"the layout {record.id} maps to ({', '.join(record.map)}) "
+            f"but its codomain is ({', '.join(record.codomain)})",
+            record.place,
+            "the same names in the same order",
+        )
+    bounds = dict(layout.bounds)
+    for name, formula in record.let.items():
+        bounds[name] = _bounded(formula, bounds)
+    for formula in record.map.values():
+        _bounded(formula, bounds)
+    for formula in record.codomain.values():
+        _bounded(formula, layout.parameter_bounds)
+    if record.where:
+        _bounded(record.where, bounds)
+
+
+def _bounded(formula: Formula, bounds: Mapping[str, tuple[int, int]]) -> tuple[int, int]:
+    try:
+        return interval(formula.tree, bounds)
+    except SpecError as error:
+        raise SpecError(f"{error.what} (in {formula.text!r})", formula.place, error.right) from None
+
+
+def _must_exist(kind: str, name: str, known: Iterable[str], place: Place) -> None:
+    names = list(known)
+    if name not in names:
+        raise SpecError(
+            f"there is no {kind} {name!r}", place, nearest(name, names) or f"a {kind} that exists"
+        )
+
+
+def check_references(specification: Specification) -> None:
+    """Every layout, clause, sparsity, type and shape of a row exists."""
+    index = specification.index
+    for instruction in specification.instructions.values():
+        for clause in instruction.execution:
+            _must_exist("clause", clause, specification.clauses, instruction.place)
+        for element in instruction.registers:
+            _must_exist("element type", element, index.types, instruction.place)
+        for row in instruction.rows:
+            for clause in row.numerical:
+                _must_exist("clause", clause, specification.clauses, row.place)
+            if row.sparsity:
+                _must_exist("sparsity", row.sparsity, specification.sparsities, row.place)
+            for layout in row.layouts.values():
+                if layout != "opaque":
+                    _must_exist("layout", layout, specification.layouts, row.place)

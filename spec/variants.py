@@ -1,0 +1,256 @@
+"""Rows to variants: every legal combination of field values, its spelling and its effective gate."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from .errors import SpecError
+from .expressions import Expression, compiled, names
+from .gates import EffectiveGate, Isa
+from .model import ConditionalGate, Form, Gate, Instruction, Operand, Row
+from .nodes import Formula, nearest
+
+__all__ = ["ABSENT", "Family", "Key", "RowView", "Variant"]
+
+ABSENT = "none"
+_FIELD = re.compile(r"\{(\.?)(\w+)\}")
+
+# What ptxas compares: the name, the set of unordered qualifiers, and the ordered ones by class.
+Key = tuple[frozenset[str], tuple[str, ...], tuple[str, ...]]
+
+
+@dataclass(frozen=True)
+class Variant:
+    """One legal combination: field values, and the mnemonic that spells them canonically."""
+
+    row: RowView
+    fields: Mapping[str, str | int]
+
+    @cached_property
+    def mnemonic(self) -> str:
+        return self.row.spell(self.fields)
+
+    @cached_property
+    def gate(self) -> EffectiveGate:
+        return self.row.family.isa.effective(self.row.gates_on(self.fields))
+
+    def evaluate(self, formula: Formula) -> int:
+        """A formula over the fields (with `X_bits` the width of the type in field X)."""
+        return self.row.evaluate(formula, self.fields)
+
+    def values(self, operand: Operand) -> tuple[int, ...]:
+        """The values that an immediate operand may have."""
+        if operand.values is None:
+            return ()
+        values = tuple(int(value) for value in operand.values.values)
+        if operand.valid is None:
+            return values
+        valid = operand.valid
+        return tuple(v for v in values if self.row.evaluate(valid, {**self.fields, "value": v}))
+
+    def register_types(self, operand: Operand) -> tuple[str, ...] | None:
+        """The declared types that an operand's registers may have; None when nothing says."""
+        if operand.holds is None:
+            return operand.types
+        element = str(self.fields[operand.holds])
+        instruction = self.row.family.instruction
+        return instruction.registers.get(element) or self.row.family.isa.index.types[element].registers
+
+    @property
+    def forms(self) -> Iterator[Form]:
+        """The operand lists that this combination may take."""
+        forms = self.row.family.instruction.forms
+        return (forms[name] for name in self.row.row.forms)
+
+
+@dataclass(frozen=True)
+class RowView:
+    """A row with the instruction it belongs to: enumeration, spelling, gates."""
+
+    family: Family
+    row: Row
+
+    @property
+    def id(self) -> str:
+        """The stable id: instruction/row."""
+        return f"{self.family.instruction.instruction}/{self.row.id}"
+
+    def _symbols(self, tree: Expression) -> tuple[str, ...]:
+        return tuple(sorted(names(tree)))
+
+    def value(self, name: str, fields: Mapping[str, str | int]) -> str | int:
+        """A name inside a formula: a field, the width of a field's type, or a word for itself."""
+        if name in fields:
+            return fields[name]
+        if name.endswith("_bits") and name[:-5] in fields:
+            return self.family.isa.index.types[str(fields[name[:-5]])].bits
+        return name
+
+    def evaluate(self, formula: Formula, fields: Mapping[str, str | int]) -> int:
+        symbols = self._symbols(formula.tree)
+        try:
+            return int(
+                compiled(formula.tree, symbols)(*(self.value(name, fields) for name in symbols))
+            )
+        except (TypeError, ZeroDivisionError, KeyError) as error:
+            raise SpecError(
+                f"{formula.text!r} cannot be evaluated with {dict(fields)}: {error}", formula.place
+            ) from None
+
+    @cached_property
+    def domains(self) -> dict[str, tuple[str | int, ...]]:
+        return {name: scalars.values for name, scalars in self.row.bind.items()}
+
+    def combinations(self) -> Iterator[dict[str, str | int]]:
+        """Every legal assignment of the fields, in the order of the YAML."""
+        fields = tuple(self.domains)
+        where = self.row.where
+        for values in itertools.product(*self.domains.values()):
+            combination = dict(zip(fields, values, strict=True))
+            if where is None or self.evaluate(where, combination):
+                yield combination
+
+    def variants(self) -> Iterator[Variant]:
+        return (Variant(self, fields) for fields in self.combinations())
+
+    def conditions(self) -> tuple[ConditionalGate, ...]:
+        return (*self.family.instruction.gates, *self.row.gates)
+
+    def gates_on(self, fields: Mapping[str, str | int]) -> tuple[Gate, ...]:
+        """The gates that apply to a combination: the instruction's, the row's, the values'."""
+        gates = [self.family.instruction.gate]
+        if self.row.gate:
+            gates.append(self.row.gate)
+        gates += [c.gate for c in self.conditions() if self.evaluate(c.when, fields)]
+        return tuple(gates)
+
+    def spell(self, fields: Mapping[str, str | int]) -> str:
+        """The canonical mnemonic."""
+
+        def fill(found: re.Match[str]) -> str:
+            text = self.family.token(found[2], fields)
+            return "" if text is None else f"{found[1]}{text}"
+
+        return _FIELD.sub(fill, self.family.instruction.syntax)
+
+
+class Family:
+    """One instruction, ready to enumerate: its syntax taken apart, its rows as views."""
+
+    def __init__(self, instruction: Instruction, isa: Isa) -> None:
+        self.instruction = instruction
+        self.isa = isa
+        self.rows = tuple(RowView(self, row) for row in instruction.rows)
+        self.fields = tuple(found[2] for found in _FIELD.finditer(instruction.syntax))
+        tokens = tuple(token for token in _FIELD.sub("", instruction.syntax).split(".") if token)
+        if instruction.syntax[: len(instruction.name)] != instruction.name:
+            raise SpecError(
+                f"the syntax of {instruction.instruction} does not begin with its name",
+                instruction.place,
+                f"{instruction.name}…",
+            )
+        self.name = instruction.name
+        self.fixed = tokens[instruction.name.count(".") + 1 :]
+
+    def token(self, field: str, fields: Mapping[str, str | int]) -> str | None:
+        """How a field is spelled in a mnemonic; None when the qualifier is absent."""
+        if field == "shape" and self.instruction.shape:
+            return _FIELD.sub(lambda found: str(fields[found[2]]), self.instruction.shape)
+        value = str(fields[field])
+        return None if value == ABSENT else value
+
+    def variants(self) -> Iterator[Variant]:
+        return itertools.chain.from_iterable(row.variants() for row in self.rows)
+
+    def check(self) -> None:
+        """Everything that can be wrong with an instruction on its own; raises SpecError."""
+        bound_by_shape = (
+            {found[2] for found in _FIELD.finditer(self.instruction.shape)}
+            if self.instruction.shape
+            else set()
+        )
+        wanted = (set(self.fields) - {"shape"}) | bound_by_shape
+        for view in self.rows:
+            self._check_row(view, wanted)
+        self._check_disjoint()
+
+    def _check_row(self, view: RowView, wanted: set[str]) -> None:
+        row = view.row
+        missing = sorted(wanted - set(row.bind))
+        if missing:
+            raise SpecError(
+                f"the row {row.id} binds no {', '.join(missing)}",
+                row.place,
+                "every field of the syntax, with none for an absent qualifier",
+            )
+        self._check_names(view)
+        for name in row.forms:
+            if name not in self.instruction.forms:
+                raise SpecError(
+                    f"the row {row.id} names the unknown form {name!r}",
+                    row.place,
+                    nearest(name, self.instruction.forms),
+                )
+        for name in self.instruction.forms:
+            for operand in self.instruction.forms[name].operands:
+                if operand not in self.instruction.operands:
+                    raise SpecError(
+                        f"the form {name} names the unknown operand {operand!r}",
+                        self.instruction.forms[name].place,
+                        nearest(operand, self.instruction.operands),
+                    )
+        count = 0
+        for variant in view.variants():
+            count += 1
+            if not variant.gate.satisfiable:
+                raise SpecError(
+                    f"nothing satisfies the gates of {variant.mnemonic}",
+                    row.place,
+                    "a since below removed, and at least one common target",
+                )
+        if count != row.count:
+            raise SpecError(
+                f"the row {row.id} has {count} mnemonics, not {row.count}",
+                row.place,
+                f"count: {count}",
+            )
+
+    def _check_names(self, view: RowView) -> None:
+        words = {str(value) for values in view.domains.values() for value in values}
+        words |= {
+            str(v) for other in self.rows for values in other.domains.values() for v in values
+        }
+        formulas = [condition.when for condition in view.conditions()]
+        if view.row.where:
+            formulas.append(view.row.where)
+        formulas += [o.registers for o in self.instruction.operands.values() if o.registers]
+        formulas += [o.valid for o in self.instruction.operands.values() if o.valid]
+        words.add("value")
+        for formula in formulas:
+            for name in names(formula.tree):
+                known = name in view.row.bind or name in words
+                if not known and not (name.endswith("_bits") and name[:-5] in view.row.bind):
+                    raise SpecError(
+                        f"the name {name!r} is not bound in {formula.text!r}",
+                        formula.place,
+                        nearest(name, [*view.row.bind, *words])
+                        or "a field of the row or one of its values",
+                    )
+
+    def _check_disjoint(self) -> None:
+        seen: dict[str, Row] = {}
+        for view in self.rows:
+            mine: set[str] = set()
+            for variant in view.variants():
+                other = seen.setdefault(variant.mnemonic, view.row)
+                if other is not view.row or variant.mnemonic in mine:
+                    raise SpecError(
+                        f"the rows {other.id} and {view.row.id} both spell {variant.mnemonic}",
+                        view.row.place,
+                        "rows that share no mnemonic",
+                    )
+                mine.add(variant.mnemonic)
