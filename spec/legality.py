@@ -16,7 +16,7 @@ from .diagnosis import Profile, Reason, Spelling
 from .gates import EffectiveGate, Isa
 from .model import Form, Operand
 from .nodes import Version, nearest
-from .statements import Argument, Statement, SyntaxFault, arguments, read_statement
+from .statements import Argument, Statement, SyntaxFault, argument_of, arguments, read_statement
 from .variants import Family, Variant
 
 __all__ = ["Judge", "Reason", "Verdict"]
@@ -77,16 +77,22 @@ class _Group:
         for family in self.families:
             for variant in family.variants():
                 spelling = self.spelling(variant.mnemonic)
-                found[spelling] = variant, None
-                for tolerance in family.instruction.tolerances:
-                    without = replace(spelling, free=spelling.free - {tolerance.absent})
-                    found.setdefault(without, (variant, tolerance.why))
+                found[spelling] = variant, variant.row.row.tolerated
+                for other, why in self._tolerated(variant, spelling):
+                    found.setdefault(other, (variant, why))
         return found
+
+    def _tolerated(self, variant: Variant, spelling: Spelling) -> Iterator[tuple[Spelling, str]]:
+        for tolerance in variant.row.family.instruction.tolerances:
+            yield replace(spelling, free=spelling.free - {tolerance.absent}), tolerance.why
 
     @cached_property
     def profiles(self) -> tuple[Profile, ...]:
         return tuple(
-            Profile(view, self.isa.index) for family in self.families for view in family.rows
+            Profile(view, self.isa.index)
+            for family in self.families
+            for view in family.rows
+            if not view.row.tolerated
         )
 
     @cached_property
@@ -105,9 +111,10 @@ class _Group:
                         classes[token].add(number)
         return {token: frozenset(rows) for token, rows in classes.items()}
 
-    @property
-    def complete(self) -> bool:
-        return all(family.instruction.complete for family in self.families)
+    @cached_property
+    def open(self) -> frozenset[str]:
+        """What the specification does not hold yet: `shape`, or qualifiers."""
+        return frozenset(word for family in self.families for word in family.instruction.open)
 
     def diagnose(self, spelling: Spelling) -> tuple[str, tuple[Reason, ...]]:
         """The verdict on a spelling that is in no row: memoised by class of shape."""
@@ -127,9 +134,13 @@ class _Group:
 
     def _diagnose(self, spelling: Spelling) -> tuple[str, tuple[Reason, ...]]:
         shape = spelling.shape
-        if shape and shape not in self.shape_classes and not self.complete:
+        if shape and shape not in self.shape_classes and "shape" in self.open:
             message = f"the specification does not hold the shape .{_ANY_SHAPE} of {self.name} yet"
             return UNKNOWN, (Reason("shape.unknown", message),)
+        missing = sorted(spelling.free & self.open)
+        if missing:
+            message = f"the specification does not hold {self.name} with .{missing[0]} yet"
+            return UNKNOWN, (Reason("opcode.unknown", message),)
         profile = self.nearest_profile(spelling)
         reasons = tuple(profile.reasons(spelling, self.known))
         if not reasons:
@@ -305,7 +316,10 @@ class Judge:
             wanted = " or ".join(_SHOWN[shape] for shape in operand.accepts)
             yield Reason("operand.kind", f"{name} is {_SHOWN[argument.shape]}; it must be {wanted}")
             return
-        if operand.registers and argument.shape in ("vector", "register"):
+        if operand.elements:
+            yield from self._elements(variant, name, operand.elements, argument, statement)
+            return
+        if operand.registers and argument.shape == "vector":
             length = variant.evaluate(operand.registers)
             if argument.value != length:
                 yield Reason(
@@ -317,8 +331,27 @@ class Judge:
             if argument.value not in allowed:
                 shown = " or ".join(map(str, allowed))
                 yield Reason("operand.range", f"{name} is {argument.value}; it must be {shown}")
+        if "_" in argument.registers and not operand.sink:
+            yield Reason("operand.sink", f"{name}: '_' may not stand where a value is read")
         if argument.registers and statement.declared:
             yield from self._typed(variant, name, operand, argument, statement)
+
+    def _elements(
+        self,
+        variant: Variant,
+        name: str,
+        wanted: tuple[str, ...],
+        argument: Argument,
+        statement: Statement,
+    ) -> Iterator[Reason]:
+        if argument.value != len(wanted):
+            yield Reason(
+                "operand.length", f"{name} has {argument.value} elements; it must have {len(wanted)}"
+            )
+            return
+        operands = variant.row.family.instruction.operands
+        for inner, text in zip(wanted, argument.registers, strict=True):
+            yield from self._fits(variant, inner, operands[inner], argument_of(text), statement)
 
     def _typed(
         self, variant: Variant, name: str, operand: Operand, argument: Argument, statement: Statement

@@ -142,6 +142,7 @@ class Operand:
     A `vector` has `registers` elements; `holds` names the field whose element type decides the
     register types, `types` lists them where no field does. `values` bounds an immediate, and `valid`
     says which of them (named ``value``) go with the fields. `negated` is a predicate behind ``!``.
+    A vector of unlike `elements` names an operand for each; `sink` allows ``_`` as an element.
     """
 
     what: str
@@ -151,6 +152,8 @@ class Operand:
     types: tuple[str, ...] | None = None
     values: Scalars | None = None
     valid: Formula | None = None
+    elements: tuple[str, ...] | None = None
+    sink: bool = False
     place: Place = field(default=Place("", 0, 0), compare=False)
 
 
@@ -166,7 +169,11 @@ class Form:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A small closed product of field values with one gate, one count and one set of layouts."""
+    """A small closed product of field values with one gate, one count and one set of layouts.
+
+    A row that is `tolerated` is not in the text: assemblers accept it, and the reason says so. It is
+    judged legal with a note, and listed nowhere.
+    """
 
     id: str
     bind: Mapping[str, Scalars]
@@ -179,12 +186,13 @@ class Row:
     layouts: Mapping[str, str] = field(default_factory=dict)
     sparsity: str | None = None
     source: Source | None = None
+    tolerated: str | None = None
     place: Place = field(default=Place("", 0, 0), compare=False)
 
 
 @dataclass(frozen=True, slots=True)
 class Tolerance:
-    """A qualifier that the text calls mandatory and the assemblers let be absent."""
+    """A qualifier that the text calls mandatory and every assembler lets be absent."""
 
     id: str
     absent: str
@@ -197,8 +205,9 @@ class Instruction:
     """One instruction: syntax, operands, forms, rows of legal combinations, gates, contracts.
 
     `name` is the part of the syntax that must come first; the qualifiers behind it may be permuted.
-    `shape` spells the shape qualifier from the row's m, n, k. `complete` says that every shape that
-    exists is here, so that a shape not listed is illegal and not merely unknown. `registers` says
+    `shape` spells the shape qualifier from the row's m, n, k. `open` lists what the specification
+    does not hold yet: `shape` when shapes are missing, or qualifiers whose forms are missing; a
+    statement with one of them is unknown, not illegal. `registers` says
     which register types hold an element type, where specs.yaml does not. `execution` names the
     clauses of the execution contract.
     """
@@ -211,7 +220,7 @@ class Instruction:
     scope: Literal["warp", "warpgroup", "thread"]
     syntax: str
     shape: str | None
-    complete: bool
+    open: tuple[str, ...]
     operands: Mapping[str, Operand]
     forms: Mapping[str, Form]
     rows: tuple[Row, ...]

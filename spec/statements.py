@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from .errors import PtxmmaError
 
-__all__ = ["Argument", "Statement", "SyntaxFault", "arguments", "read_statement"]
+__all__ = ["Argument", "Statement", "SyntaxFault", "argument_of", "arguments", "read_statement"]
 
 
 class SyntaxFault(PtxmmaError):
@@ -144,7 +144,7 @@ def arguments(text: str) -> tuple[Argument, ...]:
         elif address is not None:
             found.append(Argument("address", 0, (address.strip(),)))
         else:
-            found.append(_plain(plain))
+            found.append(argument_of(plain))
         if match[0].rstrip().endswith(",") and match.end() >= end:
             raise SyntaxFault("an operand is missing behind the last ','", end)
         position = match.end()
@@ -156,10 +156,14 @@ def _vector(text: str) -> Argument:
     registers = tuple(map(str.strip, parts))
     if not all(registers):
         raise SyntaxFault("a vector has an empty element")
+    for element in registers:
+        if not _REGISTER.fullmatch(element):
+            argument_of(element)
     return Argument("vector", len(registers), registers)
 
 
-def _plain(text: str) -> Argument:
+def argument_of(text: str) -> Argument:
+    """The form of an operand (or of a vector's element) that is no vector and no address."""
     if _REGISTER.fullmatch(text):
         return Argument("register", 1, (text,))
     integer = _INTEGER.fullmatch(text)

@@ -23,6 +23,11 @@ _FIELD = re.compile(r"\{(\.?)(\w+)\}")
 Key = tuple[frozenset[str], tuple[str, ...], tuple[str, ...]]
 
 
+def as_name(word: str) -> str:
+    """How a qualifier is named inside a formula: `shared::cta` is shared_cta."""
+    return word.replace("::", "_").replace(".", "_")
+
+
 @dataclass(frozen=True)
 class Variant:
     """One legal combination: field values, and the mnemonic that spells them canonically."""
@@ -85,7 +90,8 @@ class RowView:
     def value(self, name: str, fields: Mapping[str, str | int]) -> str | int:
         """A name inside a formula: a field, the width of a field's type, or a word for itself."""
         if name in fields:
-            return fields[name]
+            value = fields[name]
+            return value if isinstance(value, int) else as_name(value)
         if name.endswith("_bits") and name[:-5] in fields:
             return self.family.isa.index.types[str(fields[name[:-5]])].bits
         return name
@@ -220,9 +226,11 @@ class Family:
             )
 
     def _check_names(self, view: RowView) -> None:
-        words = {str(value) for values in view.domains.values() for value in values}
-        words |= {
-            str(v) for other in self.rows for values in other.domains.values() for v in values
+        words = {
+            as_name(str(v))
+            for other in self.rows
+            for values in other.domains.values()
+            for v in values
         }
         formulas = [condition.when for condition in view.conditions()]
         if view.row.where:
