@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 import z3
 
 from ..spec.expressions import Compare, Connective, Expression, Negation, fold, interval, walk
 
-__all__ = ["BitVectors", "width_for"]
+__all__ = ["BitVectors", "conjunction", "width_for"]
 
 _ARITHMETIC = {
     "+": lambda a, b: a + b,
@@ -31,6 +31,12 @@ _COMPARISON = {
     ">": z3.UGT,
     ">=": z3.UGE,
 }
+
+
+def conjunction(parts: Iterable[z3.BoolRef]) -> z3.BoolRef:
+    """All hold; true when there are none (an `and` without arguments is no SMT-LIB)."""
+    listed = list(parts)
+    return z3.And(*listed) if listed else z3.BoolVal(True)
 
 
 def width_for(trees: list[Expression], bounds: Mapping[str, tuple[int, int]]) -> int:

@@ -10,7 +10,7 @@ import z3
 
 from ..spec.expressions import Expression
 from ..spec.maps import LayoutMap, NoClosedForm
-from .bitvectors import BitVectors, width_for
+from .bitvectors import BitVectors, conjunction, width_for
 from .obligations import Obligation, refuting
 
 __all__ = ["layout_obligations"]
@@ -55,25 +55,20 @@ class _Encoding:
 
     def admissible(self) -> z3.BoolRef:
         """Every parameter takes one of its values."""
-        return z3.And(
-            *(
-                z3.Or(*(symbol == value for value in self.layout.layout.params[name].values))
-                for name, symbol in self.parameters.items()
-            )
+        return conjunction(
+            z3.Or(*(symbol == value for value in self.layout.layout.params[name].values))
+            for name, symbol in self.parameters.items()
         )
 
     def in_domain(self, inputs: Mapping[str, z3.ExprRef]) -> z3.BoolRef:
-        parts = [
-            z3.ULT(inputs[name], self.read(size, inputs)) for name, size in self.layout.sizes.items()
-        ]
+        parts = [z3.ULT(inputs[name], self.read(size, inputs)) for name, size in self.layout.sizes.items()]
         if self.layout.condition is not None:
             parts.append(self.read(self.layout.condition, inputs))
         return z3.And(self.admissible(), *parts)
 
     def in_codomain(self, outputs: Mapping[str, z3.ExprRef]) -> z3.BoolRef:
         parts = [
-            z3.ULT(outputs[name], self.read(extent, outputs))
-            for name, extent in self.layout.extents.items()
+            z3.ULT(outputs[name], self.read(extent, outputs)) for name, extent in self.layout.extents.items()
         ]
         return z3.And(self.admissible(), *parts)
 
@@ -94,7 +89,9 @@ def _holder(layout: LayoutMap, model: Mapping[str, int], suffix: str = "") -> st
     parts = []
     for name in layout.inputs:
         value = model.get(name + suffix, 0)
-        parts.append(f"thread {value}" if name == "t" else f"element {value}" if name == "i" else f"{name} {value}")
+        parts.append(
+            f"thread {value}" if name == "t" else f"element {value}" if name == "i" else f"{name} {value}"
+        )
     modes = [f"{name} = {model[name]}" for name in layout.parameters if name in model]
     return " ".join(parts) + (f" ({', '.join(modes)})" if modes and not suffix else "")
 
@@ -137,8 +134,10 @@ def layout_obligations(layout: LayoutMap) -> Iterator[Obligation]:
             z3.Not(_same(first, second)),
             _same(image, encoding.image(second)),
         ),
-        lambda model: f"{_holder(layout, model)} and {_holder(layout, model, _OTHER)} "
-        f"both hold {_position(layout, model)}",
+        lambda model: (
+            f"{_holder(layout, model)} and {_holder(layout, model, _OTHER)} "
+            f"both hold {_position(layout, model)}"
+        ),
     )
     outputs = encoding.symbols(layout.outputs)
     try:
@@ -161,7 +160,7 @@ def layout_obligations(layout: LayoutMap) -> Iterator[Obligation]:
             encoding.in_codomain(outputs),
             z3.Not(z3.And(encoding.in_domain(preimage), _same(encoding.image(preimage), outputs))),
         ),
-        lambda model: "nothing holds ("
-        + ", ".join(f"{name} {model.get(name, 0)}" for name in layout.outputs)
-        + ")",
+        lambda model: (
+            "nothing holds (" + ", ".join(f"{name} {model.get(name, 0)}" for name in layout.outputs) + ")"
+        ),
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Literal
 
 import z3
 
@@ -15,12 +16,16 @@ Model = Mapping[str, int]
 
 @dataclass(frozen=True)
 class Obligation:
-    """`smt` is satisfiable exactly where the claim fails; `explain` reads such a model to a person."""
+    """`smt` is satisfiable exactly where the claim fails; `explain` reads such a model to a person.
+
+    A claim that something exists `expects` sat instead.
+    """
 
     theorem: str
     subject: str
     smt: str
     explain: Callable[[Model], str]
+    expects: Literal["unsat", "sat"] = "unsat"
 
     @property
     def digest(self) -> str:

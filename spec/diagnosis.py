@@ -17,7 +17,7 @@ _SHAPE = re.compile(r"m\d+(?:n\d+)?(?:k\d+)?")
 _NUMBERS = re.compile(r"\d+")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Reason:
     """Why a statement is not legal (or not known): a stable code and a full sentence."""
 
@@ -38,11 +38,12 @@ class Spelling:
     @classmethod
     def of(cls, tokens: Iterable[str], index: Index) -> Spelling:
         classes = ordered_classes(index)
-        words = tuple(tokens)
-        return cls(
-            frozenset(word for word in words if not any(word in known for known in classes)),
-            tuple(tuple(word for word in words if word in known) for known in classes),
-        )
+        free: list[str] = []
+        ordered: list[list[str]] = [[] for _ in range(len(set(classes.values())))]
+        for word in tokens:
+            number = classes.get(word)
+            (free if number is None else ordered[number]).append(word)
+        return cls(frozenset(free), tuple(map(tuple, ordered)))
 
     @cached_property
     def shape(self) -> str | None:
@@ -54,13 +55,13 @@ class Spelling:
 
 
 @cache
-def _classes(types: tuple[str, ...], ordered: tuple[tuple[str, ...], ...]) -> tuple[frozenset[str], ...]:
-    return (frozenset(types), *map(frozenset, ordered))
+def _classes(*classes: tuple[str, ...]) -> dict[str, int]:
+    return {word: number for number, words in enumerate(classes) for word in words}
 
 
-def ordered_classes(index: Index) -> tuple[frozenset[str], ...]:
-    """The classes of qualifiers that keep their order: element types, layouts, operations."""
-    return _classes(tuple(index.types), tuple(index.ordered.values()))
+def ordered_classes(index: Index) -> dict[str, int]:
+    """The class of every qualifier that keeps its order: element types 0, then those of specs.yaml."""
+    return _classes(tuple(index.types), *index.ordered.values())
 
 
 def is_shape(word: str) -> bool:
@@ -76,7 +77,7 @@ def fold_words(words: Iterable[str], limit: int = 6) -> str:
     return ", ".join(ordered)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class _Field:
     """A qualifier of a row: its name, and every way it may be spelled (() when absent)."""
 
@@ -98,21 +99,24 @@ class Profile:
         self.index = index
         classes = ordered_classes(index)
         self.names = ("element type", *index.ordered)
-        self.ordered: tuple[list[_Field], ...] = tuple([] for _ in classes)
+        self.ordered: tuple[list[_Field], ...] = tuple([] for _ in self.names)
         self.free: list[_Field] = []
         for name in view.family.fields:
             field = self._field(name)
             if not field.tokens:
                 continue
-            for known, fields in zip(classes, self.ordered, strict=True):
-                if field.tokens <= known:
-                    fields.append(field)
-                    break
-            else:
+            numbers = {classes.get(token) for token in field.tokens}
+            number = numbers.pop()
+            if number is None or numbers:
                 self.free.append(field)
+            else:
+                self.ordered[number].append(field)
         self.fixed = frozenset(view.family.fixed)
         self.allowed = self.fixed.union(*(field.tokens for field in self.free))
-        self.wanted = [field for field in self.free if () not in field.options]
+        self.wanted = [field.tokens for field in self.free if () not in field.options]
+        self.places = [
+            [field.tokens for field in fields for _ in range(field.length)] for fields in self.ordered
+        ]
 
     def _field(self, name: str) -> _Field:
         view = self.view
@@ -123,24 +127,24 @@ class Profile:
             options: tuple[tuple[str, ...], ...] = tuple((text,) for text in spelled)
         else:
             options = tuple(
-                () if value == ABSENT else tuple(str(value).split("."))
-                for value in view.domains[name]
+                () if value == ABSENT else tuple(str(value).split(".")) for value in view.domains[name]
             )
         return _Field(name, options, frozenset(token for option in options for token in option))
 
-    def distance(self, spelling: Spelling) -> int:
-        """How many qualifiers stand between the spelling and this row."""
-        free = spelling.free
+    def distance_free(self, free: frozenset[str]) -> int:
+        """How many of the permutable qualifiers stand between a spelling and this row."""
         cost = len(self.fixed - free) * 2 + len(free - self.allowed)
-        for field in self.wanted:
-            if field.tokens.isdisjoint(free):
-                cost += 1
-        for given, fields in zip(spelling.ordered, self.ordered, strict=True):
-            cost += 3 * abs(len(given) - sum(field.length for field in fields))
-            places = (field for field in fields for _ in range(field.length))
-            for token, field in zip(given, places, strict=False):
-                if token not in field.tokens:
-                    cost += 1
+        return cost + sum(1 for tokens in self.wanted if tokens.isdisjoint(free))
+
+    def distance_ordered(self, ordered: tuple[tuple[str, ...], ...]) -> int:
+        """How many of the qualifiers that keep their order do."""
+        cost = 0
+        for given, allowed in zip(ordered, self.places, strict=True):
+            if given or allowed:
+                cost += 3 * abs(len(given) - len(allowed))
+                for token, known in zip(given, allowed, strict=False):
+                    if token not in known:
+                        cost += 1
         return cost
 
     def reasons(self, spelling: Spelling, known: frozenset[str]) -> Iterator[Reason]:
@@ -150,9 +154,7 @@ class Profile:
             yield Reason("qualifier.missing", f"the mandatory qualifier .{token} is missing")
         for field in self.free:
             present = spelling.free & field.tokens
-            if tuple(present) in field.options or any(
-                set(option) == present for option in field.options
-            ):
+            if tuple(present) in field.options or any(set(option) == present for option in field.options):
                 continue
             words = [".".join(option) for option in field.options if option]
             rival = next((t for t in sorted(left) if field.name == "shape" and is_shape(t)), None)
@@ -163,16 +165,12 @@ class Profile:
                     f"the shape .{rival} does not exist here; allowed: {fold_words(words)}",
                 )
             elif not present:
-                yield Reason(
-                    "qualifier.missing", f"no {field.name} is given; allowed: {fold_words(words)}"
-                )
+                yield Reason("qualifier.missing", f"no {field.name} is given; allowed: {fold_words(words)}")
             else:
                 given = ".".join(sorted(present))
-                yield Reason(
-                    "qualifier.value", f"{field.name} is .{given}; allowed: {fold_words(words)}"
-                )
-        for what, given, fields in zip(self.names, spelling.ordered, self.ordered, strict=True):
-            yield from self._in_order(what, given, fields)
+                yield Reason("qualifier.value", f"{field.name} is .{given}; allowed: {fold_words(words)}")
+        for what, part, fields in zip(self.names, spelling.ordered, self.ordered, strict=True):
+            yield from self._in_order(what, part, fields)
         for token in sorted(left):
             if token in known:
                 yield Reason("qualifier.unexpected", f".{token} does not go with the rest")

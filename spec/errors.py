@@ -7,7 +7,7 @@ from dataclasses import dataclass
 __all__ = ["Place", "PtxmmaError", "Question", "SpecError"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Place:
     """A position in a source file; line and column count from 1."""
 

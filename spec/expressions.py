@@ -37,21 +37,21 @@ __all__ = [
 ]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Number:
     """A literal integer."""
 
     value: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Name:
     """A variable, a parameter, or the name of an enumerated value."""
 
     id: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Binary:
     """An arithmetic or bitwise operation; `op` is spelled as in Python."""
 
@@ -60,7 +60,7 @@ class Binary:
     right: Expression
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Compare:
     """A comparison of two expressions: a truth value."""
 
@@ -69,7 +69,7 @@ class Compare:
     right: Expression
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Connective:
     """``and`` or ``or`` of two truth values."""
 
@@ -78,14 +78,14 @@ class Connective:
     right: Expression
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Negation:
     """``not`` of a truth value."""
 
     operand: Expression
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Where:
     """``where(condition, then, otherwise)``: a choice between two integers."""
 
@@ -151,18 +151,15 @@ def _convert(node: ast.expr, text: str, place: Place | None) -> Expression:
             return Binary(_BINARY[type(op)], inner(left), inner(right))
         case ast.BoolOp(op=op, values=values):
             tree = inner(values[0])
-            for value in values[1:]:
-                tree = Connective("and" if isinstance(op, ast.And) else "or", tree, inner(value))
+            for part in values[1:]:
+                tree = Connective("and" if isinstance(op, ast.And) else "or", tree, inner(part))
             return tree
         case ast.UnaryOp(op=ast.Not(), operand=operand):
             return Negation(inner(operand))
-        case ast.Compare(left=left, ops=ops, comparators=rights) if all(
-            type(op) in _COMPARE for op in ops
-        ):
+        case ast.Compare(left=left, ops=ops, comparators=rights) if all(type(op) in _COMPARE for op in ops):
             sides = [inner(side) for side in (left, *rights)]
             links: list[Expression] = [
-                Compare(_COMPARE[type(op)], a, b)
-                for op, a, b in zip(ops, sides, sides[1:], strict=False)
+                Compare(_COMPARE[type(op)], a, b) for op, a, b in zip(ops, sides, sides[1:], strict=False)
             ]
             tree = links[0]
             for link in links[1:]:
@@ -224,9 +221,7 @@ def fold(tree: Expression, algebra: Algebra[T]) -> T:
         case Negation(operand):
             return algebra.negation(fold(operand, algebra))
         case Where(condition, then, otherwise):
-            return algebra.where(
-                fold(condition, algebra), fold(then, algebra), fold(otherwise, algebra)
-            )
+            return algebra.where(fold(condition, algebra), fold(then, algebra), fold(otherwise, algebra))
 
 
 def children(tree: Expression) -> tuple[Expression, ...]:
@@ -358,9 +353,7 @@ class _Intervals:
             return self.bounds[identifier]
         except KeyError:
             known = ", ".join(sorted(self.bounds)) or "none"
-            raise SpecError(
-                f"the name {identifier!r} is not bound here", right=f"one of: {known}"
-            ) from None
+            raise SpecError(f"the name {identifier!r} is not bound here", right=f"one of: {known}") from None
 
     def binary(self, op: str, left: tuple[int, int], right: tuple[int, int]) -> tuple[int, int]:
         (a, b), (c, d) = left, right

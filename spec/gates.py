@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cache
 
 from .errors import Question, SpecError
 from .model import Gate, Index
@@ -13,7 +12,7 @@ from .nodes import Version, nearest
 __all__ = ["EffectiveGate", "Isa"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class EffectiveGate:
     """What is left when every gate that applies has had its say.
 
@@ -36,6 +35,7 @@ class Isa:
 
     def __init__(self, index: Index) -> None:
         self.index = index
+        self._known: dict[tuple[Gate, ...], EffectiveGate] = {}
         self.versions = tuple(release.ptx for release in index.releases)
         for name, target in index.targets.items():
             for included in target.includes:
@@ -92,18 +92,18 @@ class Isa:
 
     def effective(self, gates: Iterable[Gate]) -> EffectiveGate:
         """The conjunction: the latest since, the earliest end, the common targets."""
-        return self._effective(tuple(gates))
+        key = tuple(gates)
+        if key not in self._known:
+            self._known[key] = self._effective(key)
+        return self._known[key]
 
-    @cache  # noqa: B019 - an Isa lives as long as the specification
     def _effective(self, gates: tuple[Gate, ...]) -> EffectiveGate:
         since = max(gate.since for gate in gates)
         removed = min((g.removed for g in gates if g.removed), default=None)
         deprecated = min((g.deprecated for g in gates if g.deprecated), default=None)
         common = frozenset.intersection(*(self.admitted(gate) for gate in gates))
         begins = {name: max(since, self.index.targets[name].since) for name in common}
-        alive = {
-            name: begin for name, begin in begins.items() if removed is None or begin < removed
-        }
+        alive = {name: begin for name, begin in begins.items() if removed is None or begin < removed}
         ordered = tuple((name, alive[name]) for name in self.index.targets if name in alive)
         return EffectiveGate(
             min((begin for _, begin in ordered), default=since), deprecated, removed, ordered

@@ -7,6 +7,7 @@ they depend on, so that whole files are judged at an assembler's speed.
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
@@ -19,12 +20,13 @@ from .nodes import Version, nearest
 from .statements import Argument, Statement, SyntaxFault, argument_of, arguments, read_statement
 from .variants import Family, Variant
 
-__all__ = ["Judge", "Reason", "Verdict"]
+__all__ = ["ANY_SHAPE", "Judge", "Reason", "Verdict"]
 
 LEGAL = "legal"
 ILLEGAL = "illegal"
 UNKNOWN = "unknown"
-_ANY_SHAPE = "\N{REPLACEMENT CHARACTER}"
+ANY_SHAPE = "<shape>"
+_SHAPE = re.compile(r"\.(m\d+(?:n\d+)?(?:k\d+)?)(?=\.|$)")
 _SHOWN = {
     "vector": "a vector",
     "register": "a register",
@@ -35,7 +37,7 @@ _SHOWN = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Verdict:
     """`verdict` is legal, illegal or unknown; `variant` and `form` are what it was read as."""
 
@@ -47,7 +49,7 @@ class Verdict:
     nearest: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class _Named:
     """What is known from the mnemonic alone."""
 
@@ -57,6 +59,11 @@ class _Named:
     variant: Variant | None = None
 
 
+def fill_shape(reason: Reason, shape: str) -> Reason:
+    """A reason with the shape that it left open."""
+    return Reason(reason.code, reason.message.replace(ANY_SHAPE, shape))
+
+
 class _Group:
     """All instructions that share one name (wgmma.mma_async with and without .sp)."""
 
@@ -64,7 +71,9 @@ class _Group:
         self.name = name
         self.families = families
         self.isa = isa
-        self._diagnosed: dict[tuple[object, ...], tuple[str, tuple[Reason, ...]]] = {}
+        self._free_costs: dict[frozenset[str], list[int]] = {}
+        self._ordered_costs: dict[tuple[tuple[str, ...], ...], list[int]] = {}
+        self._diagnosed: dict[tuple[str, str, int | None], _Named] = {}
 
     def spelling(self, mnemonic: str) -> Spelling:
         behind = mnemonic[len(self.name) + 1 :]
@@ -101,41 +110,48 @@ class _Group:
         return frozenset(token for spelling in self.index for token in spelling.words)
 
     @cached_property
-    def shape_classes(self) -> dict[str, frozenset[int]]:
-        """For every shape, the rows that have it: shapes of one class are judged alike."""
-        classes: dict[str, set[int]] = defaultdict(set)
-        for number, profile in enumerate(self.profiles):
-            for field in profile.free:
-                if field.name == "shape":
-                    for token in field.tokens:
-                        classes[token].add(number)
-        return {token: frozenset(rows) for token, rows in classes.items()}
+    def shape_classes(self) -> dict[str, int]:
+        """Shapes of one class go with exactly the same other qualifiers, so they are judged alike."""
+        companions: dict[str, set[tuple[object, ...]]] = defaultdict(set)
+        for spelling in self.index:
+            shape = spelling.shape
+            if shape:
+                companions[shape].add((spelling.free - {shape}, spelling.ordered))
+        numbers: dict[frozenset[tuple[object, ...]], int] = {}
+        return {
+            shape: numbers.setdefault(frozenset(others), len(numbers)) for shape, others in companions.items()
+        }
 
     @cached_property
     def open(self) -> frozenset[str]:
         """What the specification does not hold yet: `shape`, or qualifiers."""
         return frozenset(word for family in self.families for word in family.instruction.open)
 
-    def diagnose(self, spelling: Spelling) -> tuple[str, tuple[Reason, ...]]:
-        """The verdict on a spelling that is in no row: memoised by class of shape."""
-        shape = spelling.shape
-        rows = self.shape_classes.get(shape) if shape else None
-        others = spelling.free - {shape} if shape else spelling.free
-        signature = (others, rows, shape is None, spelling.ordered)
-        if signature not in self._diagnosed:
-            self._diagnosed[signature] = self._diagnose(spelling)
-        verdict, reasons = self._diagnosed[signature]
-        if shape is None:
-            return verdict, reasons
-        return verdict, tuple(
-            Reason(r.code, r.message.replace(_ANY_SHAPE, shape)) if _ANY_SHAPE in r.message else r
-            for r in reasons
-        )
+    def look_up(self, mnemonic: str) -> tuple[Variant, str | None] | tuple[_Named, str]:
+        """What a mnemonic spells, or the verdict on one that is in no row with the shape it left open.
+
+        Shapes of one class are judged alike, so that verdict is memoised with the shape left open:
+        its reasons name it as <shape>.
+        """
+        shape, before, behind = "", mnemonic, ""
+        found = _SHAPE.search(mnemonic, len(self.name))
+        if found is not None:
+            shape, before, behind = found[1], mnemonic[: found.start()], mnemonic[found.end() :]
+        signature = before, behind, self.shape_classes.get(shape)
+        named = self._diagnosed.get(signature)
+        if named is None:
+            spelling = self.spelling(mnemonic)
+            legal = self.index.get(spelling)
+            if legal is not None:
+                return legal
+            verdict, reasons = self._diagnose(spelling)
+            named = self._diagnosed[signature] = _Named(verdict, reasons)
+        return named, shape
 
     def _diagnose(self, spelling: Spelling) -> tuple[str, tuple[Reason, ...]]:
         shape = spelling.shape
         if shape and shape not in self.shape_classes and "shape" in self.open:
-            message = f"the specification does not hold the shape .{_ANY_SHAPE} of {self.name} yet"
+            message = f"the specification does not hold the shape .{ANY_SHAPE} of {self.name} yet"
             return UNKNOWN, (Reason("shape.unknown", message),)
         missing = sorted(spelling.free & self.open)
         if missing:
@@ -147,21 +163,28 @@ class _Group:
             reasons = (profile.combination(spelling),)
         if shape:
             reasons = tuple(
-                Reason(r.code, r.message.replace(f".{shape} does", f".{_ANY_SHAPE} does"))
-                for r in reasons
+                Reason(r.code, r.message.replace(f".{shape} does", f".{ANY_SHAPE} does")) for r in reasons
             )
         return ILLEGAL, reasons
 
     def nearest_profile(self, spelling: Spelling) -> Profile:
-        return min(self.profiles, key=lambda profile: profile.distance(spelling))
+        """The row that a spelling comes nearest to (the first of equals)."""
+        free = self._free_costs.get(spelling.free)
+        if free is None:
+            free = [profile.distance_free(spelling.free) for profile in self.profiles]
+            self._free_costs[spelling.free] = free
+        ordered = self._ordered_costs.get(spelling.ordered)
+        if ordered is None:
+            ordered = [profile.distance_ordered(spelling.ordered) for profile in self.profiles]
+            self._ordered_costs[spelling.ordered] = ordered
+        costs = [a + b for a, b in zip(free, ordered, strict=True)]
+        return self.profiles[costs.index(min(costs))]
 
 
 class Judge:
     """Judges statements for one PTX ISA version and one target (None: any target)."""
 
-    def __init__(
-        self, families: Iterable[Family], isa: Isa, ptx: Version, target: str | None
-    ) -> None:
+    def __init__(self, families: Iterable[Family], isa: Isa, ptx: Version, target: str | None) -> None:
         self.isa = isa
         self.ptx = ptx
         self.target = target
@@ -171,8 +194,9 @@ class Judge:
         self._groups = {name: _Group(name, tuple(f), isa) for name, f in grouped.items()}
         self._longest = max(name.count(".") for name in self._groups) + 1
         self._gates: dict[EffectiveGate, tuple[Reason, ...]] = {}
-        self._named: dict[str, _Named] = {}
+        self._named: dict[str, tuple[_Named, str]] = {}
         self._operands: dict[tuple[int, str], tuple[Form | None, tuple[Reason, ...]]] = {}
+        self._plain: dict[tuple[int, str], Verdict] = {}
 
     def judge(self, text: str) -> Verdict:
         """The verdict on one statement, with register declarations before it if there are any."""
@@ -189,9 +213,23 @@ class Judge:
             return Verdict(named.verdict, named.reasons)
         form, faults = self.judge_operands(named.variant, statement)
         reasons = (*named.reasons, *faults)
-        return Verdict(
-            ILLEGAL if reasons else LEGAL, reasons, named.notes, named.variant, form
-        )
+        return Verdict(ILLEGAL if reasons else LEGAL, reasons, named.notes, named.variant, form)
+
+    def judge_plain(self, mnemonic: str, operands: str) -> tuple[Verdict, str]:
+        """The verdict on a statement already split, without guard or declarations.
+
+        Memoised; a shape that stands open in the verdict's reasons is returned beside it.
+        """
+        named, shape = self.name_of(mnemonic)
+        key = id(named), operands if named.variant else ""
+        verdict = self._plain.get(key)
+        if verdict is None:
+            if named.variant is None:
+                verdict = Verdict(named.verdict, named.reasons)
+            else:
+                verdict = self.judge_statement(Statement(None, mnemonic, operands, {}))
+            self._plain[key] = verdict
+        return verdict, shape
 
     def _unreadable(self, text: str, fault: SyntaxFault) -> Verdict:
         reason = Reason("syntax", f"column {fault.column}: {fault}")
@@ -209,37 +247,38 @@ class Judge:
         return None
 
     def judge_mnemonic(self, mnemonic: str) -> _Named:
-        """The verdict on name and qualifiers, gates included; memoised by the spelling."""
-        named = self._named.get(mnemonic)
-        if named is None:
-            named = self._named[mnemonic] = self._judge_mnemonic(mnemonic)
-        return named
+        """The verdict on name and qualifiers, gates included."""
+        named, shape = self.name_of(mnemonic)
+        if not shape or named.variant is not None:
+            return named
+        return replace(named, reasons=tuple(fill_shape(reason, shape) for reason in named.reasons))
 
-    def _judge_mnemonic(self, mnemonic: str) -> _Named:
+    def name_of(self, mnemonic: str) -> tuple[_Named, str]:
+        """The same, memoised by the spelling, with the shape left open where it makes no difference."""
+        known = self._named.get(mnemonic)
+        if known is None:
+            known = self._named[mnemonic] = self._name_of(mnemonic)
+        return known
+
+    def _name_of(self, mnemonic: str) -> tuple[_Named, str]:
         group = self._group_of(mnemonic)
         if group is None:
-            return _Named(UNKNOWN, (self._unknown_name(mnemonic),))
-        spelling = group.spelling(mnemonic)
-        found = group.index.get(spelling)
-        if found is None:
-            verdict, reasons = group.diagnose(spelling)
-            return _Named(verdict, reasons)
+            return _Named(UNKNOWN, (self._unknown_name(mnemonic),)), ""
+        found = group.look_up(mnemonic)
+        if isinstance(found[0], _Named):
+            return found[0], found[1] or ""
         variant, note = found
         reasons = self.gate_reasons(variant.gate)
-        notes = (note,) if note else ()
+        notes = [note] if note else []
         deprecated = variant.gate.deprecated
         if deprecated and deprecated <= self.ptx and not reasons:
-            notes += (f"deprecated since PTX ISA {deprecated}",)
-        return _Named(ILLEGAL if reasons else LEGAL, reasons, notes, variant)
+            notes.append(f"deprecated since PTX ISA {deprecated}")
+        return _Named(ILLEGAL if reasons else LEGAL, reasons, tuple(notes), variant), ""
 
     def _unknown_name(self, mnemonic: str) -> Reason:
-        close = nearest(mnemonic, self._groups) or nearest(
-            ".".join(mnemonic.split(".")[:2]), self._groups
-        )
+        close = nearest(mnemonic, self._groups) or nearest(".".join(mnemonic.split(".")[:2]), self._groups)
         hint = f"; the nearest that it has is {close}" if close else ""
-        return Reason(
-            "opcode.unknown", f"the specification does not hold the instruction {mnemonic}{hint}"
-        )
+        return Reason("opcode.unknown", f"the specification does not hold the instruction {mnemonic}{hint}")
 
     def gate_reasons(self, gate: EffectiveGate) -> tuple[Reason, ...]:
         """Why a gate is shut for this version and target; empty when it is open."""
@@ -288,10 +327,7 @@ class Judge:
         except SyntaxFault as fault:
             column = len(statement.mnemonic) + fault.column
             return None, (Reason("syntax", f"column {column}: {fault}"),)
-        tried = [
-            (form, tuple(self._compare(variant, form, given, statement)))
-            for form in variant.forms
-        ]
+        tried = [(form, tuple(self._compare(variant, form, given, statement))) for form in variant.forms]
         return min(tried, key=lambda pair: _weight(pair[1]))
 
     def _compare(
@@ -310,7 +346,12 @@ class Judge:
             yield from self._fits(variant, name, operands[name], argument, statement)
 
     def _fits(
-        self, variant: Variant, name: str, operand: Operand, argument: Argument, statement: Statement
+        self,
+        variant: Variant,
+        name: str,
+        operand: Operand,
+        argument: Argument,
+        statement: Statement,
     ) -> Iterator[Reason]:
         if argument.shape not in operand.accepts:
             wanted = " or ".join(_SHOWN[shape] for shape in operand.accepts)
@@ -346,7 +387,8 @@ class Judge:
     ) -> Iterator[Reason]:
         if argument.value != len(wanted):
             yield Reason(
-                "operand.length", f"{name} has {argument.value} elements; it must have {len(wanted)}"
+                "operand.length",
+                f"{name} has {argument.value} elements; it must have {len(wanted)}",
             )
             return
         operands = variant.row.family.instruction.operands
@@ -354,7 +396,12 @@ class Judge:
             yield from self._fits(variant, inner, operands[inner], argument_of(text), statement)
 
     def _typed(
-        self, variant: Variant, name: str, operand: Operand, argument: Argument, statement: Statement
+        self,
+        variant: Variant,
+        name: str,
+        operand: Operand,
+        argument: Argument,
+        statement: Statement,
     ) -> Iterator[Reason]:
         if argument.shape == "address":
             return
@@ -365,9 +412,7 @@ class Judge:
             declared = statement.declared.get(register)
             if declared is not None and declared not in allowed:
                 wanted = ", ".join(f".{word}" for word in allowed)
-                yield Reason(
-                    "operand.type", f"{name}: {register} is .{declared}; it must be {wanted}"
-                )
+                yield Reason("operand.type", f"{name}: {register} is .{declared}; it must be {wanted}")
                 return
 
     def suggest(self, statement: Statement) -> str | None:

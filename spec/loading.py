@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TypeVar
 
-from .errors import SpecError
+from .errors import Question, SpecError
 from .gates import Isa
 from .legality import Judge
 from .maps import LayoutMap
 from .model import (
+    Bridge,
+    BridgeFile,
     Clause,
     ContractFile,
     Descriptor,
@@ -26,7 +28,7 @@ from .model import (
 )
 from .nodes import Version, compose, structure
 from .validation import check_layout, check_references
-from .variants import Family
+from .variants import Family, Variant
 
 __all__ = ["ROOT", "Specification", "load_files"]
 
@@ -45,6 +47,11 @@ class Specification:
     readings: Mapping[str, Reading]
     sparsities: Mapping[str, Sparsity]
     descriptors: Mapping[str, Descriptor]
+    bridges: Mapping[str, Bridge]
+
+    def __getstate__(self) -> dict[str, object]:
+        """What the YAML says, without what was derived from it."""
+        return {f.name: getattr(self, f.name) for f in fields(self)}
 
     @cached_property
     def isa(self) -> Isa:
@@ -52,14 +59,61 @@ class Specification:
 
     @cached_property
     def families(self) -> Mapping[str, Family]:
-        return {name: Family(i, self.isa) for name, i in self.instructions.items()}
+        names = frozenset(self.instructions)
+        return {name: Family(i, self.isa, names) for name, i in self.instructions.items()}
+
+    def find(self, mnemonic: str) -> Variant:
+        """The variant that a mnemonic spells; raises Question with the reasons and the nearest."""
+        judge = self.judge()
+        named = judge.judge_mnemonic(mnemonic.strip().rstrip(";").rstrip())
+        if named.variant is None:
+            why = "; ".join(reason.message for reason in named.reasons)
+            raise Question(f"{mnemonic}: {why}")
+        return named.variant
+
+    def layout_of(self, variant: Variant, operand: str) -> LayoutMap:
+        """The layout of an operand of a variant; raises Question when it has none, or an opaque one."""
+        known = variant.row.row.layouts
+        identifier = known.get(operand)
+        if identifier is None:
+            has = ", ".join(known) or "none"
+            raise Question(f"{variant.mnemonic} has no layout for {operand!r}; it has: {has}")
+        if identifier == "opaque":
+            raise Question(
+                f"the fragment {operand} of {variant.mnemonic} is opaque: which element a register "
+                "holds is unspecified (9.7.14.4.1); use wmma.load and wmma.store"
+            )
+        return self.layouts[identifier]
+
+    def sparsity_of(self, variant: Variant) -> Sparsity:
+        """The sparsity pattern of a variant; raises Question for a dense one."""
+        if variant.row.row.sparsity is None:
+            raise Question(f"{variant.mnemonic} is not sparse")
+        return self.sparsities[variant.row.row.sparsity]
+
+    def check_matrix(self, variant: Variant, rows: int, columns: Sequence[int]) -> None:
+        """Raise Question unless a matrix has the shape m x k of the variant's full A."""
+        m, k = int(variant.fields["m"]), int(variant.fields["k"])
+        if rows != m or any(count != k for count in columns):
+            given = f"{rows}x{columns[0] if columns else 0}"
+            raise Question(f"the matrix is {given}; A of {variant.mnemonic} is {m}x{k}")
+
+    def selector_parameters(self, metadata: LayoutMap, selector: int) -> dict[str, int]:
+        """The parameters of a metadata layout for a sparsity selector; raises Question when invalid."""
+        if "s" not in metadata.parameters:
+            if selector != 0:
+                raise Question(f"the sparsity selector is {selector}; it must be 0")
+            return {}
+        allowed = metadata.layout.params["s"].values
+        if selector not in allowed:
+            shown = " or ".join(map(str, allowed))
+            raise Question(f"the sparsity selector is {selector}; it must be {shown}")
+        return {"s": selector}
 
     def judge(self, ptx: str | None = None, target: str | None = None) -> Judge:
         """A judge for a PTX ISA version (None: the newest) and a target (None: any)."""
         version: Version = self.isa.version(ptx) if ptx else self.index.isa
-        return Judge(
-            self.families.values(), self.isa, version, self.isa.target(target) if target else None
-        )
+        return Judge(self.families.values(), self.isa, version, self.isa.target(target) if target else None)
 
 
 def _read(root: Path, name: str, wanted: type[T]) -> T:
@@ -73,9 +127,7 @@ def load_files(root: Path = ROOT) -> Specification:
     for name in index.instructions:
         instruction = _read(root, name, Instruction)
         if instruction.instruction in instructions:
-            raise SpecError(
-                f"the instruction {instruction.instruction} is defined twice", instruction.place
-            )
+            raise SpecError(f"the instruction {instruction.instruction} is defined twice", instruction.place)
         instructions[instruction.instruction] = instruction
     layouts: dict[str, LayoutMap] = {}
     for name in index.layouts:
@@ -92,6 +144,7 @@ def load_files(root: Path = ROOT) -> Specification:
         sparsity.readings,
         sparsity.sparsities,
         _read(root, index.descriptors, DescriptorFile).descriptors,
+        _read(root, index.bridges, BridgeFile).bridges,
     )
     for layout_map in layouts.values():
         check_layout(layout_map)

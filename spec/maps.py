@@ -71,9 +71,7 @@ class LayoutMap:
     @cached_property
     def trees(self) -> dict[str, Expression]:
         """Each output as an expression of inputs and parameters."""
-        return {
-            name: substitute(formula.tree, self._lets) for name, formula in self.layout.map.items()
-        }
+        return {name: substitute(formula.tree, self._lets) for name, formula in self.layout.map.items()}
 
     @cached_property
     def condition(self) -> Expression | None:
@@ -93,9 +91,7 @@ class LayoutMap:
 
     @cached_property
     def size_parameters(self) -> tuple[str, ...]:
-        used = frozenset().union(
-            *(names(tree) for tree in (*self.sizes.values(), *self.extents.values()))
-        )
+        used = frozenset().union(*(names(tree) for tree in (*self.sizes.values(), *self.extents.values())))
         return tuple(name for name in self.parameters if name in used)
 
     @cached_property
@@ -145,9 +141,7 @@ class LayoutMap:
         """The size of every input."""
         return self._evaluate(self.sizes, parameters)
 
-    def _evaluate(
-        self, trees: Mapping[str, Expression], parameters: Mapping[str, int]
-    ) -> dict[str, int]:
+    def _evaluate(self, trees: Mapping[str, Expression], parameters: Mapping[str, int]) -> dict[str, int]:
         arguments = [parameters[name] for name in self.parameters]
         return {name: compiled(tree, self.parameters)(*arguments) for name, tree in trees.items()}
 

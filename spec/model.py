@@ -38,7 +38,7 @@ __all__ = [
 _EMPTY: Mapping[str, str] = MappingProxyType({})
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Source:
     """Where a claim comes from: a section of the PTX ISA, and how it was read."""
 
@@ -47,7 +47,7 @@ class Source:
     note: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Gate:
     """Since which PTX ISA version, until which, on which targets.
 
@@ -62,7 +62,7 @@ class Gate:
     place: Place
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ConditionalGate:
     """A gate on field values (or on a qualifier's absence): it applies where `when` holds."""
 
@@ -73,7 +73,7 @@ class ConditionalGate:
     place: Place
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Assembler:
     """A ptxas release: the CUDA toolkit it came with, and the PyPI package that carries it."""
 
@@ -83,7 +83,7 @@ class Assembler:
     place: Place
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Release:
     """One PTX ISA version, with the assemblers that brought it (none for some)."""
 
@@ -92,7 +92,7 @@ class Release:
     place: Place
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Target:
     """A .target: since which PTX ISA version, and which targets' features it includes."""
 
@@ -101,7 +101,7 @@ class Target:
     place: Place
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ElementType:
     """An element type: its width, and the register types that hold it as an operand."""
 
@@ -112,7 +112,7 @@ class ElementType:
     place: Place = field(default=Place("", 0, 0), compare=False)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Index:
     """specs.yaml: releases, targets, element types, and the files under spec/.
 
@@ -130,12 +130,13 @@ class Index:
     contracts: str
     sparsity: str
     descriptors: str
+    bridges: str
 
 
 Shape = Literal["vector", "register", "negated", "immediate", "address"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Operand:
     """One operand: which written forms may stand there, and what bounds them.
 
@@ -157,7 +158,7 @@ class Operand:
     place: Place = field(default=Place("", 0, 0), compare=False)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Form:
     """An operand list; `a` says where multiplicand A comes from, when there is a choice."""
 
@@ -167,7 +168,7 @@ class Form:
     place: Place = field(default=Place("", 0, 0), compare=False)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Row:
     """A small closed product of field values with one gate, one count and one set of layouts.
 
@@ -190,7 +191,7 @@ class Row:
     place: Place = field(default=Place("", 0, 0), compare=False)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Tolerance:
     """A qualifier that the text calls mandatory and every assembler lets be absent."""
 
@@ -200,7 +201,7 @@ class Tolerance:
     place: Place
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Instruction:
     """One instruction: syntax, operands, forms, rows of legal combinations, gates, contracts.
 
@@ -231,7 +232,7 @@ class Instruction:
     place: Place = field(default=Place("", 0, 0), compare=False)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Layout:
     """An integer map: which thread's register element holds which matrix element, and the like."""
 
@@ -247,7 +248,7 @@ class Layout:
     place: Place = field(default=Place("", 0, 0), compare=False)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Consumer:
     """What would fail if a clause were wrong: exactly one of the three is written.
 
@@ -261,7 +262,7 @@ class Consumer:
     place: Place = field(default=Place("", 0, 0), compare=False)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Clause:
     """One sentence of a contract, with its consumers."""
 
@@ -272,7 +273,7 @@ class Clause:
     place: Place
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Reading:
     """A named reading of a sentence that the text leaves open; `default` is one of `settings`."""
 
@@ -283,7 +284,7 @@ class Reading:
     place: Place
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Sparsity:
     """How a chunk of a sparse row is coded: of `chunk` columns, `slots` are stored.
 
@@ -310,7 +311,7 @@ class Sparsity:
         return self.slots * self.index_bits
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class DescriptorField:
     """A bit field of the matrix descriptor; `unit` is what one step of the coded value stands for."""
 
@@ -322,7 +323,7 @@ class DescriptorField:
     place: Place = field(default=Place("", 0, 0), compare=False)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Descriptor:
     """A 64-bit descriptor: its fields; every bit outside them is zero."""
 
@@ -332,21 +333,21 @@ class Descriptor:
     place: Place
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class LayoutFile:
     """A file of layouts, by id."""
 
     layouts: Mapping[str, Layout]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ContractFile:
     """The clauses of all contracts, by id."""
 
     clauses: Mapping[str, Clause]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class SparsityFile:
     """Codings of structured sparsity, by id, and the readings of the text they depend on."""
 
@@ -354,8 +355,31 @@ class SparsityFile:
     sparsities: Mapping[str, Sparsity]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class DescriptorFile:
     """The descriptors, by id."""
 
     descriptors: Mapping[str, Descriptor]
+
+
+@dataclass(frozen=True)
+class Bridge:
+    """Two layouts said to be equal: `left` at `at` (over right's inputs and the parameters) equals
+    `equals` (over right's outputs and the parameters), wherever `where` holds."""
+
+    title: str
+    source: Source
+    left: str
+    right: str
+    at: Mapping[str, Formula]
+    equals: Mapping[str, Formula]
+    params: Mapping[str, Scalars] = field(default_factory=dict)
+    where: Formula | None = None
+    place: Place = field(default=Place("", 0, 0), compare=False)
+
+
+@dataclass(frozen=True)
+class BridgeFile:
+    """The bridges, by id."""
+
+    bridges: Mapping[str, Bridge]

@@ -12,22 +12,20 @@ from functools import cache
 from pathlib import Path
 from typing import Any, ClassVar, Literal, TypeVar, Union, get_args, get_origin
 
-import yaml
-
 from .errors import Place, SpecError
 from .expressions import Expression, parse, parse_range
 
 __all__ = ["Formula", "Scalars", "Version", "compose", "nearest", "structure"]
 
-_Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _INTEGER = "tag:yaml.org,2002:int"
 _BOOLEAN = "tag:yaml.org,2002:bool"
 _STRING = "tag:yaml.org,2002:str"
 _NULL = "tag:yaml.org,2002:null"
+Node = Any  # yaml.Node, whose library is loaded only when a file is read
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True, order=True)
+@dataclass(frozen=True, order=True)
 class Version:
     """A PTX ISA version; compared as numbers, so 9.10 comes after 9.9."""
 
@@ -45,7 +43,7 @@ class Version:
         return f"{self.major}.{self.minor}"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Formula:
     """An expression of the YAML with its text and its place."""
 
@@ -60,7 +58,7 @@ class Formula:
     }
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Scalars:
     """The values a field may take: one scalar, a list, or a range(start, stop, step)."""
 
@@ -80,10 +78,13 @@ def nearest(word: str, known: typing.Iterable[str]) -> str | None:
     return close[0] if close else None
 
 
-def compose(path: Path, shown: str) -> yaml.Node:
+def compose(path: Path, shown: str) -> Node:
     """The root node of a YAML file; `shown` is the file's name in errors."""
+    import yaml  # here, so that a command that reads the cache does not pay for it
+
+    loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     try:
-        node = yaml.compose(path.read_text(encoding="utf-8"), Loader=_Loader)
+        node = yaml.compose(path.read_text(encoding="utf-8"), Loader=loader)
     except OSError as error:
         raise SpecError(f"{shown}: cannot be read: {error.strerror}") from None
     except UnicodeDecodeError as error:
@@ -99,36 +100,34 @@ def compose(path: Path, shown: str) -> yaml.Node:
     return node
 
 
-def place_of(node: yaml.Node, file: str) -> Place:
+def place_of(node: Node, file: str) -> Place:
     return Place(file, node.start_mark.line + 1, node.start_mark.column + 1)
 
 
-def text_place(node: yaml.Node, file: str) -> Place:
+def text_place(node: Node, file: str) -> Place:
     """Where a scalar's text begins, behind its opening quote."""
     place = place_of(node, file)
-    quoted = isinstance(node, yaml.ScalarNode) and node.style in ("'", '"')
+    quoted = node.id == "scalar" and node.style in ("'", '"')
     return place.shifted(1) if quoted else place
 
 
-def structure(node: yaml.Node, wanted: type[T], file: str) -> T:
+def structure(node: Node, wanted: type[T], file: str) -> T:
     """`node` as a value of the type `wanted`; raises SpecError at the faulty node."""
     return typing.cast(T, _structure(node, wanted, file))
 
 
-def _structure(node: yaml.Node, wanted: Any, file: str) -> Any:
+def _structure(node: Node, wanted: Any, file: str) -> Any:
     origin, arguments = get_origin(wanted), get_args(wanted)
     if origin in (Union, types.UnionType):
         return _union(node, arguments, file)
     if origin is Literal:
         return _choice(node, arguments, file)
     if origin is tuple:
-        if not isinstance(node, yaml.SequenceNode):
+        if not node.id == "sequence":
             raise SpecError(f"{_found(node)} where a list belongs", place_of(node, file), "[…]")
         return tuple(_structure(item, arguments[0], file) for item in node.value)
     if origin is not None and issubclass(origin, Mapping):
-        return {
-            key: _structure(value, arguments[1], file) for key, value in pairs(node, file).items()
-        }
+        return {key: _structure(value, arguments[1], file) for key, value in pairs(node, file).items()}
     if dataclasses.is_dataclass(wanted) and wanted not in _SCALARS:
         return _record(node, wanted, file)
     if wanted in _SCALARS:
@@ -136,19 +135,19 @@ def _structure(node: yaml.Node, wanted: Any, file: str) -> Any:
     raise TypeError(f"no rule to structure {wanted!r}")
 
 
-def _found(node: yaml.Node) -> str:
-    if isinstance(node, yaml.ScalarNode):
+def _found(node: Node) -> str:
+    if node.id == "scalar":
         return f"the value {node.value!r}" if node.value else "an empty value"
-    return "a list" if isinstance(node, yaml.SequenceNode) else "a mapping"
+    return "a list" if node.id == "sequence" else "a mapping"
 
 
-def pairs(node: yaml.Node, file: str) -> dict[str, yaml.Node]:
+def pairs(node: Node, file: str) -> dict[str, Node]:
     """The entries of a mapping node; a duplicate key is an error."""
-    if not isinstance(node, yaml.MappingNode):
+    if not node.id == "mapping":
         raise SpecError(f"{_found(node)} where a mapping belongs", place_of(node, file), "key: value")
-    found: dict[str, yaml.Node] = {}
+    found: dict[str, Node] = {}
     for key, value in node.value:
-        if not isinstance(key, yaml.ScalarNode):
+        if not key.id == "scalar":
             raise SpecError("a key must be a plain word", place_of(key, file))
         if key.value in found:
             raise SpecError(
@@ -165,7 +164,7 @@ def _hints(wanted: type) -> dict[str, Any]:
     return typing.get_type_hints(wanted)
 
 
-def _record(node: yaml.Node, wanted: Any, file: str) -> Any:
+def _record(node: Node, wanted: Any, file: str) -> Any:
     hints = _hints(wanted)
     fields = {
         f.name.replace("_", "-") if f.metadata.get("dashed") else f.name: f
@@ -185,9 +184,7 @@ def _record(node: yaml.Node, wanted: Any, file: str) -> Any:
     for key, field in fields.items():
         if key in entries:
             values[field.name] = _structure(entries[key], hints[field.name], file)
-        elif (
-            field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
-        ):
+        elif field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING:
             raise SpecError(
                 f"the key {key!r} is missing",
                 place_of(node, file),
@@ -198,21 +195,21 @@ def _record(node: yaml.Node, wanted: Any, file: str) -> Any:
     return wanted(**values)
 
 
-def _union(node: yaml.Node, arguments: tuple[Any, ...], file: str) -> Any:
-    is_null = isinstance(node, yaml.ScalarNode) and node.tag == _NULL
+def _union(node: Node, arguments: tuple[Any, ...], file: str) -> Any:
+    is_null = node.id == "scalar" and node.tag == _NULL
     if types.NoneType in arguments and is_null:
         return None
     rest = [argument for argument in arguments if argument is not types.NoneType]
     if len(rest) == 1:
         return _structure(node, rest[0], file)
-    is_map = isinstance(node, yaml.MappingNode)
+    is_map = node.id == "mapping"
     for argument in rest:
         if is_map == (dataclasses.is_dataclass(argument) and argument not in _SCALARS):
             return _structure(node, argument, file)
     raise SpecError(f"{_found(node)} does not fit here", place_of(node, file))
 
 
-def _choice(node: yaml.Node, allowed: tuple[Any, ...], file: str) -> Any:
+def _choice(node: Node, allowed: tuple[Any, ...], file: str) -> Any:
     value = _scalar(node, file)
     if value not in allowed:
         raise SpecError(
@@ -223,8 +220,8 @@ def _choice(node: yaml.Node, allowed: tuple[Any, ...], file: str) -> Any:
     return value
 
 
-def _scalar(node: yaml.Node, file: str) -> str | int | bool | None:
-    if not isinstance(node, yaml.ScalarNode):
+def _scalar(node: Node, file: str) -> str | int | bool | None:
+    if not node.id == "scalar":
         raise SpecError(f"{_found(node)} where one value belongs", place_of(node, file))
     if node.tag == _INTEGER:
         try:
@@ -244,38 +241,34 @@ def _scalar(node: yaml.Node, file: str) -> str | int | bool | None:
     return str(node.value)
 
 
-def _string(node: yaml.Node, file: str) -> str:
+def _string(node: Node, file: str) -> str:
     value = _scalar(node, file)
     if not isinstance(value, str):
-        raise SpecError(
-            f"{_found(node)} where text belongs", place_of(node, file), f'"{node.value}"'
-        )
+        raise SpecError(f"{_found(node)} where text belongs", place_of(node, file), f'"{node.value}"')
     return value
 
 
-def _integer(node: yaml.Node, file: str) -> int:
+def _integer(node: Node, file: str) -> int:
     value = _scalar(node, file)
     if isinstance(value, bool) or not isinstance(value, int):
         raise SpecError(f"{_found(node)} where an integer belongs", place_of(node, file), "64")
     return value
 
 
-def _boolean(node: yaml.Node, file: str) -> bool:
+def _boolean(node: Node, file: str) -> bool:
     value = _scalar(node, file)
     if not isinstance(value, bool):
         raise SpecError(f"{_found(node)} where true or false belongs", place_of(node, file))
     return value
 
 
-def _version(node: yaml.Node, file: str) -> Version:
-    if isinstance(node, yaml.ScalarNode) and node.style not in ("'", '"'):
-        raise SpecError(
-            f"the version {node.value} is not quoted", place_of(node, file), f'"{node.value}"'
-        )
+def _version(node: Node, file: str) -> Version:
+    if node.id == "scalar" and node.style not in ("'", '"'):
+        raise SpecError(f"the version {node.value} is not quoted", place_of(node, file), f'"{node.value}"')
     return Version.of(_string(node, file), place_of(node, file))
 
 
-def _formula(node: yaml.Node, file: str) -> Formula:
+def _formula(node: Node, file: str) -> Formula:
     value = _scalar(node, file)
     if isinstance(value, bool) or value is None:
         raise SpecError(f"{_found(node)} where an expression belongs", place_of(node, file))
@@ -283,9 +276,9 @@ def _formula(node: yaml.Node, file: str) -> Formula:
     return Formula(str(value), parse(str(value), place), place)
 
 
-def _scalars(node: yaml.Node, file: str) -> Scalars:
+def _scalars(node: Node, file: str) -> Scalars:
     place = place_of(node, file)
-    if isinstance(node, yaml.SequenceNode):
+    if node.id == "sequence":
         values = tuple(_element(item, file) for item in node.value)
         if not values:
             raise SpecError("the list of values is empty", place, "at least one value")
@@ -297,16 +290,14 @@ def _scalars(node: yaml.Node, file: str) -> Scalars:
     return Scalars(spread or (value,), place)
 
 
-def _element(node: yaml.Node, file: str) -> str | int:
+def _element(node: Node, file: str) -> str | int:
     value = _scalar(node, file)
     if isinstance(value, bool) or value is None:
-        raise SpecError(
-            f"{_found(node)} where a word or an integer belongs", place_of(node, file), "none"
-        )
+        raise SpecError(f"{_found(node)} where a word or an integer belongs", place_of(node, file), "none")
     return value
 
 
-_SCALARS: dict[Any, typing.Callable[[yaml.Node, str], Any]] = {
+_SCALARS: dict[Any, typing.Callable[[Node, str], Any]] = {
     str: _string,
     int: _integer,
     bool: _boolean,

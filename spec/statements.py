@@ -35,7 +35,7 @@ class Argument(NamedTuple):
     registers: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Statement:
     """`mnemonic` with its qualifiers, the operands' text, and the types of declared registers."""
 

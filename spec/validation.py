@@ -69,3 +69,24 @@ def check_references(specification: Specification) -> None:
             for layout in row.layouts.values():
                 if layout != "opaque":
                     _must_exist("layout", layout, specification.layouts, row.place)
+    for bridge in specification.bridges.values():
+        for layout in (bridge.left, bridge.right):
+            _must_exist("layout", layout, specification.layouts, bridge.place)
+        left, right = (specification.layouts[name] for name in (bridge.left, bridge.right))
+        for given, wanted in ((bridge.at, left.inputs), (bridge.equals, left.outputs)):
+            if set(given) != set(wanted):
+                raise SpecError(
+                    f"the bridge speaks of ({', '.join(given)})",
+                    bridge.place,
+                    f"({', '.join(wanted)}), as {bridge.left} does",
+                )
+        bounds = dict(right.bounds)
+        for name, scalars in bridge.params.items():
+            bounds[name] = (min(map(int, scalars.values)), max(map(int, scalars.values)))
+        for formula in bridge.at.values():
+            _bounded(formula, bounds)
+        if bridge.where:
+            _bounded(bridge.where, bounds)
+        bounds = {**bounds, **dict.fromkeys(right.outputs, (0, 1 << 10))}
+        for formula in bridge.equals.values():
+            _bounded(formula, bounds)

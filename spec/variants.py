@@ -4,23 +4,20 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
 from .errors import SpecError
-from .expressions import Expression, compiled, names
+from .expressions import compiled, names
 from .gates import EffectiveGate, Isa
 from .model import ConditionalGate, Form, Gate, Instruction, Operand, Row
 from .nodes import Formula, nearest
 
-__all__ = ["ABSENT", "Family", "Key", "RowView", "Variant"]
+__all__ = ["ABSENT", "Family", "RowView", "Variant"]
 
 ABSENT = "none"
 _FIELD = re.compile(r"\{(\.?)(\w+)\}")
-
-# What ptxas compares: the name, the set of unordered qualifiers, and the ordered ones by class.
-Key = tuple[frozenset[str], tuple[str, ...], tuple[str, ...]]
 
 
 def as_name(word: str) -> str:
@@ -84,9 +81,6 @@ class RowView:
         """The stable id: instruction/row."""
         return f"{self.family.instruction.instruction}/{self.row.id}"
 
-    def _symbols(self, tree: Expression) -> tuple[str, ...]:
-        return tuple(sorted(names(tree)))
-
     def value(self, name: str, fields: Mapping[str, str | int]) -> str | int:
         """A name inside a formula: a field, the width of a field's type, or a word for itself."""
         if name in fields:
@@ -97,11 +91,13 @@ class RowView:
         return name
 
     def evaluate(self, formula: Formula, fields: Mapping[str, str | int]) -> int:
-        symbols = self._symbols(formula.tree)
+        known = self.family.functions.get(id(formula))
+        if known is None:
+            symbols = tuple(sorted(names(formula.tree)))
+            known = self.family.functions[id(formula)] = symbols, compiled(formula.tree, symbols)
+        symbols, function = known
         try:
-            return int(
-                compiled(formula.tree, symbols)(*(self.value(name, fields) for name in symbols))
-            )
+            return int(function(*[self.value(name, fields) for name in symbols]))
         except (TypeError, ZeroDivisionError, KeyError) as error:
             raise SpecError(
                 f"{formula.text!r} cannot be evaluated with {dict(fields)}: {error}", formula.place
@@ -137,18 +133,23 @@ class RowView:
     def spell(self, fields: Mapping[str, str | int]) -> str:
         """The canonical mnemonic."""
 
-        def fill(found: re.Match[str]) -> str:
-            text = self.family.token(found[2], fields)
-            return "" if text is None else f"{found[1]}{text}"
-
-        return _FIELD.sub(fill, self.family.instruction.syntax)
+        pieces: list[str] = []
+        for literal, dot, field in self.family.pieces:
+            pieces.append(literal)
+            if field:
+                text = self.family.token(field, fields)
+                if text is not None:
+                    pieces.append(dot + text)
+        return "".join(pieces)
 
 
 class Family:
     """One instruction, ready to enumerate: its syntax taken apart, its rows as views."""
 
-    def __init__(self, instruction: Instruction, isa: Isa) -> None:
+    def __init__(self, instruction: Instruction, isa: Isa, siblings: frozenset[str]) -> None:
         self.instruction = instruction
+        self.functions: dict[int, tuple[tuple[str, ...], Callable[..., int]]] = {}
+        self.siblings = siblings
         self.isa = isa
         self.rows = tuple(RowView(self, row) for row in instruction.rows)
         self.fields = tuple(found[2] for found in _FIELD.finditer(instruction.syntax))
@@ -159,18 +160,26 @@ class Family:
                 instruction.place,
                 f"{instruction.name}…",
             )
+        parts = [*_FIELD.split(instruction.syntax), "", ""]
+        self.pieces = tuple(zip(parts[::3], parts[1::3], parts[2::3], strict=True))
         self.name = instruction.name
         self.fixed = tokens[instruction.name.count(".") + 1 :]
 
     def token(self, field: str, fields: Mapping[str, str | int]) -> str | None:
         """How a field is spelled in a mnemonic; None when the qualifier is absent."""
         if field == "shape" and self.instruction.shape:
-            return _FIELD.sub(lambda found: str(fields[found[2]]), self.instruction.shape)
+            return self.instruction.shape.format_map(fields)
         value = str(fields[field])
         return None if value == ABSENT else value
 
     def variants(self) -> Iterator[Variant]:
         return itertools.chain.from_iterable(row.variants() for row in self.rows)
+
+    def listed(self) -> Iterator[Variant]:
+        """The variants that the text has; rows that assemblers merely tolerate are left out."""
+        for row in self.rows:
+            if not row.row.tolerated:
+                yield from row.variants()
 
     def check(self) -> None:
         """Everything that can be wrong with an instruction on its own; raises SpecError."""
@@ -226,12 +235,7 @@ class Family:
             )
 
     def _check_names(self, view: RowView) -> None:
-        words = {
-            as_name(str(v))
-            for other in self.rows
-            for values in other.domains.values()
-            for v in values
-        }
+        words = {as_name(str(v)) for other in self.rows for values in other.domains.values() for v in values}
         formulas = [condition.when for condition in view.conditions()]
         if view.row.where:
             formulas.append(view.row.where)
@@ -245,8 +249,7 @@ class Family:
                     raise SpecError(
                         f"the name {name!r} is not bound in {formula.text!r}",
                         formula.place,
-                        nearest(name, [*view.row.bind, *words])
-                        or "a field of the row or one of its values",
+                        nearest(name, [*view.row.bind, *words]) or "a field of the row or one of its values",
                     )
 
     def _check_disjoint(self) -> None:

@@ -1,0 +1,5 @@
+"""python -m ptxmma."""
+
+from .cli.main import entry
+
+entry()

@@ -1,0 +1,94 @@
+"""ptxmma legal: is a PTX statement legal, since when, and if not, why not."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from typing import Any
+
+from ..spec.api import judge
+from ..spec.batch import judge_lines
+from ..spec.errors import Question
+from ..spec.legality import Judge, Verdict
+from ..spec.statements import SyntaxFault, read_statement
+
+__all__ = ["add"]
+
+_EXIT = {"legal": 0, "illegal": 1, "unknown": 2}
+
+
+def add(subparsers: Any) -> None:
+    """Add the command to the parser."""
+    parser = subparsers.add_parser("legal", help="is this statement legal, and since when")
+    parser.add_argument(
+        "statement", nargs="?", help="one PTX statement; register declarations may stand before it"
+    )
+    parser.add_argument("--ptx", metavar="V", help="the PTX ISA version (default: the newest)")
+    parser.add_argument("--target", metavar="T", help="the target (default: any)")
+    parser.add_argument("--batch", metavar="FILE", help="one statement a line, - for standard input")
+    parser.add_argument("--format", choices=("text", "json"), default="text")
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Judge one statement, or every line of a file."""
+    if (args.statement is None) == (args.batch is None):
+        raise Question("give one statement, or --batch FILE")
+    asked = judge(args.ptx, args.target)
+    if args.batch is not None:
+        return _batch(asked, args.batch)
+    verdict = asked.judge(args.statement)
+    suggestion = _suggest(asked, args.statement) if verdict.verdict != "legal" else None
+    if args.format == "json":
+        print(json.dumps(as_json(verdict, suggestion), indent=1))
+    else:
+        print(as_text(verdict, suggestion))
+    return _EXIT[verdict.verdict]
+
+
+def _suggest(asked: Judge, text: str) -> str | None:
+    try:
+        return asked.suggest(read_statement(text))
+    except SyntaxFault:
+        return None
+
+
+def as_json(verdict: Verdict, suggestion: str | None) -> dict[str, Any]:
+    """A verdict as the JSON output has it."""
+    variant, form = verdict.variant, verdict.form
+    return {
+        "verdict": verdict.verdict,
+        "reasons": [{"code": r.code, "message": r.message} for r in verdict.reasons],
+        "notes": list(verdict.notes),
+        "ptx": variant.mnemonic if variant else None,
+        "row": variant.row.id if variant else None,
+        "since": str(variant.gate.since) if variant else None,
+        "operands": list(form.operands) if form else None,
+        "nearest": suggestion,
+    }
+
+
+def as_text(verdict: Verdict, suggestion: str | None) -> str:
+    """A verdict for a person."""
+    lines = [verdict.verdict]
+    if verdict.variant and verdict.verdict == "legal":
+        gate = verdict.variant.gate
+        lines[0] += f": {verdict.variant.mnemonic} (row {verdict.variant.row.id}, since {gate.since})"
+    lines += [f"  {reason.code}: {reason.message}" for reason in verdict.reasons]
+    lines += [f"  note: {note}" for note in verdict.notes]
+    if suggestion:
+        lines.append(f"  nearest legal form: {suggestion}")
+    return "\n".join(lines)
+
+
+def _batch(asked: Judge, name: str) -> int:
+    """One JSON object a line; exit code 0 when every line is legal, 1 otherwise."""
+    if name == "-":
+        text = sys.stdin.read()
+    else:
+        with open(name, encoding="utf-8", errors="replace") as file:
+            text = file.read()
+    output, all_legal = judge_lines(asked, text)
+    sys.stdout.write(output)
+    return 0 if all_legal else 1

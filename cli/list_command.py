@@ -1,0 +1,115 @@
+"""ptxmma list: every mnemonic, with the versions and targets that have it."""
+
+from __future__ import annotations
+
+import argparse
+import fnmatch
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from ..spec.api import load
+from ..spec.gates import EffectiveGate
+from ..spec.loading import Specification
+from ..spec.nodes import Version
+from ..spec.variants import Variant
+
+__all__ = ["add", "entry", "select"]
+
+
+def add(subparsers: Any) -> None:
+    """Add the command to the parser."""
+    parser = subparsers.add_parser("list", help="which variants exist: one line a mnemonic")
+    parser.add_argument("pattern", nargs="?", help="a mnemonic, a part of one, or a pattern with *")
+    parser.add_argument("--ptx", metavar="V", help="only what this PTX ISA version has")
+    parser.add_argument("--target", metavar="T", help="only what this target has")
+    parser.add_argument("--format", choices=("text", "json"), default="text")
+    parser.set_defaults(run=run)
+
+
+def matches(pattern: str | None, variant: Variant) -> bool:
+    """A pattern with wildcards matches whole mnemonics, any other text a prefix or a part."""
+    if pattern is None:
+        return True
+    name = variant.row.family.instruction.instruction
+    if any(sign in pattern for sign in "*?["):
+        return fnmatch.fnmatchcase(variant.mnemonic, pattern)
+    return pattern == name or (pattern not in _names(variant) and pattern in variant.mnemonic)
+
+
+def _names(variant: Variant) -> frozenset[str]:
+    return frozenset(variant.row.family.siblings)
+
+
+def _open(gate: EffectiveGate, version: Version | None, target: str | None) -> bool:
+    begins = dict(gate.targets)
+    if target is not None and target not in begins:
+        return False
+    if version is None:
+        return True
+    since = begins[target] if target is not None else gate.since
+    return since <= version and (gate.removed is None or version < gate.removed)
+
+
+def select(
+    specification: Specification, pattern: str | None, ptx: str | None, target: str | None
+) -> Iterator[Variant]:
+    """The variants that a pattern, a version and a target leave."""
+    version = specification.isa.version(ptx) if ptx else None
+    if target is not None:
+        specification.isa.target(target)
+    for family in specification.families.values():
+        for variant in family.listed():
+            if matches(pattern, variant) and _open(variant.gate, version, target):
+                yield variant
+
+
+def entry(variant: Variant) -> dict[str, Any]:
+    """One variant as the JSON output has it."""
+    gate = variant.gate
+    operands = variant.row.family.instruction.operands
+    forms = []
+    for form in variant.forms:
+        vectors = {
+            name: variant.evaluate(formula)
+            for name in form.operands
+            if "vector" in operands[name].accepts and (formula := operands[name].registers)
+        }
+        forms.append({"a": form.a, "operands": list(form.operands), "vectors": vectors})
+    return {
+        "ptx": variant.mnemonic,
+        "instruction": variant.row.family.instruction.instruction,
+        "row": variant.row.row.id,
+        "since": str(gate.since),
+        "deprecated": str(gate.deprecated) if gate.deprecated else None,
+        "removed": str(gate.removed) if gate.removed else None,
+        "targets": [name for name, _ in gate.targets],
+        "operand_forms": forms,
+    }
+
+
+def describe_gate(gate: EffectiveGate) -> str:
+    """Versions and targets in a few words."""
+    words = f"since {gate.since}"
+    if gate.deprecated:
+        words += f", deprecated {gate.deprecated}"
+    if gate.removed:
+        words += f", removed {gate.removed}"
+    first = [name for name, _ in gate.targets]
+    shown = ", ".join(first[:3]) + (f" … {first[-1]}" if len(first) > 3 else "")
+    return f"{words}; {shown}"
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print the list; exit code 1 when nothing matches."""
+    specification = load()
+    chosen = list(select(specification, args.pattern, args.ptx, args.target))
+    if args.format == "json":
+        print(json.dumps([entry(variant) for variant in chosen], indent=1))
+        return 0 if chosen else 1
+    width = max((len(variant.mnemonic) for variant in chosen), default=0)
+    lines = [f"{v.mnemonic:<{width}}  {describe_gate(v.gate)}" for v in chosen]
+    forms = sum(1 for variant in chosen for _ in variant.forms)
+    lines.append(f"{len(chosen)} mnemonics, {forms} operand forms")
+    print("\n".join(lines))
+    return 0 if chosen else 1

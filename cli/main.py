@@ -1,0 +1,80 @@
+"""The command line: one module a command; exit 0 holds, 1 does not hold, 2 could not be asked."""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import importlib
+import os
+import sys
+from collections.abc import Sequence
+from typing import NoReturn
+
+from ..spec.errors import PtxmmaError
+
+__all__ = ["main"]
+
+_COMMANDS = (
+    "list",
+    "show",
+    "legal",
+    "layout",
+    "compress",
+    "decompress",
+    "descriptor",
+    "prove",
+    "clauses",
+    "schema",
+)
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        self.print_usage(sys.stderr)
+        raise SystemExit(_refuse(message))
+
+
+def _refuse(message: str) -> int:
+    print(f"ptxmma: {message}", file=sys.stderr)
+    return 2
+
+
+def build_parser(only: str | None = None) -> argparse.ArgumentParser:
+    """The parser of every command, or (quicker) of one."""
+    parser = _Parser(
+        prog="ptxmma",
+        description="The machine-checked specification of NVIDIA's PTX tensor-core instructions.",
+        epilog="Exit codes: 0 it holds, 1 it does not hold, 2 the question could not be asked.",
+    )
+    subparsers = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    for name in (only,) if only in _COMMANDS else _COMMANDS:
+        module = importlib.import_module(f".{name}_command", __package__)
+        module.add(subparsers)
+    return parser
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command; never shows a traceback."""
+    gc.disable()  # a command is over before collecting would pay
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    try:
+        parsed = build_parser(words[0] if words else None).parse_args(words)
+        code: int = parsed.run(parsed)
+        sys.stdout.flush()
+        return code
+    except PtxmmaError as error:
+        return _refuse(str(error))
+    except KeyboardInterrupt:
+        return _refuse("interrupted")
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except UnicodeError as error:
+        return _refuse(f"the input is not text: {error}")
+    except OSError as error:
+        return _refuse(f"{error.filename or 'input or output'}: {error.strerror or error}")
+
+
+def entry() -> NoReturn:
+    """The console script."""
+    raise SystemExit(main())

@@ -1,0 +1,175 @@
+"""ptxmma prove: every theorem of every row, by one solver or two."""
+
+from __future__ import annotations
+
+import argparse
+import fnmatch
+import json
+import sys
+import time
+from collections import defaultdict
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..spec.api import load
+from ..spec.errors import Question
+from ..spec.loading import Specification
+
+if TYPE_CHECKING:
+    from ..formal.obligations import Obligation
+    from ..formal.prove import Result
+
+__all__ = ["add"]
+
+_SOLVERS = ("z3", "cvc5")
+
+
+def add(subparsers: Any) -> None:
+    """Add the command to the parser."""
+    parser = subparsers.add_parser("prove", help="prove the specification consistent")
+    parser.add_argument("pattern", nargs="?", help="only parts or theorems that match (with *)")
+    parser.add_argument("--solver", choices=(*_SOLVERS, "both"), default="both")
+    parser.add_argument("--timeout", type=float, default=20.0, metavar="S", help="seconds a proof")
+    parser.add_argument("--dump", metavar="DIR", help="also write every obligation as SMT-LIB")
+    parser.add_argument("--format", choices=("text", "json"), default="text")
+    parser.add_argument("--list", action="store_true", help="the theorems and what they state")
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Prove; exit code 0 all proven, 1 something refuted or unknown, 2 nothing to prove."""
+    from ..formal.prove import prove
+    from ..formal.theorems import STATEMENTS
+
+    if args.list:
+        for name, statement in STATEMENTS.items():
+            print(f"{name:<26} {statement}")
+        return 0
+    specification = load()
+    solvers = _SOLVERS if args.solver == "both" else (args.solver,)
+    folder = _folder(args.dump)
+
+    def wanted(part: str, obligation: Obligation) -> bool:
+        if args.pattern and not _matches(args.pattern, part, obligation):
+            return False
+        if folder is not None:
+            name = f"{obligation.theorem}-{obligation.digest}.smt2"
+            header = f"; {obligation.theorem} of {obligation.subject}: expects {obligation.expects}\n"
+            (folder / name).write_text(header + obligation.smt, encoding="utf-8")
+        return True
+
+    begun = time.perf_counter()
+    results = list(prove(specification, solvers, wanted, int(args.timeout * 1000)))
+    seconds = time.perf_counter() - begun
+    if not results:
+        raise Question(f"nothing matches {args.pattern!r}; `ptxmma prove --list` names the theorems")
+    bad = [result for result in results if result.verdict != "proven"]
+    if args.format == "json":
+        print(json.dumps(_json(results, seconds), indent=1))
+    else:
+        _report(specification, results, solvers, seconds)
+    return 1 if bad else 0
+
+
+def _folder(name: str | None) -> Path | None:
+    if name is None:
+        return None
+    folder = Path(name)
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
+
+
+def _matches(pattern: str, part: str, obligation: Obligation) -> bool:
+    words = (part, obligation.theorem, obligation.subject)
+    if any(sign in pattern for sign in "*?["):
+        return any(fnmatch.fnmatchcase(word, pattern) for word in words)
+    return any(pattern in word for word in words)
+
+
+def _json(results: Sequence[Result], seconds: float) -> dict[str, Any]:
+    return {
+        "seconds": round(seconds, 3),
+        "results": [
+            {
+                "part": result.part,
+                "theorem": result.obligation.theorem,
+                "subject": result.obligation.subject,
+                "obligation": result.obligation.digest,
+                "solver": result.solver,
+                "verdict": result.verdict,
+                "seconds": round(result.seconds, 4),
+                "detail": result.detail,
+            }
+            for result in results
+        ],
+    }
+
+
+def _report(
+    specification: Specification, results: Sequence[Result], solvers: Sequence[str], seconds: float
+) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    from ..formal.solvers import solver_version
+    from ..formal.theorems import STATEMENTS
+
+    console = Console(width=None if sys.stdout.isatty() else 110, highlight=False)
+    by_theorem: dict[str, dict[tuple[str, str], int]] = defaultdict(lambda: defaultdict(int))
+    for result in results:
+        by_theorem[result.obligation.theorem][result.solver, result.verdict] += 1
+    table = Table("theorem", "states", *(f"{s} {solver_version(s)}" for s in solvers))
+    for theorem, statement in STATEMENTS.items():
+        if theorem in by_theorem:
+            cells = [_cell(by_theorem[theorem], solver) for solver in solvers]
+            table.add_row(theorem, statement, *cells)
+    console.print(table)
+    _rows(console, specification, results, solvers)
+    for result in results:
+        if result.verdict != "proven":
+            console.print(
+                f"{result.verdict.upper()} by {result.solver}: {result.obligation.theorem} of "
+                f"{result.obligation.subject}: {result.detail}",
+                soft_wrap=True,
+                markup=False,
+            )
+    proven = sum(result.verdict == "proven" for result in results)
+    per = ", ".join(
+        f"{s} {sum(r.seconds for r in results if r.solver == s):.1f} s of solving" for s in solvers
+    )
+    console.print(f"{proven} of {len(results)} proven in {seconds:.1f} s ({per})")
+
+
+def _cell(counts: dict[tuple[str, str], int], solver: str) -> str:
+    words = [
+        f"{counts[solver, verdict]} {verdict}"
+        for verdict in ("proven", "refuted", "unknown")
+        if counts[solver, verdict]
+    ]
+    return ", ".join(words)
+
+
+def _rows(
+    console: Any, specification: Specification, results: Sequence[Result], solvers: Sequence[str]
+) -> None:
+    """A line a row: what stands behind it, and whether all of it is proven."""
+    from rich.table import Table
+
+    from ..formal.theorems import subjects
+
+    by_part: dict[str, list[Result]] = defaultdict(list)
+    for result in results:
+        by_part[result.part].append(result)
+    table = Table("row", "mnemonics", *(f"proven by {solver}" for solver in solvers))
+    for subject in subjects(specification):
+        own = [result for part in subject.parts for result in by_part[part]]
+        if not own:
+            continue
+        cells = []
+        for solver in solvers:
+            mine = [result for result in own if result.solver == solver]
+            proven = sum(result.verdict == "proven" for result in mine)
+            cells.append(f"{proven} of {len(mine)}")
+        table.add_row(subject.row, str(subject.mnemonics), *cells)
+    console.print(table)

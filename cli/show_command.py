@@ -1,0 +1,115 @@
+"""ptxmma show: one variant on one screen: operands, gates, contracts, layouts, sources."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from typing import Any
+
+from ..spec.api import find, load
+from ..spec.expressions import source
+from ..spec.loading import Specification
+from ..spec.model import Operand
+from ..spec.variants import Variant
+
+__all__ = ["add", "describe"]
+
+
+def add(subparsers: Any) -> None:
+    """Add the command to the parser."""
+    parser = subparsers.add_parser("show", help="one variant: operands, gates, contracts, layouts")
+    parser.add_argument("mnemonic")
+    parser.add_argument("--format", choices=("text", "json"), default="text")
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print one variant."""
+    specification = load()
+    record = describe(specification, find(args.mnemonic))
+    if args.format == "json":
+        print(json.dumps(record, indent=1))
+        return 0
+    print(record["ptx"])
+    print(f"  {record['title']} (row {record['row']}, section {record['section']})")
+    gate = record["gate"]
+    ends = "".join(f", {key} {gate[key]}" for key in ("deprecated", "removed") if gate[key])
+    print(f"  since {gate['since']}{ends} on {', '.join(gate['targets'])}")
+    for form in record["forms"]:
+        label = f" (A from {form['a']})" if form["a"] else ""
+        print(f"  form{label}: {', '.join(form['operands'])}")
+    print("  operands")
+    for name, text in record["operands"].items():
+        print(f"    {name:<14} {text}")
+    if record["layouts"]:
+        print("  layouts")
+        for name, layout in record["layouts"].items():
+            print(f"    {name:<14} {layout['id']}: {layout['formula']}")
+            if layout["source"]:
+                print(f"    {'':<14}   {layout['source']}")
+    for kind in ("numerical", "execution"):
+        if record[kind]:
+            print(f"  {kind} contract")
+            for clause, says in record[kind].items():
+                print(f"    {clause:<26} {says}")
+    return 0
+
+
+def describe(specification: Specification, variant: Variant) -> dict[str, Any]:
+    """Everything that the specification says about one variant."""
+    instruction = variant.row.family.instruction
+    row = variant.row.row
+    forms = list(variant.forms)
+    used = dict.fromkeys(name for form in forms for name in form.operands)
+    for name in list(used):
+        used.update(dict.fromkeys(instruction.operands[name].elements or ()))
+    gate = variant.gate
+    return {
+        "ptx": variant.mnemonic,
+        "title": instruction.title,
+        "row": variant.row.id,
+        "section": (row.source or instruction.source).section,
+        "gate": {
+            "since": str(gate.since),
+            "deprecated": str(gate.deprecated) if gate.deprecated else None,
+            "removed": str(gate.removed) if gate.removed else None,
+            "targets": [name for name, _ in gate.targets],
+        },
+        "forms": [{"a": form.a, "operands": list(form.operands)} for form in forms],
+        "operands": {name: describe_operand(variant, instruction.operands[name]) for name in used},
+        "layouts": {
+            operand: _layout(specification, identifier) for operand, identifier in row.layouts.items()
+        },
+        "numerical": {name: specification.clauses[name].says for name in row.numerical},
+        "execution": {name: specification.clauses[name].says for name in instruction.execution},
+    }
+
+
+def describe_operand(variant: Variant, operand: Operand) -> str:
+    """What may stand in an operand's place."""
+    text = operand.what
+    if operand.registers:
+        count = variant.evaluate(operand.registers)
+        text += f"; {count} register{'s' * (count != 1)}"
+    types = variant.register_types(operand)
+    if types:
+        text += f" of type {' or '.join(f'.{name}' for name in types)}"
+    if operand.values:
+        values = variant.values(operand)
+        text += f"; {' or '.join(map(str, values))}"
+    return text
+
+
+def _layout(specification: Specification, identifier: str) -> dict[str, Any]:
+    if identifier == "opaque":
+        return {"id": "opaque", "formula": "unspecified by the text (9.7.14.4.1)", "source": None}
+    layout = specification.layouts[identifier]
+    formula = ", ".join(f"{name} = {source(tree)}" for name, tree in layout.trees.items())
+    condition = f" where {source(layout.condition)}" if layout.condition is not None else ""
+    claim = layout.layout.source
+    note = f"; {claim.note}" if claim.note else ""
+    return {
+        "id": identifier,
+        "formula": formula + condition,
+        "source": f"{claim.section} ({claim.origin}{note})",
+    }

@@ -1,0 +1,94 @@
+"""Prove everything: obligations to solvers on all cores, three-valued results, nothing assumed."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from dataclasses import dataclass
+from multiprocessing import get_context
+from typing import Literal
+
+from ..spec.loading import Specification
+from .obligations import Obligation
+from .solvers import Answer, ask
+from .theorems import obligations
+
+__all__ = ["Result", "prove"]
+
+Verdict = Literal["proven", "refuted", "unknown"]
+_BATCH = 24
+
+
+@dataclass(frozen=True)
+class Result:
+    """One solver's answer to one obligation about one part of the specification."""
+
+    part: str
+    obligation: Obligation
+    solver: str
+    verdict: Verdict
+    seconds: float
+    detail: str
+
+
+def _batch(solver: str, texts: Sequence[str], milliseconds: int) -> list[tuple[Answer, float]]:
+    answers = []
+    for text in texts:
+        begun = time.perf_counter()
+        answer = ask(solver, text, milliseconds)
+        answers.append((answer, time.perf_counter() - begun))
+    return answers
+
+
+def _judge(part: str, obligation: Obligation, solver: str, answer: Answer, seconds: float) -> Result:
+    if answer.status == "unknown":
+        return Result(part, obligation, solver, "unknown", seconds, answer.detail or "unknown")
+    if answer.status == obligation.expects:
+        return Result(part, obligation, solver, "proven", seconds, "")
+    return Result(part, obligation, solver, "refuted", seconds, obligation.explain(answer.model))
+
+
+def prove(
+    specification: Specification,
+    solvers: Sequence[str],
+    wanted: Callable[[str, Obligation], bool] = lambda part, obligation: True,
+    milliseconds: int = 20_000,
+    workers: int | None = None,
+) -> Iterator[Result]:
+    """The result of every wanted obligation by every solver, as they come in.
+
+    A worker that dies makes its obligations `unknown`; nothing is ever counted as proven that a
+    solver did not answer.
+    """
+    count = workers or os.cpu_count() or 1
+    with ProcessPoolExecutor(count, mp_context=get_context("fork")) as pool:
+        pending: dict[Future[list[tuple[Answer, float]]], tuple[str, list[tuple[str, Obligation]]]]
+        pending = {}
+        batch: list[tuple[str, Obligation]] = []
+
+        def send() -> None:
+            for solver in solvers:
+                texts = [obligation.smt for _, obligation in batch]
+                future = pool.submit(_batch, solver, texts, milliseconds)
+                pending[future] = solver, list(batch)
+            batch.clear()
+
+        for part, obligation in obligations(specification):
+            if wanted(part, obligation):
+                batch.append((part, obligation))
+                if len(batch) == _BATCH:
+                    send()
+        if batch:
+            send()
+        while pending:
+            done, _ = wait(pending, return_when=FIRST_COMPLETED)
+            for future in done:
+                solver, items = pending.pop(future)
+                try:
+                    answers = future.result()
+                except Exception as error:
+                    answers = [(Answer("unknown", {}, f"the solver died: {error}"), 0.0)] * len(items)
+                for (part, obligation), (answer, seconds) in zip(items, answers, strict=True):
+                    yield _judge(part, obligation, solver, answer, seconds)

@@ -1,0 +1,99 @@
+"""The flat list of theorems: each a name, a statement, and the obligations it makes of the YAML."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from ..spec.fragments import packing
+from ..spec.loading import Specification
+from .bridges import bridge_obligations
+from .descriptors import descriptor_obligations
+from .fragments import fragment_obligations, packing_obligations
+from .layouts import layout_obligations
+from .obligations import Obligation
+from .rows import row_obligations
+from .sparsity import sparsity_obligations
+
+__all__ = ["STATEMENTS", "Subject", "obligations", "subjects"]
+
+STATEMENTS: Mapping[str, str] = MappingProxyType(
+    {
+        "layout.in_bounds": "every element lies inside the matrix, for every parameter",
+        "layout.injective": "no two (thread, element) hold the same matrix element",
+        "layout.inverse_left": "the closed-form inverse finds the thread and element again",
+        "layout.surjective": "every matrix element is held: the inverse is defined on all of it",
+        "packing.bijective": "elements share no bit of a register and leave none over",
+        "row.covers": "an operand's layout has exactly the shape of its matrix, for every N",
+        "row.registers": "threads x elements = matrix elements; elements fill the vector exactly",
+        "rows.disjoint": "no combination of qualifiers is in two rows of an instruction",
+        "rows.alive": "every row applies on some version and target",
+        "gates.satisfiable": "every conditional gate opens on some version and target",
+        "sparse.codes": "the listed codes are the valid ones, and name distinct elements",
+        "sparse.positions": "a valid code names distinct positions inside the chunk",
+        "sparse.complete": "every choice of kept columns has exactly one listed code",
+        "sparse.round_trip": "decompress after compress is the identity on chunks of right sparsity",
+        "sparse.product": "the sparse product is the dense product of the decompressed matrix",
+        "descriptor.disjoint": "no bit of the descriptor belongs to two fields",
+        "descriptor.decode_encode": "decoding an encoded descriptor gives the fields back",
+        "descriptor.encode_decode": "encoding a decoded descriptor gives the word back",
+        "bridge.equal": "two layouts said to be the same are the same function",
+    }
+)
+
+
+@dataclass(frozen=True)
+class Subject:
+    """What a row depends on: which obligations stand behind it."""
+
+    row: str
+    mnemonics: int
+    parts: frozenset[str]
+
+
+def _shared(specification: Specification) -> Iterator[tuple[str, Iterator[Obligation]]]:
+    """What rows rest on, each part proven once."""
+    for name, layout in specification.layouts.items():
+        yield f"layout {name}", layout_obligations(layout)
+    default = specification.readings["metadata-order"].default
+    for name, sparsity in specification.sparsities.items():
+        yield f"sparsity {name}", sparsity_obligations(name, sparsity, default)
+    for name, descriptor in specification.descriptors.items():
+        yield f"descriptor {name}", descriptor_obligations(name, descriptor)
+    for name, bridge in specification.bridges.items():
+        yield f"bridge {name}", bridge_obligations(name, bridge, specification.layouts)
+
+
+def obligations(specification: Specification) -> Iterator[tuple[str, Obligation]]:
+    """Every obligation, with the name of the part of the specification that it is about."""
+    for part, made in _shared(specification):
+        for obligation in made:
+            yield part, obligation
+    packings = {}
+    for family in specification.families.values():
+        for obligation in row_obligations(family):
+            yield f"instruction {family.instruction.instruction}", obligation
+        for view in family.rows:
+            sparsity = specification.sparsities[view.row.sparsity] if view.row.sparsity else None
+            for obligation in fragment_obligations(view, specification.layouts, sparsity):
+                yield f"row {view.id}", obligation
+            for variant in view.variants():
+                for letter in view.row.layouts:
+                    if letter in "ABCD" and view.row.layouts[letter] != "opaque":
+                        packed = packing(variant, letter)
+                        packings[packed.width, packed.word] = packed
+    for packed in packings.values():
+        for obligation in packing_obligations(packed, 256):
+            yield "packing", obligation
+
+
+def subjects(specification: Specification) -> Iterator[Subject]:
+    """For every row, the parts of the specification that it rests on."""
+    for family in specification.families.values():
+        for view in family.rows:
+            parts = {f"row {view.id}", f"instruction {family.instruction.instruction}", "packing"}
+            parts |= {f"layout {name}" for name in view.row.layouts.values() if name != "opaque"}
+            if view.row.sparsity:
+                parts.add(f"sparsity {view.row.sparsity}")
+            yield Subject(view.id, view.row.count, frozenset(parts))

@@ -1,0 +1,61 @@
+"""Matrix descriptors: fields to a 64-bit word and back, every field range-checked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from .errors import Question
+from .model import Descriptor, DescriptorField
+from .nodes import nearest
+
+__all__ = ["decode", "encode", "limit"]
+
+
+def limit(field: DescriptorField) -> int:
+    """The greatest value that a field can stand for."""
+    return ((1 << (field.high - field.low + 1)) - 1) * field.unit
+
+
+def encode(descriptor: Descriptor, values: Mapping[str, int | str]) -> int:
+    """The 64-bit word; absent fields are 0. Raises Question for an unknown, unaligned or too large value."""
+    word = 0
+    for name, given in values.items():
+        field = descriptor.fields.get(name)
+        if field is None:
+            guess = nearest(name, descriptor.fields)
+            raise Question(
+                f"the descriptor has no field {name!r}" + (f"; did you mean {guess}?" if guess else "")
+            )
+        word |= _value(name, field, given) // field.unit << field.low
+    return word
+
+
+def _value(name: str, field: DescriptorField, given: int | str) -> int:
+    if isinstance(given, str):
+        if given not in field.values:
+            named = ", ".join(field.values) or "a number"
+            raise Question(f"{name}: {given!r} is not a value; it must be {named}")
+        return field.values[given]
+    if not 0 <= given <= limit(field):
+        raise Question(f"{name}: {given} is out of range; it must be 0..{limit(field)}")
+    if given % field.unit:
+        raise Question(f"{name}: {given} is not a multiple of {field.unit}")
+    if field.values and given not in field.values.values():
+        raise Question(f"{name}: {given} is not a value; it must be one of {dict(field.values)}")
+    return given
+
+
+def decode(descriptor: Descriptor, word: int) -> dict[str, int]:
+    """Every field's value; raises Question when a bit outside the fields is set."""
+    if not 0 <= word < 1 << 64:
+        raise Question(f"{word:#x} is no 64-bit word")
+    values = {}
+    rest = word
+    for name, field in descriptor.fields.items():
+        mask = (1 << (field.high - field.low + 1)) - 1
+        values[name] = (word >> field.low & mask) * field.unit
+        rest &= ~(mask << field.low)
+    if rest:
+        bits = ", ".join(str(bit) for bit in range(64) if rest >> bit & 1)
+        raise Question(f"the reserved bits {bits} are set; they must be 0")
+    return values
