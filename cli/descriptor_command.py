@@ -6,6 +6,7 @@ import argparse
 import json
 from typing import Any
 
+from ..spec.addresses import Matrix
 from ..spec.api import load
 from ..spec.descriptor import decode, encode
 from ..spec.errors import Question
@@ -21,7 +22,14 @@ def add(subparsers: Any) -> None:
     encoder.add_argument("fields", nargs="+", metavar="FIELD=VALUE")
     decoder = verbs.add_parser("decode", help="a 64-bit word to its fields")
     decoder.add_argument("word", help="decimal or 0x…")
-    for verb in (encoder, decoder):
+    locator = verbs.add_parser("address", help="which byte address holds an element, or the reverse")
+    locator.add_argument("word", help="the descriptor, decimal or 0x…")
+    locator.add_argument("--major", choices=("K", "MN"), default="K", help="K: not transposed")
+    locator.add_argument("--bytes", type=int, default=2, help="bytes of an element (1, 2, 4)")
+    locator.add_argument("--row", type=int, metavar="X", help="the row of A, or the column of B")
+    locator.add_argument("--k", type=int, metavar="K", help="the element along K (packed if sparse)")
+    locator.add_argument("--address", metavar="ADDRESS", help="a byte address: which element is there")
+    for verb in (encoder, decoder, locator):
         verb.add_argument("--format", choices=("text", "json"), default="text")
         verb.set_defaults(run=run)
 
@@ -35,7 +43,7 @@ def _integer(text: str) -> int | None:
 
 def run(args: argparse.Namespace) -> int:
     """Encode or decode; both print the word and every field."""
-    (descriptor,) = load().descriptors.values()
+    descriptor = load().descriptors["wgmma"]
     if args.verb == "encode":
         given: dict[str, int | str] = {}
         for item in args.fields:
@@ -50,6 +58,8 @@ def run(args: argparse.Namespace) -> int:
         if number is None:
             raise Question(f"{args.word!r} is no integer")
         word = number
+        if args.verb == "address":
+            return _locate(args, word)
     values = decode(descriptor, word)
     if args.format == "json":
         print(json.dumps({"word": f"{word:#018x}", "fields": values}, indent=1))
@@ -60,4 +70,34 @@ def run(args: argparse.Namespace) -> int:
         named = next((key for key, code in field.values.items() if code == value), None)
         shown = f"{value} ({named})" if named else f"{value}"
         print(f"  bits {field.low:>2}..{field.high:<2} {name:<30} {shown}")
+    return 0
+
+
+def _locate(args: argparse.Namespace, word: int) -> int:
+    specification = load()
+    descriptor = specification.descriptors["wgmma"]
+    rules = specification.addresses
+    matrix = Matrix.of(
+        rules.addresses,
+        specification.layouts,
+        rules.swizzle,
+        descriptor,
+        decode(descriptor, word),
+        args.major,
+        args.bytes,
+    )
+    if args.address is not None:
+        wanted = _integer(args.address)
+        if wanted is None:
+            raise Question(f"{args.address!r} is no integer")
+        x, k = matrix.element(wanted)
+    elif args.row is not None and args.k is not None:
+        x, k = args.row, args.k
+        wanted = matrix.address(x, k)
+    else:
+        raise Question("give --row and --k, or --address")
+    if args.format == "json":
+        print(json.dumps({"address": wanted, "row": x, "k": k}))
+    else:
+        print(f"element ({x}, {k}) lies at {wanted:#x} ({matrix.rule.title}, mode {matrix.mode})")
     return 0

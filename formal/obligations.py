@@ -33,8 +33,8 @@ class Obligation:
         return hashlib.sha256(self.smt.encode()).hexdigest()[:16]
 
 
-def refuting(*assertions: z3.BoolRef) -> str:
-    """SMT-LIB text that asserts a counterexample: quantifier-free bit-vectors only."""
-    solver = z3.SolverFor("QF_BV")
+def refuting(*assertions: z3.BoolRef, logic: str = "QF_BV") -> str:
+    """SMT-LIB text that asserts a counterexample, quantifier-free: bit-vectors, or integers (QF_LIA)."""
+    solver = z3.SolverFor(logic)
     solver.add(*assertions)
-    return f"(set-logic QF_BV)\n{solver.to_smt2().split(chr(10), 1)[1]}"
+    return f"(set-logic {logic})\n{solver.to_smt2().split(chr(10), 1)[1]}"

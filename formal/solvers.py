@@ -24,7 +24,8 @@ class Answer:
 def _ask_z3(smt: str, milliseconds: int) -> Answer:
     import z3
 
-    solver = z3.SolverFor("QF_BV")
+    logic = smt.split(")", 1)[0].rsplit(" ", 1)[-1]
+    solver = z3.SolverFor(logic)
     solver.set("timeout", milliseconds)
     solver.from_string(smt)
     result = str(solver.check())
@@ -67,7 +68,9 @@ def _cvc5_integer(value: object) -> int:
     text = str(value)
     if text.startswith("#b"):
         return int(text[2:], 2)
-    return int(text == "true")
+    if text in ("true", "false"):
+        return int(text == "true")
+    return -int(text.strip("()- ")) if text.startswith("(-") else int(text)
 
 
 SOLVERS: Mapping[str, Callable[[str, int], Answer]] = {"z3": _ask_z3, "cvc5": _ask_cvc5}

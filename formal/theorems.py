@@ -8,6 +8,7 @@ from types import MappingProxyType
 
 from ..spec.fragments import packing
 from ..spec.loading import Specification
+from .addresses import address_obligations, swizzle_obligations
 from .bridges import bridge_obligations
 from .descriptors import descriptor_obligations
 from .fragments import fragment_obligations, packing_obligations
@@ -38,6 +39,10 @@ STATEMENTS: Mapping[str, str] = MappingProxyType(
         "descriptor.disjoint": "no bit of the descriptor belongs to two fields",
         "descriptor.decode_encode": "decoding an encoded descriptor gives the fields back",
         "descriptor.encode_decode": "encoding a decoded descriptor gives the word back",
+        "swizzle.involution": "a swizzle is its own inverse, for every mode and base offset",
+        "swizzle.line": "a swizzle moves 16-byte units inside a 128-byte line only",
+        "address.unique": "an address comes from one block, column and offset only, for all strides apart",
+        "address.span": "every address lies inside the span of the matrix, for all strides apart",
         "bridge.equal": "two layouts said to be the same are the same function",
     }
 )
@@ -61,6 +66,11 @@ def _shared(specification: Specification) -> Iterator[tuple[str, Iterator[Obliga
         yield f"sparsity {name}", sparsity_obligations(name, sparsity, default)
     for name, descriptor in specification.descriptors.items():
         yield f"descriptor {name}", descriptor_obligations(name, descriptor)
+    addresses = specification.addresses
+    widths = {mode: w for rule in addresses.addresses.values() for mode, w in rule.widths.items()}
+    yield "swizzle", swizzle_obligations(addresses.swizzle, widths)
+    for name, rule in addresses.addresses.items():
+        yield f"address {name}", address_obligations(name, rule, specification.layouts[rule.layout])
     for name, bridge in specification.bridges.items():
         yield f"bridge {name}", bridge_obligations(name, bridge, specification.layouts)
 

@@ -13,6 +13,7 @@ from .gates import Isa
 from .legality import Judge
 from .maps import LayoutMap
 from .model import (
+    AddressFile,
     Bridge,
     BridgeFile,
     Clause,
@@ -48,6 +49,7 @@ class Specification:
     sparsities: Mapping[str, Sparsity]
     descriptors: Mapping[str, Descriptor]
     bridges: Mapping[str, Bridge]
+    addresses: AddressFile
 
     def __getstate__(self) -> dict[str, object]:
         """What the YAML says, without what was derived from it."""
@@ -145,6 +147,7 @@ def load_files(root: Path = ROOT) -> Specification:
         sparsity.sparsities,
         _read(root, index.descriptors, DescriptorFile).descriptors,
         _read(root, index.bridges, BridgeFile).bridges,
+        _read(root, index.addresses, AddressFile),
     )
     for layout_map in layouts.values():
         check_layout(layout_map)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from math import prod
 
@@ -49,6 +49,24 @@ class LayoutMap:
 
     layout: Layout
 
+    def case(self, values: Mapping[str, int]) -> LayoutMap:
+        """The layout with some parameters fixed."""
+        fixed = {
+            name: replace(scalars, values=(values[name],)) if name in values else scalars
+            for name, scalars in self.layout.params.items()
+        }
+        shown = ", ".join(f"{name} = {value}" for name, value in values.items())
+        return LayoutMap(replace(self.layout, params=fixed, cases=(), id=f"{self.layout.id} {shown}"))
+
+    def cases(self) -> Iterator[LayoutMap]:
+        """The layout at each combination of the parameters that are taken one value at a time."""
+        names = self.layout.cases
+        if not names:
+            yield self
+            return
+        for values in itertools.product(*(self.layout.params[name].values for name in names)):
+            yield self.case({n: int(v) for n, v in zip(names, values, strict=True)})
+
     @cached_property
     def inputs(self) -> tuple[str, ...]:
         return tuple(self.layout.domain)
@@ -62,8 +80,17 @@ class LayoutMap:
         return tuple(self.layout.params)
 
     @cached_property
+    def _constants(self) -> dict[str, Expression]:
+        """Parameters that can have one value only, as that value."""
+        return {
+            name: Number(int(scalars.values[0]))
+            for name, scalars in self.layout.params.items()
+            if len(scalars.values) == 1
+        }
+
+    @cached_property
     def _lets(self) -> dict[str, Expression]:
-        expanded: dict[str, Expression] = {}
+        expanded: dict[str, Expression] = dict(self._constants)
         for name, formula in self.layout.let.items():
             expanded[name] = substitute(formula.tree, expanded)
         return expanded
@@ -82,12 +109,16 @@ class LayoutMap:
     @cached_property
     def sizes(self) -> dict[str, Expression]:
         """How many values each input has."""
-        return {name: formula.tree for name, formula in self.layout.domain.items()}
+        return {
+            name: substitute(formula.tree, self._constants) for name, formula in self.layout.domain.items()
+        }
 
     @cached_property
     def extents(self) -> dict[str, Expression]:
         """How many values each output has."""
-        return {name: formula.tree for name, formula in self.layout.codomain.items()}
+        return {
+            name: substitute(formula.tree, self._constants) for name, formula in self.layout.codomain.items()
+        }
 
     @cached_property
     def size_parameters(self) -> tuple[str, ...]:
@@ -175,31 +206,35 @@ def _derive_inverse(layout: LayoutMap) -> Inverse:
     shape = layout.shape({**layout.largest, **zero_modes})
     tables: dict[Point, dict[Point, Point]] = {}
 
-    def look_up(mode: Mapping[str, int], outputs: Point) -> Point:
+    def look_up(mode: Mapping[str, int], outputs: Point) -> Point | None:
         key = tuple(mode[name] for name in modes)
         if key not in tables:
             width = len(layout.inputs)
             points = layout.points({**layout.largest, **mode})
             tables[key] = {point[width:]: point[:width] for point in points}
-        try:
-            return tables[key][outputs]
-        except KeyError:
+        found = tables[key].get(outputs)
+        if found is None and layout.layout.kind == "bijection":
             named = dict(zip(layout.outputs, outputs, strict=True))
-            raise NoClosedForm(
-                f"the layout {layout.layout.id} reaches no {named}", layout.layout.place
-            ) from None
+            raise NoClosedForm(f"the layout {layout.layout.id} reaches no {named}", layout.layout.place)
+        return found
 
     origin = tuple(0 for _ in layout.outputs)
     base = look_up(zero_modes, origin)
+    if base is None:
+        raise NoClosedForm(f"the layout {layout.layout.id} does not reach the origin", layout.layout.place)
     columns: list[tuple[str, int, Point]] = []
     for position, name in enumerate(layout.outputs):
         for bit in range((shape[name] - 1).bit_length()):
             unit = tuple(1 << bit if p == position else 0 for p in range(len(layout.outputs)))
-            columns.append((name, bit, look_up(zero_modes, unit)))
+            found = look_up(zero_modes, unit)
+            if found is not None:
+                columns.append((name, bit, found))
     for name in modes:
         _, high = layout.parameter_bounds[name]
         for bit in range(high.bit_length()):
-            columns.append((name, bit, look_up({**zero_modes, name: 1 << bit}, origin)))
+            found = look_up({**zero_modes, name: 1 << bit}, origin)
+            if found is not None:
+                columns.append((name, bit, found))
     tops = {name: (shape[name] - 1).bit_length() for name in layout.outputs}
     tops |= {name: layout.parameter_bounds[name][1].bit_length() for name in modes}
     return Inverse(

@@ -131,6 +131,7 @@ class Index:
     sparsity: str
     descriptors: str
     bridges: str
+    addresses: str
 
 
 Shape = Literal["vector", "register", "negated", "immediate", "address"]
@@ -234,7 +235,11 @@ class Instruction:
 
 @dataclass(frozen=True)
 class Layout:
-    """An integer map: which thread's register element holds which matrix element, and the like."""
+    """An integer map: which thread's register element holds which matrix element, and the like.
+
+    `let` names subexpressions; `params` are constants of one use (N, the sparsity selector), those
+    in `cases` taken one value at a time. An `injection` need not reach all of its codomain.
+    """
 
     title: str
     source: Source
@@ -244,6 +249,8 @@ class Layout:
     params: Mapping[str, Scalars] = field(default_factory=dict)
     let: Mapping[str, Formula] = field(default_factory=dict)
     where: Formula | None = None
+    kind: Literal["bijection", "injection"] = "bijection"
+    cases: tuple[str, ...] = ()
     id: str = ""
     place: Place = field(default=Place("", 0, 0), compare=False)
 
@@ -383,3 +390,37 @@ class BridgeFile:
     """The bridges, by id."""
 
     bridges: Mapping[str, Bridge]
+
+
+@dataclass(frozen=True)
+class Swizzle:
+    """The permutation of byte addresses of a swizzling mode: over `linear`, the descriptor's `base`
+    offset and the mode's W. It moves bytes inside lines of `line` bytes only."""
+
+    source: Source
+    address: Formula
+    line: int
+
+
+@dataclass(frozen=True)
+class AddressRule:
+    """How a shared-memory layout's atoms lie: the descriptor field that is the stride of each index.
+
+    `widths` gives W for every swizzling mode that the rule is for; `types` the element types.
+    """
+
+    title: str
+    major: Literal["K", "MN"]
+    layout: str
+    widths: Mapping[str, int]
+    strides: Mapping[str, str]
+    types: tuple[str, ...]
+    place: Place = field(default=Place("", 0, 0), compare=False)
+
+
+@dataclass(frozen=True)
+class AddressFile:
+    """The swizzle, and the address rules by id."""
+
+    swizzle: Swizzle
+    addresses: Mapping[str, AddressRule]

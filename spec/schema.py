@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import Any, Literal, Union, get_args, get_origin
 
 from .model import (
+    AddressFile,
     BridgeFile,
     ContractFile,
     DescriptorFile,
@@ -29,6 +30,7 @@ _FILES = {
     "spec/contracts.yaml": ContractFile,
     "spec/sparsity.yaml": SparsityFile,
     "spec/descriptors.yaml": DescriptorFile,
+    "spec/addresses.yaml": AddressFile,
 }
 _PLAIN: dict[Any, dict[str, Any]] = {
     str: {"type": "string"},

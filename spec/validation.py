@@ -69,6 +69,12 @@ def check_references(specification: Specification) -> None:
             for layout in row.layouts.values():
                 if layout != "opaque":
                     _must_exist("layout", layout, specification.layouts, row.place)
+    for rule in specification.addresses.addresses.values():
+        _must_exist("layout", rule.layout, specification.layouts, rule.place)
+        for element in rule.types:
+            _must_exist("element type", element, index.types, rule.place)
+        for stride in rule.strides.values():
+            _must_exist("descriptor field", stride, specification.descriptors["wgmma"].fields, rule.place)
     for bridge in specification.bridges.values():
         for layout in (bridge.left, bridge.right):
             _must_exist("layout", layout, specification.layouts, bridge.place)

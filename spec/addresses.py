@@ -1,0 +1,102 @@
+"""Shared-memory addresses of wgmma matrices: element and descriptor to byte address, and back."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from .errors import Question
+from .expressions import compiled
+from .maps import LayoutMap
+from .model import AddressRule, Descriptor, Swizzle
+
+__all__ = ["Matrix", "rule_for"]
+
+
+def rule_for(rules: Mapping[str, AddressRule], major: str, mode: str) -> AddressRule:
+    """The rule for a majorness (K or MN) and a swizzling mode; raises Question when there is none."""
+    for rule in rules.values():
+        if rule.major == major and mode in rule.widths:
+            return rule
+    known = sorted({f"{rule.major} {mode}" for rule in rules.values() for mode in rule.widths})
+    raise Question(f"there is no {major}-major layout with mode {mode!r}; there are: {', '.join(known)}")
+
+
+@dataclass(frozen=True)
+class Matrix:
+    """A matrix in shared memory, as a descriptor describes it.
+
+    `fields` are the decoded descriptor's, in bytes; `bytes` the size of an element (1 stands for a
+    byte of eight .b1 elements too); `major` K or MN.
+    """
+
+    rule: AddressRule
+    layout: LayoutMap
+    swizzle: Swizzle
+    fields: Mapping[str, int]
+    mode: str
+    bytes: int
+
+    @classmethod
+    def of(
+        cls,
+        rules: Mapping[str, AddressRule],
+        layouts: Mapping[str, LayoutMap],
+        swizzle: Swizzle,
+        descriptor: Descriptor,
+        fields: Mapping[str, int],
+        major: str,
+        size: int,
+    ) -> Matrix:
+        modes = descriptor.fields["swizzle-mode"].values
+        mode = next(name for name, code in modes.items() if code == fields["swizzle-mode"])
+        rule = rule_for(rules, major, mode)
+        layout = layouts[rule.layout]
+        if size not in layout.layout.params["bytes"].values:
+            allowed = " or ".join(map(str, layout.layout.params["bytes"].values))
+            raise Question(f"{major}-major elements have {allowed} bytes, not {size}")
+        return cls(rule, layout, swizzle, fields, mode, size)
+
+    @property
+    def _width(self) -> int:
+        return self.rule.widths[self.mode]
+
+    def _permute(self, address: int) -> int:
+        function = compiled(self.swizzle.address.tree, ("linear", "base", "W"))
+        return function(address, self.fields["base-offset"], self._width)
+
+    def address(self, x: int, k: int) -> int:
+        """The byte address of element (x, k): x the row of A or column of B, k along K.
+
+        Raises Question when the element lies outside what one instruction can read.
+        """
+        case = self.layout.case({"W": self._width, "bytes": self.bytes})
+        sizes = case.domain({"W": self._width, "bytes": self.bytes})
+        if not (0 <= x < sizes["x"] and 0 <= k < sizes["k"]):
+            raise Question(f"({x}, {k}) is outside: x is 0..{sizes['x'] - 1}, k is 0..{sizes['k'] - 1}")
+        parts = {n: compiled(tree, ("x", "k", "byte"))(x, k, 0) for n, tree in case.trees.items()}
+        linear = self.fields["start-address"] + parts["offset"]
+        for index, stride in self.rule.strides.items():
+            linear += parts[index] * self.fields[stride]
+        return self._permute(linear)
+
+    def element(self, address: int) -> tuple[int, int]:
+        """The element whose byte lies at an address: the inverse, where the strides keep atoms apart.
+
+        Raises Question when no element lies there.
+        """
+        case = self.layout.case({"W": self._width, "bytes": self.bytes})
+        shape = case.shape({"W": self._width, "bytes": self.bytes})
+        linear = self._permute(address) - self.fields["start-address"]
+        strides = {index: self.fields[stride] for index, stride in self.rule.strides.items()}
+        for block, column in itertools.product(range(shape["block"]), range(shape["column"])):
+            offset = linear - block * strides["block"] - column * strides["column"]
+            if 0 <= offset < shape["offset"]:
+                found = {"block": block, "column": column, "offset": offset}
+                values = [found[name] for name in case.outputs]
+                inverse = case.inverse.inputs
+                x, k = (compiled(inverse[name], case.outputs)(*values) for name in ("x", "k"))
+                if self.address(x, k) == address - address % self.bytes:
+                    return x, k
+        raise Question(f"no element lies at address {address:#x}")
