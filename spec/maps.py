@@ -58,6 +58,10 @@ class LayoutMap:
         shown = ", ".join(f"{name} = {value}" for name, value in values.items())
         return LayoutMap(replace(self.layout, params=fixed, cases=(), id=f"{self.layout.id} {shown}"))
 
+    def at(self, parameters: Mapping[str, int]) -> LayoutMap:
+        """The layout with every parameter fixed."""
+        return self.case({name: parameters[name] for name in self.parameters})
+
     def cases(self) -> Iterator[LayoutMap]:
         """The layout at each combination of the parameters that are taken one value at a time."""
         names = self.layout.cases

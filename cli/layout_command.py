@@ -1,0 +1,149 @@
+"""ptxmma layout: who holds which matrix element, as a picture, a table or index functions."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shutil
+import sys
+from typing import Any
+
+from ..gen.tables import MapTable, table_of
+from ..spec.api import find, load
+from ..spec.errors import Question
+
+__all__ = ["add"]
+
+_OPERANDS = ("A", "B", "C", "D", "metadata", "scale-a", "scale-b")
+_FORMATS = ("text", "json", "csv", "markdown", "svg", "cuda", "python", "cute")
+
+
+def add(subparsers: Any) -> None:
+    """Add the command to the parser."""
+    parser = subparsers.add_parser("layout", help="which thread's register holds which element")
+    parser.add_argument("mnemonic")
+    parser.add_argument("--operand", required=True, choices=_OPERANDS)
+    parser.add_argument("--a-source", choices=("register", "descriptor"), help="where A comes from")
+    parser.add_argument("--selector", type=int, metavar="S", help="sparsity selector (metadata)")
+    parser.add_argument("--thread-id", type=int, metavar="T", help="thread selector (scale factors)")
+    parser.add_argument("--byte-id", type=int, metavar="B", help="byte selector (scale factors)")
+    parser.add_argument("--format", choices=_FORMATS, default="text")
+    parser.add_argument("--thread", type=int, metavar="T", help="with --element: what does it hold")
+    parser.add_argument("--element", type=int, metavar="I", help="or, for metadata, --bit")
+    parser.add_argument("--bit", type=int, metavar="B", dest="element")
+    parser.add_argument("--row", type=int, metavar="R", help="with --col: who holds it")
+    parser.add_argument("--col", type=int, metavar="C", help="or, for metadata, the chunk")
+    parser.add_argument("--chunk", type=int, metavar="C", dest="col")
+    parser.add_argument("--latex", action="store_true", help="print the formula")
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print the map, or the answer to one question about it."""
+    selectors = {"s": args.selector, "thread_id": args.thread_id, "byte_id": args.byte_id}
+    given = {name: value for name, value in selectors.items() if value is not None}
+    table = table_of(load(), find(args.mnemonic), args.operand, args.a_source, given)
+    if args.latex:
+        print(_latex(table))
+        return 0
+    asked = _asked(args, table)
+    if asked is not None:
+        return _answer(args, table, asked)
+    print(_render(args.format, table))
+    return 0
+
+
+def _latex(table: MapTable) -> str:
+    from ..formal.latex import latex
+
+    lines = [rf"\mathrm{{{name}}} &= {latex(tree)} \\" for name, tree in table.forward.items()]
+    lines += [rf"{name} &= {latex(tree)} \\" for name, tree in table.backward.items()]
+    return "\n".join((r"\begin{aligned}", *lines, r"\end{aligned}"))
+
+
+def _render(format_: str, table: MapTable) -> str:
+    from ..gen import figures
+
+    match format_:
+        case "json":
+            return json.dumps(as_json(table, table.entries))
+        case "csv":
+            return figures.as_csv(table)
+        case "markdown":
+            return figures.markdown(table)
+        case "svg":
+            return figures.svg(table)
+        case "cuda" | "python":
+            from ..gen import functions
+
+            return functions.cuda(table) if format_ == "cuda" else functions.python(table)
+        case "cute":
+            from ..gen.cute import cute
+
+            return cute(table)
+    terminal = sys.stdout.isatty()
+    width = shutil.get_terminal_size((120, 24)).columns if terminal else 120
+    return figures.text(table, width, terminal)
+
+
+def as_json(table: MapTable, entries: list[tuple[int, ...]]) -> dict[str, Any]:
+    """The map, or a part of it, as the JSON output has it."""
+    rows = [list(entry) for entry in entries]
+    if table.packing is None:
+        return {"selector": table.parameters.get("s", 0), "map": rows}
+    return {
+        "rows": table.rows,
+        "cols": table.cols,
+        "threads": table.threads,
+        "elements": table.elements,
+        "map": rows,
+    }
+
+
+def _asked(args: argparse.Namespace, table: MapTable) -> list[tuple[int, ...]] | None:
+    """The entries that the question is about; None when the whole map is."""
+    by_holder = args.thread is not None or args.element is not None
+    by_place = args.row is not None or args.col is not None
+    if by_holder and by_place:
+        raise Question("ask by --thread and --element, or by --row and --col, not by both")
+    if not by_holder and not by_place:
+        return None
+    first, second = (args.thread, args.element) if by_holder else (args.row, args.col)
+    if first is None or second is None:
+        raise Question("give both --thread and --element, or both --row and --col")
+    if by_holder:
+        positions = (0, 1)
+    else:
+        positions = (2, 3) if table.packing is None else (4, 5)
+    found = [e for e in table.entries if (e[positions[0]], e[positions[1]]) == (first, second)]
+    if not found:
+        shape = table.layout.shape(table.parameters)
+        size = " x ".join(f"{name} {extent}" for name, extent in shape.items())
+        raise Question(f"({first}, {second}) is outside the map or takes no part in it ({size})")
+    return found
+
+
+def _answer(args: argparse.Namespace, table: MapTable, found: list[tuple[int, ...]]) -> int:
+    if args.format == "json":
+        print(json.dumps(as_json(table, found)))
+    elif args.format == "text":
+        for entry in found:
+            print(_sentence(table, entry))
+    else:
+        raise Question("one question is answered as text or as json")
+    return 0
+
+
+def _sentence(table: MapTable, entry: tuple[int, ...]) -> str:
+    if table.packing is None:
+        thread, bit, row, chunk, slot, index_bit = entry
+        return (
+            f"thread {thread} bit {bit}: index bit {index_bit} of stored element {slot} "
+            f"of chunk {chunk} of row {row}"
+        )
+    thread, element, register, low, row, col = entry
+    high = low + table.packing.width - 1
+    return (
+        f"thread {thread} {table.letter}{element} (register {register}, bits {low}..{high}) "
+        f"holds row {row}, column {col}"
+    )
