@@ -62,17 +62,17 @@ def _latex(table: MapTable) -> str:
 
 
 def _render(format_: str, table: MapTable) -> str:
-    from ..gen import figures
+    from ..gen import drawing
 
     match format_:
         case "json":
             return json.dumps(as_json(table, table.entries))
         case "csv":
-            return figures.as_csv(table)
+            return drawing.as_csv(table)
         case "markdown":
-            return figures.markdown(table)
+            return drawing.markdown(table)
         case "svg":
-            return figures.svg(table)
+            return drawing.svg(table)
         case "cuda" | "python":
             from ..gen import functions
 
@@ -83,7 +83,7 @@ def _render(format_: str, table: MapTable) -> str:
             return cute(table)
     terminal = sys.stdout.isatty()
     width = shutil.get_terminal_size((120, 24)).columns if terminal else 120
-    return figures.text(table, width, terminal)
+    return drawing.text(table, width, terminal)
 
 
 def as_json(table: MapTable, entries: list[tuple[int, ...]]) -> dict[str, Any]:

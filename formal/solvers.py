@@ -27,7 +27,7 @@ def _ask_z3(smt: str, milliseconds: int) -> Answer:
     logic = smt.split(")", 1)[0].rsplit(" ", 1)[-1]
     solver = z3.SolverFor(logic)
     solver.set("timeout", milliseconds)
-    solver.from_string(smt)
+    solver.add(z3.parse_smt2_string(smt))
     result = str(solver.check())
     if result == "sat":
         found = solver.model()

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from ..spec.errors import Question
 from ..spec.expressions import Expression, python_text
-from .c_text import c_text
+from .c_reading import c_text
 from .tables import MapTable
 
 __all__ = ["cuda", "python"]
@@ -37,7 +37,7 @@ def cuda(table: MapTable) -> str:
         given = ", ".join(f"unsigned {a}" for a in arguments)
         (expression,) = [c_text(tree) for key, tree in body.items() if key == result]
         lines.append(
-            f"__host__ __device__ inline unsigned {name}({given}) {{ {_unused(arguments, expression)}"
+            f"static __host__ __device__ inline unsigned {name}({given}) {{ {_unused(arguments, expression)}"
             f"return {expression}; }}"
         )
 
@@ -49,11 +49,11 @@ def cuda(table: MapTable) -> str:
     if table.packing is not None:
         width, word = _places(table)
         lines.append(
-            f"__host__ __device__ inline unsigned {stem}_register(unsigned i) "
+            f"static __host__ __device__ inline unsigned {stem}_register(unsigned i) "
             f"{{ return i * {width} / {word}; }}"
         )
         lines.append(
-            f"__host__ __device__ inline unsigned {stem}_bit_low(unsigned i) "
+            f"static __host__ __device__ inline unsigned {stem}_bit_low(unsigned i) "
             f"{{ return i * {width} % {word}; }}"
         )
     return "\n".join(lines)

@@ -1,0 +1,100 @@
+"""The expression language: parsing, reading, domains."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ptxmma.spec.errors import Place, SpecError
+from ptxmma.spec.expressions import Expression, compiled, interval, names, parse, source, substitute
+
+PLACE = Place("x.yaml", 7, 10)
+
+
+def value(text: str, **names_: int) -> int:
+    return compiled(parse(text), tuple(names_))(*names_.values())
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("16*(t // 32) + t % 32 // 4", 16 + 7),
+        ("where(t > 60, 1, 2)", 1),
+        ("where(not (t > 60), 1, 2)", 2),
+        ("t & 7 | 8 ^ 1", 61 & 7 | 8 ^ 1),
+        ("1 << 2 + 1", 8),
+        ("where(0 <= t < 61, 3, 4)", 4),
+        ("where(t == 61 and t != 3 or t == 2, 5, 6)", 5),
+    ],
+)
+def test_value(text: str, wanted: int) -> None:
+    assert value(text, t=61) == wanted
+
+
+@pytest.mark.parametrize(
+    ("text", "column"),
+    [
+        ("t + f(t)", 14),
+        ("t ** 2", 10),
+        ("t / 2", 10),
+        ("'a'", 10),
+        ("t.x", 10),
+        ("1.5", 10),
+        ("-t", 10),
+    ],
+)
+def test_what_is_not_in_the_language_is_placed(text: str, column: int) -> None:
+    with pytest.raises(SpecError) as caught:
+        parse(text, PLACE)
+    assert str(caught.value).startswith(f"x.yaml:7:{column}: ")
+    assert "right would be" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("8 // t", "divisor of // can be 0"),
+        ("8 % t", "divisor of % can be 0"),
+        ("t - 1", "can be -1"),
+        ("u", "not bound"),
+    ],
+)
+def test_leaving_the_domain(text: str, why: str) -> None:
+    with pytest.raises(SpecError, match=why):
+        interval(parse(text), {"t": (0, 127)})
+
+
+def trees() -> st.SearchStrategy[str]:
+    leaves = st.sampled_from(["t", "i", "0", "1", "3", "8", "32"])
+    return st.recursive(
+        leaves,
+        lambda inner: st.one_of(
+            st.tuples(inner, st.sampled_from(["+", "*", "&", "|", "^"]), inner).map(
+                lambda p: f"({p[0]}) {p[1]} ({p[2]})"
+            ),
+            st.tuples(inner, st.sampled_from(["//", "%"]), st.sampled_from(["2", "4", "7"])).map(
+                lambda p: f"({p[0]}) {p[1]} {p[2]}"
+            ),
+            st.tuples(inner, inner, inner).map(lambda p: f"where({p[0]} < {p[1]}, {p[1]}, {p[2]})"),
+        ),
+        max_leaves=12,
+    )
+
+
+@given(trees(), st.integers(0, 127), st.integers(0, 31))
+def test_source_says_the_same_and_the_interval_holds(text: str, t: int, i: int) -> None:
+    tree = parse(text)
+    again = parse(source(tree))
+    got = compiled(tree, ("t", "i"))(t, i)
+    assert compiled(again, ("t", "i"))(t, i) == got
+    try:
+        low, high = interval(tree, {"t": (0, 127), "i": (0, 31)})
+    except SpecError:
+        return  # too large for 64 bits
+    assert low <= got <= high
+
+
+def test_substitute() -> None:
+    tree: Expression = substitute(parse("a + b"), {"a": parse("2*t")})
+    assert names(tree) == {"b", "t"}

@@ -1,0 +1,118 @@
+"""The theorems hold by both solvers, and each of them can fail."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from ptxmma.cli.clauses_command import users
+from ptxmma.formal.prove import prove
+from ptxmma.formal.solvers import ask
+from ptxmma.formal.theorems import STATEMENTS, subjects
+from ptxmma.spec.loading import Specification, load_files
+
+
+def test_everything_is_proven_by_both_solvers(specification: Specification) -> None:
+    verdicts: Counter[tuple[str, str, str]] = Counter()
+    for result in prove(specification, ("z3", "cvc5")):
+        verdicts[result.solver, result.obligation.theorem, result.verdict] += 1
+    assert {verdict for _, _, verdict in verdicts} == {"proven"}
+    for solver in ("z3", "cvc5"):
+        assert {theorem for s, theorem, _ in verdicts if s == solver} == set(STATEMENTS)
+
+
+def test_every_row_rests_on_something(specification: Specification) -> None:
+    rows = list(subjects(specification))
+    assert len(rows) == sum(len(i.rows) for i in specification.instructions.values())
+    assert all(len(row.parts) >= 3 for row in rows)
+
+
+WGMMA = "spec/layouts/wgmma.yaml"
+MMA = "spec/layouts/mma.yaml"
+SPARSITY = "spec/sparsity.yaml"
+SP = "spec/instructions/wgmma.mma_async.sp.yaml"
+
+SPOILT = [
+    (WGMMA, "16*warp + groupID + 8*(i // 2 % 2)", "16*warp + groupID + 4*(i // 2 % 2)", "layout.injective"),
+    (WGMMA, "16*warp + groupID + 8*(i // 2 % 2)", "17*warp + groupID + 8*(i // 2 % 2)", "layout.in_bounds"),
+    (
+        WGMMA,
+        "8*(threadID_in_group // 2) + bit // 4",
+        "4*(threadID_in_group // 2) + bit // 4",
+        "layout.injective",
+    ),
+    (WGMMA, "threadID_in_group // 2 == s", "threadID_in_group == s", "layout.surjective"),
+    (
+        MMA,
+        'where: "threadID_in_group // 2 == thread_id',
+        'where: "threadID_in_group % 2 == thread_id',
+        "layout.injective",
+    ),
+    (SPARSITY, "0b1001, 0b1101", "0b1001, 0b0101", "sparse.codes"),
+    (SPARSITY, "0b1001, 0b1101", "0b1001", "sparse.complete"),
+    (SPARSITY, '"(code >> 2*slot) & 3"', '"(code >> slot) & 3"', "sparse.round_trip"),
+    (
+        SPARSITY,
+        'distinct: "(code & 3) != (code >> 2)"',
+        'distinct: "(code & 3) == (code & 3)"',
+        "sparse.product",
+    ),
+    (SPARSITY, 'position: "code >> 3"', 'position: "code >> 2"', "sparse.positions"),
+    ("spec/descriptors.yaml", "low: 16, high: 29", "low: 13, high: 29", "descriptor.disjoint"),
+    ("spec/addresses.yaml", "^ (((linear >> 7)", "+ (((linear >> 7)", "swizzle.involution"),
+    ("spec/layouts/bridges.yaml", '"8*j + col"', '"8*j + row"', "bridge.equal"),
+    (SP, '"m * n * dtype_bits // (128 * 32)"', '"m * n * dtype_bits // (64 * 32)"', "row.registers"),
+    (SP, "A: wgmma.sp.a.16b,", "A: wgmma.sp.a.8b,", "row.covers"),
+]
+
+
+@pytest.mark.parametrize(("name", "right", "wrong", "theorem"), SPOILT)
+def test_a_wrong_claim_is_refuted(files: Path, name: str, right: str, wrong: str, theorem: str) -> None:
+    path = files / name
+    text = path.read_text()
+    assert right in text
+    path.write_text(text.replace(right, wrong, 1))
+    spoilt = load_files(files)
+    refuted = {
+        result.obligation.theorem: result.detail
+        for result in prove(spoilt, ("z3",), lambda _, obligation: obligation.theorem == theorem)
+        if result.verdict == "refuted"
+    }
+    assert refuted.get(theorem), theorem
+
+
+def test_a_counterexample_is_said_as_a_person_reads_it(files: Path) -> None:
+    path = files / WGMMA
+    path.write_text(path.read_text().replace("16*warp + groupID + 8*", "16*warp + groupID + 4*", 1))
+    results = prove(
+        load_files(files),
+        ("z3",),
+        lambda part, o: o.theorem == "layout.injective" and part.endswith("wgmma.d"),
+    )
+    (detail,) = [result.detail for result in results if result.verdict == "refuted"]
+    assert "thread " in detail and " both hold (" in detail
+
+
+def test_no_answer_is_no_proof(specification: Specification) -> None:
+    results = list(prove(specification, ("cvc5",), lambda part, _: part == "layout wgmma.d", milliseconds=0))
+    assert results
+    assert ask("z3", "(set-logic QF_BV)\n(assert (= x x))").status == "unknown"
+    assert ask("cvc5", "(set-logic QF_BV)\n(nonsense)").status == "unknown"
+
+
+def test_every_clause_has_a_consumer_that_exists(specification: Specification) -> None:
+    reasons = {
+        "gate.since", "gate.removed", "gate.target", "operand.count", "operand.kind", "operand.length",
+        "operand.range", "qualifier.missing", "qualifier.unexpected", "qualifier.value",
+    }  # fmt: skip
+    used = users(specification)
+    for name, clause in specification.clauses.items():
+        assert clause.consumers, name
+        assert used.get(name), name
+        for consumer in clause.consumers:
+            named = [consumer.theorem, consumer.legality, consumer.planned]
+            assert sum(word is not None for word in named) == 1
+            assert consumer.theorem is None or consumer.theorem in STATEMENTS
+            assert consumer.legality is None or consumer.legality in reasons
