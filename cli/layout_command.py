@@ -111,10 +111,8 @@ def _asked(args: argparse.Namespace, table: MapTable) -> list[tuple[int, ...]] |
     first, second = (args.thread, args.element) if by_holder else (args.row, args.col)
     if first is None or second is None:
         raise Question("give both --thread and --element, or both --row and --col")
-    if by_holder:
-        positions = (0, 1)
-    else:
-        positions = (2, 3) if table.packing is None else (4, 5)
+    by_position = (2, 3) if table.packing is None else (4, 5)
+    positions = (0, 1) if by_holder else by_position
     found = [e for e in table.entries if (e[positions[0]], e[positions[1]]) == (first, second)]
     if not found:
         shape = table.layout.shape(table.parameters)
