@@ -1,7 +1,9 @@
 """ptxmma: the machine-checked specification of NVIDIA's PTX tensor-core instructions."""
 
-from .spec.api import compress, find, judge, layout, legal, load
-from .spec.errors import PtxmmaError, Question, SpecError
+# Absolute, unlike all other imports of the package: pytest imports this file once more, as a plain
+# module named like the checkout, and must get the same objects.
+from ptxmma.spec.api import compress, find, judge, layout, legal, load
+from ptxmma.spec.errors import PtxmmaError, Question, SpecError
 
 __all__ = [
     "PtxmmaError",
