@@ -73,7 +73,7 @@ def entry(variant: Variant) -> dict[str, Any]:
         vectors = {
             name: variant.evaluate(formula)
             for name in form.operands
-            if "vector" in operands[name].accepts and (formula := operands[name].registers)
+            if operands[name].accepts == ("vector",) and (formula := operands[name].registers)
         }
         forms.append({"a": form.a, "operands": list(form.operands), "vectors": vectors})
     return {

@@ -29,11 +29,13 @@ class Reason:
 class Spelling:
     """A mnemonic taken apart: the qualifiers that may be permuted, and those in order, by class.
 
-    The classes are the element types first, then those of specs.yaml.
+    The classes are the element types first, then those of specs.yaml. `repeated` are the qualifiers
+    that stand twice and may not.
     """
 
     free: frozenset[str]
     ordered: tuple[tuple[str, ...], ...]
+    repeated: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, tokens: Iterable[str], index: Index) -> Spelling:
@@ -43,7 +45,13 @@ class Spelling:
         for word in tokens:
             number = classes.get(word)
             (free if number is None else ordered[number]).append(word)
-        return cls(frozenset(free), tuple(map(tuple, ordered)))
+        once = frozenset(free)
+        repeated: tuple[str, ...] = ()
+        if len(once) < len(free):
+            repeated = tuple(
+                sorted(word for word in once if free.count(word) > 1 and word not in index.repeatable)
+            )
+        return cls(once, tuple(map(tuple, ordered)), repeated)
 
     @cached_property
     def shape(self) -> str | None:
@@ -111,8 +119,9 @@ class Profile:
                 self.free.append(field)
             else:
                 self.ordered[number].append(field)
-        self.fixed = frozenset(view.family.fixed)
-        self.allowed = self.fixed.union(*(field.tokens for field in self.free))
+        tolerated = {tolerance.absent for tolerance in view.family.instruction.tolerances}
+        self.fixed = frozenset(view.family.fixed) - tolerated
+        self.allowed = frozenset(view.family.fixed).union(*(field.tokens for field in self.free))
         self.wanted = [field.tokens for field in self.free if () not in field.options]
         self.places = [
             [field.tokens for field in fields for _ in range(field.length)] for fields in self.ordered
@@ -150,6 +159,8 @@ class Profile:
     def reasons(self, spelling: Spelling, known: frozenset[str]) -> Iterator[Reason]:
         """Each qualifier in the way; `known` are all the qualifiers of the instruction."""
         left = set(spelling.free - self.allowed)
+        for token in spelling.repeated:
+            yield Reason("qualifier.repeated", f".{token} stands more than once")
         for token in sorted(self.fixed - spelling.free):
             yield Reason("qualifier.missing", f"the mandatory qualifier .{token} is missing")
         for field in self.free:

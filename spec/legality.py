@@ -34,6 +34,7 @@ _SHOWN = {
     "immediate": "an integer literal",
     "address": "an address",
     "float": "a floating-point literal",
+    "sink": "'_'",
 }
 
 
@@ -73,7 +74,7 @@ class _Group:
         self.isa = isa
         self._free_costs: dict[frozenset[str], list[int]] = {}
         self._ordered_costs: dict[tuple[tuple[str, ...], ...], list[int]] = {}
-        self._diagnosed: dict[tuple[str, str, int | None], _Named] = {}
+        self._diagnosed: dict[tuple[str, str | None, int | None], _Named] = {}
 
     def spelling(self, mnemonic: str) -> Spelling:
         behind = mnemonic[len(self.name) + 1 :]
@@ -133,7 +134,7 @@ class _Group:
         Shapes of one class are judged alike, so that verdict is memoised with the shape left open:
         its reasons name it as <shape>.
         """
-        shape, before, behind = "", mnemonic, ""
+        shape, before, behind = "", mnemonic, None
         found = _SHAPE.search(mnemonic, len(self.name))
         if found is not None:
             shape, before, behind = found[1], mnemonic[: found.start()], mnemonic[found.end() :]
@@ -212,7 +213,7 @@ class Judge:
         if named.variant is None:
             return Verdict(named.verdict, named.reasons)
         form, faults = self.judge_operands(named.variant, statement)
-        reasons = (*named.reasons, *faults)
+        reasons = (*named.reasons, *faults, *_guarded(statement))
         return Verdict(ILLEGAL if reasons else LEGAL, reasons, named.notes, named.variant, form)
 
     def judge_plain(self, mnemonic: str, operands: str) -> tuple[Verdict, str]:
@@ -367,15 +368,34 @@ class Judge:
                     "operand.length",
                     f"{name} has {argument.value} registers; it must have {length}",
                 )
-        if operand.values and argument.shape == "immediate":
-            allowed = variant.values(operand)
-            if argument.value not in allowed:
-                shown = " or ".join(map(str, allowed))
-                yield Reason("operand.range", f"{name} is {argument.value}; it must be {shown}")
-        if "_" in argument.registers and not operand.sink:
-            yield Reason("operand.sink", f"{name}: '_' may not stand where a value is read")
+        if argument.shape == "immediate":
+            yield from self._in_range(variant, name, operand, argument.value)
+        elif argument.shape == "vector":
+            yield from self._elements_fit(name, operand, argument)
+        elif argument.shape == "address" and not argument.registers:
+            yield Reason(
+                "operand.address", f"{name} is an immediate address; it must be a register or a variable"
+            )
         if argument.registers and statement.declared:
             yield from self._typed(variant, name, operand, argument, statement)
+
+    def _in_range(self, variant: Variant, name: str, operand: Operand, value: int) -> Iterator[Reason]:
+        if operand.values is not None:
+            allowed = variant.values(operand)
+            if value not in allowed:
+                shown = " or ".join(map(str, allowed))
+                yield Reason("operand.range", f"{name} is {value}; it must be {shown}")
+        elif operand.valid is not None and not variant.allows(operand.valid, value):
+            yield Reason("operand.range", f"{name} is {value}; the rule is {operand.valid.text}")
+
+    def _elements_fit(self, name: str, operand: Operand, argument: Argument) -> Iterator[Reason]:
+        sinks = argument.registers.count("_")
+        if sinks and operand.role != "destination":
+            yield Reason("operand.sink", f"{name}: '_' may not stand where a value is read")
+        elif argument.literals and operand.role != "source":
+            yield Reason("operand.literal", f"{name}: a literal may not stand where a result is written")
+        elif sinks + argument.literals == argument.value:
+            yield Reason("operand.vector", f"{name} names no register; at least one must be")
 
     def _elements(
         self,
@@ -403,8 +423,6 @@ class Judge:
         argument: Argument,
         statement: Statement,
     ) -> Iterator[Reason]:
-        if argument.shape == "address":
-            return
         allowed = variant.register_types(operand)
         if allowed is None:
             return
@@ -426,6 +444,14 @@ class Judge:
         form, _ = self._judge_operands(variant, statement)
         form = form or next(variant.forms)
         return f"{variant.mnemonic} {', '.join(form.operands)};"
+
+
+def _guarded(statement: Statement) -> Iterator[Reason]:
+    """What is wrong with the predicate that guards a statement."""
+    register = statement.guard.lstrip("!") if statement.guard else ""
+    declared = statement.declared.get(register, "pred")
+    if declared != "pred":
+        yield Reason("guard.type", f"the guard {register} is .{declared}; it must be .pred")
 
 
 def _weight(reasons: tuple[Reason, ...]) -> int:

@@ -117,7 +117,8 @@ class Index:
     """specs.yaml: releases, targets, element types, and the files under spec/.
 
     `ordered` lists, by class, the qualifiers whose order among themselves matters; element types
-    are such a class of their own. All other qualifiers may be permuted.
+    are such a class of their own. All other qualifiers may be permuted; those that are `repeatable`
+    may stand more than once.
     """
 
     isa: Version
@@ -125,6 +126,7 @@ class Index:
     targets: Mapping[str, Target]
     types: Mapping[str, ElementType]
     ordered: Mapping[str, tuple[str, ...]]
+    repeatable: tuple[str, ...]
     instructions: tuple[str, ...]
     layouts: tuple[str, ...]
     contracts: str
@@ -142,9 +144,10 @@ class Operand:
     """One operand: which written forms may stand there, and what bounds them.
 
     A `vector` has `registers` elements; `holds` names the field whose element type decides the
-    register types, `types` lists them where no field does. `values` bounds an immediate, and `valid`
-    says which of them (named ``value``) go with the fields. `negated` is a predicate behind ``!``.
-    A vector of unlike `elements` names an operand for each; `sink` allows ``_`` as an element.
+    register types, `types` lists them where no field does. `values` lists the values of an immediate,
+    and `valid` says which values (named ``value``) go with the fields. `negated` is a predicate behind ``!``.
+    A vector of unlike `elements` names an operand for each. Literals may be elements of a vector that
+    is a `source`, ``_`` of one that is a `destination`; neither of one that is read and written.
     """
 
     what: str
@@ -155,7 +158,7 @@ class Operand:
     values: Scalars | None = None
     valid: Formula | None = None
     elements: tuple[str, ...] | None = None
-    sink: bool = False
+    role: Literal["source", "destination", "both"] = "source"
     place: Place = field(default=Place("", 0, 0), compare=False)
 
 
@@ -173,8 +176,9 @@ class Form:
 class Row:
     """A small closed product of field values with one gate, one count and one set of layouts.
 
-    A row that is `tolerated` is not in the text: assemblers accept it, and the reason says so. It is
-    judged legal with a note, and listed nowhere.
+    `registers` says which register types hold an element type in this row, where neither specs.yaml nor
+    the instruction does. A row that is `tolerated` is not in the text: assemblers accept it, and the
+    reason says so. It is judged legal with a note, and listed nowhere.
     """
 
     id: str
@@ -189,6 +193,7 @@ class Row:
     sparsity: str | None = None
     source: Source | None = None
     tolerated: str | None = None
+    registers: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     place: Place = field(default=Place("", 0, 0), compare=False)
 
 

@@ -26,13 +26,15 @@ class SyntaxFault(PtxmmaError):
 class Argument(NamedTuple):
     """An operand's written form: what it is, its length or value, the registers it names.
 
-    `shape` is vector, register, negated, immediate, address, or float (a literal that no operand
-    of a tensor-core instruction takes).
+    `shape` is vector, register, negated, immediate, address, or what no operand of a tensor-core
+    instruction takes: float (a literal) and sink (``_`` outside a vector). `literals` counts those among a
+    vector's elements; an address without a register or a variable is an immediate one.
     """
 
     shape: str
     value: int
     registers: tuple[str, ...]
+    literals: int = 0
 
 
 @dataclass(frozen=True)
@@ -142,7 +144,7 @@ def arguments(text: str) -> tuple[Argument, ...]:
         if vector is not None:
             found.append(_vector(vector))
         elif address is not None:
-            found.append(Argument("address", 0, (address.strip(),)))
+            found.append(_address(address.strip()))
         else:
             found.append(argument_of(plain))
         if match[0].rstrip().endswith(",") and match.end() >= end:
@@ -156,26 +158,46 @@ def _vector(text: str) -> Argument:
     registers = tuple(map(str.strip, parts))
     if not all(registers):
         raise SyntaxFault("a vector has an empty element")
+    literals = 0
     for element in registers:
         if not _REGISTER.fullmatch(element):
             argument_of(element)
-    return Argument("vector", len(registers), registers)
+            literals += 1
+    return Argument("vector", len(registers), registers, literals)
+
+
+def _address(text: str) -> Argument:
+    """`[name]`, `[name+offset]` or an immediate address."""
+    base = _REGISTER.match(text)
+    if base is None or text == "_":
+        if argument_of(text).shape != "immediate":
+            raise SyntaxFault(f"[{text}] is no address")
+        return Argument("address", 0, ())
+    behind = text[base.end() :].strip()
+    if behind:
+        if behind[0] == "-":
+            raise SyntaxFault(f"[{text}] is no address; write [{base[0]}+{behind}]")
+        if behind[0] != "+" or argument_of(behind[1:].strip()).shape != "immediate":
+            raise SyntaxFault(f"[{text}] is no address; it may be [{base[0]}] or [{base[0]}+offset]")
+    return Argument("address", 0, (base[0],))
 
 
 def argument_of(text: str) -> Argument:
     """The form of an operand (or of a vector's element) that is no vector and no address."""
-    if _REGISTER.fullmatch(text):
+    if _REGISTER.fullmatch(text) and text != "_":
         return Argument("register", 1, (text,))
     integer = _INTEGER.fullmatch(text)
     if integer:
         digits = integer[2]
         base = 0 if digits[:2].lower() in ("0x", "0b") else 8 if digits[0] == "0" else 10
         value = int(digits, base)
-        return Argument("immediate", -value if integer[1] == "-" else value, ())
+        return Argument("immediate", _wrap(-value if integer[1] == "-" else value), ())
     if text.startswith("!"):
         behind = text[1:].strip()
         if _REGISTER.fullmatch(behind):
             return Argument("negated", 1, (behind,))
+    if text == "_":
+        return Argument("sink", 0, ())
     if _FLOAT.fullmatch(text):
         return Argument("float", 0, ())
     return Argument("immediate", _constant(text), ())
@@ -188,7 +210,12 @@ def _constant(text: str) -> int:
         value = _evaluate(ast.parse(plain.strip(), mode="eval").body)
     except (SyntaxError, ValueError, ZeroDivisionError, RecursionError, MemoryError):
         raise SyntaxFault(f"{text!r} is no operand") from None
-    value &= (1 << 64) - 1
+    return _wrap(value)
+
+
+def _wrap(value: int) -> int:
+    """The value as a signed 64-bit integer."""
+    value &= _MASK
     return value - (1 << 64) if value >> 63 else value
 
 

@@ -64,6 +64,8 @@ def check_references(specification: Specification) -> None:
         for row in instruction.rows:
             for clause in row.numerical:
                 _must_exist("clause", clause, specification.clauses, row.place)
+            for element in row.registers:
+                _must_exist("element type", element, index.types, row.place)
             if row.sparsity:
                 _must_exist("sparsity", row.sparsity, specification.sparsities, row.place)
             for layout in row.layouts.values():

@@ -51,16 +51,19 @@ class Variant:
         values = tuple(int(value) for value in operand.values.values)
         if operand.valid is None:
             return values
-        valid = operand.valid
-        return tuple(v for v in values if self.row.evaluate(valid, {**self.fields, "value": v}))
+        return tuple(value for value in values if self.allows(operand.valid, value))
+
+    def allows(self, valid: Formula, value: int) -> bool:
+        """Whether an operand's rule holds for a value."""
+        return bool(self.row.evaluate(valid, {**self.fields, "value": value}))
 
     def register_types(self, operand: Operand) -> tuple[str, ...] | None:
         """The declared types that an operand's registers may have; None when nothing says."""
         if operand.holds is None:
             return operand.types
         element = str(self.fields[operand.holds])
-        instruction = self.row.family.instruction
-        return instruction.registers.get(element) or self.row.family.isa.index.types[element].registers
+        special = self.row.row.registers.get(element) or self.row.family.instruction.registers.get(element)
+        return special or self.row.family.isa.index.types[element].registers
 
     @property
     def forms(self) -> Iterator[Form]:
@@ -219,8 +222,10 @@ class Family:
                         nearest(operand, self.instruction.operands),
                     )
         count = 0
+        dead = {(name, value) for name, values in view.domains.items() for value in values}
         for variant in view.variants():
             count += 1
+            dead.difference_update(variant.fields.items())
             if not variant.gate.satisfiable:
                 raise SpecError(
                     f"nothing satisfies the gates of {variant.mnemonic}",
@@ -232,6 +237,12 @@ class Family:
                 f"the row {row.id} has {count} mnemonics, not {row.count}",
                 row.place,
                 f"count: {count}",
+            )
+        for name, value in sorted(dead, key=str):
+            raise SpecError(
+                f"the value {value} of {name} is in no mnemonic of the row {row.id}",
+                row.bind[name].place,
+                "values that the row's rule admits",
             )
 
     def _check_names(self, view: RowView) -> None:

@@ -43,6 +43,12 @@ FAULTS = [
     (WGMMA, "8*(i // 4) + 2", "8*(i - 4) + 2", "can be -4"),
     (WGMMA, "i // 4", "i / 4", "not part of the expression language"),
     (WGMMA, "range(8, 257, 8)", "range(8, 8, 8)", "is empty"),
+    (
+        "spec/instructions/mma.yaml",
+        "dtype: [f16, f32], atype: f16, btype: f16",
+        "dtype: [f16, f32, f64], atype: f16, btype: f16",
+        "the value f64 of dtype is in no mnemonic",
+    ),
     ("specs.yaml", "sm_72: {", "sm_72: [", "not YAML"),
 ]
 

@@ -227,3 +227,71 @@ def test_what_cannot_be_asked(run: Run, arguments: tuple[str, str]) -> None:
     code, out, err = run("legal", *statement, *arguments)
     assert (code, out) == (2, "")
     assert err.startswith("ptxmma: ")
+
+
+def test_a_shape_where_none_belongs_is_not_remembered_as_none(specification: Specification) -> None:
+    judge = specification.judge("8.0", "sm_90a")
+    assert judge.judge("wgmma.commit_group.sync.m64n8k16;").verdict == "illegal"
+    assert judge.judge("wgmma.commit_group.sync;").verdict == "legal"
+
+
+@pytest.mark.parametrize(
+    ("address", "code"),
+    [
+        ("%rd1", None),
+        ("%rd1+16", None),
+        ("%rd1 + -0x10", None),
+        ("buffer+(4*4)", None),
+        ("1024", "operand.address"),
+        ("%rd1-16", "syntax"),
+        ("%rd1+%rd2", "syntax"),
+        ("16+%rd1", "syntax"),
+        ("", "syntax"),
+        ("_", "syntax"),
+        ("%f1", "operand.type"),
+    ],
+)
+def test_addresses(specification: Specification, address: str, code: str | None) -> None:
+    """As every ptxas has them: a register or a variable, and a constant added to it."""
+    text = (
+        f".reg .b64 %rd<3>; .reg .f32 %f<2>; wmma.load.a.sync.aligned.row.m8n32k16.s8 {{r}}, [{address}], 16;"
+    )
+    verdict = specification.judge("9.5", "sm_90a").judge(text)
+    assert [reason.code for reason in verdict.reasons] == ([code] if code else [])
+
+
+@pytest.mark.parametrize(
+    ("wrong", "code"),
+    [
+        (".sync.aligned.aligned.", "qualifier.repeated"),
+        (".sync.sync.aligned.", None),
+        (".sync.aligned.m64n8k16.", "qualifier.repeated"),
+    ],
+)
+def test_repeated_qualifiers(specification: Specification, wrong: str, code: str | None) -> None:
+    """ptxas: `Multiple .aligned modifiers specified`; it takes .sync as often as one likes."""
+    text = "wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {a,b,c,d}, x, y, p, 1, 1, 0, 0;"
+    verdict = specification.judge("9.5", "sm_90a").judge(text.replace(".sync.aligned.", wrong, 1))
+    assert [reason.code for reason in verdict.reasons] == ([code] if code else [])
+
+
+@pytest.mark.parametrize(
+    ("statement", "code"),
+    [
+        ("wgmma.wait_group.sync.aligned -1;", "operand.range"),
+        ("wgmma.wait_group.sync.aligned 4294967296;", None),
+        ("wgmma.wait_group.sync.aligned 18446744073709551615;", "operand.range"),
+        ("wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {a,b,c,d}, x, y, 2, 1, 1, 0, 0;", "operand.range"),
+        ("wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {a,b,c,d}, x, y, !0, 1, 1, 0, 0;", None),
+        ("wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {a,b,c,d}, x, _, p, 1, 1, 0, 0;", "operand.kind"),
+        ("wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {a,b,c,1.0}, x, y, p, 1, 1, 0, 0;", "operand.literal"),
+        ("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {_,_,_,_}, {a,b,c,d}, {a,b}, {e,f,g,h};", "operand.vector"),
+        ("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {a,_,b,_}, {a,7,c,d}, {a,b}, {e,f,g,h};", None),
+        ("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {a,b,c,d}, {a,_,c,d}, {a,b}, {e,f,g,h};", "operand.sink"),
+        (".reg .b32 q; @q wgmma.fence.sync.aligned;", "guard.type"),
+        (".reg .pred q; @!q wgmma.fence.sync.aligned;", None),
+    ],
+)  # fmt: skip
+def test_literals_sinks_and_guards(specification: Specification, statement: str, code: str | None) -> None:
+    verdict = specification.judge("9.5", "sm_90a").judge(statement)
+    assert [reason.code for reason in verdict.reasons] == ([code] if code else [])
