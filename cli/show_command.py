@@ -10,7 +10,7 @@ from ..spec.api import find, load
 from ..spec.expressions import source
 from ..spec.loading import Specification
 from ..spec.model import Operand
-from ..spec.variants import Variant
+from ..spec.variants import OPAQUE, Variant
 
 __all__ = ["add", "describe"]
 
@@ -78,7 +78,7 @@ def describe(specification: Specification, variant: Variant) -> dict[str, Any]:
         "forms": [{"a": form.a, "operands": list(form.operands)} for form in forms],
         "operands": {name: describe_operand(variant, instruction.operands[name]) for name in used},
         "layouts": {
-            operand: _layout(specification, identifier) for operand, identifier in row.layouts.items()
+            operand: _layout(specification, identifier) for operand, identifier in variant.layouts.items()
         },
         "numerical": {name: specification.clauses[name].says for name in row.numerical},
         "execution": {name: specification.clauses[name].says for name in instruction.execution},
@@ -101,8 +101,8 @@ def describe_operand(variant: Variant, operand: Operand) -> str:
 
 
 def _layout(specification: Specification, identifier: str) -> dict[str, Any]:
-    if identifier == "opaque":
-        return {"id": "opaque", "formula": "unspecified by the text (9.7.14.4.1)", "source": None}
+    if identifier == OPAQUE:
+        return {"id": OPAQUE, "formula": "unspecified by the text (9.7.14.4.1)", "source": None}
     layout = specification.layouts[identifier]
     formula = ", ".join(f"{name} = {source(tree)}" for name, tree in layout.trees.items())
     condition = f" where {source(layout.condition)}" if layout.condition is not None else ""

@@ -11,7 +11,7 @@ from ..spec.expressions import Expression, Name, Number, names, substitute
 from ..spec.fragments import Packing, packing, register_operand
 from ..spec.maps import LayoutMap
 from ..spec.model import Sparsity
-from ..spec.variants import RowView, Variant
+from ..spec.variants import OPAQUE, RowView, Variant
 from .bitvectors import BitVectors
 from .obligations import Obligation, refuting
 
@@ -75,12 +75,13 @@ def fragment_obligations(
     values = [int(value) for value in view.domains.get("n", ())]
     seen: set[tuple[object, ...]] = set()
     for variant in view.variants():
-        for letter, identifier in view.row.layouts.items():
-            if identifier == "opaque":
+        for letter, identifier in variant.layouts.items():
+            if identifier == OPAQUE:
                 continue
             packed = packing(variant, letter) if letter in _FRAGMENTS else None
             key = (
                 letter,
+                identifier,
                 packed,
                 tuple(variant.fields[f] for f in ("m", "k") if f in variant.fields),
             )

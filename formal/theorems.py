@@ -8,6 +8,7 @@ from types import MappingProxyType
 
 from ..spec.fragments import packing
 from ..spec.loading import Specification
+from ..spec.variants import OPAQUE
 from .addresses import address_obligations, swizzle_obligations
 from .bridges import bridge_obligations
 from .descriptors import descriptor_obligations
@@ -89,8 +90,8 @@ def obligations(specification: Specification) -> Iterator[tuple[str, Obligation]
             for obligation in fragment_obligations(view, specification.layouts, sparsity):
                 yield f"row {view.id}", obligation
             for variant in view.variants():
-                for letter in view.row.layouts:
-                    if letter in "ABCD" and view.row.layouts[letter] != "opaque":
+                for letter, identifier in variant.layouts.items():
+                    if letter in "ABCD" and identifier != OPAQUE:
                         packed = packing(variant, letter)
                         packings[packed.width, packed.word] = packed
     for packed in packings.values():
@@ -103,7 +104,7 @@ def subjects(specification: Specification) -> Iterator[Subject]:
     for family in specification.families.values():
         for view in family.rows:
             parts = {f"row {view.id}", f"instruction {family.instruction.instruction}", "packing"}
-            parts |= {f"layout {name}" for name in view.row.layouts.values() if name != "opaque"}
+            parts |= {f"layout {name}" for name in view.layouts}
             if view.row.sparsity:
                 parts.add(f"sparsity {view.row.sparsity}")
             yield Subject(view.id, view.row.count, frozenset(parts))

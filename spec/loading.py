@@ -29,7 +29,7 @@ from .model import (
 )
 from .nodes import Version, compose, structure
 from .validation import check_layout, check_references
-from .variants import Family, Variant
+from .variants import OPAQUE, Family, Variant
 
 __all__ = ["ROOT", "Specification", "load_files"]
 
@@ -75,12 +75,12 @@ class Specification:
 
     def layout_of(self, variant: Variant, operand: str) -> LayoutMap:
         """The layout of an operand of a variant; raises Question when it has none, or an opaque one."""
-        known = variant.row.row.layouts
+        known = variant.layouts
         identifier = known.get(operand)
         if identifier is None:
             has = ", ".join(known) or "none"
             raise Question(f"{variant.mnemonic} has no layout for {operand!r}; it has: {has}")
-        if identifier == "opaque":
+        if identifier == OPAQUE:
             raise Question(
                 f"the fragment {operand} of {variant.mnemonic} is opaque: which element a register "
                 "holds is unspecified (9.7.14.4.1); use wmma.load and wmma.store"

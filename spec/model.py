@@ -176,9 +176,10 @@ class Form:
 class Row:
     """A small closed product of field values with one gate, one count and one set of layouts.
 
-    `registers` says which register types hold an element type in this row, where neither specs.yaml nor
-    the instruction does. A row that is `tolerated` is not in the text: assemblers accept it, and the
-    reason says so. It is judged legal with a note, and listed nowhere.
+    A layout's id may name fields: `mma.m8n8k4.a.{alayout}`. `registers` says which register types hold
+    an element type in this row, where neither specs.yaml nor the instruction does. A row that is
+    `tolerated` is not in the text: assemblers accept it, and the reason says so. It is judged legal
+    with a note, and listed nowhere.
     """
 
     id: str

@@ -68,9 +68,10 @@ def check_references(specification: Specification) -> None:
                 _must_exist("element type", element, index.types, row.place)
             if row.sparsity:
                 _must_exist("sparsity", row.sparsity, specification.sparsities, row.place)
-            for layout in row.layouts.values():
-                if layout != "opaque":
-                    _must_exist("layout", layout, specification.layouts, row.place)
+    for family in specification.families.values():
+        for view in family.rows:
+            for layout in view.layouts:
+                _must_exist("layout", layout, specification.layouts, view.row.place)
     for rule in specification.addresses.addresses.values():
         _must_exist("layout", rule.layout, specification.layouts, rule.place)
         for element in rule.types:

@@ -14,9 +14,10 @@ from .gates import EffectiveGate, Isa
 from .model import ConditionalGate, Form, Gate, Instruction, Operand, Row
 from .nodes import Formula, nearest
 
-__all__ = ["ABSENT", "Family", "RowView", "Variant"]
+__all__ = ["ABSENT", "OPAQUE", "Family", "RowView", "Variant"]
 
 ABSENT = "none"
+OPAQUE = "opaque"
 _FIELD = re.compile(r"\{(\.?)(\w+)\}")
 
 
@@ -43,6 +44,11 @@ class Variant:
     def evaluate(self, formula: Formula) -> int:
         """A formula over the fields (with `X_bits` the width of the type in field X)."""
         return self.row.evaluate(formula, self.fields)
+
+    @cached_property
+    def layouts(self) -> Mapping[str, str]:
+        """The layout of every operand that has one, by its id."""
+        return {letter: self.row.layout_id(letter, self.fields) for letter in self.row.row.layouts}
 
     def values(self, operand: Operand) -> tuple[int, ...]:
         """The values that an immediate operand may have."""
@@ -132,6 +138,24 @@ class RowView:
             gates.append(self.row.gate)
         gates += [c.gate for c in self.conditions() if self.evaluate(c.when, fields)]
         return tuple(gates)
+
+    def layout_id(self, letter: str, fields: Mapping[str, str | int]) -> str:
+        """The id of an operand's layout, the fields that it names put in."""
+        written = self.row.layouts[letter]
+        try:
+            return written.format_map(fields)
+        except (KeyError, ValueError):
+            raise SpecError(
+                f"the layout {written!r} names what is no field of the row {self.row.id}",
+                self.row.place,
+                "{name} of a field that the row binds",
+            ) from None
+
+    @cached_property
+    def layouts(self) -> frozenset[str]:
+        """The ids of all layouts that the row's variants have, without the opaque ones."""
+        used = {(*variant.layouts.values(),) for variant in self.variants()} if self.row.layouts else set()
+        return frozenset(identifier for ids in used for identifier in ids if identifier != OPAQUE)
 
     def spell(self, fields: Mapping[str, str | int]) -> str:
         """The canonical mnemonic."""
