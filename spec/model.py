@@ -217,7 +217,7 @@ class Instruction:
     does not hold yet: `shape` when shapes are missing, or qualifiers whose forms are missing; a
     statement with one of them is unknown, not illegal. `registers` says
     which register types hold an element type, where specs.yaml does not. `execution` names the
-    clauses of the execution contract.
+    clauses of the execution contract. `bind` holds the fields that a row need not bind itself.
     """
 
     instruction: str
@@ -233,6 +233,7 @@ class Instruction:
     forms: Mapping[str, Form]
     rows: tuple[Row, ...]
     execution: tuple[str, ...]
+    bind: Mapping[str, Scalars] = field(default_factory=dict)
     registers: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     gates: tuple[ConditionalGate, ...] = ()
     tolerances: tuple[Tolerance, ...] = ()

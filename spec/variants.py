@@ -114,7 +114,9 @@ class RowView:
 
     @cached_property
     def domains(self) -> dict[str, tuple[str | int, ...]]:
-        return {name: scalars.values for name, scalars in self.row.bind.items()}
+        """The values of every field: the row's own, and the instruction's where the row is silent."""
+        bound = {**self.family.instruction.bind, **self.row.bind}
+        return {name: scalars.values for name, scalars in bound.items()}
 
     def combinations(self) -> Iterator[dict[str, str | int]]:
         """Every legal assignment of the fields, in the order of the YAML."""
@@ -222,7 +224,7 @@ class Family:
 
     def _check_row(self, view: RowView, wanted: set[str]) -> None:
         row = view.row
-        missing = sorted(wanted - set(row.bind))
+        missing = sorted(wanted - set(view.domains))
         if missing:
             raise SpecError(
                 f"the row {row.id} binds no {', '.join(missing)}",
@@ -279,12 +281,12 @@ class Family:
         words.add("value")
         for formula in formulas:
             for name in names(formula.tree):
-                known = name in view.row.bind or name in words
-                if not known and not (name.endswith("_bits") and name[:-5] in view.row.bind):
+                known = name in view.domains or name in words
+                if not known and not (name.endswith("_bits") and name[:-5] in view.domains):
                     raise SpecError(
                         f"the name {name!r} is not bound in {formula.text!r}",
                         formula.place,
-                        nearest(name, [*view.row.bind, *words]) or "a field of the row or one of its values",
+                        nearest(name, [*view.domains, *words]) or "a field of the row or one of its values",
                     )
 
     def _check_disjoint(self) -> None:
