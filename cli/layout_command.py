@@ -94,6 +94,7 @@ def as_json(table: MapTable, entries: list[tuple[int, ...]]) -> dict[str, Any]:
     return {
         "rows": table.rows,
         "cols": table.cols,
+        **({"products": table.products} if table.products > 1 else {}),
         "threads": table.threads,
         "elements": table.elements,
         "map": rows,
@@ -139,9 +140,9 @@ def _sentence(table: MapTable, entry: tuple[int, ...]) -> str:
             f"thread {thread} bit {bit}: index bit {index_bit} of stored element {slot} "
             f"of chunk {chunk} of row {row}"
         )
-    thread, element, register, low, row, col = entry
+    thread, element, register, low, row, col, *product = entry
     high = low + table.packing.width - 1
     return (
         f"thread {thread} {table.letter}{element} (register {register}, bits {low}..{high}) "
-        f"holds row {row}, column {col}"
+        f"holds row {row}, column {col}" + "".join(f" of product {number}" for number in product)
     )

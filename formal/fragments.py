@@ -24,7 +24,8 @@ _FRAGMENTS = "ABCD"
 def matrix_shape(
     letter: str, fields: Mapping[str, str | int], sparsity: Sparsity | None
 ) -> dict[str, Expression]:
-    """What an operand's layout must cover, from the instruction's m, n, k (n may stay symbolic)."""
+    """What an operand's layout must cover, from the instruction's m, n, k (n may stay symbolic), and
+    how many products it computes at once."""
     m, n, k = (_extent(fields, name) for name in "mnk")
     packed, chunks = k, k
     if sparsity is not None:
@@ -40,6 +41,10 @@ def matrix_shape(
         "scale-a": {"row": m, "col": scales},
         "scale-b": {"row": scales, "col": n},
     }
+    products = int(fields.get("products", 1))
+    if products > 1:
+        for shape in shapes.values():
+            shape["product"] = Number(products)
     if sparsity is not None:
         shapes["metadata"] = {
             "row": m,
@@ -99,9 +104,10 @@ def _symbol(values: list[int]) -> tuple[z3.BitVecRef, z3.BoolRef]:
     return n, z3.Or(*(n == value for value in values))
 
 
-def _reader(n: z3.BitVecRef, layout: LayoutMap) -> BitVectors:
-    zero = z3.BitVecVal(0, _WIDTH)
-    others = dict.fromkeys(layout.mode_parameters, zero)
+def _reader(n: z3.BitVecRef, variant: Variant, layout: LayoutMap) -> BitVectors:
+    """Reads a layout's sizes: its parameters are the variant's fields, 0 where no field is."""
+    fields = {name: int(variant.fields.get(name, 0)) for name in layout.parameters}
+    others = {name: z3.BitVecVal(value, _WIDTH) for name, value in fields.items()}
     return BitVectors(_WIDTH, {**others, "n": n})
 
 
@@ -114,7 +120,7 @@ def _covers(
     values: list[int],
 ) -> Obligation:
     n, admissible = _symbol(values)
-    reader = _reader(n, layout)
+    reader = _reader(n, variant, layout)
     fields = {name: value for name, value in variant.fields.items() if name != "n"}
     wanted = matrix_shape(letter, fields, sparsity)
     subject = f"{view.id} {letter}"
@@ -147,7 +153,7 @@ def _fills(
     values: list[int],
 ) -> Obligation:
     n, admissible = _symbol(values)
-    reader = _reader(n, layout)
+    reader = _reader(n, variant, layout)
     operand = register_operand(variant, letter)
     if operand.registers is None:
         raise SpecError(f"the operand {letter} has no register count", operand.place)

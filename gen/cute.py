@@ -42,10 +42,11 @@ def derive(table: MapTable) -> CuteLayout:
         raise Question(f"{table.operand} has no CuTe layout: it is not a map of (thread, element)")
     transposed = table.operand == "B"  # CuTe writes B as (n, k)
 
-    def index(row: int, col: int) -> int:
-        return col + row * table.cols if transposed else row + col * table.rows
+    def index(row: int, col: int, product: int = 0) -> int:
+        inside = col + row * table.cols if transposed else row + col * table.rows
+        return inside + product * table.rows * table.cols
 
-    linear = {(t, i): index(row, col) for t, i, _, _, row, col in table.entries}
+    linear = {(t, i): index(*place) for t, i, _, _, *place in table.entries}
     origin = linear[0, 0]
     threads = _modes(table.threads, {t: linear[t, 0] - origin for t in range(table.threads)})
     values = _modes(table.elements, {i: linear[0, i] - origin for i in range(table.elements)})
@@ -68,6 +69,8 @@ def cute(table: MapTable) -> str:
     target = f"row + {table.rows}*col"
     if table.operand == "B":
         target = f"col + {table.cols}*row, CuTe's (N,K)"
+    if table.products > 1:
+        target += f"; + {table.rows * table.cols}*product"
     shape = f"({_written(threads, 0)},{_written(values, 0)})"
     stride = f"({_written(threads, 1)},{_written(values, 1)})"
     return (

@@ -11,13 +11,13 @@ from .tables import MapTable
 
 __all__ = ["as_csv", "markdown", "svg", "text"]
 
-_COLUMNS = ("thread", "element", "register", "bit_low", "row", "col")
+_COLUMNS = ("thread", "element", "register", "bit_low")
 _METADATA = ("thread", "bit", "row", "chunk", "slot", "index_bit")
 
 
 def headings(table: MapTable) -> tuple[str, ...]:
     """The names of an entry's numbers."""
-    return _METADATA if table.packing is None else _COLUMNS
+    return _METADATA if table.packing is None else (*_COLUMNS, *table.layout.outputs)
 
 
 def as_csv(table: MapTable) -> str:
@@ -33,12 +33,18 @@ def _grid(table: MapTable) -> tuple[list[str], list[tuple[str, list[tuple[int, s
     """Column headings, and for every row its heading and (thread, label) cells."""
     if table.packing is None:
         return _metadata_grid(table)
-    cells: dict[tuple[int, int], tuple[int, str]] = {}
-    for thread, element, _, _, row, col in table.entries:
-        cells[row, col] = thread, f"T{thread}:{table.letter}{element}"
-    heads = [str(col) for col in range(table.cols)]
-    rows = [(str(row), [cells[row, col] for col in range(table.cols)]) for row in range(table.rows)]
-    return heads, rows
+    cells: dict[tuple[int, ...], tuple[int, str]] = {}
+    for thread, element, _, _, *place in table.entries:
+        cells[tuple(place)] = thread, f"T{thread}:{table.letter}{element}"
+    columns = range(table.cols)
+    rows = [
+        (f"product {number}, row {row}", [cells[row, col, number] for col in columns])
+        if table.products > 1
+        else (str(row), [cells[row, col] for col in columns])
+        for number in range(table.products)
+        for row in range(table.rows)
+    ]
+    return [str(col) for col in columns], rows
 
 
 def _metadata_grid(table: MapTable) -> tuple[list[str], list[tuple[str, list[tuple[int, str]]]]]:
@@ -112,7 +118,8 @@ def svg(table: MapTable) -> str:
     """The picture as SVG: the matrix with row and column numbers, a colour a thread."""
     heads, rows = _grid(table)
     longest = max(len(label) for _, cells in rows for _, label in cells)
-    wide, high, left, top = 8 * max(longest, 4) + 8, 22, 44, 58
+    margin = max(len(name) for name, _ in rows)
+    wide, high, left, top = 8 * max(longest, 4) + 8, 22, max(44, 8 * margin + 12), 58
     width, height = left + wide * len(heads) + 12, top + high * len(rows) + 12
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" '

@@ -22,8 +22,9 @@ _NAMES = {"A": "a", "B": "b", "C": "c", "D": "d", "scale-a": "sf", "scale-b": "s
 class MapTable:
     """An operand's layout at one variant's parameters.
 
-    `entries` are (thread, element, register, bit_low, row, col), or for metadata
-    (thread, bit, row, chunk, slot, index_bit); `packing` is None for metadata.
+    `entries` are (thread, element, register, bit_low, row, col), then the product where the
+    instruction computes several at once, or for metadata (thread, bit, row, chunk, slot, index_bit);
+    `packing` is None for metadata.
     """
 
     title: str
@@ -38,7 +39,7 @@ class MapTable:
         if self.packing is None:
             return points
         width, word = self.packing.width, self.packing.word
-        return [(t, i, i * width // word, i * width % word, row, col) for t, i, row, col in points]
+        return [(t, i, i * width // word, i * width % word, *place) for t, i, *place in points]
 
     @property
     def threads(self) -> int:
@@ -56,6 +57,11 @@ class MapTable:
     @property
     def cols(self) -> int:
         return self.layout.shape(self.parameters)["col"]
+
+    @property
+    def products(self) -> int:
+        """How many matrices of this shape the threads hold, each for a product of its own."""
+        return self.layout.shape(self.parameters).get("product", 1)
 
     @property
     def letter(self) -> str:
