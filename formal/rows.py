@@ -129,7 +129,7 @@ class _Symbols:
 def row_obligations(family: Family) -> Iterator[Obligation]:
     """All obligations of one instruction about its rows."""
     symbols = _Symbols(family)
-    spelled = [name for name in symbols.fields if name in {*family.fields, "m", "n", "k"}]
+    spelled = [name for name in symbols.fields if name in family.bound]
     pairs = list(combinations(family.rows, 2))
     if pairs:
         copies = {

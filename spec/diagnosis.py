@@ -129,10 +129,8 @@ class Profile:
 
     def _field(self, name: str) -> _Field:
         view = self.view
-        if name == "shape" and view.family.instruction.shape:
-            spelled = dict.fromkeys(
-                view.family.token("shape", fields) or "" for fields in view.combinations()
-            )
+        if name in view.family.formats:
+            spelled = dict.fromkeys(view.family.token(name, fields) or "" for fields in view.combinations())
             options: tuple[tuple[str, ...], ...] = tuple((text,) for text in spelled)
         else:
             options = tuple(

@@ -213,7 +213,8 @@ class Instruction:
     """One instruction: syntax, operands, forms, rows of legal combinations, gates, contracts.
 
     `name` is the part of the syntax that must come first; the qualifiers behind it may be permuted.
-    `shape` spells the shape qualifier from the row's m, n, k. `open` lists what the specification
+    `shape` spells the shape qualifier from the row's m, n, k; `spelled` does so for other qualifiers
+    that are not spelled as the row's value. `open` lists what the specification
     does not hold yet: `shape` when shapes are missing, or qualifiers whose forms are missing; a
     statement with one of them is unknown, not illegal. `registers` says
     which register types hold an element type, where specs.yaml does not. `execution` names the
@@ -233,6 +234,7 @@ class Instruction:
     forms: Mapping[str, Form]
     rows: tuple[Row, ...]
     execution: tuple[str, ...]
+    spelled: Mapping[str, str] = field(default_factory=dict)
     bind: Mapping[str, Scalars] = field(default_factory=dict)
     registers: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     gates: tuple[ConditionalGate, ...] = ()

@@ -182,6 +182,10 @@ class Family:
         self.isa = isa
         self.rows = tuple(RowView(self, row) for row in instruction.rows)
         self.fields = tuple(found[2] for found in _FIELD.finditer(instruction.syntax))
+        self.formats = {**({"shape": instruction.shape} if instruction.shape else {}), **instruction.spelled}
+        self.bound = frozenset(self.fields) - set(self.formats) | {
+            found[2] for text in self.formats.values() for found in _FIELD.finditer(text)
+        }
         tokens = tuple(token for token in _FIELD.sub("", instruction.syntax).split(".") if token)
         if instruction.syntax[: len(instruction.name)] != instruction.name:
             raise SpecError(
@@ -196,8 +200,8 @@ class Family:
 
     def token(self, field: str, fields: Mapping[str, str | int]) -> str | None:
         """How a field is spelled in a mnemonic; None when the qualifier is absent."""
-        if field == "shape" and self.instruction.shape:
-            return self.instruction.shape.format_map(fields)
+        if field in self.formats:
+            return self.formats[field].format_map(fields)
         value = str(fields[field])
         return None if value == ABSENT else value
 
@@ -212,19 +216,13 @@ class Family:
 
     def check(self) -> None:
         """Everything that can be wrong with an instruction on its own; raises SpecError."""
-        bound_by_shape = (
-            {found[2] for found in _FIELD.finditer(self.instruction.shape)}
-            if self.instruction.shape
-            else set()
-        )
-        wanted = (set(self.fields) - {"shape"}) | bound_by_shape
         for view in self.rows:
-            self._check_row(view, wanted)
+            self._check_row(view)
         self._check_disjoint()
 
-    def _check_row(self, view: RowView, wanted: set[str]) -> None:
+    def _check_row(self, view: RowView) -> None:
         row = view.row
-        missing = sorted(wanted - set(view.domains))
+        missing = sorted(self.bound - set(view.domains))
         if missing:
             raise SpecError(
                 f"the row {row.id} binds no {', '.join(missing)}",
