@@ -58,6 +58,15 @@ def matrix_shape(
         raise SpecError(f"no operand is called {letter!r}") from None
 
 
+def _wanted(variant: Variant, letter: str, sparsity: Sparsity | None) -> dict[str, Expression]:
+    """What an operand's layout must cover: as the operand says, or as its letter in a product."""
+    operand = variant.row.family.instruction.operands.get(letter.lower())
+    if operand is not None and operand.matrix is not None:
+        return {name: _known(variant, formula.tree, "n") for name, formula in operand.matrix.items()}
+    fields = {name: value for name, value in variant.fields.items() if name != "n"}
+    return matrix_shape(letter, fields, sparsity)
+
+
 def _extent(fields: Mapping[str, str | int], name: str) -> Expression:
     return Name("n") if name == "n" and "n" not in fields else Number(int(fields[name]))
 
@@ -88,7 +97,11 @@ def fragment_obligations(
                 letter,
                 identifier,
                 packed,
-                tuple(variant.fields[f] for f in ("m", "k") if f in variant.fields),
+                tuple(
+                    variant.fields[f]
+                    for f in ("m", "k", *layouts[identifier].parameters)
+                    if f in variant.fields and f != "n"
+                ),
             )
             if key in seen:
                 continue
@@ -121,8 +134,7 @@ def _covers(
 ) -> Obligation:
     n, admissible = _symbol(values)
     reader = _reader(n, variant, layout)
-    fields = {name: value for name, value in variant.fields.items() if name != "n"}
-    wanted = matrix_shape(letter, fields, sparsity)
+    wanted = _wanted(variant, letter, sparsity)
     subject = f"{view.id} {letter}"
     if set(wanted) != set(layout.extents):
         return Obligation(

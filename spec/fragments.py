@@ -10,8 +10,6 @@ from .variants import Variant
 
 __all__ = ["Packing", "packing", "register_operand"]
 
-_OPERANDS = {"A": "a", "B": "b", "C": "c", "D": "d"}
-
 
 @dataclass(frozen=True)
 class Packing:
@@ -28,8 +26,8 @@ class Packing:
 def register_operand(variant: Variant, letter: str) -> Operand:
     """The operand that carries fragment A, B, C or D; raises Question when there is none."""
     operands = variant.row.family.instruction.operands
-    name = _OPERANDS.get(letter)
-    if name is None or name not in operands:
+    name = letter.lower()
+    if name not in operands:
         raise Question(f"{variant.mnemonic} has no fragment {letter}")
     return operands[name]
 

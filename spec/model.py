@@ -145,9 +145,10 @@ class Operand:
 
     A `vector` has `registers` elements; `holds` names the field whose element type decides the
     register types, `types` lists them where no field does. `values` lists the values of an immediate,
-    and `valid` says which values (named ``value``) go with the fields. `negated` is a predicate behind ``!``.
-    A vector of unlike `elements` names an operand for each. Literals may be elements of a vector that
-    is a `source`, ``_`` of one that is a `destination`; neither of one that is read and written.
+    and `valid` says which values (named ``value``) go with the fields. `negated` is a predicate behind
+    ``!``. A vector of unlike `elements` names an operand for each. Literals may be elements of a vector
+    that is a `source`, ``_`` of one that is a `destination`; neither of one that is read and written.
+    `matrix` says what the operand's layout covers, where that is not the A, B, C or D of a product.
     """
 
     what: str
@@ -159,6 +160,7 @@ class Operand:
     valid: Formula | None = None
     elements: tuple[str, ...] | None = None
     role: Literal["source", "destination", "both"] = "source"
+    matrix: Mapping[str, Formula] | None = None
     place: Place = field(default=Place("", 0, 0), compare=False)
 
 

@@ -276,6 +276,7 @@ class Family:
             formulas.append(view.row.where)
         formulas += [o.registers for o in self.instruction.operands.values() if o.registers]
         formulas += [o.valid for o in self.instruction.operands.values() if o.valid]
+        formulas += [f for o in self.instruction.operands.values() for f in (o.matrix or {}).values()]
         words.add("value")
         for formula in formulas:
             for name in names(formula.tree):
