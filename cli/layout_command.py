@@ -14,7 +14,7 @@ from ..spec.errors import Question
 
 __all__ = ["add"]
 
-_OPERANDS = ("A", "B", "C", "D", "metadata", "scale-a", "scale-b")
+_QUESTIONS = ("thread", "element", "matrix", "row", "col")
 _FORMATS = ("text", "json", "csv", "markdown", "svg", "cuda", "python", "cute")
 
 
@@ -22,7 +22,7 @@ def add(subparsers: Any) -> None:
     """Add the command to the parser."""
     parser = subparsers.add_parser("layout", help="which thread's register holds which element")
     parser.add_argument("mnemonic")
-    parser.add_argument("--operand", required=True, choices=_OPERANDS)
+    parser.add_argument("--operand", required=True, help="A, B, C, D, metadata, scale-a, scale-b, p")
     parser.add_argument("--a-source", choices=("register", "descriptor"), help="where A comes from")
     parser.add_argument("--selector", type=int, metavar="S", help="sparsity selector (metadata)")
     parser.add_argument("--thread-id", type=int, metavar="T", help="thread selector (scale factors)")
@@ -34,6 +34,7 @@ def add(subparsers: Any) -> None:
     parser.add_argument("--row", type=int, metavar="R", help="with --col: who holds it")
     parser.add_argument("--col", type=int, metavar="C", help="or, for metadata, the chunk")
     parser.add_argument("--chunk", type=int, metavar="C", dest="col")
+    parser.add_argument("--matrix", type=int, metavar="J", help="with --row: who supplies its address")
     parser.add_argument("--latex", action="store_true", help="print the formula")
     parser.set_defaults(run=run)
 
@@ -89,8 +90,10 @@ def _render(format_: str, table: MapTable) -> str:
 def as_json(table: MapTable, entries: list[tuple[int, ...]]) -> dict[str, Any]:
     """The map, or a part of it, as the JSON output has it."""
     rows = [list(entry) for entry in entries]
-    if table.packing is None:
+    if "chunk" in table.layout.outputs:
         return {"selector": table.parameters.get("s", 0), "map": rows}
+    if table.packing is None:
+        return {"threads": table.threads, "columns": list(table.headings), "map": rows}
     return {
         "rows": table.rows,
         "cols": table.cols,
@@ -103,23 +106,30 @@ def as_json(table: MapTable, entries: list[tuple[int, ...]]) -> dict[str, Any]:
 
 def _asked(args: argparse.Namespace, table: MapTable) -> list[tuple[int, ...]] | None:
     """The entries that the question is about; None when the whole map is."""
-    by_holder = args.thread is not None or args.element is not None
-    by_place = args.row is not None or args.col is not None
-    if by_holder and by_place:
-        raise Question("ask by --thread and --element, or by --row and --col, not by both")
-    if not by_holder and not by_place:
+    names = table.headings
+    holder = names[: len(table.layout.inputs)]
+    place = names[-len(table.layout.outputs) :][:2]
+    asked = [name for name in _QUESTIONS if getattr(args, name) is not None]
+    if not asked:
         return None
-    first, second = (args.thread, args.element) if by_holder else (args.row, args.col)
-    if first is None or second is None:
-        raise Question("give both --thread and --element, or both --row and --col")
-    by_position = (2, 3) if table.packing is None else (4, 5)
-    positions = (0, 1) if by_holder else by_position
-    found = [e for e in table.entries if (e[positions[0]], e[positions[1]]) == (first, second)]
-    if not found:
-        shape = table.layout.shape(table.parameters)
-        size = " x ".join(f"{name} {extent}" for name, extent in shape.items())
-        raise Question(f"({first}, {second}) is outside the map or takes no part in it ({size})")
-    return found
+    for wanted in (holder, place):
+        if asked == [name for name in _QUESTIONS if name in map(_flag, wanted)]:
+            values = tuple(getattr(args, _flag(name)) for name in wanted)
+            positions = [names.index(name) for name in wanted]
+            found = [e for e in table.entries if tuple(e[p] for p in positions) == values]
+            if found:
+                return found
+            shape = table.layout.shape(table.parameters)
+            size = " x ".join(f"{name} {extent}" for name, extent in shape.items())
+            shown = ", ".join(map(str, values))
+            raise Question(f"({shown}) is outside the map or takes no part in it ({size})")
+    ways = (" and ".join(f"--{name}" for name in wanted) for wanted in (holder, place))
+    raise Question(f"ask by {', or by '.join(ways)}")
+
+
+def _flag(name: str) -> str:
+    """The argument that asks for a number of an entry."""
+    return {"bit": "element", "chunk": "col"}.get(name, name)
 
 
 def _answer(args: argparse.Namespace, table: MapTable, found: list[tuple[int, ...]]) -> int:
@@ -134,6 +144,10 @@ def _answer(args: argparse.Namespace, table: MapTable, found: list[tuple[int, ..
 
 
 def _sentence(table: MapTable, entry: tuple[int, ...]) -> str:
+    if table.packing is None and "chunk" not in table.layout.outputs:
+        thread, *rest = zip(table.headings, entry, strict=True)
+        of = " of ".join(f"{name} {value}" for name, value in reversed(rest))
+        return f"thread {thread[1]} supplies the address of {of}"
     if table.packing is None:
         thread, bit, row, chunk, slot, index_bit = entry
         return (

@@ -11,20 +11,12 @@ from .tables import MapTable
 
 __all__ = ["as_csv", "markdown", "svg", "text"]
 
-_COLUMNS = ("thread", "element", "register", "bit_low")
-_METADATA = ("thread", "bit", "row", "chunk", "slot", "index_bit")
-
-
-def headings(table: MapTable) -> tuple[str, ...]:
-    """The names of an entry's numbers."""
-    return _METADATA if table.packing is None else (*_COLUMNS, *table.layout.outputs)
-
 
 def as_csv(table: MapTable) -> str:
     """One line an entry, with a heading."""
     output = io.StringIO()
     writer = csv.writer(output, lineterminator="\n")
-    writer.writerow(headings(table))
+    writer.writerow(table.headings)
     writer.writerows(table.entries)
     return output.getvalue().rstrip("\n")
 
@@ -32,7 +24,7 @@ def as_csv(table: MapTable) -> str:
 def _grid(table: MapTable) -> tuple[list[str], list[tuple[str, list[tuple[int, str]]]]]:
     """Column headings, and for every row its heading and (thread, label) cells."""
     if table.packing is None:
-        return _metadata_grid(table)
+        return _metadata_grid(table) if "chunk" in table.layout.outputs else _thread_grid(table)
     cells: dict[tuple[int, ...], tuple[int, str]] = {}
     for thread, element, _, _, *place in table.entries:
         cells[tuple(place)] = thread, f"T{thread}:{table.letter}{element}"
@@ -45,6 +37,17 @@ def _grid(table: MapTable) -> tuple[list[str], list[tuple[str, list[tuple[int, s
         for row in range(table.rows)
     ]
     return [str(col) for col in columns], rows
+
+
+def _thread_grid(table: MapTable) -> tuple[list[str], list[tuple[str, list[tuple[int, str]]]]]:
+    """A cell a place, with the thread that is responsible for it."""
+    (down, rows), (across, cols) = table.layout.shape(table.parameters).items()
+    threads = {(row, col): thread for thread, row, col in table.entries}
+    heads = [f"{across} {col}" for col in range(cols)]
+    return heads, [
+        (f"{down} {row}", [(threads[row, col], f"T{threads[row, col]}") for col in range(cols)])
+        for row in range(rows)
+    ]
 
 
 def _metadata_grid(table: MapTable) -> tuple[list[str], list[tuple[str, list[tuple[int, str]]]]]:

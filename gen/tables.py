@@ -23,8 +23,9 @@ class MapTable:
     """An operand's layout at one variant's parameters.
 
     `entries` are (thread, element, register, bit_low, row, col), then the product where the
-    instruction computes several at once, or for metadata (thread, bit, row, chunk, slot, index_bit);
-    `packing` is None for metadata.
+    instruction computes several at once. `packing` is None where no register element is mapped; the
+    entries are the layout's points then: (thread, bit, row, chunk, slot, index_bit) for metadata,
+    (thread, matrix, row) for addresses.
     """
 
     title: str
@@ -40,6 +41,13 @@ class MapTable:
             return points
         width, word = self.packing.width, self.packing.word
         return [(t, i, i * width // word, i * width % word, *place) for t, i, *place in points]
+
+    @property
+    def headings(self) -> tuple[str, ...]:
+        """The names of an entry's numbers."""
+        if self.packing is None:
+            return ("thread", *self.layout.inputs[1:], *self.layout.outputs)
+        return ("thread", "element", "register", "bit_low", *self.layout.outputs)
 
     @property
     def threads(self) -> int:
