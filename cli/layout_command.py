@@ -150,10 +150,7 @@ def _sentence(table: MapTable, entry: tuple[int, ...]) -> str:
         return f"thread {thread[1]} supplies the address of {of}"
     if table.packing is None:
         thread, bit, row, chunk, slot, index_bit = entry
-        return (
-            f"thread {thread} bit {bit}: index bit {index_bit} of stored element {slot} "
-            f"of chunk {chunk} of row {row}"
-        )
+        return f"thread {thread} bit {bit}: bit {index_bit} of index {slot} of chunk {chunk} of row {row}"
     thread, element, register, low, row, col, *product = entry
     high = low + table.packing.width - 1
     return (

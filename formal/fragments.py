@@ -49,7 +49,7 @@ def matrix_shape(
         shapes["metadata"] = {
             "row": m,
             "chunk": chunks,
-            "slot": Number(sparsity.slots),
+            "slot": Number(sparsity.indices),
             "index_bit": Number(sparsity.index_bits),
         }
     try:

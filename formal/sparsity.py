@@ -13,7 +13,7 @@ from .obligations import Obligation, refuting
 
 __all__ = ["sparsity_obligations"]
 
-_WIDTH = 8
+_WIDTH = 16
 
 
 def _value(number: int) -> z3.BitVecRef:
@@ -86,13 +86,15 @@ def _distinct(name: str, sparsity: Sparsity, setting: str, code: z3.BitVecRef) -
 
 def _complete(name: str, sparsity: Sparsity) -> Obligation:
     mask = z3.BitVec("mask", _WIDTH)
-    ones = sum((z3.LShR(mask, bit) & 1 for bit in range(sparsity.chunk)), _value(0))
+    kept = [z3.LShR(mask, bit) & 1 for bit in range(sparsity.chunk)]
+    ones = sum(kept, _value(0))
+    whole = z3.And(*(bit == kept[at - at % sparsity.run] for at, bit in enumerate(kept)))
     covers = [sum(1 << position for position in positions(sparsity, code)) for code in sparsity.codes]
     hits = sum((z3.If(mask == cover, _value(1), _value(0)) for cover in covers), _value(0))
     return Obligation(
         "sparse.complete",
         name,
-        refuting(z3.ULT(mask, _value(1 << sparsity.chunk)), ones == sparsity.slots, hits != 1),
+        refuting(z3.ULT(mask, _value(1 << sparsity.chunk)), whole, ones == sparsity.slots, hits != 1),
         lambda model: (
             f"the columns of mask 0b{model.get('mask', 0):0{sparsity.chunk}b} "
             "are not named by exactly one code"
@@ -116,7 +118,8 @@ def _scatter(
 def _round_trip(name: str, sparsity: Sparsity) -> Obligation:
     elements = [z3.BitVec(f"x{column}", _WIDTH) for column in range(sparsity.chunk)]
     occupied = [element != 0 for element in elements]
-    many = sum((z3.If(taken, _value(1), _value(0)) for taken in occupied), _value(0))
+    runs = [z3.Or(*occupied[at : at + sparsity.run]) for at in range(0, sparsity.chunk, sparsity.run)]
+    many = sum((z3.If(taken, _value(1), _value(0)) for taken in runs), _value(0))
     code = _value(sparsity.codes[-1])
     for candidate in reversed(sparsity.codes):
         named = positions(sparsity, candidate)
@@ -134,7 +137,7 @@ def _round_trip(name: str, sparsity: Sparsity) -> Obligation:
     return Obligation(
         "sparse.round_trip",
         name,
-        refuting(z3.ULE(many, _value(sparsity.slots)), different),
+        refuting(z3.ULE(many, _value(sparsity.indices)), different),
         lambda model: (
             "the chunk ("
             + ", ".join(str(model.get(f"x{c}", 0)) for c in range(sparsity.chunk))

@@ -306,11 +306,11 @@ class Reading:
 class Sparsity:
     """How a chunk of a sparse row is coded: of `chunk` columns, `slots` are stored.
 
-    A chunk's code is the `slots` indices of `index_bits` bits each, slot 0 lowest; `position` says,
-    from `code` and `slot`, which column of the chunk a stored element belongs to. `valid` says, per
-    setting of the reading `metadata-order`, which codes the text allows; `codes` lists those of the
-    default, in the order in which compression tries them. `granule` is how many consecutive 2-bit
-    positions one element takes.
+    A chunk's code is indices of `index_bits` bits each, the first lowest; one index stands for `run`
+    consecutive elements, all of them stored or none. `position` says, from `code` and `slot`, which
+    column of the chunk a stored element belongs to. `valid` says, per setting of the reading
+    `metadata-order`, which codes the text allows; `codes` lists those of the default, in the order in
+    which compression tries them. `granule` is how many consecutive 2-bit positions one element takes.
     """
 
     title: str
@@ -319,14 +319,20 @@ class Sparsity:
     slots: int
     index_bits: int
     granule: int
+    run: int
     position: Formula
     valid: Mapping[str, Formula]
     codes: tuple[int, ...]
     place: Place
 
     @property
+    def indices(self) -> int:
+        """How many indices a code is made of."""
+        return self.slots // self.run
+
+    @property
     def code_bits(self) -> int:
-        return self.slots * self.index_bits
+        return self.indices * self.index_bits
 
 
 @dataclass(frozen=True)

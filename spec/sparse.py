@@ -34,6 +34,11 @@ def choose_code(sparsity: Sparsity, occupied: Sequence[bool]) -> int | None:
     return next((code for code in sparsity.codes if wanted <= set(positions(sparsity, code))), None)
 
 
+def _runs(sparsity: Sparsity, taken: Sequence[bool]) -> int:
+    """How many of a chunk's runs hold something."""
+    return sum(any(taken[at : at + sparsity.run]) for at in range(0, sparsity.chunk, sparsity.run))
+
+
 def compress_row(
     sparsity: Sparsity, row: Sequence[T], occupied: Callable[[T], bool], name: str = "row"
 ) -> tuple[list[T], list[int]]:
@@ -49,9 +54,10 @@ def compress_row(
         taken = [occupied(value) for value in chunk]
         code = choose_code(sparsity, taken)
         if code is None:
+            what = "non-zero elements" if sparsity.run == 1 else f"non-zero runs of {sparsity.run} elements"
             raise Question(
                 f"{name}, chunk {start // sparsity.chunk} (columns {start}..{start + sparsity.chunk - 1})"
-                f" has {sum(taken)} non-zero elements; {sparsity.title} allows {sparsity.slots}"
+                f" has {_runs(sparsity, taken)} {what}; {sparsity.title} allows {sparsity.indices}"
             )
         packed += [chunk[position] for position in positions(sparsity, code)]
         codes.append(code)
