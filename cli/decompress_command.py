@@ -41,8 +41,9 @@ def run(args: argparse.Namespace) -> int:
     if words.shape != (threads,) or words.dtype.kind not in "ui":
         raise Question(f"{args.metadata} must hold {threads} integers, one a thread")
     codes = read_words(sparsity, metadata, parameters, [int(word) for word in words])
+    valid = specification.codes_of(variant)
     rows = [
-        decompress_row(sparsity, row, codes[number], 0, f"row {number}")
+        decompress_row(sparsity, row, codes[number], valid, 0, f"row {number}")
         for number, row in enumerate(bits(packed).tolist())
     ]
     write(args.matrix, from_bits(rows, packed.dtype))

@@ -47,6 +47,8 @@ def run(args: argparse.Namespace) -> int:
             print(f"    {name:<14} {layout['id']}: {layout['formula']}")
             if layout["source"]:
                 print(f"    {'':<14}   {layout['source']}")
+    if record["codes"]:
+        print(f"  metadata codes\n    {' '.join(record['codes'])}")
     for kind in ("numerical", "execution"):
         if record[kind]:
             print(f"  {kind} contract")
@@ -80,6 +82,7 @@ def describe(specification: Specification, variant: Variant) -> dict[str, Any]:
         "layouts": {
             operand: _layout(specification, identifier) for operand, identifier in variant.layouts.items()
         },
+        "codes": _codes(specification, variant),
         "numerical": {name: specification.clauses[name].says for name in row.numerical},
         "execution": {name: specification.clauses[name].says for name in instruction.execution},
     }
@@ -98,6 +101,14 @@ def describe_operand(variant: Variant, operand: Operand) -> str:
         values = variant.values(operand)
         text += f"; {' or '.join(map(str, values))}"
     return text
+
+
+def _codes(specification: Specification, variant: Variant) -> list[str]:
+    """The metadata codes that the text allows; none for a dense variant."""
+    if variant.row.row.sparsity is None:
+        return []
+    width = specification.sparsity_of(variant).code_bits
+    return [f"0b{code:0{width}b}" for code in specification.codes_of(variant)]
 
 
 def _layout(specification: Specification, identifier: str) -> dict[str, Any]:

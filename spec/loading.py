@@ -28,6 +28,7 @@ from .model import (
     SparsityFile,
 )
 from .nodes import Version, compose, structure
+from .sparse import valid_codes
 from .validation import check_layout, check_references
 from .variants import OPAQUE, Family, Variant
 
@@ -92,6 +93,16 @@ class Specification:
         if variant.row.row.sparsity is None:
             raise Question(f"{variant.mnemonic} is not sparse")
         return self.sparsities[variant.row.row.sparsity]
+
+    def setting_of(self, variant: Variant, reading: str) -> str:
+        """How a reading is set for a variant: as its instruction settles it, else by default."""
+        settled = variant.row.family.instruction.readings.get(reading, {})
+        default = self.readings[reading].default
+        return next((setting for setting, when in settled.items() if variant.evaluate(when)), default)
+
+    def codes_of(self, variant: Variant) -> tuple[int, ...]:
+        """The metadata codes that the text allows a variant; raises Question for a dense one."""
+        return valid_codes(self.sparsity_of(variant), self.setting_of(variant, "metadata-order"))
 
     def check_matrix(self, variant: Variant, rows: int, columns: Sequence[int]) -> None:
         """Raise Question unless a matrix has the shape m x k of the variant's full A."""

@@ -219,8 +219,9 @@ class Instruction:
     that are not spelled as the row's value. `open` lists what the specification
     does not hold yet: `shape` when shapes are missing, or qualifiers whose forms are missing; a
     statement with one of them is unknown, not illegal. `registers` says
-    which register types hold an element type, where specs.yaml does not. `execution` names the
-    clauses of the execution contract. `bind` holds the fields that a row need not bind itself.
+    which register types hold an element type, where specs.yaml does not. `readings` gives, for a
+    reading that the text settles here, when each setting holds. `execution` names the clauses of the
+    execution contract. `bind` holds the fields that a row need not bind itself.
     """
 
     instruction: str
@@ -239,6 +240,7 @@ class Instruction:
     spelled: Mapping[str, str] = field(default_factory=dict)
     bind: Mapping[str, Scalars] = field(default_factory=dict)
     registers: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    readings: Mapping[str, Mapping[str, Formula]] = field(default_factory=dict)
     gates: tuple[ConditionalGate, ...] = ()
     tolerances: tuple[Tolerance, ...] = ()
     place: Place = field(default=Place("", 0, 0), compare=False)

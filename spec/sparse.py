@@ -17,6 +17,7 @@ __all__ = [
     "metadata_words",
     "positions",
     "read_words",
+    "valid_codes",
 ]
 
 T = TypeVar("T")
@@ -26,6 +27,12 @@ def positions(sparsity: Sparsity, code: int) -> tuple[int, ...]:
     """The column of the chunk that each stored element belongs to."""
     position = compiled(sparsity.position.tree, ("code", "slot"))
     return tuple(position(code, slot) for slot in range(sparsity.slots))
+
+
+def valid_codes(sparsity: Sparsity, setting: str) -> tuple[int, ...]:
+    """Every code that a setting of the reading `metadata-order` allows."""
+    valid = compiled(sparsity.valid[setting].tree, ("code",))
+    return tuple(code for code in range(1 << sparsity.code_bits) if valid(code))
 
 
 def choose_code(sparsity: Sparsity, occupied: Sequence[bool]) -> int | None:
@@ -65,13 +72,18 @@ def compress_row(
 
 
 def decompress_row(
-    sparsity: Sparsity, packed: Sequence[T], codes: Sequence[int], zero: T, name: str = "row"
+    sparsity: Sparsity,
+    packed: Sequence[T],
+    codes: Sequence[int],
+    valid: Sequence[int],
+    zero: T,
+    name: str = "row",
 ) -> list[T]:
-    """The full row; raises Question naming a chunk whose code is not valid."""
+    """The full row; raises Question naming a chunk whose code is not one of the valid ones."""
     row: list[T] = []
     for number, code in enumerate(codes):
-        if code not in sparsity.codes:
-            allowed = ", ".join(f"0b{c:0{sparsity.code_bits}b}" for c in sparsity.codes)
+        if code not in valid:
+            allowed = ", ".join(f"0b{c:0{sparsity.code_bits}b}" for c in valid)
             raise Question(
                 f"{name}, chunk {number}: the code 0b{code:0{sparsity.code_bits}b} is not valid; "
                 f"valid are {allowed}"

@@ -61,6 +61,10 @@ def check_references(specification: Specification) -> None:
             _must_exist("clause", clause, specification.clauses, instruction.place)
         for element in instruction.registers:
             _must_exist("element type", element, index.types, instruction.place)
+        for name, settled in instruction.readings.items():
+            _must_exist("reading", name, specification.readings, instruction.place)
+            for setting in settled:
+                _must_exist("setting", setting, specification.readings[name].settings, instruction.place)
         for row in instruction.rows:
             for clause in row.numerical:
                 _must_exist("clause", clause, specification.clauses, row.place)

@@ -277,6 +277,7 @@ class Family:
         formulas += [o.registers for o in self.instruction.operands.values() if o.registers]
         formulas += [o.valid for o in self.instruction.operands.values() if o.valid]
         formulas += [f for o in self.instruction.operands.values() for f in (o.matrix or {}).values()]
+        formulas += [when for settings in self.instruction.readings.values() for when in settings.values()]
         words.add("value")
         for formula in formulas:
             for name in names(formula.tree):
