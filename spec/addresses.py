@@ -9,9 +9,23 @@ from dataclasses import dataclass
 from .errors import Question
 from .expressions import compiled
 from .maps import LayoutMap
-from .model import AddressRule, Descriptor, Swizzle
+from .model import AddressFile, AddressRule, Descriptor, Swizzle
 
-__all__ = ["Matrix", "rule_for"]
+__all__ = ["ADDRESSES", "BASES", "Matrix", "rule_for", "swizzle_bounds", "swizzle_widths"]
+
+ADDRESSES = 1 << 18  # what a descriptor's start address can reach, in bytes
+BASES = 8  # a descriptor's base offsets
+
+
+def swizzle_widths(file: AddressFile) -> dict[str, int]:
+    """W for every swizzling mode that some rule is for."""
+    return {mode: width for rule in file.addresses.values() for mode, width in rule.widths.items()}
+
+
+def swizzle_bounds(file: AddressFile) -> dict[str, tuple[int, int]]:
+    """Least and greatest value of everything that the swizzle depends on."""
+    widths = swizzle_widths(file).values()
+    return {"linear": (0, ADDRESSES - 1), "base": (0, BASES - 1), "W": (min(widths), max(widths))}
 
 
 def rule_for(rules: Mapping[str, AddressRule], major: str, mode: str) -> AddressRule:

@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any, ClassVar, Literal, TypeVar, Union, get_args, get_origin
 
 from .errors import Place, SpecError
-from .expressions import Expression, parse, parse_range
+from .expressions import Expression, interval, parse, parse_range
 
-__all__ = ["Formula", "Scalars", "Version", "compose", "nearest", "structure"]
+__all__ = ["Formula", "Scalars", "Version", "bounded", "compose", "nearest", "structure"]
 
 _INTEGER = "tag:yaml.org,2002:int"
 _BOOLEAN = "tag:yaml.org,2002:bool"
@@ -70,6 +70,14 @@ class Scalars:
         "items": {"type": ["string", "integer"]},
         "description": "one value, a list of values, or range(start, stop, step)",
     }
+
+
+def bounded(formula: Formula, bounds: Mapping[str, tuple[int, int]]) -> tuple[int, int]:
+    """The least and greatest value of a formula; an error of `interval` at the formula's place."""
+    try:
+        return interval(formula.tree, bounds)
+    except SpecError as error:
+        raise SpecError(f"{error.what} (in {formula.text!r})", formula.place, error.right) from None
 
 
 def nearest(word: str, known: typing.Iterable[str]) -> str | None:

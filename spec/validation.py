@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from .addresses import swizzle_bounds
 from .errors import Place, SpecError
-from .expressions import interval
 from .maps import LayoutMap
-from .nodes import Formula, nearest
+from .nodes import bounded, nearest
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable
 
     from .loading import Specification
 
@@ -29,20 +29,13 @@ def check_layout(layout: LayoutMap) -> None:
         )
     bounds = dict(layout.bounds)
     for name, formula in record.let.items():
-        bounds[name] = _bounded(formula, bounds)
+        bounds[name] = bounded(formula, bounds)
     for formula in record.map.values():
-        _bounded(formula, bounds)
+        bounded(formula, bounds)
     for formula in record.codomain.values():
-        _bounded(formula, layout.parameter_bounds)
+        bounded(formula, layout.parameter_bounds)
     if record.where:
-        _bounded(record.where, bounds)
-
-
-def _bounded(formula: Formula, bounds: Mapping[str, tuple[int, int]]) -> tuple[int, int]:
-    try:
-        return interval(formula.tree, bounds)
-    except SpecError as error:
-        raise SpecError(f"{error.what} (in {formula.text!r})", formula.place, error.right) from None
+        bounded(record.where, bounds)
 
 
 def _must_exist(kind: str, name: str, known: Iterable[str], place: Place) -> None:
@@ -68,14 +61,18 @@ def check_references(specification: Specification) -> None:
         for row in instruction.rows:
             for clause in row.numerical:
                 _must_exist("clause", clause, specification.clauses, row.place)
-            for element in row.registers:
-                _must_exist("element type", element, index.types, row.place)
             if row.sparsity:
                 _must_exist("sparsity", row.sparsity, specification.sparsities, row.place)
     for family in specification.families.values():
         for view in family.rows:
             for layout in view.layouts:
                 _must_exist("layout", layout, specification.layouts, view.row.place)
+    bounded(specification.addresses.swizzle.address, swizzle_bounds(specification.addresses))
+    for sparsity in specification.sparsities.values():
+        codes = {"code": (0, (1 << sparsity.code_bits) - 1)}
+        bounded(sparsity.position, {**codes, "slot": (0, sparsity.slots - 1)})
+        for formula in sparsity.valid.values():
+            bounded(formula, codes)
     for rule in specification.addresses.addresses.values():
         _must_exist("layout", rule.layout, specification.layouts, rule.place)
         for element in rule.types:
@@ -97,9 +94,9 @@ def check_references(specification: Specification) -> None:
         for name, scalars in bridge.params.items():
             bounds[name] = (min(map(int, scalars.values)), max(map(int, scalars.values)))
         for formula in bridge.at.values():
-            _bounded(formula, bounds)
+            bounded(formula, bounds)
         if bridge.where:
-            _bounded(bridge.where, bounds)
+            bounded(bridge.where, bounds)
         bounds = {**bounds, **dict.fromkeys(right.outputs, (0, 1 << 10))}
         for formula in bridge.equals.values():
-            _bounded(formula, bounds)
+            bounded(formula, bounds)

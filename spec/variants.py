@@ -12,7 +12,7 @@ from .errors import SpecError
 from .expressions import compiled, names
 from .gates import EffectiveGate, Isa
 from .model import ConditionalGate, Form, Gate, Instruction, Operand, Row
-from .nodes import Formula, nearest
+from .nodes import Formula, bounded, nearest
 
 __all__ = ["ABSENT", "OPAQUE", "Family", "RowView", "Variant"]
 
@@ -98,6 +98,18 @@ class RowView:
         if name.endswith("_bits") and name[:-5] in fields:
             return self.family.isa.index.types[str(fields[name[:-5]])].bits
         return name
+
+    def bounds(self, name: str) -> tuple[int, int]:
+        """Least and greatest value of a name inside a formula; a word counts as 0."""
+        field = name if name in self.domains else name.removesuffix("_bits")
+        values = [self.value(name, {field: value}) for value in self.domains.get(field, ())]
+        numbers = [value for value in values if isinstance(value, int)]
+        return min(numbers, default=0), max(numbers, default=0)
+
+    def check_count(self, operand: Operand) -> None:
+        """An operand's register count divides by no zero and is never negative; raises SpecError."""
+        if operand.registers:
+            bounded(operand.registers, {n: self.bounds(n) for n in names(operand.registers.tree)})
 
     def evaluate(self, formula: Formula, fields: Mapping[str, str | int]) -> int:
         known = self.family.functions.get(id(formula))
@@ -245,6 +257,7 @@ class Family:
                         self.instruction.forms[name].place,
                         nearest(operand, self.instruction.operands),
                     )
+        self._check_registers(view)
         count = 0
         dead = {(name, value) for name, values in view.domains.items() for value in values}
         for variant in view.variants():
@@ -288,6 +301,11 @@ class Family:
                         formula.place,
                         nearest(name, [*view.domains, *words]) or "a field of the row or one of its values",
                     )
+
+    def _check_registers(self, view: RowView) -> None:
+        used = {name for form in view.row.forms for name in self.instruction.forms[form].operands}
+        for name in sorted(used):
+            view.check_count(self.instruction.operands[name])
 
     def _check_disjoint(self) -> None:
         seen: dict[str, Row] = {}
