@@ -145,9 +145,9 @@ def _answer(args: argparse.Namespace, table: MapTable, found: list[tuple[int, ..
 
 def _sentence(table: MapTable, entry: tuple[int, ...]) -> str:
     if table.packing is None and "chunk" not in table.layout.outputs:
-        thread, *rest = zip(table.headings, entry, strict=True)
+        responsible, *rest = zip(table.headings, entry, strict=True)
         of = " of ".join(f"{name} {value}" for name, value in reversed(rest))
-        return f"thread {thread[1]} supplies the address of {of}"
+        return f"thread {responsible[1]} supplies the address of {of}"
     if table.packing is None:
         thread, bit, row, chunk, slot, index_bit = entry
         return f"thread {thread} bit {bit}: bit {index_bit} of index {slot} of chunk {chunk} of row {row}"

@@ -9,7 +9,6 @@ from typing import Any
 from ..spec.api import find, load
 from ..spec.expressions import source
 from ..spec.loading import Specification
-from ..spec.model import Operand
 from ..spec.variants import OPAQUE, Variant
 
 __all__ = ["add", "describe"]
@@ -78,7 +77,7 @@ def describe(specification: Specification, variant: Variant) -> dict[str, Any]:
             "targets": [name for name, _ in gate.targets],
         },
         "forms": [{"a": form.a, "operands": list(form.operands)} for form in forms],
-        "operands": {name: describe_operand(variant, instruction.operands[name]) for name in used},
+        "operands": {name: describe_operand(variant, name) for name in used},
         "layouts": {
             operand: _layout(specification, identifier) for operand, identifier in variant.layouts.items()
         },
@@ -88,13 +87,14 @@ def describe(specification: Specification, variant: Variant) -> dict[str, Any]:
     }
 
 
-def describe_operand(variant: Variant, operand: Operand) -> str:
+def describe_operand(variant: Variant, name: str) -> str:
     """What may stand in an operand's place."""
+    operand = variant.row.family.instruction.operands[name]
     text = operand.what
     if operand.registers:
         count = variant.evaluate(operand.registers)
         text += f"; {count} register{'s' * (count != 1)}"
-    types = variant.register_types(operand)
+    types = variant.register_types(name)
     if types:
         text += f" of type {' or '.join(f'.{name}' for name in types)}"
     if operand.values:

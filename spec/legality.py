@@ -377,7 +377,7 @@ class Judge:
                 "operand.address", f"{name} is an immediate address; it must be a register or a variable"
             )
         if argument.registers and statement.declared:
-            yield from self._typed(variant, name, operand, argument, statement)
+            yield from self._typed(variant, name, argument, statement)
 
     def _in_range(self, variant: Variant, name: str, operand: Operand, value: int) -> Iterator[Reason]:
         if operand.values is not None:
@@ -419,11 +419,10 @@ class Judge:
         self,
         variant: Variant,
         name: str,
-        operand: Operand,
         argument: Argument,
         statement: Statement,
     ) -> Iterator[Reason]:
-        allowed = variant.register_types(operand)
+        allowed = variant.register_types(name)
         if allowed is None:
             return
         for register in argument.registers:

@@ -178,10 +178,10 @@ class Form:
 class Row:
     """A small closed product of field values with one gate, one count and one set of layouts.
 
-    A layout's id may name fields: `mma.m8n8k4.a.{alayout}`. `registers` says which register types hold
-    an element type in this row, where neither specs.yaml nor the instruction does. A row that is
-    `tolerated` is not in the text: assemblers accept it, and the reason says so. It is judged legal
-    with a note, and listed nowhere.
+    A layout's id may name fields: `mma.m8n8k4.a.{alayout}`. `registers` says which register types an
+    operand takes, where its element type does not decide. A row that is `tolerated` is not in the
+    text: assemblers accept it, and the reason says so. It is judged legal with a note, and listed
+    nowhere.
     """
 
     id: str
@@ -193,10 +193,10 @@ class Row:
     gate: Gate | None = None
     gates: tuple[ConditionalGate, ...] = ()
     layouts: Mapping[str, str] = field(default_factory=dict)
+    registers: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     sparsity: str | None = None
     source: Source | None = None
     tolerated: str | None = None
-    registers: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     place: Place = field(default=Place("", 0, 0), compare=False)
 
 

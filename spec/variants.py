@@ -63,13 +63,16 @@ class Variant:
         """Whether an operand's rule holds for a value."""
         return bool(self.row.evaluate(valid, {**self.fields, "value": value}))
 
-    def register_types(self, operand: Operand) -> tuple[str, ...] | None:
+    def register_types(self, name: str) -> tuple[str, ...] | None:
         """The declared types that an operand's registers may have; None when nothing says."""
+        if name in self.row.row.registers:
+            return self.row.row.registers[name]
+        instruction = self.row.family.instruction
+        operand = instruction.operands[name]
         if operand.holds is None:
             return operand.types
         element = str(self.fields[operand.holds])
-        special = self.row.row.registers.get(element) or self.row.family.instruction.registers.get(element)
-        return special or self.row.family.isa.index.types[element].registers
+        return instruction.registers.get(element) or self.row.family.isa.index.types[element].registers
 
     @property
     def forms(self) -> Iterator[Form]:
@@ -242,6 +245,13 @@ class Family:
                 "every field of the syntax, with none for an absent qualifier",
             )
         self._check_names(view)
+        for name in row.registers:
+            if name not in self.instruction.operands:
+                raise SpecError(
+                    f"the row {row.id} gives registers to the unknown operand {name!r}",
+                    row.place,
+                    nearest(name, self.instruction.operands),
+                )
         for name in row.forms:
             if name not in self.instruction.forms:
                 raise SpecError(
