@@ -6,15 +6,17 @@ import argparse
 import json
 import shutil
 import sys
+from collections.abc import Mapping
 from typing import Any
 
-from ..gen.tables import MapTable, table_of
+from ..gen.tables import MapTable, said, table_of
 from ..spec.api import find, load
 from ..spec.errors import Question
 
 __all__ = ["add"]
 
-_QUESTIONS = ("thread", "element", "matrix", "row", "col")
+_QUESTIONS = ("thread", "element", "bit", "matrix", "row", "col", "chunk")
+_ALSO = {"bit": "element", "chunk": "col"}
 _FORMATS = ("text", "json", "csv", "markdown", "svg", "cuda", "python", "cute")
 
 
@@ -29,11 +31,11 @@ def add(subparsers: Any) -> None:
     parser.add_argument("--byte-id", type=int, metavar="B", help="byte selector (scale factors)")
     parser.add_argument("--format", choices=_FORMATS, default="text")
     parser.add_argument("--thread", type=int, metavar="T", help="with --element: what does it hold")
-    parser.add_argument("--element", type=int, metavar="I", help="or, for metadata, --bit")
-    parser.add_argument("--bit", type=int, metavar="B", dest="element")
+    parser.add_argument("--element", type=int, metavar="I")
+    parser.add_argument("--bit", type=int, metavar="B", help="for metadata, in place of --element")
     parser.add_argument("--row", type=int, metavar="R", help="with --col: who holds it")
-    parser.add_argument("--col", type=int, metavar="C", help="or, for metadata, the chunk")
-    parser.add_argument("--chunk", type=int, metavar="C", dest="col")
+    parser.add_argument("--col", type=int, metavar="C")
+    parser.add_argument("--chunk", type=int, metavar="C", help="for metadata, in place of --col")
     parser.add_argument("--matrix", type=int, metavar="J", help="with --row: who supplies its address")
     parser.add_argument("--latex", action="store_true", help="print the formula")
     parser.set_defaults(run=run)
@@ -45,6 +47,8 @@ def run(args: argparse.Namespace) -> int:
     given = {name: value for name, value in selectors.items() if value is not None}
     table = table_of(load(), find(args.mnemonic), args.operand, args.a_source, given)
     if args.latex:
+        if args.format != "text" or any(getattr(args, name) is not None for name in _QUESTIONS):
+            raise Question("--latex prints the formula of the whole map, in no other format")
         print(_latex(table))
         return 0
     asked = _asked(args, table)
@@ -106,30 +110,38 @@ def as_json(table: MapTable, entries: list[tuple[int, ...]]) -> dict[str, Any]:
 
 def _asked(args: argparse.Namespace, table: MapTable) -> list[tuple[int, ...]] | None:
     """The entries that the question is about; None when the whole map is."""
-    names = table.headings
-    holder = names[: len(table.layout.inputs)]
-    place = names[-len(table.layout.outputs) :][:2]
-    asked = [name for name in _QUESTIONS if getattr(args, name) is not None]
+    asked = {name: getattr(args, name) for name in _QUESTIONS if getattr(args, name) is not None}
     if not asked:
         return None
+    names = table.headings
+    sizes = {**table.layout.domain(table.parameters), **table.layout.shape(table.parameters)}
+    sizes = dict(
+        zip((*names[: len(table.layout.inputs)], *table.layout.outputs), sizes.values(), strict=True)
+    )
+    holder = names[: len(table.layout.inputs)]
+    place = names[-len(table.layout.outputs) :][:2]
     for wanted in (holder, place):
-        if asked == [name for name in _QUESTIONS if name in map(_flag, wanted)]:
-            values = tuple(getattr(args, _flag(name)) for name in wanted)
-            positions = [names.index(name) for name in wanted]
-            found = [e for e in table.entries if tuple(e[p] for p in positions) == values]
-            if found:
-                return found
-            shape = table.layout.shape(table.parameters)
-            size = " x ".join(f"{name} {extent}" for name, extent in shape.items())
-            shown = ", ".join(map(str, values))
-            raise Question(f"({shown}) is outside the map or takes no part in it ({size})")
+        flags = [name if name in asked else _ALSO.get(name, name) for name in wanted]
+        if set(flags) != set(asked):
+            continue
+        values = tuple(asked[flag] for flag in flags)
+        positions = [names.index(name) for name in wanted]
+        found = [e for e in table.entries if tuple(e[p] for p in positions) == values]
+        if not found:
+            raise Question(_nothing(table, dict(zip(wanted, values, strict=True)), sizes))
+        return found
     ways = (" and ".join(f"--{name}" for name in wanted) for wanted in (holder, place))
     raise Question(f"ask by {', or by '.join(ways)}")
 
 
-def _flag(name: str) -> str:
-    """The argument that asks for a number of an entry."""
-    return {"bit": "element", "chunk": "col"}.get(name, name)
+def _nothing(table: MapTable, asked: Mapping[str, int], sizes: Mapping[str, int]) -> str:
+    """Why a question has no answer."""
+    for name, value in asked.items():
+        if not 0 <= value < sizes[name]:
+            return f"there is no {name} {value} in {table.title}; it has {name} 0..{sizes[name] - 1}"
+    shown = ", ".join(f"{name} {value}" for name, value in asked.items())
+    selected = ", ".join(f"{said(name)} {value}" for name, value in table.selected.items())
+    return f"{shown} takes no part in {table.title} with {selected}"
 
 
 def _answer(args: argparse.Namespace, table: MapTable, found: list[tuple[int, ...]]) -> int:

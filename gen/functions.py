@@ -16,7 +16,12 @@ _ARGUMENT = {"t": "thread", "i": "element"}
 
 
 def _stem(table: MapTable) -> str:
-    return re.sub(r"\W+", "_", table.layout.layout.id)
+    """What every function's name begins with: the mnemonic, the operand, the selectors."""
+    family = table.variant.row.family
+    named = family.instruction.instruction.split(".")
+    words = [w for w in table.variant.mnemonic.split(".") if w in named or w not in family.fixed]
+    chosen = [f"{name}{value}" for name, value in table.selected.items()]
+    return re.sub(r"\W+", "_", "_".join((*words, table.operand.lower(), *chosen)))
 
 
 def _places(table: MapTable) -> tuple[int, int]:
@@ -46,6 +51,8 @@ def cuda(table: MapTable) -> str:
         function(f"{stem}_{name}", inputs, table.forward, name)
     for name in inputs:
         function(f"{stem}_{_ARGUMENT.get(name, name)}", outputs, table.backward, name)
+    if table.layout.condition is not None:
+        function(f"{stem}_holds", inputs, {"holds": _condition(table)}, "holds")
     if table.packing is not None:
         width, word = _places(table)
         lines.append(
@@ -57,6 +64,14 @@ def cuda(table: MapTable) -> str:
             f"{{ return i * {width} % {word}; }}"
         )
     return "\n".join(lines)
+
+
+def _condition(table: MapTable) -> Expression:
+    """Which (thread, element) the selectors let take part."""
+    condition = table.layout.at(table.parameters).condition
+    if condition is None:
+        raise Question(f"every thread takes part in {table.title}")
+    return condition
 
 
 def _unused(arguments: list[str], expression: str) -> str:
@@ -84,6 +99,8 @@ def python(table: MapTable) -> str:
     backward = ", ".join(python_text(table.backward[name]) for name in inputs)
     write(f"{stem}_position", inputs, forward)
     write(f"{stem}_holder", outputs, backward)
+    if table.layout.condition is not None:
+        write(f"{stem}_holds", inputs, python_text(_condition(table)))
     if table.packing is not None:
         width, word = _places(table)
         write(f"{stem}_place", ["i"], f"i * {width} // {word}, i * {width} % {word}")

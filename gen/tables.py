@@ -13,7 +13,7 @@ from ..spec.loading import Specification
 from ..spec.maps import LayoutMap
 from ..spec.variants import Variant
 
-__all__ = ["MapTable", "table_of"]
+__all__ = ["MapTable", "said", "table_of"]
 
 _NAMES = {"A": "a", "B": "b", "C": "c", "D": "d", "scale-a": "sf", "scale-b": "sf"}
 
@@ -28,11 +28,20 @@ class MapTable:
     (thread, matrix, row) for addresses.
     """
 
-    title: str
+    variant: Variant
     operand: str
     layout: LayoutMap
     parameters: Mapping[str, int]
     packing: Packing | None
+
+    @property
+    def title(self) -> str:
+        return f"{self.operand} of {self.variant.mnemonic}"
+
+    @property
+    def selected(self) -> dict[str, int]:
+        """The selectors that the map depends on."""
+        return {name: value for name, value in self.parameters.items() if name not in self.variant.fields}
 
     @cached_property
     def entries(self) -> list[tuple[int, ...]]:
@@ -115,18 +124,19 @@ def table_of(
             value = int(variant.fields.get(name, 0))
         if value not in scalars.values:
             allowed = ", ".join(map(str, scalars.values))
-            raise Question(f"{operand}: {_said(name)} is {value}; it must be one of {allowed}")
+            raise Question(f"{operand}: {said(name)} is {value}; it must be one of {allowed}")
         parameters[name] = value
     for name, value in given.items():
         if value != 0:
-            raise Question(f"{operand} of {variant.mnemonic} has no {_said(name)}")
+            raise Question(f"{operand} of {variant.mnemonic} has no {said(name)}")
     packed: Packing | None = None
     if operand in "ABCD":
         packed = packing(variant, operand)
     elif operand.startswith("scale"):
         packed = Packing(8, 32)
-    return MapTable(f"{operand} of {variant.mnemonic}", operand, layout, parameters, packed)
+    return MapTable(variant, operand, layout, parameters, packed)
 
 
-def _said(name: str) -> str:
+def said(name: str) -> str:
+    """How a layout's parameter is called on the command line."""
     return {"s": "selector"}.get(name, name.replace("_", "-"))

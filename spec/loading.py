@@ -79,12 +79,18 @@ class Specification:
         known = variant.layouts
         identifier = known.get(operand)
         if identifier is None:
+            if f"{operand.lower()}-desc" in variant.row.family.instruction.operands:
+                raise Question(
+                    f"{operand} of {variant.mnemonic} lies in shared memory, behind a matrix descriptor; "
+                    "see `ptxmma descriptor address`"
+                )
             has = ", ".join(known) or "none"
             raise Question(f"{variant.mnemonic} has no layout for {operand!r}; it has: {has}")
         if identifier == OPAQUE:
             raise Question(
-                f"the fragment {operand} of {variant.mnemonic} is opaque: which element a register "
-                "holds is unspecified (9.7.14.4.1); use wmma.load and wmma.store"
+                f"the fragment {operand} of {variant.mnemonic} is opaque: which element each of its "
+                f"{variant.fragment_registers(operand)} registers holds is unspecified (9.7.14.4.1); "
+                "use wmma.load and wmma.store"
             )
         return self.layouts[identifier]
 

@@ -50,6 +50,12 @@ class Variant:
         """The layout of every operand that has one, by its id."""
         return {letter: self.row.layout_id(letter, self.fields) for letter in self.row.row.layouts}
 
+    def fragment_registers(self, letter: str) -> int:
+        """How many registers a thread's part of fragment A, B, C or D takes."""
+        operands = self.row.family.instruction.operands
+        operand = operands.get(letter.lower()) or operands["r"]
+        return self.evaluate(operand.registers) if operand.registers else 0
+
     def values(self, operand: Operand) -> tuple[int, ...]:
         """The values that an immediate operand may have."""
         if operand.values is None:

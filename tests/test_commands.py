@@ -13,6 +13,8 @@ from pathlib import Path
 import jsonschema
 import numpy
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from ptxmma.gen.cute import derive
 from ptxmma.gen.tables import table_of
@@ -153,7 +155,9 @@ def test_python_functions_say_the_same(run: Run, specification: Specification) -
     _, code, _ = run("layout", MMA, "--operand", "A", "--format", "python")
     names: dict[str, Callable[..., tuple[int, int]]] = {}
     exec(code, names)
-    position, holder, place = (names[f"mma_m16n8k16_a_16b_{n}"] for n in ("position", "holder", "place"))
+    position, holder, place = (
+        names[f"mma_m16n8k16_row_col_f32_f16_f16_f32_a_{n}"] for n in ("position", "holder", "place")
+    )
     for t, i, register, low, row, col in table_of(specification, specification.find(MMA), "A").entries:
         assert position(t, i) == (row, col) and holder(row, col) == (t, i) and place(i) == (register, low)
 
@@ -166,9 +170,9 @@ def test_cuda_functions_say_the_same(run: Run, specification: Specification, tmp
     source.write_text(
         f"#define __host__\n#define __device__\n{code}\nstatic unsigned m[][6] = {{{table}}};\n"
         "int main(void) { for (unsigned k = 0; k < sizeof m / sizeof *m; k++) { unsigned *e = m[k];\n"
-        " if (wgmma_d_row(e[0], e[1]) != e[4] || wgmma_d_col(e[0], e[1]) != e[5]) return 1;\n"
-        " if (wgmma_d_thread(e[4], e[5]) != e[0] || wgmma_d_element(e[4], e[5]) != e[1]) return 2;\n"
-        " if (wgmma_d_register(e[1]) != e[2] || wgmma_d_bit_low(e[1]) != e[3]) return 3; } return 0; }\n"
+        " if (wgmma_mma_async_sp_m64n8k32_f32_f16_f16_d_row(e[0], e[1]) != e[4] || wgmma_mma_async_sp_m64n8k32_f32_f16_f16_d_col(e[0], e[1]) != e[5]) return 1;\n"
+        " if (wgmma_mma_async_sp_m64n8k32_f32_f16_f16_d_thread(e[4], e[5]) != e[0] || wgmma_mma_async_sp_m64n8k32_f32_f16_f16_d_element(e[4], e[5]) != e[1]) return 2;\n"
+        " if (wgmma_mma_async_sp_m64n8k32_f32_f16_f16_d_register(e[1]) != e[2] || wgmma_mma_async_sp_m64n8k32_f32_f16_f16_d_bit_low(e[1]) != e[3]) return 3; } return 0; }\n"
     )
     subprocess.run(
         ["gcc", "-Wall", "-Wno-unused-function", "-Werror", "-o", tmp_path / "map", source], check=True
@@ -350,4 +354,83 @@ def test_the_yaml_satisfies_the_schema() -> None:
 def test_wrong_calls_exit_with_2(run: Run, arguments: tuple[str, ...]) -> None:
     code, _, err = run(*arguments)
     assert code == 2
+    assert "Traceback" not in err
+
+
+def test_verdicts_satisfy_their_schemas(run: Run, tmp_path: Path) -> None:
+    """Legal, illegal and unknown: the same verdict and reasons alone and in a batch."""
+    statements = [
+        f"{SP} {{a,b,c,d}}, x, y, e, 0, p, 1, 1, 0, 0;",
+        f"{SP} {{a,b,c}}, x, y, e, 2, p, 1, 1, 0, 0;",
+        "@p wgmma.fence.sync.aligned;",
+        "wgmma.fence.sync.aligned",
+        "tcgen05.mma.cta_group::1.kind::f16 [d], x, y, z, p;",
+    ]
+    alone = []
+    for statement in statements:
+        code, out, _ = run("legal", statement, "--target", "sm_90a", "--format", "json")
+        value = json.loads(out)
+        valid("legal", value)
+        assert code == {"legal": 0, "illegal": 1, "unknown": 2}[value["verdict"]]
+        alone.append({"verdict": value["verdict"], "reasons": value["reasons"]})
+    assert [value["verdict"] for value in alone] == ["legal", "illegal", "legal", "illegal", "unknown"]
+    (tmp_path / "batch").write_text("\n".join(statements))
+    code, out, _ = run("legal", "--batch", str(tmp_path / "batch"), "--target", "sm_90a")
+    lines = [json.loads(line) for line in out.splitlines()]
+    for number, (line, single) in enumerate(zip(lines, alone, strict=True), 1):
+        valid("legal-batch-line", line)
+        assert line == {"line": number, **single}
+    assert code == 1
+
+
+def test_the_address_output_satisfies_its_schema(run: Run) -> None:
+    _, out, _ = run(
+        "descriptor", "address", "0x4000004000000040", "--row", "9", "--k", "3", "--format", "json"
+    )
+    valid("address", json.loads(out))
+
+
+def test_function_names_tell_maps_apart(run: Run) -> None:
+    """What is pasted side by side must not collide: other types, shapes, operands and selectors."""
+    names: list[str] = []
+    for words in (
+        (MMA, "--operand", "C"),
+        (MMA, "--operand", "D"),
+        (MMA.replace("f32", "f16"), "--operand", "C"),
+        (SP, "--operand", "metadata", "--selector", "0"),
+        (SP, "--operand", "metadata", "--selector", "1"),
+    ):
+        _, code, _ = run("layout", *words, "--format", "cuda")
+        names += [line.split("(")[0].split()[-1] for line in code.splitlines() if line.startswith("static")]
+    assert len(names) == len(set(names)) > 20
+
+
+OPERANDS = ("A", "B", "C", "D", "metadata", "scale-a", "scale-b", "p", "x", "")
+FORMATS = ("text", "json", "csv", "markdown", "svg", "cuda", "python", "cute", "tex")
+NUMBERS = ("0", "1", "2", "7", "128", "-1", "99999999999999999999", "x")
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    st.one_of(st.sampled_from((SP, MMA, "wmma.mma", "", "mma.sync.aligned", f"{SP}.", f"{MMA} {{a}};")), st.text()),
+    st.sampled_from(OPERANDS),
+    st.lists(
+        st.one_of(
+            st.tuples(
+                st.sampled_from(("--thread", "--element", "--row", "--col", "--bit", "--chunk", "--selector")),
+                st.sampled_from(NUMBERS),
+            ),
+            st.tuples(st.just("--format"), st.sampled_from(FORMATS)),
+            st.tuples(st.just("--a-source"), st.sampled_from(("register", "descriptor", "both"))),
+        ),
+        max_size=4,
+    ),
+)  # fmt: skip
+def test_layout_never_shows_a_traceback(
+    run: Run, mnemonic: str, operand: str, options: list[tuple[str, str]]
+) -> None:
+    words = [word for option in options for word in option]
+    code, out, err = run("layout", f"--operand={operand}", *words, "--", mnemonic)
+    assert code in (0, 2)
+    assert (code == 0) == bool(out) == (not err)
     assert "Traceback" not in err
