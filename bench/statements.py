@@ -9,17 +9,11 @@ from __future__ import annotations
 
 import argparse
 import itertools
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 _K = (8, 16, 32, 64)
 _D = ("f16", "f32", "s32")
 _AB = ("f16", "bf16", "tf32", "e4m3", "e5m2", "s8", "u8")
-_HEAD = """.version 8.4
-.target sm_90a
-.address_size 64
-.entry k() {
-.reg .b32 %r<136>; .reg .f32 %f<136>; .reg .b64 %rd<4>; .reg .pred %p<2>;
-"""
 
 
 def wgmma_sp() -> Iterator[str]:
@@ -51,17 +45,29 @@ def mma() -> Iterator[str]:
             yield f"mma.sync.aligned.m16n8k{k}.row.col.{d}.{a}.{b}.{c} {operands};"
 
 
+# the statements, their target, and the part of ptxas's rate that `legal --batch` must reach
+FAMILIES: dict[str, tuple[Callable[[], Iterator[str]], str, float]] = {
+    "wgmma.sp": (wgmma_sp, "sm_90a", 1.0),
+    "mma": (mma, "sm_90a", 0.5),
+}
+
+
+def kernel(lines: Iterable[str], target: str) -> str:
+    """The statements inside a PTX kernel."""
+    head = (
+        f".version 8.4\n.target {target}\n.address_size 64\n.entry k() {{\n"
+        ".reg .b32 %r<136>; .reg .f32 %f<136>; .reg .b64 %rd<4>; .reg .pred %p<2>;\n"
+    )
+    return head + "\n".join(lines) + "\nret; }\n"
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--family", choices=("wgmma.sp", "mma"), default="wgmma.sp")
+    parser.add_argument("--family", choices=tuple(FAMILIES), default="wgmma.sp")
     parser.add_argument("--kernel", action="store_true", help="wrap the lines in a PTX kernel")
     args = parser.parse_args()
-    lines = wgmma_sp() if args.family == "wgmma.sp" else mma()
-    if args.kernel:
-        print(_HEAD, end="")
-    print("\n".join(lines))
-    if args.kernel:
-        print("ret; }")
+    lines, target, _ = FAMILIES[args.family]
+    print(kernel(lines(), target) if args.kernel else "\n".join(lines()))
 
 
 if __name__ == "__main__":

@@ -1,0 +1,90 @@
+"""Time whole commands, and `legal --batch` beside ptxas on the same statements, in one run.
+
+python bench/speed.py [--ptxas PATH] [--runs N]
+
+Prints seconds and ratios (the best of N runs each). Without a ptxas the comparison is left out, and
+the table says so.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+from statements import FAMILIES, kernel
+
+MMA = "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32"
+COMMANDS: tuple[tuple[float, tuple[str, ...]], ...] = (
+    (0.4, ("list",)),
+    (0.4, ("legal", "wgmma.fence.sync.aligned;", "--ptx", "8.0", "--target", "sm_90a")),
+    (0.4, ("layout", MMA, "--operand", "A")),
+    (5, ("prove", "--solver", "z3")),
+    (15, ("prove",)),
+)
+
+
+def best(runs: int, call: Callable[[], object]) -> float:
+    """The shortest of some runs, in seconds."""
+    times = []
+    for _ in range(runs):
+        start = time.perf_counter()
+        call()
+        times.append(time.perf_counter() - start)
+    return min(times)
+
+
+def quietly(command: Sequence[str]) -> Callable[[], object]:
+    """A whole process; its exit code may say that statements are illegal, not that it could not run."""
+
+    def call() -> object:
+        done = subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        if done.returncode not in (0, 1, 255):
+            raise SystemExit(f"{' '.join(command[:3])}: exit code {done.returncode}: {done.stderr[-300:]}")
+        return done
+
+    return call
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
+    parser.add_argument("--ptxas", default=shutil.which("ptxas"), help="the ptxas to compare with")
+    parser.add_argument("--runs", type=int, default=3)
+    args = parser.parse_args()
+    ptxmma = [str(Path(sys.executable).with_name("ptxmma"))]
+    console = Console(width=None if sys.stdout.isatty() else 110, highlight=False)
+
+    table = Table("command", "seconds", "limit", "")
+    for limit, words in COMMANDS:
+        seconds = best(args.runs, quietly([*ptxmma, *words]))
+        table.add_row(" ".join(words)[:60], f"{seconds:.2f}", f"{limit}", "" if seconds <= limit else "OVER")
+    console.print(table)
+
+    table = Table("statements", "lines", "legal --batch", "ptxas", "rate to ptxas's", "wanted")
+    with tempfile.TemporaryDirectory() as folder:
+        for name, (lines, target, wanted) in FAMILIES.items():
+            statements = list(lines())
+            plain, wrapped = Path(folder, f"{name}.txt"), Path(folder, f"{name}.ptx")
+            plain.write_text("\n".join(statements))
+            wrapped.write_text(kernel(statements, target))
+            batch = [*ptxmma, "legal", "--batch", str(plain), "--ptx", "8.4", "--target", target]
+            ours = best(args.runs, quietly(batch))
+            if args.ptxas is None:
+                table.add_row(name, str(len(statements)), f"{ours:.2f} s", "no ptxas", "", "")
+                continue
+            assemble = [args.ptxas, "-arch", target, "-o", "/dev/null", str(wrapped)]
+            theirs = best(args.runs, quietly(assemble))
+            rate = f"{theirs / ours:.2f}"
+            table.add_row(name, str(len(statements)), f"{ours:.2f} s", f"{theirs:.2f} s", rate, f"{wanted}")
+    console.print(table)
+
+
+if __name__ == "__main__":
+    main()
