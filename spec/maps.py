@@ -218,8 +218,8 @@ def _derive_inverse(layout: LayoutMap) -> Inverse:
             tables[key] = {point[width:]: point[:width] for point in points}
         found = tables[key].get(outputs)
         if found is None and layout.layout.kind == "bijection":
-            named = dict(zip(layout.outputs, outputs, strict=True))
-            raise NoClosedForm(f"the layout {layout.layout.id} reaches no {named}", layout.layout.place)
+            place = ", ".join(f"{name} {value}" for name, value in zip(layout.outputs, outputs, strict=True))
+            raise NoClosedForm(f"nothing holds ({place}) in {layout.layout.id}", layout.layout.place)
         return found
 
     origin = tuple(0 for _ in layout.outputs)
