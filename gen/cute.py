@@ -66,11 +66,10 @@ def _written(modes: list[Mode], which: int) -> str:
 def cute(table: MapTable) -> str:
     """Shape:Stride, with what it maps to."""
     threads, values = derive(table)
-    target = f"row + {table.rows}*col"
+    product = f" + {table.rows * table.cols}*product" if table.products > 1 else ""
+    target = f"row + {table.rows}*col{product}"
     if table.operand == "B":
-        target = f"col + {table.cols}*row, CuTe's (N,K)"
-    if table.products > 1:
-        target += f"; + {table.rows * table.cols}*product"
+        target = f"col + {table.cols}*row{product}, CuTe's (N,K)"
     shape = f"({_written(threads, 0)},{_written(values, 0)})"
     stride = f"({_written(threads, 1)},{_written(values, 1)})"
     return (
