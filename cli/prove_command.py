@@ -127,9 +127,10 @@ def _report(
     console.print(table)
     _rows(console, specification, results, solvers)
     for result in results:
-        if result.verdict != "proven":
+        if result.detail:
+            verdict = "FOUND" if result.verdict == "proven" else result.verdict.upper()
             console.print(
-                f"{result.verdict.upper()} by {result.solver}: {result.obligation.theorem} of "
+                f"{verdict} by {result.solver}: {result.obligation.theorem} of "
                 f"{result.obligation.subject}: {result.detail}",
                 soft_wrap=True,
                 markup=False,

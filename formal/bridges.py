@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Mapping
 
 import z3
 
+from ..spec.expressions import compiled, names
 from ..spec.maps import LayoutMap
 from ..spec.model import Bridge
+from ..spec.nodes import Formula
 from .bitvectors import BitVectors, width_for
 from .obligations import Obligation, refuting
 
@@ -15,7 +18,7 @@ __all__ = ["bridge_obligations"]
 
 
 def bridge_obligations(name: str, bridge: Bridge, layouts: Mapping[str, LayoutMap]) -> Iterator[Obligation]:
-    """The one obligation of a bridge: equal as functions, at every point and parameter."""
+    """The obligations of a bridge: equal as functions, at every point and parameter, or what else it says."""
     left, right = layouts[bridge.left], layouts[bridge.right]
     values = {key: [int(v) for v in scalars.values] for key, scalars in bridge.params.items()}
     bounds = {key: (min(v), max(v)) for key, v in values.items()} | right.bounds
@@ -57,4 +60,64 @@ def bridge_obligations(name: str, bridge: Bridge, layouts: Mapping[str, LayoutMa
         point = ", ".join(f"{key} = {model.get(key, 0)}" for key in symbols)
         return f"{bridge.left} and {bridge.right} differ at {point}"
 
-    yield Obligation("bridge.equal", name, refuting(*parts, z3.Not(z3.And(*inside, *equal))), explain)
+    differ = refuting(*parts, z3.Not(z3.And(*inside, *equal)))
+    if bridge.holds:
+        yield Obligation("bridge.equal", name, differ, explain)
+    else:
+        yield Obligation(
+            "bridge.differs", name, differ, lambda _: "they are equal", expects="sat", witness=explain
+        )
+    if bridge.permutes is not None:
+        yield _permutation(name, bridge, left, right, bridge.permutes)
+
+
+def _value(formula: Formula, known: Mapping[str, int]) -> int:
+    used = tuple(sorted(names(formula.tree)))
+    return compiled(formula.tree, used)(*(known[name] for name in used))
+
+
+def _points(bridge: Bridge, right: LayoutMap) -> Iterator[tuple[tuple[int, ...], dict[str, int]]]:
+    """Every point of right at every value of the parameters: who holds it in a thread, and all values."""
+    for values in itertools.product(*(scalars.values for scalars in bridge.params.values())):
+        given = {key: int(value) for key, value in zip(bridge.params, values, strict=True)}
+        for point in right.points({key: given[key] for key in right.parameters}):
+            known = dict(zip((*right.inputs, *right.outputs), point, strict=True)) | given
+            if bridge.where is None or _value(bridge.where, known):
+                yield (*given.values(), *point[1 : len(right.inputs)]), known
+
+
+def _permutation(name: str, bridge: Bridge, left: LayoutMap, right: LayoutMap, output: str) -> Obligation:
+    """There are tables, one over the elements that a thread holds in right, one over the values of
+    `output`, without repetition, that make left equal to right at every point."""
+    width = width_for(list(left.trees.values()), left.bounds) + 1
+    elements: dict[tuple[int, ...], z3.BitVecRef] = {}
+    images: dict[int, z3.BitVecRef] = {}
+    equal = []
+    for element, known in _points(bridge, right):
+        place = {key: _value(formula, known) for key, formula in bridge.equals.items()}
+        thread = _value(bridge.at[left.inputs[0]], known)
+        inner = elements.setdefault(element, z3.BitVec("_".join(map(str, ("element", *element))), width))
+        image = images.setdefault(place[output], z3.BitVec(f"{output}_{place[output]}", width))
+        variables = {key: z3.BitVecVal(known.get(key, 0), width) for key in left.parameters}
+        variables |= {left.inputs[0]: z3.BitVecVal(thread, width), left.inputs[1]: inner}
+        reader = BitVectors(width, variables)
+        for key, value in place.items():
+            wanted = image if key == output else z3.BitVecVal(value, width)
+            equal.append(reader.read(left.trees[key]) == wanted)
+    sizes = left.domain(dict.fromkeys(left.parameters, 0))
+    inside = [z3.ULT(element, sizes[left.inputs[1]]) for element in elements.values()]
+
+    def found(model: Mapping[str, int]) -> str:
+        return f"{output} 0, 1, … is that of " + ", ".join(
+            str(model.get(f"{output}_{value}", 0)) for value in sorted(images)
+        )
+
+    distinct = [z3.Distinct(*elements.values()), z3.Distinct(*images.values())]
+    return Obligation(
+        "bridge.permutation",
+        name,
+        refuting(*inside, *distinct, *equal),
+        lambda _: f"no permutation of {output} makes {bridge.left} and {bridge.right} equal",
+        expects="sat",
+        witness=found,
+    )

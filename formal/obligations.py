@@ -18,7 +18,7 @@ Model = Mapping[str, int]
 class Obligation:
     """`smt` is satisfiable exactly where the claim fails; `explain` reads such a model to a person.
 
-    A claim that something exists `expects` sat instead.
+    A claim that something exists `expects` sat instead, and `witness` says what was found.
     """
 
     theorem: str
@@ -26,6 +26,7 @@ class Obligation:
     smt: str
     explain: Callable[[Model], str]
     expects: Literal["unsat", "sat"] = "unsat"
+    witness: Callable[[Model], str] | None = None
 
     @property
     def digest(self) -> str:

@@ -46,7 +46,8 @@ def _judge(part: str, obligation: Obligation, solver: str, answer: Answer, secon
     if answer.status == "unknown":
         return Result(part, obligation, solver, "unknown", seconds, answer.detail or "unknown")
     if answer.status == obligation.expects:
-        return Result(part, obligation, solver, "proven", seconds, "")
+        found = obligation.witness(answer.model) if obligation.witness else ""
+        return Result(part, obligation, solver, "proven", seconds, found)
     return Result(part, obligation, solver, "refuted", seconds, obligation.explain(answer.model))
 
 

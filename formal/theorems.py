@@ -45,6 +45,8 @@ STATEMENTS: Mapping[str, str] = MappingProxyType(
         "address.unique": "an address comes from one block, column and offset only, for all strides apart",
         "address.span": "every address lies inside the span of the matrix, for all strides apart",
         "bridge.equal": "two layouts said to be the same are the same function",
+        "bridge.differs": "two layouts said to differ do so at some point",
+        "bridge.permutation": "one permutation of a coordinate and one order of elements make them the same",
     }
 )
 

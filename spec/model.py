@@ -391,7 +391,11 @@ class DescriptorFile:
 @dataclass(frozen=True)
 class Bridge:
     """Two layouts said to be equal: `left` at `at` (over right's inputs and the parameters) equals
-    `equals` (over right's outputs and the parameters), wherever `where` holds."""
+    `equals` (over right's outputs and the parameters), wherever `where` holds.
+
+    Where it `holds` not, the solvers must find a difference. `permutes` names an output of left of which
+    it is said that some permutation, with some order of each thread's elements, makes the two equal.
+    """
 
     title: str
     source: Source
@@ -401,6 +405,8 @@ class Bridge:
     equals: Mapping[str, Formula]
     params: Mapping[str, Scalars] = field(default_factory=dict)
     where: Formula | None = None
+    holds: bool = True
+    permutes: str | None = None
     place: Place = field(default=Place("", 0, 0), compare=False)
 
 

@@ -90,6 +90,8 @@ def check_references(specification: Specification) -> None:
                     bridge.place,
                     f"({', '.join(wanted)}), as {bridge.left} does",
                 )
+        if bridge.permutes:
+            _must_exist("output", bridge.permutes, left.outputs, bridge.place)
         bounds = dict(right.bounds)
         for name, scalars in bridge.params.items():
             bounds[name] = (min(map(int, scalars.values)), max(map(int, scalars.values)))

@@ -63,6 +63,13 @@ SPOILT = [
     ("spec/descriptors.yaml", "low: 16, high: 29", "low: 13, high: 29", "descriptor.disjoint"),
     ("spec/addresses.yaml", "^ (((linear >> 7)", "+ (((linear >> 7)", "swizzle.involution"),
     ("spec/layouts/bridges.yaml", '"8*j + col"', '"8*j + row"', "bridge.equal"),
+    (
+        "spec/layouts/bridges.yaml",
+        "equals: {row: row, col: col}",
+        "equals: {row: row, col: col}\n    holds: false",
+        "bridge.differs",
+    ),
+    ("spec/layouts/bridges.yaml", "permutes: col", "permutes: row", "bridge.permutation"),
     (SP, '"m * n * dtype_bits // (128 * 32)"', '"m * n * dtype_bits // (64 * 32)"', "row.registers"),
     (SP, "A: wgmma.sp.a.16b,", "A: wgmma.sp.a.8b,", "row.covers"),
 ]
