@@ -31,6 +31,8 @@ def test_every_row_rests_on_something(specification: Specification) -> None:
 
 WGMMA = "spec/layouts/wgmma.yaml"
 MMA = "spec/layouts/mma.yaml"
+MATRIX = "spec/layouts/matrix.yaml"
+LDMATRIX = "spec/instructions/ldmatrix.yaml"
 SPARSITY = "spec/sparsity.yaml"
 SP = "spec/instructions/wgmma.mma_async.sp.yaml"
 
@@ -69,6 +71,22 @@ SPOILT = [
         "equals: {row: row, col: col}\n    holds: false",
         "bridge.differs",
     ),
+    (
+        "spec/layouts/bridges.yaml",
+        '"16*(row // 8) + 2*col + b"',
+        '"16*(row // 8) + col + 8*b"',
+        "bridge.equal",
+    ),
+    (
+        MATRIX,
+        "8*matrix + 2*threadID_in_group + i % 2",
+        "8*matrix + threadID_in_group + 4*i",
+        "layout.in_bounds",
+    ),
+    (MATRIX, 'col: "groupID + 8*(i // 4 % 2)"', 'col: "groupID + 8*(i // 2 % 2)"', "layout.injective"),
+    (MATRIX, 'matrix: "t // 16", row: "t % 16"', 'matrix: "t // 8 % 2", row: "t % 16"', "layout.surjective"),
+    (LDMATRIX, "matrices * m * n * type_bits // (32 * 32)", "matrices", "row.registers"),
+    (LDMATRIX, 'row: "matrices * m"', "row: m", "row.covers"),
     ("spec/layouts/bridges.yaml", "permutes: col", "permutes: row", "bridge.permutation"),
     (SP, '"m * n * dtype_bits // (128 * 32)"', '"m * n * dtype_bits // (64 * 32)"', "row.registers"),
     (SP, "A: wgmma.sp.a.16b,", "A: wgmma.sp.a.8b,", "row.covers"),
