@@ -45,8 +45,8 @@ FAULTS = [
     (WGMMA, "range(8, 257, 8)", "range(8, 8, 8)", "is empty"),
     (
         "spec/instructions/mma.yaml",
-        "dtype: [f16, f32], atype: f16, btype: f16",
-        "dtype: [f16, f32, f64], atype: f16, btype: f16",
+        "k: 16, dtype: [f16, f32], atype: f16, btype: f16",
+        "k: 16, dtype: [f16, f32, f64], atype: f16, btype: f16",
         "the value f64 of dtype is in no mnemonic",
     ),
     ("specs.yaml", "sm_72: {", "sm_72: [", "not YAML"),

@@ -188,7 +188,7 @@ def test_the_universe() -> None:
         (B16.replace(".shared", ".shared::cluster"), "qualifier.unknown"),
         (B16.replace(".x2", ".x2.x2"), "qualifier.repeated"),
         (B16.replace("{a, b}", "a"), "operand.kind"),
-        (B16.replace("{a, b}", "{_, _}"), "operand.sink"),
+        (B16.replace("{a, b}", "{_, _}"), "operand.vector"),
         (B16.replace("[p]", "p"), "operand.kind"),
         (B16.replace(", [p]", ""), "operand.count"),
         (ST.replace("{a,", "{_,"), "operand.sink"),
@@ -196,7 +196,7 @@ def test_the_universe() -> None:
         (MOV.replace(".trans", ""), "qualifier.missing"),
         (MOV.replace(" a;", " 5;"), "operand.kind"),
         (MOV.replace("d, a", "{d}, {a}"), "operand.kind"),
-        (MOV.replace("d, a", "_, a"), "operand.sink"),
+        (MOV.replace("d, a", "_, a"), "operand.kind"),
         (".reg .b16 a, b; " + B16, "operand.type"),
         (".reg .b64 a, b, c, d; " + ST, "operand.type"),
     ],
@@ -228,9 +228,10 @@ def test_bridges_point_by_point(specification: Specification) -> None:
                 continue
             points = right.points({key: given[key] for key in right.parameters})
             at_left = left.points({key: given[key] for key in left.parameters})
-            places = {point[:2]: point[2:] for point in at_left}
-            for t, i, *outputs in points:
-                known = {"t": t, "i": i, **dict(zip(right.outputs, outputs, strict=True)), **given}
+            held = len(left.inputs)
+            places = {point[:held]: point[held:] for point in at_left}
+            for point in points:
+                known = {**dict(zip((*right.inputs, *right.outputs), point, strict=True)), **given}
                 if bridge.where is not None and not value(bridge.where, known):
                     continue
                 holder = tuple(value(bridge.at[key], known) for key in left.inputs)
