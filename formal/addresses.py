@@ -6,27 +6,30 @@ from collections.abc import Iterator
 
 import z3
 
+from ..spec.addresses import ADDRESSES, BASES, swizzle_bounds, swizzle_widths
+from ..spec.expressions import interval
 from ..spec.maps import LayoutMap
-from ..spec.model import AddressRule, Swizzle
-from .bitvectors import BitVectors, conjunction
+from ..spec.model import AddressFile, AddressRule
+from .bitvectors import BitVectors, conjunction, width_for
 from .obligations import Model, Obligation, refuting
 
 __all__ = ["address_obligations", "swizzle_obligations"]
 
-_WIDTH = 20  # an address has 18 bits
 
-
-def swizzle_obligations(swizzle: Swizzle, widths: dict[str, int]) -> Iterator[Obligation]:
+def swizzle_obligations(file: AddressFile) -> Iterator[Obligation]:
     """For every mode and base offset: its own inverse, and within one line of memory."""
-    linear, base = z3.BitVec("linear", _WIDTH), z3.BitVec("base", _WIDTH)
-    for mode, width in widths.items():
+    tree, bounds = file.swizzle.address.tree, swizzle_bounds(file)
+    twice = bounds | {"linear": (0, interval(tree, bounds)[1])}
+    size = max(width_for([tree], bounds), width_for([tree], twice))
+    linear, base = z3.BitVec("linear", size), z3.BitVec("base", size)
+    for mode, width in swizzle_widths(file).items():
 
         def read(address: z3.BitVecRef, w: int = width) -> z3.BitVecRef:
-            variables = {"linear": address, "base": base, "W": z3.BitVecVal(w, _WIDTH)}
-            return BitVectors(_WIDTH, variables).read(swizzle.address.tree)
+            variables = {"linear": address, "base": base, "W": z3.BitVecVal(w, size)}
+            return BitVectors(size, variables).read(tree)
 
-        domain = conjunction([z3.ULT(linear, 1 << 18), z3.ULT(base, 8)])
-        line = swizzle.line
+        domain = conjunction([z3.ULE(linear, ADDRESSES - 1), z3.ULE(base, BASES - 1)])
+        line = file.swizzle.line
 
         def explain(model: Model, name: str = mode) -> str:
             return f"mode {name}: address {model.get('linear', 0):#x}, base offset {model.get('base', 0)}"

@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import reduce
 
 import z3
 
 from ..spec.errors import SpecError
-from ..spec.expressions import Expression, Name, Number, names, substitute
+from ..spec.expressions import Binary, Expression, Name, Number, names, substitute
 from ..spec.fragments import Packing, packing, register_operand
 from ..spec.maps import LayoutMap
 from ..spec.model import Sparsity
 from ..spec.variants import OPAQUE, RowView, Variant
-from .bitvectors import BitVectors
+from .bitvectors import BitVectors, width_for
 from .obligations import Obligation, refuting
 
-__all__ = ["fragment_obligations", "matrix_shape", "packing_obligations"]
+__all__ = ["fragment_obligations", "known", "matrix_shape", "packing_obligations"]
 
-_WIDTH = 24
+_WIDTH = 24  # a bit's number in a vector of registers
 _FRAGMENTS = "ABCD"
 
 
@@ -62,7 +63,7 @@ def _wanted(variant: Variant, letter: str, sparsity: Sparsity | None) -> dict[st
     """What an operand's layout must cover: as the operand says, or as its letter in a product."""
     operand = variant.row.family.instruction.operands.get(letter.lower())
     if operand is not None and operand.matrix is not None:
-        return {name: _known(variant, formula.tree, "n") for name, formula in operand.matrix.items()}
+        return {name: known(variant, formula.tree, "n") for name, formula in operand.matrix.items()}
     fields = {name: value for name, value in variant.fields.items() if name != "n"}
     return matrix_shape(letter, fields, sparsity)
 
@@ -71,7 +72,7 @@ def _extent(fields: Mapping[str, str | int], name: str) -> Expression:
     return Name("n") if name == "n" and "n" not in fields else Number(int(fields[name]))
 
 
-def _known(variant: Variant, tree: Expression, free: str) -> Expression:
+def known(variant: Variant, tree: Expression, free: str) -> Expression:
     """`tree` with every field but `free` replaced by its value."""
     bindings: dict[str, Expression] = {}
     for name in names(tree):
@@ -112,16 +113,27 @@ def fragment_obligations(
                 yield _fills(view, variant, letter, layout, packed, values)
 
 
-def _symbol(values: list[int]) -> tuple[z3.BitVecRef, z3.BoolRef]:
-    n = z3.BitVec("n", _WIDTH)
-    return n, z3.Or(*(n == value for value in values))
+def _equal(
+    variant: Variant, layout: LayoutMap, values: list[int], pairs: list[tuple[Expression, Expression]]
+) -> tuple[z3.BoolRef, z3.BoolRef]:
+    """N is one of its values; and both sides of every pair are equal.
+
+    The layout's parameters are the variant's fields, 0 where no field is.
+    """
+    fields = {name: int(variant.fields.get(name, 0)) for name in layout.parameters if name != "n"}
+    bounds = {name: (value, value) for name, value in fields.items()}
+    if values:
+        bounds["n"] = (min(values), max(values))
+    width = width_for([tree for pair in pairs for tree in pair], bounds)
+    n = z3.BitVec("n", width)
+    others = {name: z3.BitVecVal(value, width) for name, value in fields.items()}
+    reader = BitVectors(width, {**others, "n": n})
+    admissible = z3.Or(*(n == value for value in values))
+    return admissible, z3.And(*(reader.read(a) == reader.read(b) for a, b in pairs))
 
 
-def _reader(n: z3.BitVecRef, variant: Variant, layout: LayoutMap) -> BitVectors:
-    """Reads a layout's sizes: its parameters are the variant's fields, 0 where no field is."""
-    fields = {name: int(variant.fields.get(name, 0)) for name in layout.parameters}
-    others = {name: z3.BitVecVal(value, _WIDTH) for name, value in fields.items()}
-    return BitVectors(_WIDTH, {**others, "n": n})
+def _product(*factors: Expression) -> Expression:
+    return reduce(lambda a, b: Binary("*", a, b), factors)
 
 
 def _covers(
@@ -132,8 +144,6 @@ def _covers(
     sparsity: Sparsity | None,
     values: list[int],
 ) -> Obligation:
-    n, admissible = _symbol(values)
-    reader = _reader(n, variant, layout)
     wanted = _wanted(variant, letter, sparsity)
     subject = f"{view.id} {letter}"
     if set(wanted) != set(layout.extents):
@@ -145,11 +155,11 @@ def _covers(
                 f"{layout.layout.id} maps to ({', '.join(layout.extents)}), not to ({', '.join(wanted)})"
             ),
         )
-    same = [reader.read(layout.extents[name]) == reader.read(wanted[name]) for name in wanted]
+    admissible, same = _equal(variant, layout, values, [(layout.extents[name], wanted[name]) for name in wanted])
     return Obligation(
         "row.covers",
         subject,
-        refuting(admissible, z3.Not(z3.And(*same))),
+        refuting(admissible, z3.Not(same)),
         lambda model: (
             f"at N = {model.get('n', values[0])}, {layout.layout.id} is not of the shape of operand {letter}"
         ),
@@ -164,29 +174,21 @@ def _fills(
     packed: Packing,
     values: list[int],
 ) -> Obligation:
-    n, admissible = _symbol(values)
-    reader = _reader(n, variant, layout)
     operand = register_operand(variant, letter)
     if operand.registers is None:
         raise SpecError(f"the operand {letter} has no register count", operand.place)
-    registers = reader.read(_known(variant, operand.registers.tree, "n"))
-    threads = reader.read(layout.sizes["t"])
-    elements = reader.read(layout.sizes["i"])
-    total = z3.BitVecVal(1, _WIDTH)
-    for extent in layout.extents.values():
-        total = total * reader.read(extent)
+    registers = known(variant, operand.registers.tree, "n")
+    elements = layout.sizes["i"]
+    pairs = [
+        (_product(layout.sizes["t"], elements), _product(*layout.extents.values())),
+        (_product(elements, Number(packed.width)), _product(registers, Number(packed.word))),
+    ]
+    admissible, same = _equal(variant, layout, values, pairs)
+    subject = f"{view.id} {letter} {packed.width}/{packed.word}"
     return Obligation(
         "row.registers",
-        f"{view.id} {letter} {packed.width}/{packed.word}",
-        refuting(
-            admissible,
-            z3.Not(
-                z3.And(
-                    threads * elements == total,
-                    elements * packed.width == registers * packed.word,
-                )
-            ),
-        ),
+        subject,
+        refuting(admissible, z3.Not(same)),
         lambda model: (
             f"at N = {model.get('n', values[0])}, the elements of {letter} do not fill its registers exactly"
         ),

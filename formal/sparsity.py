@@ -6,9 +6,10 @@ from collections.abc import Iterator, Mapping
 
 import z3
 
+from ..spec.errors import SpecError
 from ..spec.model import Sparsity
 from ..spec.sparse import positions
-from .bitvectors import BitVectors
+from .bitvectors import BitVectors, width_for
 from .obligations import Obligation, refuting
 
 __all__ = ["sparsity_obligations"]
@@ -50,6 +51,9 @@ def _code_name(sparsity: Sparsity, model: Mapping[str, int]) -> str:
 
 def sparsity_obligations(name: str, sparsity: Sparsity, default: str) -> Iterator[Obligation]:
     """Every obligation of one sparsity pattern, for each setting of the reading of its codes."""
+    bounds = {"code": (0, (1 << sparsity.code_bits) - 1), "slot": (0, sparsity.slots - 1)}
+    if width_for([f.tree for f in (sparsity.position, *sparsity.valid.values())], bounds) > _WIDTH:
+        raise SpecError(f"the sparsity {name} has values of more than {_WIDTH} bits", sparsity.place)
     code = z3.BitVec("code", _WIDTH)
     in_range = z3.ULT(code, _value(1 << sparsity.code_bits))
     listed = z3.Or(*(code == value for value in sparsity.codes))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
@@ -70,35 +70,45 @@ def _shared(specification: Specification) -> Iterator[tuple[str, Iterator[Obliga
     for name, descriptor in specification.descriptors.items():
         yield f"descriptor {name}", descriptor_obligations(name, descriptor)
     addresses = specification.addresses
-    widths = {mode: w for rule in addresses.addresses.values() for mode, w in rule.widths.items()}
-    yield "swizzle", swizzle_obligations(addresses.swizzle, widths)
+    yield "swizzle", swizzle_obligations(addresses)
     for name, rule in addresses.addresses.items():
         yield f"address {name}", address_obligations(name, rule, specification.layouts[rule.layout])
     for name, bridge in specification.bridges.items():
         yield f"bridge {name}", bridge_obligations(name, bridge, specification.layouts)
 
 
-def obligations(specification: Specification) -> Iterator[tuple[str, Obligation]]:
-    """Every obligation, with the name of the part of the specification that it is about."""
-    for part, made in _shared(specification):
-        for obligation in made:
-            yield part, obligation
-    packings = {}
+def _rows(specification: Specification) -> Iterator[tuple[str, Iterator[Obligation]]]:
+    """What instructions and their rows rest on."""
     for family in specification.families.values():
-        for obligation in row_obligations(family):
-            yield f"instruction {family.instruction.instruction}", obligation
+        yield f"instruction {family.instruction.instruction}", row_obligations(family)
         for view in family.rows:
             sparsity = specification.sparsities[view.row.sparsity] if view.row.sparsity else None
-            for obligation in fragment_obligations(view, specification.layouts, sparsity):
-                yield f"row {view.id}", obligation
+            yield f"row {view.id}", fragment_obligations(view, specification.layouts, sparsity)
+    yield "packing", _packings(specification)
+
+
+def _packings(specification: Specification) -> Iterator[Obligation]:
+    packings = {}
+    for family in specification.families.values():
+        for view in family.rows:
             for variant in view.variants():
                 for letter, identifier in variant.layouts.items():
                     if letter in "ABCD" and identifier != OPAQUE:
                         packed = packing(variant, letter)
                         packings[packed.width, packed.word] = packed
     for packed in packings.values():
-        for obligation in packing_obligations(packed, 256):
-            yield "packing", obligation
+        yield from packing_obligations(packed, 256)
+
+
+def obligations(
+    specification: Specification, concerning: Callable[[str], bool] = lambda part: True
+) -> Iterator[tuple[str, Obligation]]:
+    """Every obligation, with the name of the part of the specification that it is about; only parts
+    that are `concerning` are made at all."""
+    for part, made in (*_shared(specification), *_rows(specification)):
+        if concerning(part):
+            for obligation in made:
+                yield part, obligation
 
 
 def subjects(specification: Specification) -> Iterator[Subject]:
