@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import z3
 
 from ..spec.addresses import ADDRESSES, BASES, swizzle_bounds, swizzle_widths
-from ..spec.expressions import interval
+from ..spec.expressions import Number, interval
 from ..spec.maps import LayoutMap
 from ..spec.model import AddressFile, AddressRule
+from ..spec.variants import Family
 from .bitvectors import BitVectors, conjunction, width_for
 from .obligations import Model, Obligation, refuting
 
@@ -54,15 +55,82 @@ def swizzle_obligations(file: AddressFile) -> Iterator[Obligation]:
         )
 
 
-def address_obligations(name: str, rule: AddressRule, layout: LayoutMap) -> Iterator[Obligation]:
-    """For every width, whichever stride is the larger one, over all strides that keep atoms apart:
-    an address is put together from block, column and offset in one way only, so no two bytes share
-    one and division finds them again; and it lies inside the span of the matrix."""
+def address_obligations(
+    name: str, rule: AddressRule, layout: LayoutMap, families: Iterable[Family]
+) -> Iterator[Obligation]:
+    """The layout has the largest matrix as its domain, and no more atoms than it needs. For every width,
+    whichever stride is the larger one, over all strides that keep atoms apart: an address is put
+    together from block, column and offset in one way only, so no two bytes share one and division
+    finds them again; and it lies inside the span of the matrix."""
+    yield from _tight(name, rule, layout)
+    for size, (x, k) in _largest(rule, families).items():
+        yield _reads(f"{name}, {size}-byte elements", layout.case({"bytes": size}), x, k)
     for mode, width in rule.widths.items():
         case = layout.case({"W": width})
         extents = case.shape({n: high for n, (_, high) in case.parameter_bounds.items()})
         for outer, inner in (("block", "column"), ("column", "block")):
             yield from _digits(f"{name} {mode}, {outer} outermost", extents, outer, inner)
+
+
+def _tight(name: str, rule: AddressRule, layout: LayoutMap) -> Iterator[Obligation]:
+    """Some element lies in the last block and in the last column, of every width and element size; and
+    some lies at an atom's last byte, of some (one instruction may read a part of a wide atom only)."""
+    cases = [layout.case({"W": width}) for width in rule.widths.values()]
+    sizes = [int(value) for value in layout.layout.params["bytes"].values]
+    cases = [case.case({"bytes": size}) for case in cases for size in sizes]
+    for index in layout.outputs:
+        groups = [[case] for case in cases] if index in rule.strides else [cases]
+        for group in groups:
+            which = group[0].layout.id.removeprefix(layout.layout.id) if len(group) == 1 else ""
+            yield Obligation(
+                "address.tight",
+                f"{name} {index}{which}",
+                refuting(z3.Or(*(_reaches_end(case, index) for case in group))),
+                lambda _, index=index: f"no element has the greatest {index}",  # type: ignore[misc]
+                expects="sat",
+            )
+
+
+def _reaches_end(case: LayoutMap, index: str) -> z3.BoolRef:
+    width = width_for([*case.trees.values(), *case.sizes.values(), *case.extents.values()], case.bounds)
+    symbols = {name: z3.BitVec(f"{name} of {case.layout.id}", width) for name in case.inputs}
+    reader = BitVectors(width, symbols)
+    inside = [z3.ULT(symbols[name], reader.read(size)) for name, size in case.sizes.items()]
+    return z3.And(*inside, reader.read(case.trees[index]) + 1 == reader.read(case.extents[index]))
+
+
+def _largest(rule: AddressRule, families: Iterable[Family]) -> dict[int, tuple[int, int]]:
+    """For every element size, the greatest M or N, and the greatest K in stored elements, of the rows
+    that take a matrix of it by descriptor."""
+    largest: dict[int, tuple[int, int]] = {}
+    for family in families:
+        if "b-desc" in family.instruction.operands:
+            for view in family.rows:
+                for element in (e for e in view.domains["btype"] if e in rule.types):
+                    bits = family.isa.index.types[str(element)].bits
+                    size = max(bits // 8, 1)
+                    m, n, k = (max(map(int, view.domains[field])) for field in "mnk")
+                    x, stored = largest.get(size, (0, 0))
+                    largest[size] = max(x, m, n), max(stored, k * bits // (8 * size))
+    return largest
+
+
+def _reads(subject: str, layout: LayoutMap, x: int, k: int) -> Obligation:
+    pairs = [(layout.sizes["x"], Number(x)), (layout.sizes["k"], Number(k))]
+    width = width_for([tree for pair in pairs for tree in pair], layout.parameter_bounds)
+    symbols = {name: z3.BitVec(name, width) for name in layout.parameters}
+    reader = BitVectors(width, symbols)
+    allowed = conjunction(
+        z3.Or(*(symbol == int(value) for value in layout.layout.params[name].values))
+        for name, symbol in symbols.items()
+    )
+    same = z3.And(*(reader.read(a) == reader.read(b) for a, b in pairs))
+    return Obligation(
+        "address.domain",
+        subject,
+        refuting(allowed, z3.Not(same)),
+        lambda _: f"{layout.layout.id} is not of the {x} x {k} elements that the largest matrix has",
+    )
 
 
 def _times(index: z3.ArithRef, values: range, stride: z3.ArithRef) -> z3.ArithRef:

@@ -4,21 +4,27 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
 import z3
 
-from ..spec.expressions import compiled, names
+from ..spec.errors import SpecError
+from ..spec.expressions import Number, compiled, names
 from ..spec.maps import LayoutMap
-from ..spec.model import Bridge
+from ..spec.model import Bridge, Layout
 from ..spec.nodes import Formula
 from .bitvectors import BitVectors, width_for
+from .layouts import layout_obligations
 from .obligations import Obligation, refuting
 
 __all__ = ["bridge_obligations"]
 
+_FEW = 8  # parameters of so many values are taken one value at a time
+
 
 def bridge_obligations(name: str, bridge: Bridge, layouts: Mapping[str, LayoutMap]) -> Iterator[Obligation]:
-    """The obligations of a bridge: equal as functions, at every point and parameter, or what else it says."""
+    """The obligations of a bridge: equal as functions, at every point and parameter, and no element of
+    the left is left out; or what else the bridge says."""
     left, right = layouts[bridge.left], layouts[bridge.right]
     values = {key: [int(v) for v in scalars.values] for key, scalars in bridge.params.items()}
     bounds = {key: (min(v), max(v)) for key, v in values.items()} | right.bounds
@@ -63,6 +69,8 @@ def bridge_obligations(name: str, bridge: Bridge, layouts: Mapping[str, LayoutMa
     differ = refuting(*parts, z3.Not(z3.And(*inside, *equal)))
     if bridge.holds:
         yield Obligation("bridge.equal", name, differ, explain)
+        if left.condition is None:
+            yield from _covers(name, bridge, left, right)
     else:
         yield Obligation(
             "bridge.differs", name, differ, lambda _: "they are equal", expects="sat", witness=explain
@@ -121,3 +129,35 @@ def _permutation(name: str, bridge: Bridge, left: LayoutMap, right: LayoutMap, o
         expects="sat",
         witness=found,
     )
+
+
+def _covers(name: str, bridge: Bridge, left: LayoutMap, right: LayoutMap) -> Iterator[Obligation]:
+    """The translation of points, as a layout of its own, reaches every point of the left: at each
+    value of the layouts' parameters that `where` admits, for some value of the other parameters."""
+    fixed, sizes, cases = {}, {}, []
+    for key, scalars in bridge.params.items():
+        count = len(scalars.values)
+        if key in (*left.parameters, *right.parameters) or count == 1:
+            fixed[key] = scalars
+            if 1 < count <= _FEW:
+                cases.append(key)
+        elif scalars.values == tuple(range(count)):
+            sizes[key] = Formula(str(count), Number(count), scalars.place)
+        else:
+            raise SpecError(f"the values of {key} are not 0, 1, 2, …", scalars.place)
+    points = Layout(
+        bridge.title,
+        bridge.source,
+        {**sizes, **right.layout.domain},
+        bridge.at,
+        left.layout.domain,
+        fixed,
+        where=bridge.where,
+        cases=tuple(cases),
+        id=name,
+    )
+    for case in LayoutMap(points).cases():
+        if any(case.points(parameters) for parameters in case.assignments()):
+            for obligation in layout_obligations(case):
+                if obligation.theorem == "layout.surjective":
+                    yield replace(obligation, theorem="bridge.covers")

@@ -155,7 +155,9 @@ def _covers(
                 f"{layout.layout.id} maps to ({', '.join(layout.extents)}), not to ({', '.join(wanted)})"
             ),
         )
-    admissible, same = _equal(variant, layout, values, [(layout.extents[name], wanted[name]) for name in wanted])
+    admissible, same = _equal(
+        variant, layout, values, [(layout.extents[name], wanted[name]) for name in wanted]
+    )
     return Obligation(
         "row.covers",
         subject,

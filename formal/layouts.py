@@ -147,12 +147,15 @@ def _obligations(layout: LayoutMap) -> Iterator[Obligation]:
             f"both hold {_position(layout, model)}"
         ),
     )
+    if layout.condition is not None and layout.mode_parameters:
+        yield _selective(encoding, layout.condition)
     outputs = encoding.symbols(layout.outputs)
     try:
         preimage = encoding.preimage(outputs)
     except NoClosedForm as error:
         reason = error.what
-        for theorem in ("layout.inverse_left", "layout.surjective"):
+        surjective = [] if layout.layout.kind == "injection" else ["layout.surjective"]
+        for theorem in (*surjective, "layout.inverse_left"):
             yield Obligation(theorem, subject, refuting(z3.BoolVal(True)), lambda _: reason)
         return
     yield Obligation(
@@ -172,5 +175,31 @@ def _obligations(layout: LayoutMap) -> Iterator[Obligation]:
         ),
         lambda model: (
             "nothing holds (" + ", ".join(f"{name} {model.get(name, 0)}" for name in layout.outputs) + ")"
+        ),
+    )
+
+
+def _selective(encoding: _Encoding, condition: Expression) -> Obligation:
+    """A point takes part under one selector only."""
+    layout = encoding.layout
+    point = encoding.symbols(layout.inputs)
+    others = encoding.symbols(layout.mode_parameters, _OTHER)
+    allowed = conjunction(
+        z3.Or(*(symbol == value for value in layout.layout.params[name].values))
+        for name, symbol in others.items()
+    )
+    return Obligation(
+        "layout.selective",
+        layout.layout.id,
+        refuting(
+            encoding.in_domain(point),
+            allowed,
+            encoding.read(condition, {**point, **others}),
+            z3.Or(*(encoding.parameters[name] != symbol for name, symbol in others.items())),
+        ),
+        lambda model: (
+            f"{_holder(layout, model)} takes part for "
+            + ", ".join(f"{name} = {model.get(name + _OTHER, 0)}" for name in others)
+            + " too"
         ),
     )

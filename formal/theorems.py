@@ -26,6 +26,7 @@ STATEMENTS: Mapping[str, str] = MappingProxyType(
         "layout.injective": "no two (thread, element) hold the same matrix element",
         "layout.inverse_left": "the closed-form inverse finds the thread and element again",
         "layout.surjective": "every matrix element is held: the inverse is defined on all of it",
+        "layout.selective": "no element is named by two selectors",
         "packing.bijective": "elements share no bit of a register and leave none over",
         "row.covers": "an operand's layout has exactly the shape of its matrix, for every N",
         "row.registers": "threads x elements = matrix elements; elements fill the vector exactly",
@@ -44,6 +45,9 @@ STATEMENTS: Mapping[str, str] = MappingProxyType(
         "swizzle.line": "a swizzle moves 16-byte units inside a 128-byte line only",
         "address.unique": "an address comes from one block, column and offset only, for all strides apart",
         "address.span": "every address lies inside the span of the matrix, for all strides apart",
+        "address.tight": "the matrix has no more atoms than its elements need, and atoms no more bytes",
+        "address.domain": "a shared-memory layout's domain is the largest matrix that a row reads",
+        "bridge.covers": "a bridge speaks of every element of the layout on its left",
         "bridge.equal": "two layouts said to be the same are the same function",
         "bridge.differs": "two layouts said to differ do so at some point",
         "bridge.permutation": "one permutation of a coordinate and one order of elements make them the same",
@@ -72,7 +76,8 @@ def _shared(specification: Specification) -> Iterator[tuple[str, Iterator[Obliga
     addresses = specification.addresses
     yield "swizzle", swizzle_obligations(addresses)
     for name, rule in addresses.addresses.items():
-        yield f"address {name}", address_obligations(name, rule, specification.layouts[rule.layout])
+        layout = specification.layouts[rule.layout]
+        yield f"address {name}", address_obligations(name, rule, layout, specification.families.values())
     for name, bridge in specification.bridges.items():
         yield f"bridge {name}", bridge_obligations(name, bridge, specification.layouts)
 

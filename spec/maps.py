@@ -215,7 +215,7 @@ def _derive_inverse(layout: LayoutMap) -> Inverse:
         if key not in tables:
             width = len(layout.inputs)
             points = layout.points({**layout.largest, **mode})
-            tables[key] = {point[width:]: point[:width] for point in points}
+            tables[key] = {point[width:]: point[:width] for point in reversed(points)}
         found = tables[key].get(outputs)
         if found is None and layout.layout.kind == "bijection":
             place = ", ".join(f"{name} {value}" for name, value in zip(layout.outputs, outputs, strict=True))

@@ -33,6 +33,8 @@ WGMMA = "spec/layouts/wgmma.yaml"
 MMA = "spec/layouts/mma.yaml"
 MATRIX = "spec/layouts/matrix.yaml"
 LDMATRIX = "spec/instructions/ldmatrix.yaml"
+SHARED = "spec/layouts/shared_memory.yaml"
+BRIDGES = "spec/layouts/bridges.yaml"
 SPARSITY = "spec/sparsity.yaml"
 SP = "spec/instructions/wgmma.mma_async.sp.yaml"
 
@@ -88,6 +90,18 @@ SPOILT = [
     (LDMATRIX, "matrices * m * n * type_bits // (32 * 32)", "matrices", "row.registers"),
     (LDMATRIX, 'row: "matrices * m"', "row: m", "row.covers"),
     ("spec/layouts/bridges.yaml", "permutes: col", "permutes: row", "bridge.permutation"),
+    ("spec/addresses.yaml", "<< 4", "<< 3", "swizzle.line"),
+    (
+        MMA,
+        'where: "threadID_in_group == thread_id and i // 2 == byte_id // 2"',
+        'where: "threadID_in_group == thread_id and i // 2 == byte_id // 3"',
+        "layout.selective",
+    ),
+    (SHARED, "codomain: {block: 32,", "codomain: {block: 33,", "address.tight"),
+    (SHARED, "(63 + W) // W", "(64 + W) // W", "address.tight"),
+    (SHARED, 'offset: "8 * W"', 'offset: "9 * W"', "address.tight"),
+    (SHARED, "domain: {x: 256,", "domain: {x: 255,", "address.domain"),
+    (BRIDGES, '"8*j < n"', '"9*j < n"', "bridge.covers"),
     (SP, '"m * n * dtype_bits // (128 * 32)"', '"m * n * dtype_bits // (64 * 32)"', "row.registers"),
     (SP, "A: wgmma.sp.a.16b,", "A: wgmma.sp.a.8b,", "row.covers"),
 ]
