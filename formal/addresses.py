@@ -18,11 +18,13 @@ __all__ = ["address_obligations", "swizzle_obligations"]
 
 
 def swizzle_obligations(file: AddressFile) -> Iterator[Obligation]:
-    """For every mode and base offset: its own inverse, and within one line of memory."""
+    """For every mode and base offset: its own inverse, within one line of memory, and free of bank
+    conflicts: the same offset in the eight rows of an atom lies in the eight units of a line."""
     tree, bounds = file.swizzle.address.tree, swizzle_bounds(file)
     twice = bounds | {"linear": (0, interval(tree, bounds)[1])}
     size = max(width_for([tree], bounds), width_for([tree], twice))
     linear, base = z3.BitVec("linear", size), z3.BitVec("base", size)
+    row, other = z3.BitVec("row", size), z3.BitVec("row_other", size)
     for mode, width in swizzle_widths(file).items():
 
         def read(address: z3.BitVecRef, w: int = width) -> z3.BitVecRef:
@@ -52,6 +54,17 @@ def swizzle_obligations(file: AddressFile) -> Iterator[Obligation]:
                 ),
             ),
             explain,
+        )
+        # `linear` lies in the first row of an atom: eight rows of W bytes
+        first = z3.And(z3.ULT(z3.URem(linear, 8 * width), width), z3.ULT(row, other), z3.ULT(other, 8))
+        units = [z3.URem(z3.UDiv(read(linear + r * width), 16), 8) for r in (row, other)]
+        yield Obligation(
+            "swizzle.spreads",
+            f"mode {mode}",
+            refuting(domain, first, units[0] == units[1]),
+            lambda model, explain=explain: (  # type: ignore[misc]
+                f"{explain(model)}: rows {model.get('row', 0)} and {model.get('row_other', 0)} share a unit"
+            ),
         )
 
 

@@ -43,6 +43,7 @@ STATEMENTS: Mapping[str, str] = MappingProxyType(
         "descriptor.encode_decode": "encoding a decoded descriptor gives the word back",
         "swizzle.involution": "a swizzle is its own inverse, for every mode and base offset",
         "swizzle.line": "a swizzle moves 16-byte units inside a 128-byte line only",
+        "swizzle.spreads": "the eight rows of an atom lie in different 16-byte units: no bank conflict",
         "address.unique": "an address comes from one block, column and offset only, for all strides apart",
         "address.span": "every address lies inside the span of the matrix, for all strides apart",
         "address.tight": "the matrix has no more atoms than its elements need, and atoms no more bytes",

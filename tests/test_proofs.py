@@ -91,6 +91,7 @@ SPOILT = [
     (LDMATRIX, 'row: "matrices * m"', "row: m", "row.covers"),
     ("spec/layouts/bridges.yaml", "permutes: col", "permutes: row", "bridge.permutation"),
     ("spec/addresses.yaml", "<< 4", "<< 3", "swizzle.line"),
+    ("spec/addresses.yaml", "linear >> 7", "linear >> 8", "swizzle.spreads"),
     (
         MMA,
         'where: "threadID_in_group == thread_id and i // 2 == byte_id // 2"',
