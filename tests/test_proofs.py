@@ -35,6 +35,7 @@ MATRIX = "spec/layouts/matrix.yaml"
 LDMATRIX = "spec/instructions/ldmatrix.yaml"
 SHARED = "spec/layouts/shared_memory.yaml"
 BRIDGES = "spec/layouts/bridges.yaml"
+MMA_SP = "spec/layouts/mma.sp.yaml"
 SPARSITY = "spec/sparsity.yaml"
 SP = "spec/instructions/wgmma.mma_async.sp.yaml"
 
@@ -105,6 +106,15 @@ SPOILT = [
     (BRIDGES, '"8*j < n"', '"9*j < n"', "bridge.covers"),
     (SP, '"m * n * dtype_bits // (128 * 32)"', '"m * n * dtype_bits // (64 * 32)"', "row.registers"),
     (SP, "A: wgmma.sp.a.16b,", "A: wgmma.sp.a.8b,", "row.covers"),
+    (SPARSITY, "& 3) + slot % 2", "& 3)", "sparse.positions"),
+    (SPARSITY, "2*(slot // 2)) & 3) + slot % 2", "slot // 2) & 3) + slot % 2", "sparse.round_trip"),
+    (MMA_SP, "threadID_in_group == s", "threadID_in_group // 2 == s // 2", "layout.injective"),
+    (
+        MMA_SP,
+        "8*threadID_in_group + i % 8 + 32*(i // 16)",
+        "8*(3 - threadID_in_group) + i % 8 + 32*(i // 16)",
+        "bridge.equal",
+    ),
 ]
 
 
