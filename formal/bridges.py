@@ -156,8 +156,21 @@ def _covers(name: str, bridge: Bridge, left: LayoutMap, right: LayoutMap) -> Ite
         cases=tuple(cases),
         id=name,
     )
+    spoken_of: dict[str, bool] = {}
     for case in LayoutMap(points).cases():
-        if any(case.points(parameters) for parameters in case.assignments()):
+        chosen = ", ".join(
+            f"{key} = {case.layout.params[key].values[0]}" for key in cases if key in left.parameters
+        )
+        admitted = any(case.points(parameters) for parameters in case.assignments())
+        spoken_of[chosen] = spoken_of.get(chosen, False) or admitted
+        if admitted:
             for obligation in layout_obligations(case):
                 if obligation.theorem == "layout.surjective":
                     yield replace(obligation, theorem="bridge.covers")
+    for chosen, spoken in spoken_of.items():
+        if not spoken:
+            yield _silent(name, f"it says nothing of {bridge.left} {chosen}".rstrip())
+
+
+def _silent(name: str, why: str) -> Obligation:
+    return Obligation("bridge.covers", name, refuting(z3.BoolVal(True)), lambda _: why)

@@ -219,8 +219,11 @@ class BridgeSubject:
                     there = tuple(f(*given) for f in at)
                     image = tuple(f(*chosen.values(), *point[split:]) for f in equals)
                     if held[key].get(there) != image:
-                        return False, f"the layouts differ at {dict(zip(arguments, given, strict=True))}"
+                        differing = dict(zip(arguments, given, strict=True))
+                        return not bridge.holds, f"the layouts differ at {differing}"
                     seen.add(there)
+        if not bridge.holds:
+            return False, "the layouts are equal"
         missing = sum(len(held[key]) - len(claimed[key]) for key in held)
         if missing:
             return False, f"true, but it says nothing of {missing} elements of {bridge.left}"
