@@ -9,8 +9,17 @@ from .legality import ANY_SHAPE, LEGAL, Judge, Verdict
 
 __all__ = ["judge_lines"]
 
-# What most lines are: a mnemonic, operands without comments, declarations, labels or guards.
-_PLAIN = re.compile(r"([a-z][\w.:]*)[ \t]+([^;/@]*);")
+_MNEMONIC = re.compile(r"[a-z][\w.]*(?:::[\w.]+)*")
+
+
+def _plain(line: str) -> tuple[str, str] | None:
+    """Mnemonic and operands of what most lines are: no comment, declaration, label or guard."""
+    mnemonic, space, operands = line.partition(" ")
+    if not space or "/" in line or "@" in line or line.find(";") != len(line) - 1:
+        return None
+    if _MNEMONIC.fullmatch(mnemonic) is None:
+        return None
+    return mnemonic, operands[:-1].lstrip()
 
 
 def _tail(verdict: Verdict) -> str:
@@ -22,29 +31,29 @@ def _tail(verdict: Verdict) -> str:
 def judge_lines(judge: Judge, text: str) -> tuple[str, bool]:
     """One JSON object a line (blank lines are passed over), and whether every line is legal.
 
-    Lines that share a diagnosis share its text; nothing else is shared.
+    Lines that are alike are judged once, and those that share a diagnosis share its text.
     """
     output: list[str] = []
+    answers: dict[str, str] = {}
     tails: dict[int, str] = {}
     kept: list[Verdict] = []
     everything_legal = True
-    plain = _PLAIN.fullmatch
     for number, line in enumerate(text.split("\n"), 1):
-        line = line.strip()
-        if not line:
-            continue
-        found = plain(line)
-        if found:
-            verdict, shape = judge.judge_plain(found[1], found[2])
-        else:
-            verdict, shape = judge.judge(line), ""
-        tail = tails.get(id(verdict))
-        if tail is None:
-            tail = tails[id(verdict)] = _tail(verdict)
-            kept.append(verdict)
-        if shape:
-            tail = tail.replace(ANY_SHAPE, shape)
-        if verdict.verdict != LEGAL:
-            everything_legal = False
-        output.append(f'{{"line": {number}, {tail}')
+        answer = answers.get(line)
+        if answer is None:
+            stripped = line.strip()
+            if not stripped:
+                continue
+            found = _plain(stripped)
+            if found:
+                verdict, shape = judge.judge_plain(*found)
+            else:
+                verdict, shape = judge.judge(stripped), ""
+            tail = tails.get(id(verdict))
+            if tail is None:
+                tail = tails[id(verdict)] = _tail(verdict)
+                kept.append(verdict)
+            answer = answers[line] = tail.replace(ANY_SHAPE, shape) if shape else tail
+            everything_legal = everything_legal and verdict.verdict == LEGAL
+        output.append(f'{{"line": {number}, {answer}')
     return "".join(output), everything_legal

@@ -93,7 +93,7 @@ class _Field:
     options: tuple[tuple[str, ...], ...]
     tokens: frozenset[str]
 
-    @property
+    @cached_property
     def length(self) -> int:
         """How many tokens it is spelled with."""
         return max(map(len, self.options))
@@ -123,6 +123,8 @@ class Profile:
         self.fixed = frozenset(view.family.fixed) - tolerated
         self.allowed = frozenset(view.family.fixed).union(*(field.tokens for field in self.free))
         self.wanted = [field.tokens for field in self.free if () not in field.options]
+        self._free_reasons: dict[frozenset[str], tuple[tuple[Reason, ...], tuple[Reason, ...]]] = {}
+        self._ordered_reasons: dict[tuple[str, tuple[str, ...]], tuple[Reason, ...]] = {}
         self.places = [
             [field.tokens for field in fields for _ in range(field.length)] for fields in self.ordered
         ]
@@ -143,26 +145,40 @@ class Profile:
         cost = len(self.fixed - free) * 2 + len(free - self.allowed)
         return cost + sum(1 for tokens in self.wanted if tokens.isdisjoint(free))
 
-    def distance_ordered(self, ordered: tuple[tuple[str, ...], ...]) -> int:
-        """How many of the qualifiers that keep their order do."""
-        cost = 0
-        for given, allowed in zip(ordered, self.places, strict=True):
-            if given or allowed:
-                cost += 3 * abs(len(given) - len(allowed))
-                for token, known in zip(given, allowed, strict=False):
-                    if token not in known:
-                        cost += 1
-        return cost
+    def distance_length(self, number: int, length: int) -> int:
+        """How far a class of qualifiers that keep their order is from the number that belongs there."""
+        return 3 * abs(length - len(self.places[number]))
+
+    def distance_token(self, number: int, position: int, token: str) -> int:
+        """Whether one of those qualifiers stands where it may not."""
+        places = self.places[number]
+        return int(position < len(places) and token not in places[position])
 
     def reasons(self, spelling: Spelling, known: frozenset[str]) -> Iterator[Reason]:
         """Each qualifier in the way; `known` are all the qualifiers of the instruction."""
-        left = set(spelling.free - self.allowed)
         for token in spelling.repeated:
             yield Reason("qualifier.repeated", f".{token} stands more than once")
-        for token in sorted(self.fixed - spelling.free):
+        remembered = self._free_reasons.get(spelling.free)
+        if remembered is None:
+            left = set(spelling.free - self.allowed)
+            remembered = tuple(self._missing(spelling.free, left)), tuple(self._surplus(left, known))
+            self._free_reasons[spelling.free] = remembered
+        missing, surplus = remembered
+        yield from missing
+        for what, part, fields in zip(self.names, spelling.ordered, self.ordered, strict=True):
+            key = what, part
+            reasons = self._ordered_reasons.get(key)
+            if reasons is None:
+                reasons = self._ordered_reasons[key] = tuple(self._in_order(what, part, fields))
+            yield from reasons
+        yield from surplus
+
+    def _missing(self, free: frozenset[str], left: set[str]) -> Iterator[Reason]:
+        """What should stand and does not; a shape in another's place is taken from `left`."""
+        for token in sorted(self.fixed - free):
             yield Reason("qualifier.missing", f"the mandatory qualifier .{token} is missing")
         for field in self.free:
-            present = spelling.free & field.tokens
+            present = free & field.tokens
             if tuple(present) in field.options or any(set(option) == present for option in field.options):
                 continue
             words = [".".join(option) for option in field.options if option]
@@ -178,8 +194,8 @@ class Profile:
             else:
                 given = ".".join(sorted(present))
                 yield Reason("qualifier.value", f"{field.name} is .{given}; allowed: {fold_words(words)}")
-        for what, part, fields in zip(self.names, spelling.ordered, self.ordered, strict=True):
-            yield from self._in_order(what, part, fields)
+
+    def _surplus(self, left: set[str], known: frozenset[str]) -> Iterator[Reason]:
         for token in sorted(left):
             if token in known:
                 yield Reason("qualifier.unexpected", f".{token} does not go with the rest")

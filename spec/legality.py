@@ -73,7 +73,7 @@ class _Group:
         self.families = families
         self.isa = isa
         self._free_costs: dict[frozenset[str], list[int]] = {}
-        self._ordered_costs: dict[tuple[tuple[str, ...], ...], list[int]] = {}
+        self._ordered_costs: dict[tuple[int, int, str | None], list[int]] = {}
         self._diagnosed: dict[tuple[str, str | None, int | None], _Named] = {}
 
     def spelling(self, mnemonic: str) -> Spelling:
@@ -174,12 +174,24 @@ class _Group:
         if free is None:
             free = [profile.distance_free(spelling.free) for profile in self.profiles]
             self._free_costs[spelling.free] = free
-        ordered = self._ordered_costs.get(spelling.ordered)
-        if ordered is None:
-            ordered = [profile.distance_ordered(spelling.ordered) for profile in self.profiles]
-            self._ordered_costs[spelling.ordered] = ordered
-        costs = [a + b for a, b in zip(free, ordered, strict=True)]
+        columns = [free]
+        for number, tokens in enumerate(spelling.ordered):
+            columns.append(self._ordered_cost(number, len(tokens), None))
+            columns += [self._ordered_cost(number, i, token) for i, token in enumerate(tokens)]
+        costs = list(map(sum, zip(*columns, strict=True)))
         return self.profiles[costs.index(min(costs))]
+
+    def _ordered_cost(self, number: int, place: int, token: str | None) -> list[int]:
+        """What one qualifier at its place (or, without a token, their number) costs each row."""
+        key = number, place, token
+        costs = self._ordered_costs.get(key)
+        if costs is None:
+            if token is None:
+                costs = [profile.distance_length(number, place) for profile in self.profiles]
+            else:
+                costs = [profile.distance_token(number, place, token) for profile in self.profiles]
+            self._ordered_costs[key] = costs
+        return costs
 
 
 class Judge:
@@ -194,6 +206,7 @@ class Judge:
             grouped[family.name].append(family)
         self._groups = {name: _Group(name, tuple(f), isa) for name, f in grouped.items()}
         self._longest = max(name.count(".") for name in self._groups) + 1
+        self._begins: dict[tuple[str, ...], _Group | None] = {}
         self._gates: dict[EffectiveGate, tuple[Reason, ...]] = {}
         self._named: dict[str, tuple[_Named, str]] = {}
         self._operands: dict[tuple[int, str], tuple[Form | None, tuple[Reason, ...]]] = {}
@@ -240,12 +253,11 @@ class Judge:
         return Verdict(ILLEGAL if known else UNKNOWN, (reason,))
 
     def _group_of(self, mnemonic: str) -> _Group | None:
-        tokens = mnemonic.split(".", self._longest)
-        for length in range(min(len(tokens), self._longest), 0, -1):
-            group = self._groups.get(".".join(tokens[:length]))
-            if group:
-                return group
-        return None
+        tokens = (*mnemonic.split(".", self._longest)[: self._longest],)
+        if tokens not in self._begins:
+            names = (".".join(tokens[:length]) for length in range(len(tokens), 0, -1))
+            self._begins[tokens] = next((self._groups[n] for n in names if n in self._groups), None)
+        return self._begins[tokens]
 
     def judge_mnemonic(self, mnemonic: str) -> _Named:
         """The verdict on name and qualifiers, gates included."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import difflib
 import types
 import typing
 from collections.abc import Mapping
@@ -82,6 +81,8 @@ def bounded(formula: Formula, bounds: Mapping[str, tuple[int, int]]) -> tuple[in
 
 def nearest(word: str, known: typing.Iterable[str]) -> str | None:
     """The known word most like `word`, if one is close."""
+    import difflib  # seldom needed, and slow to import
+
     close = difflib.get_close_matches(word, list(known), n=1)
     return close[0] if close else None
 

@@ -365,6 +365,8 @@ def test_verdicts_satisfy_their_schemas(run: Run, tmp_path: Path) -> None:
         "@p wgmma.fence.sync.aligned;",
         "wgmma.fence.sync.aligned",
         "tcgen05.mma.cta_group::1.kind::f16 [d], x, y, z, p;",
+        "again: wgmma.fence.sync.aligned ;",
+        f"{SP}  {{a,b,c,d}}, x, y, e, 0, p, 1, 1, 0, 0, *;",
     ]
     alone = []
     for statement in statements:
@@ -373,7 +375,9 @@ def test_verdicts_satisfy_their_schemas(run: Run, tmp_path: Path) -> None:
         valid("legal", value)
         assert code == {"legal": 0, "illegal": 1, "unknown": 2}[value["verdict"]]
         alone.append({"verdict": value["verdict"], "reasons": value["reasons"]})
-    assert [value["verdict"] for value in alone] == ["legal", "illegal", "legal", "illegal", "unknown"]
+    assert [value["verdict"] for value in alone] == [
+        "legal", "illegal", "legal", "illegal", "unknown", "legal", "illegal",
+    ]  # fmt: skip
     (tmp_path / "batch").write_text("\n".join(statements))
     code, out, _ = run("legal", "--batch", str(tmp_path / "batch"), "--target", "sm_90a")
     lines = [json.loads(line) for line in out.splitlines()]
