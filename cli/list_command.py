@@ -110,6 +110,10 @@ def run(args: argparse.Namespace) -> int:
     width = max((len(variant.mnemonic) for variant in chosen), default=0)
     lines = [f"{v.mnemonic:<{width}}  {describe_gate(v.gate)}" for v in chosen]
     forms = sum(1 for variant in chosen for _ in variant.forms)
-    lines.append(f"{len(chosen)} mnemonics, {forms} operand forms")
+    lines.append(f"{_counted(len(chosen), 'mnemonic')}, {_counted(forms, 'operand form')}")
     print("\n".join(lines))
     return 0 if chosen else 1
+
+
+def _counted(count: int, what: str) -> str:
+    return f"{count} {what}{'s' * (count != 1)}"
