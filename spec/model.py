@@ -16,6 +16,7 @@ from .nodes import Formula, Scalars, Version
 
 __all__ = [
     "Assembler",
+    "Build",
     "Clause",
     "ConditionalGate",
     "Descriptor",
@@ -74,12 +75,25 @@ class ConditionalGate:
 
 
 @dataclass(frozen=True)
+class Build:
+    """A release on one platform: the SHA-256 and size of the wheel, and the SHA-256 of the ptxas in it."""
+
+    wheel: str
+    bytes: int
+    ptxas: str
+
+
+@dataclass(frozen=True)
 class Assembler:
-    """A ptxas release: the CUDA toolkit it came with, and the PyPI package that carries it."""
+    """A ptxas release: the CUDA toolkit it came with, the PyPI package that carries it, its builds.
+
+    `builds` lists the platforms (``linux-x86_64``) that have a wheel.
+    """
 
     toolkit: str
     package: str
     version: str
+    builds: Mapping[str, Build]
     place: Place
 
 
