@@ -28,7 +28,7 @@ from ..spec.errors import Question
 from ..spec.model import Assembler, Build
 from ..spec.nodes import Version
 
-__all__ = ["Known", "Ptxas", "available", "folder", "known", "locate"]
+__all__ = ["Known", "Ptxas", "available", "chosen", "folder", "known", "locate"]
 
 PLATFORM = f"{sys.platform}-{platform.machine().lower()}"
 _PATIENCE = 10.0
@@ -75,9 +75,9 @@ def known() -> Mapping[str, Known]:
 
 def folder() -> Path:
     """The cache of fetched releases; PTXMMA_TOOLCHAINS names another."""
-    chosen = os.environ.get("PTXMMA_TOOLCHAINS")
-    if chosen:
-        return Path(chosen)
+    named = os.environ.get("PTXMMA_TOOLCHAINS")
+    if named:
+        return Path(named).absolute()
     import platformdirs
 
     return Path(platformdirs.user_cache_dir("ptxmma")) / "toolchains"
@@ -128,7 +128,7 @@ def locate(release: str | None = None, path: Path | None = None) -> Ptxas:
 
 def places() -> Iterator[Place]:
     """Every place of a ptxas: the cache, newest first, then installed wheels, then PATH."""
-    cached = folder().glob("*/ptxas")
+    cached = folder().glob("[!.]*/ptxas")
     for path in sorted(cached, key=lambda path: numbers(path.parent.name), reverse=True):
         yield Place(path, "cache", path.parent.name)
     installed = sorted(_installed(), key=lambda place: numbers(place.said or ""), reverse=True)
@@ -164,6 +164,14 @@ def numbers(version: str) -> tuple[int, ...]:
 
 def _answers(release: str, version: str, ptx: Version) -> bool:
     return release == version or version.startswith(f"{release}.") or release == str(ptx)
+
+
+def chosen(release: str | None) -> Known:
+    """The release of specs.yaml that a version, a toolkit or a PTX ISA version names; None: the newest."""
+    matching = [k for k in known().values() if release is None or _answers(release, k.version, k.ptx)]
+    if not matching:
+        raise Question(_missing(release))
+    return max(matching, key=lambda k: numbers(k.version))
 
 
 def _missing(release: str | None) -> str:

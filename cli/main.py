@@ -24,6 +24,7 @@ _COMMANDS = (
     "descriptor",
     "prove",
     "clauses",
+    "toolchain",
     "schema",
 )
 
