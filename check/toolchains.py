@@ -28,7 +28,7 @@ from ..spec.errors import Question
 from ..spec.model import Assembler, Build
 from ..spec.nodes import Version
 
-__all__ = ["Known", "Ptxas", "available", "chosen", "folder", "known", "locate"]
+__all__ = ["Known", "Ptxas", "available", "chosen", "digest", "folder", "known", "locate"]
 
 PLATFORM = f"{sys.platform}-{platform.machine().lower()}"
 _PATIENCE = 10.0
@@ -163,7 +163,7 @@ def numbers(version: str) -> tuple[int, ...]:
 
 
 def _answers(release: str, version: str, ptx: Version) -> bool:
-    return release == version or version.startswith(f"{release}.") or release == str(ptx)
+    return release in (version, version.rpartition(".")[0], str(ptx))
 
 
 def chosen(release: str | None) -> Known:
