@@ -130,11 +130,11 @@ def _pip() -> list[str]:
 def _download(release: Known, room: Path, tell: Tell, stop: threading.Event) -> Path:
     """The wheel, by pip under the user's own configuration."""
     name = f"{release.assembler.package}=={release.version}"
-    log, wheels = room / "log", room / "wheels"
+    wheels = room / "wheels"
     options = ["--no-deps", "--only-binary=:all:", "--progress-bar=off", "--disable-pip-version-check"]
     command = [*_pip(), "download", *options, "--no-input", "--dest", str(wheels), name]
     tell(release.version, "fetching", 0)
-    with log.open("wb") as output:
+    with open(os.memfd_create("pip"), "w+b") as output:  # a full disk must not silence it
         process = subprocess.Popen(
             command,
             stdin=subprocess.DEVNULL,
@@ -151,7 +151,8 @@ def _download(release: Known, room: Path, tell: Tell, stop: threading.Event) -> 
             if process.poll() is None:
                 process.kill()
             process.wait()
-    words = log.read_bytes().decode("utf-8", "replace")
+        output.seek(0)
+        words = output.read().decode("utf-8", "replace")
     found = list(wheels.glob("*.whl"))
     if process.returncode or len(found) != 1:
         if stop.is_set():
@@ -164,9 +165,9 @@ def _download(release: Known, room: Path, tell: Tell, stop: threading.Event) -> 
 
 
 def _said(words: str) -> str:
-    """The first of pip's errors, without what a URL may hold before its host."""
+    """The first of pip's errors (the last line of a traceback), without what a URL holds before its host."""
     lines = [line.strip() for line in words.splitlines() if line.strip()]
-    errors = [line for line in lines if line.startswith("ERROR")] or lines[-1:]
+    errors = [line for line in lines if re.match("ERROR: (?!Exception:)", line)] or lines[-1:]
     return "".join(f": {re.sub(r'//[^/@ ]*@', '//', line)[:300]}" for line in errors[:1])
 
 
