@@ -25,6 +25,7 @@ _COMMANDS = (
     "prove",
     "clauses",
     "toolchain",
+    "contradictions",
     "schema",
 )
 

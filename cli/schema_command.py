@@ -6,6 +6,7 @@ import argparse
 import json
 from typing import Any
 
+from ..check.contradictions import FILES
 from ..spec.schema import schemas
 
 __all__ = ["add"]
@@ -19,5 +20,5 @@ def add(subparsers: Any) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print the schema, as it is committed in spec/schema.json."""
-    print(json.dumps(schemas(), indent=1))
+    print(json.dumps(schemas(FILES), indent=1))
     return 0

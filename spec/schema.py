@@ -47,10 +47,11 @@ _PLAIN: dict[Any, dict[str, Any]] = {
 }
 
 
-def schemas() -> dict[str, Any]:
-    """One schema; each kind of file is a property of it, named by where such files lie."""
+def schemas(more: Mapping[str, type] | None = None) -> dict[str, Any]:
+    """One schema; each kind of file (and of `more`) is a property of it, named by where such files lie."""
     definitions: dict[str, Any] = {}
-    properties = {name: _schema(wanted, definitions) for name, wanted in _FILES.items()}
+    files = {**_FILES, **(more or {})}
+    properties = {name: _schema(wanted, definitions) for name, wanted in files.items()}
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "the files of the ptxmma specification",

@@ -1,0 +1,131 @@
+"""ptxmma contradictions: where text, assemblers, silicon and others disagree, and whether it still shows."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import textwrap
+from collections.abc import Sequence
+from typing import Any
+
+from ..check.contradictions import Case, Contradiction, Party, Register, register
+
+__all__ = ["add"]
+
+
+def add(subparsers: Any) -> None:
+    """Add the command to the parser."""
+    parser = subparsers.add_parser(
+        "contradictions", help="where text, assemblers, silicon and others disagree"
+    )
+    parser.add_argument("id", nargs="?", help="one entry in full, with its PTX files")
+    parser.add_argument("--run", action="store_true", dest="again", help="ask the assemblers again")
+    parser.add_argument("--format", choices=("text", "json"), default="text")
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print the list or one entry; with --run, exit code 1 when one no longer shows."""
+    known = register()
+    identifiers = [args.id] if args.id else list(known.entries)
+    chosen = {identifier: known.entry(identifier) for identifier in identifiers}
+    if args.again:
+        return _again(known, identifiers, args.format)
+    if args.format == "json":
+        print(json.dumps([_record(name, entry) for name, entry in chosen.items()], indent=1))
+    elif args.id:
+        print("\n".join(_in_full(args.id, chosen[args.id])))
+    else:
+        for name, entry in chosen.items():
+            print(f"{name} ({entry.kind}; {entry.section})")
+            print(f"  {entry.title}; taken: {entry.reading.takes}")
+        print(f"{len(chosen)} contradictions")
+    return 0
+
+
+def _again(known: Register, identifiers: Sequence[str], form: str) -> int:
+    results, missing = known.run(identifiers)
+    gone = [result for result in results if not result.shows]
+    if form == "json":
+        records = [
+            {
+                "id": result.id,
+                "ptx": result.case.text,
+                "version": str(result.case.ptx),
+                "target": result.case.target,
+                "release": result.release,
+                "recorded": result.recorded,
+                "verdict": result.outcome.verdict,
+                "words": result.outcome.words,
+                "shows": result.shows,
+            }
+            for result in results
+        ]
+        print(json.dumps(records, indent=1))
+        return 1 if gone else 0
+    for result in gone:
+        print(f"{result.id}: no longer shows on ptxas {result.release}")
+        print(f"  .version {result.case.ptx}, .target {result.case.target}: {result.case.statement}")
+        wanted = f" ({result.case.words!r})" if result.recorded == "refused" and result.case.words else ""
+        said = f": {result.outcome.words}" if result.outcome.words else ""
+        print(f"  recorded: {result.recorded}{wanted}; now: {result.outcome.verdict}{said}")
+    if missing:
+        print(f"not asked, for they are not here: ptxas {', '.join(missing)}")
+    entries = len({result.id for result in results})
+    print(f"{len(results)} verdicts of {entries} contradictions asked again, {len(gone)} differ")
+    return 1 if gone else 0
+
+
+def _record(name: str, entry: Contradiction) -> dict[str, Any]:
+    return {
+        "id": name,
+        "title": entry.title,
+        "section": entry.section,
+        "parties": [_party(party) for party in entry.parties],
+        "witness": _party(entry.witness),
+        "reading": {"takes": entry.reading.takes, "why": entry.reading.why},
+        "cases": [
+            {
+                "ptx": case.text,
+                "version": str(case.ptx),
+                "target": case.target,
+                "specification": case.specification,
+                "verdicts": dict(case.verdicts()),
+                "file": case.file,
+            }
+            for case in entry.cases
+        ],
+    }
+
+
+def _party(party: Party) -> dict[str, str]:
+    return {"who": party.who, "where": party.where, "says": party.says}
+
+
+def _in_full(name: str, entry: Contradiction) -> list[str]:
+    lines = [f"{name}: {entry.title}", f"section {entry.section}", ""]
+    for party in entry.parties:
+        lines += _said(party.who, party)
+    lines += _said("a second witness", entry.witness)
+    lines += _wrapped(f"the specification takes the {entry.reading.takes}: {entry.reading.why}")
+    for number, case in enumerate(entry.cases, 1):
+        lines += ["", *_case(number, case)]
+    return lines
+
+
+def _said(label: str, party: Party) -> list[str]:
+    return _wrapped(f"{label} ({party.where}): {party.says}")
+
+
+def _wrapped(text: str) -> list[str]:
+    return textwrap.wrap(text, 110, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
+
+
+def _case(number: int, case: Case) -> list[str]:
+    lines = [f"case {number}, {case.specification} to the specification"]
+    for verdict in ("accepted", "refused", "died"):
+        releases = [release for release, which in case.verdicts() if which == verdict]
+        if releases:
+            words = f" ({case.words})" if verdict == "refused" and case.words else ""
+            lines += _wrapped(f"  {verdict}{words} by ptxas {', '.join(releases)}")
+    return [*lines, "", *case.file.rstrip().split("\n")]
