@@ -8,10 +8,11 @@ a hang, a fault without a line) is halved until it is alone.
 
 from __future__ import annotations
 
+import itertools
 import re
 import subprocess
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -42,7 +43,7 @@ REGISTERS: Mapping[str, tuple[str, int]] = {
     "f64": ("%fd", 160),
 }
 _DECLARED = " ".join(f".reg .{kind} {name}<{count}>;" for kind, (name, count) in REGISTERS.items())
-_BATCH = 2000
+_BATCH = 8000
 _LIMIT = 60.0
 _WORDS = r"(?P<kind>error|fatal|warning|info|advisory)\s*: (?P<words>.+)"
 _SAID = re.compile(rf"ptxas (?P<file>[^,]*), line (?P<line>\d+); {_WORDS}")
@@ -189,15 +190,14 @@ class Session:
     ) -> tuple[_Answer, list[int]]:
         """Ask once about every statement, going on behind a syntax error; the last answer, and who is left.
 
-        The answer is clean only when it was about all of them. A process that died blames nobody: what it
-        said before may be about any statement.
+        The answer is clean only when it was about all of them.
         """
         left: list[int] = []
         rest = numbers
         while True:
             answer = self._ask([statements[number] for number in rest])
             if answer.death:
-                return answer, numbers
+                return answer, left + _before_death(rest, answer, outcomes)
             end = len(rest) if answer.stopped is None else answer.stopped + 1
             for place, number in enumerate(rest[:end]):
                 if place in answer.faults:
@@ -217,23 +217,47 @@ class Session:
         if not self._heard:
             self._hear()
         if len(numbers) > 1:
-            middle = len(numbers) // 2
-            self._settle(statements, numbers[:middle], outcomes)
-            self._settle(statements, numbers[middle:], outcomes)
+            for part in _parts(numbers, answer):
+                self._settle(statements, part, outcomes)
         elif answer.death:
             outcomes[numbers[0]] = Outcome("died", answer.death)
         else:
             outcomes[numbers[0]] = Outcome("refused", _joined(answer.unplaced))
 
+    def mute(self) -> str | None:
+        """Why nothing can be asked: what an empty kernel is refused for. None when it is accepted."""
+        answer = self._ask([])
+        return None if answer.clean else answer.death or _joined(answer.unplaced)
+
     def _hear(self) -> None:
         """Raise Question unless an empty kernel is accepted: no statement is to blame then."""
-        answer = self._ask([])
-        if not answer.clean:
-            why = answer.death or _joined(answer.unplaced)
+        why = self.mute()
+        if why is not None:
             raise Question(
                 f"ptxas {self.ptxas.version} cannot be asked about PTX {self.ptx} on {self.target}: {why}"
             )
         self._heard = True
+
+
+def _before_death(rest: list[int], answer: _Answer, outcomes: dict[int, Outcome]) -> list[int]:
+    """Who is left when ptxas died: it went on after every refusal but the last that it spoke of."""
+    last = max(answer.faults, default=None)
+    left = []
+    for place, number in enumerate(rest):
+        if place in answer.faults and place != last:
+            outcomes[number] = Outcome("refused", _joined(answer.faults[place]))
+        else:
+            left.append(number)
+    return left
+
+
+def _parts(numbers: list[int], answer: _Answer) -> Iterator[list[int]]:
+    """The parts in which to look for what kills ptxas: about the last that it spoke of, else halves."""
+    last = max(answer.faults, default=None) if answer.death else None
+    cuts = [len(numbers) // 2] if last is None else [last, last + 1, last + 2]
+    for start, end in itertools.pairwise([0, *cuts, len(numbers)]):
+        if numbers[start:end]:
+            yield numbers[start:end]
 
 
 def _joined(words: Sequence[str]) -> str:

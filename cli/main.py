@@ -23,6 +23,7 @@ _COMMANDS = (
     "decompress",
     "descriptor",
     "prove",
+    "assemble",
     "clauses",
     "toolchain",
     "contradictions",

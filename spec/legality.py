@@ -149,6 +149,11 @@ class _Group:
             named = self._diagnosed[signature] = _Named(verdict, reasons)
         return named, shape
 
+    def variant_of(self, mnemonic: str) -> Variant | None:
+        """The variant that a mnemonic spells, without a diagnosis where it spells none."""
+        found = self.index.get(self.spelling(mnemonic))
+        return found[0] if found else None
+
     def _diagnose(self, spelling: Spelling) -> tuple[str, tuple[Reason, ...]]:
         shape = spelling.shape
         if shape and shape not in self.shape_classes and "shape" in self.open:
@@ -211,6 +216,7 @@ class Judge:
         self._named: dict[str, tuple[_Named, str]] = {}
         self._operands: dict[tuple[int, str], tuple[Form | None, tuple[Reason, ...]]] = {}
         self._plain: dict[tuple[int, str], Verdict] = {}
+        self._ever: dict[tuple[int, str], EffectiveGate | None] = {}
 
     def judge(self, text: str) -> Verdict:
         """The verdict on one statement, with register declarations before it if there are any."""
@@ -244,6 +250,30 @@ class Judge:
                 verdict = self.judge_statement(Statement(None, mnemonic, operands, {}))
             self._plain[key] = verdict
         return verdict, shape
+
+    def gate_of(self, statement: Statement) -> EffectiveGate | None:
+        """When a statement is legal, whatever this judge's version and target; None when it never is."""
+        group = self._group_of(statement.mnemonic)
+        variant = group.variant_of(statement.mnemonic) if group else None
+        if variant is None:
+            return None
+        key = id(variant), statement.operands
+        if key not in self._ever:
+            self._ever[key] = self._gate_of(variant, statement)
+        return self._ever[key]
+
+    def _gate_of(self, variant: Variant, statement: Statement) -> EffectiveGate | None:
+        """The gate of the first form that the operands take."""
+        try:
+            given = arguments(statement.operands)
+        except SyntaxFault:
+            return None
+        for form in variant.forms:
+            faults = self._compare(variant, form, given, statement)
+            if all(reason.code.startswith("gate.") for reason in faults):
+                gates = [*variant.row.gates_on(variant.fields), *([form.gate] if form.gate else [])]
+                return self.isa.effective(gates)
+        return None
 
     def _unreadable(self, text: str, fault: SyntaxFault) -> Verdict:
         reason = Reason("syntax", f"column {fault.column}: {fault}")
@@ -426,6 +456,10 @@ class Judge:
         operands = variant.row.family.instruction.operands
         for inner, text in zip(wanted, argument.registers, strict=True):
             yield from self._fits(variant, inner, operands[inner], argument_of(text), statement)
+        types = {statement.declared[text] for text in argument.registers if text in statement.declared}
+        if len({re.sub(r"\D", "", kind) for kind in types}) > 1:
+            shown = ", ".join(f".{kind}" for kind in sorted(types))
+            yield Reason("operand.type", f"{name} has registers of unlike widths: {shown}")
 
     def _typed(
         self,

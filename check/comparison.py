@@ -1,0 +1,282 @@
+"""The specification against assemblers, point by point: a confusion matrix and every disagreement.
+
+Points are asked about in batches over all cores. A disagreement is registered when contradictions.yaml
+explains it; an entry that should explain something where it was looked for, and does not, is stale.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, Literal, Protocol, TypeVar
+
+from ..spec.errors import Question
+from ..spec.gates import Isa
+from ..spec.nodes import Version
+from .assembler import Outcome, Session
+from .toolchains import Ptxas
+from .universe import Point, open_for
+
+__all__ = [
+    "Comparison",
+    "Disagreement",
+    "Job",
+    "Register",
+    "Setting",
+    "ask",
+    "compare",
+    "explained",
+    "home",
+    "over_jobs",
+    "settings",
+    "stale",
+    "targets_known",
+]
+
+_BATCH = 16_000
+Verdict = Literal["accepted", "refused", "died"]
+
+
+class Register(Protocol):
+    """What the register of contradictions answers."""
+
+    def explains(
+        self, instruction: str, statement: str, release: str, ptx: Version, target: str, direction: Verdict
+    ) -> str | None:
+        """The entry that explains what an assembler does; None when none does."""
+
+    def expected(self, release: str, ptx: Version, target: str) -> frozenset[str]:
+        """The entries that must explain something there."""
+
+
+@dataclass(frozen=True)
+class Setting:
+    """One assembler under one .version and one .target."""
+
+    ptxas: Ptxas
+    ptx: Version
+    target: str
+
+    def __str__(self) -> str:
+        return f"ptxas {self.ptxas.version}, PTX {self.ptx}, {self.target}"
+
+
+@dataclass(frozen=True)
+class Job:
+    """Some points to be asked about in one setting."""
+
+    setting: Setting
+    points: Sequence[Point]
+
+
+@dataclass(frozen=True)
+class Disagreement:
+    """A statement on which the specification and an assembler differ; `entry` explains it, if any does."""
+
+    instruction: str
+    statement: str
+    setting: Setting
+    legal: bool
+    outcome: Outcome
+    entry: str | None = None
+
+
+@dataclass
+class Comparison:
+    """What a comparison found; results of parts add up."""
+
+    counts: Counter[tuple[str, str, bool, Verdict]] = field(default_factory=Counter)
+    disagreements: list[Disagreement] = field(default_factory=list)
+    deaths: list[Disagreement] = field(default_factory=list)
+    warnings: Counter[tuple[str, str]] = field(default_factory=Counter)
+    advisories: Counter[str] = field(default_factory=Counter)
+    settings: set[Setting] = field(default_factory=set)
+    refused: dict[Setting, str] = field(default_factory=dict)
+    runs: int = 0
+
+    def add(self, other: Comparison) -> None:
+        """Take over what another part found."""
+        self.counts += other.counts
+        self.disagreements += other.disagreements
+        self.deaths += other.deaths
+        self.warnings += other.warnings
+        self.advisories += other.advisories
+        self.settings |= other.settings
+        self.refused |= other.refused
+        self.runs += other.runs
+
+    @property
+    def classified(self) -> int:
+        """How many statements were classified."""
+        return self.counts.total()
+
+    def unregistered(self) -> list[Disagreement]:
+        """The disagreements that no entry explains."""
+        return [found for found in self.disagreements if found.entry is None]
+
+    def explained(self) -> Counter[str]:
+        """How many disagreements each entry explains."""
+        return Counter(found.entry for found in self.disagreements if found.entry is not None)
+
+
+def home(isa: Isa, points: Iterable[Point], ptxas: Ptxas) -> str | None:
+    """The target on which most points are legal under an assembler's own newest version, if any is.
+
+    The first of equals in the order of specs.yaml, among the targets that the assembler knows.
+    """
+    gates = Counter(point.gate for point in points if point.gate is not None)
+    open_on = {
+        target: sum(count for gate, count in gates.items() if open_for(gate, ptxas.ptx, target))
+        for target in isa.index.targets
+    }
+    for target in sorted(open_on, key=lambda name: -open_on[name]):
+        if open_on[target] and Session(ptxas, ptxas.ptx, target).mute() is None:
+            return target
+    return None
+
+
+def settings(isa: Isa, releases: Sequence[Ptxas]) -> tuple[list[Setting], list[str]]:
+    """Every .version and .target that some assemblers accept together; where specs.yaml says otherwise.
+
+    A target unknown to a release is left out; of the others, specs.yaml says from which version on.
+    """
+    tried = [
+        Setting(ptxas, version, target)
+        for target, knowing in targets_known(isa, releases).items()
+        for ptxas in knowing
+        for version in isa.versions
+        if version <= ptxas.ptx
+    ]
+    accepted, faults = [], []
+    for setting, answer in zip(tried, ask([Job(setting, ()) for setting in tried]), strict=True):
+        known = isa.index.targets[setting.target].since <= setting.ptx
+        if not isinstance(answer, str):
+            accepted.append(setting)
+            if not known:
+                faults.append(f"{setting}: accepted, though specs.yaml dates the target later")
+        elif known:
+            faults.append(f"{setting}: {answer}")
+    return accepted, faults
+
+
+def split(jobs: Iterable[Job], size: int = _BATCH) -> list[Job]:
+    """Jobs of a size that keeps every core busy."""
+    return [
+        Job(job.setting, job.points[start : start + size])
+        for job in jobs
+        for start in range(0, len(job.points), size)
+    ]
+
+
+_INHERITED: tuple[Sequence[Any], Callable[[Any], Any]] = ((), repr)
+J = TypeVar("J")
+T = TypeVar("T")
+
+
+def over_jobs(jobs: Sequence[J], work: Callable[[J], T]) -> Iterator[T]:
+    """Work on every job, on all cores, in their order; workers inherit the jobs, so that none travels."""
+    global _INHERITED
+    cores = min(len(os.sched_getaffinity(0)), len(jobs))
+    if cores < 2:
+        yield from map(work, jobs)
+        return
+    _INHERITED = jobs, work
+    with multiprocessing.get_context("fork").Pool(cores) as pool:
+        yield from pool.imap(_inherited, range(len(jobs)))
+
+
+def _inherited(number: int) -> Any:
+    jobs, work = _INHERITED
+    return work(jobs[number])
+
+
+def compare(jobs: Iterable[Job], register: Register | None) -> Comparison:
+    """Ask about every point of every job, and hold the answers against the specification."""
+    found = Comparison()
+    for part in over_jobs(split(jobs), partial(_perform, register=register)):
+        found.add(part)
+    return found
+
+
+def ask(jobs: Sequence[Job]) -> list[list[Outcome] | str]:
+    """The outcomes of every job's points, or why nothing can be asked in its setting."""
+    return list(over_jobs(jobs, _outcomes))
+
+
+def _outcomes(job: Job) -> list[Outcome] | str:
+    session = Session(job.setting.ptxas, job.setting.ptx, job.setting.target)
+    why = session.mute()
+    return why if why is not None else session.classify([point.statement for point in job.points])
+
+
+def targets_known(isa: Isa, releases: Sequence[Ptxas]) -> dict[str, list[Ptxas]]:
+    """By target, the releases that know it, oldest first."""
+    newest = [Setting(ptxas, ptxas.ptx, target) for target in isa.index.targets for ptxas in releases]
+    known: dict[str, list[Ptxas]] = {target: [] for target in isa.index.targets}
+    for setting, answer in zip(newest, ask([Job(setting, ()) for setting in newest]), strict=True):
+        if not isinstance(answer, str):
+            known[setting.target].append(setting.ptxas)
+    return known
+
+
+def _perform(job: Job, register: Register | None) -> Comparison:
+    setting, found = job.setting, Comparison()
+    session = Session(setting.ptxas, setting.ptx, setting.target)
+    found.settings.add(setting)
+    try:
+        outcomes = session.classify([point.statement for point in job.points])
+    except Question as error:
+        why = session.mute()
+        if why is None:
+            raise
+        found.refused[setting] = str(error)
+        return found
+    gates = {point.gate for point in job.points}
+    passing = {gate for gate in gates if open_for(gate, setting.ptx, setting.target)}
+    release = setting.ptxas.version
+    counted: Counter[tuple[str, bool, Verdict]] = Counter()
+    for point, outcome in zip(job.points, outcomes, strict=True):
+        legal = point.gate in passing
+        counted[point.instruction, legal, outcome.verdict] += 1
+        if outcome.verdict == "accepted" and outcome.words:
+            found.warnings[point.instruction, outcome.words] += 1
+        if outcome.verdict == "died" or legal != (outcome.verdict == "accepted"):
+            differing = explained(point.instruction, point.statement, setting, legal, outcome, register)
+            agrees = outcome.verdict == "died" and not legal
+            (found.deaths if agrees else found.disagreements).append(differing)
+    found.counts = Counter({(i, release, legal, v): n for (i, legal, v), n in counted.items()})
+    found.advisories = session.advisories
+    found.runs = session.runs
+    return found
+
+
+def explained(
+    instruction: str,
+    statement: str,
+    at: Setting,
+    legal: bool,
+    outcome: Outcome,
+    register: Register | None,
+) -> Disagreement:
+    """A disagreement with the entry that explains it."""
+    entry = None
+    if register is not None:
+        release = at.ptxas.version
+        entry = register.explains(instruction, statement, release, at.ptx, at.target, outcome.verdict)
+    return Disagreement(instruction, statement, at, legal, outcome, entry)
+
+
+def stale(found: Comparison, register: Register, concerns: Mapping[str, frozenset[str]]) -> list[str]:
+    """The entries that were looked for and did not show: `concerns` has each entry's instructions."""
+    shown = found.explained()
+    asked = {(instruction, release) for instruction, release, _, _ in found.counts}
+    missing: dict[str, None] = {}
+    for setting in found.settings:
+        for entry in register.expected(setting.ptxas.version, setting.ptx, setting.target):
+            if entry not in shown and any((i, setting.ptxas.version) in asked for i in concerns[entry]):
+                missing[entry] = None
+    return sorted(missing)

@@ -1,0 +1,374 @@
+"""ptxmma assemble: the specification held against assemblers, statement by statement."""
+
+from __future__ import annotations
+
+import argparse
+import fnmatch
+import json
+import sys
+import time
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..spec.api import judge, load
+from ..spec.errors import Question
+from ..spec.loading import Specification
+from ..spec.variants import Family
+
+if TYPE_CHECKING:
+    from ..check.comparison import Comparison, Disagreement, Job
+    from ..check.contradictions import Register
+    from ..check.machine_code import Code
+    from ..check.probes import Probed
+    from ..check.toolchains import Ptxas
+    from ..check.universe import Universe
+
+__all__ = ["add"]
+
+_SHOWN = 12
+
+
+def add(subparsers: Any) -> None:
+    """Add the command to the parser."""
+    parser = subparsers.add_parser("assemble", help="does this assembler agree with the specification")
+    parser.add_argument("pattern", nargs="?", help="only instructions that match (with *)")
+    which = parser.add_mutually_exclusive_group()
+    which.add_argument(
+        "--release", nargs="+", metavar="R", help="12.4.131, its toolkit 12.4 or its PTX ISA version 8.4"
+    )
+    which.add_argument("--all", action="store_true", help="every release that is here")
+    which.add_argument("--ptxas", metavar="PATH", type=Path, help="this binary")
+    parser.add_argument("--target", nargs="+", metavar="T", help="instead of each instruction's home target")
+    parser.add_argument(
+        "--full",
+        action="store_true",
+        help="also every .version and .target, gates from both sides, and machine code",
+    )
+    parser.add_argument("--format", choices=("text", "json"), default="text")
+    parser.set_defaults(run=run)
+
+
+@dataclass
+class Report:
+    """Everything that one run found."""
+
+    comparison: Comparison
+    seconds: float
+    stale: list[str]
+    settings: list[str] = field(default_factory=list)
+    probed: Probed | None = None
+    codes: list[tuple[str, Code]] = field(default_factory=list)
+    failures: list[Disagreement] = field(default_factory=list)
+
+    @property
+    def holds(self) -> bool:
+        """Whether there is nothing that the register does not explain, and nothing stale in it."""
+        bare = [code for _, code in self.codes if not code.opcodes]
+        failed = [found for found in self.failures if found.entry is None]
+        return not (self.comparison.unregistered() or self.stale or self.settings or failed or bare)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Compare; exit code 0 they agree, 1 they do not, 2 there is nothing to ask."""
+    from ..check.comparison import compare, stale
+    from ..check.contradictions import register
+    from ..check.universe import Universe
+
+    begun = time.perf_counter()
+    specification = load()
+    families = chosen(specification, args.pattern)
+    for target in args.target or ():
+        specification.isa.target(target)
+    releases = _releases(args)
+    universe = Universe(specification)
+    entries = register()
+    jobs = list(_home_jobs(universe, families, releases, args.target))
+    faults: list[str] = []
+    if args.full:
+        more, faults = _full_jobs(universe, families, releases, args.target)
+        jobs += more
+    if not jobs:
+        raise Question("nothing of this is legal on any target that the release knows")
+    found = compare(jobs, entries)
+    report = Report(found, 0.0, stale(found, entries, _concerns(entries)), faults)
+    if args.full:
+        _thorough(report, universe, families, releases, entries)
+    report.seconds = time.perf_counter() - begun
+    if args.format == "json":
+        print(json.dumps(as_json(report), indent=1))
+    else:
+        as_text(report)
+    return 0 if report.holds else 1
+
+
+def chosen(specification: Specification, pattern: str | None) -> list[Family]:
+    """The instructions that a pattern names; raises Question when there is none."""
+    names = list(specification.families)
+    if pattern is not None:
+        exact = [name for name in names if name == pattern]
+        wild = any(sign in pattern for sign in "*?[")
+        names = exact or [
+            name for name in names if (fnmatch.fnmatchcase(name, pattern) if wild else pattern in name)
+        ]
+    if not names:
+        raise Question(f"no instruction matches {pattern!r}; there are {', '.join(specification.families)}")
+    return [specification.families[name] for name in names]
+
+
+def _releases(args: argparse.Namespace) -> list[Ptxas]:
+    from ..check.toolchains import available, locate
+
+    if args.all:
+        releases = list(available())
+        if not releases:
+            raise Question("there is no ptxas: `ptxmma toolchain fetch --all` brings every release")
+        return releases
+    if args.ptxas is not None:
+        return [locate(None, args.ptxas)]
+    return sorted(map(locate, args.release or (None,)), key=lambda ptxas: ptxas.ptx)
+
+
+def _home_jobs(
+    universe: Universe, families: Sequence[Family], releases: Sequence[Ptxas], targets: Sequence[str] | None
+) -> Iterator[Job]:
+    """Every instruction's whole universe on each release's newest version and the instruction's target."""
+    from ..check.comparison import Job, Setting, home, over_jobs
+
+    universes = list(over_jobs(families, universe.whole))
+    for ptxas in releases:
+        for points in universes:
+            at = home(universe.specification.isa, points, ptxas) if targets is None else None
+            for target in targets or ([at] if at else []):
+                yield Job(Setting(ptxas, ptxas.ptx, target), points)
+
+
+def _full_jobs(
+    universe: Universe, families: Sequence[Family], releases: Sequence[Ptxas], targets: Sequence[str] | None
+) -> tuple[list[Job], list[str]]:
+    """Legal forms and their neighbours in every setting; and where specs.yaml is wrong about settings."""
+    from ..check.comparison import Job, over_jobs, settings
+
+    points = [point for part in over_jobs(families, universe.near) for point in part]
+    accepted, faults = settings(universe.specification.isa, releases)
+    return [Job(setting, points) for setting in accepted if not targets or setting.target in targets], faults
+
+
+def _concerns(entries: Register) -> dict[str, frozenset[str]]:
+    """By entry, the instructions that its points are about."""
+    return {
+        identifier: frozenset(points.instruction for points in entry.points)
+        for identifier, entry in entries.entries.items()
+    }
+
+
+def _thorough(
+    report: Report,
+    universe: Universe,
+    families: Sequence[Family],
+    releases: Sequence[Ptxas],
+    entries: Register,
+) -> None:
+    """Gates from both sides, and machine code."""
+    from ..check.comparison import explained
+    from ..check.machine_code import assembled
+    from ..check.probes import probe
+
+    report.probed = probe(universe, families, releases)
+    report.failures = [
+        explained(one.point.instruction, one.point.statement, one.setting, one.accepts, outcome, entries)
+        for one, outcome in report.probed.failed
+    ]
+    report.codes = list(assembled(universe, families, releases))
+
+
+# What is printed.
+
+
+def _reasons(found: Disagreement) -> list[str]:
+    """Why the specification calls a statement illegal there."""
+    from ..check.assembler import register_types
+    from ..spec.statements import SyntaxFault, read_statement
+
+    asked = judge(str(found.setting.ptx), found.setting.target)
+    try:
+        statement = read_statement(found.statement)
+    except SyntaxFault as fault:
+        return [str(fault)]
+    verdict = asked.judge_statement(replace(statement, declared=register_types()))
+    return [reason.message for reason in verdict.reasons]
+
+
+def _entry(found: Disagreement) -> dict[str, Any]:
+    return {
+        "instruction": found.instruction,
+        "statement": found.statement,
+        "release": found.setting.ptxas.version,
+        "ptx": str(found.setting.ptx),
+        "target": found.setting.target,
+        "specification": "legal" if found.legal else "illegal",
+        "reasons": _reasons(found),
+        "ptxas": found.outcome.verdict,
+        "words": found.outcome.words,
+        "contradiction": found.entry,
+    }
+
+
+def _matrix(found: Comparison) -> list[dict[str, Any]]:
+    """The confusion matrix by instruction and release."""
+    rows: dict[tuple[str, str], Counter[tuple[bool, str]]] = defaultdict(Counter)
+    for (instruction, release, legal, verdict), count in found.counts.items():
+        rows[instruction, release][legal, verdict] += count
+    verdicts = ("accepted", "refused", "died")
+    return [
+        {
+            "instruction": instruction,
+            "release": release,
+            "legal": {verdict: counts[True, verdict] for verdict in verdicts},
+            "illegal": {verdict: counts[False, verdict] for verdict in verdicts},
+        }
+        for (instruction, release), counts in rows.items()
+    ]
+
+
+def as_json(report: Report) -> dict[str, Any]:
+    """A report as the JSON output has it."""
+    found, probed = report.comparison, report.probed
+    return {
+        "holds": report.holds,
+        "seconds": round(report.seconds, 3),
+        "statements": found.classified,
+        "runs": found.runs,
+        "settings": len(found.settings),
+        "matrix": _matrix(found),
+        "disagreements": [_entry(d) for d in found.disagreements],
+        "deaths": [_entry(d) for d in found.deaths],
+        "stale": report.stale,
+        "targets": report.settings,
+        "warnings": [
+            {"instruction": instruction, "words": words, "count": count}
+            for (instruction, words), count in sorted(found.warnings.items())
+        ],
+        "advisories": [{"words": words, "count": n} for words, n in sorted(found.advisories.items())],
+        "gates": None
+        if probed is None
+        else {
+            "gates": probed.gates,
+            "both_sides": probed.both_sides,
+            "passed": dict(probed.passed),
+            "unprobed": dict(probed.unprobed),
+            "elsewhere": [_probe(one, outcome) for one, outcome in probed.elsewhere],
+            "failed": [_entry(d) for d in report.failures],
+        },
+        "code": [
+            {
+                "instruction": name,
+                "statement": code.statement,
+                "release": code.setting.ptxas.version,
+                "target": code.setting.target,
+                "opcodes": [f"0x{op:03x}" for op in code.opcodes],
+                "words": code.words,
+            }
+            for name, code in report.codes
+        ],
+    }
+
+
+def _probe(one: Any, outcome: Any) -> dict[str, Any]:
+    return {
+        "row": one.row,
+        "side": one.side,
+        "statement": one.point.statement,
+        "release": one.setting.ptxas.version,
+        "ptx": str(one.setting.ptx),
+        "target": one.setting.target,
+        "words": outcome.words,
+    }
+
+
+def as_text(report: Report) -> None:
+    """A report for a person."""
+    from rich.console import Console
+    from rich.table import Table
+
+    console = Console(width=None if sys.stdout.isatty() else 110, highlight=False)
+    found = report.comparison
+    table = Table(
+        "instruction",
+        "release",
+        *("legal, accepted", "refused", "died", "illegal, accepted", "refused", "died"),
+    )
+    for row in _matrix(found):
+        cells = [row[side][verdict] for side in ("legal", "illegal") for verdict in row[side]]
+        table.add_row(row["instruction"], row["release"], *(str(n) if n else "" for n in cells))
+    console.print(table)
+
+    def say(text: str) -> None:
+        console.print(text, soft_wrap=True, markup=False)
+
+    _say_disagreements(report, say)
+    for (instruction, words), count in found.warnings.most_common():
+        say(f"warning, {instruction}, {count} times: {words}")
+    for words, count in found.advisories.most_common():
+        say(f"advisory, {count} times: {words}")
+    _say_thorough(report, say)
+    rate = found.classified / report.seconds if report.seconds else 0
+    say(
+        f"{found.classified} statements in {len(found.settings)} settings classified in "
+        f"{report.seconds:.1f} s ({rate:.0f} a second, {found.runs} runs of ptxas); "
+        f"{len(found.disagreements)} disagreements, "
+        f"{len(found.unregistered())} of them unregistered; {len(found.deaths)} deaths on illegal statements"
+    )
+
+
+def _say_disagreements(report: Report, say: Any) -> None:
+    """What is registered in one line an entry, what is not in full."""
+    found = report.comparison
+    for entry, count in sorted(found.explained().items()):
+        say(f"registered: {entry} explains {count}")
+    groups: dict[tuple[str, ...], list[Disagreement]] = defaultdict(list)
+    for one in found.unregistered():
+        key = (one.instruction, str(one.setting), str(one.legal), one.outcome.verdict, one.outcome.words)
+        groups[key].append(one)
+    for group in groups.values():
+        first = group[0]
+        said = f"{first.outcome.verdict}: {first.outcome.words}" if first.outcome.words else "accepted"
+        say(f"DISAGREEMENT, {first.setting}, {first.instruction}: ptxas {said}")
+        for one in group[:_SHOWN]:
+            why = "legal" if one.legal else "illegal: " + "; ".join(_reasons(one))
+            say(f"  {one.statement}\n    the specification: {why}")
+        if len(group) > _SHOWN:
+            say(f"  and {len(group) - _SHOWN} more of the kind (--format json has them all)")
+    for one in found.deaths[:_SHOWN]:
+        say(f"death, {one.setting}: {one.statement} ({one.outcome.words})")
+    for entry in report.stale:
+        say(f"STALE: the contradiction {entry} shows nowhere that it is registered for")
+    for fault in report.settings:
+        say(f"TARGET: {fault}")
+
+
+def _say_thorough(report: Report, say: Any) -> None:
+    """Gates and machine code."""
+    from ..check.probes import UNPROBED
+
+    probed = report.probed
+    if probed is not None:
+        passed = ", ".join(f"{count} {side}" for side, count in sorted(probed.passed.items()))
+        say(f"gates: {probed.gates}, {probed.both_sides} of them from both sides; probes passed: {passed}")
+        for reason, count in probed.unprobed.most_common():
+            say(f"  not probed, {count} times: {UNPROBED[reason]}")
+        for one, outcome in probed.elsewhere[:_SHOWN]:
+            at = f"{one.side}, {one.setting}"
+            say(f"  refused for another reason, {at}: {one.point.statement} ({outcome.words})")
+        for failure in report.failures:
+            words = failure.entry or f"NOT REGISTERED {failure.outcome.words}"
+            say(f"  gate, {failure.setting}: {failure.statement} {failure.outcome.verdict}: {words}")
+    by_release: Counter[tuple[str, str, bool]] = Counter(
+        (name, code.setting.ptxas.version, bool(code.opcodes)) for name, code in report.codes
+    )
+    for (name, release, shown), count in sorted(by_release.items()):
+        say(f"machine code, {name}, {release}: {count} {'shown' if shown else 'NOT SHOWN'}")
+    for _, code in [pair for pair in report.codes if not pair[1].opcodes][:_SHOWN]:
+        say(f"  {code.setting}: {code.statement} {code.words}")
