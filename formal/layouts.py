@@ -13,7 +13,7 @@ from ..spec.maps import LayoutMap, NoClosedForm
 from .bitvectors import BitVectors, conjunction, width_for
 from .obligations import Obligation, refuting
 
-__all__ = ["layout_obligations"]
+__all__ = ["holder", "layout_obligations", "position"]
 
 _OTHER = "_other"  # the suffix of the second copy of a layout's inputs
 
@@ -84,7 +84,7 @@ def _same(left: Mapping[str, z3.ExprRef], right: Mapping[str, z3.ExprRef]) -> z3
     return z3.And(*(left[name] == right[name] for name in left))
 
 
-def _holder(layout: LayoutMap, model: Mapping[str, int], suffix: str = "") -> str:
+def holder(layout: LayoutMap, model: Mapping[str, int], suffix: str = "") -> str:
     """An input point as a person names it: "thread 5 a3", "thread 5 bit 3"."""
     parts = []
     for name in layout.inputs:
@@ -96,7 +96,8 @@ def _holder(layout: LayoutMap, model: Mapping[str, int], suffix: str = "") -> st
     return " ".join(parts) + (f" ({', '.join(modes)})" if modes and not suffix else "")
 
 
-def _position(layout: LayoutMap, model: Mapping[str, int], suffix: str = "") -> str:
+def position(layout: LayoutMap, model: Mapping[str, int], suffix: str = "") -> str:
+    """The image of an input point as a person writes it: (row, col)."""
     from ..spec.expressions import compiled
 
     arguments = (*layout.parameters, *layout.inputs)
@@ -124,7 +125,7 @@ def _obligations(layout: LayoutMap) -> Iterator[Obligation]:
     image = encoding.image(first)
 
     def held(model: Mapping[str, int]) -> str:
-        return f"{_holder(layout, model)} is mapped to {_position(layout, model)}"
+        return f"{holder(layout, model)} is mapped to {position(layout, model)}"
 
     yield Obligation(
         "layout.in_bounds",
@@ -143,8 +144,7 @@ def _obligations(layout: LayoutMap) -> Iterator[Obligation]:
             _same(image, encoding.image(second)),
         ),
         lambda model: (
-            f"{_holder(layout, model)} and {_holder(layout, model, _OTHER)} "
-            f"both hold {_position(layout, model)}"
+            f"{holder(layout, model)} and {holder(layout, model, _OTHER)} both hold {position(layout, model)}"
         ),
     )
     if layout.condition is not None and layout.mode_parameters:
@@ -198,7 +198,7 @@ def _selective(encoding: _Encoding, condition: Expression) -> Obligation:
             z3.Or(*(encoding.parameters[name] != symbol for name, symbol in others.items())),
         ),
         lambda model: (
-            f"{_holder(layout, model)} takes part for "
+            f"{holder(layout, model)} takes part for "
             + ", ".join(f"{name} = {model.get(name + _OTHER, 0)}" for name in others)
             + " too"
         ),

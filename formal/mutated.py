@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import product
 from math import comb, prod
@@ -11,7 +11,7 @@ from typing import Any, Protocol
 import z3
 
 from ..spec.addresses import swizzle_bounds, swizzle_widths
-from ..spec.expressions import Expression, compiled, interval, python_text
+from ..spec.expressions import compiled, interval, python_text
 from ..spec.loading import Specification
 from ..spec.maps import LayoutMap
 from ..spec.model import Bridge, Layout, Operand, Sparsity, Swizzle
@@ -19,7 +19,8 @@ from ..spec.nodes import Formula
 from ..spec.sparse import positions
 from ..spec.validation import check_layout, check_references
 from ..spec.variants import RowView
-from .bitvectors import BitVectors, conjunction, width_for
+from .bitvectors import BitVectors, width_for
+from .equality import differences, inside, one_of, trees_of, unlike
 from .fragments import known
 from .obligations import refuting
 
@@ -68,27 +69,6 @@ def subjects(specification: Specification) -> Iterator[Subject]:
                 yield RegisterSubject(name, letter)
 
 
-def _inside(layout: LayoutMap, reader: BitVectors) -> z3.BoolRef:
-    """A point is one of a layout's."""
-    parts = [z3.ULT(reader.name(name), reader.read(size)) for name, size in layout.sizes.items()]
-    if layout.condition is not None:
-        parts.append(reader.read(layout.condition))
-    return conjunction(parts)
-
-
-def _trees(layout: LayoutMap) -> list[Expression]:
-    trees = [*layout.trees.values(), *layout.sizes.values(), *layout.extents.values()]
-    return trees if layout.condition is None else [*trees, layout.condition]
-
-
-def _one_of(symbol: z3.ExprRef, values: Iterable[str | int]) -> z3.BoolRef:
-    return z3.Or(*(symbol == int(value) for value in values))
-
-
-def _unlike(left: Iterable[z3.ExprRef], right: Iterable[z3.ExprRef]) -> z3.BoolRef:
-    return z3.Or(*(a != b for a, b in zip(left, right, strict=True)))
-
-
 @dataclass(frozen=True)
 class LayoutSubject:
     """A layout: equal if it has the same points, the same image of each, and the same codomain."""
@@ -116,20 +96,7 @@ class LayoutSubject:
         return frozenset(parts)
 
     def differences(self, old: Specification, new: Specification) -> Iterator[str]:
-        pairs = zip(old.layouts[self.name].cases(), new.layouts[self.name].cases(), strict=True)
-        for left, right in pairs:
-            width = 1 + max(width_for(_trees(layout), layout.bounds) for layout in (left, right))
-            parameters = {name: z3.BitVec(name, width) for name in left.parameters}
-            inputs = {name: z3.BitVec(name, width) for name in left.inputs}
-            reader = BitVectors(width, {**parameters, **inputs})
-            admissible = conjunction(
-                _one_of(symbol, left.layout.params[name].values) for name, symbol in parameters.items()
-            )
-            inside = [_inside(layout, reader) for layout in (left, right)]
-            images = [[reader.read(tree) for tree in layout.trees.values()] for layout in (left, right)]
-            extents = [[reader.read(tree) for tree in layout.extents.values()] for layout in (left, right)]
-            unlike = z3.And(inside[0], _unlike(*images))
-            yield refuting(admissible, z3.Or(inside[0] != inside[1], unlike, _unlike(*extents)))
+        return differences(old.layouts[self.name], new.layouts[self.name])
 
     def enumerate(self, old: Specification, new: Specification) -> tuple[bool, str]:
         layout = new.layouts[self.name]
@@ -179,7 +146,7 @@ class BridgeSubject:
         values = {name: [int(v) for v in s.values] for name, s in bridges[0].params.items()}
         bounds = {name: (min(v), max(v)) for name, v in values.items()} | right.bounds
         outputs = {name: interval(tree, right.bounds) for name, tree in right.trees.items()}
-        trees = _trees(right)
+        trees = trees_of(right)
         for bridge in bridges:
             formulas = [*bridge.at.values(), *bridge.equals.values()]
             trees += [f.tree for f in (*formulas, *([bridge.where] if bridge.where else []))]
@@ -188,14 +155,14 @@ class BridgeSubject:
         reader = BitVectors(width, symbols)
         image = {name: reader.read(tree) for name, tree in right.trees.items()}
         after = BitVectors(width, {**symbols, **image})
-        inside = [_one_of(symbols[name], v) for name, v in values.items()]
-        inside.append(_inside(right, reader))
+        admissible = [one_of(symbols[name], v) for name, v in values.items()]
+        admissible.append(inside(right, reader))
         where = [reader.read(b.where.tree) if b.where else z3.BoolVal(True) for b in bridges]
         says = [
             [reader.read(f.tree) for f in b.at.values()] + [after.read(f.tree) for f in b.equals.values()]
             for b in bridges
         ]
-        yield refuting(*inside, z3.Or(where[0] != where[1], z3.And(where[0], _unlike(*says))))
+        yield refuting(*admissible, z3.Or(where[0] != where[1], z3.And(where[0], unlike(*says))))
 
     def enumerate(self, old: Specification, new: Specification) -> tuple[bool, str]:
         bridge = self.record(new)
@@ -256,8 +223,8 @@ class SwizzleSubject:
         symbols = {name: z3.BitVec(name, width) for name in bounds}
         reader = BitVectors(width, symbols)
         domain = [z3.ULE(symbols[name], high) for name, (_, high) in bounds.items()]
-        unlike = reader.read(trees[0]) != reader.read(trees[1])
-        yield refuting(*domain, _one_of(symbols["W"], widths.values()), unlike)
+        moved = reader.read(trees[0]) != reader.read(trees[1])
+        yield refuting(*domain, one_of(symbols["W"], widths.values()), moved)
 
     def enumerate(self, old: Specification, new: Specification) -> tuple[bool, str]:
         text = python_text(self.record(new).address.tree)
@@ -306,7 +273,7 @@ class SparsitySubject:
         reader = BitVectors(width, symbols)
         domain = [z3.ULE(symbols[name], high) for name, (_, high) in bounds.items()]
         says = [[reader.read(f.tree) for f in (r.position, *r.valid.values())] for r in records]
-        yield refuting(*domain, _unlike(*says))
+        yield refuting(*domain, unlike(*says))
 
     def enumerate(self, old: Specification, new: Specification) -> tuple[bool, str]:
         record = self.record(new)
@@ -371,7 +338,7 @@ class RegisterSubject:
             width = width_for([left, right], bounds)
             n = z3.BitVec("n", width)
             reader = BitVectors(width, {"n": n})
-            yield refuting(_one_of(n, values), reader.read(left) != reader.read(right))
+            yield refuting(one_of(n, values), reader.read(left) != reader.read(right))
 
     def enumerate(self, old: Specification, new: Specification) -> tuple[bool, str]:
         for view in self._views(old):
