@@ -16,7 +16,20 @@ from .layouts import holder
 from .obligations import refuting
 from .solvers import ask
 
-__all__ = ["Comparison", "Difference", "compare", "differences", "inside", "one_of", "trees_of", "unlike"]
+__all__ = [
+    "PROVEN",
+    "Comparison",
+    "Difference",
+    "compare",
+    "differences",
+    "inside",
+    "one_of",
+    "trees_of",
+    "unlike",
+]
+
+
+PROVEN = "z3 proves it for every parameter and every point"
 
 
 def inside(layout: LayoutMap, reader: BitVectors) -> z3.BoolRef:
@@ -77,7 +90,7 @@ class Comparison:
     They are `unlike` where they do not speak of the same inputs, outputs and parameters at all.
     """
 
-    verdict: Literal["same", "different", "unlike"]
+    verdict: Literal["same", "different", "unlike", "unknown"]
     words: str
     difference: Difference | None = None
 
@@ -94,7 +107,7 @@ def compare(left: LayoutMap, right: LayoutMap, milliseconds: int = 20_000) -> Co
         return Comparison("unlike", "; ".join(words))
     cases = tuple(n for n in left.parameters if n in left.layout.cases or n in right.layout.cases)
     before, after = (_narrowed(layout.layout, common, cases) for layout in (left, right))
-    found, by = None, "z3 proves it for every parameter and every point"
+    found, by = None, PROVEN
     if any(ask("z3", text, milliseconds).status != "unsat" for text in differences(before, after)):
         found, said = _first(before, after)
         words = [said, *words] if said else words

@@ -24,7 +24,7 @@ from .equality import differences, inside, one_of, trees_of, unlike
 from .fragments import known
 from .obligations import refuting
 
-__all__ = ["Subject", "subjects"]
+__all__ = ["BridgeSubject", "SparsitySubject", "Subject", "SwizzleSubject", "subjects"]
 
 _LETTERS = "ABCD"
 
