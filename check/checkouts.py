@@ -24,7 +24,7 @@ def read(name: str) -> Specification:
     Raises Question for anything else, and for files that are wrong: they say where.
     """
     folder = Path(name)
-    if (folder / _INDEX).is_file():
+    if name and (folder / _INDEX).is_file():
         return _load(folder, f"{folder}/")
     repository = _repository()
     if repository is None:

@@ -13,7 +13,7 @@ from ..check.verdicts import Side, Tally, observe, side
 from ..spec.api import load
 from ..spec.errors import Question
 from .list_command import matches
-from .pages import Page
+from .pages import Page, some
 
 __all__ = ["add"]
 
@@ -26,7 +26,6 @@ _TITLES = {
     "widened": "gates widened: old forms on more targets",
     "narrowed": "gates narrowed: old forms on fewer targets",
 }
-_PREFIXES = 3  # so many rows or targets are named in a line
 
 
 def add(subparsers: Any) -> None:
@@ -125,8 +124,8 @@ def _details(
             page.heading(_TITLES[change.kind], 2)
             last = change.kind
         rows = "row" if len(change.rows) == 1 else "rows"
-        where = f"{change.instruction}, {rows} {_some(change.rows)} ({change.section})"
-        page.item(f"{where}, on {_some(change.targets)}")
+        where = f"{change.instruction}, {rows} {some(change.rows)} ({change.section})"
+        page.item(f"{where}, on {some(change.targets)}")
         if change.form:
             page.item(f"with the operands {change.form}", 1)
         for reason in change.why:
@@ -142,13 +141,6 @@ def _details(
 
 def _number(count: int) -> str:
     return f"{count:,} mnemonic{'' if count == 1 else 's'}"
-
-
-def _some(names: Sequence[str]) -> str:
-    """The first few of many names."""
-    if len(names) <= _PREFIXES + 1:
-        return ", ".join(names)
-    return f"{', '.join(names[:_PREFIXES])} and {len(names) - _PREFIXES} more, the last {names[-1]}"
 
 
 def _tally(tally: Tally) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 
 from ..check.checkouts import read
 from ..check.meaning import LayoutChange, Meaning, VariantChange, Wording, meaning
-from .pages import Page
+from .pages import Page, some
 
 __all__ = ["compare"]
 
@@ -71,7 +71,7 @@ def _layouts(page: Page, found: Sequence[LayoutChange]) -> None:
             page.item(f"{change.name}: {_VERDICTS[change.comparison.verdict]}")
             page.item(change.comparison.words, 1)
         if change.rows:
-            page.item(f"used by {', '.join(change.rows)}", 1)
+            page.item(f"used by {some(change.rows)}", 1)
 
 
 def _wordings(page: Page, title: str, found: Sequence[Wording]) -> None:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-__all__ = ["Page"]
+__all__ = ["Page", "some"]
+
+_NAMED = 3
 
 
 class Page:
@@ -46,3 +48,10 @@ class Page:
     def text(self) -> str:
         """The whole page."""
         return "\n".join(self.lines)
+
+
+def some(names: Sequence[str]) -> str:
+    """All of a few names, the first and the last of many."""
+    if len(names) <= _NAMED + 1:
+        return ", ".join(names)
+    return f"{', '.join(names[:_NAMED])} and {len(names) - _NAMED} more, the last {names[-1]}"
