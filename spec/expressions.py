@@ -175,6 +175,9 @@ def _convert(node: ast.expr, text: str, place: Place | None) -> Expression:
     )
 
 
+_LONGEST = 4096  # values of a range
+
+
 def parse_range(text: str, place: Place | None = None) -> tuple[int, ...] | None:
     """The values of ``range(start, stop, step)``, or None when `text` is no range."""
     stripped = text.strip()
@@ -182,9 +185,12 @@ def parse_range(text: str, place: Place | None = None) -> tuple[int, ...] | None
         return None
     try:
         arguments = [int(part) for part in stripped[6:-1].split(",")]
-        values = tuple(range(*arguments))
+        spread = range(*arguments)
     except (ValueError, TypeError):
         raise SpecError(f"{text!r} is not a range of integers", place, "range(8, 257, 8)") from None
+    if spread[_LONGEST:]:
+        raise SpecError(f"{text!r} is too long", place, f"at most {_LONGEST} values")
+    values = tuple(spread)
     if not values:
         raise SpecError(f"{text!r} is empty", place, "a range that holds at least one value")
     return values

@@ -11,7 +11,7 @@ from functools import cached_property
 from .errors import SpecError
 from .expressions import compiled, names
 from .gates import EffectiveGate, Isa
-from .model import ConditionalGate, Form, Gate, Instruction, Operand, Row
+from .model import ConditionalGate, ElementType, Form, Gate, Instruction, Operand, Row
 from .nodes import Formula, bounded, nearest
 
 __all__ = ["ABSENT", "OPAQUE", "Family", "RowView", "Variant"]
@@ -78,7 +78,7 @@ class Variant:
         if operand.holds is None:
             return operand.types
         element = str(self.fields[operand.holds])
-        return instruction.registers.get(element) or self.row.family.isa.index.types[element].registers
+        return instruction.registers.get(element) or self.row.element(operand.holds, element).registers
 
     @property
     def forms(self) -> Iterator[Form]:
@@ -105,8 +105,20 @@ class RowView:
             value = fields[name]
             return value if isinstance(value, int) else as_name(value)
         if name.endswith("_bits") and name[:-5] in fields:
-            return self.family.isa.index.types[str(fields[name[:-5]])].bits
+            return self.element(name[:-5], fields[name[:-5]]).bits
         return name
+
+    def element(self, field: str, value: str | int) -> ElementType:
+        """The element type that a field's value names; raises SpecError when it names none."""
+        types = self.family.isa.index.types
+        if value not in types:
+            bound = self.row.bind.get(field) or self.family.instruction.bind.get(field)
+            raise SpecError(
+                f"the value {value} of {field} is no element type",
+                bound.place if bound else self.row.place,
+                nearest(str(value), types) or "a type of specs.yaml",
+            )
+        return types[str(value)]
 
     def bounds(self, name: str) -> tuple[int, int]:
         """Least and greatest value of a name inside a formula; a word counts as 0."""
@@ -321,7 +333,19 @@ class Family:
     def _check_registers(self, view: RowView) -> None:
         used = {name for form in view.row.forms for name in self.instruction.forms[form].operands}
         for name in sorted(used):
-            view.check_count(self.instruction.operands[name])
+            operand = self.instruction.operands[name]
+            view.check_count(operand)
+            field = operand.holds
+            if field is None:
+                continue
+            if field not in view.domains:
+                raise SpecError(
+                    f"the operand {name} holds the type of {field!r}, which is no field",
+                    operand.place,
+                    nearest(field, view.domains) or "a field that every row binds",
+                )
+            for value in view.domains[field]:
+                view.element(field, value)
 
     def _check_disjoint(self) -> None:
         seen: dict[str, Row] = {}
