@@ -8,7 +8,6 @@ from dataclasses import dataclass
 
 from ..spec.errors import Question
 from ..spec.loading import Specification
-from ..spec.model import Assembler
 from ..spec.nodes import Version
 from ..spec.variants import Variant
 from .differences import Change, state
@@ -18,19 +17,19 @@ __all__ = ["Side", "Tally", "observe", "side"]
 
 @dataclass(frozen=True)
 class Side:
-    """A version, and the assembler that it is asked through: its own, or the next that knows it."""
+    """A version, and the ptxas that it is asked through: its own, or the next that knows it."""
 
     ptx: Version
-    assembler: Assembler
+    ptxas: str
+    toolkit: str
     own: bool
 
     @property
     def words(self) -> str:
         """Which assembler that is."""
-        ptxas = f"ptxas {self.assembler.version}"
         if self.own:
-            return ptxas
-        return f"no assembler of its own; read through {self.assembler.toolkit} ({ptxas})"
+            return f"ptxas {self.ptxas}"
+        return f"no assembler of its own; read through {self.toolkit} (ptxas {self.ptxas})"
 
 
 @dataclass(frozen=True)
@@ -57,7 +56,8 @@ def side(specification: Specification, ptx: Version) -> Side:
     """The newest assembler of a version, or of the first later one that has any."""
     for release in specification.index.releases:
         if release.ptx >= ptx and release.assemblers:
-            return Side(ptx, release.assemblers[-1], release.ptx == ptx)
+            newest = release.assemblers[-1]
+            return Side(ptx, newest.version, newest.toolkit, release.ptx == ptx)
     raise Question(f"no assembler knows PTX ISA {ptx}")
 
 
@@ -103,7 +103,7 @@ def _tally(
     known = specification.index.targets[target].since <= asked.ptx
     if not known:
         return Tally(asked, target, without, False, len(statements), 0, 0, 0, (), ())
-    outcomes = classify(locate(asked.assembler.version), statements, asked.ptx, target)
+    outcomes = classify(locate(asked.ptxas), statements, asked.ptx, target)
     counts = Counter(outcome.verdict for outcome in outcomes)
     words = Counter(outcome.words for outcome in outcomes if outcome.verdict != "accepted")
     against = tuple(

@@ -6,6 +6,7 @@ import argparse
 import json
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from ..check.differences import KINDS, Change, changes
@@ -135,17 +136,24 @@ def _details(
         else:
             for pattern in change.patterns:
                 page.item(f"{page.code(pattern.text)}: {_number(pattern.count)}", 1)
-        for tally in tallies or ():
-            page.item(_tally(tally), 1)
+        for line in _verdicts(tallies or ()):
+            page.item(line, 1)
 
 
 def _number(count: int) -> str:
     return f"{count:,} mnemonic{'' if count == 1 else 's'}"
 
 
-def _tally(tally: Tally) -> str:
-    """One assembler's verdicts in a line."""
-    subject = f"{tally.side.ptx} by ptxas {tally.side.assembler.version}, {tally.target}"
+def _verdicts(tallies: Sequence[Tally]) -> list[str]:
+    """The verdicts in a line for each assembler, targets of which the same is true together."""
+    alike: dict[Tally, list[str]] = {}
+    for tally in tallies:
+        alike.setdefault(replace(tally, target=""), []).append(tally.target)
+    return [_tally(tally, targets) for tally, targets in alike.items()]
+
+
+def _tally(tally: Tally, targets: Sequence[str]) -> str:
+    subject = f"{tally.side.ptx} by ptxas {tally.side.ptxas}, {', '.join(targets)}"
     if tally.without:
         subject += ", as it was spelled"
     if not tally.known:
@@ -160,7 +168,7 @@ def _tally(tally: Tally) -> str:
 
 
 def _side_json(asked: Side) -> dict[str, Any]:
-    return {"ptx": str(asked.ptx), "ptxas": asked.assembler.version, "own": asked.own, "words": asked.words}
+    return {"ptx": str(asked.ptx), "ptxas": asked.ptxas, "own": asked.own, "words": asked.words}
 
 
 def _json(change: Change, tallies: Sequence[Tally] | None) -> dict[str, Any]:
@@ -183,7 +191,7 @@ def _json(change: Change, tallies: Sequence[Tally] | None) -> dict[str, Any]:
 def _tally_json(tally: Tally) -> dict[str, Any]:
     return {
         "ptx": str(tally.side.ptx),
-        "ptxas": tally.side.assembler.version,
+        "ptxas": tally.side.ptxas,
         "target": tally.target,
         "target_exists": tally.known,
         "spelling": "before" if tally.without else "mnemonics",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from math import prod
 from typing import Literal
 
 import z3
@@ -29,6 +30,7 @@ __all__ = [
 ]
 
 
+_MOST = 1 << 24  # points that are enumerated
 PROVEN = "z3 proves it for every parameter and every point"
 
 
@@ -108,7 +110,13 @@ def compare(left: LayoutMap, right: LayoutMap, milliseconds: int = 20_000) -> Co
     cases = tuple(n for n in left.parameters if n in left.layout.cases or n in right.layout.cases)
     before, after = (_narrowed(layout.layout, common, cases) for layout in (left, right))
     found, by = None, PROVEN
-    if any(ask("z3", text, milliseconds).status != "unsat" for text in differences(before, after)):
+    answers = (ask("z3", text, milliseconds) for text in differences(before, after))
+    answer = next((answer for answer in answers if answer.status != "unsat"), None)
+    if answer is not None and max(_size(before), _size(after)) > _MOST:
+        point = ", ".join(f"{name} = {value}" for name, value in sorted(answer.model.items()))
+        said = f"too large to be enumerated; z3: {point or answer.detail}"
+        return Comparison("different" if answer.status == "sat" else "unknown", said)
+    if answer is not None:
         found, said = _first(before, after)
         words = [said, *words] if said else words
         by = "every point was compared, for every parameter"
@@ -128,6 +136,12 @@ def _spread(name: str, before: set[str | int], after: set[str | int]) -> Iterato
     for verb, values in (("is new", after - before), ("is gone", before - after)):
         if values:
             yield f"{name} = {', '.join(map(str, sorted(values, key=int)))} {verb}"
+
+
+def _size(layout: LayoutMap) -> int:
+    """How many points there are to enumerate, at most."""
+    points = prod(layout.bounds[name][1] + 1 for name in layout.inputs)
+    return len(list(layout.assignments())) * points
 
 
 def _narrowed(layout: Layout, common: Mapping[str, set[str | int]], cases: tuple[str, ...]) -> LayoutMap:
