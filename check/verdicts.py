@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from ..spec.errors import Question
 from ..spec.loading import Specification
+from ..spec.model import Form, Gate
 from ..spec.nodes import Version
 from ..spec.variants import Variant
 from .differences import Change, state
+
+if TYPE_CHECKING:
+    from .assembler import Outcome
 
 __all__ = ["Side", "Tally", "observe", "side"]
 
@@ -61,65 +68,90 @@ def side(specification: Specification, ptx: Version) -> Side:
     raise Question(f"no assembler knows PTX ISA {ptx}")
 
 
-def observe(specification: Specification, change: Change, sides: Sequence[Side]) -> Iterator[Tally]:
-    """Ask the assembler of each side about every form of a change.
+@dataclass(frozen=True)
+class _Question:
+    """The statements of a change that one assembler is asked about, and which of them are legal."""
+
+    side: Side
+    target: str
+    without: bool
+    known: bool
+    statements: tuple[str, ...]
+    expected: tuple[bool, ...]
+
+    def tally(self, outcomes: Sequence[Outcome]) -> Tally:
+        """What the answers amount to."""
+        counts = Counter(outcome.verdict for outcome in outcomes)
+        words = Counter(outcome.words for outcome in outcomes if outcome.verdict != "accepted")
+        answers = zip(self.statements, self.expected, outcomes, strict=False)
+        return Tally(
+            self.side,
+            self.target,
+            self.without,
+            self.known,
+            len(self.statements),
+            counts["accepted"],
+            counts["refused"],
+            counts["died"],
+            tuple(word for word, _ in words.most_common(2)),
+            tuple(text for text, legal, said in answers if legal != (said.verdict == "accepted")),
+        )
+
+
+def observe(
+    specification: Specification, found: Sequence[Change], sides: Sequence[Side]
+) -> tuple[tuple[Tally, ...], ...]:
+    """Ask the assembler of each side about every form of every change: the tallies of each.
 
     A target that was gained or lost is asked about itself; of the targets of a form that came or went,
     the first that both versions have.
     """
-    targets = change.targets
-    if change.kind not in ("widened", "narrowed"):
-        newest = min(side.ptx for side in sides)
-        old = [name for name in targets if specification.index.targets[name].since <= newest]
-        targets = (*old, *targets)[:1]
-    for without, variants in ((True, change.before), (False, change.variants)):
-        for target in targets if variants else ():
-            for asked in sides:
-                yield _tally(specification, variants, change.form, asked, target, without)
-
-
-def _tally(
-    specification: Specification,
-    variants: Sequence[Variant],
-    form: str | None,
-    asked: Side,
-    target: str,
-    without: bool,
-) -> Tally:
     from .assembler import classify
     from .toolchains import locate
+
+    questions = [tuple(_questions(specification, change, sides)) for change in found]
+    together: dict[tuple[Side, str], list[str]] = {}
+    for question in (q for of_change in questions for q in of_change if q.known):
+        together.setdefault((question.side, question.target), []).extend(question.statements)
+    located = {asked: locate(asked.ptxas) for asked, _ in together}
+
+    def ask(key: tuple[Side, str]) -> dict[str, Outcome]:
+        asked, target = key
+        statements = list(dict.fromkeys(together[key]))
+        outcomes = classify(located[asked], statements, asked.ptx, target)
+        return dict(zip(statements, outcomes, strict=True))
+
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        answers = dict(zip(together, pool.map(ask, together), strict=True))
+    return tuple(
+        tuple(q.tally([answers[q.side, q.target][s] for s in q.statements] if q.known else []) for q in mine)
+        for mine in questions
+    )
+
+
+def _questions(specification: Specification, change: Change, sides: Sequence[Side]) -> Iterator[_Question]:
     from .universe import Universe
 
     universe = Universe(specification)
-    statements: list[str] = []
-    expected: list[bool] = []
-    for variant in variants:
-        for written in variant.forms:
-            if form is None or form == ", ".join(written.operands):
-                gates = [*variant.row.gates_on(variant.fields), *([written.gate] if written.gate else [])]
-                statements.append(universe.write(variant, written).text)
-                open_targets = state(specification.isa.effective(gates), asked.ptx).targets
-                expected.append(target in open_targets)
-    known = specification.index.targets[target].since <= asked.ptx
-    if not known:
-        return Tally(asked, target, without, False, len(statements), 0, 0, 0, (), ())
-    outcomes = classify(locate(asked.ptxas), statements, asked.ptx, target)
-    counts = Counter(outcome.verdict for outcome in outcomes)
-    words = Counter(outcome.words for outcome in outcomes if outcome.verdict != "accepted")
-    against = tuple(
-        statement
-        for statement, legal, outcome in zip(statements, expected, outcomes, strict=True)
-        if legal != (outcome.verdict == "accepted")
-    )
-    return Tally(
-        asked,
-        target,
-        without,
-        True,
-        len(statements),
-        counts["accepted"],
-        counts["refused"],
-        counts["died"],
-        tuple(word for word, _ in words.most_common(2)),
-        against,
-    )
+    all_targets = specification.index.targets
+    targets = change.targets
+    if change.kind not in ("widened", "narrowed"):
+        oldest = min(side.ptx for side in sides)
+        targets = (*(name for name in targets if all_targets[name].since <= oldest), *targets)[:1]
+    for without, variants in ((True, change.before), (False, change.variants)):
+        written = [
+            (universe.write(variant, form).text, specification.isa.effective(_gates(variant, form)))
+            for variant in variants
+            for form in variant.forms
+            if change.form in (None, ", ".join(form.operands))
+        ]
+        for target in targets if variants else ():
+            for asked in sides:
+                legal = tuple(target in state(gate, asked.ptx).targets for _, gate in written)
+                known = all_targets[target].since <= asked.ptx
+                yield _Question(asked, target, without, known, tuple(text for text, _ in written), legal)
+
+
+def _gates(variant: Variant, form: Form) -> tuple[Gate, ...]:
+    gates = variant.row.gates_on(variant.fields)
+    return (*gates, form.gate) if form.gate else gates

@@ -69,9 +69,7 @@ def _versions(args: argparse.Namespace) -> bool:
     if not chosen:
         raise Question(f"nothing matches {args.pattern!r}; `ptxmma list` names all mnemonics")
     found = changes(specification, chosen, old, new, target)
-    evidence = (
-        [tuple(observe(specification, c, sides)) for c in found] if args.evidence else [None] * len(found)
-    )
+    evidence = observe(specification, found, sides) if args.evidence else (None,) * len(found)
     if args.format == "json":
         document = {
             "old": _side_json(sides[0]),
