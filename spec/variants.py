@@ -335,6 +335,11 @@ class Family:
         for name in sorted(used):
             operand = self.instruction.operands[name]
             view.check_count(operand)
+            words = [v for v in operand.values.values if isinstance(v, str)] if operand.values else []
+            if words:
+                raise SpecError(
+                    f"the value {words[0]!r} of the operand {name} is no integer", operand.place, "0"
+                )
             field = operand.holds
             if field is None:
                 continue

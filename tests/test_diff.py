@@ -702,6 +702,7 @@ def test_no_git(tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> No
         ("specs.yaml", "  f64:  {", "  f65:  {", "is no element type"),
         ("spec/instructions/wmma.mma.yaml", "multiplicand: bf16", "multiplicand: bf17", "the value bf17 of multiplicand is no element type"),
         ("spec/instructions/wmma.mma.yaml", "holds: multiplicand", "holds: multiplicant", "which is no field"),
+        ("spec/instructions/wgmma.mma_async.sp.yaml", "values: [-1, 1]", "values: [-1, one]", "the value 'one' of the operand imm-scale-a is no integer"),
         ("spec/layouts/wgmma.yaml", "range(8, 257, 8)", "range(8, 99999999999999999999999, 8)", "is too long"),
     ],
 )  # fmt: skip
