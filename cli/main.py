@@ -27,6 +27,7 @@ _COMMANDS = (
     "clauses",
     "toolchain",
     "contradictions",
+    "evidence",
     "diff",
     "schema",
 )

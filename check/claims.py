@@ -1,0 +1,88 @@
+"""Claims by content: what a row claims about legality, or a layout about places, hashed with all it rests on.
+
+Where a claim stands in a file, and how its formulas are spaced, is no part of it.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from ..spec.errors import Place
+from ..spec.expressions import source
+from ..spec.fragments import Packing
+from ..spec.maps import LayoutMap
+from ..spec.nodes import Formula, Scalars, Version
+from ..spec.variants import RowView
+
+__all__ = ["cases_digest", "layout_digest", "legality_digest"]
+
+_DIGITS = 16
+
+
+def _plain(value: object) -> Any:
+    """A value as JSON has it: the same for claims that say the same."""
+    match value:
+        case Formula():
+            return source(value.tree)
+        case Scalars():
+            return list(value.values)
+        case Version():
+            return str(value)
+        case Mapping():
+            return {str(key): _plain(inner) for key, inner in value.items()}
+        case tuple() | list():
+            return [_plain(inner) for inner in value]
+        case frozenset():
+            return sorted(map(str, value))
+    if dataclasses.is_dataclass(value):
+        fields = {f.name: getattr(value, f.name) for f in dataclasses.fields(value)}
+        return {name: _plain(inner) for name, inner in fields.items() if not isinstance(inner, Place)}
+    return value
+
+
+def _digest(value: object) -> str:
+    text = json.dumps(_plain(value), sort_keys=True, ensure_ascii=False)
+    return hashlib.sha256(text.encode()).hexdigest()[:_DIGITS]
+
+
+def legality_digest(view: RowView) -> str:
+    """What a row says is legal: its mnemonics with their versions and targets, its forms and operands."""
+    instruction = view.family.instruction
+    forms = {name: instruction.forms[name] for name in view.row.forms}
+    named = dict.fromkeys(name for form in forms.values() for name in form.operands)
+    for name in list(named):
+        named.update(dict.fromkeys(instruction.operands[name].elements or ()))
+    operands = {name: instruction.operands[name] for name in named}
+    variants = [
+        (variant.mnemonic, variant.gate, {name: variant.register_types(name) for name in operands})
+        for variant in view.variants()
+    ]
+    bounds = {name: dataclasses.replace(operand, what="") for name, operand in operands.items()}
+    return _digest({"forms": forms, "operands": bounds, "variants": variants, "domains": view.domains})
+
+
+def layout_digest(layout: LayoutMap, packing: Packing | None = None) -> str:
+    """Where a layout puts every element, and how elements lie in registers."""
+    return _digest(
+        {
+            "domain": {name: source(tree) for name, tree in layout.sizes.items()},
+            "map": {name: source(tree) for name, tree in layout.trees.items()},
+            "codomain": {name: source(tree) for name, tree in layout.extents.items()},
+            "where": source(layout.condition) if layout.condition is not None else None,
+            "params": layout.layout.params,
+            "packing": packing,
+        }
+    )
+
+
+def cases_digest(cases: Iterable[str]) -> str:
+    """The bytes of the emitted cases, in their order."""
+    digest = hashlib.sha256()
+    for case in cases:
+        digest.update(case.encode())
+        digest.update(b"\n")
+    return digest.hexdigest()[:_DIGITS]

@@ -1,0 +1,223 @@
+"""What assemblers did with every legal form: raw observations, from which verdicts are recomputed.
+
+A file of evidence/ holds one assembler's observations. For every row and every .version and .target that
+the assembler takes it says which of the row's forms it accepted, as a bitmap; and what the claim and the
+emitted cases were then, by hash.
+"""
+
+from __future__ import annotations
+
+import base64
+import datetime
+import json
+import os
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Literal
+
+from ..spec.errors import Question
+from ..spec.loading import ROOT, Specification
+from ..spec.nodes import Version
+from ..spec.variants import RowView
+from .assembler import Session
+from .claims import cases_digest, legality_digest
+from .comparison import Setting, over_jobs, settings
+from .toolchains import Ptxas, digest
+from .universe import Universe, open_for
+
+__all__ = ["FOLDER", "Claim", "Record", "Verdict", "claims", "load_records", "observe", "verdicts", "write"]
+
+FOLDER = ROOT / "evidence"
+_FORMAT = 1
+_BITMAPS = 256
+State = Literal["agrees", "differs", "stale", "unseen"]
+
+
+@dataclass(frozen=True)
+class Claim:
+    """What a row says is legal: its forms as statements, and when each is."""
+
+    view: RowView
+    universe: Universe
+
+    @property
+    def id(self) -> str:
+        return self.view.id
+
+    @cached_property
+    def digest(self) -> str:
+        return legality_digest(self.view)
+
+    @cached_property
+    def statements(self) -> tuple[str, ...]:
+        return tuple(
+            self.universe.write(variant, form).text
+            for variant in self.view.variants()
+            for form in variant.forms
+        )
+
+    @cached_property
+    def cases(self) -> str:
+        return cases_digest(self.statements)
+
+    def legal(self, ptx: Version, target: str) -> int:
+        """The bitmap of the forms that are legal for a version and a target."""
+        effective = self.view.family.isa.effective
+        bitmap, bit = 0, 1
+        for variant in self.view.variants():
+            for form in variant.forms:
+                gates = self.view.gates_on(variant.fields)
+                gate = effective([*gates, form.gate]) if form.gate else variant.gate
+                if open_for(gate, ptx, target):
+                    bitmap |= bit
+                bit <<= 1
+        return bitmap
+
+
+def claims(specification: Specification) -> tuple[Claim, ...]:
+    """The claim of every row."""
+    universe = Universe(specification)
+    return tuple(Claim(view, universe) for family in specification.families.values() for view in family.rows)
+
+
+@dataclass(frozen=True)
+class Record:
+    """One assembler's observations: for each row the hashes, and by setting which bitmap it saw."""
+
+    release: str
+    sha256: str
+    date: str
+    settings: tuple[tuple[str, str], ...]
+    rows: Mapping[str, Mapping[str, Any]]
+
+    def seen(self, claim: Claim) -> list[int] | None:
+        """The bitmap of accepted forms at every setting; None where the claim is not as it was."""
+        row = self.rows.get(claim.id)
+        if row is None or row["claim"] != claim.digest or row["cases"] != claim.cases:
+            return None
+        which = zlib.decompress(base64.b64decode(row["observed"]))
+        bitmaps = [int(text, 16) for text in row["bitmaps"]]
+        return [bitmaps[number] for number in which]
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What a record says of a claim: how many points agree, and the first statement that does not."""
+
+    claim: Claim
+    release: str
+    state: State
+    points: int = 0
+    differing: tuple[tuple[str, str, str, bool], ...] = ()
+
+
+def verdicts(records: Sequence[Record], asked: Sequence[Claim]) -> Iterator[Verdict]:
+    """The verdict of every record on every claim, recomputed from the raw observations."""
+    legal: dict[tuple[str, str, str], int] = {}
+    for record in records:
+        for claim in asked:
+            seen = record.seen(claim)
+            if seen is None:
+                yield Verdict(claim, record.release, "stale" if claim.id in record.rows else "unseen")
+                continue
+            differing: list[tuple[str, str, str, bool]] = []
+            isa = claim.view.family.isa
+            for (ptx, target), accepted in zip(record.settings, seen, strict=True):
+                key = claim.id, ptx, target
+                if key not in legal:
+                    legal[key] = claim.legal(isa.version(ptx), target)
+                wrong = legal[key] ^ accepted
+                while wrong:
+                    number = (wrong & -wrong).bit_length() - 1
+                    wrong &= wrong - 1
+                    differing.append((ptx, target, claim.statements[number], bool(accepted >> number & 1)))
+            points = len(seen) * len(claim.statements)
+            yield Verdict(
+                claim, record.release, "differs" if differing else "agrees", points, tuple(differing)
+            )
+
+
+def observe(specification: Specification, ptxas: Ptxas, every_version: bool = False) -> Record:
+    """Ask an assembler about every form of every row, for every .target that it takes: under its own
+    newest .version, or under every one."""
+    asked = claims(specification)
+    taken, _ = settings(specification.isa, [ptxas])
+    if not every_version:
+        taken = [setting for setting in taken if setting.ptx == ptxas.ptx]
+    if not taken:
+        raise Question(f"ptxas {ptxas.version} takes no .version and .target of the specification")
+    unreadable = _syntax_errors(asked, max(taken, key=lambda setting: setting.ptx))
+    seen = list(over_jobs(taken, lambda setting: _accepted(asked, unreadable, setting)))
+    rows: dict[str, dict[str, Any]] = {}
+    for number, claim in enumerate(asked):
+        column = [bitmaps[number] for bitmaps in seen]
+        distinct = sorted(set(column))
+        if len(distinct) > _BITMAPS:
+            raise Question(f"ptxas {ptxas.version} has more than {_BITMAPS} opinions about {claim.id}")
+        which = bytes(distinct.index(bitmap) for bitmap in column)
+        rows[claim.id] = {
+            "claim": claim.digest,
+            "cases": claim.cases,
+            "bitmaps": [f"{bitmap:x}" for bitmap in distinct],
+            "observed": base64.b64encode(zlib.compress(which, 9)).decode(),
+        }
+    today = datetime.datetime.now(datetime.UTC).date().isoformat()
+    named = tuple((str(setting.ptx), setting.target) for setting in taken)
+    return Record(ptxas.version, digest(ptxas.path), today, named, rows)
+
+
+def _syntax_errors(asked: Sequence[Claim], setting: Setting) -> frozenset[str]:
+    """The statements that an assembler cannot parse: its grammar knows no .version and no .target."""
+    statements = [statement for claim in asked for statement in claim.statements]
+    outcomes = Session(setting.ptxas, setting.ptx, setting.target).classify(statements)
+    pairs = zip(statements, outcomes, strict=True)
+    return frozenset(text for text, outcome in pairs if "syntax error" in outcome.words)
+
+
+def _accepted(asked: Sequence[Claim], unreadable: frozenset[str], setting: Setting) -> list[int]:
+    """For every claim, the bitmap of the forms that are accepted; a death is no acceptance."""
+    statements = [text for claim in asked for text in claim.statements if text not in unreadable]
+    outcomes = Session(setting.ptxas, setting.ptx, setting.target).classify(statements)
+    accepted = {text for text, o in zip(statements, outcomes, strict=True) if o.verdict == "accepted"}
+    return [sum(1 << bit for bit, text in enumerate(claim.statements) if text in accepted) for claim in asked]
+
+
+def write(record: Record, folder: Path = FOLDER) -> Path:
+    """Put a record where it belongs; a half-written one is never seen."""
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f"ptxas-{record.release}.json"
+    by_target: dict[str, list[str]] = {}
+    for ptx, target in record.settings:
+        by_target.setdefault(target, []).append(ptx)
+    value = {
+        "format": _FORMAT,
+        "tool": {"name": "ptxas", "version": record.release, "sha256": record.sha256},
+        "date": record.date,
+        "settings": by_target,
+        "rows": record.rows,
+    }
+    beside = path.with_suffix(".part")
+    beside.write_text(json.dumps(value, indent=1) + "\n")
+    os.replace(beside, path)
+    return path
+
+
+def load_records(folder: Path = FOLDER) -> tuple[Record, ...]:
+    """Every record, oldest release first; raises Question for a file that is no record."""
+    found = []
+    for path in folder.glob("ptxas-*.json"):
+        try:
+            value = json.loads(path.read_text())
+            if value["format"] != _FORMAT:
+                raise ValueError(f"the format is {value['format']}, not {_FORMAT}")
+            settings = tuple(
+                (ptx, target) for target, all_ptx in value["settings"].items() for ptx in all_ptx
+            )
+            tool = value["tool"]
+            found.append(Record(tool["version"], tool["sha256"], value["date"], settings, value["rows"]))
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise Question(f"{path.name} is no record of observations: {error!r}") from None
+    return tuple(sorted(found, key=lambda record: [int(part) for part in record.release.split(".")]))

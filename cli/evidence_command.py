@@ -1,0 +1,168 @@
+"""ptxmma evidence: which claims have which witnesses, what is stale, what differs."""
+
+from __future__ import annotations
+
+import argparse
+import fnmatch
+import json
+from collections import defaultdict
+from collections.abc import Sequence
+from typing import Any
+
+from ..check.contradictions import Register, register
+from ..check.evidence import Claim, Record, Verdict, claims, load_records, observe, verdicts, write
+from ..check.toolchains import locate
+from ..spec.api import load
+from ..spec.errors import Question
+
+__all__ = ["add"]
+
+_SHOWN = 20
+
+
+def add(subparsers: Any) -> None:
+    """Add the command to the parser."""
+    parser = subparsers.add_parser("evidence", help="which claims have which witnesses, and what is stale")
+    parser.add_argument("pattern", nargs="?", help="a row's id, a part of one, or a pattern with *")
+    parser.add_argument("--record", nargs="+", metavar="RELEASE", help="ask these assemblers, and record")
+    parser.add_argument(
+        "--every-version", action="store_true", help="not only under their own newest .version"
+    )
+    parser.add_argument("--again", nargs="+", metavar="RELEASE", help="ask them, and compare with the record")
+    parser.add_argument("--format", choices=("text", "json"), default="text")
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Recompute every verdict; exit code 1 for a stale claim or a disagreement that is not registered."""
+    specification = load()
+    if args.record:
+        for release in args.record:
+            record = observe(specification, locate(release), args.every_version)
+            print(f"{write(record)}: {len(record.settings)} settings, {len(record.rows)} rows")
+        return 0
+    records = load_records()
+    if not records:
+        raise Question(
+            "nothing is recorded; `ptxmma evidence --record RELEASE` asks an assembler and records"
+        )
+    if args.again:
+        return max(_again(specification, records, release) for release in args.again)
+    asked = _chosen(claims(specification), args.pattern)
+    found = list(verdicts(records, asked))
+    registered = register()
+    open_points = {id(v): _unregistered(registered, v) for v in found}
+    if args.format == "json":
+        print(json.dumps([_as_json(v, len(open_points[id(v)])) for v in found], indent=1))
+    else:
+        _print(records, found, open_points)
+    failed = any(v.state in ("stale", "unseen") or open_points[id(v)] for v in found)
+    return 1 if failed else 0
+
+
+def _chosen(known: Sequence[Claim], pattern: str | None) -> tuple[Claim, ...]:
+    if pattern is None:
+        return tuple(known)
+    wild = any(sign in pattern for sign in "*?[")
+    chosen = tuple(c for c in known if (fnmatch.fnmatchcase(c.id, pattern) if wild else pattern in c.id))
+    if not chosen:
+        raise Question(f"no row is called {pattern}; `ptxmma evidence` names those that are witnessed")
+    return chosen
+
+
+def _unregistered(registered: Register, verdict: Verdict) -> list[tuple[str, str, str, bool]]:
+    """The points of a verdict that differ and that no contradiction explains."""
+    isa = verdict.claim.view.family.isa
+    instruction = verdict.claim.view.family.instruction.instruction
+    return [
+        (ptx, target, statement, accepted)
+        for ptx, target, statement, accepted in verdict.differing
+        if registered.explains(
+            instruction,
+            statement,
+            verdict.release,
+            isa.version(ptx),
+            target,
+            "accepted" if accepted else "refused",
+        )
+        is None
+    ]
+
+
+def _as_json(verdict: Verdict, unregistered: int) -> dict[str, Any]:
+    return {
+        "claim": verdict.claim.id,
+        "digest": verdict.claim.digest,
+        "release": verdict.release,
+        "state": verdict.state,
+        "points": verdict.points,
+        "differing": len(verdict.differing),
+        "unregistered": unregistered,
+    }
+
+
+def _print(
+    records: Sequence[Record],
+    found: Sequence[Verdict],
+    open_points: dict[int, list[tuple[str, str, str, bool]]],
+) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    by_release: dict[str, list[Verdict]] = defaultdict(list)
+    for verdict in found:
+        by_release[verdict.release].append(verdict)
+    console = Console(width=None if Console().is_terminal else 110, highlight=False)
+    table = Table(
+        "ptxas", "asked", "settings", "rows", "stale", "unseen", "points", "differ", "not registered"
+    )
+    for record in records:
+        own = by_release[record.release]
+        counts = [
+            len(record.settings),
+            len(own),
+            sum(v.state == "stale" for v in own),
+            sum(v.state == "unseen" for v in own),
+            sum(v.points for v in own),
+            sum(len(v.differing) for v in own),
+            sum(len(open_points[id(v)]) for v in own),
+        ]
+        table.add_row(record.release, record.date, *map(str, counts))
+    console.print(table)
+    for verdict in found:
+        if verdict.state in ("stale", "unseen"):
+            console.print(
+                f"{verdict.state.upper()}: {verdict.claim.id}, ptxas {verdict.release}", markup=False
+            )
+    lines = [
+        f"DIFFERS: {v.claim.id}, ptxas {v.release}, PTX {ptx}, {target}: "
+        f"{'accepted' if accepted else 'refused'}: {statement}"
+        for v in found
+        for ptx, target, statement, accepted in open_points[id(v)]
+    ]
+    for line in lines[:_SHOWN]:
+        console.print(line, markup=False, soft_wrap=True)
+    if len(lines) > _SHOWN:
+        console.print(f"… and {len(lines) - _SHOWN} more")
+
+
+def _again(specification: Any, records: Sequence[Record], release: str) -> int:
+    """Ask one assembler again; 1 when it does not do what is recorded."""
+    ptxas = locate(release)
+    recorded = next((r for r in records if r.release == ptxas.version), None)
+    if recorded is None:
+        raise Question(f"ptxas {ptxas.version} is not recorded")
+    versions = {ptx for ptx, _ in recorded.settings}
+    now = observe(specification, ptxas, every_version=len(versions) > 1)
+    changed = sorted(
+        claim
+        for claim in now.rows
+        if now.settings != recorded.settings or now.rows[claim] != recorded.rows.get(claim)
+    )
+    for claim in changed:
+        print(f"ptxas {ptxas.version} does not do what is recorded of {claim}")
+    if not changed:
+        print(
+            f"ptxas {ptxas.version} does what is recorded: {len(now.rows)} rows, {len(now.settings)} settings"
+        )
+    return 1 if changed else 0
