@@ -142,9 +142,11 @@ class Contradiction:
 
 @dataclass(frozen=True)
 class ContradictionFile:
-    """contradictions.yaml: every entry by its id, which never changes, and lists of releases to refer to."""
+    """contradictions.yaml: every entry by its id, which never changes, and lists for entries to refer to."""
 
     releases: Mapping[str, tuple[str, ...]]
+    versions: Mapping[str, tuple[Version, ...]]
+    targets: Mapping[str, tuple[str, ...]]
     contradictions: Mapping[str, Contradiction]
 
 
@@ -379,9 +381,11 @@ def _known(names: Iterable[str], known: Collection[str] | None, what: str, place
     if not listed:
         raise SpecError(f"no {what} is listed", place, f"each {what} by name")
     for name in listed:
+        if known is not None and name in known:
+            continue
         if any(sign in name for sign in "*?") or name in _WILDCARDS:
             raise SpecError(f"{name!r} is a wildcard", place, f"each {what} by name")
-        if known is not None and name not in known:
+        if known is not None:
             raise SpecError(f"unknown {what} {name!r}", place, nearest(name, known) or f"each {what} by name")
 
 
