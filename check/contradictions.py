@@ -295,10 +295,10 @@ def _operand_covered(points: Points, statement: Statement, ptx: Version, target:
     except SyntaxFault:
         return False
     types = statement.declared
-    forms = [_form(argument, types) for argument in map(_argument, points.written)]
+    forms = [_form(arguments(text)[0], text, types) for text in map(written_out, points.written)]
     texts = _operand_texts(statement.operands)
-    for place, argument in enumerate(given):
-        if _form(argument, types) not in forms:
+    for place, (argument, text) in enumerate(zip(given, texts, strict=True)):
+        if _form(argument, text, types) not in forms:
             continue
         operands = list(texts)
         if points.instead is not None:
@@ -330,18 +330,20 @@ def _verdict(statement: Statement, ptx: Version, target: str) -> Verdict:
     return judge(str(ptx), target).judge_statement(statement)
 
 
-def _argument(text: str) -> Argument:
-    return arguments(written_out(text))[0]
-
-
-def _form(argument: Argument, types: Mapping[str, str]) -> tuple[object, ...]:
+def _form(argument: Argument, text: str, types: Mapping[str, str]) -> tuple[object, ...]:
     """What tells written operands apart: kind, value, and the types of the registers, not their numbers."""
-    return argument.shape, argument.value, tuple(types.get(name, name) for name in argument.registers)
+    literal = text if argument.shape == "float" else ""
+    return (
+        argument.shape,
+        argument.value,
+        literal,
+        tuple(types.get(name, name) for name in argument.registers),
+    )
 
 
 def _operand_texts(operands: str) -> list[str]:
     """The operands' texts, split at the commas outside braces."""
-    return [part.strip() for part in re.split(r",(?![^{]*\})", operands)]
+    return [part.strip() for part in re.split(r",(?![^{}]*\})", operands) if part.strip()]
 
 
 def _check(identifier: str, entry: Contradiction, specification: Specification) -> None:
