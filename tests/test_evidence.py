@@ -9,13 +9,14 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
+import jsonschema
 import pytest
 
 from ptxmma.check import evidence
 from ptxmma.check.claims import layout_digest, legality_digest
 from ptxmma.check.evidence import Claim, Record, claims, load_records, verdicts, write
 from ptxmma.spec.errors import Question
-from ptxmma.spec.loading import Specification, load_files
+from ptxmma.spec.loading import ROOT, Specification, load_files
 
 Run = Callable[..., tuple[int, str, str]]
 ROW = "wgmma.mma_async.sp/integer"
@@ -46,6 +47,8 @@ def test_nothing_is_stale_and_every_difference_is_registered(run: Run) -> None:
     code, out, _ = run("evidence", "--format", "json")
     assert code == 0
     found = json.loads(out)
+    outputs = json.loads((ROOT / "cli" / "schemas" / "outputs.json").read_text())
+    jsonschema.validate(found, {**outputs, "$ref": "#/$defs/evidence"})
     assert {entry["state"] for entry in found} <= {"agrees", "differs"}
     assert all(entry["unregistered"] == 0 and entry["points"] for entry in found)
 
