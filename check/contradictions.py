@@ -94,15 +94,17 @@ class Points:
     They are the legal statements of the rows (with these fields), changed in one respect: an operand
     written otherwise than in the legal form that `instead` shows (no `instead`: the specification calls
     the form written legal), `surplus` qualifiers, a version before the one `since` which it is
-    legal, or a target that is too new for the version and taken `like` an older one.
+    legal, or a target that is too new for the version and taken `like` an older one. Where no row is near,
+    the `statements` themselves are listed, up to the numbers of registers.
     """
 
     direction: Direction
     instruction: str
-    rows: tuple[str, ...]
     releases: tuple[str, ...]
     ptx: tuple[Version, ...]
     targets: tuple[str, ...]
+    rows: tuple[str, ...] = ()
+    statements: tuple[str, ...] = ()
     fields: Mapping[str, Scalars] = field(default_factory=dict)
     operand: str | None = None
     written: tuple[str, ...] = ()
@@ -270,11 +272,25 @@ def _covers(points: Points, text: str, ptx: Version, target: str) -> bool:
     except SyntaxFault:
         return False
     statement = replace(statement, declared={**register_types(), **statement.declared})
+    if points.statements:
+        return _spelled(statement) in [_spelled(read_statement(written_out(s))) for s in points.statements]
     if points.operand is not None:
         return _operand_covered(points, statement, ptx, target)
     if points.surplus:
         return _surplus_covered(points, statement, ptx, target)
     return _legal(points, statement, points.since or ptx, points.like or target)
+
+
+def _spelled(statement: Statement) -> tuple[object, ...] | None:
+    """What tells statements apart, apart from the numbers of registers; None when it cannot be read."""
+    types = register_types()
+    try:
+        given = arguments(statement.operands)
+    except SyntaxFault:
+        return None
+    texts = _operand_texts(statement.operands)
+    forms = tuple(_form(a, text, types) for a, text in zip(given, texts, strict=True))
+    return statement.guard, statement.mnemonic, forms
 
 
 def _surplus_covered(points: Points, statement: Statement, ptx: Version, target: str) -> bool:
@@ -365,13 +381,14 @@ def _check(identifier: str, entry: Contradiction, specification: Specification) 
         _known(points.targets, targets, "target", points.place)
         _known([points.instruction], specification.instructions, "instruction", points.place)
         rows = {row.id: row for row in specification.instructions[points.instruction].rows}
-        _known(points.rows, rows, "row", points.place)
-        changes = (points.operand, points.surplus, points.since, points.like)
+        if points.rows or not points.statements:
+            _known(points.rows, rows, "row", points.place)
+        changes = (points.statements, points.operand, points.surplus, points.since, points.like)
         if sum(map(bool, changes)) != 1 or bool(points.operand) != bool(points.written):
             raise SpecError(
                 "points change one thing",
                 points.place,
-                "operand with written, surplus, since or like",
+                "statements, operand with written, surplus, since or like",
             )
         for values in points.fields.values():
             _known(map(str, values.values), None, "value", values.place)
