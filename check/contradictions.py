@@ -20,6 +20,7 @@ from ..spec.legality import Verdict
 from ..spec.loading import ROOT, Specification
 from ..spec.nodes import Scalars, Version, compose, nearest, structure
 from ..spec.statements import Argument, Statement, SyntaxFault, arguments, read_statement
+from ..spec.variants import Variant
 from .assembler import Outcome, classify, kernel, register_types
 from .toolchains import Ptxas, locate
 
@@ -208,6 +209,22 @@ class Register:
             for listed in self._pointing.values()
             for identifier, points in listed
             if release in points.releases and ptx in points.ptx and target in points.targets
+            if self._possible(points, ptx, target)
+        )
+
+    def concerns(self, identifier: str) -> frozenset[str]:
+        """The instructions that the points of an entry are about."""
+        return frozenset(points.instruction for points in self.entry(identifier).points)
+
+    def _possible(self, points: Points, ptx: Version, target: str) -> bool:
+        """Whether any statement of the rows is legal there, so that a changed one can disagree."""
+        ptx, target = points.since or ptx, points.like or target
+        gates = self._gates.get(points.place, frozenset())
+        return not points.rows or any(
+            since <= ptx and (removed is None or ptx < removed)
+            for begins, removed in gates
+            for name, since in begins
+            if name == target
         )
 
     def run(
@@ -240,6 +257,20 @@ class Register:
         if not results:
             raise Question(f"none of the releases is here: {', '.join(missing)}")
         return results, missing
+
+    @cached_property
+    def _gates(self) -> Mapping[Place, frozenset[tuple[tuple[tuple[str, Version], ...], Version | None]]]:
+        """By points: since when on which target, and until when, their rows have statements."""
+        found = {}
+        for listed in self._pointing.values():
+            for _, points in listed:
+                variants = self.specification.families[points.instruction].variants()
+                found[points.place] = frozenset(
+                    (variant.gate.targets, variant.gate.removed)
+                    for variant in variants
+                    if _among(points, variant)
+                )
+        return found
 
     @cached_property
     def _pointing(self) -> Mapping[tuple[str, Direction], list[tuple[str, Points]]]:
@@ -332,14 +363,15 @@ def _legal(points: Points, statement: Statement, ptx: Version, target: str) -> b
     """Whether the specification calls a statement legal and it is of the rows and fields listed."""
     verdict = _verdict(statement, ptx, target)
     variant = verdict.variant
-    if verdict.verdict != "legal" or variant is None:
+    return verdict.verdict == "legal" and variant is not None and _among(points, variant)
+
+
+def _among(points: Points, variant: Variant) -> bool:
+    """Whether a variant is of the rows and fields listed."""
+    name = variant.row.family.instruction.instruction
+    if name != points.instruction or variant.row.row.id not in points.rows:
         return False
-    if (
-        variant.row.family.instruction.instruction != points.instruction
-        or variant.row.row.id not in points.rows
-    ):
-        return False
-    return all(variant.fields.get(name) in listed.values for name, listed in points.fields.items())
+    return all(variant.fields.get(field) in listed.values for field, listed in points.fields.items())
 
 
 def _verdict(statement: Statement, ptx: Version, target: str) -> Verdict:

@@ -160,6 +160,9 @@ def test_points_are_exact(
 def test_what_must_be_explained_is_listed() -> None:
     assert "asm-shared-cta-early" in register().expected("11.7.99", Version(7, 7), "sm_80")
     assert "asm-shared-cta-early" not in register().expected("11.8.89", Version(7, 7), "sm_80")
+    assert "asm-scale-operands" in register().expected("12.9.86", Version(8, 8), "sm_120f")
+    assert "asm-scale-operands" not in register().expected("12.9.86", Version(8, 8), "sm_90a")
+    assert register().concerns("asm-shared-cta-early") >= {"ldmatrix", "wmma.load.a", "wmma.store.d"}
 
 
 FAULTS = [
