@@ -50,6 +50,7 @@ _SAID = re.compile(rf"ptxas (?P<file>[^,]*), line (?P<line>\d+); {_WORDS}")
 _UNPLACED = re.compile(rf"ptxas {_WORDS}")
 _CLOSING = "Ptx assembly aborted due to errors"
 _FILE = "/dev/stdin"
+_NONSENSE = "nonsense"
 
 
 @dataclass(frozen=True)
@@ -116,6 +117,7 @@ class Session:
         self.runs = 0
         self._before = _head(ptx, target).count("\n")
         self._heard = False
+        self._readable: dict[str, str | None] = {}
 
     def classify(self, statements: Sequence[str]) -> list[Outcome]:
         """The outcome of every statement, in their order."""
@@ -204,11 +206,38 @@ class Session:
                     outcomes[number] = Outcome("refused", _joined(answer.faults[place]))
                 else:
                     left.append(number)
-            if end == len(rest):
+            behind = rest[end:]
+            if answer.stopped is not None:
+                behind = self._without_unreadable(statements, rest[answer.stopped], behind, outcomes)
+            if not behind:
                 if len(rest) != len(numbers) and answer.clean:
                     answer.unplaced.append("only a part was asked about")
                 return answer, left
-            rest = rest[end:]
+            rest = behind
+
+    def _without_unreadable(
+        self, statements: Sequence[str], stopped: int, behind: list[int], outcomes: dict[int, Outcome]
+    ) -> list[int]:
+        """Who is left behind a syntax error when it was a qualifier that this ptxas cannot even read.
+
+        Such a word stops the parse wherever it stands, in a nonsense instruction too: one run settles
+        every statement that has it.
+        """
+        for word in _qualifiers(statements[stopped]):
+            if word not in self._readable:
+                answer = self._ask([f"{_NONSENSE}.{word};"])
+                fatal = answer.stopped is not None
+                self._readable[word] = _joined(answer.faults[0]) if fatal else None
+            fault = self._readable[word]
+            if fault is not None:
+                left = []
+                for number in behind:
+                    if word in _qualifiers(statements[number]):
+                        outcomes[number] = Outcome("refused", f".{word} cannot be read: {fault}")
+                    else:
+                        left.append(number)
+                behind = left
+        return behind
 
     def _halve(
         self, statements: Sequence[str], numbers: list[int], outcomes: dict[int, Outcome], answer: _Answer
@@ -237,6 +266,11 @@ class Session:
                 f"ptxas {self.ptxas.version} cannot be asked about PTX {self.ptx} on {self.target}: {why}"
             )
         self._heard = True
+
+
+def _qualifiers(statement: str) -> list[str]:
+    """The words of a mnemonic behind its first."""
+    return statement.split(" ", 1)[0].rstrip(";").split(".")[1:]
 
 
 def _before_death(rest: list[int], answer: _Answer, outcomes: dict[int, Outcome]) -> list[int]:

@@ -48,7 +48,7 @@ for number, line in body:
         os.kill(os.getpid(), signal.SIGSEGV)
     if line.startswith("sleeper"):
         time.sleep(60)
-    if line.startswith("broken"):
+    if line.startswith("broken") or ".unread" in line:
         out.append(f"ptxas /dev/stdin, line {{number}}; fatal   : Parsing error near 'x': syntax error")
         code = 255
         break
@@ -173,6 +173,15 @@ def test_a_syntax_error_hides_nothing_behind_it(fake: Fake) -> None:
     outcomes = fake.classify(["x;", "broken 1;", "a;", "broken 2;", "broken 3;", "y;", "b;"])
     assert verdicts(outcomes) == "r r a r r r a"
     assert "syntax error" in outcomes[1].words
+
+
+def test_a_word_that_cannot_be_read_is_asked_about_once(fake: Fake) -> None:
+    fake.accept(["a;", "b;"])
+    session = Session(fake.ptxas, PTX, "sm_90a")
+    outcomes = session.classify(["a;", *(f"s.x.unread::y {n};" for n in range(200)), "t.z;", "b;"])
+    assert verdicts(outcomes) == "a " + "r " * 201 + "a"
+    assert outcomes[-3].words.startswith(".unread::y cannot be read: Parsing error")
+    assert session.runs < 8
 
 
 def test_a_statement_clean_beside_refused_ones_may_be_refused_later(fake: Fake) -> None:
