@@ -269,7 +269,9 @@ class Session:
 
 
 def _qualifiers(statement: str) -> list[str]:
-    """The words of a mnemonic behind its first."""
+    """The words of a mnemonic behind its first; none in a directive."""
+    if statement.startswith("."):
+        return []
     return statement.split(" ", 1)[0].rstrip(";").split(".")[1:]
 
 
