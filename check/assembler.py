@@ -9,18 +9,21 @@ a hang, a fault without a line) is halved until it is alone.
 from __future__ import annotations
 
 import itertools
+import os
 import re
 import subprocess
+import threading
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from functools import cache
+from typing import BinaryIO, Literal
 
 from ..spec.errors import Question
 from ..spec.nodes import Version
 from .toolchains import Ptxas
 
-__all__ = ["REGISTERS", "Outcome", "Session", "classify", "kernel", "register_types"]
+__all__ = ["REGISTERS", "Memory", "Outcome", "Session", "classify", "kernel", "register_types"]
 
 # Every kernel declares these: prefix and number of the registers of each type.
 REGISTERS: Mapping[str, tuple[str, int]] = {
@@ -45,10 +48,12 @@ REGISTERS: Mapping[str, tuple[str, int]] = {
 _DECLARED = " ".join(f".reg .{kind} {name}<{count}>;" for kind, (name, count) in REGISTERS.items())
 _BATCH = 8000
 _LIMIT = 60.0
-_WORDS = r"(?P<kind>error|fatal|warning|info|advisory)\s*: (?P<words>.+)"
-_SAID = re.compile(rf"ptxas (?P<file>[^,]*), line (?P<line>\d+); {_WORDS}")
-_UNPLACED = re.compile(rf"ptxas {_WORDS}")
+_SAID = re.compile(
+    r"ptxas (?:([^,\n]*), line (\d+); )?(error|fatal|warning|info|advisory)\s*: (.+)$", re.MULTILINE
+)
 _CLOSING = "Ptx assembly aborted due to errors"
+# What a later phase says of these depends on the .version.
+_VERSIONED = re.compile(r"\.version|PTX ISA")
 _FILE = "/dev/stdin"
 _NONSENSE = "nonsense"
 
@@ -59,6 +64,53 @@ class Outcome:
 
     verdict: Literal["accepted", "refused", "died"]
     words: str = ""
+
+
+@dataclass
+class Memory:
+    """What one ptxas said that it will say again under another .version: asking it twice is a waste.
+
+    Its grammar is the same everywhere: `words` has the fault of every qualifier that it cannot read (None:
+    it can). What its later phases refuse, they refuse for a target whatever the .version (`late`), unless
+    the words name a version; what such a phase ever refused or died of is asked about on its own (`apart`).
+    """
+
+    words: dict[str, str | None] = field(default_factory=dict)
+    late: dict[tuple[str, str], Outcome] = field(default_factory=dict)
+    apart: set[str] = field(default_factory=set)
+    _unread: dict[str, str] = field(default_factory=dict)
+
+    def unreadable(self, statement: str) -> str | None:
+        """The fault of the first qualifier that cannot be read, of those that were asked about."""
+        mnemonic = statement.split(" ", 1)[0]
+        if mnemonic not in self._unread:
+            faults = ((word, self.words.get(word)) for word in _qualifiers(mnemonic))
+            first = next(((word, fault) for word, fault in faults if fault), None)
+            self._unread[mnemonic] = f".{first[0]} cannot be read: {first[1]}" if first else ""
+        return self._unread[mnemonic] or None
+
+    def learn(self, word: str, fault: str | None) -> None:
+        """Remember whether a qualifier can be read."""
+        self.words[word] = fault
+        if fault is not None:
+            self._unread.clear()
+
+    def lasting(self) -> Memory:
+        """What holds for every target."""
+        return Memory(self.words, apart=self.apart)
+
+    def add(self, other: Memory) -> None:
+        """Take over what another remembers."""
+        self.words |= other.words
+        self.late |= other.late
+        self.apart |= other.apart
+        self._unread.clear()
+
+    def refused_late(self, target: str, statement: str, outcome: Outcome) -> None:
+        """Remember what a later phase did."""
+        self.apart.add(statement)
+        if outcome.verdict == "refused" and not _VERSIONED.search(outcome.words):
+            self.late[target, statement] = outcome
 
 
 @dataclass
@@ -108,7 +160,9 @@ def kernel(statements: Sequence[str], ptx: Version, target: str) -> str:
 class Session:
     """One ptxas asked under one .version and one .target; collects what it advises on the way."""
 
-    def __init__(self, ptxas: Ptxas, ptx: Version, target: str, limit: float = _LIMIT) -> None:
+    def __init__(
+        self, ptxas: Ptxas, ptx: Version, target: str, limit: float = _LIMIT, memory: Memory | None = None
+    ) -> None:
         self.ptxas = ptxas
         self.ptx = ptx
         self.target = target
@@ -117,64 +171,73 @@ class Session:
         self.runs = 0
         self._before = _head(ptx, target).count("\n")
         self._heard = False
-        self._readable: dict[str, str | None] = {}
+        self._memory = Memory() if memory is None else memory
 
     def classify(self, statements: Sequence[str]) -> list[Outcome]:
         """The outcome of every statement, in their order."""
-        for text in statements:
-            if "\n" in text or "/*" in text or "//" in text or not text.endswith(";"):
-                raise ValueError(f"{text!r} is not one statement on one line")
+        text = "\n".join(statements)
+        if text.count("\n") != max(len(statements) - 1, 0) or "/*" in text or "//" in text:
+            raise ValueError("a statement is not one statement when it has line breaks or comments")
         outcomes: dict[int, Outcome] = {}
+        unreadable = self._memory.unreadable if any(self._memory.words.values()) else None
         for start in range(0, len(statements), _BATCH):
-            numbers = range(start, min(start + _BATCH, len(statements)))
-            self._settle(statements, list(numbers), outcomes)
+            numbers = []
+            for number in range(start, min(start + _BATCH, len(statements))):
+                if not statements[number].endswith(";"):
+                    raise ValueError(
+                        f"{statements[number]!r} is not one statement: it ends without a semicolon"
+                    )
+                if unreadable and (fault := unreadable(statements[number])):
+                    outcomes[number] = Outcome("refused", fault)
+                else:
+                    numbers.append(number)
+            self._settle(statements, numbers, outcomes, early=True)
         return [outcomes[number] for number in range(len(statements))]
 
     def assemble(self, text: str, output: str = "/dev/null") -> tuple[int | None, str, bytes]:
-        """Run ptxas on a whole file: exit code (None: it hangs), what it said, what it wrote."""
+        """Run ptxas on a whole file: exit code (None: it hangs), what it said, what it wrote.
+
+        Files in memory stand for its streams: through pipes it is slower, since it writes word by word.
+        """
         command = [str(self.ptxas.path), "-arch", self.target, _FILE, "-o", output]
         self.runs += 1
-        try:
-            done = subprocess.run(command, input=text.encode(), capture_output=True, timeout=self.limit)
-        except subprocess.TimeoutExpired:
-            return None, "", b""
-        except OSError as error:
-            raise Question(f"{self.ptxas.path} cannot be run: {error.strerror}") from None
-        return done.returncode, done.stderr.decode(errors="replace"), done.stdout
+        with _in_memory(text.encode()) as given, _in_memory() as said, _in_memory() as written:
+            try:
+                process = subprocess.Popen(command, stdin=given, stdout=written, stderr=said)
+            except OSError as error:
+                raise Question(f"{self.ptxas.path} cannot be run: {error.strerror}") from None
+            late = threading.Timer(self.limit, process.kill)
+            late.start()
+            code = process.wait()
+            hangs = not late.is_alive()
+            late.cancel()
+            if hangs:
+                return None, "", b""
+            return code, _content(said).decode(errors="replace"), _content(written)
 
     def _ask(self, statements: Sequence[str]) -> _Answer:
         code, said, output = self.assemble(kernel(statements, self.ptx, self.target))
         answer = _Answer(code, output=output)
-        for line in said.splitlines():
-            self._read(line, len(statements), answer)
+        first, count = self._before + 1, len(statements)
+        for file, line, kind, words in _SAID.findall(said):
+            words = words.strip()
+            number = int(line) - first if file == _FILE else -1
+            fault = kind in ("error", "fatal")
+            if 0 <= number < count:
+                (answer.faults if fault else answer.warnings)[number].append(words)
+                if kind == "fatal":
+                    answer.stopped = number
+            elif words != _CLOSING:
+                (answer.unplaced if fault else answer.advisories).append(words)
         return answer
 
-    def _read(self, line: str, count: int, answer: _Answer) -> None:
-        """Put one line of what ptxas says where it belongs; one that cannot be read says nothing."""
-        found = _SAID.match(line)
-        if found is None:
-            found = _UNPLACED.match(line)
-            if found and found["words"].strip() != _CLOSING:
-                fault = found["kind"] in ("error", "fatal")
-                (answer.unplaced if fault else answer.advisories).append(found["words"].strip())
-            return
-        number = int(found["line"]) - self._before - 1
-        placed = found["file"] == _FILE and 0 <= number < count
-        words = found["words"].strip()
-        if found["kind"] not in ("error", "fatal"):
-            if placed:
-                answer.warnings[number].append(words)
-            else:
-                answer.advisories.append(words)
-        elif placed:
-            answer.faults[number].append(words)
-            if found["kind"] == "fatal":
-                answer.stopped = number
-        else:
-            answer.unplaced.append(words)
+    def _settle(
+        self, statements: Sequence[str], numbers: list[int], outcomes: dict[int, Outcome], early: bool = False
+    ) -> None:
+        """Find the outcome of some statements: refuse until what is left is accepted together.
 
-    def _settle(self, statements: Sequence[str], numbers: list[int], outcomes: dict[int, Outcome]) -> None:
-        """Find the outcome of some statements: refuse until what is left is accepted together."""
+        What is refused behind the `early` faults, which all lines have in one run, is remembered.
+        """
         while numbers:
             answer, left = self._sweep(statements, numbers, outcomes)
             if answer.clean:
@@ -182,10 +245,36 @@ class Session:
                 for place, number in enumerate(numbers):
                     outcomes[number] = Outcome("accepted", _joined(answer.warnings.get(place, [])))
                 return
+            if not early:
+                self._remember(statements, set(numbers) - set(left), outcomes)
+            elif not answer.death:
+                left = self._without_known(statements, left, outcomes)
             if len(left) == len(numbers):
-                self._halve(statements, numbers, outcomes, answer)
+                self._halve(statements, numbers, outcomes, answer, early)
                 return
-            numbers = left
+            numbers, early = left, False
+
+    def _remember(
+        self, statements: Sequence[str], numbers: Iterable[int], outcomes: Mapping[int, Outcome]
+    ) -> None:
+        for number in numbers:
+            self._memory.refused_late(self.target, statements[number], outcomes[number])
+
+    def _without_known(
+        self, statements: Sequence[str], numbers: list[int], outcomes: dict[int, Outcome]
+    ) -> list[int]:
+        """Who is left when what a later phase is known to refuse here is set apart, or asked on its own."""
+        left = []
+        for number in numbers:
+            text = statements[number]
+            known = self._memory.late.get((self.target, text))
+            if known is not None:
+                outcomes[number] = known
+            elif text in self._memory.apart:
+                self._settle(statements, [number], outcomes)
+            else:
+                left.append(number)
+        return left
 
     def _sweep(
         self, statements: Sequence[str], numbers: list[int], outcomes: dict[int, Outcome]
@@ -223,35 +312,40 @@ class Session:
         Such a word stops the parse wherever it stands, in a nonsense instruction too: one run settles
         every statement that has it.
         """
-        for word in _qualifiers(statements[stopped]):
-            if word not in self._readable:
-                answer = self._ask([f"{_NONSENSE}.{word};"])
-                fatal = answer.stopped is not None
-                self._readable[word] = _joined(answer.faults[0]) if fatal else None
-            fault = self._readable[word]
-            if fault is not None:
-                left = []
-                for number in behind:
-                    if word in _qualifiers(statements[number]):
-                        outcomes[number] = Outcome("refused", f".{word} cannot be read: {fault}")
-                    else:
-                        left.append(number)
-                behind = left
-        return behind
+        memory = self._memory
+        unknown = [word for word in _qualifiers(statements[stopped]) if word not in memory.words]
+        for word in unknown:
+            answer = self._ask([f"{_NONSENSE}.{word};"])
+            memory.learn(word, None if answer.stopped is None else _joined(answer.faults[0]))
+        if not any(memory.words[word] for word in unknown):
+            return behind
+        left = []
+        for number in behind:
+            fault = memory.unreadable(statements[number])
+            if fault is None:
+                left.append(number)
+            else:
+                outcomes[number] = Outcome("refused", fault)
+        return left
 
     def _halve(
-        self, statements: Sequence[str], numbers: list[int], outcomes: dict[int, Outcome], answer: _Answer
+        self,
+        statements: Sequence[str],
+        numbers: list[int],
+        outcomes: dict[int, Outcome],
+        answer: _Answer,
+        early: bool,
     ) -> None:
         """Settle each half, or the one statement, of what ptxas finds fault with but does not place."""
         if not self._heard:
             self._hear()
         if len(numbers) > 1:
             for part in _parts(numbers, answer):
-                self._settle(statements, part, outcomes)
-        elif answer.death:
-            outcomes[numbers[0]] = Outcome("died", answer.death)
+                self._settle(statements, part, outcomes, early)
         else:
-            outcomes[numbers[0]] = Outcome("refused", _joined(answer.unplaced))
+            verdict: Literal["died", "refused"] = "died" if answer.death else "refused"
+            outcomes[numbers[0]] = Outcome(verdict, answer.death or _joined(answer.unplaced))
+            self._remember(statements, numbers, outcomes)
 
     def mute(self) -> str | None:
         """Why nothing can be asked: what an empty kernel is refused for. None when it is accepted."""
@@ -266,6 +360,19 @@ class Session:
                 f"ptxas {self.ptxas.version} cannot be asked about PTX {self.ptx} on {self.target}: {why}"
             )
         self._heard = True
+
+
+def _in_memory(content: bytes = b"") -> BinaryIO:
+    """A file that is on no disk, to be read from its start."""
+    file = os.fdopen(os.memfd_create("ptx"), "w+b", buffering=0)
+    file.write(content)
+    file.seek(0)
+    return file
+
+
+def _content(file: BinaryIO) -> bytes:
+    file.seek(0)
+    return file.read()
 
 
 def _qualifiers(statement: str) -> list[str]:
@@ -297,6 +404,11 @@ def _parts(numbers: list[int], answer: _Answer) -> Iterator[list[int]]:
 
 
 def _joined(words: Sequence[str]) -> str:
+    return _together(tuple(words)) if len(words) > 1 else "".join(words)
+
+
+@cache
+def _together(words: tuple[str, ...]) -> str:
     return "; ".join(dict.fromkeys(words))
 
 

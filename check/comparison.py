@@ -2,10 +2,12 @@
 
 Points are asked about in batches over all cores. A disagreement is registered when contradictions.yaml
 explains it; an entry that should explain something where it was looked for, and does not, is stale.
+What one assembler's grammar and later phases said is carried from setting to setting (Memory).
 """
 
 from __future__ import annotations
 
+import gc
 import multiprocessing
 import os
 from collections import Counter
@@ -17,9 +19,9 @@ from typing import Any, Literal, Protocol, TypeVar
 from ..spec.errors import Question
 from ..spec.gates import Isa
 from ..spec.nodes import Version
-from .assembler import Outcome, Session
+from .assembler import Memory, Outcome, Session
 from .toolchains import Ptxas
-from .universe import Point, open_for
+from .universe import Point, Region, open_for
 
 __all__ = [
     "Comparison",
@@ -29,6 +31,7 @@ __all__ = [
     "Setting",
     "ask",
     "compare",
+    "compare_everywhere",
     "explained",
     "home",
     "over_jobs",
@@ -96,6 +99,8 @@ class Comparison:
     advisories: Counter[str] = field(default_factory=Counter)
     settings: set[Setting] = field(default_factory=set)
     refused: dict[Setting, str] = field(default_factory=dict)
+    targets: list[str] = field(default_factory=list)
+    memories: dict[str, Memory] = field(default_factory=dict)
     runs: int = 0
 
     def add(self, other: Comparison) -> None:
@@ -107,6 +112,9 @@ class Comparison:
         self.advisories += other.advisories
         self.settings |= other.settings
         self.refused |= other.refused
+        self.targets += other.targets
+        for release, memory in other.memories.items():
+            self.memories.setdefault(release, Memory()).add(memory)
         self.runs += other.runs
 
     @property
@@ -185,8 +193,12 @@ def over_jobs(jobs: Sequence[J], work: Callable[[J], T]) -> Iterator[T]:
         yield from map(work, jobs)
         return
     _INHERITED = jobs, work
-    with multiprocessing.get_context("fork").Pool(cores) as pool:
-        yield from pool.imap(_inherited, range(len(jobs)))
+    gc.freeze()
+    try:
+        with multiprocessing.get_context("fork").Pool(cores) as pool:
+            yield from pool.imap(_inherited, range(len(jobs)))
+    finally:
+        gc.unfreeze()
 
 
 def _inherited(number: int) -> Any:
@@ -197,8 +209,81 @@ def _inherited(number: int) -> Any:
 def compare(jobs: Iterable[Job], register: Register | None) -> Comparison:
     """Ask about every point of every job, and hold the answers against the specification."""
     found = Comparison()
-    for part in over_jobs(split(jobs), partial(_perform, register=register)):
+    for part in over_jobs(split(jobs), partial(_perform, register=register, memory=None)):
         found.add(part)
+    return found
+
+
+@dataclass(frozen=True)
+class _Column:
+    """One assembler and target under every .version, newest first; from `since` on it must be taken."""
+
+    ptxas: Ptxas
+    target: str
+    versions: tuple[Version, ...]
+    since: Version
+
+
+def compare_everywhere(
+    isa: Isa,
+    releases: Sequence[Ptxas],
+    targets: Sequence[str] | None,
+    regions: Sequence[Region],
+    register: Register | None,
+    memories: Mapping[str, Memory],
+) -> Comparison:
+    """Compare in every setting: the regions beside what is legal there, and those that are beside nothing.
+
+    `memories` has what was found out about each release before. Where specs.yaml dates a target otherwise
+    than an assembler does, `targets` of the comparison says so.
+    """
+    columns = [
+        _Column(
+            ptxas,
+            target,
+            tuple(sorted((v for v in isa.versions if v <= ptxas.ptx), reverse=True)),
+            isa.index.targets[target].since,
+        )
+        for target, knowing in targets_known(isa, releases).items()
+        if not targets or target in targets
+        for ptxas in knowing
+    ]
+    columns.sort(key=lambda column: (column.since, -len(column.versions)))  # the longest work first
+    found = Comparison()
+    work = partial(_column, regions=regions, register=register, memories=memories)
+    for part in over_jobs(columns, work):
+        found.add(part)
+    return found
+
+
+def _column(
+    column: _Column,
+    regions: Sequence[Region],
+    register: Register | None,
+    memories: Mapping[str, Memory],
+) -> Comparison:
+    """One assembler and target under every version."""
+    found, memory = Comparison(), Memory()
+    memory.add(memories.get(column.ptxas.version, Memory()))
+    for version in column.versions:
+        setting = Setting(column.ptxas, version, column.target)
+        if version < column.since:
+            if Session(setting.ptxas, setting.ptx, setting.target).mute() is None:
+                found.targets.append(f"{setting}: accepted, though specs.yaml dates the target later")
+            continue
+        opened = {
+            gate: open_for(gate, version, column.target) for region in regions for gate in region.beside
+        }
+        points = [
+            point
+            for region in regions
+            if not region.beside or any(map(opened.__getitem__, region.beside))
+            for point in region.points
+        ]
+        part = _perform(Job(setting, points), register, memory)
+        found.add(part)
+        found.targets += [f"{setting}: {why}" for why in part.refused.values()]
+    found.memories.clear()
     return found
 
 
@@ -223,10 +308,10 @@ def targets_known(isa: Isa, releases: Sequence[Ptxas]) -> dict[str, list[Ptxas]]
     return known
 
 
-def _perform(job: Job, register: Register | None) -> Comparison:
+def _perform(job: Job, register: Register | None, memory: Memory | None) -> Comparison:
     setting, found = job.setting, Comparison()
-    session = Session(setting.ptxas, setting.ptx, setting.target)
-    found.settings.add(setting)
+    memory = Memory() if memory is None else memory
+    session = Session(setting.ptxas, setting.ptx, setting.target, memory=memory)
     try:
         outcomes = session.classify([point.statement for point in job.points])
     except Question as error:
@@ -235,22 +320,24 @@ def _perform(job: Job, register: Register | None) -> Comparison:
             raise
         found.refused[setting] = str(error)
         return found
-    gates = {point.gate for point in job.points}
-    passing = {gate for gate in gates if open_for(gate, setting.ptx, setting.target)}
+    found.settings.add(setting)
+    gates = {id(point.gate): point.gate for point in job.points}
+    opened = {key: open_for(gate, setting.ptx, setting.target) for key, gate in gates.items()}
     release = setting.ptxas.version
     counted: Counter[tuple[str, bool, Verdict]] = Counter()
     for point, outcome in zip(job.points, outcomes, strict=True):
-        legal = point.gate in passing
-        counted[point.instruction, legal, outcome.verdict] += 1
-        if outcome.verdict == "accepted" and outcome.words:
+        legal, verdict = opened[id(point.gate)], outcome.verdict
+        counted[point.instruction, legal, verdict] += 1
+        if verdict == "accepted" and outcome.words:
             found.warnings[point.instruction, outcome.words] += 1
-        if outcome.verdict == "died" or legal != (outcome.verdict == "accepted"):
+        if verdict == "died" or legal != (verdict == "accepted"):
             differing = explained(point.instruction, point.statement, setting, legal, outcome, register)
-            agrees = outcome.verdict == "died" and not legal
+            agrees = verdict == "died" and not legal
             (found.deaths if agrees else found.disagreements).append(differing)
     found.counts = Counter({(i, release, legal, v): n for (i, legal, v), n in counted.items()})
     found.advisories = session.advisories
     found.runs = session.runs
+    found.memories[release] = memory.lasting()
     return found
 
 

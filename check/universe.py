@@ -22,7 +22,7 @@ from ..spec.statements import Statement
 from ..spec.variants import ABSENT, Family, RowView, Variant
 from .assembler import REGISTERS, register_types
 
-__all__ = ["Point", "Universe", "Written", "open_for"]
+__all__ = ["Point", "Region", "Universe", "Written", "open_for"]
 
 # Beyond this many points the product of all fields is replaced by what is within two fields of legality.
 _PRODUCT = 150_000
@@ -50,6 +50,14 @@ class Point:
     instruction: str
     statement: str
     gate: EffectiveGate | None
+
+
+@dataclass(frozen=True)
+class Region:
+    """Points that are one field away from forms with certain gates; the forms themselves have none."""
+
+    beside: frozenset[EffectiveGate]
+    points: tuple[Point, ...]
 
 
 def open_for(gate: EffectiveGate | None, version: Version, target: str) -> bool:
@@ -82,9 +90,35 @@ class Universe:
         """Every legal form, as a statement."""
         return self.points(family, (self.write(variant, form) for variant, form in self.legal(family)))
 
-    def near(self, family: Family) -> tuple[Point, ...]:
-        """Every legal form and every statement that differs from one in the value of one field."""
-        return self.points(family, itertools.chain(self._legal(family), self._apart(family, 1)))
+    def near(self, family: Family) -> tuple[Region, ...]:
+        """Every legal form, and every statement that differs from one in the value of one field."""
+        forms = self.forms(family)
+        legal = {point.statement for point in forms}
+        around: dict[str, tuple[Written, set[EffectiveGate]]] = {}
+        for written, gate in self._beside(family):
+            if written.text not in legal:
+                around.setdefault(written.text, (written, set()))[1].add(gate)
+        groups: dict[frozenset[EffectiveGate], list[Written]] = {}
+        for written, gates in around.values():
+            groups.setdefault(frozenset(gates), []).append(written)
+        beside = (Region(gates, self.points(family, found)) for gates, found in groups.items())
+        return (Region(frozenset(), forms), *beside)
+
+    def _beside(self, family: Family) -> Iterator[tuple[Written, EffectiveGate]]:
+        """Every combination one field away from a variant that is none itself, with the variant's gate."""
+        domains = {field: domain(family, field) for field in sorted(family.bound)}
+        variants = {tuple(variant.fields[field] for field in domains) for variant in family.variants()}
+        spelled: dict[tuple[str | int, ...], Written] = {}
+        for variant in family.variants():
+            mine = tuple(variant.fields[field] for field in domains)
+            for place, values in enumerate(domains.values()):
+                for value in values:
+                    key = (*mine[:place], value, *mine[place + 1 :])
+                    if key in variants:
+                        continue
+                    if key not in spelled:
+                        spelled[key] = self._spelled(variant.row, dict(zip(domains, key, strict=True)))
+                    yield spelled[key], variant.gate
 
     def whole(self, family: Family) -> tuple[Point, ...]:
         """The whole universe of an instruction."""

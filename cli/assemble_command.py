@@ -58,7 +58,6 @@ class Report:
     comparison: Comparison
     seconds: float
     stale: list[str]
-    settings: list[str] = field(default_factory=list)
     probed: Probed | None = None
     codes: list[tuple[str, Code]] = field(default_factory=list)
     failures: list[Disagreement] = field(default_factory=list)
@@ -68,12 +67,12 @@ class Report:
         """Whether there is nothing that the register does not explain, and nothing stale in it."""
         bare = [code for _, code in self.codes if not code.opcodes]
         failed = [found for found in self.failures if found.entry is None]
-        return not (self.comparison.unregistered() or self.stale or self.settings or failed or bare)
+        return not (self.comparison.unregistered() or self.comparison.targets or self.stale or failed or bare)
 
 
 def run(args: argparse.Namespace) -> int:
     """Compare; exit code 0 they agree, 1 they do not, 2 there is nothing to ask."""
-    from ..check.comparison import compare, stale
+    from ..check.comparison import compare, compare_everywhere, over_jobs, stale
     from ..check.contradictions import register
     from ..check.universe import Universe
 
@@ -86,14 +85,15 @@ def run(args: argparse.Namespace) -> int:
     universe = Universe(specification)
     entries = register()
     jobs = list(_home_jobs(universe, families, releases, args.target))
-    faults: list[str] = []
-    if args.full:
-        more, faults = _full_jobs(universe, families, releases, args.target)
-        jobs += more
     if not jobs:
         raise Question("nothing of this is legal on any target that the release knows")
     found = compare(jobs, entries)
-    report = Report(found, 0.0, stale(found, entries, _concerns(entries)), faults)
+    if args.full:
+        del jobs
+        regions = [region for part in over_jobs(families, universe.near) for region in part]
+        isa, memories = specification.isa, found.memories
+        found.add(compare_everywhere(isa, releases, args.target, regions, entries, memories))
+    report = Report(found, 0.0, stale(found, entries, _concerns(entries)))
     if args.full:
         _thorough(report, universe, families, releases, entries)
     report.seconds = time.perf_counter() - begun
@@ -143,17 +143,6 @@ def _home_jobs(
             at = home(universe.specification.isa, points, ptxas) if targets is None else None
             for target in targets or ([at] if at else []):
                 yield Job(Setting(ptxas, ptxas.ptx, target), points)
-
-
-def _full_jobs(
-    universe: Universe, families: Sequence[Family], releases: Sequence[Ptxas], targets: Sequence[str] | None
-) -> tuple[list[Job], list[str]]:
-    """Legal forms and their neighbours in every setting; and where specs.yaml is wrong about settings."""
-    from ..check.comparison import Job, over_jobs, settings
-
-    points = [point for part in over_jobs(families, universe.near) for point in part]
-    accepted, faults = settings(universe.specification.isa, releases)
-    return [Job(setting, points) for setting in accepted if not targets or setting.target in targets], faults
 
 
 def _concerns(entries: Register) -> dict[str, frozenset[str]]:
@@ -246,7 +235,7 @@ def as_json(report: Report) -> dict[str, Any]:
         "disagreements": [_entry(d) for d in found.disagreements],
         "deaths": [_entry(d) for d in found.deaths],
         "stale": report.stale,
-        "targets": report.settings,
+        "targets": found.targets,
         "warnings": [
             {"instruction": instruction, "words": words, "count": count}
             for (instruction, words), count in sorted(found.warnings.items())
@@ -345,7 +334,7 @@ def _say_disagreements(report: Report, say: Any) -> None:
         say(f"death, {one.setting}: {one.statement} ({one.outcome.words})")
     for entry in report.stale:
         say(f"STALE: the contradiction {entry} shows nowhere that it is registered for")
-    for fault in report.settings:
+    for fault in found.targets:
         say(f"TARGET: {fault}")
 
 
