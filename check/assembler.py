@@ -47,6 +47,8 @@ REGISTERS: Mapping[str, tuple[str, int]] = {
 }
 _DECLARED = " ".join(f".reg .{kind} {name}<{count}>;" for kind, (name, count) in REGISTERS.items())
 _BATCH = 8000
+_BEFORE = 4  # lines before the first statement
+_TOGETHER = 50  # statements in a kernel: with more, code generation takes more than its share
 _LIMIT = 60.0
 _SAID = re.compile(
     r"ptxas (?:([^,\n]*), line (\d+); )?(error|fatal|warning|info|advisory)\s*: (.+)$", re.MULTILINE
@@ -148,13 +150,20 @@ def register_types() -> dict[str, str]:
     return {f"{name}{i}": kind for kind, (name, count) in REGISTERS.items() for i in range(count)}
 
 
-def _head(ptx: Version, target: str) -> str:
-    return f".version {ptx}\n.target {target}\n.address_size 64\n.entry kernel() {{ {_DECLARED}\n"
-
-
 def kernel(statements: Sequence[str], ptx: Version, target: str) -> str:
-    """A PTX file of one kernel that holds the statements, one a line."""
-    return _head(ptx, target) + "\n".join(statements) + "\nret; }\n"
+    """A PTX file that holds the statements, one a line, in kernels of so many that all compile fast."""
+    lines = [f".version {ptx}\n.target {target}\n.address_size 64\n.entry kernel() {{ {_DECLARED}"]
+    for start in range(0, len(statements), _TOGETHER):
+        if start:
+            lines.append(f"ret; }} .entry kernel{start}() {{ {_DECLARED}")
+        lines += statements[start : start + _TOGETHER]
+    return "\n".join([*lines, "ret; }\n"])
+
+
+def _statement(line: int) -> int | None:
+    """The number of the statement that stands on a line of such a file, if any does."""
+    kernels, place = divmod(line - _BEFORE - 1, _TOGETHER + 1)
+    return kernels * _TOGETHER + place if line > _BEFORE and place < _TOGETHER else None
 
 
 class Session:
@@ -169,7 +178,6 @@ class Session:
         self.limit = limit
         self.advisories: Counter[str] = Counter()
         self.runs = 0
-        self._before = _head(ptx, target).count("\n")
         self._heard = False
         self._memory = Memory() if memory is None else memory
 
@@ -218,12 +226,12 @@ class Session:
     def _ask(self, statements: Sequence[str]) -> _Answer:
         code, said, output = self.assemble(kernel(statements, self.ptx, self.target))
         answer = _Answer(code, output=output)
-        first, count = self._before + 1, len(statements)
+        count = len(statements)
         for file, line, kind, words in _SAID.findall(said):
             words = words.strip()
-            number = int(line) - first if file == _FILE else -1
+            number = _statement(int(line)) if file == _FILE else None
             fault = kind in ("error", "fatal")
-            if 0 <= number < count:
+            if number is not None and number < count:
                 (answer.faults if fault else answer.warnings)[number].append(words)
                 if kind == "fatal":
                     answer.stopped = number

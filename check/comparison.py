@@ -24,18 +24,19 @@ from .toolchains import Ptxas
 from .universe import Point, Region, open_for
 
 __all__ = [
+    "Column",
     "Comparison",
     "Disagreement",
     "Job",
     "Register",
     "Setting",
     "ask",
+    "columns",
     "compare",
     "compare_everywhere",
     "explained",
     "home",
     "over_jobs",
-    "settings",
     "stale",
     "targets_known",
 ]
@@ -147,30 +148,6 @@ def home(isa: Isa, points: Iterable[Point], ptxas: Ptxas) -> str | None:
     return None
 
 
-def settings(isa: Isa, releases: Sequence[Ptxas]) -> tuple[list[Setting], list[str]]:
-    """Every .version and .target that some assemblers accept together; where specs.yaml says otherwise.
-
-    A target unknown to a release is left out; of the others, specs.yaml says from which version on.
-    """
-    tried = [
-        Setting(ptxas, version, target)
-        for target, knowing in targets_known(isa, releases).items()
-        for ptxas in knowing
-        for version in isa.versions
-        if version <= ptxas.ptx
-    ]
-    accepted, faults = [], []
-    for setting, answer in zip(tried, ask([Job(setting, ()) for setting in tried]), strict=True):
-        known = isa.index.targets[setting.target].since <= setting.ptx
-        if not isinstance(answer, str):
-            accepted.append(setting)
-            if not known:
-                faults.append(f"{setting}: accepted, though specs.yaml dates the target later")
-        elif known:
-            faults.append(f"{setting}: {answer}")
-    return accepted, faults
-
-
 def split(jobs: Iterable[Job], size: int = _BATCH) -> list[Job]:
     """Jobs of a size that keeps every core busy."""
     return [
@@ -215,13 +192,29 @@ def compare(jobs: Iterable[Job], register: Register | None) -> Comparison:
 
 
 @dataclass(frozen=True)
-class _Column:
+class Column:
     """One assembler and target under every .version, newest first; from `since` on it must be taken."""
 
     ptxas: Ptxas
     target: str
     versions: tuple[Version, ...]
     since: Version
+
+
+def columns(isa: Isa, releases: Sequence[Ptxas], targets: Sequence[str] | None = None) -> list[Column]:
+    """Every .target (of some) that assemblers know, the longest work first."""
+    found = [
+        Column(
+            ptxas,
+            target,
+            tuple(sorted((v for v in isa.versions if v <= ptxas.ptx), reverse=True)),
+            isa.index.targets[target].since,
+        )
+        for target, knowing in targets_known(isa, releases).items()
+        if not targets or target in targets
+        for ptxas in knowing
+    ]
+    return sorted(found, key=lambda column: (column.since, -len(column.versions)))
 
 
 def compare_everywhere(
@@ -237,27 +230,15 @@ def compare_everywhere(
     `memories` has what was found out about each release before. Where specs.yaml dates a target otherwise
     than an assembler does, `targets` of the comparison says so.
     """
-    columns = [
-        _Column(
-            ptxas,
-            target,
-            tuple(sorted((v for v in isa.versions if v <= ptxas.ptx), reverse=True)),
-            isa.index.targets[target].since,
-        )
-        for target, knowing in targets_known(isa, releases).items()
-        if not targets or target in targets
-        for ptxas in knowing
-    ]
-    columns.sort(key=lambda column: (column.since, -len(column.versions)))  # the longest work first
     found = Comparison()
     work = partial(_column, regions=regions, register=register, memories=memories)
-    for part in over_jobs(columns, work):
+    for part in over_jobs(columns(isa, releases, targets), work):
         found.add(part)
     return found
 
 
 def _column(
-    column: _Column,
+    column: Column,
     regions: Sequence[Region],
     register: Register | None,
     memories: Mapping[str, Memory],

@@ -14,7 +14,7 @@ import os
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -22,9 +22,9 @@ from ..spec.errors import Question
 from ..spec.loading import ROOT, Specification
 from ..spec.nodes import Version
 from ..spec.variants import RowView
-from .assembler import Session
+from .assembler import Memory, Session
 from .claims import cases_digest, legality_digest
-from .comparison import Setting, over_jobs, settings
+from .comparison import Column, Setting, columns, over_jobs
 from .toolchains import Ptxas, digest
 from .universe import Universe, open_for
 
@@ -140,20 +140,20 @@ def verdicts(records: Sequence[Record], asked: Sequence[Claim]) -> Iterator[Verd
             )
 
 
-def observe(specification: Specification, ptxas: Ptxas, every_version: bool = False) -> Record:
-    """Ask an assembler about every form of every row, for every .target that it takes: under its own
-    newest .version, or under every one."""
+def observe(specification: Specification, ptxas: Ptxas) -> Record:
+    """Ask an assembler about every form of every row under every .version and .target that it takes."""
     asked = claims(specification)
-    taken, _ = settings(specification.isa, [ptxas])
-    if not every_version:
-        taken = [setting for setting in taken if setting.ptx == ptxas.ptx]
-    if not taken:
-        raise Question(f"ptxas {ptxas.version} takes no .version and .target of the specification")
-    unreadable = _syntax_errors(asked, max(taken, key=lambda setting: setting.ptx))
-    seen = list(over_jobs(taken, lambda setting: _accepted(asked, unreadable, setting)))
+    known = columns(specification.isa, [ptxas])
+    if not known:
+        raise Question(f"ptxas {ptxas.version} takes no target of the specification")
+    unreadable = _syntax_errors(asked, Session(ptxas, ptxas.ptx, known[0].target))
+    found = over_jobs(known, partial(_accepted, asked, unreadable))
+    seen = {setting: bitmaps for column in found for setting, bitmaps in column.items()}
+    order = {target: place for place, target in enumerate(specification.index.targets)}
+    taken = sorted(seen, key=lambda setting: (order[setting.target], setting.ptx))
     rows: dict[str, dict[str, Any]] = {}
     for number, claim in enumerate(asked):
-        column = [bitmaps[number] for bitmaps in seen]
+        column = [seen[setting][number] for setting in taken]
         distinct = sorted(set(column))
         if len(distinct) > _BITMAPS:
             raise Question(f"ptxas {ptxas.version} has more than {_BITMAPS} opinions about {claim.id}")
@@ -169,20 +169,28 @@ def observe(specification: Specification, ptxas: Ptxas, every_version: bool = Fa
     return Record(ptxas.version, digest(ptxas.path), today, named, rows)
 
 
-def _syntax_errors(asked: Sequence[Claim], setting: Setting) -> frozenset[str]:
+def _syntax_errors(asked: Sequence[Claim], session: Session) -> frozenset[str]:
     """The statements that an assembler cannot parse: its grammar knows no .version and no .target."""
     statements = [statement for claim in asked for statement in claim.statements]
-    outcomes = Session(setting.ptxas, setting.ptx, setting.target).classify(statements)
-    pairs = zip(statements, outcomes, strict=True)
+    pairs = zip(statements, session.classify(statements), strict=True)
     return frozenset(text for text, outcome in pairs if "syntax error" in outcome.words)
 
 
-def _accepted(asked: Sequence[Claim], unreadable: frozenset[str], setting: Setting) -> list[int]:
-    """For every claim, the bitmap of the forms that are accepted; a death is no acceptance."""
+def _accepted(asked: Sequence[Claim], unreadable: frozenset[str], column: Column) -> dict[Setting, list[int]]:
+    """By setting and claim, the bitmap of the forms that are accepted; a death is no acceptance."""
     statements = [text for claim in asked for text in claim.statements if text not in unreadable]
-    outcomes = Session(setting.ptxas, setting.ptx, setting.target).classify(statements)
-    accepted = {text for text, o in zip(statements, outcomes, strict=True) if o.verdict == "accepted"}
-    return [sum(1 << bit for bit, text in enumerate(claim.statements) if text in accepted) for claim in asked]
+    memory, found = Memory(), {}
+    for version in column.versions:
+        setting = Setting(column.ptxas, version, column.target)
+        session = Session(setting.ptxas, setting.ptx, setting.target, memory=memory)
+        if session.mute() is None:
+            outcomes = zip(statements, session.classify(statements), strict=True)
+            accepted = {text for text, outcome in outcomes if outcome.verdict == "accepted"}
+            found[setting] = [
+                sum(1 << bit for bit, text in enumerate(claim.statements) if text in accepted)
+                for claim in asked
+            ]
+    return found
 
 
 def write(record: Record, folder: Path = FOLDER) -> Path:

@@ -25,9 +25,6 @@ def add(subparsers: Any) -> None:
     parser = subparsers.add_parser("evidence", help="which claims have which witnesses, and what is stale")
     parser.add_argument("pattern", nargs="?", help="a row's id, a part of one, or a pattern with *")
     parser.add_argument("--record", nargs="+", metavar="RELEASE", help="ask these assemblers, and record")
-    parser.add_argument(
-        "--every-version", action="store_true", help="not only under their own newest .version"
-    )
     parser.add_argument("--again", nargs="+", metavar="RELEASE", help="ask them, and compare with the record")
     parser.add_argument("--format", choices=("text", "json"), default="text")
     parser.set_defaults(run=run)
@@ -38,7 +35,7 @@ def run(args: argparse.Namespace) -> int:
     specification = load()
     if args.record:
         for release in args.record:
-            record = observe(specification, locate(release), args.every_version)
+            record = observe(specification, locate(release))
             print(f"{write(record)}: {len(record.settings)} settings, {len(record.rows)} rows")
         return 0
     records = load_records()
@@ -152,8 +149,7 @@ def _again(specification: Any, records: Sequence[Record], release: str) -> int:
     recorded = next((r for r in records if r.release == ptxas.version), None)
     if recorded is None:
         raise Question(f"ptxas {ptxas.version} is not recorded")
-    versions = {ptx for ptx, _ in recorded.settings}
-    now = observe(specification, ptxas, every_version=len(versions) > 1)
+    now = observe(specification, ptxas)
     changed = sorted(
         claim
         for claim in now.rows

@@ -40,7 +40,7 @@ if lines[0] == ".version 99.9":
     sys.exit("ptxas /dev/stdin, line 1; fatal   : Unsupported .version 99.9; current version is '9.5'")
 mode = (here / "mode").read_text()
 accepted = set((here / "accepted").read_text().split("\\n"))
-body = [(n, line) for n, line in enumerate(lines, 1) if n > 4 and line and line != "ret; }}"]
+body = [(n, line) for n, line in enumerate(lines, 1) if n > 4 and line and not line.startswith("ret; }}")]
 out, code = [], 0
 for number, line in body:
     if line.startswith("killer"):
