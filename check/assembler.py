@@ -94,8 +94,7 @@ class Memory:
     def learn(self, word: str, fault: str | None) -> None:
         """Remember whether a qualifier can be read."""
         self.words[word] = fault
-        if fault is not None:
-            self._unread.clear()
+        self._unread.clear()
 
     def lasting(self) -> Memory:
         """What holds for every target."""
@@ -187,8 +186,8 @@ class Session:
         if text.count("\n") != max(len(statements) - 1, 0) or "/*" in text or "//" in text:
             raise ValueError("a statement is not one statement when it has line breaks or comments")
         outcomes: dict[int, Outcome] = {}
-        unreadable = self._memory.unreadable if any(self._memory.words.values()) else None
         for start in range(0, len(statements), _BATCH):
+            unreadable = self._memory.unreadable if any(self._memory.words.values()) else None
             numbers = []
             for number in range(start, min(start + _BATCH, len(statements))):
                 if not statements[number].endswith(";"):
@@ -317,15 +316,14 @@ class Session:
     ) -> list[int]:
         """Who is left behind a syntax error when it was a qualifier that this ptxas cannot even read.
 
-        Such a word stops the parse wherever it stands, in a nonsense instruction too: one run settles
-        every statement that has it.
+        Such a word stops the parse wherever it stands, in a nonsense instruction too: what is found out
+        about the words of all these statements settles every one that has one.
         """
         memory = self._memory
-        unknown = [word for word in _qualifiers(statements[stopped]) if word not in memory.words]
-        for word in unknown:
-            answer = self._ask([f"{_NONSENSE}.{word};"])
-            memory.learn(word, None if answer.stopped is None else _joined(answer.faults[0]))
-        if not any(memory.words[word] for word in unknown):
+        if any(word not in memory.words for word in _qualifiers(statements[stopped])):
+            mnemonics = dict.fromkeys(statements[number].split(" ", 1)[0] for number in [stopped, *behind])
+            self._learn(list(dict.fromkeys(word for text in mnemonics for word in _qualifiers(text))))
+        if memory.unreadable(statements[stopped]) is None:
             return behind
         left = []
         for number in behind:
@@ -335,6 +333,17 @@ class Session:
             else:
                 outcomes[number] = Outcome("refused", fault)
         return left
+
+    def _learn(self, words: Sequence[str]) -> None:
+        """Find out which words can be read as qualifiers."""
+        words = [word for word in words if word not in self._memory.words]
+        while words:
+            answer = self._ask([f"{_NONSENSE}.{word};" for word in words])
+            end = len(words) if answer.stopped is None else answer.stopped
+            self._memory.words.update(dict.fromkeys(words[:end]))
+            if answer.stopped is not None:
+                self._memory.learn(words[end], _joined(answer.faults[end]))
+            words = words[end + 1 :]
 
     def _halve(
         self,

@@ -41,7 +41,7 @@ __all__ = [
     "targets_known",
 ]
 
-_BATCH = 16_000
+_BATCH = 32_000
 Verdict = Literal["accepted", "refused", "died"]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -18,8 +18,10 @@ from .differences import Change, state
 
 if TYPE_CHECKING:
     from .assembler import Outcome
+    from .contradictions import Register
+    from .evidence import Record
 
-__all__ = ["Side", "Tally", "observe", "side"]
+__all__ = ["Answers", "Side", "Tally", "assemblers", "observe", "recorded", "side"]
 
 
 @dataclass(frozen=True)
@@ -44,7 +46,8 @@ class Tally:
     """One assembler's verdicts on the forms of a change under a version, for one target.
 
     `known` is whether the version has the target at all: without it nothing is asked. `against` holds
-    the statements on which the assembler and the specification differ. `words` are its commonest reasons.
+    the statements on which the assembler and the specification differ, `registered` the contradictions that
+    explain others. `words` are its commonest reasons; `unrecorded` is how many verdicts are not to be had.
     """
 
     side: Side
@@ -57,6 +60,12 @@ class Tally:
     died: int
     words: tuple[str, ...]
     against: tuple[str, ...]
+    registered: tuple[str, ...] = ()
+    unrecorded: int = 0
+
+
+# What an assembler says about statements under a version, for a target; None where it is not known.
+Answers = Callable[[Side, str, Sequence[str]], "Sequence[Outcome | None]"]
 
 
 def side(specification: Specification, ptx: Version) -> Side:
@@ -72,6 +81,7 @@ def side(specification: Specification, ptx: Version) -> Side:
 class _Question:
     """The statements of a change that one assembler is asked about, and which of them are legal."""
 
+    instruction: str
     side: Side
     target: str
     without: bool
@@ -79,11 +89,21 @@ class _Question:
     statements: tuple[str, ...]
     expected: tuple[bool, ...]
 
-    def tally(self, outcomes: Sequence[Outcome]) -> Tally:
+    def tally(self, outcomes: Sequence[Outcome | None], register: Register) -> Tally:
         """What the answers amount to."""
-        counts = Counter(outcome.verdict for outcome in outcomes)
-        words = Counter(outcome.words for outcome in outcomes if outcome.verdict != "accepted")
-        answers = zip(self.statements, self.expected, outcomes, strict=False)
+        counts = Counter(outcome.verdict for outcome in outcomes if outcome)
+        words = Counter(o.words for o in outcomes if o and o.verdict != "accepted" and o.words)
+        against: list[str] = []
+        registered: dict[str, None] = {}
+        for text, legal, said in zip(self.statements, self.expected, outcomes, strict=False):
+            if said is None or legal == (said.verdict == "accepted"):
+                continue
+            at = self.side
+            entry = register.explains(self.instruction, text, at.ptxas, at.ptx, self.target, said.verdict)
+            if entry is None:
+                against.append(text)
+            else:
+                registered[entry] = None
         return Tally(
             self.side,
             self.target,
@@ -94,45 +114,83 @@ class _Question:
             counts["refused"],
             counts["died"],
             tuple(word for word, _ in words.most_common(2)),
-            tuple(text for text, legal, said in answers if legal != (said.verdict == "accepted")),
+            tuple(against),
+            tuple(registered),
+            sum(outcome is None for outcome in outcomes),
         )
 
 
 def observe(
-    specification: Specification, found: Sequence[Change], sides: Sequence[Side]
+    specification: Specification, found: Sequence[Change], sides: Sequence[Side], answers: Answers
 ) -> tuple[tuple[Tally, ...], ...]:
-    """Ask the assembler of each side about every form of every change: the tallies of each.
+    """What the assembler of each side says about every form of every change: the tallies of each.
 
     A target that was gained or lost is asked about itself; of the targets of a form that came or went,
     the first that both versions have.
     """
+    from .contradictions import register
+
+    questions = [tuple(_questions(specification, change, sides)) for change in found]
+    together: dict[tuple[Side, str], dict[str, None]] = {}
+    for question in (q for of_change in questions for q in of_change if q.known):
+        statements = dict.fromkeys(question.statements)
+        together.setdefault((question.side, question.target), {}).update(statements)
+
+    def ask(key: tuple[Side, str]) -> dict[str, Outcome | None]:
+        statements = list(together[key])
+        return dict(zip(statements, answers(*key, statements), strict=True))
+
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        said = dict(zip(together, pool.map(ask, together), strict=True))
+    return tuple(
+        tuple(
+            q.tally([said[q.side, q.target][s] for s in q.statements] if q.known else [], register())
+            for q in mine
+        )
+        for mine in questions
+    )
+
+
+def assemblers(asked: Side, target: str, statements: Sequence[str]) -> Sequence[Outcome]:
+    """Answers of the assemblers themselves."""
     from .assembler import classify
     from .toolchains import locate
 
-    questions = [tuple(_questions(specification, change, sides)) for change in found]
-    together: dict[tuple[Side, str], list[str]] = {}
-    for question in (q for of_change in questions for q in of_change if q.known):
-        together.setdefault((question.side, question.target), []).extend(question.statements)
-    located = {asked: locate(asked.ptxas) for asked, _ in together}
+    return classify(locate(asked.ptxas), statements, asked.ptx, target)
 
-    def ask(key: tuple[Side, str]) -> dict[str, Outcome]:
-        asked, target = key
-        statements = list(dict.fromkeys(together[key]))
-        outcomes = classify(located[asked], statements, asked.ptx, target)
-        return dict(zip(statements, outcomes, strict=True))
 
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
-        answers = dict(zip(together, pool.map(ask, together), strict=True))
-    return tuple(
-        tuple(q.tally([answers[q.side, q.target][s] for s in q.statements] if q.known else []) for q in mine)
-        for mine in questions
-    )
+def recorded(specification: Specification, records: Sequence[Record]) -> Answers:
+    """Answers as they are recorded; none for what is not, or was recorded of another claim."""
+    from .assembler import Outcome
+    from .evidence import claims
+
+    by_release = {record.release: record for record in records}
+    places = {
+        text: (claim, bit) for claim in claims(specification) for bit, text in enumerate(claim.statements)
+    }
+
+    def answers(asked: Side, target: str, statements: Sequence[str]) -> Sequence[Outcome | None]:
+        record, setting = by_release.get(asked.ptxas), (str(asked.ptx), target)
+        if record is None or setting not in record.settings:
+            return [None] * len(statements)
+        column = record.settings.index(setting)
+        said: list[Outcome | None] = []
+        for text in statements:
+            claim, bit = places.get(text, (None, 0))
+            seen = record.seen(claim) if claim else None
+            if seen is None:
+                said.append(None)
+            else:
+                said.append(Outcome("accepted" if seen[column] >> bit & 1 else "refused"))
+        return said
+
+    return answers
 
 
 def _questions(specification: Specification, change: Change, sides: Sequence[Side]) -> Iterator[_Question]:
     from .universe import Universe
 
-    universe = Universe(specification)
+    universe, name = Universe(specification), change.instruction
     all_targets = specification.index.targets
     targets = change.targets
     if change.kind not in ("widened", "narrowed"):
@@ -149,7 +207,9 @@ def _questions(specification: Specification, change: Change, sides: Sequence[Sid
             for asked in sides:
                 legal = tuple(target in state(gate, asked.ptx).targets for _, gate in written)
                 known = all_targets[target].since <= asked.ptx
-                yield _Question(asked, target, without, known, tuple(text for text, _ in written), legal)
+                yield _Question(
+                    name, asked, target, without, known, tuple(text for text, _ in written), legal
+                )
 
 
 def _gates(variant: Variant, form: Form) -> tuple[Gate, ...]:

@@ -10,7 +10,8 @@ from dataclasses import replace
 from typing import Any
 
 from ..check.differences import KINDS, Change, changes
-from ..check.verdicts import Side, Tally, observe, side
+from ..check.evidence import load_records
+from ..check.verdicts import Side, Tally, assemblers, observe, recorded, side
 from ..spec.api import load
 from ..spec.errors import Question
 from .list_command import matches
@@ -69,7 +70,8 @@ def _versions(args: argparse.Namespace) -> bool:
     if not chosen:
         raise Question(f"nothing matches {args.pattern!r}; `ptxmma list` names all mnemonics")
     found = changes(specification, chosen, old, new, target)
-    evidence = observe(specification, found, sides) if args.evidence else (None,) * len(found)
+    answers = assemblers if args.evidence else recorded(specification, load_records())
+    evidence = observe(specification, found, sides, answers)
     if args.format == "json":
         document = {
             "old": _side_json(sides[0]),
@@ -87,8 +89,7 @@ def _versions(args: argparse.Namespace) -> bool:
     if not found:
         page.item("no difference")
     else:
-        if not args.evidence:
-            page.item("verdicts of these assemblers: not recorded; --evidence asks them")
+        page.item(f"verdicts of these assemblers: {'asked now' if args.evidence else 'from the record'}")
         _summary(page, found)
         _details(page, found, evidence, bool(args.pattern))
     print(page.text)
@@ -114,9 +115,7 @@ def _summary(page: Page, found: Sequence[Change]) -> None:
     page.table(rows)
 
 
-def _details(
-    page: Page, found: Sequence[Change], evidence: Sequence[Sequence[Tally] | None], whole: bool
-) -> None:
+def _details(page: Page, found: Sequence[Change], evidence: Sequence[Sequence[Tally]], whole: bool) -> None:
     last = None
     for change, tallies in zip(found, evidence, strict=True):
         if change.kind != last:
@@ -134,7 +133,7 @@ def _details(
         else:
             for pattern in change.patterns:
                 page.item(f"{page.code(pattern.text)}: {_number(pattern.count)}", 1)
-        for line in _verdicts(tallies or ()):
+        for line in _verdicts(tallies):
             page.item(line, 1)
 
 
@@ -160,6 +159,10 @@ def _tally(tally: Tally, targets: Sequence[str]) -> str:
     words = ", ".join(f"{verb} {count} of {tally.statements}" for verb, count in counts if count)
     if tally.words:
         words += f" ({'; '.join(tally.words)})"
+    if tally.unrecorded:
+        words += f"{', ' if words else ''}{tally.unrecorded} not recorded (--evidence asks)"
+    if tally.registered:
+        words += f"; registered: {', '.join(tally.registered)}"
     if tally.against:
         words += f"; AGAINST the specification {len(tally.against)} times, first {tally.against[0]}"
     return f"{subject}: {words}"
@@ -169,7 +172,7 @@ def _side_json(asked: Side) -> dict[str, Any]:
     return {"ptx": str(asked.ptx), "ptxas": asked.ptxas, "own": asked.own, "words": asked.words}
 
 
-def _json(change: Change, tallies: Sequence[Tally] | None) -> dict[str, Any]:
+def _json(change: Change, tallies: Sequence[Tally]) -> dict[str, Any]:
     return {
         "kind": change.kind,
         "instruction": change.instruction,
@@ -182,7 +185,7 @@ def _json(change: Change, tallies: Sequence[Tally] | None) -> dict[str, Any]:
         "patterns": [{"pattern": p.text, "mnemonics": p.count} for p in change.patterns],
         "mnemonics": [variant.mnemonic for variant in change.variants],
         "before": [variant.mnemonic for variant in change.before],
-        "verdicts": None if tallies is None else [_tally_json(tally) for tally in tallies],
+        "verdicts": [_tally_json(tally) for tally in tallies],
     }
 
 
@@ -198,5 +201,7 @@ def _tally_json(tally: Tally) -> dict[str, Any]:
         "refused": tally.refused,
         "died": tally.died,
         "words": list(tally.words),
+        "unrecorded": tally.unrecorded,
+        "registered": list(tally.registered),
         "against": list(tally.against),
     }
