@@ -259,6 +259,10 @@ class Session:
             if len(left) == len(numbers):
                 self._halve(statements, numbers, outcomes, answer, early)
                 return
+            if answer.unplaced and len(left) > _TOGETHER:  # one fault a run: only small parts are fast
+                for start in range(0, len(left), _TOGETHER):
+                    self._settle(statements, left[start : start + _TOGETHER], outcomes)
+                return
             numbers, early = left, False
 
     def _remember(
@@ -412,9 +416,10 @@ def _before_death(rest: list[int], answer: _Answer, outcomes: dict[int, Outcome]
 
 
 def _parts(numbers: list[int], answer: _Answer) -> Iterator[list[int]]:
-    """The parts in which to look for what kills ptxas: about the last that it spoke of, else halves."""
+    """The parts in which to look for what kills ptxas: about the last that it spoke of, else everywhere."""
     last = max(answer.faults, default=None) if answer.death else None
-    cuts = [len(numbers) // 2] if last is None else [last, last + 1, last + 2]
+    step = _TOGETHER if len(numbers) > 2 * _TOGETHER else (len(numbers) + 1) // 2
+    cuts = list(range(step, len(numbers), step)) if last is None else [last, last + 1, last + 2]
     for start, end in itertools.pairwise([0, *cuts, len(numbers)]):
         if numbers[start:end]:
             yield numbers[start:end]
