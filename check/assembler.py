@@ -51,8 +51,9 @@ _BEFORE = 4  # lines before the first statement
 _TOGETHER = 50  # statements in a kernel: with more, code generation takes more than its share
 _LIMIT = 60.0
 _SAID = re.compile(
-    r"ptxas (?:([^,\n]*), line (\d+); )?(error|fatal|warning|info|advisory)\s*: (.+)$", re.MULTILINE
+    r"ptxas (?:([^,\n]*), line (\d+); )?(error|fatal|warning|info|advisory)\s*: (.*\S)\s*$", re.MULTILINE
 )
+_ERROR = re.compile(r"^ptxas /dev/stdin, line (\d+); error   : (.*\S)\s*$", re.MULTILINE)
 _CLOSING = "Ptx assembly aborted due to errors"
 # What a later phase says of these depends on the .version.
 _VERSIONED = re.compile(r"\.version|PTX ISA")
@@ -60,12 +61,17 @@ _FILE = "/dev/stdin"
 _NONSENSE = "nonsense"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Outcome:
     """The verdict on one statement, and what ptxas said: why it is refused, or its warnings."""
 
     verdict: Literal["accepted", "refused", "died"]
-    words: str = ""
+    said: tuple[str, ...] = ()
+
+    @property
+    def words(self) -> str:
+        """What ptxas said, each sentence once."""
+        return "; ".join(dict.fromkeys(self.said))
 
 
 @dataclass
@@ -144,7 +150,8 @@ class _Answer:
         return f"exit code {self.code} without a fault that can be read"
 
 
-def register_types() -> dict[str, str]:
+@cache
+def register_types() -> Mapping[str, str]:
     """The declared type of every register of the kernel."""
     return {f"{name}{i}": kind for kind, (name, count) in REGISTERS.items() for i in range(count)}
 
@@ -195,7 +202,7 @@ class Session:
                         f"{statements[number]!r} is not one statement: it ends without a semicolon"
                     )
                 if unreadable and (fault := unreadable(statements[number])):
-                    outcomes[number] = Outcome("refused", fault)
+                    outcomes[number] = Outcome("refused", (fault,))
                 else:
                     numbers.append(number)
             self._settle(statements, numbers, outcomes, early=True)
@@ -226,8 +233,16 @@ class Session:
         code, said, output = self.assemble(kernel(statements, self.ptx, self.target))
         answer = _Answer(code, output=output)
         count = len(statements)
-        for file, line, kind, words in _SAID.findall(said):
-            words = words.strip()
+        lines: dict[str, list[str]] = defaultdict(list)
+        for line, words in _ERROR.findall(said):  # nearly all that it says, so read in the fastest way
+            lines[line].append(words)
+        for line, all_words in lines.items():
+            number = _statement(int(line))
+            if number is not None and number < count:
+                answer.faults[number] = all_words
+            else:
+                answer.unplaced += all_words
+        for file, line, kind, words in _SAID.findall(_ERROR.sub("", said)):
             number = _statement(int(line)) if file == _FILE else None
             fault = kind in ("error", "fatal")
             if number is not None and number < count:
@@ -250,7 +265,7 @@ class Session:
             if answer.clean:
                 self.advisories.update(answer.advisories)
                 for place, number in enumerate(numbers):
-                    outcomes[number] = Outcome("accepted", _joined(answer.warnings.get(place, [])))
+                    outcomes[number] = Outcome("accepted", tuple(answer.warnings.get(place, ())))
                 return
             if not early:
                 self._remember(statements, set(numbers) - set(left), outcomes)
@@ -303,7 +318,7 @@ class Session:
             end = len(rest) if answer.stopped is None else answer.stopped + 1
             for place, number in enumerate(rest[:end]):
                 if place in answer.faults:
-                    outcomes[number] = Outcome("refused", _joined(answer.faults[place]))
+                    outcomes[number] = Outcome("refused", tuple(answer.faults[place]))
                 else:
                     left.append(number)
             behind = rest[end:]
@@ -335,7 +350,7 @@ class Session:
             if fault is None:
                 left.append(number)
             else:
-                outcomes[number] = Outcome("refused", fault)
+                outcomes[number] = Outcome("refused", (fault,))
         return left
 
     def _learn(self, words: Sequence[str]) -> None:
@@ -365,7 +380,8 @@ class Session:
                 self._settle(statements, part, outcomes, early)
         else:
             verdict: Literal["died", "refused"] = "died" if answer.death else "refused"
-            outcomes[numbers[0]] = Outcome(verdict, answer.death or _joined(answer.unplaced))
+            said = (answer.death,) if answer.death else tuple(answer.unplaced)
+            outcomes[numbers[0]] = Outcome(verdict, said)
             self._remember(statements, numbers, outcomes)
 
     def mute(self) -> str | None:
@@ -409,7 +425,7 @@ def _before_death(rest: list[int], answer: _Answer, outcomes: dict[int, Outcome]
     left = []
     for place, number in enumerate(rest):
         if place in answer.faults and place != last:
-            outcomes[number] = Outcome("refused", _joined(answer.faults[place]))
+            outcomes[number] = Outcome("refused", tuple(answer.faults[place]))
         else:
             left.append(number)
     return left
@@ -426,11 +442,6 @@ def _parts(numbers: list[int], answer: _Answer) -> Iterator[list[int]]:
 
 
 def _joined(words: Sequence[str]) -> str:
-    return _together(tuple(words)) if len(words) > 1 else "".join(words)
-
-
-@cache
-def _together(words: tuple[str, ...]) -> str:
     return "; ".join(dict.fromkeys(words))
 
 

@@ -309,7 +309,7 @@ def _perform(job: Job, register: Register | None, memory: Memory | None) -> Comp
     for point, outcome in zip(job.points, outcomes, strict=True):
         legal, verdict = opened[id(point.gate)], outcome.verdict
         counted[point.instruction, legal, verdict] += 1
-        if verdict == "accepted" and outcome.words:
+        if outcome.said and verdict == "accepted":
             found.warnings[point.instruction, outcome.words] += 1
         if verdict == "died" or legal != (verdict == "accepted"):
             differing = explained(point.instruction, point.statement, setting, legal, outcome, register)

@@ -302,7 +302,8 @@ def _covers(points: Points, text: str, ptx: Version, target: str) -> bool:
         statement = read_statement(text)
     except SyntaxFault:
         return False
-    statement = replace(statement, declared={**register_types(), **statement.declared})
+    own = statement.declared
+    statement = replace(statement, declared={**register_types(), **own} if own else register_types())
     if points.statements:
         return _spelled(statement) in [_spelled(read_statement(written_out(s))) for s in points.statements]
     if points.operand is not None:

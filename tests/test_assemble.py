@@ -195,7 +195,7 @@ def test_warnings_go_with_their_statement_and_advisories_with_the_session(fake: 
     fake.accept(["a;", "warned;"])
     session = Session(fake.ptxas, PTX, "sm_90a")
     outcomes = session.classify(["a;", "warned;"])
-    assert outcomes == [Outcome("accepted"), Outcome("accepted", "slow")]
+    assert outcomes == [Outcome("accepted"), Outcome("accepted", ("slow",))]
     assert session.advisories == Counter({"(C7519) something about all of it": 1})
 
 

@@ -43,7 +43,7 @@ def recorded(monkeypatch: pytest.MonkeyPatch) -> dict[str, Outcome]:
                 for release, verdict in case.verdicts()
                 if (case.text, case.ptx, case.target, release) == (text, ptx, target, ptxas.version)
             )
-            outcomes.append(wrong.get(text, Outcome(verdict, case.words or "")))
+            outcomes.append(wrong.get(text, Outcome(verdict, (case.words or "",))))
         return outcomes
 
     monkeypatch.setattr(contradictions, "classify", classify)
@@ -218,12 +218,12 @@ def test_what_no_longer_shows_is_reported(
     monkeypatch.setattr(contradictions.Register.run, "__defaults__", (only,))
     assert run("contradictions", "asm-shared-cta-early", "--run")[0] == 0
     text = register().entry("asm-shared-cta-early").cases[0].text
-    recorded[text] = Outcome("refused", "Feature '::cta' requires PTX ISA .version 7.8 or later")
+    recorded[text] = Outcome("refused", ("Feature '::cta' requires PTX ISA .version 7.8 or later",))
     code, out, _ = run("contradictions", "asm-shared-cta-early", "--run")
     assert code == 1
     assert "asm-shared-cta-early: no longer shows on ptxas 11.7.99" in out
     assert "recorded: accepted; now: refused" in out
-    recorded[text] = Outcome("refused", "for another reason")
+    recorded[text] = Outcome("refused", ("for another reason",))
     code, out, _ = run("contradictions", "asm-shared-cta-early", "--run", "--format", "json")
     assert code == 1
     assert sum(not entry["shows"] for entry in json.loads(out)) == 34  # two versions, 17 releases

@@ -322,7 +322,9 @@ def fake(
     def classify(ptxas: Any, statements: Sequence[str], ptx: Version, target: str) -> list[assembler.Outcome]:
         asked.append((ptxas.version, target))
         words = [refuse(statement, ptx) for statement in statements]
-        return [assembler.Outcome("refused" if said else "accepted", said or "") for said in words]
+        return [
+            assembler.Outcome("refused", (said,)) if said else assembler.Outcome("accepted") for said in words
+        ]
 
     monkeypatch.setattr(toolchains, "locate", lambda release: SimpleNamespace(version=release))
     monkeypatch.setattr(assembler, "classify", classify)
