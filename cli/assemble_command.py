@@ -10,6 +10,7 @@ import time
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -136,8 +137,9 @@ def _home_jobs(
 ) -> Iterator[Job]:
     """Every instruction's whole universe on each release's newest version and the instruction's target."""
     from ..check.comparison import Job, Setting, home, over_jobs
+    from ..check.kept import whole
 
-    universes = list(over_jobs(families, universe.whole))
+    universes = list(over_jobs(families, partial(whole, universe)))
     for ptxas in releases:
         for points in universes:
             at = home(universe.specification.isa, points, ptxas) if targets is None else None

@@ -1,4 +1,4 @@
-"""A cache of the checked specification, keyed by the content of every file it was made from.
+"""A cache of what is made from the specification, keyed by the content of every file it was made from.
 
 The key hashes the YAML, the code that reads it and the interpreter's version, so an entry can never
 be stale; one that cannot be read or written is passed over. Reading YAML takes most of a short
@@ -13,20 +13,23 @@ import os
 import pickle
 import sys
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
+from typing import TypeVar
 
 from .loading import ROOT, Specification, load_files
 
-__all__ = ["load_cached"]
+__all__ = ["cached", "load_cached"]
 
 _KEPT = 4
+T = TypeVar("T")
 
 
-def _key(root: Path) -> str:
+def _key(root: Path, code: tuple[Path, ...]) -> str:
     digest = hashlib.sha256(f"{sys.version}".encode())
-    code = Path(__file__).resolve().parent
     for path in (
-        *sorted(code.glob("*.py")),
+        *sorted(Path(__file__).resolve().parent.glob("*.py")),
+        *code,
         root / "specs.yaml",
         *sorted(root.glob("spec/**/*.yaml")),
     ):
@@ -43,34 +46,43 @@ def _folder() -> Path:
 
 def load_cached(root: Path = ROOT) -> Specification:
     """The specification under `root`; raises SpecError like load_files when it is wrong."""
+    return cached("specification", Specification, lambda: load_files(root), root)
+
+
+def cached(
+    name: str, kind: type[T], make: Callable[[], T], root: Path = ROOT, code: tuple[Path, ...] = ()
+) -> T:
+    """Something made from the specification under `root` by this package's code and by `code`."""
     try:
-        path = _folder() / f"specification-{_key(root)}.pickle"
+        path = _folder() / f"{name}-{_key(root, code)}.pickle"
     except OSError:
-        return load_files(root)
+        return make()
     try:
         with path.open("rb") as file:
             found = pickle.load(file)
-        if isinstance(found, Specification):
+        if isinstance(found, kind):
             return found
-    except Exception:  # no entry, or one that cannot be used: read the YAML
+    except Exception:  # no entry, or one that cannot be used: make it
         pass
-    specification = load_files(root)
+    made = make()
     with contextlib.suppress(OSError):  # a full disk or a read-only home costs time only
-        _write(path, specification)
-    return specification
+        _write(path, name, made)
+    return made
 
 
-def _write(path: Path, specification: Specification) -> None:
+def _write(path: Path, kind: str, made: object) -> None:
     """Write beside, then rename: a half-written entry is never seen. Old entries are dropped."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=".specification-")
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{kind}-")
     try:
         with os.fdopen(handle, "wb") as file:
-            pickle.dump(specification, file, protocol=pickle.HIGHEST_PROTOCOL)
+            pickle.dump(made, file, protocol=pickle.HIGHEST_PROTOCOL)
         os.replace(name, path)
     except BaseException:
         os.unlink(name)
         raise
-    entries = sorted(path.parent.glob("specification-*.pickle"), key=lambda p: p.stat().st_mtime)
+    entries = sorted(
+        path.parent.glob(f"{kind}-????????????????????????????????.pickle"), key=lambda p: p.stat().st_mtime
+    )
     for old in entries[:-_KEPT]:
         old.unlink(missing_ok=True)
