@@ -11,8 +11,8 @@ from __future__ import annotations
 import itertools
 import os
 import re
+import select
 import subprocess
-import threading
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -220,11 +220,12 @@ class Session:
                 process = subprocess.Popen(command, stdin=given, stdout=written, stderr=said)
             except OSError as error:
                 raise Question(f"{self.ptxas.path} cannot be run: {error.strerror}") from None
-            late = threading.Timer(self.limit, process.kill)
-            late.start()
+            ended = os.pidfd_open(process.pid)
+            hangs = not select.select([ended], [], [], self.limit)[0]
+            os.close(ended)
+            if hangs:
+                process.kill()
             code = process.wait()
-            hangs = not late.is_alive()
-            late.cancel()
             if hangs:
                 return None, "", b""
             return code, _content(said).decode(errors="replace"), _content(written)
@@ -234,7 +235,8 @@ class Session:
         answer = _Answer(code, output=output)
         count = len(statements)
         lines: dict[str, list[str]] = defaultdict(list)
-        for line, words in _ERROR.findall(said):  # nearly all that it says, so read in the fastest way
+        errors = _ERROR.findall(said)  # nearly all that it says, so read in the fastest way
+        for line, words in errors:
             lines[line].append(words)
         for line, all_words in lines.items():
             number = _statement(int(line))
@@ -242,6 +244,8 @@ class Session:
                 answer.faults[number] = all_words
             else:
                 answer.unplaced += all_words
+        if said.count("\n") == len(errors) + 1 and _CLOSING in said:
+            return answer
         for file, line, kind, words in _SAID.findall(_ERROR.sub("", said)):
             number = _statement(int(line)) if file == _FILE else None
             fault = kind in ("error", "fatal")

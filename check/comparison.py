@@ -166,15 +166,17 @@ def over_jobs(jobs: Sequence[J], work: Callable[[J], T]) -> Iterator[T]:
     """Work on every job, on all cores, in their order; workers inherit the jobs, so that none travels."""
     global _INHERITED
     cores = min(len(os.sched_getaffinity(0)), len(jobs))
-    if cores < 2:
-        yield from map(work, jobs)
-        return
-    _INHERITED = jobs, work
-    gc.freeze()
+    gc.freeze()  # to go through a million points time and again takes longer than to ask about them
+    gc.disable()
     try:
+        if cores < 2:
+            yield from map(work, jobs)
+            return
+        _INHERITED = jobs, work
         with multiprocessing.get_context("fork").Pool(cores) as pool:
             yield from pool.imap(_inherited, range(len(jobs)))
     finally:
+        gc.enable()
         gc.unfreeze()
 
 

@@ -1,0 +1,126 @@
+"""Time `ptxmma assemble` beside ptxas alone on the same files, in one run on one core, in processor time.
+
+python bench/assemble.py [PATTERN…] [--release R] [--ptxas PATH]        (no pattern: every instruction)
+
+Every file that ptxas is given is kept; then ptxas alone reads them all again. Prints seconds, the ratio
+(limit 1.3, and half a second for one instruction) and statements a second.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+
+from ptxmma.check.assembler import Session
+from ptxmma.check.comparison import Job, Setting, compare, home
+from ptxmma.check.kept import whole
+from ptxmma.check.toolchains import Ptxas, locate
+from ptxmma.check.universe import Universe
+from ptxmma.cli.assemble_command import chosen
+from ptxmma.spec.api import load
+
+
+class Kept:
+    """Every command and text that sessions give to ptxas."""
+
+    def __init__(self) -> None:
+        self.given: list[tuple[list[str], bytes]] = []
+        plain = Session.assemble
+
+        def assemble(session: Session, text: str, output: str = "/dev/null") -> tuple[int | None, str, bytes]:
+            command = [str(session.ptxas.path), "-arch", session.target, "/dev/stdin", "-o", output]
+            self.given.append((command, text.encode()))
+            return plain(session, text, output)
+
+        Session.assemble = assemble  # type: ignore[method-assign]
+
+    def replay(self) -> float:
+        """Seconds of processor time that ptxas alone takes, fed and heard in the same way."""
+        start = os.times()
+        for command, text in self.given:
+            with (
+                tempfile.TemporaryFile(dir="/dev/shm") as given,
+                tempfile.TemporaryFile(dir="/dev/shm") as said,
+            ):
+                given.write(text)
+                given.seek(0)
+                subprocess.run(command, stdin=given, stdout=said, stderr=said)
+        end = os.times()
+        return end.children_user + end.children_system - start.children_user - start.children_system
+
+
+def spent() -> float:
+    """Seconds of processor time, this process's and its children's: what else runs does not count."""
+    times = os.times()
+    return times.user + times.system + times.children_user + times.children_system
+
+
+def measure(kept: Kept, name: str, ptxas: Ptxas) -> tuple[int, int, float, float]:
+    """Statements, runs, seconds with everything, seconds of ptxas alone."""
+    kept.given.clear()
+    start = spent()
+    universe = Universe(load())
+    classified = 0
+    for family in chosen(universe.specification, name):
+        points = whole(universe, family)
+        target = home(universe.specification.isa, points, ptxas)
+        if target is not None:
+            classified += compare([Job(Setting(ptxas, ptxas.ptx, target), points)], None).classified
+    ours = spent() - start
+    return classified, len(kept.given), ours, kept.replay()
+
+
+def row(
+    table: Table, name: str, statements: int, runs: int, ours: float, theirs: float, limit: float
+) -> None:
+    """Add a line to the table."""
+    table.add_row(
+        name,
+        str(statements),
+        str(runs),
+        f"{ours:.2f} s",
+        f"{theirs:.2f} s",
+        f"{ours / theirs:.2f}",
+        f"{limit:.2f}" + ("" if ours / theirs <= limit else " OVER"),
+        f"{statements / ours:.0f}",
+    )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
+    parser.add_argument("patterns", nargs="*")
+    parser.add_argument("--release", help="default: the newest")
+    parser.add_argument("--ptxas", type=Path)
+    args = parser.parse_args()
+    os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:1])
+    ptxas = locate(args.release, args.ptxas)
+    specification = load()
+    universe = Universe(specification)
+    families = {
+        f.instruction.instruction: f for name in args.patterns or (None,) for f in chosen(specification, name)
+    }
+    for family in families.values():
+        whole(universe, family)  # made once for each change of the YAML, and kept
+    kept = Kept()
+    table = Table(
+        f"ptxas {ptxas.version}", "statements", "runs", "assemble", "ptxas", "ratio", "limit", "a second"
+    )
+    totals = [0, 0, 0.0, 0.0]
+    for name in families:
+        found = measure(kept, name, ptxas)
+        if found[0]:
+            totals = [total + one for total, one in zip(totals, found, strict=True)]
+            row(table, name, *found, 1.3 + 0.5 / found[3])
+    row(table, "all", int(totals[0]), int(totals[1]), totals[2], totals[3], 1.3)
+    Console(width=None if sys.stdout.isatty() else 110, highlight=False).print(table)
+
+
+if __name__ == "__main__":
+    main()
