@@ -31,7 +31,7 @@ from .universe import Universe, open_for
 __all__ = ["FOLDER", "Claim", "Record", "Verdict", "claims", "load_records", "observe", "verdicts", "write"]
 
 FOLDER = ROOT / "evidence"
-_FORMAT = 1
+_FORMAT = 2
 _BITMAPS = 256
 State = Literal["agrees", "differs", "stale", "unseen"]
 
@@ -85,13 +85,18 @@ def claims(specification: Specification) -> tuple[Claim, ...]:
 
 @dataclass(frozen=True)
 class Record:
-    """One assembler's observations: for each row the hashes, and by setting which bitmap it saw."""
+    """One assembler's observations: for each row hashes, date, and by setting which bitmap it saw."""
 
     release: str
     sha256: str
-    date: str
     settings: tuple[tuple[str, str], ...]
     rows: Mapping[str, Mapping[str, Any]]
+
+    @property
+    def dates(self) -> str:
+        """When its rows were asked about: the first day, and the last."""
+        days = sorted({row["date"] for row in self.rows.values()})
+        return " to ".join(dict.fromkeys((days[0], days[-1]))) if days else ""
 
     def seen(self, claim: Claim) -> list[int] | None:
         """The bitmap of accepted forms at every setting; None where the claim is not as it was."""
@@ -140,9 +145,17 @@ def verdicts(records: Sequence[Record], asked: Sequence[Claim]) -> Iterator[Verd
             )
 
 
-def observe(specification: Specification, ptxas: Ptxas) -> Record:
-    """Ask an assembler about every form of every row under every .version and .target that it takes."""
-    asked = claims(specification)
+def observe(specification: Specification, ptxas: Ptxas, before: Record | None = None) -> Record:
+    """Ask an assembler about every form of every row under every .version and .target that it takes.
+
+    What it was asked `before` about a claim that is as it was then is not asked again.
+    """
+    every = claims(specification)
+    if before is not None and before.sha256 == digest(ptxas.path):
+        kept = {claim.id: before.rows[claim.id] for claim in every if before.seen(claim) is not None}
+    else:
+        kept = {}
+    asked = [claim for claim in every if claim.id not in kept]
     known = columns(specification.isa, [ptxas])
     if not known:
         raise Question(f"ptxas {ptxas.version} takes no target of the specification")
@@ -151,7 +164,11 @@ def observe(specification: Specification, ptxas: Ptxas) -> Record:
     seen = {setting: bitmaps for column in found for setting, bitmaps in column.items()}
     order = {target: place for place, target in enumerate(specification.index.targets)}
     taken = sorted(seen, key=lambda setting: (order[setting.target], setting.ptx))
-    rows: dict[str, dict[str, Any]] = {}
+    named = tuple((str(setting.ptx), setting.target) for setting in taken)
+    if before is not None and kept and named != before.settings:
+        return observe(specification, ptxas)
+    today = datetime.datetime.now(datetime.UTC).date().isoformat()
+    rows: dict[str, Mapping[str, Any]] = dict(kept)
     for number, claim in enumerate(asked):
         column = [seen[setting][number] for setting in taken]
         distinct = sorted(set(column))
@@ -161,12 +178,12 @@ def observe(specification: Specification, ptxas: Ptxas) -> Record:
         rows[claim.id] = {
             "claim": claim.digest,
             "cases": claim.cases,
+            "date": today,
             "bitmaps": [f"{bitmap:x}" for bitmap in distinct],
             "observed": base64.b64encode(zlib.compress(which, 9)).decode(),
         }
-    today = datetime.datetime.now(datetime.UTC).date().isoformat()
-    named = tuple((str(setting.ptx), setting.target) for setting in taken)
-    return Record(ptxas.version, digest(ptxas.path), today, named, rows)
+    in_order = {claim.id: rows[claim.id] for claim in every}
+    return Record(ptxas.version, digest(ptxas.path), named, in_order)
 
 
 def _syntax_errors(asked: Sequence[Claim], session: Session) -> frozenset[str]:
@@ -203,7 +220,6 @@ def write(record: Record, folder: Path = FOLDER) -> Path:
     value = {
         "format": _FORMAT,
         "tool": {"name": "ptxas", "version": record.release, "sha256": record.sha256},
-        "date": record.date,
         "settings": by_target,
         "rows": record.rows,
     }
@@ -225,7 +241,7 @@ def load_records(folder: Path = FOLDER) -> tuple[Record, ...]:
                 (ptx, target) for target, all_ptx in value["settings"].items() for ptx in all_ptx
             )
             tool = value["tool"]
-            found.append(Record(tool["version"], tool["sha256"], value["date"], settings, value["rows"]))
+            found.append(Record(tool["version"], tool["sha256"], settings, value["rows"]))
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise Question(f"{path.name} is no record of observations: {error!r}") from None
     return tuple(sorted(found, key=lambda record: [int(part) for part in record.release.split(".")]))

@@ -6,7 +6,7 @@ import argparse
 import fnmatch
 import json
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..check.contradictions import Register, register
@@ -34,8 +34,10 @@ def run(args: argparse.Namespace) -> int:
     """Recompute every verdict; exit code 1 for a stale claim or a disagreement that is not registered."""
     specification = load()
     if args.record:
+        before = {record.release: record for record in load_records()}
         for release in args.record:
-            record = observe(specification, locate(release))
+            ptxas = locate(release)
+            record = observe(specification, ptxas, before.get(ptxas.version))
             print(f"{write(record)}: {len(record.settings)} settings, {len(record.rows)} rows")
         return 0
     records = load_records()
@@ -124,7 +126,7 @@ def _print(
             sum(len(v.differing) for v in own),
             sum(len(open_points[id(v)]) for v in own),
         ]
-        table.add_row(record.release, record.date, *map(str, counts))
+        table.add_row(record.release, record.dates, *map(str, counts))
     console.print(table)
     for verdict in found:
         if verdict.state in ("stale", "unseen"):
@@ -143,6 +145,11 @@ def _print(
         console.print(f"… and {len(lines) - _SHOWN} more")
 
 
+def _undated(row: Mapping[str, Any]) -> dict[str, Any]:
+    """What was observed of a row, whenever that was."""
+    return {name: value for name, value in row.items() if name != "date"}
+
+
 def _again(specification: Any, records: Sequence[Record], release: str) -> int:
     """Ask one assembler again; 1 when it does not do what is recorded."""
     ptxas = locate(release)
@@ -152,8 +159,8 @@ def _again(specification: Any, records: Sequence[Record], release: str) -> int:
     now = observe(specification, ptxas)
     changed = sorted(
         claim
-        for claim in now.rows
-        if now.settings != recorded.settings or now.rows[claim] != recorded.rows.get(claim)
+        for claim, row in now.rows.items()
+        if now.settings != recorded.settings or _undated(row) != _undated(recorded.rows.get(claim, {}))
     )
     for claim in changed:
         print(f"ptxas {ptxas.version} does not do what is recorded of {claim}")

@@ -92,7 +92,9 @@ def test_mixed_signs_came_with_8_4(diff: Diff) -> None:
         }
     ]
     assert (first["section"], first["rows"], first["targets"]) == ("9.7.15.6.3", ["integer"], ["sm_90a"])
-    assert first["verdicts"] is None
+    verdicts = [(v["ptxas"], v["statements"], v["accepted"], v["refused"]) for v in first["verdicts"]]
+    assert verdicts == [("12.3.107", 144, 0, 144), ("12.4.131", 144, 144, 0)]
+    assert not any(v["against"] or v["unrecorded"] for c in document["changes"] for v in c["verdicts"])
 
 
 def test_aligned_became_mandatory_in_6_3(diff: Diff) -> None:
@@ -209,7 +211,7 @@ def test_text_and_markdown(run: Run) -> None:
 PTX ISA 8.3 → 8.4
   8.3: ptxas 12.3.107
   8.4: ptxas 12.4.131
-  verdicts of these assemblers: not recorded; --evidence asks them
+  verdicts of these assemblers: from the record
 
 mnemonics that changed
                       added
@@ -220,6 +222,8 @@ added
   wgmma.mma_async.sp, row integer (9.7.15.6.3), on sm_90a
     gate mixed-signedness (.u8.s8 and .s8.u8 came with PTX ISA 8.4): since 8.4
     wgmma.mma_async.sp.sync.aligned.m64n{8..256}k64{.satfinite}.s32.{s8.u8,u8.s8}: 72 mnemonics
+    8.3 by ptxas 12.3.107, sm_90a: refuses 144 of 144
+    8.4 by ptxas 12.4.131, sm_90a: accepts 144 of 144
 """
     )
     _, out, _ = run("diff", "8.3", "8.4", "wgmma.mma_async.sp", "--format", "markdown")
@@ -228,6 +232,12 @@ added
         "  - `wgmma.mma_async.sp.sync.aligned.m64n{8..256}k64{.satfinite}.s32.{s8.u8,u8.s8}`: 72 mnemonics"
         in out
     )
+
+
+def test_what_is_not_recorded_is_said_to_be(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ptxmma.cli.diff_command.load_records", lambda: ())
+    code, out, _ = run("diff", "8.3", "8.4", "wgmma.mma_async.sp")
+    assert code == 0 and "sm_90a: 144 not recorded (--evidence asks)" in out
 
 
 def test_every_pair_of_neighbours_is_short(run: Run, specification: Specification) -> None:
