@@ -15,6 +15,7 @@ from .errors import Place
 from .nodes import Formula, Scalars, Version
 
 __all__ = [
+    "Around",
     "Assembler",
     "Build",
     "Clause",
@@ -151,6 +152,27 @@ class Index:
 
 
 Shape = Literal["vector", "register", "negated", "immediate", "address"]
+Part = Literal[
+    "A",
+    "B",
+    "C",
+    "D",
+    "metadata",
+    "selector",
+    "scale-a",
+    "scale-b",
+    "byte-a",
+    "byte-b",
+    "thread-a",
+    "thread-b",
+    "scale-d",
+    "negate-A",
+    "negate-B",
+    "transpose-A",
+    "transpose-B",
+    "address",
+    "stride",
+]
 
 
 @dataclass(frozen=True)
@@ -163,6 +185,8 @@ class Operand:
     ``!``. A vector of unlike `elements` names an operand for each. Literals may be elements of a vector
     that is a `source`, ``_`` of one that is a `destination`; neither of one that is read and written.
     `matrix` says what the operand's layout covers, where that is not the A, B, C or D of a product.
+    `part` says what the operand is to the operation, whatever its name; a `descriptor` of this kind
+    says where the part lies in shared memory.
     """
 
     what: str
@@ -174,6 +198,8 @@ class Operand:
     valid: Formula | None = None
     elements: tuple[str, ...] | None = None
     role: Literal["source", "destination", "both"] = "source"
+    part: Part | None = None
+    descriptor: str | None = None
     matrix: Mapping[str, Formula] | None = None
     place: Place = field(default=Place("", 0, 0), compare=False)
 
@@ -225,6 +251,16 @@ class Tolerance:
 
 
 @dataclass(frozen=True)
+class Around:
+    """The statements that a program puts around an instruction: behind each thread's writes of shared
+    memory that it reads, before it, and behind it, so that its results can be read."""
+
+    written: tuple[str, ...]
+    before: tuple[str, ...]
+    after: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class Instruction:
     """One instruction: syntax, operands, forms, rows of legal combinations, gates, contracts.
 
@@ -235,7 +271,8 @@ class Instruction:
     statement with one of them is unknown, not illegal. `registers` says
     which register types hold an element type, where specs.yaml does not. `readings` gives, for a
     reading that the text settles here, when each setting holds. `execution` names the clauses of the
-    execution contract. `bind` holds the fields that a row need not bind itself.
+    execution contract. `bind` holds the fields that a row need not bind itself. `memory` says, by the value
+    of the field `layout`, how many elements after the address element (row, col) lies.
     """
 
     instruction: str
@@ -257,6 +294,8 @@ class Instruction:
     readings: Mapping[str, Mapping[str, Formula]] = field(default_factory=dict)
     gates: tuple[ConditionalGate, ...] = ()
     tolerances: tuple[Tolerance, ...] = ()
+    around: Around = field(default=Around((), (), ()))
+    memory: Mapping[str, Formula] = field(default_factory=dict)
     place: Place = field(default=Place("", 0, 0), compare=False)
 
 

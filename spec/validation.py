@@ -58,6 +58,17 @@ def check_references(specification: Specification) -> None:
             _must_exist("reading", name, specification.readings, instruction.place)
             for setting in settled:
                 _must_exist("setting", setting, specification.readings[name].settings, instruction.place)
+        for operand in instruction.operands.values():
+            if operand.descriptor:
+                _must_exist("descriptor", operand.descriptor, specification.descriptors, operand.place)
+        for formula in instruction.memory.values():
+            bounded(formula, dict.fromkeys(("row", "col", "stride"), (0, 1 << 10)))
+        around = instruction.around
+        for statement in (*around.written, *around.before, *around.after):
+            mnemonic = statement.split(" ")[0]
+            named = [family for name, family in specification.families.items() if mnemonic.startswith(name)]
+            spelled = {variant.mnemonic for family in named for variant in family.variants()}
+            _must_exist("mnemonic", mnemonic, spelled, instruction.place)
         for row in instruction.rows:
             for clause in row.numerical:
                 _must_exist("clause", clause, specification.clauses, row.place)

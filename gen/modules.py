@@ -1,0 +1,69 @@
+"""PTX modules: some forty kernels in a file, for one target and one .version."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from ..spec.gates import Isa
+from ..spec.nodes import Version
+from .kernels import Kernel
+from .raw_ptx import raw_body
+
+__all__ = ["KERNELS", "Module", "modules", "version_of"]
+
+KERNELS = 40  # of a module, at most
+_PARAMETERS: Mapping[str, tuple[str, ...]] = {
+    "raw": ("in", "image", "out", "config"),
+    "value": ("a", "b", "c", "d", "meta", "config"),
+}
+_BODIES: Mapping[str, Callable[[Kernel], str]] = {"raw": raw_body}
+
+
+@dataclass(frozen=True)
+class Module:
+    """A PTX file: its name without the suffix, its kernels, and the text."""
+
+    name: str
+    kernels: tuple[Kernel, ...]
+    target: str
+    version: Version
+    text: str
+
+
+def version_of(kernel: Kernel, isa: Isa, target: str) -> Version:
+    """The oldest PTX ISA version in which a target has what a kernel needs."""
+    return max(dict(kernel.variant.gate.targets)[target], isa.index.targets[target].since)
+
+
+def entry_text(kernel: Kernel) -> str:
+    """One kernel: a comment that names row and section, and the entry."""
+    source = kernel.variant.row.row.source or kernel.instruction.source
+    parameters = ", ".join(f".param .u64 {name}" for name in _PARAMETERS[kernel.kind])
+    return (
+        f"// {kernel.variant.mnemonic} ({kernel.form_name}): row {kernel.variant.row.id}, "
+        f"PTX ISA {source.section}\n"
+        f".visible .entry {kernel.name}({parameters})\n"
+        f".reqntid {kernel.threads}\n{_BODIES[kernel.kind](kernel)}\n"
+    )
+
+
+def modules(kernels: Sequence[Kernel], isa: Isa, target: str) -> Iterator[Module]:
+    """The kernels in files by kind and instruction, in their order."""
+
+    def group(kernel: Kernel) -> tuple[str, str]:
+        return kernel.kind, kernel.instruction.instruction
+
+    for (kind, instruction), members in itertools.groupby(kernels, key=group):
+        all_members = list(members)
+        for number, start in enumerate(range(0, len(all_members), KERNELS)):
+            part = all_members[start : start + KERNELS]
+            version = max(version_of(kernel, isa, target) for kernel in part)
+            shared = (
+                ".extern .shared .align 1024 .b8 shared_memory[];\n" if any(k.shared for k in part) else ""
+            )
+            head = f".version {version}\n.target {target}\n.address_size 64\n{shared}\n"
+            text = head + "\n".join(entry_text(kernel) for kernel in part)
+            name = f"{kind}_{instruction.replace('.', '_')}_{number:03}"
+            yield Module(name, tuple(part), target, version, text)
