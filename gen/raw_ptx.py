@@ -1,6 +1,7 @@
 """Raw kernels: registers and shared memory are filled with words as given, and read back as they are.
 
-No layout is in such a kernel, so layouts can be measured with it.
+No layout is in such a kernel, so layouts can be measured with it. Each block is a job with a configuration of
+its own; jobs may share inputs and images of shared memory.
 """
 
 from __future__ import annotations
@@ -12,7 +13,8 @@ from .statement import Vector, written
 
 __all__ = ["CONFIG", "raw_body", "words_in", "words_out"]
 
-# Word by word, what the configuration holds; a descriptor's start address counts from the image's first byte.
+# Word by word, what the configuration of a job holds; a descriptor's start address counts from the image's
+# first byte. `input` and `image` say which of the inputs and images is the job's: all are of one size.
 CONFIG = (
     "image-bytes",
     "scale-d",
@@ -21,7 +23,8 @@ CONFIG = (
     "b-desc.low",
     "b-desc.high",
     "stride",
-    "zero",
+    "input",
+    "image",
 )
 _DESCRIPTORS = {"A": "a-desc", "B": "b-desc"}
 
@@ -55,17 +58,20 @@ def raw_body(kernel: Kernel) -> str:
         name: w.emit("ld.param.u64", f"[{name}]", kind="b64") for name in ("in", "image", "out", "config")
     }
     thread = w.emit("mov.u32", "%tid.x")
-    config = {
-        n: w.emit("ld.global.b32", f"[{pointers['config']}+{4 * i}]") for i, n in enumerate(CONFIG[:-1])
-    }
+    job = w.emit("mov.u32", "%ctaid.x")
+    mine = w.emit("mad.wide.u32", job, 4 * len(CONFIG), pointers["config"], kind="b64")
+    config = {n: w.emit("ld.global.b32", f"[{mine}+{4 * i}]") for i, n in enumerate(CONFIG)}
+    size, which = config["image-bytes"], config["image"]
+    image = w.emit("mad.wide.u32", which, size, pointers["image"], kind="b64")
     base = None
     if kernel.shared:
         base = w.emit("mov.u32", "shared_memory")
-        _copy(w, kernel, pointers["image"], base, config["image-bytes"], thread, store=False)
+        _copy(w, kernel, image, base, size, thread, store=False)
         for statement in kernel.instruction.around.written:
             w.say(f"{statement};")
         w.say("bar.sync 0;")
-    mine = w.emit("mad.wide.u32", thread, 4 * words_in(kernel), pointers["in"], kind="b64")
+    first = w.emit("mad.lo.u32", config["input"], kernel.threads, thread)
+    mine = w.emit("mad.wide.u32", first, 4 * words_in(kernel), pointers["in"], kind="b64")
     arguments: dict[str, list[str] | str] = {}
     results: list[str] = []
     at = 0
@@ -83,7 +89,7 @@ def raw_body(kernel: Kernel) -> str:
         elif operand.part == "address":
             offset = w.emit("ld.global.b32", f"[{mine}+{at}]")
             at += 4
-            arguments[name] = _address(w, kernel, pointers["image"], base, offset)
+            arguments[name] = _address(w, kernel, image, base, offset)
         elif operand.part == "scale-d":
             arguments[name] = w.emit("setp.ne.u32", config["scale-d"], 0, kind="pred")
         elif operand.part == "stride":
@@ -101,7 +107,8 @@ def raw_body(kernel: Kernel) -> str:
     ):
         w.say(f"{statement};")
     if results:
-        theirs = w.emit("mad.wide.u32", thread, 4 * words_out(kernel), pointers["out"], kind="b64")
+        first = w.emit("mad.lo.u32", job, kernel.threads, thread)
+        theirs = w.emit("mad.wide.u32", first, 4 * words_out(kernel), pointers["out"], kind="b64")
         at = 0
         for register in results:
             size = 8 if register.startswith("%d") else 4
@@ -109,7 +116,7 @@ def raw_body(kernel: Kernel) -> str:
             at += size
     if kernel.stores and base is not None:
         w.say("bar.sync 0;")
-        _copy(w, kernel, pointers["image"], base, config["image-bytes"], thread, store=True)
+        _copy(w, kernel, image, base, size, thread, store=True)
     w.say("ret;")
     return w.body()
 
