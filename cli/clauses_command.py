@@ -39,12 +39,19 @@ def name_of(consumer: Consumer) -> str:
         return f"theorem {consumer.theorem}"
     if consumer.legality:
         return f"reason {consumer.legality}"
+    if consumer.case:
+        return f"cases {consumer.case}"
+    if consumer.varies:
+        return f"cases of every {consumer.varies}"
     return f"planned: {consumer.planned}"
 
 
 def run(args: argparse.Namespace) -> int:
     """Print the clauses; exit code 1 when one has no consumer or no user."""
+    from ..formal.consumers import check_consumers
+
     specification = load()
+    check_consumers(specification)
     used = users(specification)
     idle = [
         name for name, clause in specification.clauses.items() if not clause.consumers or not used.get(name)

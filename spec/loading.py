@@ -20,9 +20,12 @@ from .model import (
     ContractFile,
     Descriptor,
     DescriptorFile,
+    Format,
+    Guarantee,
     Index,
     Instruction,
     LayoutFile,
+    NumericsFile,
     Reading,
     Sparsity,
     SparsityFile,
@@ -51,6 +54,8 @@ class Specification:
     descriptors: Mapping[str, Descriptor]
     bridges: Mapping[str, Bridge]
     addresses: AddressFile
+    formats: Mapping[str, Format]
+    guarantees: Mapping[str, Guarantee]
 
     def __getstate__(self) -> dict[str, object]:
         """What the YAML says, without what was derived from it."""
@@ -155,6 +160,7 @@ def load_files(root: Path = ROOT) -> Specification:
                 raise SpecError(f"the layout {identifier} is defined twice", layout.place)
             layouts[identifier] = LayoutMap(replace(layout, id=identifier))
     sparsity = _read(root, index.sparsity, SparsityFile)
+    numerics = _read(root, index.numerics, NumericsFile)
     specification = Specification(
         index,
         instructions,
@@ -165,6 +171,8 @@ def load_files(root: Path = ROOT) -> Specification:
         _read(root, index.descriptors, DescriptorFile).descriptors,
         _read(root, index.bridges, BridgeFile).bridges,
         _read(root, index.addresses, AddressFile),
+        numerics.formats,
+        numerics.guarantees,
     )
     for layout_map in layouts.values():
         check_layout(layout_map)

@@ -23,7 +23,9 @@ __all__ = [
     "Descriptor",
     "ElementType",
     "Form",
+    "Format",
     "Gate",
+    "Guarantee",
     "Index",
     "Instruction",
     "Layout",
@@ -149,6 +151,7 @@ class Index:
     descriptors: str
     bridges: str
     addresses: str
+    numerics: str
 
 
 Shape = Literal["vector", "register", "negated", "immediate", "address"]
@@ -323,14 +326,17 @@ class Layout:
 
 @dataclass(frozen=True)
 class Consumer:
-    """What would fail if a clause were wrong: exactly one of the three is written.
+    """What would fail if a clause were wrong: exactly one of these is written.
 
-    `theorem` names a theorem, `legality` a reason code, `planned` the part of ptxmma that will
-    hold the clause against the world (conformance, litmus, check).
+    `theorem` names a theorem, `legality` a reason code, `case` the plan of inputs of the conformance
+    cases that would fail, `varies` an operand each value of which has such cases; `planned` the part of
+    ptxmma that will hold the clause against the world (conformance, litmus, check).
     """
 
     theorem: str | None = None
     legality: str | None = None
+    case: str | None = None
+    varies: str | None = None
     planned: Literal["conformance", "litmus", "check"] | None = None
     place: Place = field(default=Place("", 0, 0), compare=False)
 
@@ -410,6 +416,45 @@ class Descriptor:
     source: Source
     fields: Mapping[str, DescriptorField]
     place: Place
+
+
+@dataclass(frozen=True)
+class Format:
+    """What an element type's bit patterns stand for: sign, `exponent` bits, `fraction` bits, highest first.
+
+    `specials` says which patterns are no numbers; `ignored` low bits are no part of the value.
+    """
+
+    exponent: int
+    fraction: int
+    bias: int
+    specials: Literal["ieee", "nan", "none"]
+    source: Source
+    signed: bool = True
+    subnormals: bool = True
+    ignored: int = 0
+    place: Place = field(default=Place("", 0, 0), compare=False)
+
+
+@dataclass(frozen=True)
+class Guarantee:
+    """A clause's promise: products, or sums, have at least the precision of a format.
+
+    `precision` names formats, or fields that hold an element type; the most precise counts.
+    """
+
+    of: Literal["products", "sums"]
+    precision: tuple[str, ...]
+    when: Formula | None = None
+    place: Place = field(default=Place("", 0, 0), compare=False)
+
+
+@dataclass(frozen=True)
+class NumericsFile:
+    """The formats by element type, and the guarantees by clause."""
+
+    formats: Mapping[str, Format]
+    guarantees: Mapping[str, Guarantee]
 
 
 @dataclass(frozen=True)

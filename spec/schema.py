@@ -16,6 +16,7 @@ from .model import (
     Index,
     Instruction,
     LayoutFile,
+    NumericsFile,
     SparsityFile,
 )
 from .nodes import Formula, Scalars, Version
@@ -31,6 +32,7 @@ _FILES = {
     "spec/sparsity.yaml": SparsityFile,
     "spec/descriptors.yaml": DescriptorFile,
     "spec/addresses.yaml": AddressFile,
+    "spec/numerics.yaml": NumericsFile,
 }
 _PLAIN: dict[Any, dict[str, Any]] = {
     str: {"type": "string"},

@@ -46,6 +46,28 @@ def _must_exist(kind: str, name: str, known: Iterable[str], place: Place) -> Non
         )
 
 
+def check_numerics(specification: Specification) -> None:
+    """Every format fills its element type, every guarantee is a clause's and names formats or fields."""
+    types = specification.index.types
+    for name, form in specification.formats.items():
+        _must_exist("element type", name, types, form.place)
+        bits = form.signed + form.exponent + form.fraction + form.ignored
+        if bits != types[name].bits and (form.signed or bits != types[name].bits - 1):
+            raise SpecError(
+                f"the format {name} has {bits} bits, its element type {types[name].bits}",
+                form.place,
+                "a sign, exponent, fraction and ignored bits that fill the element",
+            )
+    for name, element in types.items():
+        if element.kind in ("float", "scale"):
+            _must_exist("format", name, specification.formats, element.place)
+    fields = {f for family in specification.families.values() for view in family.rows for f in view.domains}
+    for name, guarantee in specification.guarantees.items():
+        _must_exist("clause", name, specification.clauses, guarantee.place)
+        for precision in guarantee.precision:
+            _must_exist("format or field", precision, {*specification.formats, *fields}, guarantee.place)
+
+
 def check_references(specification: Specification) -> None:
     """Every layout, clause, sparsity, type and shape of a row exists."""
     index = specification.index
@@ -78,6 +100,7 @@ def check_references(specification: Specification) -> None:
         for view in family.rows:
             for layout in view.layouts:
                 _must_exist("layout", layout, specification.layouts, view.row.place)
+    check_numerics(specification)
     bounded(specification.addresses.swizzle.address, swizzle_bounds(specification.addresses))
     for sparsity in specification.sparsities.values():
         codes = {"code": (0, (1 << sparsity.code_bits) - 1)}
