@@ -6,6 +6,8 @@ depends on a thread and a known element is one register for all elements, and a 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from ..spec.expressions import Expression, fold
@@ -72,9 +74,42 @@ class Writer:
             self._known[key] = self.emit(operation, *operands, kind=kind)
         return self._known[key]
 
-    def forget(self) -> None:
-        """Compute everything anew from here on: what was computed need not be where control comes from."""
-        self._known.clear()
+    @contextmanager
+    def scope(self) -> Iterator[None]:
+        """What is computed inside need not have been computed behind it."""
+        known = dict(self._known)
+        yield
+        self._known = known
+
+    @contextmanager
+    def when(self, predicate: str) -> Iterator[None]:
+        """Lines that are jumped over where a predicate does not hold."""
+        end = self.label()
+        self.say(f"@!{predicate} bra {end};")
+        with self.scope():
+            yield
+        self.say(f"{end}:")
+
+    @contextmanager
+    def strided(self, start: str, limit: object, step: int) -> Iterator[str]:
+        """A loop over start, start + step, … below a limit; gives the register that counts."""
+        at = self.emit("mov.u32", start)
+        top, end = self.label(), self.label()
+        self.say(f"{top}:")
+        done = self.emit("setp.ge.u32", at, limit, kind="pred")
+        self.say(f"@{done} bra {end};")
+        with self.scope():
+            yield at
+        self.say(f"add.u32 {at}, {at}, {step};")
+        self.say(f"bra {top};")
+        self.say(f"{end}:")
+
+    def pointer(self, base: str, index: Affine, size: int) -> str:
+        """The address, with its offset, of element `index` of `size` bytes behind a 64-bit pointer."""
+        if index.register is None:
+            return f"[{base}+{index.constant * size}]"
+        there = self.once("mad.wide.u32", index.register, size, base, kind="b64")
+        return f"[{there}+{index.constant * size}]"
 
     def body(self) -> str:
         """The declarations and the lines, in braces."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from ..spec.model import Operand
 from .kernels import Kernel
-from .ptx_text import Writer
+from .ptx_text import Affine, Writer
 from .statement import Vector, written
 
 __all__ = ["CONFIG", "raw_body", "words_in", "words_out"]
@@ -122,7 +122,7 @@ def raw_body(kernel: Kernel) -> str:
 
 
 def _address(w: Writer, kernel: Kernel, image: str, base: str | None, offset: str) -> str:
-    """The address operand: an offset into the image or into shared memory, generic where no space is named."""
+    """The address operand: an offset into the image or shared memory; generic where no space is named."""
     if base is None:
         wide = w.emit("cvt.u64.u32", offset, kind="b64")
         return w.emit("add.u64", image, wide, kind="b64")
@@ -135,20 +135,13 @@ def _address(w: Writer, kernel: Kernel, image: str, base: str | None, offset: st
 
 def _copy(w: Writer, kernel: Kernel, image: str, base: str, size: str, thread: str, store: bool) -> None:
     """Copy the image to shared memory, or back: word by word, all threads."""
-    at = w.emit("shl.b32", thread, 2)
-    top, end = w.label(), w.label()
-    w.say(f"{top}:")
-    done = w.emit("setp.ge.u32", at, size, kind="pred")
-    w.say(f"@{done} bra {end};")
-    wide = w.emit("cvt.u64.u32", at, kind="b64")
-    there = w.emit("add.u64", image, wide, kind="b64")
-    here = w.emit("add.u32", base, at)
-    if store:
-        word = w.emit("ld.shared.b32", f"[{here}]")
-        w.say(f"st.global.b32 [{there}], {word};")
-    else:
-        word = w.emit("ld.global.b32", f"[{there}]")
-        w.say(f"st.shared.b32 [{here}], {word};")
-    w.say(f"add.u32 {at}, {at}, {4 * kernel.threads};")
-    w.say(f"bra {top};")
-    w.say(f"{end}:")
+    first = w.once("shl.b32", thread, 2)
+    with w.strided(first, size, 4 * kernel.threads) as at:
+        there = w.pointer(image, Affine(at), 1)
+        here = w.emit("add.u32", base, at)
+        if store:
+            word = w.emit("ld.shared.b32", f"[{here}]")
+            w.say(f"st.global.b32 {there}, {word};")
+        else:
+            word = w.emit("ld.global.b32", there)
+            w.say(f"st.shared.b32 [{here}], {word};")
