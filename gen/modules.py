@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from ..spec.gates import Isa
+from ..spec.loading import Specification
 from ..spec.nodes import Version
 from .kernels import Kernel
 from .raw_ptx import raw_body
+from .value_ptx import value_body
 
 __all__ = ["KERNELS", "Module", "modules", "version_of"]
 
@@ -18,7 +20,6 @@ _PARAMETERS: Mapping[str, tuple[str, ...]] = {
     "raw": ("in", "image", "out", "config"),
     "value": ("a", "b", "c", "d", "meta", "config"),
 }
-_BODIES: Mapping[str, Callable[[Kernel], str]] = {"raw": raw_body}
 
 
 @dataclass(frozen=True)
@@ -37,19 +38,20 @@ def version_of(kernel: Kernel, isa: Isa, target: str) -> Version:
     return max(dict(kernel.variant.gate.targets)[target], isa.index.targets[target].since)
 
 
-def entry_text(kernel: Kernel) -> str:
+def entry_text(kernel: Kernel, specification: Specification) -> str:
     """One kernel: a comment that names row and section, and the entry."""
     source = kernel.variant.row.row.source or kernel.instruction.source
+    body = raw_body(kernel) if kernel.kind == "raw" else value_body(kernel, specification)
     parameters = ", ".join(f".param .u64 {name}" for name in _PARAMETERS[kernel.kind])
     return (
         f"// {kernel.variant.mnemonic} ({kernel.form_name}): row {kernel.variant.row.id}, "
         f"PTX ISA {source.section}\n"
         f".visible .entry {kernel.name}({parameters})\n"
-        f".reqntid {kernel.threads}\n{_BODIES[kernel.kind](kernel)}\n"
+        f".reqntid {kernel.threads}\n{body}\n"
     )
 
 
-def modules(kernels: Sequence[Kernel], isa: Isa, target: str) -> Iterator[Module]:
+def modules(kernels: Sequence[Kernel], specification: Specification, target: str) -> Iterator[Module]:
     """The kernels in files by kind and instruction, in their order."""
 
     def group(kernel: Kernel) -> tuple[str, str]:
@@ -59,11 +61,11 @@ def modules(kernels: Sequence[Kernel], isa: Isa, target: str) -> Iterator[Module
         all_members = list(members)
         for number, start in enumerate(range(0, len(all_members), KERNELS)):
             part = all_members[start : start + KERNELS]
-            version = max(version_of(kernel, isa, target) for kernel in part)
+            version = max(version_of(kernel, specification.isa, target) for kernel in part)
             shared = (
                 ".extern .shared .align 1024 .b8 shared_memory[];\n" if any(k.shared for k in part) else ""
             )
             head = f".version {version}\n.target {target}\n.address_size 64\n{shared}\n"
-            text = head + "\n".join(entry_text(kernel) for kernel in part)
+            text = head + "\n".join(entry_text(kernel, specification) for kernel in part)
             name = f"{kind}_{instruction.replace('.', '_')}_{number:03}"
             yield Module(name, tuple(part), target, version, text)

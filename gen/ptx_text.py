@@ -6,7 +6,7 @@ depends on a thread and a known element is one register for all elements, and a 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -123,7 +123,7 @@ class Writer:
 
     # Expressions.
 
-    def value(self, tree: Expression, **bindings: Affine | int | str) -> Affine:
+    def value(self, tree: Expression, bindings: Mapping[str, Affine | int | str]) -> Affine:
         """An expression; names are bound to registers, constants or both."""
         outer = self.bindings
         self.bindings = {**outer, **{name: as_affine(bound) for name, bound in bindings.items()}}

@@ -111,9 +111,9 @@ def raw_body(kernel: Kernel) -> str:
         theirs = w.emit("mad.wide.u32", first, 4 * words_out(kernel), pointers["out"], kind="b64")
         at = 0
         for register in results:
-            size = 8 if register.startswith("%d") else 4
-            w.say(f"st.global.b{8 * size} [{theirs}+{at}], {register};")
-            at += size
+            wide = 8 if register.startswith("%d") else 4
+            w.say(f"st.global.b{8 * wide} [{theirs}+{at}], {register};")
+            at += wide
     if kernel.stores and base is not None:
         w.say("bar.sync 0;")
         _copy(w, kernel, image, base, size, thread, store=True)

@@ -1,0 +1,130 @@
+"""What a value kernel computes: its matrices with their shapes and types, its configuration words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+
+from ..spec.expressions import Expression
+from ..spec.fragments import packing
+from ..spec.loading import Specification
+from ..spec.variants import Variant
+from .kernels import Kernel
+
+__all__ = ["GUARD", "Matrix", "Placed", "config_of", "matrices", "parameters_of"]
+
+GUARD = 32  # elements behind the D of each job, which no kernel writes
+_NOTHING: Mapping[str, int] = MappingProxyType({})
+
+
+@dataclass(frozen=True)
+class Matrix:
+    """A matrix of a job: its parameter's name, its shape (times `products`), its elements' type and width.
+
+    `offsets` says where the parts of what is no plain matrix (metadata, garbage, scale factors) begin.
+    """
+
+    name: str
+    rows: int
+    cols: int
+    type: str
+    bits: int
+    products: int = 1
+    written: bool = False
+    offsets: Mapping[str, int] = field(default_factory=lambda: _NOTHING)
+
+    @property
+    def count(self) -> int:
+        return self.rows * self.cols * self.products
+
+    @property
+    def size(self) -> int:
+        """The bytes that an element takes in the row-major matrix."""
+        return 8 if self.bits > 32 else 4
+
+
+def config_of(specification: Specification) -> tuple[str, ...]:
+    """The names of the configuration words of a value kernel, in their order.
+
+    Start addresses count from the first byte of shared memory; W is the width of the swizzle's rows.
+    """
+    fields = specification.descriptors["wgmma"].fields
+    described = [f"{stem}.{name}" for stem in "ab" for name in (*fields, "W")]
+    return ("scale-d", "shared-bytes", "filler", *described)
+
+
+def parameters_of(kernel: Kernel, specification: Specification, letter: str) -> dict[str, int]:
+    """The parameters of an operand's layout: fields of the variant, or what the immediates select."""
+    selected = {
+        "s": kernel.value("selector"),
+        "thread_id": kernel.value(f"thread-{letter[-1].lower()}"),
+        "byte_id": kernel.value(f"byte-{letter[-1].lower()}"),
+    }
+    layout = specification.layout_of(kernel.variant, letter)
+    found: dict[str, int] = {}
+    for name in layout.parameters:
+        value = selected.get(name)
+        found[name] = int(kernel.variant.fields[name]) if value is None else value
+    return found
+
+
+@dataclass(frozen=True)
+class Placed:
+    """An operand's layout with every parameter put in: its trees, its condition, the sizes of both sides."""
+
+    trees: Mapping[str, Expression]
+    condition: Expression | None
+    shape: Mapping[str, int]
+    domain: Mapping[str, int]
+
+    @classmethod
+    def of(cls, kernel: Kernel, specification: Specification, letter: str) -> Placed:
+        parameters = parameters_of(kernel, specification, letter)
+        whole = specification.layout_of(kernel.variant, letter)
+        layout = whole.at(parameters)
+        return cls(layout.trees, layout.condition, whole.shape(parameters), whole.domain(parameters))
+
+
+def matrices(kernel: Kernel, specification: Specification) -> dict[str, Matrix]:
+    """The matrices of a job of a product, by their part; `C` is what D holds before where it is both."""
+    variant = kernel.variant
+    m, n, k = (int(variant.fields[name]) for name in "mnk")
+    products = int(variant.fields.get("products", 1))
+    sparsity = specification.sparsity_of(variant) if variant.row.row.sparsity else None
+    packed = k * sparsity.slots // sparsity.chunk if sparsity else k
+    found = {
+        "A": _matrix("a", m, packed, variant, "A", products),
+        "B": _matrix("b", k, n, variant, "B", products),
+        "C": _matrix("c", m, n, variant, "C", products),
+        "D": _matrix("d", m, n, variant, "D", products, written=True),
+    }
+    offsets: dict[str, int] = {}
+    words = 0
+    if sparsity:
+        offsets["codes"] = 0
+        words = m * k // sparsity.chunk
+    offsets["garbage"] = words
+    words += kernel.threads
+    for part in ("scale-a", "scale-b"):
+        if part in variant.layouts:
+            offsets[part] = words
+            words += specification.layout_of(variant, part).count(parameters_of(kernel, specification, part))
+    if len(offsets) > 1:
+        found["metadata"] = Matrix("meta", 1, words, "b32", 32, offsets=offsets)
+    return found
+
+
+def _matrix(
+    name: str, rows: int, cols: int, variant: Variant, letter: str, products: int, written: bool = False
+) -> Matrix:
+    operands = variant.row.family.instruction.operands
+    of = "D" if letter == "C" and "c" not in operands else letter
+    holds = operands[of.lower()].holds if of.lower() in operands else None
+    element = str(variant.fields[holds or f"{of.lower()}type"])
+    bits = packing(variant, of).width if of.lower() in operands else _bits(variant, element)
+    return Matrix(name, rows, cols, element, bits, products, written)
+
+
+def _bits(variant: Variant, element: str) -> int:
+    return variant.row.family.isa.index.types[element].bits
