@@ -256,13 +256,13 @@ class _Value:
         for name in ("W", *specification.descriptors["wgmma"].fields):
             self._config(f"{part.lower()}.{name}")  # loaded once, before control divides
         self._base()
+        if len(rules) == 1:
+            self._write_matrix(part, rules[0])
+            return
         for rule in rules:
             taken = Affine(None, 0, truth=True)
             for swizzle in rule.widths:
                 taken = w.connective("or", taken, w.compare("==", mode, Affine(None, modes[swizzle])))
-            if len(rules) == 1:
-                self._write_matrix(part, rule)
-                return
             with w.when(str(taken.register)):
                 self._write_matrix(part, rule)
 

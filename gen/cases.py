@@ -1,0 +1,214 @@
+"""The cases of a suite: a kernel, a plan of inputs, a seed and a configuration each; and how well they cover.
+
+The smallest shape of a row is run with every combination of its immediates, swizzling modes and scale-d;
+the others so that every two settings meet.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from ..formal.plans import Plan, plans
+from ..spec.loading import Specification
+from ..spec.variants import Variant
+from .coverage import Factors, Pairs, Value, products
+from .kernels import Kernel, immediates, part_of
+from .placement import SPACINGS, placements
+
+__all__ = ["Case", "Coverage", "Suite", "suite_of"]
+
+SEEDS = 3
+_FORM = "form"
+_RUNTIME = ("plan", "scale-d", "swizzle-a", "swizzle-b", "spacing")
+
+
+@dataclass(frozen=True)
+class Case:
+    """One job: which inputs are drawn, and the configuration words by name."""
+
+    kernel: Kernel
+    plan: Plan
+    seed: int
+    settings: Mapping[str, Value]
+    config: Mapping[str, int]
+    clauses: tuple[str, ...]
+
+    def hash(self, body: str) -> str:
+        """The hash of the emitted kernel and of all that makes the case: 16 hexadecimal digits."""
+        return hashlib.sha256("\n".join((body, self.told)).encode()).hexdigest()[:16]
+
+    @cached_property
+    def told(self) -> str:
+        """All that makes the case beside the kernel, as text."""
+        plan = self.plan
+        draws = [plan.a, plan.b, plan.c, *([plan.scale] if plan.scale else [])]
+        drawn = ",".join(f"{draw.low}:{draw.high}:{draw.exponent}" for draw in draws)
+        words = ",".join(f"{name}={value}" for name, value in self.config.items())
+        return f"{plan.name} {drawn} {plan.nonzero} {plan.garbage} {self.seed} {words}"
+
+
+@dataclass
+class Coverage:
+    """What the cases of one group of mnemonics cover: the pairs of settings that meet, of those that can."""
+
+    group: str
+    mnemonics: int = 0
+    kernels: int = 0
+    cases: int = 0
+    complete: int = 0
+    pairs: int = 0
+    possible: int = 0
+
+
+@dataclass
+class Suite:
+    """Kernels with their cases, in order, and the coverage by row."""
+
+    cases: dict[Kernel, list[Case]] = field(default_factory=dict)
+    coverage: list[Coverage] = field(default_factory=list)
+
+
+def suite_of(specification: Specification, variants: Sequence[Variant]) -> list[tuple[Kernel, list[Case]]]:
+    """Every value kernel of some variants, with its cases."""
+    return [pair for group in groups(variants) for pair in Group(specification, group).cases()]
+
+
+def groups(variants: Sequence[Variant]) -> list[list[Variant]]:
+    """The variants that differ in N only, together."""
+    found: dict[object, list[Variant]] = defaultdict(list)
+    for variant in variants:
+        rest = tuple(value for name, value in variant.fields.items() if name != "n")
+        shape = () if variant.row.family.instruction.scope == "warpgroup" else (variant.fields.get("n"),)
+        found[variant.row.id, rest, shape].append(variant)
+    return list(found.values())
+
+
+class Group:
+    """Mnemonics that differ in N only: their kernels and cases."""
+
+    def __init__(self, specification: Specification, variants: Sequence[Variant]) -> None:
+        self.specification = specification
+        self.variants = variants
+        self.plans = {plan.name: plan for plan in plans(specification, variants[0])}
+        self.worlds = {name: self._world(name) for name in variants[0].row.row.forms}
+        shapes = [int(variant.fields.get("n", 0)) for variant in variants]
+        self.pairs = Pairs([{"n": shapes, **world} for world in self.worlds.values()])
+        self.turn = 0
+
+    def _world(self, form_name: str) -> dict[str, tuple[Value, ...]]:
+        """Every factor of a form and its values: the immediates, then what is given when it runs."""
+        variant = self.variants[0]
+        instruction = variant.row.family.instruction
+        form = instruction.forms[form_name]
+        world: dict[str, tuple[Value, ...]] = {_FORM: (form_name,), **immediates(variant, form)}
+        world["plan"] = tuple(self.plans)
+        if part_of(instruction, form, "scale-d"):
+            world["scale-d"] = (1, 0)
+        described = [o for o in map(instruction.operands.get, form.operands) if o and o.descriptor]
+        modes = self.specification.descriptors["wgmma"].fields["swizzle-mode"].values
+        for operand in described:
+            world[f"swizzle-{str(operand.part).lower()}"] = tuple(modes)
+        if described:
+            world["spacing"] = tuple(SPACINGS)
+        return world
+
+    def cases(self) -> Iterator[tuple[Kernel, list[Case]]]:
+        """Every kernel with its cases; the smallest shape first."""
+        for number, variant in enumerate(self.variants):
+            yield from self._all(variant) if number == 0 else self._some(variant)
+
+    def _fixed(self, form: str) -> list[str]:
+        """The factors that a kernel is compiled with."""
+        return [name for name in self.worlds[form] if name not in _RUNTIME]
+
+    def _kernel(self, variant: Variant, combination: Mapping[str, Value]) -> Kernel:
+        form = str(combination[_FORM])
+        fixed = {name: int(combination[name]) for name in self._fixed(form) if name != _FORM}
+        return Kernel("value", variant, form, fixed)
+
+    def _all(self, variant: Variant) -> Iterator[tuple[Kernel, list[Case]]]:
+        """Every combination of immediates; each with every scale-d and swizzling mode."""
+        shape = {"n": int(variant.fields.get("n", 0))}
+        for form, world in self.worlds.items():
+            fixed = {name: world[name] for name in self._fixed(form)}
+            inner = {name: world[name] for name in _RUNTIME[1:4] if name in world}
+            for compiled in products(fixed):
+                kernel = self._kernel(variant, compiled)
+                chosen = []
+                for given in products(inner):
+                    chosen.append(self._complete(world_of(shape, world), {**shape, **compiled, **given}))
+                yield kernel, self._numbered(kernel, self._every_plan(chosen, shape, world, compiled))
+
+    def _every_plan(
+        self,
+        chosen: list[dict[str, Value]],
+        shape: Mapping[str, Value],
+        world: Factors,
+        compiled: Mapping[str, Value],
+    ) -> list[dict[str, Value]]:
+        """What is chosen, and more until every plan has its seeds."""
+        for plan in self.plans:
+            while sum(settings["plan"] == plan for settings in chosen) < SEEDS:
+                chosen.append(self._complete(world_of(shape, world), {**shape, **compiled, "plan": plan}))
+        return chosen
+
+    def _some(self, variant: Variant) -> Iterator[tuple[Kernel, list[Case]]]:
+        """Kernels in which this shape meets every immediate; cases in which it meets every setting."""
+        shape = {"n": int(variant.fields.get("n", 0))}
+        kernels: dict[str, tuple[Kernel, list[dict[str, Value]]]] = {}
+
+        def add(world: Factors, fixed: Mapping[str, Value]) -> None:
+            settings = self._complete(world_of(shape, world), {**shape, **fixed})
+            kernel = self._kernel(variant, settings)
+            kernels.setdefault(kernel.name, (kernel, []))[1].append(settings)
+
+        for form, world in self.worlds.items():
+            add(world, {_FORM: form})
+            for name in self._fixed(form):
+                for value in world[name]:
+                    if (name, value) in self.pairs.missing.get(("n", shape["n"]), ()):
+                        add(world, {_FORM: form, name: value})
+        for kernel, chosen in kernels.values():
+            compiled = {name: chosen[0][name] for name in self._fixed(kernel.form_name)}
+            world = self.worlds[kernel.form_name]
+            missing = self.pairs.missing.get(("n", shape["n"]), set())
+            for name in (name for name in _RUNTIME if name in world):
+                for value in world[name]:
+                    if (name, value) in missing:
+                        add(world, {**compiled, name: value})
+            while len(chosen) < SEEDS:
+                add(world, compiled)
+            yield kernel, self._numbered(kernel, chosen)
+
+    def _complete(self, world: Factors, fixed: Mapping[str, Value]) -> dict[str, Value]:
+        self.turn += 1
+        settings = self.pairs.complete(world, fixed, self.turn)
+        self.pairs.cover(settings)
+        return settings
+
+    def _numbered(self, kernel: Kernel, chosen: Sequence[Mapping[str, Value]]) -> list[Case]:
+        return [self._case(kernel, settings, seed) for seed, settings in enumerate(chosen, 1)]
+
+    def _case(self, kernel: Kernel, settings: Mapping[str, Value], seed: int) -> Case:
+        plan = self.plans[str(settings["plan"])]
+        config = placements(self.specification, kernel, settings, seed)
+        clauses = (*plan.clauses, *self._varied(kernel))
+        given = {name: settings[name] for name in _RUNTIME if name in settings}
+        return Case(kernel, plan, seed, given, config, tuple(dict.fromkeys(clauses)))
+
+    def _varied(self, kernel: Kernel) -> Iterator[str]:
+        """The clauses of which an operand of the kernel's form is a consumer."""
+        row = kernel.variant.row.row
+        for clause in (*row.numerical, *kernel.instruction.execution):
+            consumers = self.specification.clauses[clause].consumers
+            if any(consumer.varies in kernel.form.operands for consumer in consumers):
+                yield clause
+
+
+def world_of(shape: Mapping[str, Value], world: Factors) -> Factors:
+    """A world with one shape in it."""
+    return {**{name: (value,) for name, value in shape.items()}, **world}
