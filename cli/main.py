@@ -23,6 +23,7 @@ _COMMANDS = (
     "decompress",
     "descriptor",
     "prove",
+    "gen",
     "assemble",
     "clauses",
     "toolchain",

@@ -19,7 +19,7 @@ from .coverage import Factors, Pairs, Value, products
 from .kernels import Kernel, immediates, part_of
 from .placement import SPACINGS, placements
 
-__all__ = ["Case", "Coverage", "Suite", "suite_of"]
+__all__ = ["Case", "Cases", "Coverage", "cases_of"]
 
 SEEDS = 3
 _FORM = "form"
@@ -53,28 +53,41 @@ class Case:
 
 @dataclass
 class Coverage:
-    """What the cases of one group of mnemonics cover: the pairs of settings that meet, of those that can."""
+    """What the cases of one row cover: the pairs of settings that meet, of those that can."""
 
     group: str
     mnemonics: int = 0
     kernels: int = 0
     cases: int = 0
-    complete: int = 0
     pairs: int = 0
     possible: int = 0
 
 
 @dataclass
-class Suite:
+class Cases:
     """Kernels with their cases, in order, and the coverage by row."""
 
-    cases: dict[Kernel, list[Case]] = field(default_factory=dict)
+    cases: list[tuple[Kernel, list[Case]]] = field(default_factory=list)
     coverage: list[Coverage] = field(default_factory=list)
 
 
-def suite_of(specification: Specification, variants: Sequence[Variant]) -> list[tuple[Kernel, list[Case]]]:
+def cases_of(specification: Specification, variants: Sequence[Variant]) -> Cases:
     """Every value kernel of some variants, with its cases."""
-    return [pair for group in groups(variants) for pair in Group(specification, group).cases()]
+    found = Cases()
+    rows: dict[str, Coverage] = {}
+    for variants_of_group in groups(variants):
+        group = Group(specification, variants_of_group)
+        row = variants_of_group[0].row.id
+        covered = rows.setdefault(row, Coverage(row))
+        covered.mnemonics += len(variants_of_group)
+        for kernel, cases in group.cases():
+            found.cases.append((kernel, cases))
+            covered.kernels += 1
+            covered.cases += len(cases)
+        covered.pairs += group.pairs.total - group.pairs.left
+        covered.possible += group.pairs.total
+    found.coverage = list(rows.values())
+    return found
 
 
 def groups(variants: Sequence[Variant]) -> list[list[Variant]]:

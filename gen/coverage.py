@@ -28,9 +28,9 @@ class Pairs:
                 for x, y in itertools.product(values, others):
                     found.add(_pair((one, x), (other, y)))
         self.total = len(found)
-        for x, y in found:
-            self.missing.setdefault(x, set()).add(y)
-            self.missing.setdefault(y, set()).add(x)
+        for first, second in found:
+            self.missing.setdefault(first, set()).add(second)
+            self.missing.setdefault(second, set()).add(first)
 
     @property
     def left(self) -> int:

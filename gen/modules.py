@@ -24,13 +24,18 @@ _PARAMETERS: Mapping[str, tuple[str, ...]] = {
 
 @dataclass(frozen=True)
 class Module:
-    """A PTX file: its name without the suffix, its kernels, and the text."""
+    """A PTX file: its name without the suffix, its kernels, and the text of each."""
 
     name: str
     kernels: tuple[Kernel, ...]
     target: str
     version: Version
-    text: str
+    head: str
+    entries: tuple[str, ...]
+
+    @property
+    def text(self) -> str:
+        return self.head + "\n".join(self.entries)
 
 
 def version_of(kernel: Kernel, isa: Isa, target: str) -> Version:
@@ -66,6 +71,6 @@ def modules(kernels: Sequence[Kernel], specification: Specification, target: str
                 ".extern .shared .align 1024 .b8 shared_memory[];\n" if any(k.shared for k in part) else ""
             )
             head = f".version {version}\n.target {target}\n.address_size 64\n{shared}\n"
-            text = head + "\n".join(entry_text(kernel, specification) for kernel in part)
+            entries = tuple(entry_text(kernel, specification) for kernel in part)
             name = f"{kind}_{instruction.replace('.', '_')}_{number:03}"
-            yield Module(name, tuple(part), target, version, text)
+            yield Module(name, tuple(part), target, version, head, entries)

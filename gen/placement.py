@@ -49,7 +49,9 @@ def _place(
     stem = letter.lower()
     mode, spacing = str(settings[f"swizzle-{stem}"]), settings["spacing"]
     matrix = matrices(kernel, specification)[letter]
-    rule = rule_for(specification.addresses.addresses, "MN" if kernel.value(f"transpose-{letter}") else "K", mode)
+    rule = rule_for(
+        specification.addresses.addresses, "MN" if kernel.value(f"transpose-{letter}") else "K", mode
+    )
     width = rule.widths[mode]
     size, together = max(matrix.bits // 8, 1), max(8 // matrix.bits, 1)
     layout = specification.layouts[rule.layout].case({"W": width, "bytes": size})
@@ -60,7 +62,9 @@ def _place(
     }
     atom = layout.shape({"W": width, "bytes": size})["offset"]
     inner, outer = list(rule.strides)[::-1] if spacing != "crossed" else list(rule.strides)
-    gap = {"tight": 0, "crossed": 0, "gaps": 16 * numbers.randrange(1, 16), "shifted": _BOUNDARY}[str(spacing)]
+    gap = {"tight": 0, "crossed": 0, "gaps": 16 * numbers.randrange(1, 16), "shifted": _BOUNDARY}[
+        str(spacing)
+    ]
     strides = {inner: atom + gap}
     strides[outer] = strides[inner] * last[inner] + gap
     start = -(-free // _BOUNDARY) * _BOUNDARY

@@ -104,6 +104,17 @@ class Writer:
         self.say(f"bra {top};")
         self.say(f"{end}:")
 
+    def replay(self, recorded: Writer, names: Mapping[str, str]) -> dict[str, str]:
+        """Compute here what another writer has computed; gives what its registers are called here."""
+        here = dict(names)
+        for (operation, *operands), register in recorded._known.items():
+            kind = "pred" if register.startswith(_CLASSES["pred"]) else "b32"
+            there = [
+                here.get(operand, operand) if isinstance(operand, str) else operand for operand in operands
+            ]
+            here[register] = self.once(str(operation), *there, kind=kind)
+        return here
+
     def pointer(self, base: str, index: Affine, size: int) -> str:
         """The address, with its offset, of element `index` of `size` bytes behind a 64-bit pointer."""
         if index.register is None:

@@ -7,19 +7,22 @@ written is folded into constants; only the thread is a variable.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from ..spec.fragments import Packing, packing
 from ..spec.loading import Specification
 from ..spec.model import AddressRule, Operand
 from .kernels import Kernel
-from .operations import GUARD, Placed, config_of, matrices
+from .operations import GUARD, Placed, config_of, matrices, parameters_of
 from .ptx_text import Affine, Writer
 from .statement import Vector, written
 
 __all__ = ["value_body"]
 
 _SHARED = "shared_memory"
+_THREAD = "%t"
 
 
 class _Value:
@@ -105,11 +108,11 @@ class _Value:
 
     def _places(self, letter: str) -> tuple[Packing, list[Affine]]:
         """The packing of a fragment, and the index of each element in its matrix."""
-        layout = Placed.of(self.kernel, self.specification, letter)
-        indices = []
-        for element in range(layout.domain["i"]):
-            indices.append(self._index(self._where(layout, "i", element), layout.shape))
-        return packing(self.kernel.variant, letter), indices
+        kernel, specification = self.kernel, self.specification
+        parameters = parameters_of(kernel, specification, letter)
+        recorded, indices = _indices(Recorded(specification, kernel.variant.layouts[letter], parameters))
+        here = self.w.replay(recorded, {_THREAD: self.thread})
+        return packing(kernel.variant, letter), [renamed(index, here) for index in indices]
 
     def _where(self, layout: Placed, name: str, value: int) -> dict[str, Affine]:
         """Where a thread's element, or bit, belongs."""
@@ -120,14 +123,6 @@ class _Value:
         if layout.condition is None:
             return Affine(None, 1, truth=True)
         return self.w.value(layout.condition, {"t": self.thread, name: value})
-
-    def _index(self, where: Mapping[str, Affine], shape: Mapping[str, int]) -> Affine:
-        """The index of (row, col) in a row-major matrix, behind the matrices of the products before."""
-        w = self.w
-        index = where.get("product", Affine(None, 0))
-        for name in ("row", "col"):
-            index = w.binary("+", w.binary("*", index, Affine(None, shape[name])), where[name])
-        return index
 
     def _fragment(self, letter: str, layout: str, vector: Vector) -> list[str]:
         """The registers of a fragment, packed from the elements of its matrix."""
@@ -167,43 +162,21 @@ class _Value:
 
     def _metadata(self) -> str:
         """The metadata word of each thread; a bit that no code governs is taken from the garbage."""
-        w, specification = self.w, self.specification
-        sparsity = specification.sparsity_of(self.kernel.variant)
-        layout = Placed.of(self.kernel, specification, "metadata")
-        chunks = layout.shape["chunk"]
+        w, specification, variant = self.w, self.specification, self.kernel.variant
+        parameters = parameters_of(self.kernel, specification, "metadata")
+        index_bits = specification.sparsity_of(variant).index_bits
+        recorded, runs = _runs(Recorded(specification, variant.layouts["metadata"], parameters), index_bits)
+        here = w.replay(recorded, {_THREAD: self.thread})
         pointer = self.pointers["meta"]
         garbage = Affine(self.thread, self.matrices["metadata"].offsets["garbage"])
         word = w.emit("ld.global.b32", w.pointer(pointer, garbage, 4))
-        for bit, width, index, place, taken in self._runs(layout, chunks, sparsity.index_bits):
+        for run in runs:
+            index, place, taken = (renamed(value, here) for value in (run.index, run.place, run.taken))
             code = w.once("ld.global.b32", w.pointer(pointer, index, 4))
-            value = w.once("bfe.u32", code, w.plain(place), width)
-            inserted = w.emit("bfi.b32", value, word, bit, width)
+            value = w.once("bfe.u32", code, w.plain(place), run.width)
+            inserted = w.emit("bfi.b32", value, word, run.bit, run.width)
             word = w.plain(w.where(taken, Affine(inserted), Affine(word)))
         return word
-
-    def _runs(
-        self, layout: Placed, chunks: int, index_bits: int
-    ) -> Iterator[tuple[int, int, Affine, Affine, Affine]]:
-        """Runs of bits of a metadata word that are consecutive bits of one code.
-
-        Each is the first bit, how many, the code's index, its first bit in the code, and who takes part.
-        """
-        w = self.w
-        run: tuple[int, int, Affine, Affine, Affine] | None = None
-        for bit in range(layout.domain["bit"]):
-            where = self._where(layout, "bit", bit)
-            index = w.binary("+", w.binary("*", where["row"], Affine(None, chunks)), where["chunk"])
-            slot = w.binary("*", where["slot"], Affine(None, index_bits))
-            place = w.binary("+", slot, where["index_bit"])
-            taken = self._taken(layout, "bit", bit)
-            if run and run[2:] == (index, Affine(place.register, place.constant - run[1]), taken):
-                run = run[0], run[1] + 1, *run[2:]
-                continue
-            if run:
-                yield run
-            run = bit, 1, index, place, taken
-        if run:
-            yield run
 
     def _scales(self, part: str) -> str:
         """The scale factors of each thread, in the bytes that the selectors name; the others are garbage."""
@@ -213,7 +186,7 @@ class _Value:
         pointer = self.pointers["meta"]
         word = w.emit("ld.global.b32", w.pointer(pointer, Affine(self.thread, offsets["garbage"]), 4))
         for element in range(layout.domain["i"]):
-            index = self._index(self._where(layout, "i", element), layout.shape)
+            index = index_of(w, self._where(layout, "i", element), layout.shape)
             index = Affine(index.register, index.constant + offsets[part])
             taken = self._taken(layout, "i", element)
             if taken.register is None and not taken.constant:
@@ -298,6 +271,81 @@ class _Value:
                 loaded = w.emit("ld.global.b32", w.pointer(self.pointers[matrix.name], index, 4))
                 word = w.emit("bfi.b32", loaded, word, j * bits, bits) if word else loaded
             w.say(f"st.shared.b{8 * size} [{w.plain(address)}], {word};")
+
+
+def index_of(w: Writer, where: Mapping[str, Affine], shape: Mapping[str, int]) -> Affine:
+    """The index of (row, col) in a row-major matrix, behind the matrices of the products before."""
+    index = where.get("product", Affine(None, 0))
+    for name in ("row", "col"):
+        index = w.binary("+", w.binary("*", index, Affine(None, shape[name])), where[name])
+    return index
+
+
+class Recorded:
+    """A layout at its parameters, by which what was computed for it is known again."""
+
+    def __init__(self, specification: Specification, layout: str, parameters: Mapping[str, int]) -> None:
+        self.layout = specification.layouts[layout]
+        self.parameters = dict(parameters)
+        self._key = layout, *parameters.items(), id(self.layout)
+
+    def __hash__(self) -> int:
+        return hash(self._key)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Recorded) and self._key == other._key
+
+
+@lru_cache(maxsize=1024)
+def _indices(of: Recorded) -> tuple[Writer, list[Affine]]:
+    """The index of each element of a fragment, computed in a writer of its own for the thread `_THREAD`."""
+    w = Writer()
+    trees, shape = of.layout.at(of.parameters).trees, of.layout.shape(of.parameters)
+    indices = []
+    for element in range(of.layout.domain(of.parameters)["i"]):
+        where = {n: w.value(tree, {"t": _THREAD, "i": element}) for n, tree in trees.items()}
+        indices.append(index_of(w, where, shape))
+    return w, indices
+
+
+@dataclass(frozen=True)
+class Run:
+    """Bits `bit` … of a metadata word that are bits `place` … of the code `index`, of threads `taken`."""
+
+    bit: int
+    width: int
+    index: Affine
+    place: Affine
+    taken: Affine
+
+
+@lru_cache(maxsize=1024)
+def _runs(of: Recorded, index_bits: int) -> tuple[Writer, list[Run]]:
+    """The runs of a thread's metadata word, computed in a writer of its own for the thread `_THREAD`."""
+    w = Writer()
+    layout = of.layout.at(of.parameters)
+    chunks = of.layout.shape(of.parameters)["chunk"]
+    runs: list[Run] = []
+    for bit in range(of.layout.domain(of.parameters)["bit"]):
+        bound: dict[str, Affine | int | str] = {"t": _THREAD, "bit": bit}
+        where = {name: w.value(tree, bound) for name, tree in layout.trees.items()}
+        index = w.binary("+", w.binary("*", where["row"], Affine(None, chunks)), where["chunk"])
+        slot = w.binary("*", where["slot"], Affine(None, index_bits))
+        place = w.binary("+", slot, where["index_bit"])
+        taken = w.value(layout.condition, bound) if layout.condition else Affine(None, 1, truth=True)
+        if runs:
+            last = runs[-1]
+            next_place = Affine(last.place.register, last.place.constant + last.width)
+            if (last.index, next_place, last.taken) == (index, place, taken):
+                runs[-1] = replace(last, width=last.width + 1)
+                continue
+        runs.append(Run(bit, 1, index, place, taken))
+    return w, runs
+
+
+def renamed(value: Affine, names: Mapping[str, str]) -> Affine:
+    """A value of another writer, whose registers are called otherwise here."""
+    return Affine(names[value.register], value.constant, value.truth) if value.register else value
 
 
 def value_body(kernel: Kernel, specification: Specification) -> str:

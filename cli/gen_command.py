@@ -1,0 +1,53 @@
+"""ptxmma gen: a conformance suite as PTX and CUDA sources with the program that runs it."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from ..gen.suite import KINDS, emitted, suite_of
+from ..spec.api import load
+from ..spec.errors import Question
+from .list_command import select
+
+__all__ = ["add"]
+
+
+def add(subparsers: Any) -> None:
+    """Add the command to the parser."""
+    parser = subparsers.add_parser("gen", help="a conformance suite: PTX, CUDA, host program, manifest")
+    parser.add_argument("pattern", nargs="?", help="a mnemonic, a part of one, or a pattern with *")
+    parser.add_argument(
+        "--target", default="sm_90a", metavar="T", help="what it is for (default: %(default)s)"
+    )
+    parser.add_argument("--ptx", metavar="V", help="only what this PTX ISA version has")
+    parser.add_argument("--kind", choices=KINDS, help="only PTX, or only CUDA (default: both)")
+    parser.add_argument("--out", required=True, metavar="DIR", help="a new or empty folder")
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Write the suite and print what it covers; exit code 1 when nothing matches."""
+    folder = Path(args.out)
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise Question(f"{folder} is not an empty folder")
+    specification = load()
+    chosen = [v for v in select(specification, args.pattern, args.ptx, args.target) if emitted(v)]
+    if not chosen:
+        print("nothing matches")
+        return 1
+    suite = suite_of(specification, chosen, args.target)
+    for name, text in suite.files(args.kind):
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    width = max(len(covered.group) for covered in suite.coverage)
+    for covered in suite.coverage:
+        print(
+            f"{covered.group:<{width}}  {covered.mnemonics:>4} mnemonics  {covered.kernels:>4} kernels  "
+            f"{covered.cases:>5} cases  {covered.pairs}/{covered.possible} pairs"
+        )
+    totals = [sum(getattr(c, name) for c in suite.coverage) for name in ("mnemonics", "kernels", "cases")]
+    print(f"{totals[0]} mnemonics, {totals[1]} kernels, {totals[2]} cases in {folder}")
+    return 0

@@ -1,0 +1,254 @@
+"""A suite as files: PTX, CUDA, the host program with suite.txt to read, and manifest.json for others."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from importlib import resources
+from typing import Any
+
+from ..spec.loading import Specification
+from ..spec.model import ElementType
+from ..spec.sparse import positions
+from ..spec.variants import Variant
+from .c_reading import c_text
+from .cases import Case, Coverage, cases_of
+from .kernels import Kernel
+from .modules import Module, modules
+from .operations import GUARD, config_of, matrices
+
+__all__ = ["KINDS", "Suite", "emitted", "suite_of"]
+
+KINDS = ("ptx", "cuda")
+_HOST = ("main.cpp", "driver.h", "exact.h", "reference.h", "suite.h")
+
+
+@dataclass(frozen=True)
+class Suite:
+    """Everything of a suite, for one target."""
+
+    specification: Specification
+    target: str
+    modules: tuple[Module, ...]
+    cases: Mapping[str, Sequence[Case]]
+    coverage: tuple[Coverage, ...]
+
+    @cached_property
+    def identified(self) -> dict[str, list[tuple[str, Case]]]:
+        """By a kernel's name, its cases with their hashes."""
+        found: dict[str, list[tuple[str, Case]]] = {}
+        for module in self.modules:
+            for kernel, text in zip(module.kernels, module.entries, strict=True):
+                cases = self.cases[kernel.name]
+                found[kernel.name] = [(case.hash(text), case) for case in cases]
+        return found
+
+    def files(self, kind: str | None = None) -> Iterator[tuple[str, str]]:
+        """Every file as (path, text), the same for the same specification; of one kind, or of both."""
+        for module in self.modules:
+            if kind != "cuda":
+                yield f"ptx/{module.name}.ptx", module.text
+        yield "suite.txt", "\n".join(self._lines()) + "\n"
+        yield "manifest.json", json.dumps(self.manifest(), indent=None, separators=(",", ":")) + "\n"
+        yield "host/holders.h", holders(self.specification, self._layouts())
+        for name in _HOST:
+            yield f"host/{name}", _read(name)
+        for name in ("Makefile", "CMakeLists.txt"):
+            yield name, _read(name).replace("@ARCH@", self.target)
+        yield "README.md", self.readme()
+
+    def _layouts(self) -> list[str]:
+        """The layouts of D, by id."""
+        kernels = (kernel for module in self.modules for kernel in module.kernels)
+        return sorted({kernel.variant.layouts["D"] for kernel in kernels if _located(kernel)})
+
+    def _lines(self) -> Iterator[str]:
+        """suite.txt: what the host program must know, a line a thing."""
+        yield "# What host/suite.h reads; manifest.json says it for others."
+        yield f"guard {GUARD}"
+        yield f"config {' '.join(config_of(self.specification))}"
+        used: dict[str, None] = {}
+        body: list[str] = []
+        for module in self.modules:
+            for kernel in module.kernels:
+                body += self._kernel_lines(module, kernel, used)
+        for name in used:
+            yield _type_line(self.specification, name)
+        yield from body
+
+    def _kernel_lines(self, module: Module, kernel: Kernel, used: dict[str, None]) -> Iterator[str]:
+        fields = kernel.variant.fields
+        operation = str(fields.get("op", "none")).split(".")[0]
+        rounds = "num.f64.rounding" in kernel.variant.row.row.numerical
+        rounding = str(fields.get("rnd", "none"))
+        words = [
+            "kernel",
+            kernel.name,
+            module.name,
+            kernel.threads,
+            "multiply" if operation == "none" else operation,
+            kernel.value("negate-A") or 1,
+            kernel.value("negate-B") or 1,
+            int(fields.get("satfinite") == "satfinite"),
+            ("rn" if rounding == "none" else rounding) if rounds else "none",
+            kernel.variant.layouts["D"] if _located(kernel) else "none",
+        ]
+        yield " ".join(map(str, words))
+        held = matrices(kernel, self.specification)
+        for letter, matrix in held.items():
+            if letter == "metadata":
+                yield f"meta {matrix.count} {matrix.offsets.get('garbage', -1)}"
+                continue
+            used[matrix.type] = None
+            shape = f"{matrix.rows} {matrix.cols} {matrix.products}"
+            yield f"matrix {matrix.name} {shape} {matrix.type} {matrix.bits}"
+        if "scale-a" in kernel.variant.layouts:
+            offsets = held["metadata"].offsets
+            used[str(fields["stype"])] = None
+            yield f"scales {offsets['scale-a']} {offsets['scale-b']} {fields['scales']} {fields['stype']}"
+        if kernel.variant.row.row.sparsity:
+            sparsity = self.specification.sparsity_of(kernel.variant)
+            codes = (
+                f"{code} {' '.join(map(str, positions(sparsity, code)))}"
+                for code in self.specification.codes_of(kernel.variant)
+            )
+            yield f"sparse {sparsity.chunk} {sparsity.slots} {' '.join(codes)}"
+        for identity, case in self.identified[kernel.name]:
+            yield _case_line(identity, case)
+
+    def manifest(self) -> dict[str, Any]:
+        """Every kernel and case for other programs: mnemonic, row, hash, seed, what it checks."""
+        kernels = []
+        for module in self.modules:
+            for kernel, text in zip(module.kernels, module.entries, strict=True):
+                source = kernel.variant.row.row.source or kernel.instruction.source
+                kernels.append(
+                    {
+                        "kernel": kernel.name,
+                        "module": module.name,
+                        "ptx": kernel.variant.mnemonic,
+                        "instruction": kernel.instruction.instruction,
+                        "row": kernel.variant.row.row.id,
+                        "section": source.section,
+                        "form": kernel.form_name,
+                        "immediates": dict(kernel.immediates),
+                        "sha256": hashlib.sha256(text.encode()).hexdigest(),
+                        "cases": [
+                            {
+                                "case": identity,
+                                "plan": case.plan.name,
+                                "seed": seed_of(identity),
+                                "settings": dict(case.settings),
+                                "clauses": list(case.clauses),
+                            }
+                            for identity, case in self.identified[kernel.name]
+                        ],
+                    }
+                )
+        return {
+            "suite": "ptxmma",
+            "isa": str(self.specification.index.isa),
+            "target": self.target,
+            "config": list(config_of(self.specification)),
+            "coverage": [vars(covered) for covered in self.coverage],
+            "kernels": kernels,
+        }
+
+    def readme(self) -> str:
+        """What the suite is, how it is built and run, and what its cases cover."""
+        counted = Counter(kernel.instruction.instruction for m in self.modules for kernel in m.kernels)
+        lines = [
+            f"| {covered.group} | {covered.mnemonics} | {covered.kernels} | {covered.cases} "
+            f"| {covered.pairs} of {covered.possible} |"
+            for covered in self.coverage
+        ]
+        return _read("README.md").format(
+            target=self.target,
+            isa=self.specification.index.isa,
+            kernels=sum(counted.values()),
+            modules=len(self.modules),
+            cases=sum(len(cases) for cases in self.cases.values()),
+            coverage="\n".join(lines),
+        )
+
+
+def suite_of(specification: Specification, variants: Sequence[Variant], target: str) -> Suite:
+    """The suite of some variants for a target."""
+    found = cases_of(specification, variants)
+    emitted = tuple(modules([kernel for kernel, _ in found.cases], specification, target))
+    return Suite(
+        specification,
+        target,
+        emitted,
+        {kernel.name: cases for kernel, cases in found.cases},
+        tuple(found.coverage),
+    )
+
+
+def emitted(variant: Variant) -> bool:
+    """Whether there are kernels of a variant: its rows compute or move something."""
+    return bool(variant.row.row.layouts)
+
+
+def _read(name: str) -> str:
+    return (resources.files(__package__) / "host" / name).read_text(encoding="utf-8")
+
+
+def seed_of(identity: str) -> int:
+    """The seed of a case's inputs: its hash, as a number."""
+    return int(identity, 16)
+
+
+def _located(kernel: Kernel) -> bool:
+    """Whether some thread and element is known to hold each element of D."""
+    return kernel.variant.layouts.get("D", "opaque") != "opaque"
+
+
+def _type_line(specification: Specification, name: str) -> str:
+    """One element type as the host program reads it."""
+    element: ElementType = specification.index.types[name]
+    form = specification.formats.get(name)
+    if form is None:
+        return f"type {name} {'signed' if element.kind == 'signed' else 'unsigned'} {element.bits}"
+    return (
+        f"type {name} float {element.bits} {form.exponent} {form.fraction} {form.bias} {form.specials} "
+        f"{int(form.signed)} {int(form.subnormals)} {form.ignored}"
+    )
+
+
+def _case_line(identity: str, case: Case) -> str:
+    plan = case.plan
+    draws = [f"{draw.low} {draw.high} {draw.exponent}" for draw in (plan.a, plan.b, plan.c)]
+    nonzero = -1 if plan.nonzero is None else plan.nonzero
+    scale = f"1 {plan.scale.low} {plan.scale.high} {plan.scale.exponent}" if plan.scale else "0"
+    words = " ".join(map(str, case.config.values()))
+    drawn = f"{' '.join(draws)} {nonzero} {plan.garbage} {scale}"
+    return f"case {identity} {seed_of(identity)} {plan.name} {drawn} {words}"
+
+
+def holders(specification: Specification, layouts: Sequence[str]) -> str:
+    """A C++ header: which thread's element holds an element of D, by layout; the inverses of the formulas."""
+    lines = [
+        "// Which thread and which of its elements hold D(row, col), by layout: the specification's formulas.",
+        "#pragma once",
+        "#include <string>",
+        "",
+        "struct Holder {",
+        "  unsigned thread, element;",
+        "};",
+        "",
+        "inline bool holder_of(const std::string& layout, unsigned row, unsigned col, unsigned product,",
+        "                      Holder& holder) {",
+        "  (void)row, (void)col, (void)product, (void)holder;",
+    ]
+    for name in layouts:
+        inverse = specification.layouts[name].inverse.inputs
+        lines.append(f'  if (layout == "{name}") {{')
+        lines.append(f"    holder = {{{c_text(inverse['t'])}, {c_text(inverse['i'])}}};")
+        lines.append("    return true;\n  }")
+    lines += ["  return false;", "}"]
+    return "\n".join(lines) + "\n"
