@@ -1,4 +1,4 @@
-"""Consumers of clauses: what would fail if a clause were wrong must exist, and reach a row with the clause."""
+"""Consumers of clauses: what would fail if a clause were wrong must exist, and reach a row that has it."""
 
 from __future__ import annotations
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Literal
@@ -12,6 +13,7 @@ import z3
 __all__ = ["Obligation", "refuting"]
 
 Model = Mapping[str, int]
+_BINDING = re.compile(r"([$?])x\d+\b")
 
 
 @dataclass(frozen=True)
@@ -38,4 +40,11 @@ def refuting(*assertions: z3.BoolRef, logic: str = "QF_BV") -> str:
     """SMT-LIB text that asserts a counterexample, quantifier-free: bit-vectors, or integers (QF_LIA)."""
     solver = z3.SolverFor(logic)
     solver.add(*assertions)
-    return f"(set-logic {logic})\n{solver.to_smt2().split(chr(10), 1)[1]}"
+    numbers: dict[str, str] = {}
+
+    def renumbered(name: re.Match[str]) -> str:
+        return numbers.setdefault(name[0], f"{name[1]}x{len(numbers)}")
+
+    # z3 numbers its let-bindings by what it made before: the same claim shall be the same text.
+    text = _BINDING.sub(renumbered, solver.to_smt2().split("\n", 1)[1])
+    return f"(set-logic {logic})\n{text}"

@@ -14,9 +14,20 @@ from types import MappingProxyType
 from ..spec.errors import Question
 from ..spec.loading import Specification
 from ..spec.model import Format, Guarantee
-from ..spec.variants import Variant
+from ..spec.variants import RowView, Variant
 
-__all__ = ["PLANS", "Arithmetic", "Draw", "Plan", "Range", "arithmetic", "element_type", "plans"]
+__all__ = [
+    "PLANS",
+    "Arithmetic",
+    "Draw",
+    "Plan",
+    "Range",
+    "arithmetic",
+    "computations",
+    "computes",
+    "element_type",
+    "plans",
+]
 
 PLANS: Mapping[str, str] = MappingProxyType(
     {
@@ -156,8 +167,6 @@ def element_type(variant: Variant, letter: str) -> str:
     field = operand.holds if operand and operand.holds else f"{letter.lower()}type"
     if letter == "C" and field not in variant.fields:
         return element_type(variant, "D")
-    if field not in variant.fields:
-        raise Question(f"{variant.mnemonic} computes no product")
     return str(variant.fields[field])
 
 
@@ -247,18 +256,40 @@ def plans(specification: Specification, variant: Variant) -> tuple[Plan, ...]:
         for consumer in specification.clauses[clause].consumers:
             if consumer.case:
                 clauses.setdefault(consumer.case, []).append(clause)
-    try:
-        computed = arithmetic(specification, variant)
-    except Question:
+    if not computes(variant):
         if "bits" not in clauses:
             return ()
         nothing = Draw(0, 0)
         return (Plan("bits", nothing, nothing, nothing, tuple(clauses["bits"])),)
+    computed = arithmetic(specification, variant)
     drawn = _integer_plans(computed) if computed.d.integer else _float_plans(computed)
     return tuple(
         Plan(name, a, b, c, tuple(clauses.get(name, ())), nonzero, computed.garbage, scale)
         for name, a, b, c, nonzero, scale in drawn
     )
+
+
+def computes(variant: Variant) -> bool:
+    """Whether a variant computes a product of A and B."""
+    operands = variant.row.family.instruction.operands
+    return any(name in operands for name in ("b", "b-desc"))
+
+
+def computations(
+    specification: Specification, view: RowView
+) -> Iterator[tuple[Arithmetic, tuple[Plan, ...]]]:
+    """Every arithmetic of a row's variants once, with its plans; N makes no difference."""
+    if view.row.tolerated:
+        return
+    seen: set[object] = set()
+    for variant in view.variants():
+        key = tuple(value for name, value in variant.fields.items() if name != "n")
+        if key not in seen and computes(variant):
+            computed = arithmetic(specification, variant)
+            if computed not in seen:
+                yield computed, plans(specification, variant)
+            seen.add(computed)
+        seen.add(key)
 
 
 _Drawn = tuple[str, Draw, Draw, Draw, int | None, Draw | None]

@@ -58,27 +58,30 @@ def prove(
     milliseconds: int = 20_000,
     workers: int | None = None,
 ) -> Iterator[Result]:
-    """The result of every wanted obligation by every solver, as they come in.
+    """The result of every wanted obligation by every solver, as they come in; the same text is asked once.
 
     A worker that dies makes its obligations `unknown`; nothing is ever counted as proven that a
     solver did not answer.
     """
     count = workers or os.cpu_count() or 1
     with ProcessPoolExecutor(count, mp_context=get_context("fork")) as pool:
-        pending: dict[Future[list[tuple[Answer, float]]], tuple[str, list[tuple[str, Obligation]]]]
+        pending: dict[Future[list[tuple[Answer, float]]], tuple[str, list[str]]]
         pending = {}
-        batch: list[tuple[str, Obligation]] = []
+        asked: dict[str, list[tuple[str, Obligation]]] = {}
+        batch: list[str] = []
 
         def send() -> None:
             for solver in solvers:
-                texts = [obligation.smt for _, obligation in batch]
-                future = pool.submit(_batch, solver, texts, milliseconds)
+                future = pool.submit(_batch, solver, list(batch), milliseconds)
                 pending[future] = solver, list(batch)
             batch.clear()
 
         for part, obligation in obligations(specification):
             if wanted(part, obligation):
-                batch.append((part, obligation))
+                sharing = asked.setdefault(obligation.smt, [])
+                sharing.append((part, obligation))
+                if len(sharing) == 1:
+                    batch.append(obligation.smt)
                 if len(batch) == _BATCH:
                     send()
         if batch:
@@ -86,10 +89,12 @@ def prove(
         while pending:
             done, _ = wait(pending, return_when=FIRST_COMPLETED)
             for future in done:
-                solver, items = pending.pop(future)
+                solver, texts = pending.pop(future)
                 try:
                     answers = future.result()
                 except Exception as error:
-                    answers = [(Answer("unknown", {}, f"the solver died: {error}"), 0.0)] * len(items)
-                for (part, obligation), (answer, seconds) in zip(items, answers, strict=True):
-                    yield _judge(part, obligation, solver, answer, seconds)
+                    answers = [(Answer("unknown", {}, f"the solver died: {error}"), 0.0)] * len(texts)
+                for text, (answer, seconds) in zip(texts, answers, strict=True):
+                    for part, obligation in asked[text]:
+                        yield _judge(part, obligation, solver, answer, seconds)
+                        seconds = 0.0  # one answer serves all that ask the same

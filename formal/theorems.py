@@ -12,9 +12,11 @@ from ..spec.variants import OPAQUE
 from .addresses import address_obligations, swizzle_obligations
 from .bridges import bridge_obligations
 from .descriptors import descriptor_obligations
+from .exactness import exactness_obligations
 from .fragments import fragment_obligations, packing_obligations
 from .layouts import layout_obligations
 from .obligations import Obligation
+from .plans import Arithmetic, Plan, computations
 from .rows import row_obligations
 from .sparsity import sparsity_obligations
 
@@ -52,6 +54,14 @@ STATEMENTS: Mapping[str, str] = MappingProxyType(
         "bridge.equal": "two layouts said to be the same are the same function",
         "bridge.differs": "two layouts said to differ do so at some point",
         "bridge.permutation": "one permutation of a coordinate and one order of elements make them the same",
+        "exact.inputs": "every element that a plan draws is a normal number (or an integer) of its type",
+        "exact.products": "every product is exact in the precision that the text guarantees",
+        "exact.sums": "every partial sum, in every order, is exact in the precision that the text guarantees",
+        "exact.wrap": "an accumulator that wraps gives one result in every order of additions",
+        "exact.clamp": "an accumulator that clamps, at the end or on the way, gives one result in every order",
+        "exact.overflows": "some results of a plan overflow, and some do not",
+        "exact.fills": "some sum takes every bit of the precision that is guaranteed",
+        "exact.modes": "some inputs tell any two rounding modes apart, and ties to even from ties away",
     }
 )
 
@@ -91,6 +101,18 @@ def _rows(specification: Specification) -> Iterator[tuple[str, Iterator[Obligati
             sparsity = specification.sparsities[view.row.sparsity] if view.row.sparsity else None
             yield f"row {view.id}", fragment_obligations(view, specification.layouts, sparsity)
     yield "packing", _packings(specification)
+    for name, (computed, drawn) in _computations(specification).items():
+        yield name, exactness_obligations(computed, drawn)
+
+
+def _computations(specification: Specification) -> dict[str, tuple[Arithmetic, tuple[Plan, ...]]]:
+    """Every arithmetic of a row, with its plans of inputs, by the name of the part it is."""
+    return {
+        f"exact {computed}": (computed, drawn)
+        for family in specification.families.values()
+        for view in family.rows
+        for computed, drawn in computations(specification, view)
+    }
 
 
 def _packings(specification: Specification) -> Iterator[Obligation]:
@@ -125,4 +147,5 @@ def subjects(specification: Specification) -> Iterator[Subject]:
             parts |= {f"layout {name}" for name in view.layouts}
             if view.row.sparsity:
                 parts.add(f"sparsity {view.row.sparsity}")
+            parts |= {f"exact {computed}" for computed, _ in computations(specification, view)}
             yield Subject(view.id, view.row.count, frozenset(parts))
