@@ -58,7 +58,7 @@ STATEMENTS: Mapping[str, str] = MappingProxyType(
         "exact.products": "every product is exact in the precision that the text guarantees",
         "exact.sums": "every partial sum, in every order, is exact in the precision that the text guarantees",
         "exact.wrap": "an accumulator that wraps gives one result in every order of additions",
-        "exact.clamp": "an accumulator that clamps, at the end or on the way, gives one result in every order",
+        "exact.clamp": "an accumulator that clamps, at the end or on the way, has one result in every order",
         "exact.overflows": "some results of a plan overflow, and some do not",
         "exact.fills": "some sum takes every bit of the precision that is guaranteed",
         "exact.modes": "some inputs tell any two rounding modes apart, and ties to even from ties away",
