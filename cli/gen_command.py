@@ -37,7 +37,8 @@ def run(args: argparse.Namespace) -> int:
     if not chosen:
         print("nothing matches")
         return 1
-    suite = suite_of(specification, chosen, args.target)
+    known = [variant for variant in select(specification, None, args.ptx, args.target) if emitted(variant)]
+    suite = suite_of(specification, chosen, known, args.target)
     for name, text in suite.files(args.kind):
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -48,6 +49,7 @@ def run(args: argparse.Namespace) -> int:
             f"{covered.group:<{width}}  {covered.mnemonics:>4} mnemonics  {covered.kernels:>4} kernels  "
             f"{covered.cases:>5} cases  {covered.pairs}/{covered.possible} pairs"
         )
-    totals = [sum(getattr(c, name) for c in suite.coverage) for name in ("mnemonics", "kernels", "cases")]
-    print(f"{totals[0]} mnemonics, {totals[1]} kernels, {totals[2]} cases in {folder}")
+    kernels = sum(len(module.kernels) for module in suite.modules)
+    cases = sum(map(len, suite.cases.values()))
+    print(f"{len(chosen)} mnemonics, {kernels} kernels, {cases} cases in {folder}")
     return 0

@@ -12,11 +12,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from ..formal.plans import Plan, plans
+from ..formal.plans import Plan, computes, plans
 from ..spec.loading import Specification
+from ..spec.model import Instruction
 from ..spec.variants import Variant
 from .coverage import Factors, Pairs, Value, products
 from .kernels import Kernel, immediates, part_of
+from .opaque import opaque_kernels
 from .placement import SPACINGS, placements
 
 __all__ = ["Case", "Cases", "Coverage", "cases_of"]
@@ -71,23 +73,50 @@ class Cases:
     coverage: list[Coverage] = field(default_factory=list)
 
 
-def cases_of(specification: Specification, variants: Sequence[Variant]) -> Cases:
-    """Every value kernel of some variants, with its cases."""
+def cases_of(specification: Specification, variants: Sequence[Variant], known: Sequence[Variant]) -> Cases:
+    """Every value kernel of some variants, with its cases; `known` are all variants that a target has."""
     found = Cases()
-    rows: dict[str, Coverage] = {}
-    for variants_of_group in groups(variants):
+    rows: dict[str, Coverage] = {variant.row.id: Coverage(variant.row.id) for variant in variants}
+    wanted = {variant.mnemonic for variant in variants}
+    for variant in variants:
+        rows[variant.row.id].mnemonics += 1
+
+    def add(kernel: Kernel, cases: list[Case]) -> None:
+        found.cases.append((kernel, cases))
+        accessing = (access.variant for access in kernel.accesses.values())
+        for variant in (kernel.variant, *accessing):
+            if variant.mnemonic in wanted:
+                rows[variant.row.id].kernels += 1
+                rows[variant.row.id].cases += len(cases)
+
+    opaque = {name for family in specification.families.values() for name in opaque_of(family.instruction)}
+    plain = [variant for variant in variants if variant.row.family.instruction.instruction not in opaque]
+    for variants_of_group in groups(plain):
         group = Group(specification, variants_of_group)
-        row = variants_of_group[0].row.id
-        covered = rows.setdefault(row, Coverage(row))
-        covered.mnemonics += len(variants_of_group)
         for kernel, cases in group.cases():
-            found.cases.append((kernel, cases))
-            covered.kernels += 1
-            covered.cases += len(cases)
+            add(kernel, cases)
+        covered = rows[variants_of_group[0].row.id]
         covered.pairs += group.pairs.total - group.pairs.left
         covered.possible += group.pairs.total
+    if len(plain) < len(variants):
+        groups_of = {
+            group[0].mnemonic: Group(specification, group)
+            for group in ([v] for v in known)
+            if computes(group[0])
+        }
+        for kernel in opaque_kernels(known):
+            accessing = (access.variant for access in kernel.accesses.values())
+            if wanted & {kernel.variant.mnemonic, *(variant.mnemonic for variant in accessing)}:
+                add(kernel, groups_of[kernel.variant.mnemonic].seeds(kernel))
     found.coverage = list(rows.values())
     return found
+
+
+def opaque_of(instruction: Instruction) -> Iterator[str]:
+    """An instruction on opaque fragments, and those that access them; nothing for others."""
+    if instruction.fragments:
+        yield instruction.instruction
+        yield from instruction.fragments.values()
 
 
 def groups(variants: Sequence[Variant]) -> list[list[Variant]]:
@@ -133,6 +162,11 @@ class Group:
         """Every kernel with its cases; the smallest shape first."""
         for number, variant in enumerate(self.variants):
             yield from self._all(variant) if number == 0 else self._some(variant)
+
+    def seeds(self, kernel: Kernel) -> list[Case]:
+        """Every plan with its seeds."""
+        chosen: list[dict[str, Value]] = [{"plan": plan} for plan in self.plans for _ in range(SEEDS)]
+        return self._numbered(kernel, chosen)
 
     def _fixed(self, form: str) -> list[str]:
         """The factors that a kernel is compiled with."""

@@ -5,27 +5,53 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal
 
 from ..spec.model import Form, Instruction, Operand
 from ..spec.variants import ABSENT, Variant
 
-__all__ = ["THREADS", "Kernel", "choices", "immediates", "part_of", "raw_kernels"]
+__all__ = ["THREADS", "Access", "Kernel", "choices", "immediates", "part_of", "raw_kernels", "space_of"]
 
 THREADS: Mapping[str, int] = {"warp": 32, "warpgroup": 128}
 Kind = Literal["value", "raw"]
+Space = Literal["shared", "global"]
+
+
+@dataclass(frozen=True)
+class Access:
+    """An instruction that fills or empties a fragment of another one: a variant and a form."""
+
+    variant: Variant
+    form_name: str
+
+    @property
+    def strided(self) -> bool:
+        """Whether the form has an operand that is the stride."""
+        instruction = self.variant.row.family.instruction
+        return part_of(instruction, instruction.forms[self.form_name], "stride") is not None
+
+    @property
+    def word(self) -> str:
+        """What tells it from other accesses to the same fragment."""
+        space = str(self.variant.fields["space"])
+        shown = "generic" if space == ABSENT else space
+        return f"{self.variant.fields['layout']}_{shown}_{self.form_name}"
 
 
 @dataclass(frozen=True)
 class Kernel:
-    """A kernel that executes one instruction once: its form's immediates are fixed, all else is input."""
+    """A kernel that executes one instruction once: its form's immediates are fixed, all else is input.
+
+    `accesses` fill and empty the fragments of an instruction that has opaque ones, by their part.
+    """
 
     kind: Kind
     variant: Variant
     form_name: str
     immediates: Mapping[str, int]
+    accesses: Mapping[str, Access] = field(default_factory=dict)
 
     @property
     def instruction(self) -> Instruction:
@@ -48,6 +74,7 @@ class Kernel:
             words.append(self.form_name)
         for operand, value in self.immediates.items():
             words.append(f"{operand}_{value}".replace("-1", "m1"))
+        words += [f"{part}_{access.word}".lower() for part, access in self.accesses.items()]
         return "__".join(re.sub(r"\W+", "_", word) for word in words)
 
     def operands(self) -> Iterator[tuple[str, Operand]]:
@@ -63,17 +90,9 @@ class Kernel:
         return None
 
     @property
-    def space(self) -> Literal["shared", "global"] | None:
-        """Where the memory is that the address operand points to; a generic address is global if it may."""
-        if part_of(self.instruction, self.form, "address") is None:
-            return None
-        spaces = self.variant.row.domains["space"]
-        generic = self.variant.fields["space"] == ABSENT
-        return (
-            "global"
-            if self.variant.fields["space"] == "global" or (generic and "global" in spaces)
-            else "shared"
-        )
+    def space(self) -> Space | None:
+        """Where the memory is that the address operand points to; None where there is none."""
+        return space_of(self.variant) if part_of(self.instruction, self.form, "address") else None
 
     @property
     def generic(self) -> bool:
@@ -88,7 +107,15 @@ class Kernel:
     @property
     def shared(self) -> bool:
         """Whether the instruction reads or writes shared memory."""
-        return self.space == "shared" or any(operand.descriptor for _, operand in self.operands())
+        spaces = [self.space, *(space_of(access.variant) for access in self.accesses.values())]
+        return "shared" in spaces or any(operand.descriptor for _, operand in self.operands())
+
+
+def space_of(variant: Variant) -> Space:
+    """Where the memory is that a variant reads or writes; a generic address is a global one if it may."""
+    space = variant.fields["space"]
+    spaces = variant.row.domains["space"]
+    return "global" if space == "global" or (space == ABSENT and "global" in spaces) else "shared"
 
 
 def part_of(instruction: Instruction, form: Form, part: str) -> str | None:

@@ -6,14 +6,29 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
+from ..formal.plans import computes
 from ..spec.expressions import Expression
 from ..spec.fragments import packing
 from ..spec.loading import Specification
-from ..spec.variants import Variant
+from ..spec.variants import ABSENT, Variant
 from .kernels import Kernel
 
-__all__ = ["GUARD", "Matrix", "Placed", "config_of", "matrices", "parameters_of"]
+__all__ = [
+    "ADDRESS",
+    "GUARD",
+    "PADS",
+    "Matrix",
+    "Placed",
+    "config_of",
+    "matrices",
+    "parameters_of",
+    "quantum",
+    "regions",
+]
 
+ADDRESS = "address"  # the type of an offset in shared memory
+PADS = 2  # quanta that a stride may be longer than a row, at most
+_ALIGNED = 256  # bytes
 GUARD = 32  # elements behind the D of each job, which no kernel writes
 _NOTHING: Mapping[str, int] = MappingProxyType({})
 
@@ -22,6 +37,7 @@ _NOTHING: Mapping[str, int] = MappingProxyType({})
 class Matrix:
     """A matrix of a job: its parameter's name, its shape (times `products`), its elements' type and width.
 
+    `extra` elements follow it, which are 0 where an instruction writes what it should and nothing else.
     `offsets` says where the parts of what is no plain matrix (metadata, garbage, scale factors) begin.
     """
 
@@ -32,11 +48,12 @@ class Matrix:
     bits: int
     products: int = 1
     written: bool = False
+    extra: int = 0
     offsets: Mapping[str, int] = field(default_factory=lambda: _NOTHING)
 
     @property
     def count(self) -> int:
-        return self.rows * self.cols * self.products
+        return self.rows * self.cols * self.products + self.extra
 
     @property
     def size(self) -> int:
@@ -47,11 +64,13 @@ class Matrix:
 def config_of(specification: Specification) -> tuple[str, ...]:
     """The names of the configuration words of a value kernel, in their order.
 
-    Start addresses count from the first byte of shared memory; W is the width of the swizzle's rows.
+    Start addresses count from the first byte of shared memory (of `meta`, in global memory); W is the width
+    of the swizzle's rows; strides are those of matrices that wmma.load and wmma.store address, in elements.
     """
     fields = specification.descriptors["wgmma"].fields
     described = [f"{stem}.{name}" for stem in "ab" for name in (*fields, "W")]
-    return ("scale-d", "shared-bytes", "filler", *described)
+    strided = ("c.start-address", "d.start-address", *(f"{stem}.stride" for stem in "abcd"))
+    return ("scale-d", "shared-bytes", "filler", *described, *strided)
 
 
 def parameters_of(kernel: Kernel, specification: Specification, letter: str) -> dict[str, int]:
@@ -87,7 +106,13 @@ class Placed:
 
 
 def matrices(kernel: Kernel, specification: Specification) -> dict[str, Matrix]:
-    """The matrices of a job of a product, by their part; `C` is what D holds before where it is both."""
+    """The matrices of a job by their part; `C` is what D holds before, where it is both."""
+    if computes(kernel.variant):
+        return _product(kernel, specification)
+    return _move(kernel)
+
+
+def _product(kernel: Kernel, specification: Specification) -> dict[str, Matrix]:
     variant = kernel.variant
     m, n, k = (int(variant.fields[name]) for name in "mnk")
     products = int(variant.fields.get("products", 1))
@@ -99,6 +124,10 @@ def matrices(kernel: Kernel, specification: Specification) -> dict[str, Matrix]:
         "C": _matrix("c", m, n, variant, "C", products),
         "D": _matrix("d", m, n, variant, "D", products, written=True),
     }
+    if kernel.accesses:
+        words = sum(size for _, size in regions(found).values()) // 4
+        found["metadata"] = Matrix("meta", 1, words, "b32", 32)
+        return found
     offsets: dict[str, int] = {}
     words = 0
     if sparsity:
@@ -113,6 +142,43 @@ def matrices(kernel: Kernel, specification: Specification) -> dict[str, Matrix]:
     if len(offsets) > 1:
         found["metadata"] = Matrix("meta", 1, words, "b32", 32, offsets=offsets)
     return found
+
+
+def _move(kernel: Kernel) -> dict[str, Matrix]:
+    """What is moved: A, in memory or in registers, becomes D; B says where in shared memory each row lies."""
+    variant, operands = kernel.variant, kernel.instruction.operands
+    moved = next(o for _, o in kernel.operands() if o.part in ("A", "D") and o.matrix)
+    shape = {name: variant.evaluate(formula) for name, formula in (moved.matrix or {}).items()}
+    given = str(variant.fields[moved.holds or ""])
+    types = variant.row.family.isa.index.types
+    source = given if variant.fields.get("src_fmt", ABSENT) == ABSENT else str(variant.fields["src_fmt"])
+    rows, cols = shape["row"], shape["col"]
+    extra = kernel.threads if kernel.stores else 0
+    found = {
+        "A": Matrix("a", rows, cols, source, types[source].bits),
+        "D": Matrix("d", rows, cols, given, types[given].bits, written=True, extra=extra),
+    }
+    if "p" in operands:
+        found["B"] = Matrix("b", 1, rows, ADDRESS, 32)
+    return found
+
+
+def regions(held: Mapping[str, Matrix]) -> dict[str, tuple[int, int]]:
+    """Where the matrices that an instruction addresses lie in memory: first byte and bytes, by part."""
+    found: dict[str, tuple[int, int]] = {}
+    first = 0
+    for part in "ABCD":
+        matrix = held[part]
+        longest = max(matrix.rows, matrix.cols) + PADS * quantum(matrix)
+        size = longest * max(matrix.rows, matrix.cols) * matrix.bits // 8
+        found[part] = first, -(-size // _ALIGNED) * _ALIGNED
+        first += found[part][1]
+    return found
+
+
+def quantum(matrix: Matrix) -> int:
+    """By how many elements a stride may grow: 16 bytes of them."""
+    return 128 // matrix.bits
 
 
 def _matrix(

@@ -10,7 +10,7 @@ from ..spec.expressions import compiled
 from ..spec.loading import Specification
 from .coverage import Value
 from .kernels import Kernel
-from .operations import config_of, matrices
+from .operations import ADDRESS, PADS, config_of, matrices, quantum, regions
 
 __all__ = ["SPACINGS", "placements"]
 
@@ -32,7 +32,17 @@ def placements(
     for letter in "AB":
         if f"swizzle-{letter.lower()}" in settings:
             end = _place(specification, kernel, settings, letter, end, config, numbers)
-    config["shared-bytes"] = -(-end // 16) * 16
+    held = matrices(kernel, specification)
+    if kernel.accesses:
+        for part, (first, size) in regions(held).items():
+            stem, matrix = part.lower(), held[part]
+            natural = max(matrix.rows, matrix.cols)
+            config[f"{stem}.start-address"] = first
+            config[f"{stem}.stride"] = natural + numbers.randrange(PADS + 1) * quantum(matrix)
+            end = first + size
+    elif "B" in held and held["B"].type == ADDRESS:
+        end = 16 * held["B"].count * 4
+    config["shared-bytes"] = -(-end // 16) * 16 if kernel.shared else 0
     return config
 
 

@@ -11,6 +11,7 @@ from functools import cached_property
 from importlib import resources
 from typing import Any
 
+from ..formal.plans import computes
 from ..spec.loading import Specification
 from ..spec.model import ElementType
 from ..spec.sparse import positions
@@ -19,7 +20,7 @@ from .c_reading import c_text
 from .cases import Case, Coverage, cases_of
 from .kernels import Kernel
 from .modules import Module, modules
-from .operations import GUARD, config_of, matrices
+from .operations import ADDRESS, GUARD, config_of, matrices
 
 __all__ = ["KINDS", "Suite", "emitted", "suite_of"]
 
@@ -90,7 +91,7 @@ class Suite:
             kernel.name,
             module.name,
             kernel.threads,
-            "multiply" if operation == "none" else operation,
+            "move" if not computes(kernel.variant) else "multiply" if operation == "none" else operation,
             kernel.value("negate-A") or 1,
             kernel.value("negate-B") or 1,
             int(fields.get("satfinite") == "satfinite"),
@@ -105,7 +106,7 @@ class Suite:
                 continue
             used[matrix.type] = None
             shape = f"{matrix.rows} {matrix.cols} {matrix.products}"
-            yield f"matrix {matrix.name} {shape} {matrix.type} {matrix.bits}"
+            yield f"matrix {matrix.name} {shape} {matrix.type} {matrix.bits} {matrix.extra}"
         if "scale-a" in kernel.variant.layouts:
             offsets = held["metadata"].offsets
             used[str(fields["stype"])] = None
@@ -136,6 +137,10 @@ class Suite:
                         "section": source.section,
                         "form": kernel.form_name,
                         "immediates": dict(kernel.immediates),
+                        "accesses": {
+                            part: {"ptx": access.variant.mnemonic, "row": access.variant.row.id}
+                            for part, access in kernel.accesses.items()
+                        },
                         "sha256": hashlib.sha256(text.encode()).hexdigest(),
                         "cases": [
                             {
@@ -176,9 +181,11 @@ class Suite:
         )
 
 
-def suite_of(specification: Specification, variants: Sequence[Variant], target: str) -> Suite:
-    """The suite of some variants for a target."""
-    found = cases_of(specification, variants)
+def suite_of(
+    specification: Specification, variants: Sequence[Variant], known: Sequence[Variant], target: str
+) -> Suite:
+    """The suite of some variants for a target; `known` are all that the target has."""
+    found = cases_of(specification, variants, known)
     emitted = tuple(modules([kernel for kernel, _ in found.cases], specification, target))
     return Suite(
         specification,
@@ -210,6 +217,8 @@ def _located(kernel: Kernel) -> bool:
 
 def _type_line(specification: Specification, name: str) -> str:
     """One element type as the host program reads it."""
+    if name == ADDRESS:
+        return f"type {name} unsigned 32"
     element: ElementType = specification.index.types[name]
     form = specification.formats.get(name)
     if form is None:
@@ -233,7 +242,7 @@ def _case_line(identity: str, case: Case) -> str:
 def holders(specification: Specification, layouts: Sequence[str]) -> str:
     """A C++ header: which thread's element holds an element of D, by layout; the inverses of the formulas."""
     lines = [
-        "// Which thread and which of its elements hold D(row, col), by layout: the specification's formulas.",
+        "// Which thread and which of its elements hold D(row, col), by layout: printed from the formulas.",
         "#pragma once",
         "#include <string>",
         "",

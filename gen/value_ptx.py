@@ -14,7 +14,8 @@ from functools import lru_cache
 from ..spec.fragments import Packing, packing
 from ..spec.loading import Specification
 from ..spec.model import AddressRule, Operand
-from .kernels import Kernel
+from .kernels import Access, Kernel, space_of
+from .memory_ptx import Rows, Strided
 from .operations import GUARD, Placed, config_of, matrices, parameters_of
 from .ptx_text import Affine, Writer
 from .statement import Vector, written
@@ -49,6 +50,10 @@ class _Value:
         }
         if kernel.shared:
             self._fill()
+        if kernel.accesses:
+            self._opaque()
+            w.say("ret;")
+            return w.body()
         arguments: dict[str, list[str] | str] = {}
         for name, operand in kernel.operands():
             arguments |= self._argument(name, operand)
@@ -61,7 +66,12 @@ class _Value:
             w.say(f"{statement};")
         for name, operand in kernel.operands():
             if operand.role != "source":
-                self._store(name, operand, arguments[name])
+                self._store(operand, arguments[name])
+        if kernel.stores:
+            w.say("bar.sync 0;")
+            rows = self._rows("D")
+            rows.read(self.thread, self._config("filler"))
+            rows.count_others(self.thread, self._config("shared-bytes"), self._config("filler"))
         w.say("ret;")
         return w.body()
 
@@ -92,6 +102,10 @@ class _Value:
             return {name: self._descriptor(operand)}
         if operand.part == "scale-d":
             return {name: w.emit("setp.ne.u32", self._config("scale-d"), 0, kind="pred")}
+        if operand.part == "address":
+            if not kernel.stores:
+                self._rows("A").write(self.thread)
+            return {name: self._rows("A").address(self.specification, self.thread)}
         vector = Vector.of(kernel.variant, name)
         if vector is None:
             return {}
@@ -103,6 +117,51 @@ class _Value:
             return {name: [w.new(vector.kind) for _ in range(vector.registers)]}
         letter = "C" if operand.role == "both" else str(operand.part)
         return {name: self._fragment(letter, str(operand.part), vector)}
+
+    def _rows(self, part: str) -> Rows:
+        """The rows in shared memory that A is read from, or D is written to."""
+        matrix = self.matrices[part]
+        pointer = self.pointers[matrix.name]
+        return Rows(self.w, self.kernel, self._base(), self.pointers["b"], matrix, pointer)
+
+    def _opaque(self) -> None:
+        """Opaque fragments: filled from memory, and D's emptied to memory."""
+        w, kernel = self.w, self.kernel
+        memory = {}
+        for part, access in kernel.accesses.items():
+            matrix = self.matrices[part]
+            shared = space_of(access.variant) == "shared"
+            memory[part] = Strided(
+                w,
+                kernel.threads,
+                access,
+                matrix,
+                self.pointers[matrix.name],
+                self._base() if shared else self.pointers["meta"],
+                self._config(f"{part.lower()}.start-address"),
+                self._config(f"{part.lower()}.stride"),
+            )
+            if part != "D":
+                memory[part].write(self.thread)
+        w.say("bar.sync 0;")
+        fragments: dict[str, list[str] | str] = {}
+        for name, _ in kernel.operands():
+            vector = Vector.of(kernel.variant, name)
+            if vector:
+                fragments[name] = [w.new(vector.kind) for _ in range(vector.registers)]
+        of = {str(operand.part): fragments[name] for name, operand in kernel.operands()}
+        for part in "ABC":
+            self._access(kernel.accesses[part], of[part], memory[part])
+        w.say(f"{written(kernel, fragments)};")
+        self._access(kernel.accesses["D"], of["D"], memory["D"])
+        w.say("bar.sync 0;")
+        memory["D"].read(self.thread)
+
+    def _access(self, access: Access, fragment: list[str] | str, memory: Strided) -> None:
+        """Fill or empty a fragment."""
+        single = Kernel("value", access.variant, access.form_name, {})
+        (name,) = (name for name, operand in single.operands() if operand.part not in ("address", "stride"))
+        self.w.say(f"{written(single, {name: fragment, **memory.arguments()})};")
 
     # Fragments in registers.
 
@@ -147,7 +206,7 @@ class _Value:
             raise AssertionError(f"{self.kernel.name}: {len(registers)} registers of {letter}")
         return registers
 
-    def _store(self, name: str, operand: Operand, registers: list[str] | str) -> None:
+    def _store(self, operand: Operand, registers: list[str] | str) -> None:
         """Store the elements of D."""
         w = self.w
         matrix = self.matrices["D"]

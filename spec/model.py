@@ -275,7 +275,8 @@ class Instruction:
     which register types hold an element type, where specs.yaml does not. `readings` gives, for a
     reading that the text settles here, when each setting holds. `execution` names the clauses of the
     execution contract. `bind` holds the fields that a row need not bind itself. `memory` says, by the value
-    of the field `layout`, how many elements after the address element (row, col) lies.
+    of the field `layout`, how many elements after the address element (row, col) lies. `fragments` names
+    the instructions that fill an opaque fragment from memory, and that empty D's.
     """
 
     instruction: str
@@ -299,6 +300,7 @@ class Instruction:
     tolerances: tuple[Tolerance, ...] = ()
     around: Around = field(default=Around((), (), ()))
     memory: Mapping[str, Formula] = field(default_factory=dict)
+    fragments: Mapping[str, str] = field(default_factory=dict)
     place: Place = field(default=Place("", 0, 0), compare=False)
 
 

@@ -85,6 +85,8 @@ def check_references(specification: Specification) -> None:
                 _must_exist("descriptor", operand.descriptor, specification.descriptors, operand.place)
         for formula in instruction.memory.values():
             bounded(formula, dict.fromkeys(("row", "col", "stride"), (0, 1 << 10)))
+        for filled in instruction.fragments.values():
+            _must_exist("instruction", filled, specification.instructions, instruction.place)
         around = instruction.around
         for statement in (*around.written, *around.before, *around.after):
             mnemonic = statement.split(" ")[0]

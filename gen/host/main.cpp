@@ -188,6 +188,10 @@ class Run {
         wrong += "{\"behind\": " + std::to_string(i - d.count()) + ", \"got\": " + hexadecimal(got) + "}";
         continue;
       }
+      if (i >= d.elements()) {
+        wrong += "{\"overwritten_elsewhere\": " + std::to_string(got) + "}";
+        continue;
+      }
       const unsigned product = unsigned(i / (size_t(d.rows) * d.cols));
       const unsigned row = unsigned(i / d.cols % d.rows), col = unsigned(i % d.cols);
       Holder holder{};

@@ -17,7 +17,9 @@ struct Matrix {
   unsigned rows = 0, cols = 0, products = 1;
   const exact::Type* type = nullptr;
   unsigned width = 0;  // bits of an element in its 32-bit (64-bit) word
-  size_t count() const { return size_t(rows) * cols * products; }
+  unsigned extra = 0;  // elements behind the matrix that must be 0
+  size_t elements() const { return size_t(rows) * cols * products; }
+  size_t count() const { return elements() + extra; }
   size_t size() const { return width > 32 ? 8 : 4; }
 };
 
@@ -121,7 +123,7 @@ inline Suite read_suite(const std::string& path) {
     } else if (what == "matrix") {
       Matrix matrix;
       std::string type;
-      words >> matrix.name >> matrix.rows >> matrix.cols >> matrix.products >> type >> matrix.width;
+      words >> matrix.name >> matrix.rows >> matrix.cols >> matrix.products >> type >> matrix.width >> matrix.extra;
       if (!suite.types.count(type)) throw std::runtime_error("there is no type " + type);
       matrix.type = suite.types.at(type).get();
       suite.kernels.back().matrices[matrix.name] = matrix;
