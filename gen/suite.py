@@ -18,13 +18,16 @@ from ..spec.sparse import positions
 from ..spec.variants import Variant
 from .c_reading import c_text
 from .cases import Case, Coverage, cases_of
+from .cuda_text import config_header, cuda_source
 from .kernels import Kernel
 from .modules import Module, modules
 from .operations import ADDRESS, GUARD, config_of, matrices
+from .stand_in_text import types_header
 
 __all__ = ["KINDS", "Suite", "emitted", "suite_of"]
 
 KINDS = ("ptx", "cuda")
+_CUDA = ("kernel.h", "stand_in.h")
 _HOST = ("main.cpp", "driver.h", "exact.h", "reference.h", "suite.h")
 
 
@@ -53,19 +56,33 @@ class Suite:
         for module in self.modules:
             if kind != "cuda":
                 yield f"ptx/{module.name}.ptx", module.text
+            if kind != "ptx":
+                yield f"cuda/{module.name}.cu", cuda_source(module.kernels, self.specification)
+        if kind != "ptx":
+            yield "cuda/config.h", config_header(self.specification)
+            yield "cuda/types.h", types_header(self.specification, self._types())
+            for name in _CUDA:
+                yield f"cuda/{name}", _read("cuda", name)
         yield "suite.txt", "\n".join(self._lines()) + "\n"
         yield "manifest.json", json.dumps(self.manifest(), indent=None, separators=(",", ":")) + "\n"
         yield "host/holders.h", holders(self.specification, self._layouts())
         for name in _HOST:
-            yield f"host/{name}", _read(name)
+            yield f"host/{name}", _read("host", name)
         for name in ("Makefile", "CMakeLists.txt"):
-            yield name, _read(name).replace("@ARCH@", self.target)
+            yield name, _read("host", name).replace("@ARCH@", self.target)
         yield "README.md", self.readme()
 
     def _layouts(self) -> list[str]:
         """The layouts of D, by id."""
         kernels = (kernel for module in self.modules for kernel in module.kernels)
         return sorted({kernel.variant.layouts["D"] for kernel in kernels if _located(kernel)})
+
+    def _types(self) -> list[str]:
+        """The element types of all matrices."""
+        kernels = [kernel for module in self.modules for kernel in module.kernels]
+        used = {matrix.type for kernel in kernels for matrix in matrices(kernel, self.specification).values()}
+        used |= {str(kernel.variant.fields.get("stype")) for kernel in kernels}
+        return [name for name in self.specification.index.types if name in used]
 
     def _lines(self) -> Iterator[str]:
         """suite.txt: what the host program must know, a line a thing."""
@@ -171,7 +188,7 @@ class Suite:
             f"| {covered.pairs} of {covered.possible} |"
             for covered in self.coverage
         ]
-        return _read("README.md").format(
+        return _read("host", "README.md").format(
             target=self.target,
             isa=self.specification.index.isa,
             kernels=sum(counted.values()),
@@ -201,8 +218,8 @@ def emitted(variant: Variant) -> bool:
     return bool(variant.row.row.layouts)
 
 
-def _read(name: str) -> str:
-    return (resources.files(__package__) / "host" / name).read_text(encoding="utf-8")
+def _read(folder: str, name: str) -> str:
+    return (resources.files(__package__) / folder / name).read_text(encoding="utf-8")
 
 
 def seed_of(identity: str) -> int:

@@ -44,7 +44,7 @@ std::string quoted(const std::string& text) {
 }
 
 std::string hexadecimal(uint64_t value) {
-  char text[20];
+  char text[24];
   std::snprintf(text, sizeof text, "\"0x%llx\"", static_cast<unsigned long long>(value));
   return text;
 }
