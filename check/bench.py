@@ -100,35 +100,35 @@ class Bench:
         b: Codes,
         c: Codes | None = None,
         metadata: NDArray[np.integer] | None = None,
+        pairs: tuple[Codes, Codes] | None = None,
     ) -> NDArray[np.uint32]:
         """The words of D for jobs of codes: (jobs, elements) of A, of B, of C; (jobs, threads) metadata.
 
-        One row stands for all jobs. Raises ValueError when none of them says how many there are.
+        One row stands for all jobs; `pairs` lists which rows of A and of B each job takes.
         """
         kernel = self.kernel
-        jobs = max(len(part) for part in (a, b, c, metadata) if part is not None)
+        if pairs is None:
+            jobs = max(len(part) for part in (a, b, c, metadata) if part is not None)
+            pairs = (_rows(a, jobs), _rows(b, jobs))
+        jobs = len(pairs[0])
         inputs = np.zeros((jobs, kernel.threads, kernel.words), np.uint32)
-        shape = (kernel.threads, -1)
-        images = np.zeros((1, max(self.size, 16)), np.uint8)
-        which: int | NDArray[np.integer] = 0
-        if self.a is None:
-            inputs[:, :, kernel.place("a")] = words(a.reshape(len(a), *shape), kernel.width("A"))
-        if self.b is None:
-            inputs[:, :, kernel.place("b")] = words(b.reshape(len(b), *shape), kernel.width("B"))
+        images = np.zeros((jobs, self.size), np.uint8) if self.b else None
+        for letter, memory, codes, which in (("A", self.a, a, pairs[0]), ("B", self.b, b, pairs[1])):
+            if memory is not None:
+                packed = memory.image(codes)
+                images[:, memory.start : memory.start + packed.shape[1]] = packed[which]  # type: ignore[index]
+            else:
+                packed = words(codes.reshape(len(codes), kernel.threads, -1), kernel.width(letter))
+                inputs[:, :, kernel.place(letter.lower())] = packed[which]
         if c is not None:
             letter = self.accumulator
-            operand = kernel.place(letter.lower())
-            inputs[:, :, operand] = words(c.reshape(len(c), *shape), kernel.width(letter))
+            packed = words(c.reshape(len(c), kernel.threads, -1), kernel.width(letter))
+            inputs[:, :, kernel.place(letter.lower())] = packed
         if self.metadata and metadata is not None:
             inputs[:, :, kernel.place(self.metadata)] = metadata[..., None]
-        if self.b is not None:
-            number = max(len(b), len(a) if self.a else 1)
-            images = np.zeros((number, self.size), np.uint8)
-            images |= self.b.image(b, self.size)
-            if self.a is not None:
-                images |= self.a.image(a, self.size)
-            which = np.arange(jobs) if number > 1 else 0
-        batch = Batch.of(inputs, images, image=which, a=self.a_descriptor, b=self.b_descriptor)
+        batch = Batch.of(
+            inputs, images, image=np.arange(jobs) if self.b else 0, a=self.a_descriptor, b=self.b_descriptor
+        )
         return self.launcher.launch(kernel, batch)
 
     def values(self, result: NDArray[np.uint32]) -> NDArray[np.float64]:
@@ -138,3 +138,8 @@ class Bench:
     def patterns(self, result: NDArray[np.uint32]) -> NDArray[np.uint64]:
         """D as bit patterns, (jobs, elements)."""
         return elements(result, self.kernel.width("D")).reshape(len(result), -1)
+
+
+def _rows(codes: Codes, jobs: int) -> Codes:
+    """Which row of codes each job takes: its own, or the only one."""
+    return np.zeros(jobs, np.int64) if len(codes) == 1 else np.arange(jobs)

@@ -11,7 +11,7 @@ from .bench import Bench
 from .products import Factors, NoProduct, factor, merge
 from .raw import chunks
 
-__all__ = ["accumulate", "accumulator", "coded", "meetings", "multiplicands"]
+__all__ = ["accumulate", "accumulator", "coded", "meetings", "multiplicands", "reach", "renamed"]
 
 Ints = NDArray[np.int64]
 _JOBS = 1 << 14  # of one launch
@@ -38,11 +38,10 @@ def meetings(bench: Bench, metadata: NDArray[np.integer] | None = None) -> Ints:
     per = max(1, min(_JOBS, _WORDS // base.shape[1]) // len(codes))
     for part in chunks(total, per):
         members = np.arange(total)[part]
-        one = np.zeros((len(members), total), np.int64)
+        one = np.zeros((len(members), total), np.uint64)
         one[np.arange(len(members)), members] = bench.one("A")
-        result = bench.launch(
-            np.repeat(one, len(codes), axis=0), np.tile(codes, (len(members), 1)), metadata=metadata
-        )
+        pairs = (np.repeat(np.arange(len(members)), len(codes)), np.tile(np.arange(len(codes)), len(members)))
+        result = bench.launch(one, codes, metadata=metadata, pairs=pairs)
         changed = bench.values(result).reshape(len(members), len(codes), -1) - base
         present = changed[:, 0]
         bits = (changed[:, 1:] == present[:, None]) & (present != 0)[:, None]
@@ -101,6 +100,23 @@ def accumulator(bench: Bench, a: Ints) -> Ints:
     met = (by_column[1:] * (np.int64(1) << np.arange(len(by_column) - 1))[:, None]).sum(axis=0)
     column = np.unique(met, return_inverse=True)[1].reshape(-1)
     return np.stack([row, column], axis=1).astype(np.int64)
+
+
+def reach(bench: Bench, a: Ints, d: Ints, met: Ints) -> Ints:
+    """(k, column) of every element of B in shared memory at any N, −1 for those that no k of `met` reaches:
+    from the map of A, and that of D at this N."""
+    codes = coded(bench.count("B"))
+    places = np.int64(1) << np.arange(len(codes) - 1)
+    b = np.full((bench.count("B"), 2), -1, np.int64)
+    row = d[:, 0] == 0
+    metadata = np.full((1, bench.kernel.threads), 0x4444_4444, np.uint32)
+    for packed, k in enumerate(met):
+        one = ((a[:, 1] == packed) * np.uint64(bench.one("A")))[None, :]
+        shown = bench.values(bench.launch(one, codes * bench.one("B"), metadata=metadata)) != 0
+        at = (shown[1:, row] * places[:, None]).sum(axis=0)
+        b[at, 0] = k
+        b[at, 1] = d[row, 1]
+    return b
 
 
 def renamed(found: Factors, d: Ints) -> Factors:

@@ -43,7 +43,7 @@ def loaded(kernel: Raw, launcher: Launcher, seed: int = 1, jobs: int = 8) -> Int
 
 
 def stored(kernel: Raw, launcher: Launcher, seed: int = 1, jobs: int = 8) -> Ints:
-    """The same for stmatrix: (lane, half word of the registers) to (lane of the address, half word of the row).
+    """The same for stmatrix: where each half word of the registers goes.
 
     Raises NoProduct when anything else in memory changed.
     """

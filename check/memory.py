@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,7 +18,7 @@ from .raw import Batch, Memory, chunks, words
 __all__ = ["Setting", "addresses", "settings"]
 
 Ints = NDArray[np.int64]
-_WINDOW = 1 << 16  # bytes in which the elements are looked for
+_WINDOW = 72 << 10  # bytes in which the elements are looked for
 _JOBS = 1 << 11
 
 
@@ -67,26 +67,22 @@ def addresses(
     width = (bench.a or bench.b or Memory(0, 1)).width
     window = coded(_WINDOW * 8 // width)
     one = bench.one(operand)
-    other = _WINDOW + (0 if operand == "A" else 0)
     images = np.zeros((len(window), _WINDOW + bench.size), np.uint8)
     for number, row in enumerate(window):
         region = np.ascontiguousarray(words(row[None, :] * one, width), "<u4").view(np.uint8)
         images[number, :_WINDOW] = region
     results = []
     ways = list(_ways(bench, operand, found, met))
-    for way, (codes_of_other, read) in enumerate(ways):
-        del way
+    for codes_of_other, read in ways:
         placed = images
         registers = np.zeros((1, kernel.threads, kernel.words), np.uint32)
         a_descriptor, b_descriptor = bench.a_descriptor, bench.b_descriptor
         if operand == "A" and bench.b is not None:
-            memory = Memory(other + bench.b.start, bench.b.width, bench.b.bytes)
-            placed = images | memory.image(codes_of_other[None, :], images.shape[1])
-            b_descriptor += other >> 4
+            placed = _beside(images, bench.b, codes_of_other)
+            b_descriptor += _WINDOW >> 4
         elif bench.a is not None:
-            memory = Memory(other + bench.a.start, bench.a.width, bench.a.bytes)
-            placed = images | memory.image(codes_of_other[None, :], images.shape[1])
-            a_descriptor += other >> 4
+            placed = _beside(images, bench.a, codes_of_other)
+            a_descriptor += _WINDOW >> 4
         else:
             own = words(codes_of_other.reshape(1, kernel.threads, -1), kernel.width("A"))
             registers[:, :, kernel.place("a")] = own
@@ -122,6 +118,15 @@ def addresses(
     return whole * width
 
 
+def _beside(images: NDArray[np.uint8], memory: Memory, codes: Ints) -> NDArray[np.uint8]:
+    """The images with a multiplicand behind the window."""
+    placed = images.copy()
+    region = memory.image(codes[None, :])[0]
+    start = _WINDOW + memory.start
+    placed[:, start : start + len(region)] = region
+    return placed
+
+
 @dataclass(frozen=True)
 class _Read:
     """Which D elements show which (x, k): places of D by (x, one of `ks`), under one of the codes."""
@@ -131,7 +136,7 @@ class _Read:
     code: int
 
 
-def _ways(bench: Bench, operand: str, found: Factors, met: Ints):  # type: ignore[no-untyped-def]
+def _ways(bench: Bench, operand: str, found: Factors, met: Ints) -> Iterator[tuple[Ints, _Read]]:
     """What the other multiplicand holds, so that each element of D shows one element; and where."""
     rows, columns = int(found.d[:, 0].max()) + 1, int(found.d[:, 1].max()) + 1
     places = np.empty((rows, columns), np.int64)

@@ -167,12 +167,9 @@ class Memory:
     width: int
     bytes: int = field(default=0)
 
-    def image(self, codes: NDArray[np.integer], size: int) -> NDArray[np.uint8]:
-        """Images (…, size) in which the region's elements are these codes, all else zero."""
-        region = np.ascontiguousarray(words(codes, self.width), "<u4").view(np.uint8)
-        images = np.zeros((*codes.shape[:-1], size), np.uint8)
-        images[..., self.start : self.start + region.shape[-1]] = region
-        return images
+    def image(self, codes: NDArray[np.integer]) -> NDArray[np.uint8]:
+        """The bytes of the region (…, bytes) that hold these codes."""
+        return np.ascontiguousarray(words(codes, self.width), "<u4").view(np.uint8)
 
 
 def of_kernel(kernel: Kernel) -> Raw:

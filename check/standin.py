@@ -1,4 +1,4 @@
-"""A stand-in for raw kernels: the instructions by the specification's maps, so that probing runs without a GPU.
+"""A stand-in for raw kernels: the instructions by the specification's maps, to probe without a GPU.
 
 It is what the probes are tested with: driven by a wrong map, they must find that map, not the right one.
 """
@@ -71,49 +71,66 @@ class StandIn:
         inputs = batch.inputs[batch.input]
         jobs = len(batch)
 
-        def fragment(letter: str, element: str, rows: int, columns: int) -> NDArray[np.float64]:
+        def fragment(letter: str, rows: int, columns: int) -> NDArray[np.uint64]:
             words = inputs[:, :, kernel.place(letter.lower())]
-            codes = elements(np.ascontiguousarray(words), kernel.width(letter)).reshape(jobs, -1)
-            values = np.zeros((jobs, count * rows * columns))
-            values[:, self._flat(kernel, letter)] = decode(self.specification, element, codes)
-            return values.reshape(jobs, count, rows, columns)
+            codes = np.zeros((jobs, count * rows * columns), np.uint64)
+            packed = elements(np.ascontiguousarray(words), kernel.width(letter))
+            codes[:, self._flat(kernel, letter)] = packed.reshape(jobs, -1)
+            return codes.reshape(jobs, count, rows, columns)
 
         if "a" in kernel.sources:
-            a = fragment("A", str(fields["atype"]), m, packed)
+            a_codes = fragment("A", m, packed)
         else:
-            a = self._shared(kernel, batch, "A", batch.a, m, packed)[:, None]
+            a_codes = self._shared(kernel, batch, "A", batch.a, m, packed)[:, None]
         if "b" in kernel.sources:
-            b = fragment("B", str(fields["btype"]), k, n)
+            b_codes = fragment("B", k, n)
         else:
-            b = self._shared(kernel, batch, "B", batch.b, n, k).transpose(0, 2, 1)[:, None]
+            b_codes = self._shared(kernel, batch, "B", batch.b, n, k).transpose(0, 2, 1)[:, None]
+        a = decode(self.specification, str(fields["atype"]), a_codes)
+        b = decode(self.specification, str(fields["btype"]), b_codes)
         letter = "C" if "c" in kernel.sources else "D"
-        c = fragment(letter, kernel.holds(letter), m, n)
+        c = decode(self.specification, kernel.holds(letter), fragment(letter, m, n))
         c = np.where(batch.scale[:, None, None, None] != 0, c, 0)
         if sparse:
-            a = self._spread(kernel, a[:, 0], inputs, k)[:, None]
-        if fields.get("op", "none") == "xor.popc" or "xor" in kernel.variant.mnemonic:
+            codes = self._codes(kernel, inputs, m, k)
+            if self.specification.sparsities[sparse].granule > 1:
+                met = decode(self.specification, str(fields["btype"]), _halves(codes, b_codes[:, 0]))
+                total = (a[:, 0, :, :, None] * met).sum(axis=2)[:, None] + c
+                return self._stored(kernel, total)
+            a = self._spread(kernel, codes, a[:, 0], k)[:, None]
+        if "xor" in str(fields.get("op", "none")):
             total = a.sum(axis=3)[..., None] + b.sum(axis=2)[:, :, None, :] - 2 * (a @ b) + c
         elif self.sums:
             total = self.sums(a[..., None] * b[:, :, None], c)
         else:
             total = a @ b + c
+        return self._stored(kernel, total)
+
+    def _stored(self, kernel: Raw, total: NDArray[np.float64]) -> NDArray[np.uint32]:
+        """The registers that hold a D."""
+        jobs = len(total)
         flat = total.reshape(jobs, -1)[:, self._flat(kernel, "D")]
         with np.errstate(over="ignore"):
             words = np.ascontiguousarray(flat.astype(_DTYPES[kernel.holds("D")]))
         return words.view(np.uint32).reshape(jobs, kernel.threads, kernel.results)
 
-    def _spread(self, kernel: Raw, a: NDArray[np.float64], inputs: NDArray[np.uint32], k: int):  # type: ignore[no-untyped-def]
-        """Packed A at full width, by the metadata; a position that comes twice is added twice."""
+    def _codes(self, kernel: Raw, inputs: NDArray[np.uint32], rows: int, k: int) -> Ints:
+        """The code of every (job, row, chunk), from the metadata."""
         sparsity = self.specification.sparsity_of(kernel.variant)
         layout = self._layout(kernel, "metadata")
         selector = next((value for name, value in kernel.values.items() if name in ("sp-sel", "f")), 0)
         parameters = self.specification.selector_parameters(layout, selector)
         operand = next(name for name in ("sp-meta", "e") if name in kernel.sources)
         words = inputs[:, :, kernel.place(operand)][:, :, 0].astype(np.int64)
-        rows, chunks = a.shape[1], k // sparsity.chunk
-        codes = np.zeros((len(a), rows, chunks), np.int64)
+        codes = np.zeros((len(inputs), rows, k // sparsity.chunk), np.int64)
         for thread, bit, row, chunk, slot, index_bit in layout.points(parameters):
             codes[:, row, chunk] |= (words[:, thread] >> bit & 1) << (slot * sparsity.index_bits + index_bit)
+        return codes
+
+    def _spread(self, kernel: Raw, codes: Ints, a: NDArray[np.float64], k: int) -> NDArray[np.float64]:
+        """Packed A at full width; a position that comes twice is added twice."""
+        sparsity = self.specification.sparsity_of(kernel.variant)
+        rows, chunks = codes.shape[1:]
         table = np.array([positions(sparsity, code) for code in range(1 << sparsity.code_bits)])
         at = table[codes] + (np.arange(chunks) * sparsity.chunk)[:, None]
         full = np.zeros((len(a), rows, k))
@@ -123,12 +140,14 @@ class StandIn:
             np.add.at(full, (job, row, flat[:, :, column]), a[:, :, column])
         return full
 
-    def _shared(self, kernel: Raw, batch: Batch, letter: str, descriptors, rows: int, columns: int):  # type: ignore[no-untyped-def]
-        """The matrix (rows, columns) behind each job's descriptor."""
+    def _shared(
+        self, kernel: Raw, batch: Batch, letter: str, descriptors: NDArray[np.uint64], rows: int, columns: int
+    ) -> NDArray[np.uint64]:
+        """The codes of the matrix (rows, columns) behind each job's descriptor."""
         element = str(kernel.variant.fields[f"{letter.lower()}type"])
         width = self.specification.index.types[element].bits
         transposed = kernel.values.get(f"imm-trans-{letter.lower()}", 0)
-        result = np.empty((len(batch), rows, columns))
+        result = np.empty((len(batch), rows, columns), np.uint64)
         for descriptor in np.unique(descriptors):
             chosen = np.flatnonzero(descriptors == descriptor)
             bits = self._bits(int(descriptor), width, bool(transposed), rows, columns)
@@ -138,7 +157,7 @@ class StandIn:
                 codes |= images[:, bits // 8 + byte].astype(np.int64) << (8 * byte)
             if width < 8:
                 codes = codes >> (bits % 8) & ((1 << width) - 1)
-            result[chosen] = decode(self.specification, element, codes)
+            result[chosen] = codes
         return result
 
     @lru_cache(maxsize=256)  # noqa: B019
@@ -184,3 +203,14 @@ class StandIn:
         words = np.ascontiguousarray(inputs[:, :, kernel.place(name)])
         memory[job, at] = words.view("<u2").reshape(jobs, -1)
         return memory.view("<u4").reshape(jobs, 1, -1)
+
+
+def _halves(codes: Ints, b: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """What (row, packed column) meets in each column of B: the two halves that a 4-bit code picks from the
+    four of a chunk. Two codes of the sixteen pick an element of B as it is; a chip does this with all."""
+    jobs, _, chunks = codes.shape
+    low, high = b & np.uint64(0xFFFF), b >> np.uint64(16)
+    four = np.stack([low, high], axis=2).reshape(jobs, chunks, 4, -1)
+    job, chunk = np.arange(jobs)[:, None, None], np.arange(chunks)
+    upper, lower = four[job, chunk, codes >> 2], four[job, chunk, codes & 3]
+    return upper << np.uint64(16) | lower

@@ -1,0 +1,183 @@
+"""A GPU through the driver: raw kernels from PTX as it is, outputs and their surroundings poisoned first."""
+
+from __future__ import annotations
+
+from types import TracebackType
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..gen.modules import Module
+from ..gen.raw_ptx import CONFIG
+from ..spec.errors import Question
+from .raw import Batch, Raw
+
+__all__ = ["Device", "DeviceFault"]
+
+_POISON = 0xA5
+_GUARD = 4096  # bytes on either side of the output
+_LOG = 1 << 14
+
+
+class DeviceFault(Exception):
+    """What the driver refused or the device did wrong; the context is lost where `lost` is true."""
+
+    def __init__(self, message: str, lost: bool = False) -> None:
+        super().__init__(message)
+        self.lost = lost
+
+
+def _driver() -> Any:
+    """The driver's bindings; raises Question where there are none."""
+    try:
+        from cuda.bindings import driver
+    except ImportError:
+        raise Question("measuring needs cuda-bindings: pip install 'ptxmma[device]'") from None
+    return driver
+
+
+class Device:
+    """One GPU, open as a context manager. Raises Question where there is no driver or no such GPU."""
+
+    def __init__(self, number: int = 0) -> None:
+        self._cuda = _driver()
+        try:
+            (error,) = self._cuda.cuInit(0)
+        except RuntimeError:
+            raise Question("there is no NVIDIA driver on this machine") from None
+        if error:
+            raise Question(f"the NVIDIA driver finds no GPU: {self._name(error)}")
+        error, count = self._cuda.cuDeviceGetCount()
+        if error or number >= count:
+            raise Question(f"there is no GPU {number}; there are {count}")
+        self._device = self._check(*self._cuda.cuDeviceGet(number))
+        self._functions: dict[str, Any] = {}
+        self._modules: list[Any] = []
+
+    def __enter__(self) -> Device:
+        self._context = self._check(*self._cuda.cuDevicePrimaryCtxRetain(self._device))
+        self._check(*self._cuda.cuCtxSetCurrent(self._context))
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._cuda.cuDevicePrimaryCtxRelease(self._device)
+
+    @property
+    def name(self) -> str:
+        """What the GPU is called."""
+        text = self._check(*self._cuda.cuDeviceGetName(64, self._device))
+        return bytes(text).split(b"\0")[0].decode()
+
+    @property
+    def capability(self) -> tuple[int, int]:
+        """The compute capability."""
+        attribute = self._cuda.CUdevice_attribute
+        major = attribute.CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR
+        minor = attribute.CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR
+        found = [self._check(*self._cuda.cuDeviceGetAttribute(a, self._device)) for a in (major, minor)]
+        return int(found[0]), int(found[1])
+
+    @property
+    def driver(self) -> str:
+        """The version of CUDA that the driver is for."""
+        version = int(self._check(*self._cuda.cuDriverGetVersion()))
+        return f"{version // 1000}.{version % 1000 // 10}"
+
+    def load(self, module: Module) -> None:
+        """Hand the driver a PTX file; raises DeviceFault with what its assembler says."""
+        cuda = self._cuda
+        log = bytearray(_LOG)
+        options = [
+            cuda.CUjit_option.CU_JIT_ERROR_LOG_BUFFER,
+            cuda.CUjit_option.CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES,
+        ]
+        text = module.text.encode() + b"\0"
+        error, loaded = cuda.cuModuleLoadDataEx(text, len(options), options, [log, _LOG])
+        if error:
+            said = bytes(log).split(b"\0")[0].decode(errors="replace").strip()
+            raise DeviceFault(f"{module.name}.ptx: {self._name(error)}: {said}")
+        self._modules.append(loaded)
+        for kernel in module.kernels:
+            function = self._check(*cuda.cuModuleGetFunction(loaded, kernel.name.encode()))
+            self._functions[kernel.name] = function
+
+    def launch(self, kernel: Raw, batch: Batch) -> NDArray[np.uint32]:
+        """The registers of D of every job; the images, where the kernel stores nothing else.
+
+        Raises DeviceFault when the device fails, or when it writes elsewhere or not everywhere.
+        """
+        cuda = self._cuda
+        function = self._functions[kernel.entry]
+        jobs = len(batch)
+        own = batch.images[batch.image] if not kernel.results else batch.images
+        size = own.shape[1]
+        config = np.zeros((jobs, len(CONFIG)), np.uint32)
+        columns = {
+            "image-bytes": size,
+            "scale-d": batch.scale,
+            "a-desc.low": batch.a & np.uint64(0xFFFF_FFFF),
+            "a-desc.high": batch.a >> np.uint64(32),
+            "b-desc.low": batch.b & np.uint64(0xFFFF_FFFF),
+            "b-desc.high": batch.b >> np.uint64(32),
+            "input": batch.input,
+            "image": batch.image if kernel.results else np.arange(jobs),
+        }
+        for name, value in columns.items():
+            config[:, CONFIG.index(name)] = value
+        out = np.empty((jobs, kernel.threads, kernel.results), np.uint32)
+        buffers: list[Any] = []
+        try:
+            given = self._up(buffers, batch.inputs)
+            image = self._up(buffers, own)
+            configured = self._up(buffers, config)
+            whole = self._check(*cuda.cuMemAlloc(out.nbytes + 2 * _GUARD))
+            buffers.append(whole)
+            self._check(*cuda.cuMemsetD8(whole, _POISON, out.nbytes + 2 * _GUARD))
+            shared = cuda.CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
+            self._check(*cuda.cuFuncSetAttribute(function, shared, size))
+            pointers = [int(given), int(image), int(whole) + _GUARD, int(configured)]
+            arguments = np.array(pointers, np.uint64)
+            addresses = np.array([arguments.ctypes.data + 8 * i for i in range(4)], np.uint64)
+            self._check(
+                *cuda.cuLaunchKernel(
+                    function, jobs, 1, 1, kernel.threads, 1, 1, size, 0, addresses.ctypes.data, 0
+                )
+            )
+            self._check(*cuda.cuCtxSynchronize())
+            surrounded = np.empty(out.nbytes + 2 * _GUARD, np.uint8)
+            self._check(*cuda.cuMemcpyDtoH(surrounded.ctypes.data, whole, surrounded.nbytes))
+            if not kernel.results:
+                stored = np.empty_like(own)
+                self._check(*cuda.cuMemcpyDtoH(stored.ctypes.data, image, stored.nbytes))
+                return stored.view("<u4").reshape(jobs, 1, -1).astype(np.uint32)
+        finally:
+            for buffer in buffers:
+                cuda.cuMemFree(buffer)
+        guards = np.concatenate([surrounded[:_GUARD], surrounded[-_GUARD:]])
+        if (guards != _POISON).any():
+            raise DeviceFault(f"{kernel.entry} wrote outside of its output")
+        out = surrounded[_GUARD:-_GUARD].view("<u4").reshape(out.shape).astype(np.uint32)
+        if (out == np.uint32(_POISON * 0x0101_0101)).all(axis=(1, 2)).any():
+            raise DeviceFault(f"{kernel.entry} did not write the output of every job")
+        return out
+
+    def _up(self, buffers: list[Any], array: NDArray[Any]) -> Any:
+        """A copy on the device."""
+        whole = np.ascontiguousarray(array)
+        pointer = self._check(*self._cuda.cuMemAlloc(max(whole.nbytes, 16)))
+        buffers.append(pointer)
+        if whole.nbytes:
+            self._check(*self._cuda.cuMemcpyHtoD(pointer, whole.ctypes.data, whole.nbytes))
+        return pointer
+
+    def _name(self, error: Any) -> str:
+        _, text = self._cuda.cuGetErrorName(error)
+        return bytes(text).decode() if text else str(error)
+
+    def _check(self, error: Any, *results: Any) -> Any:
+        if error:
+            raise DeviceFault(f"the driver says {self._name(error)}", lost=True)
+        return results[0] if results else None
