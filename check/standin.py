@@ -56,10 +56,11 @@ class StandIn:
     def _flat(self, kernel: Raw, letter: str) -> Ints:
         """For every (thread, element), which place of the fragment, products apart, row by row."""
         points, shape = self._points(kernel, letter)
-        sizes = list(shape.values())
+        columns = dict(zip(shape, points[:, 2:].T, strict=True))
         where = np.zeros(len(points), np.int64)
-        for column, size in zip(points[:, 2:].T, sizes, strict=True):
-            where = where * size + column
+        for name in ("product", "row", "col"):
+            if name in shape:
+                where = where * shape[name] + columns[name]
         return where
 
     def _products(self, kernel: Raw, batch: Batch) -> NDArray[np.uint32]:
@@ -95,15 +96,15 @@ class StandIn:
             codes = self._codes(kernel, inputs, m, k)
             if self.specification.sparsities[sparse].granule > 1:
                 met = decode(self.specification, str(fields["btype"]), _halves(codes, b_codes[:, 0]))
-                total = (a[:, 0, :, :, None] * met).sum(axis=2)[:, None] + c
+                with np.errstate(invalid="ignore"):
+                    total = (a[:, 0, :, :, None] * met).sum(axis=2)[:, None] + c
                 return self._stored(kernel, total)
             a = self._spread(kernel, codes, a[:, 0], k)[:, None]
         if "xor" in str(fields.get("op", "none")):
             total = a.sum(axis=3)[..., None] + b.sum(axis=2)[:, :, None, :] - 2 * (a @ b) + c
-        elif self.sums:
-            total = self.sums(a[..., None] * b[:, :, None], c)
         else:
-            total = a @ b + c
+            with np.errstate(invalid="ignore"):
+                total = self.sums(a[..., None] * b[:, :, None], c) if self.sums else a @ b + c
         return self._stored(kernel, total)
 
     def _stored(self, kernel: Raw, total: NDArray[np.float64]) -> NDArray[np.uint32]:
