@@ -15,10 +15,11 @@ from ..spec.errors import Place
 from ..spec.expressions import source
 from ..spec.fragments import Packing
 from ..spec.maps import LayoutMap
+from ..spec.model import AddressRule, Descriptor, Sparsity, Swizzle
 from ..spec.nodes import Formula, Scalars, Version
 from ..spec.variants import RowView
 
-__all__ = ["cases_digest", "layout_digest", "legality_digest"]
+__all__ = ["addresses_digest", "cases_digest", "layout_digest", "legality_digest", "metadata_digest"]
 
 _DIGITS = 16
 
@@ -75,6 +76,23 @@ def layout_digest(layout: LayoutMap, packing: Packing | None = None) -> str:
             "where": source(layout.condition) if layout.condition is not None else None,
             "params": layout.layout.params,
             "packing": packing,
+        }
+    )
+
+
+def metadata_digest(layout: LayoutMap, sparsity: Sparsity) -> str:
+    """Which bit is whose metadata, and what the codes mean."""
+    return _digest({"layout": layout_digest(layout), "sparsity": dataclasses.replace(sparsity, title="")})
+
+
+def addresses_digest(rule: AddressRule, layout: LayoutMap, swizzle: Swizzle, descriptor: Descriptor) -> str:
+    """Where the elements of a matrix in shared memory lie."""
+    return _digest(
+        {
+            "rule": dataclasses.replace(rule, title=""),
+            "layout": layout_digest(layout),
+            "swizzle": swizzle.address,
+            "fields": {name: (f.low, f.high, f.unit, f.values) for name, f in descriptor.fields.items()},
         }
     )
 

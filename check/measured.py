@@ -189,7 +189,10 @@ class Measurer:
         if "b-desc" in kernel.form.operands:
             anchor, _ = self.plain(kernel.variant, int(kernel.variant.fields["n"]))
             found = renamed(found, _as_wide(anchor, found))
-        value: dict[str, Any] = {"A": found.a, "D": found.d, "met": met}
+        codes = list(self.codes(kernel.variant))
+        value: dict[str, Any] = {"D": found.d, "met": met, "met codes": codes}
+        if "a" in kernel.sources:
+            value["A"] = found.a
         if "b" in kernel.sources:
             value["B"] = found.b
         if "c" in kernel.sources:
@@ -214,10 +217,12 @@ class Measurer:
             found = renamed(found, _as_wide(anchor, found))
         valid = self.specification.codes_of(kernel.variant)
         seen = metadata(bench, found, met, valid)
+        named = {"A": found.a} if "a" in kernel.sources else {}
         return {
-            "A": found.a,
+            **named,
             "D": found.d,
             "met": met,
+            "met codes": list(codes),
             "owner": seen.owner,
             "codes": seen.codes,
             "rows alike": seen.alike,
@@ -259,7 +264,7 @@ class Measurer:
                 for k in _kernels(small)
                 if _neutral(k) and "a" in k.form.operands and not k.value("selector")
             )
-            own, _ = multiplicands(self.bench(of_kernel(register)), self.codes(variant))
+            own, met = multiplicands(self.bench(of_kernel(register)), self.codes(variant))
             a = renamed(own, _as_wide(anchor, own)).a
         b = reach(self.bench(of_kernel(descriptor)), anchor.a, d, anchor.met)
         return Factors(a, b, d, anchor.met), met
