@@ -32,6 +32,7 @@ __all__ = [
     "Test",
     "arithmetic_kernels",
     "first_tests",
+    "kept",
     "second_tests",
     "summary",
 ]
@@ -401,7 +402,9 @@ def _digits(form: Format) -> int:
 
 
 def _rounding_word(dot: Dot, patterns: Mapping[str, int], top: str) -> str:
-    """What was done with parts of the last place: -2: quarter, half, three quarters, one and a half."""
+    """What was done with a quarter of the last place, a half, three quarters, one and a half."""
+    if kept(dot, patterns, "block" if top == "product" else "c") <= Arithmetic.of(dot).d.fraction:
+        return "-"
     last = 2.0 ** -Arithmetic.of(dot).d.fraction
     seen = []
     for sign, word in ((1.0, "+"), (-1.0, "-")):
@@ -414,6 +417,7 @@ def _rounding_word(dot: Dot, patterns: Mapping[str, int], top: str) -> str:
         (0, 0, 0, 1, 0, 0, 0, 1): "toward zero",
         (0, 0, 1, 2, 0, 0, 1, 2): "to nearest even",
         (0, 1, 1, 2, 0, 1, 1, 2): "to nearest, ties away",
+        (0, 0, 0, 2, 0, 0, 0, 2): "to nearest even, at every addition",
         (0, 0, 0, 1, 1, 1, 1, 2): "down",
         (1, 1, 1, 2, 0, 0, 0, 1): "up",
     }
