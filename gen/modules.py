@@ -15,6 +15,7 @@ from .value_ptx import value_body
 
 __all__ = ["KERNELS", "Module", "modules", "version_of"]
 
+_SHARED = ".extern .shared .align 1024 .b8 shared_memory[];\n"
 KERNELS = 40  # of a module, at most
 _PARAMETERS: Mapping[str, tuple[str, ...]] = {
     "raw": ("in", "image", "out", "config"),
@@ -57,20 +58,26 @@ def entry_text(kernel: Kernel, specification: Specification) -> str:
 
 
 def modules(kernels: Sequence[Kernel], specification: Specification, target: str) -> Iterator[Module]:
-    """The kernels in files by kind and instruction, in their order."""
+    """The kernels in files by kind, instruction and the version they need, in their order: what an older
+    driver cannot read is then in files of its own."""
 
     def group(kernel: Kernel) -> tuple[str, str]:
         return kernel.kind, kernel.instruction.instruction
 
+    def needed(kernel: Kernel) -> Version:
+        return version_of(kernel, specification.isa, target)
+
     for (kind, instruction), members in itertools.groupby(kernels, key=group):
-        all_members = list(members)
-        for number, start in enumerate(range(0, len(all_members), KERNELS)):
-            part = all_members[start : start + KERNELS]
-            version = max(version_of(kernel, specification.isa, target) for kernel in part)
-            shared = (
-                ".extern .shared .align 1024 .b8 shared_memory[];\n" if any(k.shared for k in part) else ""
-            )
-            head = f".version {version}\n.target {target}\n.address_size 64\n{shared}\n"
-            entries = tuple(entry_text(kernel, specification) for kernel in part)
-            name = f"{kind}_{instruction.replace('.', '_')}_{number:03}"
-            yield Module(name, tuple(part), target, version, head, entries)
+        number = 0
+        for version, same in itertools.groupby(sorted(members, key=needed), key=needed):
+            all_same = list(same)
+            for start in range(0, len(all_same), KERNELS):
+                part = all_same[start : start + KERNELS]
+                shared = any(kernel.shared for kernel in part)
+                head = (
+                    f".version {version}\n.target {target}\n.address_size 64\n{_SHARED if shared else ''}\n"
+                )
+                entries = tuple(entry_text(kernel, specification) for kernel in part)
+                name = f"{kind}_{instruction.replace('.', '_')}_{number:03}"
+                yield Module(name, tuple(part), target, version, head, entries)
+                number += 1
