@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -140,6 +141,9 @@ def _maps(
         first, second = _AXES[letter]
         if letter == "A" and sparse:
             second = "packed"
+        if not names.free:
+            yield from _equal(letter, np.array(points), (row_at, col_at), measured, None if sparse else met)
+            continue
         for point, (a, b) in zip(points, measured, strict=True):
             extra = (point[product],) if product is not None else ()
             if letter == "A" and not sparse and met is not None and b >= 0:
@@ -154,6 +158,23 @@ def _maps(
                 )
     if sparse and all_met is not None and names.knows("k"):
         yield from _met(specification, variant, all_met, values["met codes"], names)
+
+
+def _equal(
+    letter: str, points: Ints, at: tuple[int, int], measured: Ints, met: Ints | None
+) -> Iterator[str | None]:
+    """The same where names must be equal, for many points."""
+    found = measured.astype(np.int64)
+    if letter == "A" and met is not None:
+        found = np.stack([found[:, 0], met[found[:, 1]]], axis=1)
+    claimed = points[:, at]
+    wrong = (claimed != found).any(axis=1)
+    yield from itertools.repeat(None, int((~wrong).sum()))
+    for point, seen in zip(points[wrong], found[wrong], strict=True):
+        yield (
+            f"{letter}: thread {point[0]} element {point[1]} is claimed to hold "
+            f"({point[at[0]]}, {point[at[1]]}); measured: ({seen[0]}, {seen[1]})"
+        )
 
 
 def _met(
