@@ -18,7 +18,7 @@ from ..spec.maps import LayoutMap
 from ..spec.sparse import positions
 from ..spec.variants import Variant
 from .claims import addresses_digest, layout_digest, metadata_digest
-from .observations import Observed, Silicon
+from .observations import Silicon
 
 __all__ = ["ANCHORS", "SiliconVerdict", "claims_of", "judge", "silicon_verdicts"]
 
@@ -335,18 +335,17 @@ def judge(
 
 def silicon_verdicts(specification: Specification, silicon: Silicon) -> Iterator[SiliconVerdict]:
     """The verdict on every measurement, recomputed from the raw observations."""
+    families = specification.families.values()
+    known = {variant.mnemonic: variant for family in families for variant in family.variants()}
     for name, observed in silicon.subjects.items():
-        what = name.split(": ")[0]
-        yield _verdict(specification, silicon, what, observed)
-
-
-def _verdict(specification: Specification, silicon: Silicon, what: str, observed: Observed) -> SiliconVerdict:
-    variant = specification.find(observed.kernel.split()[0])
-    now = claims_of(specification, variant, what)
-    if now != dict(observed.claims):
-        return SiliconVerdict(silicon.device.name, what, observed.kernel, "stale", tuple(now))
-    points, faults = judge(specification, variant, what, observed.kernel, observed.values)
-    state: State = "differs" if faults else "agrees"
-    return SiliconVerdict(
-        silicon.device.name, what, observed.kernel, state, tuple(now), points, len(faults), tuple(faults[:4])
-    )
+        what, kernel = name.split(": ")[0], observed.kernel
+        variant = known.get(kernel.split()[0])
+        now = claims_of(specification, variant, what) if variant else {}
+        if variant is None or now != dict(observed.claims):
+            yield SiliconVerdict(silicon.device.name, what, kernel, "stale", tuple(now))
+            continue
+        points, faults = judge(specification, variant, what, kernel, observed.values)
+        state: State = "differs" if faults else "agrees"
+        yield SiliconVerdict(
+            silicon.device.name, what, kernel, state, tuple(now), points, len(faults), tuple(faults[:4])
+        )
