@@ -413,7 +413,7 @@ def _rounding_word(dot: Dot, patterns: Mapping[str, int], top: str) -> str:
             if pattern is None:
                 return "-"
             seen.append(round((dot.value(pattern) * sign - 1) / last))
-    known = {
+    known: dict[tuple[int, ...], str] = {
         (0, 0, 0, 1, 0, 0, 0, 1): "toward zero",
         (0, 0, 1, 2, 0, 0, 1, 2): "to nearest even",
         (0, 1, 1, 2, 0, 1, 1, 2): "to nearest, ties away",

@@ -115,8 +115,8 @@ class Bench:
         images = np.zeros((jobs, self.size), np.uint8) if self.b else None
         for letter, memory, codes, which in (("A", self.a, a, pairs[0]), ("B", self.b, b, pairs[1])):
             if memory is not None:
-                packed = memory.image(codes)
-                images[:, memory.start : memory.start + packed.shape[1]] = packed[which]  # type: ignore[index]
+                region = memory.image(codes)
+                images[:, memory.start : memory.start + region.shape[1]] = region[which]  # type: ignore[index]
             else:
                 packed = words(codes.reshape(len(codes), kernel.threads, -1), kernel.width(letter))
                 inputs[:, :, kernel.place(letter.lower())] = packed[which]

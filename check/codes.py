@@ -61,4 +61,5 @@ def decode(specification: Specification, element: str, codes: NDArray[np.integer
         scaled = np.where(exponent == top, np.where(fraction > 0, np.nan, np.inf), scaled)
     if form.specials == "nan":
         scaled = np.where((exponent == top) & (fraction == (1 << form.fraction) - 1), np.nan, scaled)
-    return sign * scaled
+    values: NDArray[np.float64] = sign * scaled
+    return values

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
 from types import TracebackType
 from typing import Any
 
@@ -13,7 +15,7 @@ from ..gen.raw_ptx import CONFIG
 from ..spec.errors import Question
 from .raw import Batch, Raw
 
-__all__ = ["Device", "DeviceFault"]
+__all__ = ["Device", "DeviceFault", "describe", "find_driver"]
 
 _POISON = 0xA5
 _GUARD = 4096  # bytes on either side of the output
@@ -181,3 +183,33 @@ class Device:
         if error:
             raise DeviceFault(f"the driver says {self._name(error)}", lost=True)
         return results[0] if results else None
+
+
+def find_driver(number: int) -> str:
+    """The version of CUDA that the driver is for; raises Question where it or the GPU is missing.
+
+    The driver is asked in the plainest way, so that nothing need be installed for the answer.
+    """
+    import ctypes
+
+    try:
+        library = ctypes.CDLL("libcuda.so.1")
+    except OSError:
+        raise Question("there is no CUDA driver here (libcuda.so.1 cannot be opened)") from None
+    error = library.cuInit(0)
+    count, version = ctypes.c_int(), ctypes.c_int()
+    if error or library.cuDeviceGetCount(ctypes.byref(count)):
+        raise Question(f"the CUDA driver finds no GPU (error {error})")
+    if number >= count.value:
+        raise Question(f"there is no GPU {number}; there are {count.value}")
+    library.cuDriverGetVersion(ctypes.byref(version))
+    return f"{version.value // 1000}.{version.value % 1000 // 10}"
+
+
+def describe(number: int) -> tuple[str, str]:
+    """A GPU's name, and its driver: the version of CUDA and, where it can be read, its own."""
+    with Device(number) as device:
+        name, version = device.name, device.driver
+    own = Path("/proc/driver/nvidia/version")
+    found = re.search(r"\b\d+\.\d+\.\d+\b", own.read_text()) if own.exists() else None
+    return name, f"{found[0]}, CUDA {version}" if found else f"CUDA {version}"

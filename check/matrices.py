@@ -39,7 +39,8 @@ def loaded(kernel: Raw, launcher: Launcher, seed: int = 1, jobs: int = 8) -> Int
         found[job] = np.stack([lane[halves[job] // (_ROW // 2)], halves[job] % (_ROW // 2)], axis=1)
     if not (found == found[0]).all() or (found[0] < 0).any():
         raise NoProduct("a half word comes from no row whose address was given")
-    return found[0]
+    where: Ints = found[0]
+    return where
 
 
 def stored(kernel: Raw, launcher: Launcher, seed: int = 1, jobs: int = 8) -> Ints:
@@ -67,7 +68,8 @@ def stored(kernel: Raw, launcher: Launcher, seed: int = 1, jobs: int = 8) -> Int
         found[job, code] = np.stack([lane[row], half], axis=1)
     if not (found == found[0]).all():
         raise NoProduct("which half word goes where depends on the addresses")
-    return found[0]
+    where: Ints = found[0]
+    return where
 
 
 def _registers(kernel: Raw) -> slice:

@@ -7,7 +7,7 @@ import hashlib
 import json
 import lzma
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from ..spec.errors import Question
 from ..spec.loading import ROOT
+from .suites import CaseResult
 
 __all__ = ["FOLDER", "Device", "Observed", "Silicon", "load_silicon", "write_silicon"]
 
@@ -24,6 +25,7 @@ FOLDER = ROOT / "evidence"
 _FORMAT = 1
 _FILTERS = [{"id": lzma.FILTER_DELTA, "dist": 4}, {"id": lzma.FILTER_LZMA2, "preset": 9}]
 _TYPE = "<i4"
+_HASH = 16  # digits of a case's hash
 
 
 @dataclass(frozen=True)
@@ -56,6 +58,25 @@ class Silicon:
     subjects: dict[str, Observed] = field(default_factory=dict)
     arithmetic: dict[str, Observed] = field(default_factory=dict)
     cases: dict[str, Any] = field(default_factory=dict)
+
+    def keep(self, via: str, results: Iterable[CaseResult]) -> None:
+        """Take down the results of cases: the hashes of those that passed in one text, and the others."""
+        listed = list(results)
+        passed = sorted(result.case for result in listed if result.status == "passed")
+        others = {
+            result.case: [result.status, result.why, result.count, list(result.wrong)]
+            for result in listed
+            if result.status != "passed"
+        }
+        packed = base64.b85encode(bytes.fromhex("".join(passed))).decode()
+        self.cases[via] = {"count": len(passed), "passed": packed, "others": others}
+
+    def passed(self, via: str) -> frozenset[str]:
+        """The hashes of the cases that passed in a way."""
+        if via not in self.cases:
+            return frozenset()
+        whole = base64.b85decode(self.cases[via]["passed"]).hex()
+        return frozenset(whole[at : at + _HASH] for at in range(0, len(whole), _HASH))
 
 
 def _packed(array: NDArray[np.integer]) -> dict[str, Any]:

@@ -1,54 +1,90 @@
-"""Everything that is measured of a device, as observations: maps, metadata, memory, matrices, arithmetic."""
+"""Everything that is measured of a device, as observations: maps, metadata, memory, matrices, arithmetic.
+
+Each group of subjects is measured in a process of its own: a failure of the device or a hang spoils no other.
+"""
 
 from __future__ import annotations
 
+import multiprocessing
+import os
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import cached_property
+from multiprocessing.connection import Connection
 from typing import Any
 
 from ..gen.modules import Module, modules
+from ..spec.api import load
+from ..spec.errors import Question
 from ..spec.loading import Specification
 from .arithmetic import Dot, arithmetic_kernels, first_tests, kept, second_tests
 from .claims import cases_digest
+from .device import Device, DeviceFault
 from .measured import Subject, kernels, measure, survey
 from .observations import Observed
 from .raw import Launcher
 from .silicon import claims_of
 
-__all__ = ["Work", "observe"]
+__all__ = ["Observations", "Work", "groups", "measurable", "observe", "observe_device"]
+
+Observations = tuple[dict[str, Observed], dict[str, Observed]]
 
 
-class Work:
-    """What there is to measure on a target, with the modules that it takes. `newest` is the newest PTX ISA
-    version that the driver reads: what is newer cannot be measured."""
-
-    def __init__(
-        self, specification: Specification, target: str, newest: str, wanted: Sequence[str] = ()
-    ) -> None:
-        self.specification, self.target = specification, target
-        limit = specification.isa.version(newest)
-        readable, self.unreadable = [], []
-        for subject in survey(specification, target):
-            if wanted and not any(word in f"{subject.what} {subject.id}" for word in wanted):
-                continue
+def measurable(
+    specification: Specification, target: str, newest: str, pattern: str | None = None
+) -> tuple[list[Subject], list[Subject]]:
+    """What there is to measure on a target; and what a driver that reads PTX ISA `newest` is too old for."""
+    limit = specification.isa.version(newest)
+    can: list[Subject] = []
+    cannot: list[Subject] = []
+    for subject in survey(specification, target):
+        if pattern is None or pattern in subject.kernel.variant.mnemonic:
             since = dict(subject.kernel.variant.gate.targets)[target]
-            (readable if since <= limit else self.unreadable).append(subject)
-        self.subjects: tuple[Subject, ...] = tuple(readable)
-        chosen = sorted(kernels(specification, readable), key=lambda kernel: kernel.instruction.instruction)
-        self.modules: tuple[Module, ...] = tuple(modules(chosen, specification, target))
-        self.texts: Mapping[str, str] = {
+            (can if since <= limit else cannot).append(subject)
+    return can, cannot
+
+
+def groups(subjects: Sequence[Subject]) -> list[list[Subject]]:
+    """Subjects that share what they must know: those of one row and type of A, split by what is measured."""
+    found: dict[tuple[str, str, str], list[Subject]] = {}
+    for subject in subjects:
+        variant = subject.kernel.variant
+        key = variant.row.id, str(variant.fields.get("atype")), subject.what
+        found.setdefault(key, []).append(subject)
+    return list(found.values())
+
+
+@dataclass(frozen=True)
+class Work:
+    """Some subjects, with the modules that measuring them takes."""
+
+    specification: Specification
+    target: str
+    subjects: Sequence[Subject]
+
+    @cached_property
+    def modules(self) -> tuple[Module, ...]:
+        """The PTX files."""
+        chosen = kernels(self.specification, self.subjects)
+        chosen.sort(key=lambda kernel: kernel.instruction.instruction)
+        return tuple(modules(chosen, self.specification, self.target))
+
+    @cached_property
+    def texts(self) -> Mapping[str, str]:
+        """The text of every kernel."""
+        return {
             kernel.name: text
             for module in self.modules
             for kernel, text in zip(module.kernels, module.entries, strict=True)
         }
 
 
-def observe(
-    work: Work, launcher: Launcher, report: Callable[[str], None] = lambda what: None
-) -> tuple[dict[str, Observed], dict[str, Observed]]:
-    """Measure it all: the maps and their like, and the arithmetic, by name."""
+def observe(work: Work, launcher: Launcher) -> Observations:
+    """Measure it all: the maps and their like, and the arithmetic of those whose maps are measured."""
     specification = work.specification
     subjects: dict[str, Observed] = {}
-    for subject, values in measure(specification, launcher, work.subjects, lambda s: report(s.what)):
+    for subject, values in measure(specification, launcher, work.subjects):
         claims = claims_of(specification, subject.kernel.variant, subject.what)
         case = cases_digest([work.texts[subject.kernel.name]])
         subjects[f"{subject.what}: {subject.id}"] = Observed(subject.id, case, claims, values)
@@ -56,10 +92,92 @@ def observe(
     measured = [subject for subject in work.subjects if subject.what == "maps"]
     ids = {subject.kernel.name: subject.id for subject in measured}
     for kernel in arithmetic_kernels(specification, [subject.kernel for subject in measured]):
-        report("arithmetic")
         dot = Dot(specification, kernel, launcher)
         patterns: dict[str, Any] = dict(dot.run(list(first_tests(dot))))
         patterns |= dot.run(list(second_tests(dot, kept(dot, patterns, "block"))))
         case = cases_digest([work.texts[kernel.name]])
         arithmetic[ids[kernel.name]] = Observed(ids[kernel.name], case, {}, patterns)
     return subjects, arithmetic
+
+
+def observe_device(
+    target: str,
+    number: int,
+    subjects: Sequence[Subject],
+    limit: float,
+    report: Callable[[Subject], None] = lambda subject: None,
+) -> Observations:
+    """Measure subjects on a device, a group a process, as many at a time as there are processors.
+
+    What a failure or a hang (longer than `limit` seconds) kept from being measured is said instead.
+    """
+    found: Observations = {}, {}
+
+    def run(group: Sequence[Subject]) -> None:
+        answer = _answer(target, number, group, limit)
+        if isinstance(answer, Question):
+            raise answer
+        for known, new in zip(found, answer, strict=True):
+            known.update(new)
+        for subject in group:
+            report(subject)
+
+    listed = sorted(groups(subjects), key=_weight, reverse=True)
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        list(pool.map(run, listed))
+    order = {f"{subject.what}: {subject.id}": place for place, subject in enumerate(subjects)}
+    ids = {subject.id: place for place, subject in enumerate(subjects)}
+    return (
+        dict(sorted(found[0].items(), key=lambda item: order[item[0]])),
+        dict(sorted(found[1].items(), key=lambda item: ids[item[0]])),
+    )
+
+
+def _weight(group: Sequence[Subject]) -> int:
+    """About how long a group takes: the elements of the largest product."""
+    fields = group[0].kernel.variant.fields
+    sizes = [int(fields.get(name, 1)) for name in ("m", "n", "k")]
+    return len(group) * sizes[0] * sizes[1] * sizes[2]
+
+
+def _answer(target: str, number: int, group: Sequence[Subject], limit: float) -> Observations | Question:
+    """What a process found; what kept it from it, of every subject, when it found nothing."""
+    context = multiprocessing.get_context("spawn")
+    ours, theirs = context.Pipe(duplex=False)
+    names = [f"{subject.what}: {subject.id}" for subject in group]
+    process = context.Process(target=_work, args=(theirs, target, number, names), daemon=True)
+    process.start()
+    theirs.close()
+    why = f"it did not end within {limit:g} s"
+    try:
+        if ours.poll(limit):
+            answer: Observations | Question | str = ours.recv()
+            if not isinstance(answer, str):
+                return answer
+            why = answer
+    except EOFError:
+        why = "the process ended without an answer"
+    finally:
+        process.kill()
+        process.join()
+    return {
+        name: Observed(subject.id, "", {}, {"failed": why})
+        for name, subject in zip(names, group, strict=True)
+    }, {}
+
+
+def _work(answer: Connection, target: str, number: int, names: Sequence[str]) -> None:
+    """In the process: measure the subjects of these names."""
+    specification = load()
+    wanted = set(names)
+    subjects = [s for s in survey(specification, target) if f"{s.what}: {s.id}" in wanted]
+    work = Work(specification, target, subjects)
+    try:
+        with Device(number) as device:
+            for module in work.modules:
+                device.load(module)
+            answer.send(observe(work, device))
+    except Question as question:
+        answer.send(question)
+    except DeviceFault as fault:
+        answer.send(str(fault))

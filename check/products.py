@@ -41,12 +41,13 @@ class Factors:
         return int(self.d[:, 0].max()) + 1, int(self.d[:, 1].max()) + 1, len(self.met)
 
 
-def _classes(keys: NDArray[np.integer]) -> Ints:
+def _classes(keys: NDArray[np.integer] | NDArray[np.bool_]) -> Ints:
     """The class of every key, numbered by first appearance."""
     _, first, which = np.unique(keys, axis=0, return_index=True, return_inverse=True)
     rank = np.empty(len(first), np.int64)
     rank[np.argsort(first)] = np.arange(len(first))
-    return rank[which.reshape(-1)]
+    classes: Ints = rank[which.reshape(-1)]
+    return classes
 
 
 def factor(meets: NDArray[np.integer], count: int) -> Factors:

@@ -208,9 +208,10 @@ def _metadata(
     for thread, bit, row, chunk, slot, index_bit in layout.points(parameters):
         for part in range(sparsity.run):
             packed = chunk * sparsity.slots + slot * sparsity.run + part
-            at = names.of("row", (row,)), names.of("packed", (packed,))
-            claimed[(*at, index_bit)] = 32 * thread + bit
-    for at in np.ndindex(owner.shape):
+            named = names.of("row", (row,)), names.of("packed", (packed,))
+            if None not in named:
+                claimed[(*named, index_bit)] = 32 * thread + bit
+    for at in np.ndindex(*owner.shape):
         if owner[at] == claimed[at]:
             yield None
         else:

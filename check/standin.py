@@ -214,4 +214,5 @@ def _halves(codes: Ints, b: NDArray[np.uint64]) -> NDArray[np.uint64]:
     four = np.stack([low, high], axis=2).reshape(jobs, chunks, 4, -1)
     job, chunk = np.arange(jobs)[:, None, None], np.arange(chunks)
     upper, lower = four[job, chunk, codes >> 2], four[job, chunk, codes & 3]
-    return upper << np.uint64(16) | lower
+    halves: NDArray[np.uint64] = upper << np.uint64(16) | lower
+    return halves

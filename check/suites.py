@@ -120,7 +120,7 @@ def execute(
     processes: int = 0,
     report: Callable[[CaseResult], None] = lambda result: None,
 ) -> Outcome:
-    """Run cases; raises Question where there is no driver or device. A process that fails is followed by another."""
+    """Run cases, in a new process after one that failed; raises Question where there is no device."""
     outcome = Outcome(via)
     began = time.monotonic()
     parts = suite.shards(processes or os.cpu_count() or 1, only)
@@ -197,6 +197,8 @@ class _Shard:
         """Take down what a process says of its cases; cases that failed together are suspects."""
         suspects = []
         for line in _lines(process, self.limit + _STARTING):
+            if not line.endswith("\n"):
+                break  # cut off
             said = json.loads(line)
             if "summary" in said:
                 self._summary(said["summary"])

@@ -24,6 +24,7 @@ _COMMANDS = (
     "descriptor",
     "prove",
     "gen",
+    "run",
     "assemble",
     "clauses",
     "toolchain",

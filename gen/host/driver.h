@@ -48,6 +48,7 @@ class Backend {
   virtual void run(void* module, const std::string& kernel, unsigned threads, unsigned jobs, unsigned shared,
                    Buffers& buffers) = 0;
   virtual void enter() {}
+  double device_seconds = 0;  // from each launch until it was seen to have ended
 };
 
 inline std::string slurp(const std::string& path) {
@@ -140,8 +141,6 @@ class Driver : public Backend {
     check(kernel, function<int (*)(void*, uint64_t, size_t)>("cuMemcpyDtoH_v2")(buffers.d.data(), pointers[3],
                                                                               buffers.d.size()));
   }
-
-  double device_seconds = 0;
 
  private:
   template <typename Function>

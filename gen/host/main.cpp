@@ -233,9 +233,9 @@ class Run {
     char numbers[256];
     std::snprintf(numbers, sizeof numbers,
                   "\"passed\": %zu, \"failed\": %zu, \"errors\": %zu, \"load_seconds\": %.3f, \"run_seconds\": %.3f, "
-                  "\"host_seconds\": %.3f",
+                  "\"host_seconds\": %.3f, \"device_seconds\": %.3f",
                   size_t(passed_), size_t(failed_), size_t(errors_), load_seconds_.load(), run_seconds_.load(),
-                  host_seconds_.load());
+                  host_seconds_.load(), backend_.device_seconds);
     say(std::string("{\"summary\": {") + numbers + ", \"via\": " + quoted(options_.via) +
         ", \"device\": " + quoted(backend_.about()) +
         (stopped.empty() ? "" : ", \"stopped\": " + quoted(stopped)) + "}}");

@@ -1,0 +1,357 @@
+"""ptxmma run: a conformance suite on a GPU, and what is measured of it."""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import json
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..check.suites import VIAS, CaseResult, Outcome, Suite, execute
+from ..gen.suite import emitted, suite_of
+from ..spec.api import load
+from ..spec.errors import Question
+from ..spec.loading import Specification
+from ..spec.nodes import Version
+from .list_command import select
+from .silicon_report import arithmetic_table, measured_table
+
+if TYPE_CHECKING:
+    from ..check.observing import Observations
+
+__all__ = ["add"]
+
+_SHOWN = 10
+_COLUMNS = ("bits", "bits of C", "dropped", "result", "block", "guaranteed")
+
+
+def add(subparsers: Any) -> None:
+    """Add the command to the parser."""
+    parser = subparsers.add_parser("run", help="run a conformance suite on a GPU, and measure it")
+    parser.add_argument("suite", nargs="?", help="a suite's folder, or a pattern as `gen` takes it")
+    parser.add_argument(
+        "--target", default="sm_90a", metavar="T", help="what it is for (default: %(default)s)"
+    )
+    parser.add_argument("--device", type=int, default=0, metavar="N", help="which GPU (default: %(default)s)")
+    parser.add_argument(
+        "--via", choices=(*VIAS, "both"), default="both", help="PTX as it is, nvcc's binaries"
+    )
+    parser.add_argument("--measure", action="store_true", help="also measure maps, metadata and arithmetic")
+    parser.add_argument("--record", action="store_true", help="measure, and write it all to evidence/")
+    parser.add_argument("--limit", type=float, default=20.0, metavar="S", help="seconds for one kernel")
+    parser.add_argument("--format", choices=("text", "json"), default="text")
+    parser.set_defaults(run=run)
+
+
+@dataclass
+class Report:
+    """What a run amounts to: outcomes by way, what did not run and why, what was measured, seconds."""
+
+    suite: Suite
+    outcomes: list[Outcome] = field(default_factory=list)
+    not_run: dict[str, str] = field(default_factory=dict)
+    measured: Observations | None = None
+    seconds: dict[str, float] = field(default_factory=dict)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Build, run, report; exit code 1 when a case fails or something measured differs, 2 without a GPU."""
+    specification = load()
+    driver = _driver(args)
+    with _suite(specification, args) as (suite, seconds):
+        report = Report(suite, seconds={"generation": seconds})
+        report.not_run.update(_elsewhere(specification, args.target, suite))
+        vias = _vias(suite, args.via)
+        report.seconds["compilation"] = sum(suite.build(via, _processors()) for via in vias)
+        cases = _readable(specification, report, driver)
+        for via in vias:
+            with _progress(len(cases), f"cases, via {via}") as step:
+                outcome = execute(suite, via, cases, args.device, args.limit, report=step)
+            report.outcomes.append(outcome)
+            report.seconds[f"execution, {via}"] = outcome.seconds["wall"]
+        if args.measure or args.record:
+            began = time.monotonic()
+            report.measured = _measure(specification, args, report, driver)
+            report.seconds["measuring"] = time.monotonic() - began
+        if args.record:
+            _record(specification, args, report)
+        if args.format == "json":
+            print(json.dumps(_as_json(specification, report), indent=1))
+        else:
+            _print(specification, report)
+        return 1 if _failed(specification, report) else 0
+
+
+def _processors() -> int:
+    import os
+
+    return os.cpu_count() or 1
+
+
+def _driver(args: argparse.Namespace) -> str | None:
+    """The version of CUDA that the driver is for; None for the stand-in. Raises Question without a GPU."""
+    if args.via == "stand-in":
+        if args.measure or args.record:
+            raise Question("the stand-in cannot be measured; it is the specification's maps in C++")
+        return None
+    from ..check.device import find_driver
+
+    return find_driver(args.device)
+
+
+@contextmanager
+def _suite(specification: Specification, args: argparse.Namespace) -> Iterator[tuple[Suite, float]]:
+    """The suite: a folder that is there, or a new one for a pattern; and the seconds that generating took."""
+    if args.suite and Path(args.suite).is_dir():
+        yield Suite(Path(args.suite)), 0.0
+        return
+    began = time.monotonic()
+    known = [v for v in select(specification, None, None, args.target) if emitted(v)]
+    chosen = [v for v in select(specification, args.suite, None, args.target) if emitted(v)]
+    if not chosen:
+        raise Question(f"nothing matches {args.suite}, and no folder is called so")
+    with tempfile.TemporaryDirectory(prefix="ptxmma-") as folder:
+        for name, text in suite_of(specification, chosen, known, args.target).files():
+            path = Path(folder) / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+        yield Suite(Path(folder)), time.monotonic() - began
+
+
+def _vias(suite: Suite, asked: str) -> tuple[str, ...]:
+    """The ways to run: both where the suite has both kinds of sources."""
+    if asked != "both":
+        return (asked,)
+    return tuple(via for via, kind in (("ptx", "ptx"), ("cubin", "cuda")) if (suite.folder / kind).is_dir())
+
+
+def _elsewhere(specification: Specification, target: str, suite: Suite) -> dict[str, str]:
+    """The rows of the suite's instructions that a target does not have, with the targets that do."""
+    named = {str(kernel["instruction"]) for kernel in suite.manifest["kernels"]}
+    found = {}
+    for name, family in specification.families.items():
+        for view in family.rows if name in named else ():
+            variants = [v for v in view.variants() if emitted(v)] if not view.row.tolerated else []
+            if not variants or any(target in dict(v.gate.targets) for v in variants):
+                continue
+            names = dict.fromkeys(name for v in variants for name, _ in v.gate.targets)
+            found[view.id] = f"it is for {', '.join(names)}"
+    return found
+
+
+def _readable(specification: Specification, report: Report, driver: str | None) -> list[str]:
+    """The cases that the driver can load; the rows of the others are not run."""
+    suite = report.suite
+    newest = _newest(specification, driver)
+    too_new: dict[str, Version] = {}
+    cases = []
+    for case, kernel in suite.cases.items():
+        module = kernel["module"]
+        version = specification.isa.version(suite.version(module)) if newest else None
+        if newest and version and version > newest:
+            too_new[_row(kernel)] = version
+        else:
+            cases.append(case)
+    for row, version in too_new.items():
+        report.not_run[row] = (
+            f"it needs PTX ISA {version}; the driver is for CUDA {driver} and reads {newest}"
+        )
+    if not cases:
+        raise Question("the driver can load no case of the suite")
+    return cases
+
+
+def _newest(specification: Specification, driver: str | None) -> Version | None:
+    """The newest PTX ISA version that a driver reads: that of the toolkit it came with."""
+    if driver is None:
+        return None
+    number = [int(part) for part in driver.split(".")]
+    known = [
+        release.ptx
+        for release in specification.index.releases
+        if any([int(p) for p in a.toolkit.split(".")[:2]] <= number for a in release.assemblers)
+    ]
+    return max(known)
+
+
+def _row(kernel: Mapping[str, Any]) -> str:
+    return f"{kernel['instruction']}/{kernel['row']}"
+
+
+@contextmanager
+def _progress(total: int, what: str) -> Iterator[Any]:
+    """A bar on a terminal's standard error; yields what moves it."""
+    from rich.console import Console
+    from rich.progress import Progress
+
+    console = Console(file=sys.stderr)
+    with Progress(console=console, transient=True, disable=not console.is_terminal) as progress:
+        task = progress.add_task(what, total=total)
+        yield lambda _: progress.advance(task)
+
+
+def _measure(
+    specification: Specification, args: argparse.Namespace, report: Report, driver: str | None
+) -> Observations:
+    from ..check.observing import measurable, observe_device
+
+    newest = str(_newest(specification, driver))
+    folder = bool(args.suite) and Path(args.suite).is_dir()
+    can, cannot = measurable(specification, args.target, newest, None if folder else args.suite)
+    for subject in cannot:
+        report.not_run[f"{subject.what} of {subject.id}"] = f"the driver reads PTX ISA {newest}"
+    with _progress(len(can), "measuring") as step:
+        return observe_device(args.target, args.device, can, 20 * args.limit, step)
+
+
+def _record(specification: Specification, args: argparse.Namespace, report: Report) -> None:
+    from ..check.device import describe
+    from ..check.observations import Device, Silicon, write_silicon
+
+    name, driver = describe(args.device)
+    today = datetime.datetime.now(datetime.UTC).date().isoformat()
+    assemblers = [f"{o.via}: {'the driver' if o.via == 'ptx' else _nvcc()}" for o in report.outcomes]
+    device = Device(name, args.target, driver, "; ".join(assemblers), today)
+    subjects, arithmetic = report.measured or ({}, {})
+    silicon = Silicon(device, subjects, arithmetic, {})
+    for outcome in report.outcomes:
+        silicon.keep(outcome.via, outcome.results.values())
+    print(f"{write_silicon(silicon)}: {len(subjects)} measurements, {len(report.suite.cases)} cases")
+
+
+def _nvcc() -> str:
+    import subprocess
+
+    done = subprocess.run(["nvcc", "--version"], capture_output=True, text=True, check=False)
+    return next(
+        (line.split("V")[-1] for line in done.stdout.splitlines() if "V" in line and "release" in line), ""
+    )
+
+
+def _failed(specification: Specification, report: Report) -> bool:
+    if any(result.status != "passed" for o in report.outcomes for result in o.results.values()):
+        return True
+    return report.measured is not None and any(
+        points != agreeing for _, _, points, agreeing, _ in measured_table(specification, report.measured[0])
+    )
+
+
+def _by_row(report: Report) -> dict[str, Counter[str]]:
+    """For every row, how many cases have which status in which way."""
+    rows: dict[str, Counter[str]] = {}
+    for case, kernel in report.suite.cases.items():
+        counted = rows.setdefault(_row(kernel), Counter())
+        counted["cases"] += 1
+        for outcome in report.outcomes:
+            if case in outcome.results:
+                counted[f"{outcome.via} {outcome.results[case].status}"] += 1
+    return rows
+
+
+def _faults(report: Report) -> Iterator[tuple[str, CaseResult, Mapping[str, Any]]]:
+    for outcome in report.outcomes:
+        for case, result in outcome.results.items():
+            if result.status != "passed":
+                yield outcome.via, result, report.suite.cases[case]
+
+
+def _as_json(specification: Specification, report: Report) -> dict[str, Any]:
+    value: dict[str, Any] = {
+        "device": next((o.device for o in report.outcomes), ""),
+        "seconds": {name: round(seconds, 3) for name, seconds in report.seconds.items()},
+        "device seconds": {o.via: round(o.seconds.get("device", 0.0), 3) for o in report.outcomes},
+        "rows": {row: dict(counted) for row, counted in _by_row(report).items()},
+        "faults": [
+            {
+                "via": via,
+                "case": result.case,
+                "ptx": kernel["ptx"],
+                "status": result.status,
+                "why": result.why,
+                "count": result.count,
+                "wrong": list(result.wrong),
+            }
+            for via, result, kernel in _faults(report)
+        ],
+        "not run": report.not_run,
+    }
+    if report.measured:
+        value["measured"] = [
+            {"what": what, "kernels": kernels, "points": points, "agree": agree, "first": list(first)}
+            for what, kernels, points, agree, first in measured_table(specification, report.measured[0])
+        ]
+        value["arithmetic"] = arithmetic_table(specification, report.measured[1])
+    return value
+
+
+def _print(specification: Specification, report: Report) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    console = Console(width=None if Console().is_terminal else 120, highlight=False)
+    vias = [outcome.via for outcome in report.outcomes]
+    table = Table(
+        "row", "cases", *(f"{via}: {word}" for via in vias for word in ("passed", "failed", "other"))
+    )
+    for row, counted in _by_row(report).items():
+        cells = [row, str(counted["cases"])]
+        for via in vias:
+            passed, failed = counted[f"{via} passed"], counted[f"{via} failed"]
+            other = sum(n for name, n in counted.items() if name.startswith(f"{via} ")) - passed - failed
+            cells += [str(passed), str(failed), str(other)]
+        table.add_row(*cells)
+    console.print(table)
+    faults = list(_faults(report))
+    for via, result, kernel in faults[:_SHOWN]:
+        for line in _fault_lines(via, result, kernel):
+            console.print(line, markup=False, soft_wrap=True)
+    if len(faults) > _SHOWN:
+        console.print(f"… and {len(faults) - _SHOWN} more")
+    for row, why in report.not_run.items():
+        console.print(f"not run: {row}: {why}", markup=False, soft_wrap=True)
+    if report.measured:
+        _print_measured(console, specification, report.measured)
+    total = Counter(result.status for o in report.outcomes for result in o.results.values())
+    console.print(", ".join(f"{count} {status}" for status, count in total.items()), markup=False)
+    console.print(", ".join(f"{name} {seconds:.1f} s" for name, seconds in report.seconds.items()))
+    on_device = sum(o.seconds.get("device", 0.0) for o in report.outcomes)
+    names = ", ".join(dict.fromkeys(o.device for o in report.outcomes))
+    console.print(
+        f"{names}: {on_device:.1f} s from launches to their ends, all processes together", markup=False
+    )
+
+
+def _fault_lines(via: str, result: CaseResult, kernel: Mapping[str, Any]) -> Iterator[str]:
+    count = f", {result.count} elements" if result.count else ""
+    why = f": {result.why}" if result.why else ""
+    yield f"{result.status.upper()} ({via}): {kernel['ptx']}, case {result.case}{count}{why}"
+    for wrong in result.wrong:
+        named = ", ".join(f"{name} {value}" for name, value in wrong.items())
+        yield f"  {named}"
+
+
+def _print_measured(console: Any, specification: Specification, measured: Observations) -> None:
+    from rich.table import Table
+
+    table = Table("measured", "kernels", "points", "agree", "named by")
+    firsts: Sequence[str] = ()
+    from ..check.silicon import ANCHORS
+
+    for what, kernels, points, agree, first in measured_table(specification, measured[0]):
+        table.add_row(what, str(kernels), str(points), str(agree), ANCHORS.get(what.split(": ")[-1], ""))
+        firsts = [*firsts, *(f"DIFFERS: {what}: {line}" for line in first)]
+    console.print(table)
+    for line in firsts[:_SHOWN]:
+        console.print(line, markup=False, soft_wrap=True)
+    columns = Table("products", "D", *_COLUMNS)
+    for row in arithmetic_table(specification, measured[1]):
+        columns.add_row(row["kernel"], row["dtype"], *(str(row[name]) for name in _COLUMNS))
+    console.print(columns)
