@@ -15,7 +15,7 @@ from ..spec.loading import Specification
 from ..spec.model import Operand
 from .c_reading import c_text
 from .kernels import Access, Kernel, space_of
-from .operations import GUARD, Matrix, Placed, config_of, matrices
+from .operations import GUARD, LayoutUse, Matrix, Placed, config_of, matrices
 from .stand_in_text import stand_in
 from .statement import Vector, written
 
@@ -234,7 +234,7 @@ class _Text:
         yield f"  const unsigned x = at / {along}, k = at % {along}, byte = 0, W = job.config[{stem}_W];"
         yield "  unsigned linear = job.base + job.config[" + stem + "_start_address];"
         for number, rule in enumerate(rules):
-            layout = self.specification.layouts[rule.layout].case({"bytes": size})
+            layout = LayoutUse(self.specification, rule.layout, {"bytes": size}).at
             strides = " + ".join(
                 f"({c_text(layout.trees[index])}) * job.config[{stem}_{identifier(stride)}]"
                 for index, stride in rule.strides.items()

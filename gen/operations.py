@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from types import MappingProxyType
 
 from ..formal.plans import computes
 from ..spec.expressions import Expression
 from ..spec.fragments import packing
 from ..spec.loading import Specification
+from ..spec.maps import LayoutMap
 from ..spec.variants import ABSENT, Variant
 from .kernels import Kernel
 
@@ -99,10 +101,44 @@ class Placed:
 
     @classmethod
     def of(cls, kernel: Kernel, specification: Specification, letter: str) -> Placed:
-        parameters = parameters_of(kernel, specification, letter)
-        whole = specification.layout_of(kernel.variant, letter)
-        layout = whole.at(parameters)
-        return cls(layout.trees, layout.condition, whole.shape(parameters), whole.domain(parameters))
+        use = use_of(kernel, specification, letter)
+        return cls(
+            use.at.trees,
+            use.at.condition,
+            use.layout.shape(use.parameters),
+            use.layout.domain(use.parameters),
+        )
+
+
+class LayoutUse:
+    """A layout with some parameters put in, by which what was derived from it is known again."""
+
+    def __init__(self, specification: Specification, identifier: str, parameters: Mapping[str, int]) -> None:
+        self.layout = specification.layouts[identifier]
+        self.parameters = dict(parameters)
+        self._key = identifier, *parameters.items(), id(self.layout)
+
+    def __hash__(self) -> int:
+        return hash(self._key)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, LayoutUse) and self._key == other._key
+
+    @property
+    def at(self) -> LayoutMap:
+        """The layout; the same object every time."""
+        return _at(self)
+
+
+@lru_cache(maxsize=4096)
+def _at(use: LayoutUse) -> LayoutMap:
+    return use.layout.case(use.parameters)
+
+
+def use_of(kernel: Kernel, specification: Specification, part: str) -> LayoutUse:
+    """An operand's layout with every parameter put in."""
+    parameters = parameters_of(kernel, specification, part)
+    return LayoutUse(specification, kernel.variant.layouts[part], parameters)
 
 
 def matrices(kernel: Kernel, specification: Specification) -> dict[str, Matrix]:

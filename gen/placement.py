@@ -10,7 +10,7 @@ from ..spec.expressions import compiled
 from ..spec.loading import Specification
 from .coverage import Value
 from .kernels import Kernel
-from .operations import ADDRESS, PADS, config_of, matrices, quantum, regions
+from .operations import ADDRESS, PADS, LayoutUse, config_of, matrices, quantum, regions
 
 __all__ = ["SPACINGS", "placements"]
 
@@ -64,7 +64,7 @@ def _place(
     )
     width = rule.widths[mode]
     size, together = max(matrix.bits // 8, 1), max(8 // matrix.bits, 1)
-    layout = specification.layouts[rule.layout].case({"W": width, "bytes": size})
+    layout = LayoutUse(specification, rule.layout, {"W": width, "bytes": size}).at
     rows, along = (matrix.rows, matrix.cols) if letter == "A" else (matrix.cols, matrix.rows)
     last = {
         name: compiled(layout.trees[name], ("x", "k", "byte"))(rows - 1, along // together - 1, size - 1) + 1

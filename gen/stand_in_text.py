@@ -11,7 +11,7 @@ from ..spec.loading import Specification
 from ..spec.model import AddressRule
 from .c_reading import c_text
 from .kernels import Kernel, part_of, space_of
-from .operations import Matrix, parameters_of
+from .operations import LayoutUse, Matrix, parameters_of, use_of
 
 __all__ = ["stand_in", "types_header"]
 
@@ -62,8 +62,7 @@ class _StandIn:
         return name.replace("-", "_")
 
     def _inverse(self, part: str) -> Mapping[str, Expression]:
-        parameters = parameters_of(self.kernel, self.specification, part)
-        return self.specification.layout_of(self.kernel.variant, part).at(parameters).inverse.inputs
+        return use_of(self.kernel, self.specification, part).at.inverse.inputs
 
     def _tile(self, name: str, matrix: Matrix) -> str:
         return f"ptxmma::Tile {name}({matrix.rows}, {matrix.cols}, {matrix.products});"
@@ -190,7 +189,7 @@ class _StandIn:
         size, together = max(matrix.bits // 8, 1), max(8 // matrix.bits, 1)
         along = (matrix.cols if letter == "A" else matrix.rows) // together
         rows = matrix.rows if letter == "A" else matrix.cols
-        layout = self.specification.layouts[rule.layout].case({"W": width, "bytes": size})
+        layout = LayoutUse(self.specification, rule.layout, {"W": width, "bytes": size}).at
         shape = layout.shape({"W": width, "bytes": size})
         inverse = layout.inverse.inputs
         last = {

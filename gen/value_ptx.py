@@ -16,7 +16,7 @@ from ..spec.loading import Specification
 from ..spec.model import AddressRule, Operand
 from .kernels import Access, Kernel, space_of
 from .memory_ptx import Rows, Strided
-from .operations import GUARD, Placed, config_of, matrices, parameters_of
+from .operations import GUARD, LayoutUse, Placed, config_of, matrices, use_of
 from .ptx_text import Affine, Writer
 from .statement import Vector, written
 
@@ -168,8 +168,7 @@ class _Value:
     def _places(self, letter: str) -> tuple[Packing, list[Affine]]:
         """The packing of a fragment, and the index of each element in its matrix."""
         kernel, specification = self.kernel, self.specification
-        parameters = parameters_of(kernel, specification, letter)
-        recorded, indices = _indices(Recorded(specification, kernel.variant.layouts[letter], parameters))
+        recorded, indices = _indices(use_of(kernel, specification, letter))
         here = self.w.replay(recorded, {_THREAD: self.thread})
         return packing(kernel.variant, letter), [renamed(index, here) for index in indices]
 
@@ -222,9 +221,8 @@ class _Value:
     def _metadata(self) -> str:
         """The metadata word of each thread; a bit that no code governs is taken from the garbage."""
         w, specification, variant = self.w, self.specification, self.kernel.variant
-        parameters = parameters_of(self.kernel, specification, "metadata")
         index_bits = specification.sparsity_of(variant).index_bits
-        recorded, runs = _runs(Recorded(specification, variant.layouts["metadata"], parameters), index_bits)
+        recorded, runs = _runs(use_of(self.kernel, specification, "metadata"), index_bits)
         here = w.replay(recorded, {_THREAD: self.thread})
         pointer = self.pointers["meta"]
         garbage = Affine(self.thread, self.matrices["metadata"].offsets["garbage"])
@@ -305,7 +303,7 @@ class _Value:
         stem = part.lower()
         bits = matrix.bits
         size, together = max(bits // 8, 1), max(8 // bits, 1)
-        layout = self.specification.layouts[rule.layout].case({"bytes": size})
+        layout = LayoutUse(self.specification, rule.layout, {"bytes": size}).at
         along = matrix.cols if part == "A" else matrix.rows
         units = matrix.count // together
         with w.strided(self.thread, units, self.kernel.threads) as at:
@@ -340,26 +338,11 @@ def index_of(w: Writer, where: Mapping[str, Affine], shape: Mapping[str, int]) -
     return index
 
 
-class Recorded:
-    """A layout at its parameters, by which what was computed for it is known again."""
-
-    def __init__(self, specification: Specification, layout: str, parameters: Mapping[str, int]) -> None:
-        self.layout = specification.layouts[layout]
-        self.parameters = dict(parameters)
-        self._key = layout, *parameters.items(), id(self.layout)
-
-    def __hash__(self) -> int:
-        return hash(self._key)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Recorded) and self._key == other._key
-
-
 @lru_cache(maxsize=1024)
-def _indices(of: Recorded) -> tuple[Writer, list[Affine]]:
+def _indices(of: LayoutUse) -> tuple[Writer, list[Affine]]:
     """The index of each element of a fragment, computed in a writer of its own for the thread `_THREAD`."""
     w = Writer()
-    trees, shape = of.layout.at(of.parameters).trees, of.layout.shape(of.parameters)
+    trees, shape = of.at.trees, of.layout.shape(of.parameters)
     indices = []
     for element in range(of.layout.domain(of.parameters)["i"]):
         where = {n: w.value(tree, {"t": _THREAD, "i": element}) for n, tree in trees.items()}
@@ -379,10 +362,10 @@ class Run:
 
 
 @lru_cache(maxsize=1024)
-def _runs(of: Recorded, index_bits: int) -> tuple[Writer, list[Run]]:
+def _runs(of: LayoutUse, index_bits: int) -> tuple[Writer, list[Run]]:
     """The runs of a thread's metadata word, computed in a writer of its own for the thread `_THREAD`."""
     w = Writer()
-    layout = of.layout.at(of.parameters)
+    layout = of.at
     chunks = of.layout.shape(of.parameters)["chunk"]
     runs: list[Run] = []
     for bit in range(of.layout.domain(of.parameters)["bit"]):
