@@ -71,7 +71,7 @@ class _Text:
         lines += self._step("fill", "const ptxmma::Job& job, unsigned t", self._fill())
         lines += self._step("load", "const ptxmma::Job& job, unsigned t, Registers& r", self._load())
         lines.append("#ifdef PTXMMA_STAND_IN")
-        lines.append(f"  static void stand_in(ptxmma::Block<{kernel.name}>& block) {{")
+        lines.append(f"  static void stand_in(ptxmma::Block<{kernel.name}>& all) {{")
         lines += (f"    {line}" for line in stand_in(kernel, self.specification, self.matrices))
         lines += ["  }", "#else"]
         lines += self._step("execute", "const ptxmma::Job& job, Registers& r", self._execute())

@@ -79,13 +79,13 @@ class _StandIn:
     def _gather(self, name: str, letter: str, part: str, registers: str) -> Iterator[str]:
         width = packing(self.kernel.variant, part).width
         yield self._tile(name, self.held[letter])
-        taken = f"ptxmma::take<{width}>(block[t].{registers}, i)"
+        taken = f"ptxmma::take<{width}>(all[t].{registers}, i)"
         yield from self._each(name, self._inverse(part), f"{name}(row, col, product) = {taken};")
 
     def _scatter(self, name: str, part: str, registers: str) -> Iterator[str]:
         width = packing(self.kernel.variant, part).width
-        yield f"for (auto& r : block.registers) std::memset(r.{registers}, 0, sizeof r.{registers});"
-        put = f"ptxmma::put<{width}>(block[t].{registers}, i, {name}(row, col, product));"
+        yield f"for (auto& r : all.registers) std::memset(r.{registers}, 0, sizeof r.{registers});"
+        put = f"ptxmma::put<{width}>(all[t].{registers}, i, {name}(row, col, product));"
         yield from self._each(name, self._inverse(part), put)
 
     def product(self) -> Iterator[str]:
@@ -109,7 +109,7 @@ class _StandIn:
             for part in ("scale-a", "scale-b"):
                 yield from self._scale(part)
         keeps = (
-            f"block[0].{self._operand('scale-d')} ? &c : nullptr"
+            f"all[0].{self._operand('scale-d')} ? &c : nullptr"
             if part_of(instruction, form, "scale-d")
             else "&c"
         )
@@ -145,7 +145,7 @@ class _StandIn:
         each = sparsity.index_bits
         yield f"      const unsigned slot = place / {each}, index_bit = place % {each};"
         yield f"      const unsigned t = {c_text(inverse['t'])}, bit = {c_text(inverse['bit'])};"
-        yield f"      (void)slot, code |= (block[t].{self._operand('metadata')}[0] >> bit & 1) << place;"
+        yield f"      (void)slot, code |= (all[t].{self._operand('metadata')}[0] >> bit & 1) << place;"
         yield "    }"
         yield f"    for (unsigned slot = 0; slot < {sparsity.slots}; ++slot)"
         yield (
@@ -160,7 +160,7 @@ class _StandIn:
             parameters_of(self.kernel, self.specification, part)
         )
         yield f"ptxmma::Tile {name}({shape['row']}, {shape['col']});"
-        taken = f"ptxmma::take<8>(block[t].{self._operand(part)}, i)"
+        taken = f"ptxmma::take<8>(all[t].{self._operand(part)}, i)"
         yield from self._each(name, self._inverse(part), f"{name}(row, col) = {taken};")
 
     def _shared(self, letter: str, operand: str) -> Iterator[str]:
@@ -171,7 +171,7 @@ class _StandIn:
         major = "MN" if self.kernel.value(f"transpose-{letter}") else "K"
         yield self._tile(name, matrix)
         yield "{"
-        yield f"  const uint64_t word = block[0].{operand};"
+        yield f"  const uint64_t word = all[0].{operand};"
         for field_name, field in descriptor.fields.items():
             mask = (1 << (field.high - field.low + 1)) - 1
             scaled = f" * {field.unit}" if field.unit != 1 else ""
@@ -210,7 +210,7 @@ class _StandIn:
         yield f"      const unsigned linear = start_address + offset + {strides};"
         yield f"      const unsigned address = {c_text(self.specification.addresses.swizzle.address.tree)};"
         yield "      (void)W, (void)base;"
-        yield "      const uint64_t value = ptxmma::shared<uint8_t>(block.job, address);"
+        yield "      const uint64_t value = ptxmma::shared<uint8_t>(all.job, address);"
         if together == 1:
             place = "x, k" if letter == "A" else "k, x"
             yield f"      {name}({place}) |= value << 8 * byte;"
@@ -233,11 +233,11 @@ class _StandIn:
             if compiled(formula.tree, ("row", "col", "stride"))(0, 1, 1 << 10) == 1
             else matrix.rows
         )
-        stride = f"block[0].{name}_stride" if access.strided else str(natural)
+        stride = f"all[0].{name}_stride" if access.strided else str(natural)
         first = (
-            f"block.job.shared + (block[0].{name}_at - block.job.base)"
+            f"all.job.shared + (all[0].{name}_at - all.job.base)"
             if space_of(access.variant) == "shared"
-            else f"reinterpret_cast<unsigned char*>(block[0].{name}_at)"
+            else f"reinterpret_cast<unsigned char*>(all[0].{name}_at)"
         )
         if letter != "D":
             yield self._tile(name, matrix)
@@ -291,9 +291,9 @@ class _StandIn:
         yield "  const unsigned t = holder(row_of_matrix), row = number;"
         yield "  (void)matrix;"
         if self.kernel.generic:
-            yield f"  auto* first = reinterpret_cast<unsigned char*>(block[t].{operand});"
+            yield f"  auto* first = reinterpret_cast<unsigned char*>(all[t].{operand});"
         else:
-            yield f"  auto* first = block.job.shared + (block[t].{operand} - block.job.base);"
+            yield f"  auto* first = all.job.shared + (all[t].{operand} - all.job.base);"
         count = 32 // matrix.bits if 32 % matrix.bits == 0 else 0
         if not count:
             yield from self._crossing(matrix, store)
