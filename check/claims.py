@@ -22,6 +22,8 @@ from ..spec.variants import RowView
 __all__ = ["addresses_digest", "cases_digest", "layout_digest", "legality_digest", "metadata_digest"]
 
 _DIGITS = 16
+# What an operand is to the operation says nothing about legality.
+_ELSEWHERE = ("part", "descriptor")
 
 
 def _plain(value: object) -> Any:
@@ -62,7 +64,10 @@ def legality_digest(view: RowView) -> str:
         (variant.mnemonic, variant.gate, {name: variant.register_types(name) for name in operands})
         for variant in view.variants()
     ]
-    bounds = {name: dataclasses.replace(operand, what="") for name, operand in operands.items()}
+    bounds = {
+        name: {field: value for field, value in plain.items() if field not in _ELSEWHERE}
+        for name, plain in _plain({n: dataclasses.replace(o, what="") for n, o in operands.items()}).items()
+    }
     return _digest({"forms": forms, "operands": bounds, "variants": variants, "domains": view.domains})
 
 
