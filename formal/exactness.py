@@ -7,6 +7,7 @@ text guarantees; an accumulator of integers that wraps or clamps has one result 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache
 from itertools import combinations
 
 import z3
@@ -16,15 +17,16 @@ from .plans import Arithmetic, Draw, Plan, Range
 
 __all__ = ["exactness_obligations", "modes_obligations"]
 
+Bounds = tuple[int, int]
 _MODES = ("rn", "rz", "rm", "rp", "ties away")
 
 
-def _widest(draw: Draw, negated: bool = False) -> tuple[int, int]:
+def _widest(draw: Draw, negated: bool = False) -> Bounds:
     """The integers of a draw; with their negatives where imm-scale may negate them."""
     return (min(draw.low, -draw.high), max(draw.high, -draw.low)) if negated else (draw.low, draw.high)
 
 
-def _product_bounds(computed: Arithmetic, plan: Plan) -> tuple[int, int]:
+def _product_bounds(computed: Arithmetic, plan: Plan) -> Bounds:
     """The least and greatest product, without scale factors."""
     if computed.operation:
         return 0, 1
@@ -33,7 +35,7 @@ def _product_bounds(computed: Arithmetic, plan: Plan) -> tuple[int, int]:
     return min(corners), max(corners)
 
 
-def _term_bounds(computed: Arithmetic, plan: Plan) -> tuple[int, int]:
+def _term_bounds(computed: Arithmetic, plan: Plan) -> Bounds:
     """The least and greatest term of a sum, in the plan's unit: a scaled product, or 0."""
     low, high = _product_bounds(computed, plan)
     scale = plan.scale.high**2 if plan.scale else 1
@@ -41,7 +43,7 @@ def _term_bounds(computed: Arithmetic, plan: Plan) -> tuple[int, int]:
     return min(low, 0) * up, max(high, 0) * up
 
 
-def _addend(plan: Plan) -> tuple[int, int]:
+def _addend(plan: Plan) -> Bounds:
     """The least and greatest C, in the plan's unit."""
     low, high = _widest(plan.c)
     up = 1 << (plan.c.exponent - plan.unit)
@@ -98,7 +100,7 @@ def _unrepresentable(value: z3.ArithRef, magnitude: int, bits: int) -> z3.BoolRe
     return z3.Or(*faults)
 
 
-def _within(value: z3.ArithRef, bounds: tuple[int, int]) -> z3.BoolRef:
+def _within(value: z3.ArithRef, bounds: Bounds) -> z3.BoolRef:
     return z3.And(value >= bounds[0], value <= bounds[1])
 
 
@@ -126,12 +128,18 @@ def _subject(computed: Arithmetic, plan: Plan) -> str:
     return f"{plan.name}: {computed}"
 
 
-def _inputs(computed: Arithmetic, plan: Plan) -> Iterator[Obligation]:
+@cache
+def _inputs_text(bounds: Bounds, exponent: int, held: Range) -> str:
     value = z3.Int("value")
+    fault = _outside(value, max(map(abs, bounds)), exponent, held)
+    return refuting(_within(value, bounds), fault, logic="QF_LIA")
+
+
+def _inputs(computed: Arithmetic, plan: Plan) -> Iterator[Obligation]:
     drawn = {"A": (plan.a, computed.a), "B": (plan.b, computed.b), "C": (plan.c, computed.c)}
     for letter, (draw, held) in drawn.items():
         negated = letter != "C" and not held.integer
-        fault = _outside(value, draw.magnitude, draw.exponent, held)
+        bounds = _widest(draw, negated)
 
         def explain(model: Model, draw: Draw = draw, held: Range = held) -> str:
             return f"the element {_why(model.get('value', 0), draw.exponent, held)}"
@@ -139,91 +147,106 @@ def _inputs(computed: Arithmetic, plan: Plan) -> Iterator[Obligation]:
         yield Obligation(
             "exact.inputs",
             f"{letter} of {_subject(computed, plan)}",
-            refuting(_within(value, _widest(draw, negated)), fault, logic="QF_LIA"),
+            _inputs_text(bounds, draw.exponent, held.unnamed),
             explain,
         )
 
 
-def _products(computed: Arithmetic, plan: Plan) -> Obligation:
+@cache
+def _products_text(first: Bounds, second: Bounds, held: Range) -> str:
     a, b = z3.Ints("a b")
+    magnitude = max(map(abs, first)) * max(map(abs, second))
+    within = held.integer
+    fault = _outside(a * b, magnitude, 0, held) if within else _unrepresentable(a * b, magnitude, held.bits)
+    return refuting(_within(a, first), _within(b, second), fault, logic="QF_NIA")
+
+
+def _products(computed: Arithmetic, plan: Plan) -> Obligation:
+    """The product of two elements; that of two bits is a bit, whatever the operation."""
     exponent = plan.a.exponent + plan.b.exponent
-    low, high = _product_bounds(computed, plan)
-    if computed.operation:
-        one = z3.And(_within(a, (0, 1)), _within(b, (0, 1)), a * b > 1)
-        return Obligation("exact.products", _subject(computed, plan), refuting(one, logic="QF_NIA"), str)
     negated = not computed.d.integer
-    magnitude = max(abs(low), abs(high))
-    if computed.d.integer:
-        fault = _outside(a * b, magnitude, 0, computed.d)
-    else:
-        fault = _unrepresentable(a * b, magnitude, computed.products.bits)
-    text = refuting(
-        _within(a, _widest(plan.a, negated)), _within(b, _widest(plan.b, negated)), fault, logic="QF_NIA"
-    )
+    first, second = _widest(plan.a, negated), _widest(plan.b, negated)
 
     def explain(model: Model) -> str:
         x, y = model.get("a", 0), model.get("b", 0)
         return f"a = {x}, b = {y}: the product {_why(x * y, exponent, computed.products)}"
 
+    text = _products_text(first, second, computed.products.unnamed)
     return Obligation("exact.products", _subject(computed, plan), text, explain)
 
 
-def _sum_bounds(computed: Arithmetic, plan: Plan) -> tuple[int, int]:
+def _sum_bounds(computed: Arithmetic, plan: Plan) -> Bounds:
     """The least and greatest partial sum, in the plan's unit."""
     (low, high), (least, most) = _term_bounds(computed, plan), _addend(plan)
     count = _count(computed, plan)
     return count * low + min(least, 0), count * high + max(most, 0)
 
 
-def _sums(computed: Arithmetic, plan: Plan) -> Obligation:
-    """By induction on the number of products in a partial sum: it lies between so many times the least
-    and the greatest term. Then it is exact, with C and without; without C alone where C makes the sum
-    overflow or be rounded, which happens once."""
-    low, high = _term_bounds(computed, plan)
-    count, unit = _count(computed, plan), plan.unit
-    once = plan.nonzero == 1 or plan.name.startswith(("wrap.", "clamp."))
+@cache
+def _sums_text(
+    terms: Bounds, count: int, addend: Bounds | None, unit: int, held: Range, stored: Range
+) -> str:
+    """By induction on the number of products in a partial sum, it lies between so many times the least and
+    the greatest term; and then it is exact, without C and with it (unless there is none)."""
+    low, high = terms
     products, partial, term, c, total = z3.Ints("products partial term c sum")
     assumed = z3.And(_within(products, (0, count)), partial >= low * products, partial <= high * products)
     more = products + 1
     step = z3.And(
         products < count,
-        _within(term, (low, high)),
+        _within(term, terms),
         z3.Or(partial + term < low * more, partial + term > high * more),
     )
-    bounds = (count * low, count * high) if once else _sum_bounds(computed, plan)
-    magnitude = max(map(abs, bounds))
-    addend = c == 0 if once else z3.Or(c == 0, _within(c, _addend(plan)))
-    faults = [_outside(total, magnitude, unit, held) for held in (computed.sums, computed.d)]
-    inexact = z3.And(addend, total == partial + c, z3.Or(*faults))
+    least, most = addend or (0, 0)
+    magnitude = max(-count * low - min(least, 0), count * high + max(most, 0))
+    added = z3.Or(c == 0, _within(c, addend)) if addend else c == 0
+    faults = [_outside(total, magnitude, unit, kept) for kept in (held, stored)]
+    inexact = z3.And(added, total == partial + c, z3.Or(*faults))
+    return refuting(assumed, z3.Or(step, inexact), logic="QF_LIA")
+
+
+def _sums(computed: Arithmetic, plan: Plan) -> Obligation:
+    """Every partial sum is exact; those without C, where C makes a sum overflow or be rounded, once."""
+    once = plan.nonzero == 1 or plan.name.startswith(("wrap.", "clamp."))
+    unit = plan.unit
 
     def explain(model: Model) -> str:
-        value = model.get("sum", 0)
-        addend = model.get("c", 0)
-        start = f"C = {_number(addend, unit)} and " if addend else ""
-        held = next(
-            (h for h in (computed.sums, computed.d) if h.integer or _bits(value) > h.bits), computed.d
-        )
+        value, c = model.get("sum", 0), model.get("c", 0)
+        start = f"C = {_number(c, unit)} and " if c else ""
+        kept = (computed.sums, computed.d)
+        held = next((h for h in kept if h.integer or _bits(value) > h.bits), computed.d)
         return f"{start}{model.get('products', 0)} products make the partial sum {_why(value, unit, held)}"
 
-    text = refuting(assumed, z3.Or(step, inexact), logic="QF_LIA")
+    text = _sums_text(
+        _term_bounds(computed, plan),
+        _count(computed, plan),
+        None if once else _addend(plan),
+        unit,
+        computed.sums.unnamed,
+        computed.d.unnamed,
+    )
     return Obligation("exact.sums", _subject(computed, plan), text, explain)
 
 
-def _wrap(computed: Arithmetic, plan: Plan) -> Obligation:
-    """Wrapping two partial sums, adding and wrapping again is wrapping their sum."""
-    width = computed.d.greatest.bit_length() + 1
-    low, high = _sum_bounds(computed, plan)
-    wide = max(low.bit_length(), high.bit_length()) + 3
+@cache
+def _wrap_text(bounds: Bounds, width: int) -> str:
+    wide = max(bound.bit_length() for bound in bounds) + 3
     x, y = z3.BitVecs("x y", wide)
 
     def wrapped(value: z3.BitVecRef) -> z3.BitVecRef:
         return z3.SignExt(wide - width, z3.Extract(width - 1, 0, value))
 
+    low, high = bounds
     ranges = z3.And(x >= low, x <= high, y >= low, y <= high)
+    return refuting(ranges, wrapped(wrapped(x) + wrapped(y)) != wrapped(x + y))
+
+
+def _wrap(computed: Arithmetic, plan: Plan) -> Obligation:
+    """Wrapping two partial sums, adding and wrapping again is wrapping their sum."""
     return Obligation(
         "exact.wrap",
         _subject(computed, plan),
-        refuting(ranges, wrapped(wrapped(x) + wrapped(y)) != wrapped(x + y)),
+        _wrap_text(_sum_bounds(computed, plan), computed.d.greatest.bit_length() + 1),
         lambda model: f"the partial sums {model.get('x', 0)} and {model.get('y', 0)} wrap otherwise together",
     )
 
@@ -232,17 +255,19 @@ def _clamped(value: z3.ArithRef, held: Range) -> z3.ArithRef:
     return z3.If(value > held.greatest, held.greatest, z3.If(value < held.low, held.low, value))
 
 
+@cache
+def _clamp_text(bounds: Bounds, held: Range) -> str:
+    x, y = z3.Ints("x y")
+    early = _clamped(_clamped(x, held) + _clamped(y, held), held)
+    return refuting(_within(x, bounds), _within(y, bounds), early != _clamped(x + y, held), logic="QF_LIA")
+
+
 def _clamp(computed: Arithmetic, plan: Plan) -> Obligation:
     """Clamping two partial sums, adding and clamping again is clamping their sum."""
-    x, y = z3.Ints("x y")
-    bounds = _sum_bounds(computed, plan)
-    held = computed.d
-    early = _clamped(_clamped(x, held) + _clamped(y, held), held)
-    text = refuting(_within(x, bounds), _within(y, bounds), early != _clamped(x + y, held), logic="QF_LIA")
     return Obligation(
         "exact.clamp",
         _subject(computed, plan),
-        text,
+        _clamp_text(_sum_bounds(computed, plan), computed.d.unnamed),
         lambda model: (
             f"clamped apart and then added, the partial sums {model.get('x', 0)} and {model.get('y', 0)} "
             "give another result than clamped once"
@@ -250,36 +275,43 @@ def _clamp(computed: Arithmetic, plan: Plan) -> Obligation:
     )
 
 
+@cache
+def _overflows_text(sums: Bounds, addend: Bounds, upwards: bool, held: Range) -> str:
+    x, y, c, d = z3.Ints("x y c d")
+    ranges = [_within(x, sums), _within(y, sums), _within(c, addend), _within(d, addend)]
+    beyond = x + c > held.greatest if upwards else x + c < held.low
+    inside = _within(y + d, (held.low, held.greatest))
+    return refuting(*ranges, beyond, inside, y != 0, logic="QF_LIA")
+
+
 def _overflows(computed: Arithmetic, plan: Plan) -> Obligation:
     """Found: a result that overflows at the plan's end, and one that does not, of products not all zero."""
-    x, y, c, d = z3.Ints("x y c d")
-    (low, high), addend = _term_bounds(computed, plan), _addend(plan)
+    low, high = _term_bounds(computed, plan)
     sums = computed.terms * low, computed.terms * high
-    ranges = [_within(x, sums), _within(y, sums), _within(c, addend), _within(d, addend)]
-    held = computed.d
-    beyond = x + c > held.greatest if plan.name.endswith(".high") else x + c < held.low
-    inside = _within(y + d, (held.low, held.greatest))
     return Obligation(
         "exact.overflows",
         _subject(computed, plan),
-        refuting(*ranges, beyond, inside, y != 0, logic="QF_LIA"),
+        _overflows_text(sums, _addend(plan), plan.name.endswith(".high"), computed.d.unnamed),
         lambda model: "no result overflows, or none stays inside",
         expects="sat",
     )
 
 
+@cache
+def _fills_text(terms: Bounds, count: int, addend: Bounds, bits: int) -> str:
+    x, c, total, half = z3.Ints("x c sum half")
+    filled = z3.And(total >= 1 << (bits - 1), total == 2 * half + 1)
+    ranges = [_within(x, terms), _within(c, addend), x != 0]
+    return refuting(*ranges, total == count * x + c, filled, logic="QF_LIA")
+
+
 def _fills(computed: Arithmetic, plan: Plan) -> Obligation:
     """Found: a sum that takes every bit of the precision that is guaranteed."""
-    x, c, total = z3.Ints("x c sum")
-    held = computed.sums
-    ranges = [_within(x, _term_bounds(computed, plan)), _within(c, _addend(plan))]
-    half = z3.Int("half")
-    filled = z3.And(total >= 1 << (held.bits - 1), total == 2 * half + 1)
     return Obligation(
         "exact.fills",
         _subject(computed, plan),
-        refuting(*ranges, total == computed.terms * x + c, x != 0, filled, logic="QF_LIA"),
-        lambda model: f"no sum takes all {held.bits} bits",
+        _fills_text(_term_bounds(computed, plan), computed.terms, _addend(plan), computed.sums.bits),
+        lambda model: f"no sum takes all {computed.sums.bits} bits",
         expects="sat",
     )
 
@@ -318,7 +350,7 @@ def modes_obligations(computed: Arithmetic, plans: Sequence[Plan]) -> Iterator[O
         yield Obligation(
             "exact.modes",
             f"{one} and {other}: {computed}",
-            refuting(z3.Or(*cases), logic="QF_LIA"),
+            refuting(z3.Or(*cases) if cases else z3.BoolVal(False), logic="QF_LIA"),
             lambda model, one=one, other=other: f"no inputs tell {one} from {other}",  # type: ignore[misc]
             expects="sat",
         )

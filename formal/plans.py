@@ -6,7 +6,7 @@ A plan is a claim; formal/exactness.py proves it. Numbers are integers times a p
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from math import isqrt
 from types import MappingProxyType
@@ -121,6 +121,11 @@ class Range:
         """Whether a magnitude times 2**exponent is not above the greatest."""
         up = exponent - self.quantum
         return magnitude << up <= self.greatest if up >= 0 else magnitude <= self.greatest << -up
+
+    @cached_property
+    def unnamed(self) -> Range:
+        """The range itself, whatever type has it."""
+        return replace(self, name="")
 
     @cached_property
     def full(self) -> int:

@@ -1,0 +1,99 @@
+"""Bit patterns of element types: what a pattern is worth, exactly, and which pattern a value has."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Literal
+
+from .errors import Question
+from .model import Format
+
+__all__ = ["MODES", "Special", "decode", "encode"]
+
+Special = Literal["inf", "-inf", "nan"]
+MODES = ("rn", "rz", "rm", "rp")
+
+
+def _fields(form: Format, pattern: int) -> tuple[int, int, int]:
+    """Sign, exponent and fraction of a pattern; the ignored bits are left out."""
+    pattern >>= form.ignored
+    fraction = pattern & ((1 << form.fraction) - 1)
+    exponent = pattern >> form.fraction & ((1 << form.exponent) - 1)
+    sign = pattern >> (form.fraction + form.exponent) & 1 if form.signed else 0
+    return sign, exponent, fraction
+
+
+def _special(form: Format, exponent: int, fraction: int) -> Special | None:
+    ones = exponent == (1 << form.exponent) - 1
+    if form.specials == "ieee" and ones:
+        return "nan" if fraction else "inf"
+    if form.specials == "nan" and ones and fraction == (1 << form.fraction) - 1:
+        return "nan"
+    return None
+
+
+def decode(form: Format, pattern: int) -> Fraction | Special:
+    """The value of a bit pattern; an infinity or a NaN by name. Both zeros are 0."""
+    sign, exponent, fraction = _fields(form, pattern)
+    special = _special(form, exponent, fraction)
+    if special is not None:
+        return "-inf" if special == "inf" and sign else special
+    if form.subnormals and exponent == 0:
+        exponent = 1
+    else:
+        fraction |= 1 << form.fraction
+    value = Fraction(fraction) * Fraction(2) ** (exponent - form.bias - form.fraction)
+    return -value if sign else value
+
+
+def greatest(form: Format) -> Fraction:
+    """The greatest finite value of a format."""
+    top = (1 << (form.exponent + form.fraction)) - 1
+    while True:
+        value = decode(form, top << form.ignored)
+        if isinstance(value, Fraction):
+            return value
+        top -= 1 << form.fraction if form.specials == "ieee" else 1
+
+
+def _rounded(value: Fraction, mode: str) -> int:
+    """An integer beside a value: by .rn (ties to even), .rz, .rm or .rp."""
+    if mode not in MODES:
+        raise Question(f"{mode!r} is no rounding mode; it must be one of {', '.join(MODES)}")
+    if mode == "rn":
+        return round(value)
+    below = value.numerator // value.denominator
+    if value == below or mode == "rm" or (mode == "rz" and value > 0):
+        return below
+    return below + 1
+
+
+def encode(form: Format, value: Fraction, mode: str = "rn") -> int:
+    """The pattern of a value, rounded to the format; +0 for zero, 0 in the ignored bits.
+
+    Raises Question where the format has no such sign or no zero, or the value is beyond its range.
+    """
+    if value < 0 and not form.signed:
+        raise Question(f"{value} is negative; the format has no sign")
+    magnitude = abs(value)
+    towards = {"rm": "rp", "rp": "rm"}.get(mode, mode) if value < 0 else mode
+    lowest = int(form.subnormals) - form.bias
+    exponent = lowest
+    if magnitude:
+        exponent = max(magnitude.numerator.bit_length() - magnitude.denominator.bit_length(), lowest)
+        exponent -= magnitude < Fraction(2) ** exponent and exponent > lowest
+    elif not form.subnormals:
+        raise Question("the format has no zero")
+    fraction = _rounded(magnitude / Fraction(2) ** (exponent - form.fraction), towards)
+    if fraction >> (form.fraction + 1):
+        exponent, fraction = exponent + 1, fraction >> 1
+    if Fraction(fraction) * Fraction(2) ** (exponent - form.fraction) > greatest(form):
+        raise Question(f"{value} is beyond the greatest value of the format")
+    hidden = fraction >> form.fraction & 1
+    if not hidden and not form.subnormals:
+        raise Question(f"{value} is below the least value of the format")
+    field = exponent + form.bias if hidden else 0
+    pattern = field << form.fraction | fraction & ((1 << form.fraction) - 1)
+    if value < 0 and fraction:
+        pattern |= 1 << (form.fraction + form.exponent)
+    return pattern << form.ignored
