@@ -2,7 +2,11 @@
 
 python bench/mutation.py [SUBJECT…] [--format text|json] [--timeout S]
 
-Exit code 0; 1 if a survivor is no map of its kind (a hole in the theorems) or a question stays open.
+What survives is held against the maps that devices showed (evidence/silicon-*.json), and so is every layout
+of threads with two bits of its inputs exchanged: another bijection, which no theorem about one map refutes.
+
+Exit code 0; 1 if a survivor is no map of its kind (a hole in the theorems), a question stays open, or
+measurements are about a map and do not refute it.
 """
 
 from __future__ import annotations
@@ -18,6 +22,8 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
+from ptxmma.check.observations import load_silicon
+from ptxmma.check.survivors import Witness
 from ptxmma.formal.mutation import Mutation, Outcome, subjects
 from ptxmma.formal.solvers import solver_version
 from ptxmma.formal.theorems import STATEMENTS
@@ -45,11 +51,60 @@ def main() -> int:
         parser.error(f"nothing is called {' or '.join(args.subjects)}")
     outcomes = {subject.name: list(mutation.run(subject)) for subject in chosen}
     seconds = time.perf_counter() - begun
+    trials = [_trial(Witness(specification, silicon), outcomes) for silicon in load_silicon()]
     if args.format == "json":
-        print(json.dumps(_json(outcomes, seconds), indent=1, ensure_ascii=False))
+        print(json.dumps({**_json(outcomes, seconds), "silicon": trials}, indent=1, ensure_ascii=False))
     else:
         _report(outcomes, seconds)
-    return 1 if any(_open(outcome) for found in outcomes.values() for outcome in found) else 0
+        _tell(trials)
+    unsettled = any(_open(outcome) for found in outcomes.values() for outcome in found)
+    standing = any(trial["exchanges"]["standing"] for trial in trials)
+    return 1 if unsettled or standing or any(s["measured"] for t in trials for s in t["standing"]) else 0
+
+
+def _trial(witness: Witness, outcomes: Mapping[str, Sequence[Outcome]]) -> dict[str, Any]:
+    """What one device says of every survivor, and of the exchanges."""
+    refuted, standing = [], []
+    for outcome in (o for found in outcomes.values() for o in found if o.verdict == "survivor"):
+        refutation, why = witness.judge(outcome.mutant)
+        entry = {"mutant": str(outcome.mutant)}
+        if refutation is not None:
+            refuted.append({**entry, "by": str(refutation)})
+        else:
+            measured = any(witness.about(outcome.mutant.put(witness.specification)))
+            standing.append({**entry, "measured": measured, "why": why})
+    exchanged = witness.exchanged()
+    return {
+        "device": vars(witness.device),
+        "refuted": refuted,
+        "standing": standing,
+        "exchanges": {
+            "tried": exchanged.tried,
+            "standing": [str(exchange) for exchange in exchanged.standing],
+            "unmeasured": list(exchanged.unmeasured),
+        },
+    }
+
+
+def _tell(trials: Sequence[Mapping[str, Any]]) -> None:
+    if not trials:
+        print("no device's observations are recorded: nothing else is held against the survivors")
+    for trial in trials:
+        device = f"{trial['device']['name']} ({trial['device']['target']}, {trial['device']['date']})"
+        for entry in trial["refuted"]:
+            print(f"refuted by {device}: {entry['mutant']}\n          {entry['by']}")
+        for entry in trial["standing"]:
+            print(f"survives {device} too: {entry['mutant']}\n          {entry['why']}")
+        exchanges = trial["exchanges"]
+        refuted, tried = len(trial["refuted"]), exchanges["tried"]
+        print(
+            f"{device}: {refuted} of {refuted + len(trial['standing'])} survivors refuted; "
+            f"{tried - len(exchanges['standing'])} of {tried} layouts with two bits exchanged refuted"
+        )
+        for name in exchanges["standing"]:
+            print(f"stands: {name}")
+        if exchanges["unmeasured"]:
+            print(f"not measured there: {', '.join(exchanges['unmeasured'])}")
 
 
 def _open(outcome: Outcome) -> bool:

@@ -1,0 +1,80 @@
+"""Maps that the proofs let live are refuted by what a device showed; here by a stand-in for one."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from ptxmma.check.observations import Device, Silicon
+from ptxmma.check.observing import Work, observe
+from ptxmma.check.standin import StandIn
+from ptxmma.check.survivors import Witness, exchanges
+from ptxmma.formal.mutation import Mutant, Mutation, subjects
+from ptxmma.spec.expressions import source
+from ptxmma.spec.loading import Specification
+
+WANTED = (
+    "maps: mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32",
+    "maps: mma.sp.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32",
+    "metadata mma.sp.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32",
+    "matrices ldmatrix.sync.aligned.m8n8.x1.b16",
+)
+
+
+@pytest.fixture(scope="module")
+def silicon(specification: Specification) -> Silicon:
+    work = Work(specification, "sm_90a", "9.0", [name.replace(": ", " ") for name in WANTED])
+    subjects_seen, _ = observe(work, StandIn(specification))
+    return Silicon(Device("a stand-in", "sm_90a", "none", "none", "never"), subjects_seen)
+
+
+def mutants(specification: Specification, subject: str) -> list[Mutant]:
+    (found,) = (s for s in subjects(specification) if s.name == subject)
+    return list(Mutation(specification).mutants(found))
+
+
+def test_another_selector_is_refuted(specification: Specification, silicon: Silicon) -> None:
+    witness = Witness(specification, silicon)
+    (mutant,) = (
+        m
+        for m in mutants(specification, "mma.sp.metadata.tf32.one")
+        if m.field == "where" and source(m.new) == "threadID_in_group != s"
+    )
+    refutation, why = witness.judge(mutant)
+    assert refutation is not None and not why
+    assert refutation.differing
+    assert "governs; claimed: thread" in str(refutation)
+
+
+def test_what_was_not_measured_is_said(specification: Specification, silicon: Silicon) -> None:
+    witness = Witness(specification, silicon)
+    mutant = mutants(specification, "mma.scale-a.1X")[0]
+    assert witness.judge(mutant) == (None, "nothing that was measured on sm_90a rests on it")
+
+
+def test_every_exchange_is_refuted(specification: Specification, silicon: Silicon) -> None:
+    found = Witness(specification, silicon).exchanged()
+    assert found.tried > 50
+    assert not found.standing
+    assert "mma.scale-a.1X" in found.unmeasured
+    assert "mma.m16n8k8.a.16b" not in found.unmeasured
+
+
+def test_an_exchange_is_another_bijection(specification: Specification) -> None:
+    layout = specification.layouts["mma.m16n8.c"]
+    found = list(exchanges(layout, {}))
+    assert len(found) == 21  # 7 bits: any two
+    images = {point[2:] for point in layout.points({})}
+    for exchange in found:
+        other = exchange.put(specification).layouts["mma.m16n8.c"]
+        assert {point[2:] for point in other.points({})} == images
+        assert other.points({}) != layout.points({})
+
+
+def test_stale_or_disagreeing_measurements_refute_nothing(
+    specification: Specification, silicon: Silicon
+) -> None:
+    stale = {name: replace(o, claims={}) for name, o in silicon.subjects.items()}
+    witness = Witness(specification, Silicon(silicon.device, stale))
+    assert witness.exchanged().tried == 0
