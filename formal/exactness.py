@@ -115,13 +115,13 @@ def _number(value: int, exponent: int) -> str:
 
 
 def _why(value: int, exponent: int, held: Range) -> str:
-    """Why a range does not have a number."""
+    """A number, and why a range does not have it."""
     shown = _number(value, exponent)
     if held.integer:
-        return f"{shown} is outside {held.low} .. {held.greatest}"
+        return f"{shown}, which is outside {held.low} .. {held.greatest}"
     if _bits(value) > held.bits:
-        return f"{shown} needs {_bits(value)} bits of significand; {held.name} has {held.bits}"
-    return f"{shown} is no normal number of {held.name}"
+        return f"{shown}, which needs {_bits(value)} bits of significand; {held.name} has {held.bits}"
+    return f"{shown}, which is no normal number of {held.name}"
 
 
 def _subject(computed: Arithmetic, plan: Plan) -> str:
@@ -215,7 +215,7 @@ def _sums(computed: Arithmetic, plan: Plan) -> Obligation:
         start = f"C = {_number(c, unit)} and " if c else ""
         kept = (computed.sums, computed.d)
         held = next((h for h in kept if h.integer or _bits(value) > h.bits), computed.d)
-        return f"{start}{model.get('products', 0)} products make the partial sum {_why(value, unit, held)}"
+        return f"{start}{model.get('products', 0)} products can make {_why(value, unit, held)}"
 
     text = _sums_text(
         _term_bounds(computed, plan),

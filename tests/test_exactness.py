@@ -85,7 +85,7 @@ def test_a_plan_with_one_bit_too_many_is_refuted(specification: Specification) -
     assert not refutations(computed, plan)
     worse = refutations(computed, replace(plan, c=Draw(2 * plan.c.low, 2 * plan.c.high)))
     assert set(worse) == {"exact.sums"}
-    assert all("make the partial sum" in text for text in worse["exact.sums"])
+    assert all("products can make" in text for text in worse["exact.sums"])
     assert any("needs 12 bits of significand; f16 has 11" in text for text in worse["exact.sums"])
     worse = refutations(computed, replace(plan, a=Draw(-16, 16)))
     assert set(worse) == {"exact.sums"}
@@ -106,7 +106,7 @@ def test_inputs_stay_normal(specification: Specification) -> None:
     plan = known["a-full"]
     lower = replace(plan, a=replace(plan.a, exponent=-15))
     found = refutations(computed, lower)["exact.inputs"]
-    assert any("is no normal number of f16" in text for text in found)
+    assert any("which is no normal number of f16" in text for text in found)
     wide = replace(known["sums"], a=Draw(-4097, 4097))
     assert any("needs 12 bits" in text for text in refutations(computed, wide)["exact.inputs"])
 
