@@ -1,0 +1,457 @@
+"""A machine that runs a program on symbolic values through every schedule that its parts leave open.
+
+It has three streams of execution: a warp of the warpgroup, the other warps of it (the same operations; they
+may lag behind), and the other thread. An ordinary access of a register takes effect for the asynchronous
+unit some time after it is issued; an mma and a copy take effect some time after they are issued; a value
+stored through the generic proxy arrives in the async proxy's view of memory some time after it is stored.
+What must have taken effect before an operation can be issued is all that orders anything.
+
+Every register, half of a buffer (the warp's own and the others' part) and term is a small integer. Terms
+are free: two are equal only when they were computed alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from .programs import (
+    OTHER,
+    Buffer,
+    BulkCopy,
+    Commit,
+    CpAsync,
+    CpAsyncCommit,
+    CpAsyncWait,
+    CtaBarrier,
+    MbarrierArrive,
+    MbarrierWait,
+    Mma,
+    Operation,
+    Program,
+    ProxyFence,
+    RegisterRead,
+    RegisterWrite,
+    SharedRead,
+    SharedWrite,
+    Wait,
+    WgmmaFence,
+)
+
+__all__ = ["Conduct", "Result", "Schedule", "differ", "outcomes"]
+
+_WARP, _OTHERS, _THREAD = 0, 1, 2
+_NAMES = ("the warp", "the other warps", "the other thread")
+
+
+@dataclass(frozen=True, slots=True)
+class Conduct:
+    """How the machine behaves where the text leaves it open.
+
+    `chained` names the fields of a Shape in which two mmas on one accumulator must agree to take effect in
+    order; `fence_chains`: so do two that a wgmma.fence parts; `empty_groups`: a commit without mmas makes
+    a group; `fences_for_all`: a proxy fence waits for every thread's stored values, not only its own's;
+    `wait_for_all`: a wait waits for the mmas of every warp.
+    """
+
+    chained: tuple[str, ...] = ("m", "n", "k")
+    fence_chains: bool = False
+    empty_groups: bool = True
+    fences_for_all: bool = False
+    wait_for_all: bool = False
+
+
+Result = tuple[object, ...]
+Schedule = tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _State:
+    """A moment: how far each stream is, what has not taken effect yet, and every value."""
+
+    position: tuple[int, ...]
+    queues: tuple[tuple[tuple[int, int], ...], ...]  # by register: (step, -1 to read or the term to write)
+    flights: frozenset[tuple[int, int]]  # (stream, step) of mmas and copies
+    landing: tuple[tuple[tuple[int, int], ...], ...]  # by half: (stream, term) on the way to the async view
+    registers: tuple[int, ...]
+    generic: tuple[int, ...]
+    asynchronous: tuple[int, ...]
+    seen: frozenset[tuple[int, int, int]]  # (stream, step, term): what reads and mmas saw
+
+
+_Key = tuple[str, int, int]
+_Move = tuple[_Key, str, _State]
+_Came = dict[_State, tuple[_State, str] | None]
+
+
+def outcomes(program: Program, conduct: Conduct | None = None) -> frozenset[Result]:
+    """Every result that some schedule of the program has: final registers and memory, what each read saw
+    and each mma computed."""
+    return frozenset(_Machine(program, conduct or Conduct()).explore())
+
+
+def differ(program: Program, conduct: Conduct | None = None) -> tuple[Schedule, Schedule] | None:
+    """Two schedules of the program with different results, each as lines to read; None if all agree."""
+    return _Machine(program, conduct or Conduct()).disagreement()
+
+
+class _Machine:
+    """A program, made ready to run."""
+
+    def __init__(self, program: Program, conduct: Conduct) -> None:
+        self.conduct = conduct
+        self.operations: list[Operation] = [step.operation for step in program.steps]
+        self.threads = [step.thread for step in program.steps]
+        writers = (SharedWrite, CpAsync, BulkCopy)
+        shared = any(isinstance(operation, writers) for operation in self.operations)
+        self.streams = [_WARP, *([_OTHERS] if shared else []), *([_THREAD] if OTHER in self.threads else [])]
+        self.code = {stream: self._code(stream) for stream in self.streams}
+        self.registers = self._register_numbers()
+        self.halves = [(buffer, half) for buffer in self._buffer_numbers() for half in (0, 1)]
+        self.terms: dict[tuple[object, ...], int] = {}
+        self.needed = self._awaited(Commit, Wait, Mma) | self._awaited(CpAsyncCommit, CpAsyncWait, CpAsync)
+
+    def _register_numbers(self) -> list[int]:
+        found: set[int] = set()
+        for operation in self.operations:
+            if isinstance(operation, RegisterRead | RegisterWrite):
+                found.add(operation.register)
+            elif isinstance(operation, Mma):
+                found.add(operation.d)
+                if not isinstance(operation.a, Buffer):
+                    found.add(operation.a.number)
+        return sorted(found)
+
+    def _buffer_numbers(self) -> list[int]:
+        found: set[int] = set()
+        for operation in self.operations:
+            if isinstance(operation, SharedRead | SharedWrite | CpAsync | BulkCopy):
+                found.add(operation.buffer)
+            elif isinstance(operation, Mma):
+                found |= operation.buffers
+        return sorted(found)
+
+    def _code(self, stream: int) -> list[int]:
+        """The steps of a stream: the barrier is everybody's, a bulk copy one elected thread's."""
+        mine = OTHER if stream == _THREAD else 0
+        skipped = (BulkCopy, RegisterRead, RegisterWrite, WgmmaFence) if stream == _OTHERS else ()
+        return [
+            step
+            for step, operation in enumerate(self.operations)
+            if (self.threads[step] == mine or isinstance(operation, CtaBarrier))
+            and not isinstance(operation, skipped)
+        ]
+
+    def _awaited(self, commit: type, wait: type, kind: type) -> dict[tuple[int, int], set[tuple[int, int]]]:
+        """By (stream, step) of every wait: the asynchronous operations that must have taken effect."""
+        needed = {}
+        for stream in self.streams:
+            groups: list[list[int]] = []
+            loose: list[int] = []
+            for step in self.code[stream]:
+                operation = self.operations[step]
+                if isinstance(operation, kind):
+                    loose.append(step)
+                elif isinstance(operation, commit):
+                    if loose or self.conduct.empty_groups or commit is CpAsyncCommit:
+                        groups.append(loose)
+                        loose = []
+                elif isinstance(operation, Wait | CpAsyncWait) and isinstance(operation, wait):
+                    done = groups[: max(0, len(groups) - operation.n)]
+                    for_all = self.conduct.wait_for_all and kind is Mma
+                    whose = [who for who in self.streams if who != _THREAD] if for_all else [stream]
+                    needed[stream, step] = {(who, n) for group in done for n in group for who in whose}
+        return needed
+
+    def _term(self, *parts: object) -> int:
+        return self.terms.setdefault(parts, len(self.terms))
+
+    def _start(self) -> _State:
+        """Registers have been given their first values, which the asynchronous unit need not see yet."""
+        memory = tuple(self._term("memory", half) for half in self.halves)
+        return _State(
+            tuple(0 for _ in self.streams),
+            tuple(((-1, self._term("first", register)),) for register in self.registers),
+            frozenset(),
+            tuple(() for _ in self.halves),
+            tuple(self._term("stale", register) for register in self.registers),
+            memory,
+            memory,
+            frozenset(),
+        )
+
+    def explore(self) -> Iterator[Result]:
+        """Every result, some more than once."""
+        known = {self._start()}
+        rest = list(known)
+        while rest:
+            state = rest.pop()
+            moves = [after for _, _, after in self._branches(state)]
+            if not moves:
+                yield self._result(state)
+            for after in moves:
+                if after not in known:
+                    known.add(after)
+                    rest.append(after)
+
+    def disagreement(self) -> tuple[Schedule, Schedule] | None:
+        """Two schedules with different results.
+
+        First tried: everything as early as it can be, against one thing at a time held back as long as
+        it can be. Only when all of these agree is every schedule looked at.
+        """
+        early, came = self._hold(frozenset())
+        for held in self._holdable():
+            late, went = self._hold(held)
+            if self._result(late) != self._result(early):
+                return self._story(early, came), self._story(late, went)
+        return self._search(early, came)
+
+    def _holdable(self) -> Iterator[frozenset[_Key]]:
+        """What can be held back: streams, what a step does later, and both at once."""
+        lags: list[frozenset[_Key]] = [frozenset()]
+        lags += [frozenset({("stream", stream, 0)}) for stream in self.streams]
+        steps: list[frozenset[_Key]] = [frozenset({("queue", register, 0)}) for register in self.registers]
+        steps += [frozenset({("landing", buffer, half)}) for buffer, half in self.halves]
+        later = (Mma, CpAsync, BulkCopy)
+        for step, operation in enumerate(self.operations):
+            if isinstance(operation, later):
+                steps += [frozenset({("flight", stream, step)}) for stream in self.streams]
+        yield from lags[1:]
+        yield from (lag | step for lag in lags for step in steps)
+
+    def _hold(self, held: frozenset[_Key]) -> tuple[_State, _Came]:
+        """Run to the end, always the first move that is not held back; the end, and how it was come to."""
+        state = self._start()
+        came: _Came = {state: None}
+        while moves := list(self._moves(state)):
+            _, words, after = next((move for move in moves if move[0] not in held), moves[0])
+            came[after] = state, words
+            state = after
+        return state, came
+
+    def _search(self, ended: _State, first: _Came) -> tuple[Schedule, Schedule] | None:
+        start = self._start()
+        came: _Came = {start: None}
+        rest = [start]
+        while rest:
+            state = rest.pop()
+            moves = self._branches(state)
+            if not moves and self._result(ended) != self._result(state):
+                return self._story(ended, first), self._story(state, came)
+            for _, words, after in moves:
+                if after not in came:
+                    came[after] = state, words
+                    rest.append(after)
+        return None
+
+    def _branches(self, state: _State) -> list[_Move]:
+        """The moves that must be tried: one alone, where it only lets a stream go on.
+
+        Such a move commutes with every other and prevents none, so whatever can follow later can follow it.
+        """
+        moves = list(self._moves(state))
+        for move in moves:
+            kind, stream, _ = move[0]
+            if kind == "stream":
+                step = self.code[stream][state.position[self.streams.index(stream)]]
+                if not isinstance(self.operations[step], SharedRead | SharedWrite):
+                    return [move]
+        return moves
+
+    def _story(self, state: _State, came: _Came) -> Schedule:
+        lines: list[str] = []
+        while (origin := came[state]) is not None:
+            state, words = origin
+            lines.append(words)
+        return tuple(reversed(lines))
+
+    def _result(self, state: _State) -> Result:
+        """What can be observed of a state in which nothing is left to do."""
+        named = {number: parts for parts, number in self.terms.items()}
+
+        def spell(term: int) -> object:
+            parts = named[term]
+            if parts[0] in ("mma", "pair"):
+                return tuple(spell(part) if isinstance(part, int) else part for part in parts)
+            return parts
+
+        return (
+            tuple(map(spell, state.registers)),
+            tuple(map(spell, state.generic)),
+            tuple(map(spell, state.asynchronous)),
+            frozenset((stream, step, spell(term)) for stream, step, term in state.seen),
+        )
+
+    def _moves(self, state: _State) -> Iterator[_Move]:
+        """Whatever can happen next: what it is of, in words, and the state after it."""
+        for place, register in enumerate(self.registers):
+            if state.queues[place]:
+                yield ("queue", register, 0), *self._settle(state, place, register)
+        for place, (buffer, half) in enumerate(self.halves):
+            if state.landing[place]:
+                (_, term), *left = state.landing[place]
+                landing = _put(state.landing, place, tuple(left))
+                after = replace(state, landing=landing, asynchronous=_put(state.asynchronous, place, term))
+                yield ("landing", buffer, half), f"a stored value of s{buffer} reaches the async proxy", after
+        for stream, step in sorted(state.flights):
+            operation = self.operations[step]
+            words = self._words(stream, step, "takes effect")
+            if not isinstance(operation, Mma):
+                yield ("flight", stream, step), words, self._copy(state, stream, step)
+            elif not self._behind(state, stream, step, operation):
+                yield ("flight", stream, step), words, self._multiply(state, stream, step)
+        for place, stream in enumerate(self.streams):
+            code = self.code[stream]
+            if state.position[place] == len(code):
+                continue
+            step = code[state.position[place]]
+            if isinstance(self.operations[step], CtaBarrier):
+                if stream == _WARP and self._met(state, step):
+                    together = replace(state, position=tuple(at + 1 for at in state.position))
+                    yield ("stream", stream, 0), f"all threads meet at step {step}", together
+            elif self._free(state, stream, step):
+                ahead = replace(state, position=_put(state.position, place, state.position[place] + 1))
+                yield (
+                    ("stream", stream, 0),
+                    self._words(stream, step, "is issued"),
+                    self._issue(ahead, stream, step),
+                )
+
+    def _words(self, stream: int, step: int, does: str) -> str:
+        return f"step {step} ({self.operations[step]}) of {_NAMES[stream]} {does}"
+
+    def _settle(self, state: _State, place: int, register: int) -> tuple[str, _State]:
+        """The oldest access of a register takes effect."""
+        (step, term), *left = state.queues[place]
+        after = replace(state, queues=_put(state.queues, place, tuple(left)))
+        if term < 0:
+            seen = state.seen | {(_WARP, step, state.registers[place])}
+            return self._words(_WARP, step, "takes effect"), replace(after, seen=seen)
+        if step < 0:
+            words = f"the first value of r{register} takes effect"
+        else:
+            words = self._words(_WARP, step, "takes effect")
+        return words, replace(after, registers=_put(state.registers, place, term))
+
+    def _behind(self, state: _State, stream: int, step: int, mma: Mma) -> bool:
+        """Whether an earlier mma on the same accumulator must take effect first."""
+        for other, earlier in state.flights:
+            before = self.operations[earlier]
+            if other != stream or earlier >= step or not isinstance(before, Mma) or before.d != mma.d:
+                continue
+            alike = all(getattr(before.shape, f) == getattr(mma.shape, f) for f in self.conduct.chained)
+            parted = any(isinstance(operation, WgmmaFence) for operation in self.operations[earlier:step])
+            if alike or (self.conduct.fence_chains and parted):
+                return True
+        return False
+
+    def _multiply(self, state: _State, stream: int, step: int) -> _State:
+        """An mma reads its operands and writes D; of the other warps' registers nothing is kept."""
+        mma = self.operations[step]
+        assert isinstance(mma, Mma)
+        left = state.flights - {(stream, step)}
+        operands: list[int | str] = [str(mma.shape)]
+        own = stream == _WARP
+        if own and mma.scale_d:
+            operands.append(state.registers[self.registers.index(mma.d)])
+        if isinstance(mma.a, Buffer):
+            operands += self._view(state.asynchronous, mma.a.number)
+        elif own:
+            operands.append(state.registers[self.registers.index(mma.a.number)])
+        operands += self._view(state.asynchronous, mma.b)
+        term = self._term("mma", *operands)
+        seen = state.seen | {(stream, step, term)}
+        if not own:
+            return replace(state, flights=left, seen=seen)
+        registers = _put(state.registers, self.registers.index(mma.d), term)
+        return replace(state, flights=left, seen=seen, registers=registers)
+
+    def _view(self, memory: tuple[int, ...], buffer: int) -> list[int]:
+        first = self.halves.index((buffer, 0))
+        return [memory[first], memory[first + 1]]
+
+    def _copy(self, state: _State, stream: int, step: int) -> _State:
+        """A bulk copy fills the buffer in both views; cp.async stores through the generic proxy."""
+        operation = self.operations[step]
+        state = replace(state, flights=state.flights - {(stream, step)})
+        if isinstance(operation, CpAsync):
+            return self._store(state, stream, step, operation.buffer)
+        assert isinstance(operation, BulkCopy)
+        term = self._term("copied", step)
+        generic, asynchronous = state.generic, state.asynchronous
+        for half in (0, 1):
+            place = self.halves.index((operation.buffer, half))
+            generic = _put(generic, place, term)
+            asynchronous = _put(asynchronous, place, term)
+        return replace(state, generic=generic, asynchronous=asynchronous)
+
+    def _store(self, state: _State, stream: int, step: int, buffer: int) -> _State:
+        """The stream's part of the buffer changes in the generic view, and is on its way to the async one."""
+        generic, landing = state.generic, state.landing
+        for half in (0, 1):
+            if stream == _THREAD or half == stream:
+                place = self.halves.index((buffer, half))
+                term = self._term("stored", step, half)
+                generic = _put(generic, place, term)
+                landing = _put(landing, place, (*landing[place], (stream, term)))
+        return replace(state, generic=generic, landing=landing)
+
+    def _met(self, state: _State, step: int) -> bool:
+        """Whether every stream has come to a barrier."""
+        return all(
+            state.position[place] < len(self.code[stream])
+            and self.code[stream][state.position[place]] == step
+            for place, stream in enumerate(self.streams)
+        )
+
+    def _free(self, state: _State, stream: int, step: int) -> bool:
+        """Whether a stream can issue its next operation."""
+        operation = self.operations[step]
+        if isinstance(operation, WgmmaFence):
+            return not any(state.queues)
+        if isinstance(operation, Wait | CpAsyncWait):
+            return all(self._done(state, *needed) for needed in self.needed[stream, step])
+        if isinstance(operation, ProxyFence):
+            everybody = self.conduct.fences_for_all
+            return not any(everybody or who == stream for queue in state.landing for who, _ in queue)
+        if isinstance(operation, MbarrierWait):
+            return all(
+                self._signalled(state, signal) for signal in range(step) if self._signals(signal, operation)
+            )
+        return True
+
+    def _signals(self, step: int, wait: MbarrierWait) -> bool:
+        operation = self.operations[step]
+        return isinstance(operation, MbarrierArrive | BulkCopy) and operation.barrier == wait.barrier
+
+    def _signalled(self, state: _State, step: int) -> bool:
+        """Whether all who execute an arrival have, or a copy has taken effect."""
+        return all(self._done(state, stream, step) for stream in self.streams if step in self.code[stream])
+
+    def _done(self, state: _State, stream: int, step: int) -> bool:
+        """Whether a stream has issued a step, which has taken effect."""
+        place = self.streams.index(stream)
+        code, at = self.code[stream], state.position[place]
+        return (at == len(code) or code[at] > step) and (stream, step) not in state.flights
+
+    def _issue(self, state: _State, stream: int, step: int) -> _State:
+        """What happens at once when an operation is issued."""
+        operation = self.operations[step]
+        if isinstance(operation, RegisterRead | RegisterWrite):
+            place = self.registers.index(operation.register)
+            term = -1 if isinstance(operation, RegisterRead) else self._term("written", step)
+            return replace(state, queues=_put(state.queues, place, (*state.queues[place], (step, term))))
+        if isinstance(operation, Mma | CpAsync | BulkCopy):
+            return replace(state, flights=state.flights | {(stream, step)})
+        if isinstance(operation, SharedWrite):
+            return self._store(state, stream, step, operation.buffer)
+        if isinstance(operation, SharedRead):
+            term = self._term("pair", *self._view(state.generic, operation.buffer))
+            return replace(state, seen=state.seen | {(stream, step, term)})
+        return state
+
+
+def _put(values: tuple, place: int, value: object) -> tuple:  # type: ignore[type-arg]
+    """The tuple with one value changed."""
+    return (*values[:place], value, *values[place + 1 :])

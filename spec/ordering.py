@@ -1,0 +1,197 @@
+"""Ordering rules and the switches that settle how their sentences are read (9.7.15.4, 9.7.15.7)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Literal, TypeVar
+
+from .errors import Place, Question, SpecError
+from .nodes import compose, nearest, structure
+
+__all__ = [
+    "LitmusFile",
+    "LitmusTest",
+    "Ordering",
+    "Readings",
+    "Rule",
+    "RuleFile",
+    "Setting",
+    "Switch",
+    "SwitchFile",
+    "ordering",
+]
+
+_ROOT = Path(__file__).resolve().parent.parent
+_FOLDER = "spec/ordering"
+
+Readings = Mapping[str, str]
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A named hazard: what the text demands, and whether a value can depend on it.
+
+    It applies under the settings of switches that `under` names (none: always).
+    """
+
+    title: str
+    says: str
+    section: str
+    effect: Literal["values", "text"]
+    under: Mapping[str, str]
+    why: str
+    mend: str
+    place: Place
+
+    def applies(self, readings: Readings) -> bool:
+        """Whether the rule holds under these readings."""
+        return all(readings[switch] == setting for switch, setting in self.under.items())
+
+
+@dataclass(frozen=True)
+class Conduct:
+    """What a setting changes in the conduct of the machine; null leaves it."""
+
+    chained: tuple[str, ...] | None = None
+    fence_chains: bool | None = None
+    empty_groups: bool | None = None
+    fences_for_all: bool | None = None
+    wait_for_all: bool | None = None
+
+
+@dataclass(frozen=True)
+class Setting:
+    """One way to read a sentence."""
+
+    says: str
+    machine: Conduct
+    place: Place
+
+
+@dataclass(frozen=True)
+class Switch:
+    """A question that the text leaves open; `default` and `strict` are among its settings."""
+
+    question: str
+    section: str
+    settings: Mapping[str, Setting]
+    default: str
+    strict: str
+    why: str
+    place: Place
+
+
+@dataclass(frozen=True)
+class LitmusTest:
+    """A hand-written test: a program in the notation of formal/programs.py, and what it deserves.
+
+    `hazards` are the rules it breaks under the default readings, in order of the steps that close them;
+    `readings` are switches whose other settings change that.
+    """
+
+    title: str
+    source: str
+    program: tuple[str, ...]
+    hazards: tuple[str, ...]
+    why: str
+    readings: Mapping[str, str]
+    place: Place
+
+
+@dataclass(frozen=True)
+class RuleFile:
+    """spec/ordering/rules.yaml."""
+
+    rules: Mapping[str, Rule]
+
+
+@dataclass(frozen=True)
+class SwitchFile:
+    """spec/ordering/switches.yaml."""
+
+    switches: Mapping[str, Switch]
+
+
+@dataclass(frozen=True)
+class LitmusFile:
+    """spec/ordering/litmus.yaml."""
+
+    tests: Mapping[str, LitmusTest]
+
+
+@dataclass(frozen=True)
+class Ordering:
+    """Every rule and every switch, checked against each other."""
+
+    rules: Mapping[str, Rule]
+    switches: Mapping[str, Switch]
+
+    @property
+    def default(self) -> Readings:
+        """The default setting of every switch."""
+        return {name: switch.default for name, switch in self.switches.items()}
+
+    @property
+    def strict(self) -> Readings:
+        """The setting of every switch that allows least."""
+        return {name: switch.strict for name, switch in self.switches.items()}
+
+    def readings(self, chosen: Mapping[str, str]) -> Readings:
+        """The default readings with some switches set; raises Question for an unknown switch or setting."""
+        for name, setting in chosen.items():
+            self._must_know("switch", name, self.switches)
+            self._must_know(f"setting of {name}", setting, self.switches[name].settings)
+        return {**self.default, **chosen}
+
+    def every(self) -> Mapping[str, Readings]:
+        """The readings that theorems are asked under: all default, all strict, each other setting alone."""
+        found = {"default": self.default, "strict": self.strict}
+        for name, switch in self.switches.items():
+            for setting in switch.settings:
+                if setting != switch.default:
+                    found[f"{name}={setting}"] = self.readings({name: setting})
+        return found
+
+    @staticmethod
+    def _must_know(kind: str, name: str, known: Mapping[str, object]) -> None:
+        if name not in known:
+            guess = nearest(name, known) or ", ".join(known)
+            raise Question(f"there is no {kind} {name!r}; right would be: {guess}")
+
+
+def read(root: Path = _ROOT) -> Ordering:
+    """Read and check the rules and switches under `root`; raises SpecError where they are wrong."""
+    switches = _file(root, "switches.yaml", SwitchFile).switches
+    rules = _file(root, "rules.yaml", RuleFile).rules
+    for name, switch in switches.items():
+        for setting in (switch.default, switch.strict):
+            if setting not in switch.settings:
+                raise SpecError(
+                    f"{name} has no setting {setting!r}", switch.place, ", ".join(switch.settings)
+                )
+    for rule in rules.values():
+        for name, setting in rule.under.items():
+            if name not in switches or setting not in switches[name].settings:
+                raise SpecError(f"there is no reading {name}: {setting}", rule.place, ", ".join(switches))
+    return Ordering(rules, switches)
+
+
+def _file(root: Path, name: str, wanted: type[T]) -> T:
+    shown = f"{_FOLDER}/{name}"
+    return structure(compose(root / shown, shown), wanted, shown)
+
+
+@cache
+def ordering() -> Ordering:
+    """The rules and switches of this package."""
+    return read()
+
+
+@cache
+def litmus_tests() -> Mapping[str, LitmusTest]:
+    """The hand-written litmus tests."""
+    return _file(_ROOT, "litmus.yaml", LitmusFile).tests
