@@ -13,7 +13,8 @@ are free: two are equal only when they were computed alike.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from typing import NamedTuple
 
 from .programs import (
     OTHER,
@@ -41,6 +42,7 @@ from .programs import (
 __all__ = ["Conduct", "Result", "Schedule", "differ", "outcomes"]
 
 _WARP, _OTHERS, _THREAD = 0, 1, 2
+_FEW = 1000
 _NAMES = ("the warp", "the other warps", "the other thread")
 
 
@@ -65,8 +67,7 @@ Result = tuple[object, ...]
 Schedule = tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class _State:
+class _State(NamedTuple):
     """A moment: how far each stream is, what has not taken effect yet, and every value."""
 
     position: tuple[int, ...]
@@ -90,9 +91,14 @@ def outcomes(program: Program, conduct: Conduct | None = None) -> frozenset[Resu
     return frozenset(_Machine(program, conduct or Conduct()).explore())
 
 
-def differ(program: Program, conduct: Conduct | None = None) -> tuple[Schedule, Schedule] | None:
-    """Two schedules of the program with different results, each as lines to read; None if all agree."""
-    return _Machine(program, conduct or Conduct()).disagreement()
+def differ(
+    program: Program, conduct: Conduct | None = None, suspect: int | None = None
+) -> tuple[Schedule, Schedule] | None:
+    """Two schedules of the program with different results, each as lines to read; None if all agree.
+
+    What holding back the step `suspect` shows is tried first: the answer is the same, but sooner.
+    """
+    return _Machine(program, conduct or Conduct()).disagreement(suspect)
 
 
 class _Machine:
@@ -194,18 +200,28 @@ class _Machine:
                     known.add(after)
                     rest.append(after)
 
-    def disagreement(self) -> tuple[Schedule, Schedule] | None:
+    def disagreement(self, suspect: int | None) -> tuple[Schedule, Schedule] | None:
         """Two schedules with different results.
 
-        First tried: everything as early as it can be, against one thing at a time held back as long as
-        it can be. Only when all of these agree is every schedule looked at.
+        Every schedule is looked at, in small programs at once; in large ones everything as early as it can
+        be is first tried against one thing at a time held back as long as it can be.
         """
         early, came = self._hold(frozenset())
+        suspected = [] if suspect is None else [held for held in self._holdable() if self._of(held, suspect)]
+        for held in suspected:
+            late, went = self._hold(held)
+            if self._result(late) != self._result(early):
+                return self._story(early, came), self._story(late, went)
+        found = self._search(early, came, _FEW)
+        if not isinstance(found, int):
+            return found
         for held in self._holdable():
             late, went = self._hold(held)
             if self._result(late) != self._result(early):
                 return self._story(early, came), self._story(late, went)
-        return self._search(early, came)
+        found = self._search(early, came, None)
+        assert not isinstance(found, int)
+        return found
 
     def _holdable(self) -> Iterator[frozenset[_Key]]:
         """What can be held back: streams, what a step does later, and both at once."""
@@ -220,6 +236,18 @@ class _Machine:
         yield from lags[1:]
         yield from (lag | step for lag in lags for step in steps)
 
+    def _of(self, held: frozenset[_Key], step: int) -> bool:
+        """Whether what is held back is of a step."""
+        operation = self.operations[step]
+        for kind, first, second in held:
+            if kind == "flight" and second == step:
+                return True
+            if isinstance(operation, RegisterRead | RegisterWrite) and kind == "queue":
+                return first == operation.register
+            if isinstance(operation, SharedRead | SharedWrite | CpAsync):
+                return kind == "stream" or (kind == "landing" and first == operation.buffer)
+        return False
+
     def _hold(self, held: frozenset[_Key]) -> tuple[_State, _Came]:
         """Run to the end, always the first move that is not held back; the end, and how it was come to."""
         state = self._start()
@@ -230,7 +258,10 @@ class _Machine:
             state = after
         return state, came
 
-    def _search(self, ended: _State, first: _Came) -> tuple[Schedule, Schedule] | None:
+    def _search(
+        self, ended: _State, first: _Came, limit: int | None
+    ) -> tuple[Schedule, Schedule] | int | None:
+        """A schedule with another result; the number of states when there are more than the limit."""
         start = self._start()
         came: _Came = {start: None}
         rest = [start]
@@ -243,6 +274,8 @@ class _Machine:
                 if after not in came:
                     came[after] = state, words
                     rest.append(after)
+            if limit is not None and len(came) > limit:
+                return len(came)
         return None
 
     def _branches(self, state: _State) -> list[_Move]:
@@ -292,7 +325,7 @@ class _Machine:
             if state.landing[place]:
                 (_, term), *left = state.landing[place]
                 landing = _put(state.landing, place, tuple(left))
-                after = replace(state, landing=landing, asynchronous=_put(state.asynchronous, place, term))
+                after = state._replace(landing=landing, asynchronous=_put(state.asynchronous, place, term))
                 yield ("landing", buffer, half), f"a stored value of s{buffer} reaches the async proxy", after
         for stream, step in sorted(state.flights):
             operation = self.operations[step]
@@ -308,10 +341,10 @@ class _Machine:
             step = code[state.position[place]]
             if isinstance(self.operations[step], CtaBarrier):
                 if stream == _WARP and self._met(state, step):
-                    together = replace(state, position=tuple(at + 1 for at in state.position))
+                    together = state._replace(position=tuple(at + 1 for at in state.position))
                     yield ("stream", stream, 0), f"all threads meet at step {step}", together
             elif self._free(state, stream, step):
-                ahead = replace(state, position=_put(state.position, place, state.position[place] + 1))
+                ahead = state._replace(position=_put(state.position, place, state.position[place] + 1))
                 yield (
                     ("stream", stream, 0),
                     self._words(stream, step, "is issued"),
@@ -324,15 +357,15 @@ class _Machine:
     def _settle(self, state: _State, place: int, register: int) -> tuple[str, _State]:
         """The oldest access of a register takes effect."""
         (step, term), *left = state.queues[place]
-        after = replace(state, queues=_put(state.queues, place, tuple(left)))
+        after = state._replace(queues=_put(state.queues, place, tuple(left)))
         if term < 0:
             seen = state.seen | {(_WARP, step, state.registers[place])}
-            return self._words(_WARP, step, "takes effect"), replace(after, seen=seen)
+            return self._words(_WARP, step, "takes effect"), after._replace(seen=seen)
         if step < 0:
             words = f"the first value of r{register} takes effect"
         else:
             words = self._words(_WARP, step, "takes effect")
-        return words, replace(after, registers=_put(state.registers, place, term))
+        return words, after._replace(registers=_put(state.registers, place, term))
 
     def _behind(self, state: _State, stream: int, step: int, mma: Mma) -> bool:
         """Whether an earlier mma on the same accumulator must take effect first."""
@@ -363,9 +396,9 @@ class _Machine:
         term = self._term("mma", *operands)
         seen = state.seen | {(stream, step, term)}
         if not own:
-            return replace(state, flights=left, seen=seen)
+            return state._replace(flights=left, seen=seen)
         registers = _put(state.registers, self.registers.index(mma.d), term)
-        return replace(state, flights=left, seen=seen, registers=registers)
+        return state._replace(flights=left, seen=seen, registers=registers)
 
     def _view(self, memory: tuple[int, ...], buffer: int) -> list[int]:
         first = self.halves.index((buffer, 0))
@@ -374,7 +407,7 @@ class _Machine:
     def _copy(self, state: _State, stream: int, step: int) -> _State:
         """A bulk copy fills the buffer in both views; cp.async stores through the generic proxy."""
         operation = self.operations[step]
-        state = replace(state, flights=state.flights - {(stream, step)})
+        state = state._replace(flights=state.flights - {(stream, step)})
         if isinstance(operation, CpAsync):
             return self._store(state, stream, step, operation.buffer)
         assert isinstance(operation, BulkCopy)
@@ -384,7 +417,7 @@ class _Machine:
             place = self.halves.index((operation.buffer, half))
             generic = _put(generic, place, term)
             asynchronous = _put(asynchronous, place, term)
-        return replace(state, generic=generic, asynchronous=asynchronous)
+        return state._replace(generic=generic, asynchronous=asynchronous)
 
     def _store(self, state: _State, stream: int, step: int, buffer: int) -> _State:
         """The stream's part of the buffer changes in the generic view, and is on its way to the async one."""
@@ -395,7 +428,7 @@ class _Machine:
                 term = self._term("stored", step, half)
                 generic = _put(generic, place, term)
                 landing = _put(landing, place, (*landing[place], (stream, term)))
-        return replace(state, generic=generic, landing=landing)
+        return state._replace(generic=generic, landing=landing)
 
     def _met(self, state: _State, step: int) -> bool:
         """Whether every stream has come to a barrier."""
@@ -441,14 +474,14 @@ class _Machine:
         if isinstance(operation, RegisterRead | RegisterWrite):
             place = self.registers.index(operation.register)
             term = -1 if isinstance(operation, RegisterRead) else self._term("written", step)
-            return replace(state, queues=_put(state.queues, place, (*state.queues[place], (step, term))))
+            return state._replace(queues=_put(state.queues, place, (*state.queues[place], (step, term))))
         if isinstance(operation, Mma | CpAsync | BulkCopy):
-            return replace(state, flights=state.flights | {(stream, step)})
+            return state._replace(flights=state.flights | {(stream, step)})
         if isinstance(operation, SharedWrite):
             return self._store(state, stream, step, operation.buffer)
         if isinstance(operation, SharedRead):
             term = self._term("pair", *self._view(state.generic, operation.buffer))
-            return replace(state, seen=state.seen | {(stream, step, term)})
+            return state._replace(seen=state.seen | {(stream, step, term)})
         return state
 
 
