@@ -79,7 +79,7 @@ def valued(found: tuple[Hazard, ...]) -> tuple[Hazard, ...]:
 
 
 def disagreement(program: Program, readings: Readings, machine: Conduct | None = None) -> str | None:
-    """How the models disagree about the last step of a program that has no hazard before; None: they agree."""
+    """How the models disagree about the last step of a program without a hazard before; None: they agree."""
     found = valued(closing(program, readings))
     differs = differ(program, machine or conduct(readings))
     if bool(found) == (differs is not None):

@@ -37,7 +37,7 @@ from .programs import (
     WgmmaFence,
 )
 
-__all__ = ["Hazard", "closing", "hazards"]
+__all__ = ["Events", "Hazard", "Reach", "closing", "hazards"]
 
 _SHAPES: Mapping[str, tuple[str, ...]] = {
     "m-n": ("m", "n"),
@@ -59,16 +59,26 @@ class Hazard:
 
 def hazards(program: Program, readings: Readings | None = None) -> tuple[Hazard, ...]:
     """Every hazard of a program under some readings (None: the default ones), by closing step."""
-    events = _Events(program, readings)
+    events = Events(program, readings)
     return tuple(hazard for last in range(len(program)) for hazard in events.closed_by(last))
 
 
 def closing(program: Program, readings: Readings | None = None) -> tuple[Hazard, ...]:
     """The hazards that the last step of a program closes."""
-    return tuple(_Events(program, readings).closed_by(len(program) - 1))
+    return tuple(Events(program, readings).closed_by(len(program) - 1))
 
 
-class _Events:
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """The steps behind a step by synchronisation, the threads that know of it at the end, and the
+    mbarriers on which a signal tells of it."""
+
+    after: frozenset[int]
+    threads: tuple[bool, bool]
+    barriers: frozenset[int]
+
+
+class Events:
     """The steps of a program and the relations between them."""
 
     def __init__(self, program: Program, readings: Readings | None) -> None:
@@ -79,18 +89,21 @@ class _Events:
         self.acts = [step.operation for step in program.steps]
         self.threads = [step.thread for step in program.steps]
         self.shape = _SHAPES[self.readings["same-shape"]]
-        self._synced: dict[int, frozenset[int]] = {}
+        self._reached: dict[int, Reach] = {}
 
     # Relations
 
     def synchronised(self, i: int, j: int) -> bool:
         """Step i, whoever executes it, comes before j, whoever does."""
-        if i not in self._synced:
-            self._synced[i] = self._after(i)
-        return j in self._synced[i]
+        return j in self.reach(i).after
 
-    def _after(self, i: int) -> frozenset[int]:
-        """The steps that synchronisation puts behind step i."""
+    def reach(self, i: int) -> Reach:
+        """How far synchronisation carries what step i did."""
+        if i not in self._reached:
+            self._reached[i] = self._reach(i)
+        return self._reached[i]
+
+    def _reach(self, i: int) -> Reach:
         knows = [False, False]
         signals: set[int] = set()
         after = set()
@@ -110,7 +123,7 @@ class _Events:
                 knows[WARPGROUP] |= earlier and any(i < m and self.covers(j, m) for m in self._mmas(j))
             if knows[thread]:
                 after.add(j)
-        return frozenset(after)
+        return Reach(frozenset(after), (knows[0], knows[1]), frozenset(signals))
 
     def ordered(self, i: int, j: int) -> bool:
         """Program order of one thread, or synchronisation; of the warpgroup's warps, each with itself."""
@@ -126,18 +139,21 @@ class _Events:
         """A wait waits for the group of the asynchronous step i (wgmma or cp.async)."""
         act = self.acts[wait]
         if isinstance(act, Wait) and isinstance(self.acts[i], Mma):
-            commits = self._groups(i, wait)
+            commits = self.groups(i, wait)
         elif isinstance(act, CpAsyncWait) and isinstance(self.acts[i], CpAsync):
-            commits = self._own(CpAsyncCommit, i, wait)
+            commits = self.commits(i, wait)
         else:
             return False
         return i < wait and self.threads[i] == self.threads[wait] and commits > act.n
 
-    def _own(self, kind: type, i: int, j: int) -> int:
+    def commits(self, i: int, j: int) -> int:
+        """The cp.async groups that the thread of a cp.async commits from it to j."""
         between = range(i + 1, j)
-        return sum(isinstance(self.acts[k], kind) and self.threads[k] == self.threads[i] for k in between)
+        return sum(
+            isinstance(self.acts[k], CpAsyncCommit) and self.threads[k] == self.threads[i] for k in between
+        )
 
-    def _groups(self, i: int, j: int) -> int:
+    def groups(self, i: int, j: int) -> int:
         """The groups committed from an mma to a wait, the mma's own among them."""
         count = 0
         loose = True
@@ -176,11 +192,11 @@ class _Events:
 
     def landed(self, i: int, j: int) -> bool:
         """What step i stored is visible to the async proxy at j: it, or what was stored over it since."""
-        buffer = self._stored(i)
-        return any(
-            self._stored(k) == buffer and (k == i or self._over(i, k)) and self._crossed(k, j)
-            for k in range(i, j)
-        )
+        return any(self.overlays(i, k) and self._crossed(k, j) for k in range(i, j))
+
+    def overlays(self, i: int, k: int) -> bool:
+        """Step k is the store i, or one over the same buffer that comes after it for certain."""
+        return self._stored(i) == self._stored(k) and (k == i or self._over(i, k))
 
     def _stored(self, i: int) -> int | None:
         act = self.acts[i]

@@ -39,7 +39,7 @@ from .programs import (
     WgmmaFence,
 )
 
-__all__ = ["Conduct", "Result", "Schedule", "differ", "outcomes"]
+__all__ = ["Conduct", "Result", "Schedule", "Standstill", "differ", "outcomes", "standstills"]
 
 _WARP, _OTHERS, _THREAD = 0, 1, 2
 _FEW = 1000
@@ -99,6 +99,27 @@ def differ(
     What holding back the step `suspect` shows is tried first: the answer is the same, but sooner.
     """
     return _Machine(program, conduct or Conduct()).disagreement(suspect)
+
+
+@dataclass(frozen=True, slots=True)
+class Standstill:
+    """What is left undone when one effect is held back as long as it can be.
+
+    `effect` is ("queue", register, 0), ("landing", buffer, half), ("flight", stream, step) or, for what
+    happens at issue, ("issue", stream, step); `stuck` has by stream the steps that cannot be issued,
+    `flights` the mmas and copies (stream, step) that cannot take effect, `landing` by half of a buffer the
+    streams whose stored values are under way, in order.
+    """
+
+    effect: tuple[str, int, int]
+    stuck: tuple[tuple[int, ...], ...]
+    flights: frozenset[tuple[int, int]]
+    landing: tuple[tuple[tuple[int, int], tuple[int, ...]], ...]
+
+
+def standstills(program: Program, conduct: Conduct | None = None) -> tuple[Standstill, ...]:
+    """For everything that an operation of the program does, how far all else gets without it."""
+    return tuple(_Machine(program, conduct or Conduct()).standstills())
 
 
 class _Machine:
@@ -258,6 +279,51 @@ class _Machine:
             state = after
         return state, came
 
+    def standstills(self) -> Iterator[Standstill]:
+        """One for each effect."""
+        effects: list[_Key] = [("queue", register, 0) for register in self.registers]
+        effects += [("landing", buffer, half) for buffer, half in self.halves]
+        for stream in self.streams:
+            for step in self.code[stream]:
+                if isinstance(self.operations[step], Mma | CpAsync | BulkCopy):
+                    effects.append(("flight", stream, step))
+                elif isinstance(self.operations[step], SharedRead | SharedWrite):
+                    effects.append(("issue", stream, step))
+        for effect in effects:
+            state = self._without(effect)
+            if state is not None:
+                yield Standstill(
+                    effect,
+                    tuple(
+                        tuple(self.code[s][at:]) for s, at in zip(self.streams, state.position, strict=True)
+                    ),
+                    state.flights,
+                    tuple(
+                        (half, tuple(stream for stream, _ in queue))
+                        for half, queue in zip(self.halves, state.landing, strict=True)
+                        if queue
+                    ),
+                )
+
+    def _without(self, effect: _Key) -> _State | None:
+        """Run until nothing but one effect can happen; None when it never could."""
+        state = self._start()
+        kind, stream, step = effect
+        issuing = ("stream", stream, 0) if kind == "issue" else None
+        while True:
+            there = False
+            for key, _, after in self._moves(state):
+                if key == effect or (key == issuing and self._next(state, stream) == step):
+                    there = True
+                else:
+                    state = after
+                    break
+            else:
+                return state if there else None
+
+    def _next(self, state: _State, stream: int) -> int:
+        return self.code[stream][state.position[self.streams.index(stream)]]
+
     def _search(
         self, ended: _State, first: _Came, limit: int | None
     ) -> tuple[Schedule, Schedule] | int | None:
@@ -287,7 +353,7 @@ class _Machine:
         for move in moves:
             kind, stream, _ = move[0]
             if kind == "stream":
-                step = self.code[stream][state.position[self.streams.index(stream)]]
+                step = self._next(state, stream)
                 if not isinstance(self.operations[step], SharedRead | SharedWrite):
                     return [move]
         return moves
