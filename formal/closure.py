@@ -45,7 +45,7 @@ from .programs import (
 )
 from .readings import conduct
 
-__all__ = ["Closure", "buffer_letters", "close", "register_letters", "state"]
+__all__ = ["Closure", "buffer_letters", "close", "knowledge", "register_letters", "state"]
 
 _MOST = 2  # groups since an mma, as far as a wait of 0 or 1 can tell
 _ACCESSES = (RegisterRead, RegisterWrite, SharedRead, SharedWrite, CpAsync, BulkCopy, Mma)
@@ -74,7 +74,9 @@ def state(program: Program, readings: Readings, machine: Conduct) -> Hashable:
     """What both models know of a program for the steps to come."""
     events = Events(program, readings)
     known = frozenset(
-        _knowledge(events, i) for i, act in enumerate(events.acts) if isinstance(act, _ACCESSES)
+        knowledge(events, i, len(events.acts))
+        for i, act in enumerate(events.acts)
+        if isinstance(act, _ACCESSES)
     )
     left = frozenset(_left(still, events, machine) for still in standstills(program, machine))
     return known, left, _loose(events.acts)
@@ -91,9 +93,9 @@ def _reach(events: Events, i: int) -> Hashable:
     return events.threads[i], reach.threads, reach.barriers
 
 
-def _knowledge(events: Events, i: int) -> Hashable:
-    """What the axioms can ever ask of a step: all that they would tell of it to a later one."""
-    act, end = events.acts[i], len(events.acts)
+def knowledge(events: Events, i: int, end: int) -> Hashable:
+    """All that the axioms know of a step before step `end`: what they can tell of it to a later one."""
+    act = events.acts[i]
     ends = events.ends(i, end) if isinstance(act, Mma | CpAsync | BulkCopy) else []
     waits = frozenset(_reach(events, k) for k in ends)
     groups: Hashable = None
@@ -107,7 +109,7 @@ def _knowledge(events: Events, i: int) -> Hashable:
     landing: Hashable = None
     if isinstance(act, SharedWrite | CpAsync):
         landing = frozenset(
-            (k == i, frozenset(_crossings(events, k)), _reach(events, k))
+            (k == i, frozenset(_crossings(events, k, end)), _reach(events, k))
             for k in range(i, end)
             if events.overlays(i, k)
         )
@@ -122,9 +124,9 @@ def _operands(act: Operation) -> tuple[int, ...]:
     return ()
 
 
-def _crossings(events: Events, i: int) -> list[Hashable]:
+def _crossings(events: Events, i: int, end: int) -> list[Hashable]:
     """The proxy fences behind what a step stored."""
-    act, end = events.acts[i], len(events.acts)
+    act = events.acts[i]
     starts = [i] if isinstance(act, SharedWrite) else events.ends(i, end)
     found: list[Hashable] = [("waited", bool(starts)), *(("from", _reach(events, start)) for start in starts)]
     for start in starts:

@@ -12,6 +12,7 @@ from .errors import Place, Question, SpecError
 from .nodes import compose, nearest, structure
 
 __all__ = [
+    "Conduct",
     "LitmusFile",
     "LitmusTest",
     "Ordering",
@@ -21,6 +22,7 @@ __all__ = [
     "Setting",
     "Switch",
     "SwitchFile",
+    "litmus_tests",
     "ordering",
 ]
 
@@ -90,7 +92,7 @@ class LitmusTest:
     """A hand-written test: a program in the notation of formal/programs.py, and what it deserves.
 
     `hazards` are the rules it breaks under the default readings, in order of the steps that close them;
-    `readings` are switches whose other settings change that.
+    `under` those that it breaks with one `switch=setting` other than the default, where that differs.
     """
 
     title: str
@@ -98,7 +100,7 @@ class LitmusTest:
     program: tuple[str, ...]
     hazards: tuple[str, ...]
     why: str
-    readings: Mapping[str, str]
+    under: Mapping[str, tuple[str, ...]]
     place: Place
 
 
