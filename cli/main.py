@@ -25,6 +25,7 @@ _COMMANDS = (
     "prove",
     "gen",
     "run",
+    "litmus",
     "assemble",
     "clauses",
     "toolchain",

@@ -8,6 +8,7 @@ left out, weakened or moved, have a hazard.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -57,12 +58,15 @@ class Synthesised:
 def synthesise() -> tuple[Synthesised, ...]:
     """Every least program and every spoilt one, no two alike up to the names of registers and buffers."""
     known: set[Program] = set()
+    names: Counter[str] = Counter()
     found = []
     for made in _everything():
         alike = renamed(made.program)
         if alike not in known and not _hangs(alike):
             known.add(alike)
-            found.append(Synthesised(made.name, alike, made.spoilt))
+            names[made.name] += 1
+            name = made.name if names[made.name] == 1 else f"{made.name}-{names[made.name]}"
+            found.append(Synthesised(name, alike, made.spoilt))
     return tuple(found)
 
 

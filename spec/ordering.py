@@ -22,8 +22,11 @@ __all__ = [
     "Setting",
     "Switch",
     "SwitchFile",
+    "SynthesisedFile",
+    "SynthesisedTest",
     "litmus_tests",
     "ordering",
+    "synthesised_tests",
 ]
 
 _ROOT = Path(__file__).resolve().parent.parent
@@ -105,6 +108,14 @@ class LitmusTest:
 
 
 @dataclass(frozen=True)
+class SynthesisedTest:
+    """A test made by formal/synthesis.py: its program, and the rules it breaks under the default readings."""
+
+    program: str
+    hazards: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class RuleFile:
     """spec/ordering/rules.yaml."""
 
@@ -123,6 +134,13 @@ class LitmusFile:
     """spec/ordering/litmus.yaml."""
 
     tests: Mapping[str, LitmusTest]
+
+
+@dataclass(frozen=True)
+class SynthesisedFile:
+    """spec/ordering/synthesised.yaml, which `ptxmma litmus --synthesise` prints."""
+
+    tests: Mapping[str, SynthesisedTest]
 
 
 @dataclass(frozen=True)
@@ -197,3 +215,9 @@ def ordering() -> Ordering:
 def litmus_tests() -> Mapping[str, LitmusTest]:
     """The hand-written litmus tests."""
     return _file(_ROOT, "litmus.yaml", LitmusFile).tests
+
+
+@cache
+def synthesised_tests() -> Mapping[str, SynthesisedTest]:
+    """The synthesised litmus tests."""
+    return _file(_ROOT, "synthesised.yaml", SynthesisedFile).tests

@@ -20,6 +20,7 @@ from .model import (
     SparsityFile,
 )
 from .nodes import Formula, Scalars, Version
+from .ordering import LitmusFile, RuleFile, SwitchFile, SynthesisedFile
 
 __all__ = ["schemas"]
 
@@ -33,6 +34,10 @@ _FILES = {
     "spec/descriptors.yaml": DescriptorFile,
     "spec/addresses.yaml": AddressFile,
     "spec/numerics.yaml": NumericsFile,
+    "spec/ordering/rules.yaml": RuleFile,
+    "spec/ordering/switches.yaml": SwitchFile,
+    "spec/ordering/litmus.yaml": LitmusFile,
+    "spec/ordering/synthesised.yaml": SynthesisedFile,
 }
 _PLAIN: dict[Any, dict[str, Any]] = {
     str: {"type": "string"},
