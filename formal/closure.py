@@ -16,9 +16,9 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 
 from ..spec.ordering import Readings
-from .agreement import SHAPES, valued
+from .agreement import ACCESSES, SHAPES, shows, valued
 from .axioms import Events
-from .machine import Conduct, Standstill, differ, standstills
+from .machine import Conduct, Standstill, standstills
 from .programs import (
     OTHER,
     Buffer,
@@ -48,7 +48,6 @@ from .readings import conduct
 __all__ = ["Closure", "buffer_letters", "close", "knowledge", "register_letters", "state"]
 
 _MOST = 2  # groups since an mma, as far as a wait of 0 or 1 can tell
-_ACCESSES = (RegisterRead, RegisterWrite, SharedRead, SharedWrite, CpAsync, BulkCopy, Mma)
 
 
 def register_letters() -> tuple[Step, ...]:
@@ -76,7 +75,7 @@ def state(program: Program, readings: Readings, machine: Conduct) -> Hashable:
     known = frozenset(
         knowledge(events, i, len(events.acts))
         for i, act in enumerate(events.acts)
-        if isinstance(act, _ACCESSES)
+        if isinstance(act, ACCESSES)
     )
     left = frozenset(_left(still, events, machine) for still in standstills(program, machine))
     return known, left, _loose(events.acts)
@@ -144,7 +143,7 @@ def _left(still: Standstill, events: Events, machine: Conduct) -> Hashable:
     kind, first, second = still.effect
     acts = events.acts
     effect: Hashable = still.effect
-    if kind in ("flight", "issue"):
+    if kind in ("flight", "stream"):
         act = acts[second]
         effect = (
             kind,
@@ -202,12 +201,11 @@ def close(
             for letter in letters:
                 program = Program((*steps, letter))
                 hazards = valued(tuple(Events(program, readings).closed_by(len(steps))))
-                differs = differ(program, machine) is not None
                 found.tried += 1
                 found.hazards.update({hazard.rule for hazard in hazards})
-                if bool(hazards) != differs:
+                if bool(hazards) != shows(program, machine, hazards):
                     found.faults.append(str(program))
-                if hazards or sum(isinstance(step.operation, _ACCESSES) for step in program.steps) > accesses:
+                if hazards or sum(isinstance(step.operation, ACCESSES) for step in program.steps) > accesses:
                     continue
                 reached = state(program, readings, machine)
                 if reached not in known:

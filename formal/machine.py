@@ -43,6 +43,7 @@ __all__ = ["Conduct", "Result", "Schedule", "Standstill", "differ", "outcomes", 
 
 _WARP, _OTHERS, _THREAD = 0, 1, 2
 _FEW = 1000
+_ANY = -9
 _NAMES = ("the warp", "the other warps", "the other thread")
 
 
@@ -81,8 +82,8 @@ class _State(NamedTuple):
 
 
 _Key = tuple[str, int, int]
-_Move = tuple[_Key, str, _State]
-_Came = dict[_State, tuple[_State, str] | None]
+_Move = tuple[_Key, _State]
+_Came = dict[_State, tuple[_State, _Key] | None]
 
 
 def outcomes(program: Program, conduct: Conduct | None = None) -> frozenset[Result]:
@@ -105,8 +106,8 @@ def differ(
 class Standstill:
     """What is left undone when one effect is held back as long as it can be.
 
-    `effect` is ("queue", register, 0), ("landing", buffer, half), ("flight", stream, step) or, for what
-    happens at issue, ("issue", stream, step); `stuck` has by stream the steps that cannot be issued,
+    `effect` is ("queue", register, …), ("landing", buffer, half), ("flight", stream, step) or, for what
+    happens at issue, ("stream", stream, step); `stuck` has by stream the steps that cannot be issued,
     `flights` the mmas and copies (stream, step) that cannot take effect, `landing` by half of a buffer the
     streams whose stored values are under way, in order.
     """
@@ -213,10 +214,10 @@ class _Machine:
         rest = list(known)
         while rest:
             state = rest.pop()
-            moves = [after for _, _, after in self._branches(state)]
+            moves = self._branches(state)
             if not moves:
                 yield self._result(state)
-            for after in moves:
+            for _, after in moves:
                 if after not in known:
                     known.add(after)
                     rest.append(after)
@@ -247,8 +248,8 @@ class _Machine:
     def _holdable(self) -> Iterator[frozenset[_Key]]:
         """What can be held back: streams, what a step does later, and both at once."""
         lags: list[frozenset[_Key]] = [frozenset()]
-        lags += [frozenset({("stream", stream, 0)}) for stream in self.streams]
-        steps: list[frozenset[_Key]] = [frozenset({("queue", register, 0)}) for register in self.registers]
+        lags += [frozenset({("stream", stream, _ANY)}) for stream in self.streams]
+        steps: list[frozenset[_Key]] = [frozenset({("queue", register, _ANY)}) for register in self.registers]
         steps += [frozenset({("landing", buffer, half)}) for buffer, half in self.halves]
         later = (Mma, CpAsync, BulkCopy)
         for step, operation in enumerate(self.operations):
@@ -274,21 +275,22 @@ class _Machine:
         state = self._start()
         came: _Came = {state: None}
         while moves := list(self._moves(state)):
-            _, words, after = next((move for move in moves if move[0] not in held), moves[0])
-            came[after] = state, words
+            free = (move for move in moves if not _holds(held, move[0]))
+            key, after = next(free, moves[0])
+            came[after] = state, key
             state = after
         return state, came
 
     def standstills(self) -> Iterator[Standstill]:
         """One for each effect."""
-        effects: list[_Key] = [("queue", register, 0) for register in self.registers]
+        effects: list[_Key] = [("queue", register, _ANY) for register in self.registers]
         effects += [("landing", buffer, half) for buffer, half in self.halves]
         for stream in self.streams:
             for step in self.code[stream]:
                 if isinstance(self.operations[step], Mma | CpAsync | BulkCopy):
                     effects.append(("flight", stream, step))
                 elif isinstance(self.operations[step], SharedRead | SharedWrite):
-                    effects.append(("issue", stream, step))
+                    effects.append(("stream", stream, step))
         for effect in effects:
             state = self._without(effect)
             if state is not None:
@@ -308,21 +310,15 @@ class _Machine:
     def _without(self, effect: _Key) -> _State | None:
         """Run until nothing but one effect can happen; None when it never could."""
         state = self._start()
-        kind, stream, step = effect
-        issuing = ("stream", stream, 0) if kind == "issue" else None
+        held = frozenset({effect})
         while True:
-            there = False
-            for key, _, after in self._moves(state):
-                if key == effect or (key == issuing and self._next(state, stream) == step):
-                    there = True
-                else:
-                    state = after
-                    break
-            else:
-                return state if there else None
-
-    def _next(self, state: _State, stream: int) -> int:
-        return self.code[stream][state.position[self.streams.index(stream)]]
+            moves = self._branches(state)
+            if len(moves) == 1 and _holds(held, moves[0][0]):
+                moves = list(self._moves(state))
+            after = next((after for key, after in moves if not _holds(held, key)), None)
+            if after is None:
+                return state if moves else None
+            state = after
 
     def _search(
         self, ended: _State, first: _Came, limit: int | None
@@ -336,9 +332,9 @@ class _Machine:
             moves = self._branches(state)
             if not moves and self._result(ended) != self._result(state):
                 return self._story(ended, first), self._story(state, came)
-            for _, words, after in moves:
+            for key, after in moves:
                 if after not in came:
-                    came[after] = state, words
+                    came[after] = state, key
                     rest.append(after)
             if limit is not None and len(came) > limit:
                 return len(came)
@@ -349,20 +345,19 @@ class _Machine:
 
         Such a move commutes with every other and prevents none, so whatever can follow later can follow it.
         """
-        moves = list(self._moves(state))
-        for move in moves:
-            kind, stream, _ = move[0]
-            if kind == "stream":
-                step = self._next(state, stream)
-                if not isinstance(self.operations[step], SharedRead | SharedWrite):
+        for place, stream in enumerate(self.streams):
+            code, at = self.code[stream], state.position[place]
+            if at < len(code) and not isinstance(self.operations[code[at]], SharedRead | SharedWrite):
+                move = self._advance(state, place, stream)
+                if move is not None:
                     return [move]
-        return moves
+        return list(self._moves(state))
 
     def _story(self, state: _State, came: _Came) -> Schedule:
         lines: list[str] = []
         while (origin := came[state]) is not None:
-            state, words = origin
-            lines.append(words)
+            state, key = origin
+            lines.append(self._words(key))
         return tuple(reversed(lines))
 
     def _result(self, state: _State) -> Result:
@@ -383,55 +378,68 @@ class _Machine:
         )
 
     def _moves(self, state: _State) -> Iterator[_Move]:
-        """Whatever can happen next: what it is of, in words, and the state after it."""
+        """Whatever can happen next, and the state after it."""
+        yield from self._effects(state)
+        for place, stream in enumerate(self.streams):
+            move = self._advance(state, place, stream)
+            if move is not None:
+                yield move
+
+    def _effects(self, state: _State) -> Iterator[_Move]:
+        """What was issued and can take effect."""
         for place, register in enumerate(self.registers):
             if state.queues[place]:
-                yield ("queue", register, 0), *self._settle(state, place, register)
+                yield ("queue", register, state.queues[place][0][0]), self._settle(state, place)
         for place, (buffer, half) in enumerate(self.halves):
             if state.landing[place]:
                 (_, term), *left = state.landing[place]
                 landing = _put(state.landing, place, tuple(left))
-                after = state._replace(landing=landing, asynchronous=_put(state.asynchronous, place, term))
-                yield ("landing", buffer, half), f"a stored value of s{buffer} reaches the async proxy", after
+                asynchronous = _put(state.asynchronous, place, term)
+                yield ("landing", buffer, half), state._replace(landing=landing, asynchronous=asynchronous)
         for stream, step in sorted(state.flights):
             operation = self.operations[step]
-            words = self._words(stream, step, "takes effect")
             if not isinstance(operation, Mma):
-                yield ("flight", stream, step), words, self._copy(state, stream, step)
+                yield ("flight", stream, step), self._copy(state, stream, step)
             elif not self._behind(state, stream, step, operation):
-                yield ("flight", stream, step), words, self._multiply(state, stream, step)
-        for place, stream in enumerate(self.streams):
-            code = self.code[stream]
-            if state.position[place] == len(code):
-                continue
-            step = code[state.position[place]]
-            if isinstance(self.operations[step], CtaBarrier):
-                if stream == _WARP and self._met(state, step):
-                    together = state._replace(position=tuple(at + 1 for at in state.position))
-                    yield ("stream", stream, 0), f"all threads meet at step {step}", together
-            elif self._free(state, stream, step):
-                ahead = state._replace(position=_put(state.position, place, state.position[place] + 1))
-                yield (
-                    ("stream", stream, 0),
-                    self._words(stream, step, "is issued"),
-                    self._issue(ahead, stream, step),
-                )
+                yield ("flight", stream, step), self._multiply(state, stream, step)
 
-    def _words(self, stream: int, step: int, does: str) -> str:
-        return f"step {step} ({self.operations[step]}) of {_NAMES[stream]} {does}"
+    def _advance(self, state: _State, place: int, stream: int) -> _Move | None:
+        """The stream issues its next operation, if it can; a barrier, all that are there for."""
+        code = self.code[stream]
+        if state.position[place] == len(code):
+            return None
+        step = code[state.position[place]]
+        if isinstance(self.operations[step], CtaBarrier):
+            if stream != _WARP or not self._met(state, step):
+                return None
+            return ("stream", stream, step), state._replace(position=tuple(at + 1 for at in state.position))
+        if not self._free(state, stream, step):
+            return None
+        ahead = state._replace(position=_put(state.position, place, state.position[place] + 1))
+        return ("stream", stream, step), self._issue(ahead, stream, step)
 
-    def _settle(self, state: _State, place: int, register: int) -> tuple[str, _State]:
+    def _words(self, key: _Key) -> str:
+        """What happens in a move, to be read."""
+        kind, first, second = key
+        if kind == "landing":
+            return f"a stored value of s{first} reaches the async proxy"
+        if kind == "queue":
+            if second < 0:
+                return f"the first value of r{first} takes effect"
+            first = _WARP
+        what = f"step {second} ({self.operations[second]})"
+        if isinstance(self.operations[second], CtaBarrier):
+            return f"all threads meet at {what}"
+        return f"{what} of {_NAMES[first]} {'is issued' if kind == 'stream' else 'takes effect'}"
+
+    def _settle(self, state: _State, place: int) -> _State:
         """The oldest access of a register takes effect."""
         (step, term), *left = state.queues[place]
-        after = state._replace(queues=_put(state.queues, place, tuple(left)))
+        queues = _put(state.queues, place, tuple(left))
         if term < 0:
             seen = state.seen | {(_WARP, step, state.registers[place])}
-            return self._words(_WARP, step, "takes effect"), after._replace(seen=seen)
-        if step < 0:
-            words = f"the first value of r{register} takes effect"
-        else:
-            words = self._words(_WARP, step, "takes effect")
-        return words, after._replace(registers=_put(state.registers, place, term))
+            return state._replace(queues=queues, seen=seen)
+        return state._replace(queues=queues, registers=_put(state.registers, place, term))
 
     def _behind(self, state: _State, stream: int, step: int, mma: Mma) -> bool:
         """Whether an earlier mma on the same accumulator must take effect first."""
@@ -549,6 +557,11 @@ class _Machine:
             term = self._term("pair", *self._view(state.generic, operation.buffer))
             return state._replace(seen=state.seen | {(stream, step, term)})
         return state
+
+
+def _holds(held: frozenset[_Key], key: _Key) -> bool:
+    """Whether a move is among those held back."""
+    return key in held or (key[0], key[1], _ANY) in held
 
 
 def _put(values: tuple, place: int, value: object) -> tuple:  # type: ignore[type-arg]
