@@ -89,7 +89,7 @@ class Events:
         self.acts = [step.operation for step in program.steps]
         self.threads = [step.thread for step in program.steps]
         self.shape = _SHAPES[self.readings["same-shape"]]
-        self._reached: dict[int, Reach] = {}
+        self._reached: dict[tuple[int, bool], Reach] = {}
 
     # Relations
 
@@ -97,13 +97,16 @@ class Events:
         """Step i, whoever executes it, comes before j, whoever does."""
         return j in self.reach(i).after
 
-    def reach(self, i: int) -> Reach:
-        """How far synchronisation carries what step i did."""
-        if i not in self._reached:
-            self._reached[i] = self._reach(i)
-        return self._reached[i]
+    def reach(self, i: int, one: bool = False) -> Reach:
+        """How far synchronisation carries what step i did; with `one`, what it did in any one warp.
 
-    def _reach(self, i: int) -> Reach:
+        What an elected thread signals tells of the steps of its own warp only.
+        """
+        if (i, one) not in self._reached:
+            self._reached[i, one] = self._reach(i, one)
+        return self._reached[i, one]
+
+    def _reach(self, i: int, one: bool) -> Reach:
         knows = [False, False]
         signals: set[int] = set()
         after = set()
@@ -113,7 +116,7 @@ class Events:
                 knows = [True, True]
                 continue
             if isinstance(act, MbarrierArrive | BulkCopy):
-                elected = isinstance(act, BulkCopy) and thread == WARPGROUP
+                elected = isinstance(act, BulkCopy) and thread == WARPGROUP and not one
                 if knows[thread] or (thread == self.threads[i] and not elected):
                     signals.add(act.barrier)
             elif isinstance(act, MbarrierWait):
@@ -170,6 +173,11 @@ class Events:
 
     def complete(self, i: int, j: int) -> bool:
         """The asynchronous step i is complete for the warp (or thread) that executes j."""
+        if isinstance(self.acts[i], BulkCopy):  # one copy, whoever waits for it
+            return any(
+                self.threads[end] == self.threads[j] or j in self.reach(end, one=True).after
+                for end in self.ends(i, j)
+            )
         return any(self.ordered(end, j) for end in self.ends(i, j))
 
     def ends(self, i: int, j: int) -> list[int]:

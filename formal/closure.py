@@ -87,8 +87,8 @@ def _loose(acts: Sequence[Operation]) -> bool:
     return last is not None and not any(isinstance(act, Commit) for act in acts[last:])
 
 
-def _reach(events: Events, i: int) -> Hashable:
-    reach = events.reach(i)
+def _reach(events: Events, i: int, one: bool = False) -> Hashable:
+    reach = events.reach(i, one)
     return events.threads[i], reach.threads, reach.barriers
 
 
@@ -96,7 +96,7 @@ def knowledge(events: Events, i: int, end: int) -> Hashable:
     """All that the axioms know of a step before step `end`: what they can tell of it to a later one."""
     act = events.acts[i]
     ends = events.ends(i, end) if isinstance(act, Mma | CpAsync | BulkCopy) else []
-    waits = frozenset(_reach(events, k) for k in ends)
+    waits = frozenset(_reach(events, k, one=isinstance(act, BulkCopy)) for k in ends)
     groups: Hashable = None
     if isinstance(act, Mma) and not ends:
         groups = min(_MOST, events.groups(i, end)), _loose(events.acts)
