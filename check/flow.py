@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import pairwise
 
 from .ptx import NAME, Fault, Function, Module
 
@@ -48,7 +49,8 @@ class Flow:
         """Reachable blocks in reverse postorder."""
         if not self.blocks:
             return []
-        seen, order = {0}, []
+        seen = {0}
+        order: list[int] = []
         stack = [(0, iter(self.blocks[0].successors))]
         while stack:
             number, following = stack[-1]
@@ -105,7 +107,8 @@ class Flow:
 
     @staticmethod
     def _postorder(edges: dict[int, list[int]], root: int) -> dict[int, int]:
-        seen, position = {root}, {}
+        seen = {root}
+        position: dict[int, int] = {}
         stack = [(root, iter(edges.get(root, ())))]
         while stack:
             number, following = stack[-1]
@@ -159,7 +162,7 @@ def build_flow(function: Function, module: Module) -> Flow:
     starts = sorted(leader for leader in leaders if leader <= count)
     if starts[-1] != count:
         starts.append(count)
-    blocks = [Block(a, b) for a, b in zip(starts, starts[1:], strict=False)]
+    blocks = [Block(a, b) for a, b in pairwise(starts)]
     numbers = {block.start: number for number, block in enumerate(blocks)}
     for number, block in enumerate(blocks):
         last = statements[block.end - 1]

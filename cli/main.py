@@ -22,6 +22,7 @@ _COMMANDS = (
     "compress",
     "decompress",
     "descriptor",
+    "check",
     "prove",
     "gen",
     "run",

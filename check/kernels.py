@@ -1,0 +1,118 @@
+"""Other people's PTX held against the specification: every finding about a file."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+
+from ..spec.api import load
+from ..spec.errors import Question
+from ..spec.legality import ILLEGAL, Judge, Verdict
+from ..spec.statements import Statement as Read
+from .events import Events
+from .findings import ERROR, INFO, LIKELY, Finding
+from .flow import build_flow
+from .ordering import order_findings
+from .ptx import NAME, Fault, Function, Module, Statement, declared_types, read_module
+
+__all__ = ["Report", "check_text"]
+
+_HELD = ("wgmma.", "mma.", "wmma.", "ldmatrix", "stmatrix", "movmatrix", "fence.proxy.async")
+
+
+@dataclass(frozen=True)
+class Report:
+    """A file, what could not be read of it, and what was found in it."""
+
+    name: str
+    version: str
+    target: str
+    functions: int
+    statements: int
+    faults: tuple[Fault, ...]
+    findings: tuple[Finding, ...]
+
+
+def check_text(text: str, name: str, target: str | None = None) -> Report:
+    """Check a PTX file; raises Question, with a place, when it is no PTX or its version is not known."""
+    module = read_module(text, name)
+    try:
+        judge = _judge(module.version, target or module.target)
+    except Question as error:
+        raise Question(f"{name}: {error}") from None
+    findings: list[Finding] = []
+    count = 0
+    for function in module.functions:
+        count += len(function.statements)
+        findings += _check_function(module, function, judge)
+    findings.sort(key=lambda finding: finding.order)
+    return Report(
+        name,
+        module.version,
+        target or module.target,
+        len(module.functions),
+        count,
+        tuple(module.faults),
+        tuple(findings),
+    )
+
+
+@lru_cache(maxsize=8)
+def _judge(version: str, target: str) -> Judge:
+    return load().judge(version, target)
+
+
+def _check_function(module: Module, function: Function, judge: Judge) -> Iterator[Finding]:
+    held = [i for i, s in enumerate(function.statements) if s.opcode.startswith(_HELD)]
+    flow = build_flow(function, module)
+    if not held:
+        return
+    yield from _legality(module, function, judge, held)
+    yield from order_findings(module, function, flow, Events(function))
+
+
+def _legality(module: Module, function: Function, judge: Judge, held: list[int]) -> Iterator[Finding]:
+    """The verdict on every statement that the specification holds, with declared register types."""
+    fine: set[tuple[str, str]] = set()
+    for index in held:
+        statement = function.statements[index]
+        types = declared_types(function, statement)
+        key = statement.opcode, _typed(statement, types)
+        if key in fine:
+            continue
+        verdict = judge.judge_statement(Read(statement.guard, statement.opcode, statement.operands, types))
+        if verdict.verdict != ILLEGAL and not verdict.notes and verdict.variant is not None:
+            fine.add(key)
+        yield from _verdict(module, function, statement, verdict)
+
+
+def _typed(statement: Statement, types: object) -> str:
+    known: dict[str, str] = dict(types)  # type: ignore[call-overload]
+    return NAME.sub(lambda found: "." + known.get(found[0], "?"), statement.operands) + (
+        "@" if statement.guard else ""
+    )
+
+
+def _verdict(module: Module, function: Function, statement: Statement, verdict: Verdict) -> Iterator[Finding]:
+    place = module.place(statement.offset)
+    if verdict.variant is None and verdict.verdict != ILLEGAL:
+        reasons = "; ".join(reason.message for reason in verdict.reasons)
+        yield Finding("legality.unknown", LIKELY, place, function.name, f"{statement.opcode}: {reasons}")
+        return
+    section = verdict.variant.row.family.instruction.source.section if verdict.variant else ""
+    for reason in verdict.reasons:
+        yield Finding(
+            f"legality.{reason.code}",
+            ERROR,
+            place,
+            function.name,
+            f"{statement.opcode}: {reason.message}",
+            section,
+        )
+    for note in verdict.notes:
+        if re.match("deprecated", note):
+            yield Finding(
+                "legality.deprecated", INFO, place, function.name, f"{statement.opcode}: {note}", section
+            )

@@ -1,0 +1,143 @@
+"""Reports of `ptxmma check`: as text, as JSON, as GitHub annotations."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from .findings import TIERS, Finding
+from .kernels import Report
+
+__all__ = ["CLAIM", "as_github", "as_json", "as_text", "tally"]
+
+CLAIM = (
+    "These are claims about the PTX as given: "
+    "the fault may be the compiler's, and ptxas may or may not repair it."
+)
+
+
+def tally(reports: Iterable[Report]) -> Counter[str]:
+    """How many findings there are of each tier."""
+    return Counter(finding.tier for report in reports for finding in report.findings)
+
+
+def as_text(reports: Sequence[Report], shown: frozenset[str]) -> str:
+    """Findings of the tiers `shown`, then one line of totals."""
+    lines: list[str] = []
+    for report in reports:
+        lines += [f"{fault.place}: unreadable: {fault.what}" for fault in report.faults]
+        for finding in report.findings:
+            if finding.tier in shown:
+                lines += _finding(finding)
+    counts = tally(reports)
+    functions = sum(report.functions for report in reports)
+    statements = sum(report.statements for report in reports)
+    found = ", ".join(f"{counts[tier]} {tier}" for tier in TIERS)
+    lines.append(
+        f"{_plural(len(reports), 'file')}, {_plural(functions, 'function')}, {statements} statements: {found}"
+    )
+    if any(counts[tier] for tier in shown):
+        lines.append(CLAIM)
+    return "\n".join(lines)
+
+
+def _plural(count: int, what: str) -> str:
+    return f"{count} {what}{'' if count == 1 else 's'}"
+
+
+def _finding(finding: Finding) -> Iterable[str]:
+    section = f" ({finding.section})" if finding.section else ""
+    yield f"{finding.place}: {finding.tier} {finding.rule}: {finding.message}{section}"
+    yield f"  in {finding.function}" + (f"; and {finding.more} more like it" if finding.more else "")
+    for moment in finding.witness:
+        yield f"  line {moment.place.line}: {moment.statement}: {moment.says}"
+    for number, schedule in enumerate(finding.schedules, 1):
+        yield f"  schedule {number}: {'; '.join(schedule)}"
+    if finding.right:
+        yield f"  right would be: {finding.right}"
+
+
+def as_json(reports: Sequence[Report]) -> dict[str, Any]:
+    """Everything, all tiers."""
+    return {
+        "claim": CLAIM,
+        "files": [
+            {
+                "file": report.name,
+                "ptx": report.version,
+                "target": report.target,
+                "functions": report.functions,
+                "statements": report.statements,
+                "unreadable": [
+                    {"line": f.place.line, "column": f.place.column, "message": f.what} for f in report.faults
+                ],
+                "findings": [_as_dict(finding) for finding in report.findings],
+            }
+            for report in reports
+        ],
+        "counts": {tier: tally(reports)[tier] for tier in TIERS},
+    }
+
+
+def _as_dict(finding: Finding) -> dict[str, Any]:
+    return {
+        "rule": finding.rule,
+        "tier": finding.tier,
+        "line": finding.place.line,
+        "column": finding.place.column,
+        "function": finding.function,
+        "message": finding.message,
+        "section": finding.section,
+        "right": finding.right,
+        "more": finding.more,
+        "witness": [
+            {"line": m.place.line, "column": m.place.column, "statement": m.statement, "says": m.says}
+            for m in finding.witness
+        ],
+        "schedules": [list(schedule) for schedule in finding.schedules],
+    }
+
+
+def as_github(reports: Sequence[Report], shown: frozenset[str]) -> str:
+    """Workflow commands, which GitHub shows as annotations of the file."""
+    kinds = {"error": "error", "likely": "warning", "strict": "warning", "info": "notice"}
+    lines = []
+    for report in reports:
+        for fault in report.faults:
+            lines.append(
+                _command(
+                    "error", fault.place.file, fault.place.line, fault.place.column, fault.what, "unreadable"
+                )
+            )
+        for finding in report.findings:
+            if finding.tier in shown:
+                place = finding.place
+                lines.append(
+                    _command(
+                        kinds[finding.tier],
+                        place.file,
+                        place.line,
+                        place.column,
+                        finding.message,
+                        finding.rule,
+                    )
+                )
+    return "\n".join(lines)
+
+
+def _command(kind: str, file: str, line: int, column: int, message: str, title: str) -> str:
+    def escape(text: str) -> str:
+        return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+    def escape_property(text: str) -> str:
+        return escape(text).replace(":", "%3A").replace(",", "%2C")
+
+    where = f"file={escape_property(file)},line={line},col={column}"
+    return f"::{kind} {where},title=ptxmma {escape_property(title)}::{escape(message)}"
+
+
+def dump(reports: Sequence[Report]) -> str:
+    """The JSON text."""
+    return json.dumps(as_json(reports), indent=1)

@@ -1,0 +1,159 @@
+"""A path through a function on which two things collide, as a program of the ordering models, and replayed.
+
+The path keeps every fence, commit and wait, and what touches the registers in question; other wgmmas stand
+for their groups. An ERROR is one whose program has two results under every reading of the text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import product
+
+from ..formal import programs as model
+from ..formal.axioms import Hazard, closing
+from ..formal.machine import Conduct, Schedule, differ
+from ..spec.ordering import ordering
+from .events import Access, Commit, Event, Fence, Mma, Wait
+from .findings import ERROR, STRICT
+from .pending import Collision, Copy, Link, Pending
+
+__all__ = ["Judgement", "Path", "judge_program", "path_of", "program_of"]
+
+_LONGEST = 40
+
+
+@dataclass(frozen=True)
+class Path:
+    """Blocks from a fact's origin to the collision, with the events on the way."""
+
+    events: tuple[Event, ...]
+    blocks: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """What the models say of a program: its tier, the rule and steps of its hazard, two schedules."""
+
+    tier: str
+    rule: str
+    steps: tuple[int, ...]
+    schedules: tuple[Schedule, ...] = ()
+
+
+def path_of(pending: Pending, collision: Collision) -> Path:
+    """The path that a collision's fact took."""
+    links: list[Link] = []
+    link: Link | None = collision.link
+    while link is not None:
+        links.append(link)
+        link = link[2]
+    links.reverse()
+    flow = pending.flow
+    blocks: list[int] = []
+    first = -1
+    for begins, number, _ in links:
+        if begins:
+            if not blocks:
+                blocks.append(flow.block_of(number))
+                first = number
+        else:
+            blocks.append(number)
+    events: list[Event] = []
+    last = len(blocks) - 1
+    for position, number in enumerate(blocks):
+        for event in pending.by_block[number]:
+            if position == 0 and event.statement < first:
+                continue
+            if position == last and event.statement > collision.statement:
+                break
+            events.append(event)
+    return Path(tuple(events), tuple(blocks))
+
+
+def program_of(path: Path, collision: Collision) -> tuple[model.Program, tuple[int, ...]]:
+    """The program of a path, and the statement of each of its steps (−1 for none).
+
+    Register 0 is the class in question. A guarded event counts when the path needs it: an access.
+    """
+    what = collision.what
+    steps: list[model.Operation] = [model.WgmmaFence()]
+    places = [-1]
+    others: dict[tuple[int, ...], int] = {}
+    last = len(path.events) - 1
+    for position, event in enumerate(path.events):
+        made: list[model.Operation] = []
+        if isinstance(event, Fence) and not event.may:
+            made = [model.WgmmaFence()]
+        elif isinstance(event, Commit):
+            made = [model.Commit()]
+        elif isinstance(event, Wait) and not event.may:
+            made = [model.Wait(event.n)]
+            if position == last and isinstance(collision.fact, Copy):
+                made = []
+        elif isinstance(event, Mma):
+            made = [_mma(event, what, others)]
+        elif isinstance(event, Access):
+            final = position == last and isinstance(collision.fact, Copy)
+            if what in event.reads or final:
+                made.append(model.RegisterRead(0))
+            if what in event.writes:
+                made.append(model.RegisterWrite(0))
+        for operation in made:
+            repeated = operation == steps[-1] and not isinstance(operation, model.Commit)
+            if position == last or not repeated:
+                steps.append(operation)
+                places.append(event.statement)
+    return model.Program.of(*steps), tuple(places)
+
+
+def _mma(event: Mma, what: int, others: dict[tuple[int, ...], int]) -> model.Mma:
+    number = others.setdefault(event.d, 100 + len(others))
+    if what in event.d:
+        return model.Mma(event.shape, 0, model.Buffer(1), 0, event.scale_d)
+    a: model.Register | model.Buffer = model.Register(0) if what in event.a else model.Buffer(1)
+    return model.Mma(event.shape, number, a, 0, event.scale_d)
+
+
+def _conducts() -> tuple[Conduct, ...]:
+    """Every conduct that some combination of readings gives."""
+    machines = [
+        [setting.machine for setting in switch.settings.values()] for switch in ordering().switches.values()
+    ]
+    found: dict[Conduct, None] = {}
+    base = Conduct()
+    for chosen in product(*machines):
+        changes: dict[str, object] = {}
+        for machine in chosen:
+            for name in ("chained", "fence_chains", "empty_groups", "fences_for_all", "wait_for_all"):
+                value = getattr(machine, name)
+                if value is not None:
+                    changes[name] = value
+        found[Conduct(**{**{n: getattr(base, n) for n in base.__slots__}, **changes})] = None
+    return tuple(found)
+
+
+@lru_cache(maxsize=1 << 12)
+def judge_program(program: model.Program) -> Judgement | None:
+    """What the models say of the hazard that the last step closes; None when there is none."""
+    known = ordering()
+    found: Sequence[Hazard] = closing(program, known.default)
+    named = next((h for h in found if known.rules[h.rule].effect == "values"), None)
+    if named is not None and len(program) <= _LONGEST:
+        schedules = differ(program, Conduct())
+        if schedules and all(differ(program, conduct) for conduct in _lenient()):
+            return Judgement(ERROR, named.rule, named.steps, schedules)
+    found = found or closing(program, known.strict)
+    if not found:
+        return None
+    return Judgement(STRICT, found[0].rule, found[0].steps)
+
+
+@lru_cache(maxsize=1)
+def _lenient() -> tuple[Conduct, ...]:
+    """The conducts that leave least open: a program with two results under these has them under all."""
+    every = _conducts()
+    least = [c for c in every if c.fence_chains and c.fences_for_all and c.wait_for_all]
+    shortest = min(len(c.chained) for c in least)
+    return tuple(c for c in least if len(c.chained) == shortest)
