@@ -7,23 +7,22 @@ vectors. A wgmma uses a class as a whole, so that a class is as good as each of 
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
 from ..formal.programs import Shape
-from ..spec.effects import ASYNCHRONOUS, CALL, EFFECT, Effects, load_effects
 from ..spec.statements import SyntaxFault, arguments
 from .ptx import NAME, Function, Statement
+from .uses import Uses, operands_of
 
-__all__ = ["Access", "Commit", "Event", "Events", "Fence", "Mma", "Wait", "operands_of", "written_and_read"]
+__all__ = ["Access", "Commit", "Event", "Events", "Fence", "Mma", "Wait"]
 
 _SHAPE = re.compile(r"\.m(\d+)n(\d+)k(\d+)(?=\.|$)")
 _TYPE = re.compile(r"\.(f16|f32|s32|bf16|tf32|e4m3|e5m2|s8|u8|b1)(?=\.|$)")
 _MOVE = re.compile(r"mov\.\w+$")
-_REACH = 2000  # how many statements back a move's source is looked for
-_FIRST = re.compile(r"\s*(\{[^{}]*\}|\([^()]*\)|\[[^\[\]]*\]|[^,]*)(?:,|$)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,47 +87,12 @@ class Access:
 Event = Fence | Commit | Wait | Mma | Access
 
 
-def operands_of(statement: Statement) -> list[str]:
-    """The operands' texts, parted by the commas outside braces and brackets."""
-    found, depth, start = [], 0, 0
-    text = statement.operands
-    for position, letter in enumerate(text):
-        if letter in "{[(":
-            depth += 1
-        elif letter in "}])":
-            depth -= 1
-        elif letter == "," and not depth:
-            found.append(text[start:position].strip())
-            start = position + 1
-    found.append(text[start:].strip())
-    return found
-
-
-def written_and_read(statement: Statement, effects: Effects) -> tuple[list[str], list[str], bool]:
-    """The names that an instruction writes and reads, and whether the instruction is known."""
-    text = statement.operands
-    guard = [statement.guard.lstrip("!")] if statement.guard else []
-    kind = effects.kind(statement.opcode)
-    if kind is None:
-        names = NAME.findall(text)
-        return names, names + guard, False
-    if kind in (EFFECT, ASYNCHRONOUS):
-        return [], NAME.findall(text) + guard, True
-    found = _FIRST.match(text)
-    first = found[1] if found else ""
-    if first.startswith("[") or (kind == CALL and not first.startswith("(")):
-        return [], NAME.findall(text) + guard, True
-    rest = text[found.end() :] if found else ""
-    written = [name for name in NAME.findall(first) if name != "_"]
-    return written, NAME.findall(rest) + guard, True
-
-
 class Events:
     """The events of a function, in the order of its text."""
 
-    def __init__(self, function: Function) -> None:
+    def __init__(self, function: Function, uses: Uses) -> None:
         self.function = function
-        self.effects = load_effects()
+        self.uses = uses
         self.mmas = [i for i, s in enumerate(function.statements) if s.opcode.startswith("wgmma.mma_async")]
 
     @cached_property
@@ -146,16 +110,10 @@ class Events:
                     continue
                 key = text, statement.scope
                 if key not in known:
-                    known[key] = tuple(self._unique(NAME.findall(text), statement.scope))
+                    known[key] = self.uses.unique(NAME.findall(text), statement.scope)
                 vectors.append(known[key])
             found[index] = (vectors[0] or (), vectors[1])
         return found
-
-    def _unique(self, names: Iterable[str], scope: int) -> Iterator[str]:
-        for name in names:
-            register = self.function.register(name, scope)
-            if register:
-                yield register[0]
 
     @cached_property
     def classes(self) -> dict[str, int]:
@@ -175,28 +133,22 @@ class Events:
         }
 
     @cached_property
-    def _tracked(self) -> set[str]:
-        """Names, as written, of registers of the classes."""
-        return {register.partition("@")[0] for register in self.classes}
-
-    @cached_property
     def copies(self) -> set[str]:
         """Registers that a move copies a register of a class into, or such a copy."""
         found: set[str] = set()
-        names = set(self._tracked)
-        moves = [s for s in self.function.statements if _MOVE.match(s.opcode)]
-        grown = True
-        while grown:
-            grown = False
-            for statement in moves:
-                written, read, _ = written_and_read(statement, self.effects)
-                if len(read) != 1 or read[0] not in names:
-                    continue
-                for register in self._unique(written, statement.scope):
-                    if register not in found and register not in self.classes:
-                        found.add(register)
-                        names.add(register.partition("@")[0])
-                        grown = True
+        moves: dict[str, set[str]] = defaultdict(set)
+        for index, statement in enumerate(self.function.statements):
+            if _MOVE.match(statement.opcode):
+                written, read = self.uses.of(index)
+                if len(read) == 1:
+                    moves[read[0]].update(written)
+        waiting = [register for register in self.classes if register in moves]
+        while waiting:
+            for register in moves[waiting.pop()]:
+                if register not in found and register not in self.classes:
+                    found.add(register)
+                    if register in moves:
+                        waiting.append(register)
         return found
 
     def classes_of(self, vector: Iterable[str]) -> tuple[int, ...]:
@@ -208,7 +160,7 @@ class Events:
         found: list[Event] = []
         if not self.mmas:
             return found
-        wanted = self._tracked | {register.partition("@")[0] for register in self.copies}
+        wanted = self.copies | self.classes.keys()
         for index, statement in enumerate(self.function.statements):
             opcode = statement.opcode
             if opcode.startswith("wgmma."):
@@ -216,11 +168,9 @@ class Events:
                 if event is not None:
                     found.append(event)
                 continue
-            if wanted.isdisjoint(NAME.findall(statement.operands)):
-                continue
-            access = self._access(index, statement)
-            if access is not None:
-                found.append(access)
+            written, read = self.uses.of(index)
+            if not (wanted.isdisjoint(written) and wanted.isdisjoint(read)):
+                found.append(self._access(index, statement, written, read))
         return found
 
     def _wgmma(self, index: int, statement: Statement) -> Event | None:
@@ -256,46 +206,42 @@ class Events:
             may,
         )
 
+    @cached_property
+    def _cuts(self) -> list[int]:
+        """Statements that no move is thought across backwards: fences and branches."""
+        heads = ("wgmma.fence", "bra", "brx", "ret", "exit")
+        return [i for i, s in enumerate(self.function.statements) if s.opcode.startswith(heads)]
+
     def _settled(self, index: int, register: str) -> bool:
         """Whether only moves wrote a register since the last wgmma.fence (or branch) before a statement."""
-        statements = self.function.statements
-        for earlier in range(index - 1, max(index - _REACH, -1), -1):
-            statement = statements[earlier]
-            if statement.opcode.startswith(("wgmma.fence", "bra", "ret", "exit")):
+        position = bisect_left(self._cuts, index)
+        cut = self._cuts[position - 1] if position else -1
+        while True:
+            index = self.uses.last_definition(register, index)
+            if index <= cut:
                 return True
-            if register.partition("@")[0] not in statement.operands:
-                continue
-            written, read, _ = written_and_read(statement, self.effects)
-            if register not in self._unique(written, statement.scope):
-                continue
-            if _MOVE.match(statement.opcode) is None or statement.guard is not None:
+            statement = self.function.statements[index]
+            sources = self.uses.of(index)[1]
+            if _MOVE.match(statement.opcode) is None or statement.guard is not None or len(sources) > 1:
                 return False
-            sources = tuple(self._unique(read, statement.scope))
-            return not sources or (len(sources) == 1 and self._settled(earlier, sources[0]))
-        return False
+            if not sources:
+                return True
+            register = sources[0]
 
-    def _access(self, index: int, statement: Statement) -> Access | None:
-        written, read, known = written_and_read(statement, self.effects)
-        scope = statement.scope
-        writes = tuple(self._unique(written, scope))
-        reads = tuple(self._unique(read, scope))
+    def _access(
+        self, index: int, statement: Statement, writes: tuple[str, ...], reads: tuple[str, ...]
+    ) -> Access:
         classes, copies = self.classes, self.copies
-        reads_of = tuple(sorted({classes[r] for r in reads if r in classes}))
-        writes_of = tuple(sorted({classes[r] for r in writes if r in classes}))
-        copies_read = tuple(r for r in reads if r in copies)
         copies_written = tuple(r for r in writes if r in copies)
-        if not (reads_of or writes_of or copies_read or copies_written):
-            return None
-        move = _MOVE.match(statement.opcode) is not None
-        plain = move and statement.guard is None
+        plain = _MOVE.match(statement.opcode) is not None and statement.guard is None
         return Access(
             index,
-            reads_of,
-            writes_of,
+            tuple(sorted({classes[r] for r in reads if r in classes})),
+            tuple(sorted({classes[r] for r in writes if r in classes})),
             plain and (not reads or (len(reads) == 1 and self._settled(index, reads[0]))),
             copies_written if plain and len(reads) == 1 else (),
-            copies_read,
+            tuple(r for r in reads if r in copies),
             copies_written,
-            not known,
+            self.uses.kind(statement.opcode) is None,
             statement.guard is not None,
         )

@@ -15,7 +15,9 @@ from .events import Events
 from .findings import ERROR, INFO, LIKELY, Finding
 from .flow import build_flow
 from .ordering import order_findings
+from .proxies import proxy_findings
 from .ptx import NAME, Fault, Function, Module, Statement, declared_types, read_module
+from .uses import Uses
 
 __all__ = ["Report", "check_text"]
 
@@ -70,7 +72,11 @@ def _check_function(module: Module, function: Function, judge: Judge) -> Iterato
     if not held:
         return
     yield from _legality(module, function, judge, held)
-    yield from order_findings(module, function, flow, Events(function))
+    uses = Uses(function)
+    events = Events(function, uses)
+    if events.mmas:
+        yield from order_findings(module, function, flow, events)
+        yield from proxy_findings(module, function, flow, uses)
 
 
 def _legality(module: Module, function: Function, judge: Judge, held: list[int]) -> Iterator[Finding]:

@@ -18,7 +18,7 @@ from .bench import Bench
 from .codes import encode
 from .fragments import accumulate, accumulator, multiplicands, reach, renamed
 from .matrices import loaded, moved, stored
-from .memory import Setting, addresses, settings
+from .addressing import Setting, addresses, settings
 from .metadata import metadata
 from .products import Factors, NoProduct
 from .raw import Launcher, Raw, of_kernel

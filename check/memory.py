@@ -1,167 +1,227 @@
-"""Where wgmma finds the elements of A and B in shared memory, measured for many descriptors."""
+"""Shared memory as a function uses it: who writes which bytes by which proxy, which matrices wgmma reads."""
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Iterator, Mapping, Sequence
+import re
+from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 
-import numpy as np
-from numpy.typing import NDArray
+from ..spec.api import load
+from ..spec.model import Descriptor
+from .ptx import Function, Statement
+from .uses import operands_of
+from .values import Value, Values
 
-from ..spec.descriptor import encode
-from .bench import Bench
-from .fragments import coded
-from .products import Factors, NoProduct
-from .raw import Batch, Memory, chunks, words
+__all__ = [
+    "Barrier",
+    "BulkCopy",
+    "CopyCommit",
+    "CopyWait",
+    "MatrixRead",
+    "MemoryEvent",
+    "ProxyFence",
+    "Region",
+    "Store",
+    "memory_events",
+]
 
-__all__ = ["Setting", "addresses", "settings"]
-
-Ints = NDArray[np.int64]
-_WINDOW = 72 << 10  # bytes in which the elements are looked for
-_JOBS = 1 << 11
-
-
-@dataclass(frozen=True)
-class Setting:
-    """The fields of a descriptor: byte offsets, the base offset, and the code of the swizzling mode."""
-
-    start: int
-    leading: int
-    stride: int
-    base: int
-    swizzle: int
-
-    @property
-    def fields(self) -> dict[str, int | str]:
-        """As the descriptor names them."""
-        return {
-            "start-address": self.start,
-            "leading-dimension-byte-offset": self.leading,
-            "stride-dimension-byte-offset": self.stride,
-            "base-offset": self.base,
-            "swizzle-mode": self.swizzle,
-        }
+_GENERIC = re.compile(
+    r"(?:st(?:\.(?:weak|volatile|relaxed|release|\w+))*?\.shared|st\.async|stmatrix|red(?:\.\w+)*?\.shared|atom(?:\.\w+)*?\.shared)"
+)
+_COPY = re.compile(r"cp\.async\.c[ag]\.shared")
+_WIDTH = re.compile(r"\.(?:v(\d)\.)?[a-z]+(\d+)$")
+_INTO_SHARED = re.compile(r"\.shared::(?:cta|cluster)\.global")
+_BARRIER = re.compile(
+    r"(?:bar\.(?:cta\.)?(?:sync|red)|barrier\.(?:cta\.)?(?:sync|red)|barrier\.cluster\.wait|bar\.sync|mbarrier\.(?:try|test)_wait)"
+)
+_SHAPE = re.compile(r"\.m(\d+)n(\d+)k(\d+)")
+_TYPES = re.compile(r"\.(f16|bf16|tf32|e4m3|e5m2|s8|u8|b1)(?=\.|$)")
+_WIDTHS = (16, 128, 64, 32)  # bytes of a line, by the code of the swizzling mode
 
 
-def settings(modes: Mapping[str, int], strides: Sequence[tuple[int, int]], many: bool) -> tuple[Setting, ...]:
-    """Every mode with every pair of strides and several starts and base offsets."""
-    starts = [(0, 0), (16, 0), (48, 0), (128, 1), (528, 0), (1024, 5)] if many else [(32, 0), (256, 3)]
-    return tuple(
-        Setting(start, leading, stride, base, code)
-        for code in modes.values()
-        for leading, stride in strides
-        for start, base in starts
-    )
+@dataclass(frozen=True, slots=True)
+class Region:
+    """Bytes [low, high) of a variable; of any where `base` is None."""
+
+    base: str | None
+    low: int
+    high: int
+
+    def meets(self, other: Region) -> bool:
+        """Whether the two may have a byte in common."""
+        if self.base is not None and other.base is not None and self.base != other.base:
+            return False
+        if self.base is None or other.base is None:
+            return True
+        return self.low < other.high and other.low < self.high
+
+    def __str__(self) -> str:
+        if self.base is None:
+            return "shared memory at an address that is not known"
+        name = "dynamic shared memory" if self.base == "extern" else self.base
+        if self.low < -_FAR or self.high > _FAR:
+            return f"{name}, at an offset that is not known"
+        return f"{name}, bytes {self.low} to {self.high - 1}"
 
 
-def addresses(
-    bench: Bench, operand: str, chosen: Sequence[Setting], found: Factors, met: Ints, codes: Sequence[int]
-) -> Ints:
-    """For every setting, the address of every element (x, k) of A or B, in bits, from the image's start.
-
-    x is a row of A or a column of B; `found` names the elements of the other multiplicand, whose memory
-    (or registers) is as the bench has it. `met` is the k of every packed column under each of `codes`.
-    """
-    kernel = bench.kernel
-    width = (bench.a or bench.b or Memory(0, 1)).width
-    window = coded(_WINDOW * 8 // width)
-    one = bench.one(operand)
-    images = np.zeros((len(window), _WINDOW + bench.size), np.uint8)
-    for number, row in enumerate(window):
-        region = np.ascontiguousarray(words(row[None, :] * one, width), "<u4").view(np.uint8)
-        images[number, :_WINDOW] = region
-    results = []
-    ways = list(_ways(bench, operand, found, met))
-    for codes_of_other, read in ways:
-        placed = images
-        registers = np.zeros((1, kernel.threads, kernel.words), np.uint32)
-        a_descriptor, b_descriptor = bench.a_descriptor, bench.b_descriptor
-        if operand == "A" and bench.b is not None:
-            placed = _beside(images, bench.b, codes_of_other)
-            b_descriptor += _WINDOW >> 4
-        elif bench.a is not None:
-            placed = _beside(images, bench.a, codes_of_other)
-            a_descriptor += _WINDOW >> 4
-        else:
-            own = words(codes_of_other.reshape(1, kernel.threads, -1), kernel.width("A"))
-            registers[:, :, kernel.place("a")] = own
-        if bench.metadata:
-            code = codes[read.code]
-            registers[:, :, kernel.place(bench.metadata)] = np.uint32(code * 0x1111_1111)
-        descriptors = np.array(
-            [encode(bench.specification.descriptors["wgmma"], setting.fields) for setting in chosen],
-            np.uint64,
-        )
-        pairs = list(itertools.product(range(len(chosen)), range(len(window))))
-        parts = []
-        for part in chunks(len(pairs), _JOBS // len(window) * len(window)):
-            which, image = np.array(pairs[part]).T
-            mine = descriptors[which]
-            batch = Batch.of(
-                registers,
-                placed,
-                input=np.zeros(len(which), np.int64),
-                image=image,
-                a=mine if operand == "A" else a_descriptor,
-                b=mine if operand == "B" else b_descriptor,
-            )
-            shown = bench.values(bench.launcher.launch(kernel, batch)) != 0
-            grouped = shown.reshape(-1, len(window), shown.shape[1])
-            powers = np.int64(1) << np.arange(len(window) - 1)
-            at = np.einsum("jbd,b->jd", grouped[:, 1:].astype(np.int64), powers)
-            parts.append(np.where(grouped[:, 0], at, -1)[:, read.places])
-        results.append(np.concatenate(parts))
-    whole = _assembled(results, [read for _, read in ways])
-    if (whole < 0).any():
-        raise NoProduct("an element lies outside the window")
-    return whole * width
+_FAR = 1 << 40
 
 
-def _beside(images: NDArray[np.uint8], memory: Memory, codes: Ints) -> NDArray[np.uint8]:
-    """The images with a multiplicand behind the window."""
-    placed = images.copy()
-    region = memory.image(codes[None, :])[0]
-    start = _WINDOW + memory.start
-    placed[:, start : start + len(region)] = region
-    return placed
+@dataclass(frozen=True, slots=True)
+class Store:
+    """A write through the generic proxy; `copy`: by cp.async, complete only when it was waited for."""
+
+    statement: int
+    region: Region
+    copy: bool = False
 
 
-@dataclass(frozen=True)
-class _Read:
-    """Which D elements show which (x, k): places of D by (x, one of `ks`), under one of the codes."""
+@dataclass(frozen=True, slots=True)
+class CopyCommit:
+    """cp.async.commit_group."""
 
-    places: Ints
-    ks: Ints
-    code: int
+    statement: int
 
 
-def _ways(bench: Bench, operand: str, found: Factors, met: Ints) -> Iterator[tuple[Ints, _Read]]:
-    """What the other multiplicand holds, so that each element of D shows one element; and where."""
-    rows, columns = int(found.d[:, 0].max()) + 1, int(found.d[:, 1].max()) + 1
-    places = np.empty((rows, columns), np.int64)
-    places[found.d[:, 0], found.d[:, 1]] = np.arange(len(found.d))
-    row, packed = found.a.T
-    k, column = found.b.T
-    width = met.shape[1]
-    if operand == "A":  # column n of B is one at the k that packed column n meets
-        ones = np.zeros(len(k), np.int64)
-        for n, target in enumerate(met[0]):
-            ones |= (column == n) & (k == target)
-        yield ones * bench.one("B"), _Read(places[:, :width], np.arange(width), 0)
+@dataclass(frozen=True, slots=True)
+class CopyWait:
+    """cp.async.wait_group n; −1 is wait_all."""
+
+    statement: int
+    n: int
+
+
+@dataclass(frozen=True, slots=True)
+class ProxyFence:
+    """fence.proxy.async, for shared memory."""
+
+    statement: int
+
+
+@dataclass(frozen=True, slots=True)
+class Barrier:
+    """Threads of the block wait for others: a barrier, or the wait on an mbarrier."""
+
+    statement: int
+
+
+@dataclass(frozen=True, slots=True)
+class BulkCopy:
+    """A bulk copy into shared memory, through the async proxy; its size is not known."""
+
+    statement: int
+    region: Region
+
+
+@dataclass(frozen=True, slots=True)
+class MatrixRead:
+    """A wgmma reads matrices in shared memory."""
+
+    statement: int
+    regions: tuple[Region, ...]
+
+
+MemoryEvent = BulkCopy | Store | CopyCommit | CopyWait | ProxyFence | Barrier | MatrixRead
+
+
+def memory_events(function: Function, values: Values) -> Iterator[MemoryEvent]:
+    """What a function does to shared memory that the async proxy's order depends on."""
+    for index, statement in enumerate(function.statements):
+        head = statement.opcode.partition(".")[0]
+        if head not in _HEADS:
+            continue
+        opcode = statement.opcode
+        if opcode.startswith("wgmma.mma_async"):
+            yield MatrixRead(index, tuple(_matrices(statement, values)))
+        elif _GENERIC.match(opcode) or (head == "st" and _is_generic(opcode)):
+            region = _written(statement, values)
+            if head != "st" or ".shared" in opcode or region.base is not None:
+                yield Store(index, region)
+        elif _COPY.match(opcode):
+            yield Store(index, _written(statement, values), True)
+        elif opcode.startswith("cp.async.bulk") and _INTO_SHARED.search(opcode):
+            yield BulkCopy(index, _region(values.address(statement, operands_of(statement)[0]), 16))
+        elif opcode.startswith("cp.async.commit_group"):
+            yield CopyCommit(index)
+        elif opcode.startswith("cp.async.wait_all"):
+            yield CopyWait(index, -1)
+        elif opcode.startswith("cp.async.wait_group"):
+            found = values.operand(statement.operands, statement.scope).constant
+            yield CopyWait(index, found if found is not None else 1 << 20)
+        elif opcode.startswith("fence.proxy.async") and not opcode.endswith(".global"):
+            if statement.guard is None:
+                yield ProxyFence(index)
+        elif _BARRIER.match(opcode) and statement.guard is None:
+            yield Barrier(index)
+
+
+_HEADS = frozenset(("st", "stmatrix", "red", "atom", "cp", "fence", "bar", "barrier", "mbarrier", "wgmma"))
+_SPACES = (".global", ".local", ".param", ".const", ".shared", ".bulk")
+
+
+def _is_generic(opcode: str) -> bool:
+    return not any(space in opcode for space in _SPACES)
+
+
+def _written(statement: Statement, values: Values) -> Region:
+    parts = operands_of(statement)
+    value = values.address(statement, parts[0])
+    if statement.opcode.startswith("stmatrix") or statement.opcode.startswith("cp.async"):
+        width = 16
+    else:
+        found = _WIDTH.search(statement.opcode)
+        width = int(found[1] or 1) * int(found[2]) // 8 if found else 16
+    return _region(value, width)
+
+
+def _region(value: Value, width: int) -> Region:
+    if value.base is None:
+        return Region(None, 0, 0)
+    return Region(value.base, value.low, value.high + width)
+
+
+@cache
+def _descriptor() -> Descriptor:
+    return load().descriptors["wgmma"]
+
+
+def _field(fields: int, name: str) -> int:
+    entry = _descriptor().fields[name]
+    return (fields >> entry.low & (1 << entry.high - entry.low + 1) - 1) * entry.unit
+
+
+def _matrices(statement: Statement, values: Values) -> Iterator[Region]:
+    """The bytes that the matrices of a wgmma may take: from above, where the descriptor says how they lie."""
+    parts = operands_of(statement)
+    shape = _SHAPE.search(statement.opcode)
+    types = _TYPES.findall(statement.opcode)
+    if shape is None or not types:
         return
-    for code, ks in enumerate(met):
-        for first in range(0, width, rows):  # row r of A is one at packed column first + r
-            ones = (packed - first == row).astype(np.int64)
-            count = min(rows, width - first)
-            yield ones * bench.one("A"), _Read(places[:count].T, ks[first : first + count], code)
-
-
-def _assembled(results: Sequence[Ints], reads: Sequence[_Read]) -> Ints:
-    """(settings, x, k) from the parts."""
-    count = max(int(read.ks.max()) for read in reads) + 1
-    x = reads[0].places.shape[0]
-    whole = np.full((len(results[0]), x, count), -1, np.int64)
-    for result, read in zip(results, reads, strict=True):
-        whole[:, :, read.ks] = result
-    return whole
+    m, n, k = (int(part) for part in shape.groups())
+    bits = load().index.types[types[-1]].bits
+    wide = bits == 16
+    sparse = ".sp." in statement.opcode
+    first = 5 if sparse else 3
+    behind = parts[first + 3 :] if wide else []
+    for position, rows, depth in ((1, m, k // 2 if sparse else k), (2, n, k)):
+        if position >= len(parts) or parts[position].startswith("{"):
+            continue
+        transposed = bool(behind) and behind[min(position - 1, len(behind) - 1)] == "1"
+        value = values.operand(parts[position], statement.scope)
+        if value.base is None or value.shift != 4:
+            yield Region(None, 0, 0)
+            continue
+        if value.fields is None:
+            yield Region(value.base, value.low, _FAR + 1)
+            continue
+        leading = _field(value.fields, "leading-dimension-byte-offset")
+        stride = _field(value.fields, "stride-dimension-byte-offset")
+        width = _WIDTHS[_field(value.fields, "swizzle-mode")]
+        if transposed:
+            size = -(-rows * bits // 8 // width) * leading - leading + (depth // 8 - 1) * stride + 8 * width
+        else:
+            size = (rows // 8 - 1) * stride + 8 * width
+            if width == 16:
+                size += (depth * bits // 128 - 1) * leading
+        yield Region(value.base, value.low, value.high + size)

@@ -9,7 +9,7 @@ from ..spec.ordering import ordering
 from .events import Commit, Event, Events, Fence, Mma, Wait
 from .findings import ERROR, INFO, STRICT, Finding, Moment
 from .flow import Flow
-from .pending import Collision, Copy, Pending, Redundant, Touched
+from .pending import Collision, Copy, Link, Pending, Redundant, Touched
 from .ptx import Function, Module
 from .witness import Judgement, Path, judge_program, path_of, program_of
 
@@ -32,7 +32,7 @@ def order_findings(module: Module, function: Function, flow: Flow, events: Event
         key: tuple[object, ...] = (
             collision.what,
             type(collision.fact),
-            collision.link[1] if collision.link[0] else None,
+            flow.block_of(_root(collision.link)),
             flow.block_of(collision.statement),
         )
         if key in grouped:
@@ -60,6 +60,16 @@ def order_findings(module: Module, function: Function, flow: Flow, events: Event
         finding = grouped[keys[0]]
         total = sum(more[key] for key in keys)
         yield replace(finding, more=total)
+
+
+def _root(link: Link) -> int:
+    """The statement where the fact begins; the function's first where it has no such statement."""
+    root = 0
+    rest: Link | None = link
+    while rest is not None:
+        root = rest[1] if rest[0] else 0
+        rest = rest[2]
+    return root
 
 
 def _redundant(module: Module, function: Function, found: Redundant) -> Finding:

@@ -1,0 +1,215 @@
+"""The dataflow analysis of shared memory: generic writes that no proxy fence has shown to wgmma yet."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from ..spec.ordering import ordering
+from .findings import LIKELY, STRICT, Finding, Moment
+from .flow import Flow
+from .memory import (
+    Barrier,
+    BulkCopy,
+    CopyCommit,
+    CopyWait,
+    MatrixRead,
+    MemoryEvent,
+    ProxyFence,
+    Region,
+    Store,
+    memory_events,
+)
+from .pending import Link
+from .ptx import Function, Module
+from .uses import Uses
+from .values import Values
+
+__all__ = ["proxy_findings"]
+
+_MOST = 48  # regions kept apart in a function; beyond, those of one variable are one
+COMPLETE, LOOSE = -1, -2  # else: how many groups of cp.async were committed after the write's own
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """A generic write. `groups` says whether it is complete, `fenced` and `synced` what followed it then.
+
+    fenced: 0 not, 1 before the threads synchronised, 2 only after.
+    """
+
+    region: Region
+    groups: int = COMPLETE
+    fenced: int = 0
+    synced: bool = False
+
+
+Facts = dict[Written, Link]
+
+
+def proxy_findings(module: Module, function: Function, flow: Flow, uses: Uses) -> Iterator[Finding]:
+    """Generic writes of shared memory that a wgmma may read without a fence.proxy.async or a barrier."""
+    events = list(memory_events(function, Values(module, function, uses)))
+    if not any(isinstance(e, Store) for e in events) or not any(isinstance(e, MatrixRead) for e in events):
+        return
+    analysis = _Analysis(flow, _merged(events))
+    rules = ordering().rules
+    found: dict[tuple[str, str, int], Finding] = {}
+    for read, fact, link in analysis.collisions():
+        rule, tier, why = _judged(fact)
+        block = flow.block_of(read.statement)
+        key = rule, tier, block
+        if key in found:
+            known = found[key]
+            found[key] = replace(known, more=known.more + 1)
+            continue
+        statement = function.statements[read.statement]
+        found[key] = Finding(
+            rule,
+            tier,
+            module.place(statement.offset),
+            function.name,
+            f"{rules[rule].title}: {why}",
+            rules[rule].section,
+            rules[rule].mend,
+            tuple(analysis.moments(module, function, read, link)),
+        )
+    yield from found.values()
+
+
+def _judged(fact: Written) -> tuple[str, str, str]:
+    """The rule that a write before a wgmma breaks, the tier, and why."""
+    if fact.fenced == 2:
+        return (
+            "proxy-fence",
+            STRICT,
+            f"the fence follows the synchronisation, so that the writer of {fact.region} executed none",
+        )
+    if fact.fenced == 1:
+        return (
+            "shared-unsynchronised",
+            LIKELY,
+            f"no barrier follows the write of {fact.region}, which the matrix may overlap",
+        )
+    return "proxy-fence", LIKELY, f"{fact.region} is written, and the matrix may overlap it"
+
+
+def _merged(events: list[MemoryEvent]) -> list[MemoryEvent]:
+    """The events, with fewer regions where a function has very many."""
+    regions = {event.region for event in events if isinstance(event, Store)}
+    if len(regions) <= _MOST:
+        return events
+    whole: dict[str | None, Region] = {}
+    for region in regions:
+        known = whole.get(region.base)
+        whole[region.base] = (
+            region
+            if known is None
+            else Region(region.base, min(known.low, region.low), max(known.high, region.high))
+        )
+    return [replace(e, region=whole[e.region.base]) if isinstance(e, Store) else e for e in events]
+
+
+class _Analysis:
+    """Writes that may have happened at the entry of every block, and how far they are ordered."""
+
+    def __init__(self, flow: Flow, events: list[MemoryEvent]) -> None:
+        self.flow = flow
+        self.depth = max((e.n for e in events if isinstance(e, CopyWait)), default=0)
+        self.by_block: list[list[MemoryEvent]] = [[] for _ in flow.blocks]
+        block = 0
+        for event in events:
+            while flow.blocks[block].end <= event.statement:
+                block += 1
+            self.by_block[block].append(event)
+        self.entry: list[Facts] = [{} for _ in flow.blocks]
+        self._solve()
+
+    def _solve(self) -> None:
+        rank = {number: position for position, number in enumerate(self.flow.order)}
+        waiting = set(rank)
+        while waiting:
+            number = min(waiting, key=rank.__getitem__)
+            waiting.discard(number)
+            leaving = dict(self.entry[number])
+            for event in self.by_block[number]:
+                leaving = self._step(leaving, event)
+            for successor in self.flow.blocks[number].successors:
+                known = self.entry[successor]
+                for fact, link in leaving.items():
+                    if fact not in known:
+                        known[fact] = (False, successor, link)
+                        waiting.add(successor)
+
+    def _step(self, facts: Facts, event: MemoryEvent) -> Facts:
+        if isinstance(event, Store):
+            fact = Written(event.region, LOOSE if event.copy else COMPLETE)
+            facts.setdefault(fact, (True, event.statement, None))
+            return facts
+        if isinstance(event, MatrixRead) or not facts:
+            return facts
+        changed: Facts = {}
+        for fact, link in facts.items():
+            later = self._after(fact, event)
+            if later is not None:
+                changed.setdefault(later, link)
+        return changed
+
+    def _after(self, fact: Written, event: MemoryEvent) -> Written | None:
+        match event:
+            case BulkCopy() if event.region.base is not None and fact.region.meets(event.region):
+                return None  # what the wgmma reads there is the copy
+            case CopyCommit() if fact.groups != COMPLETE:
+                return replace(fact, groups=min(max(fact.groups, -1) + 1, self.depth))
+            case CopyWait():
+                if event.n == -1 or (fact.groups >= 0 and fact.groups >= event.n):
+                    return replace(fact, groups=COMPLETE) if fact.groups != COMPLETE else fact
+            case ProxyFence() if fact.groups == COMPLETE and not fact.fenced:
+                return replace(fact, fenced=2 if fact.synced else 1)
+            case Barrier() if fact.groups == COMPLETE:
+                return None if fact.fenced == 1 else replace(fact, synced=True)
+        return fact
+
+    def collisions(self) -> Iterator[tuple[MatrixRead, Written, Link]]:
+        """Every complete write that meets a matrix, with the path."""
+        for number in sorted(self.flow.order):
+            facts = dict(self.entry[number])
+            for event in self.by_block[number]:
+                if isinstance(event, MatrixRead):
+                    for fact, link in facts.items():
+                        if fact.groups == COMPLETE and any(fact.region.meets(r) for r in event.regions):
+                            yield event, fact, link
+                facts = self._step(facts, event)
+
+    def moments(
+        self, module: Module, function: Function, read: MatrixRead, link: Link | None
+    ) -> Iterator[Moment]:
+        """The path from the write to the wgmma."""
+        links: list[Link] = []
+        while link is not None:
+            links.append(link)
+            link = link[2]
+        links.reverse()
+        origin = links[0][1]
+        yield self._moment(module, function, origin, "writes through the generic proxy")
+        blocks = [self.flow.block_of(origin), *(number for begins, number, _ in links[1:] if not begins)]
+        last = len(blocks) - 1
+        for position, number in enumerate(blocks):
+            for event in self.by_block[number]:
+                behind = position > 0 or event.statement > origin
+                before = position < last or event.statement < read.statement
+                if behind and before and isinstance(event, CopyWait | Barrier | ProxyFence):
+                    yield self._moment(module, function, event.statement, _SAYS[type(event)])
+        yield self._moment(module, function, read.statement, "reads matrices through the async proxy")
+
+    @staticmethod
+    def _moment(module: Module, function: Function, index: int, says: str) -> Moment:
+        statement = function.statements[index]
+        return Moment(module.place(statement.offset), statement.opcode, says)
+
+
+_SAYS = {
+    CopyWait: "waits for copies",
+    Barrier: "synchronises threads",
+    ProxyFence: "fences the proxies for what is complete",
+}
