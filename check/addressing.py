@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ..spec.descriptor import encode
 from .bench import Bench
-from .fragments import coded
+from .meetings import coded
 from .products import Factors, NoProduct
 from .raw import Batch, Memory, chunks, words
 

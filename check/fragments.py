@@ -1,130 +1,191 @@
-"""The maps of fragments, measured: which element of A meets which of B in which of D, and C in D."""
+"""Where the registers of wmma fragments come from: load, mma and store must agree on every path."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Iterator
+from dataclasses import dataclass
 
-import numpy as np
-from numpy.typing import NDArray
+from ..spec.legality import Judge
+from ..spec.variants import Variant
+from .findings import ERROR, Finding, Moment
+from .flow import Flow
+from .ptx import NAME, Function, Module
+from .uses import Uses, operands_of
 
-from .bench import Bench
-from .products import Factors, NoProduct, factor, merge
-from .raw import chunks
-
-__all__ = ["accumulate", "accumulator", "coded", "meetings", "multiplicands", "reach", "renamed"]
-
-Ints = NDArray[np.int64]
-_JOBS = 1 << 14  # of one launch
-_WORDS = 1 << 24  # of D of one launch
+__all__ = ["fragment_findings"]
 
 
-def coded(count: int) -> NDArray[np.int64]:
-    """Rows of ones and zeros that tell `count` things apart: all ones, then one row a bit of the number."""
-    numbers = np.arange(count)
-    bits = max(1, (count - 1).bit_length())
-    return np.stack([np.ones(count, np.int64), *((numbers >> bit) & 1 for bit in range(bits))])
+@dataclass(frozen=True, slots=True)
+class Fragment:
+    """What a wmma instruction says of a fragment: matrix, shape, element type, and layout if it has one."""
+
+    matrix: str
+    shape: str
+    type: str
+    layout: str | None
+
+    def differs(self, other: Fragment) -> str | None:
+        """What is not the same in another; None where all is."""
+        if self.matrix != other.matrix:
+            return f"it is a fragment of {self.matrix}, not of {other.matrix}"
+        if self.shape != other.shape:
+            return f"its shape is {self.shape}, not {other.shape}"
+        if self.type != other.type:
+            return f"its elements are .{self.type}, not .{other.type}"
+        if self.layout != other.layout:
+            return f"its layout is .{self.layout}, not .{other.layout}"
+        return None
 
 
-def meetings(bench: Bench, metadata: NDArray[np.integer] | None = None) -> Ints:
-    """For every element of A and of D, the element of B that they meet in; −1 for none.
-
-    A is one element alone; what changes in D against A = 0 is its doing (with .xor too).
-    """
-    codes = coded(bench.count("B")) * bench.one("B")
-    total = bench.count("A")
-    nothing = np.zeros((1, total), np.int64)
-    base = bench.values(bench.launch(nothing, codes, metadata=metadata))
-    table = np.empty((total, base.shape[1]), np.int64)
-    per = max(1, min(_JOBS, _WORDS // base.shape[1]) // len(codes))
-    for part in chunks(total, per):
-        members = np.arange(total)[part]
-        one = np.zeros((len(members), total), np.uint64)
-        one[np.arange(len(members)), members] = bench.one("A")
-        pairs = (np.repeat(np.arange(len(members)), len(codes)), np.tile(np.arange(len(codes)), len(members)))
-        result = bench.launch(one, codes, metadata=metadata, pairs=pairs)
-        changed = bench.values(result).reshape(len(members), len(codes), -1) - base
-        present = changed[:, 0]
-        bits = (changed[:, 1:] == present[:, None]) & (present != 0)[:, None]
-        if not np.isin(np.abs(changed), (0, 1)).all():
-            raise NoProduct("an element of D changed by more than one product")
-        places = np.int64(1) << np.arange(bits.shape[1])
-        table[part] = np.where(present != 0, (bits * places[:, None]).sum(axis=1), -1)
-    return table
+Origin = tuple[int, int]  # the statement, and which element of its vector
+State = dict[str, frozenset[Origin]]
 
 
-def multiplicands(bench: Bench, uniform: tuple[int, ...] = ()) -> tuple[Factors, Ints]:
-    """The maps of A, B and D; and by code the k that each (packed) column of A meets.
-
-    Sparse kernels are measured under each of the `uniform` codes, which every thread's metadata repeats.
-    """
-    if not uniform:
-        found = factor(meetings(bench), bench.count("B"))
-        return found, found.met[None, :]
-    count = bench.kernel.threads
-    tables = [meetings(bench, np.full((1, count), code * 0x1111_1111, np.uint32)) for code in uniform]
-    return merge(tables, bench.count("B"))
+def fragment_findings(
+    module: Module, function: Function, flow: Flow, uses: Uses, judge: Judge
+) -> Iterator[Finding]:
+    """Fragments that are used otherwise than they were made."""
+    provenance = _Provenance(function, flow, uses, judge)
+    if provenance.makers and provenance.users:
+        yield from provenance.findings(module)
 
 
-def accumulate(bench: Bench) -> Ints:
-    """For every element of C, the element of D to which it is added; −1 for none."""
-    letter = bench.accumulator
-    total = bench.count(letter)
-    a, b = (np.zeros((1, bench.count(name)), np.int64) for name in "AB")
-    codes = coded(total) * bench.one(letter)
-    result = bench.values(bench.launch(a, b, codes)) != 0
-    places = np.int64(1) << np.arange(len(codes) - 1)
-    found = np.where(result[0], (result[1:] * places[:, None]).sum(axis=0), -1)
-    where = np.full(total, -1, np.int64)
-    where[found[found >= 0]] = np.flatnonzero(found >= 0)
-    return where
+class _Provenance:
+    """Which wmma instruction may have filled each register."""
 
+    def __init__(self, function: Function, flow: Flow, uses: Uses, judge: Judge) -> None:
+        self.function = function
+        self.flow = flow
+        self.uses = uses
+        self.makers: dict[int, tuple[Fragment, tuple[str, ...]]] = {}
+        self.users: dict[int, list[tuple[Fragment, tuple[str, ...]]]] = {}
+        for index, statement in enumerate(function.statements):
+            if not statement.opcode.startswith("wmma."):
+                continue
+            variant = judge.judge_mnemonic(statement.opcode).variant
+            if variant is not None:
+                self._note(index, variant)
+        self.registers = {r for _, vector in self.makers.values() for r in vector}
+        self.events: list[list[int]] = [[] for _ in flow.blocks]
+        for number, block in enumerate(flow.blocks):
+            for index in range(block.start, block.end):
+                if (
+                    index in self.users
+                    or not self.registers.isdisjoint(uses.of(index)[0])
+                    or self._moves(index)
+                ):
+                    self.events[number].append(index)
+        self.entry: list[State] = [{} for _ in flow.blocks]
 
-def accumulator(bench: Bench, a: Ints) -> Ints:
-    """(row, column) of every element of D at any N, from the rows and columns of A in shared memory.
+    def _moves(self, index: int) -> bool:
+        if not self.function.statements[index].opcode.startswith("mov."):
+            return False
+        written, read = self.uses.of(index)
+        if len(read) == 1 and len(written) == 1 and read[0] in self.registers:
+            self.registers.add(written[0])
+            return True
+        return False
 
-    Columns are numbered by the addresses of B that they meet.
-    """
-    zeroth = a[:, 1] == 0
-    rows = coded(int(a[:, 0].max()) + 1)[:, np.maximum(a[:, 0], 0)] * zeroth
-    columns = coded(bench.count("B"))
-    metadata = np.full((1, bench.kernel.threads), 0x4444_4444, np.uint32)
-    ones = np.ones((1, bench.count("B")), np.int64) * bench.one("B")
-    by_row = bench.values(bench.launch(rows * bench.one("A"), ones, metadata=metadata)) != 0
-    by_column = bench.values(
-        bench.launch((zeroth * bench.one("A"))[None, :], columns * bench.one("B"), metadata=metadata)
-    )
-    by_column = by_column != 0
-    if not (by_row[0].all() and by_column[0].all()):
-        raise NoProduct("an element of D holds no product")
-    row = (by_row[1:] * (np.int64(1) << np.arange(len(by_row) - 1))[:, None]).sum(axis=0)
-    met = (by_column[1:] * (np.int64(1) << np.arange(len(by_column) - 1))[:, None]).sum(axis=0)
-    column = np.unique(met, return_inverse=True)[1].reshape(-1)
-    return np.stack([row, column], axis=1).astype(np.int64)
+    def _vector(self, index: int, position: int) -> tuple[str, ...]:
+        statement = self.function.statements[index]
+        parts = operands_of(statement)
+        text = parts[position] if position < len(parts) else ""
+        return self.uses.unique(NAME.findall(text), statement.scope)
 
+    def _note(self, index: int, variant: Variant) -> None:
+        fields = variant.fields
+        name = variant.row.family.instruction.instruction
+        shape = f"m{fields['m']}n{fields['n']}k{fields['k']}"
 
-def reach(bench: Bench, a: Ints, d: Ints, met: Ints) -> Ints:
-    """(k, column) of every element of B in shared memory at any N, −1 for those that no k of `met` reaches:
-    from the map of A, and that of D at this N."""
-    codes = coded(bench.count("B"))
-    places = np.int64(1) << np.arange(len(codes) - 1)
-    b = np.full((bench.count("B"), 2), -1, np.int64)
-    row = d[:, 0] == 0
-    metadata = np.full((1, bench.kernel.threads), 0x4444_4444, np.uint32)
-    for packed, k in enumerate(met):
-        one = ((a[:, 1] == packed) * np.uint64(bench.one("A")))[None, :]
-        shown = bench.values(bench.launch(one, codes * bench.one("B"), metadata=metadata)) != 0
-        at = (shown[1:, row] * places[:, None]).sum(axis=0)
-        b[at, 0] = k
-        b[at, 1] = d[row, 1]
-    return b
+        def told(field: str, instead: str = "multiplicand") -> str:
+            value = fields.get(field, "none")
+            return str(fields.get(instead, value)) if value == "none" else str(value)
 
+        if name.startswith("wmma.load."):
+            matrix = name[-1]
+            layout = str(fields["layout"]) if matrix in "ab" else None
+            self.makers[index] = (Fragment(matrix, shape, told("type"), layout), self._vector(index, 0))
+        elif name == "wmma.store.d":
+            self.users[index] = [(Fragment("c", shape, told("type"), None), self._vector(index, 1))]
+        elif name == "wmma.mma":
+            self.makers[index] = (Fragment("c", shape, told("dtype"), None), self._vector(index, 0))
+            self.users[index] = [
+                (Fragment("a", shape, told("atype"), str(fields["alayout"])), self._vector(index, 1)),
+                (Fragment("b", shape, told("btype"), str(fields["blayout"])), self._vector(index, 2)),
+                (Fragment("c", shape, told("ctype"), None), self._vector(index, 3)),
+            ]
 
-def renamed(found: Factors, d: Ints) -> Factors:
-    """The same maps with the rows named as D names them. Raises NoProduct when the names do not fit."""
-    names = np.full(int(found.d[:, 0].max()) + 1, -1, np.int64)
-    names[found.d[:, 0]] = d[:, 0]
-    if not np.array_equal(names[found.d[:, 0]], d[:, 0]):
-        raise NoProduct("the rows are not those of D")
-    a = found.a.copy()
-    a[:, 0] = np.where(a[:, 0] >= 0, names[a[:, 0]], -1)
-    return replace(found, a=a, d=np.stack([d[:, 0], found.d[:, 1]], axis=1))
+    def _step(self, state: State, index: int) -> None:
+        written, read = self.uses.of(index)
+        guarded = self.function.statements[index].guard is not None
+        maker = self.makers.get(index)
+        if maker is not None:
+            for position, register in enumerate(maker[1]):
+                origin = frozenset(((index, position),))
+                state[register] = state.get(register, frozenset()) | origin if guarded else origin
+            return
+        move = self.function.statements[index].opcode.startswith("mov.") and len(read) == len(written) == 1
+        for register in written:
+            origins = state.get(read[0], frozenset()) if move else frozenset()
+            state[register] = state.get(register, frozenset()) | origins if guarded else origins
+
+    def _solve(self) -> None:
+        rank = {number: position for position, number in enumerate(self.flow.order)}
+        waiting = set(rank)
+        while waiting:
+            number = min(waiting, key=rank.__getitem__)
+            waiting.discard(number)
+            state = dict(self.entry[number])
+            for index in self.events[number]:
+                self._step(state, index)
+            for successor in self.flow.blocks[number].successors:
+                known = self.entry[successor]
+                for register, origins in state.items():
+                    merged = known.get(register, frozenset()) | origins
+                    if merged != known.get(register):
+                        known[register] = merged
+                        waiting.add(successor)
+
+    def findings(self, module: Module) -> Iterator[Finding]:
+        self._solve()
+        for number in sorted(self.flow.order):
+            state = dict(self.entry[number])
+            for index in self.events[number]:
+                for wanted, vector in self.users.get(index, ()):
+                    yield from self._compare(module, index, wanted, vector, state)
+                self._step(state, index)
+
+    def _compare(
+        self, module: Module, index: int, wanted: Fragment, vector: tuple[str, ...], state: State
+    ) -> Iterator[Finding]:
+        statement = self.function.statements[index]
+        told: set[tuple[int, str]] = set()
+        for position, register in enumerate(vector):
+            for origin, element in sorted(state.get(register, ())):
+                made = self.makers[origin][0]
+                why = made.differs(wanted)
+                if why is None and element != position:
+                    why = f"its register {element} stands where register {position} belongs"
+                if why is None or any(origin == known for known, _ in told):
+                    continue
+                told.add((origin, why))
+                maker = self.function.statements[origin]
+                yield Finding(
+                    "wmma-fragment",
+                    ERROR,
+                    module.place(statement.offset),
+                    self.function.name,
+                    f"{statement.opcode} uses a fragment that {maker.opcode} made otherwise: {why}",
+                    "9.7.14.4.5",
+                    "load, multiply and store a fragment with the same shape, layout and element type",
+                    (
+                        Moment(
+                            module.place(maker.offset), maker.opcode, f"fills {register} (element {element})"
+                        ),
+                        Moment(
+                            module.place(statement.offset),
+                            statement.opcode,
+                            f"takes it for element {position} of {wanted.matrix.upper()}",
+                        ),
+                    ),
+                )

@@ -11,13 +11,17 @@ from ..spec.api import load
 from ..spec.errors import Question
 from ..spec.legality import ILLEGAL, Judge, Verdict
 from ..spec.statements import Statement as Read
+from .constants import constant_findings
+from .divergence import divergence_findings
 from .events import Events
 from .findings import ERROR, INFO, LIKELY, Finding
 from .flow import build_flow
+from .fragments import fragment_findings
 from .ordering import order_findings
 from .proxies import proxy_findings
 from .ptx import NAME, Fault, Function, Module, Statement, declared_types, read_module
 from .uses import Uses
+from .values import Values
 
 __all__ = ["Report", "check_text"]
 
@@ -77,6 +81,9 @@ def _check_function(module: Module, function: Function, judge: Judge) -> Iterato
     if events.mmas:
         yield from order_findings(module, function, flow, events)
         yield from proxy_findings(module, function, flow, uses)
+    yield from divergence_findings(module, function, flow, uses, judge, held)
+    yield from fragment_findings(module, function, flow, uses, judge)
+    yield from constant_findings(module, function, Values(module, function, uses), judge, held)
 
 
 def _legality(module: Module, function: Function, judge: Judge, held: list[int]) -> Iterator[Finding]:

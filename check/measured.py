@@ -16,7 +16,7 @@ from ..spec.loading import Specification
 from ..spec.variants import Variant
 from .bench import Bench
 from .codes import encode
-from .fragments import accumulate, accumulator, multiplicands, reach, renamed
+from .meetings import accumulate, accumulator, multiplicands, reach, renamed
 from .matrices import loaded, moved, stored
 from .addressing import Setting, addresses, settings
 from .metadata import metadata

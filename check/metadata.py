@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .bench import Bench
-from .fragments import coded
+from .meetings import coded
 from .products import Factors, NoProduct
 from .raw import chunks
 
