@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -20,6 +20,7 @@ from .fragments import fragment_findings
 from .ordering import order_findings
 from .proxies import proxy_findings
 from .ptx import NAME, Fault, Function, Module, Statement, declared_types, read_module
+from .suppression import Suppressed, Suppressions, fingerprint
 from .uses import Uses
 from .values import Values
 
@@ -39,10 +40,16 @@ class Report:
     statements: int
     faults: tuple[Fault, ...]
     findings: tuple[Finding, ...]
+    suppressed: tuple[Suppressed, ...] = ()
 
 
-def check_text(text: str, name: str, target: str | None = None) -> Report:
-    """Check a PTX file; raises Question, with a place, when it is no PTX or its version is not known."""
+def check_text(
+    text: str, name: str, target: str | None = None, baseline: Mapping[str, int] | None = None
+) -> Report:
+    """Check a PTX file; raises Question, with a place, when it is no PTX or its version is not known.
+
+    `baseline` says how often each finding, by its fingerprint, is known.
+    """
     module = read_module(text, name)
     try:
         judge = _judge(module.version, target or module.target)
@@ -54,6 +61,7 @@ def check_text(text: str, name: str, target: str | None = None) -> Report:
         count += len(function.statements)
         findings += _check_function(module, function, judge)
     findings.sort(key=lambda finding: finding.order)
+    findings, suppressed = _suppressed(findings, Suppressions(text, name), dict(baseline or {}))
     return Report(
         name,
         module.version,
@@ -62,7 +70,24 @@ def check_text(text: str, name: str, target: str | None = None) -> Report:
         count,
         tuple(module.faults),
         tuple(findings),
+        tuple(suppressed),
     )
+
+
+def _suppressed(
+    findings: list[Finding], comments: Suppressions, known: dict[str, int]
+) -> tuple[list[Finding], list[Suppressed]]:
+    kept: list[Finding] = []
+    suppressed: list[Suppressed] = []
+    for finding in findings:
+        if comments.covers(finding):
+            suppressed.append(Suppressed(finding, "inSource"))
+        elif known.get(fingerprint(finding), 0) > 0:
+            known[fingerprint(finding)] -= 1
+            suppressed.append(Suppressed(finding, "external"))
+        else:
+            kept.append(finding)
+    return [*kept, *comments.idle()], suppressed
 
 
 @lru_cache(maxsize=8)

@@ -42,7 +42,7 @@ _WIDTHS = (16, 128, 64, 32)  # bytes of a line, by the code of the swizzling mod
 
 @dataclass(frozen=True, slots=True)
 class Region:
-    """Bytes [low, high) of a variable; of any where `base` is None."""
+    """Bytes [low, high) of a variable; where `base` is None, as many bytes anywhere."""
 
     base: str | None
     low: int
@@ -210,7 +210,7 @@ def _matrices(statement: Statement, values: Values) -> Iterator[Region]:
         transposed = bool(behind) and behind[min(position - 1, len(behind) - 1)] == "1"
         value = values.operand(parts[position], statement.scope)
         if value.base is None or value.shift != 4:
-            yield Region(None, 0, 0)
+            yield Region(None, 0, rows * depth * bits // 8)
             continue
         if value.fields is None:
             yield Region(value.base, value.low, _FAR + 1)

@@ -116,6 +116,7 @@ class _Analysis:
     def __init__(self, flow: Flow, events: list[MemoryEvent]) -> None:
         self.flow = flow
         self.depth = max((e.n for e in events if isinstance(e, CopyWait)), default=0)
+        self.copied = any(isinstance(e, BulkCopy) for e in events)
         self.by_block: list[list[MemoryEvent]] = [[] for _ in flow.blocks]
         block = 0
         for event in events:
@@ -170,6 +171,16 @@ class _Analysis:
                 return None if fact.fenced == 1 else replace(fact, synced=True)
         return fact
 
+    def _meets(self, fact: Written, matrix: Region) -> bool:
+        """Whether a matrix may hold what was written.
+
+        One at an address that is not known, in a function that fills matrices by bulk copies, is taken for
+        one of those unless the write is as large as a matrix.
+        """
+        if matrix.base is None and self.copied and fact.region.base is not None:
+            return fact.region.high - fact.region.low >= matrix.high - matrix.low
+        return fact.region.meets(matrix)
+
     def collisions(self) -> Iterator[tuple[MatrixRead, Written, Link]]:
         """Every complete write that meets a matrix, with the path."""
         for number in sorted(self.flow.order):
@@ -177,7 +188,7 @@ class _Analysis:
             for event in self.by_block[number]:
                 if isinstance(event, MatrixRead):
                     for fact, link in facts.items():
-                        if fact.groups == COMPLETE and any(fact.region.meets(r) for r in event.regions):
+                        if fact.groups == COMPLETE and any(self._meets(fact, r) for r in event.regions):
                             yield event, fact, link
                 facts = self._step(facts, event)
 

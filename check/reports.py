@@ -38,6 +38,9 @@ def as_text(reports: Sequence[Report], shown: frozenset[str]) -> str:
     lines.append(
         f"{_plural(len(reports), 'file')}, {_plural(functions, 'function')}, {statements} statements: {found}"
     )
+    suppressed = sum(len(report.suppressed) for report in reports)
+    if suppressed:
+        lines[-1] += f"; {suppressed} suppressed"
     if any(counts[tier] for tier in shown):
         lines.append(CLAIM)
     return "\n".join(lines)
@@ -74,6 +77,10 @@ def as_json(reports: Sequence[Report]) -> dict[str, Any]:
                     {"line": f.place.line, "column": f.place.column, "message": f.what} for f in report.faults
                 ],
                 "findings": [_as_dict(finding) for finding in report.findings],
+                "suppressed": [
+                    {"rule": s.finding.rule, "line": s.finding.place.line, "kind": s.kind}
+                    for s in report.suppressed
+                ],
             }
             for report in reports
         ],

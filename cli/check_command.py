@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import argparse
 import os
+from collections.abc import Mapping
 from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
 from typing import Any
 
-from ..check.findings import ERROR, INFO, LIKELY, STRICT, TIERS
+from ..check.findings import ERROR, INFO, LIKELY, STRICT
 from ..check.kernels import Report, check_text
 from ..check.reports import as_github, as_text, dump, tally
+from ..check.sarif import as_sarif
+from ..check.suppression import baseline_text, read_baseline
 from ..spec.errors import Question
 
 __all__ = ["add"]
@@ -23,60 +27,74 @@ def add(subparsers: Any) -> None:
     parser.add_argument("files", nargs="+", metavar="FILE.ptx", help="PTX files")
     parser.add_argument("--target", metavar="T", help="the target (default: the file's own)")
     parser.add_argument("--format", choices=("text", "json", "sarif", "github"), default="text")
-    parser.add_argument(
-        "--strict", action="store_true", help="findings under the strictest reading fail, too"
-    )
+    parser.add_argument("--strict", action="store_true", help="what the strictest reading forbids fails, too")
     parser.add_argument("--info", action="store_true", help="show what is worth knowing, too")
+    parser.add_argument("--baseline", metavar="FILE", help="pass over the findings that FILE knows")
+    parser.add_argument("--write-baseline", metavar="FILE", help="write what is found now to FILE")
     parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:
     """Check every file; 1 where something fails, 2 where a file could not be read."""
-    answers = _check_all(args.files, args.target)
+    baseline = read_baseline(args.baseline) if args.baseline else {}
+    answers = _check_all([(name, args.target, baseline.get(Path(name).name)) for name in args.files])
     reports = [answer for answer in answers if isinstance(answer, Report)]
     refused = [answer for answer in answers if isinstance(answer, str)]
     failing = frozenset((ERROR, LIKELY, STRICT) if args.strict else (ERROR, LIKELY))
-    shown = frozenset(TIERS) if args.info else frozenset(TIERS) - {INFO}
-    if not args.strict:
-        shown -= {STRICT}
-    if args.format == "json":
-        print(dump(reports))
-    elif args.format == "github":
-        print(as_github(reports, shown))
-    else:
-        print(as_text(reports, shown))
+    shown = failing | {INFO} if args.info else failing
+    if args.write_baseline:
+        found = [finding for report in reports for finding in report.findings]
+        Path(args.write_baseline).write_text(baseline_text(found), encoding="utf-8")
+    _print(args.format, reports, shown)
     if refused:
         raise Question("\nptxmma: ".join(refused))
     if any(report.faults for report in reports):
         return 2
+    if args.write_baseline:
+        return 0
     counts = tally(reports)
     return 1 if any(counts[tier] for tier in failing) else 0
 
 
-def _check_all(names: list[str], target: str | None) -> list[Report | str]:
-    total = sum(os.path.getsize(name) for name in names if os.path.isfile(name))
-    workers = min(len(names), len(os.sched_getaffinity(0)))
-    if workers < 2 or total < _LARGE:
-        return [_check(name, target) for name in names]
-    order = sorted(range(len(names)), key=lambda i: -_size(names[i]))
-    found: list[Report | str] = [""] * len(names)
+def _print(form: str, reports: list[Report], shown: frozenset[str]) -> None:
+    match form:
+        case "json":
+            print(dump(reports))
+        case "sarif":
+            print(as_sarif(reports, shown))
+        case "github":
+            text = as_github(reports, shown)
+            if text:
+                print(text)
+        case _:
+            print(as_text(reports, shown))
+
+
+_Asked = tuple[str, str | None, Mapping[str, int] | None]
+
+
+def _check_all(asked: list[_Asked]) -> list[Report | str]:
+    """The reports in the order asked, by every core where that pays."""
+    sizes = [os.path.getsize(name) if os.path.isfile(name) else 0 for name, _, _ in asked]
+    workers = min(len(asked), len(os.sched_getaffinity(0)))
+    if workers < 2 or sum(sizes) < _LARGE:
+        return [_check(one) for one in asked]
+    order = sorted(range(len(asked)), key=lambda i: -sizes[i])
+    found: list[Report | str] = [""] * len(asked)
     with ProcessPoolExecutor(workers) as pool:
-        answers = pool.map(_check, [names[i] for i in order], [target] * len(names), chunksize=1)
+        answers = pool.map(_check, [asked[i] for i in order])
         for index, answer in zip(order, answers, strict=True):
             found[index] = answer
     return found
 
 
-def _size(name: str) -> int:
-    return os.path.getsize(name) if os.path.isfile(name) else 0
-
-
-def _check(name: str, target: str | None) -> Report | str:
+def _check(asked: _Asked) -> Report | str:
     """The report on a file, or why there is none."""
+    name, target, baseline = asked
     try:
         with open(name, encoding="utf-8", errors="surrogateescape", newline="") as file:
             text = file.read()
-        return check_text(text, name, target)
+        return check_text(text, name, target, baseline)
     except Question as error:
         return str(error)
     except OSError as error:
