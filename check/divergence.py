@@ -18,7 +18,7 @@ from .flow import Flow
 from .ptx import Function, Module, Statement
 from .uses import Uses, operands_of
 
-__all__ = ["divergence_findings"]
+__all__ = ["COMPARE", "TWO", "divergence_findings"]
 
 _WARP, _GROUP = 32, 128
 _MASK = (1 << 32) - 1
@@ -45,7 +45,7 @@ _SIGNED = {
     "s32": 32,
     "s64": 64,
 }
-_COMPARE: Mapping[str, Callable[[int, int], bool]] = {
+COMPARE: Mapping[str, Callable[[int, int], bool]] = {
     "eq": lambda a, b: a == b,
     "ne": lambda a, b: a != b,
     "lt": lambda a, b: a < b,
@@ -57,7 +57,7 @@ _COMPARE: Mapping[str, Callable[[int, int], bool]] = {
     "hi": lambda a, b: a > b,
     "hs": lambda a, b: a >= b,
 }
-_TWO: Mapping[str, Callable[[int, int], int]] = {
+TWO: Mapping[str, Callable[[int, int], int]] = {
     "add": lambda a, b: a + b,
     "sub": lambda a, b: a - b,
     "mul": lambda a, b: a * b,
@@ -198,15 +198,15 @@ class _Values:
                 return values[0]
             case "cvt" if len(values) == 1 and head[-1][0] in "usb" and head[-2][0] in "usb":
                 return values[0]
-            case "setp" if len(values) == 2 and head[1] in _COMPARE:
-                compare = _COMPARE[head[1]]
+            case "setp" if len(values) == 2 and head[1] in COMPARE:
+                compare = COMPARE[head[1]]
                 return Threads(tuple(int(compare(fit(a), fit(b))) for a, b in rows), assumed)
             case "selp" if len(values) == 3:
                 return Threads(tuple(a if p else b for a, b, p in rows), assumed)
             case "not" if kind == "pred":
                 return Threads(tuple(int(not a) for (a,) in rows), assumed)
             case "and" | "or" | "xor" if kind == "pred" and len(values) == 2:
-                two = _TWO[head[0]]
+                two = TWO[head[0]]
                 return Threads(tuple(two(a & 1, b & 1) for a, b in rows), assumed)
             case "mul" if "wide" in head:
                 return Threads(tuple(a * b for a, b in rows), assumed)
@@ -216,8 +216,8 @@ class _Values:
                 return through(lambda a, b, c: a * b + c)
             case "bfe" if len(values) == 3 and not signed:
                 return Threads(tuple((a & _MASK) >> b & (1 << c) - 1 for a, b, c in rows), assumed)
-            case name if name in _TWO and len(values) == 2:
-                return through(_TWO[name])
+            case name if name in TWO and len(values) == 2:
+                return through(TWO[name])
         return None
 
     def _shuffle(self, statement: Statement, head: list[str], parts: list[str]) -> Known:

@@ -20,6 +20,7 @@ from .fragments import fragment_findings
 from .ordering import order_findings
 from .proxies import proxy_findings
 from .ptx import NAME, Fault, Function, Module, Statement, declared_types, read_module
+from .stages import stage_findings
 from .suppression import Suppressed, Suppressions, fingerprint
 from .uses import Uses
 from .values import Values
@@ -106,6 +107,7 @@ def _check_function(module: Module, function: Function, judge: Judge) -> Iterato
     if events.mmas:
         yield from order_findings(module, function, flow, events)
         yield from proxy_findings(module, function, flow, uses)
+        yield from stage_findings(module, function, flow, uses, events)
     yield from divergence_findings(module, function, flow, uses, judge, held)
     yield from fragment_findings(module, function, flow, uses, judge)
     yield from constant_findings(module, function, Values(module, function, uses), judge, held)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
 
@@ -14,6 +14,10 @@ from .uses import operands_of
 from .values import Value, Values
 
 __all__ = [
+    "BARRIER",
+    "COPY",
+    "GENERIC",
+    "INTO_SHARED",
     "Barrier",
     "BulkCopy",
     "CopyCommit",
@@ -23,16 +27,19 @@ __all__ = [
     "ProxyFence",
     "Region",
     "Store",
+    "is_generic",
+    "matrices",
     "memory_events",
+    "width_of",
 ]
 
-_GENERIC = re.compile(
+GENERIC = re.compile(
     r"(?:st(?:\.(?:weak|volatile|relaxed|release|\w+))*?\.shared|st\.async|stmatrix|red(?:\.\w+)*?\.shared|atom(?:\.\w+)*?\.shared)"
 )
-_COPY = re.compile(r"cp\.async\.c[ag]\.shared")
+COPY = re.compile(r"cp\.async\.c[ag]\.shared")
 _WIDTH = re.compile(r"\.(?:v(\d)\.)?[a-z]+(\d+)$")
-_INTO_SHARED = re.compile(r"\.shared::(?:cta|cluster)\.global")
-_BARRIER = re.compile(
+INTO_SHARED = re.compile(r"\.shared::(?:cta|cluster)\.global")
+BARRIER = re.compile(
     r"(?:bar\.(?:cta\.)?(?:sync|red)|barrier\.(?:cta\.)?(?:sync|red)|barrier\.cluster\.wait|bar\.sync|mbarrier\.(?:try|test)_wait)"
 )
 _SHAPE = re.compile(r"\.m(\d+)n(\d+)k(\d+)")
@@ -133,14 +140,14 @@ def memory_events(function: Function, values: Values) -> Iterator[MemoryEvent]:
             continue
         opcode = statement.opcode
         if opcode.startswith("wgmma.mma_async"):
-            yield MatrixRead(index, tuple(_matrices(statement, values)))
-        elif _GENERIC.match(opcode) or (head == "st" and _is_generic(opcode)):
+            yield MatrixRead(index, tuple(matrices(statement, values.operand)))
+        elif GENERIC.match(opcode) or (head == "st" and is_generic(opcode)):
             region = _written(statement, values)
             if head != "st" or ".shared" in opcode or region.base is not None:
                 yield Store(index, region)
-        elif _COPY.match(opcode):
+        elif COPY.match(opcode):
             yield Store(index, _written(statement, values), True)
-        elif opcode.startswith("cp.async.bulk") and _INTO_SHARED.search(opcode):
+        elif opcode.startswith("cp.async.bulk") and INTO_SHARED.search(opcode):
             yield BulkCopy(index, _region(values.address(statement, operands_of(statement)[0]), 16))
         elif opcode.startswith("cp.async.commit_group"):
             yield CopyCommit(index)
@@ -152,7 +159,7 @@ def memory_events(function: Function, values: Values) -> Iterator[MemoryEvent]:
         elif opcode.startswith("fence.proxy.async") and not opcode.endswith(".global"):
             if statement.guard is None:
                 yield ProxyFence(index)
-        elif _BARRIER.match(opcode) and statement.guard is None:
+        elif BARRIER.match(opcode) and statement.guard is None:
             yield Barrier(index)
 
 
@@ -160,19 +167,21 @@ _HEADS = frozenset(("st", "stmatrix", "red", "atom", "cp", "fence", "bar", "barr
 _SPACES = (".global", ".local", ".param", ".const", ".shared", ".bulk")
 
 
-def _is_generic(opcode: str) -> bool:
+def is_generic(opcode: str) -> bool:
     return not any(space in opcode for space in _SPACES)
 
 
 def _written(statement: Statement, values: Values) -> Region:
     parts = operands_of(statement)
-    value = values.address(statement, parts[0])
-    if statement.opcode.startswith("stmatrix") or statement.opcode.startswith("cp.async"):
-        width = 16
-    else:
-        found = _WIDTH.search(statement.opcode)
-        width = int(found[1] or 1) * int(found[2]) // 8 if found else 16
-    return _region(value, width)
+    return _region(values.address(statement, parts[0]), width_of(statement))
+
+
+def width_of(statement: Statement) -> int:
+    """How many bytes a thread writes at most."""
+    if statement.opcode.startswith(("stmatrix", "cp.async")):
+        return 16
+    found = _WIDTH.search(statement.opcode)
+    return int(found[1] or 1) * int(found[2]) // 8 if found else 16
 
 
 def _region(value: Value, width: int) -> Region:
@@ -191,7 +200,7 @@ def _field(fields: int, name: str) -> int:
     return (fields >> entry.low & (1 << entry.high - entry.low + 1) - 1) * entry.unit
 
 
-def _matrices(statement: Statement, values: Values) -> Iterator[Region]:
+def matrices(statement: Statement, operand: Callable[[str, int], Value]) -> Iterator[Region]:
     """The bytes that the matrices of a wgmma may take: from above, where the descriptor says how they lie."""
     parts = operands_of(statement)
     shape = _SHAPE.search(statement.opcode)
@@ -208,7 +217,7 @@ def _matrices(statement: Statement, values: Values) -> Iterator[Region]:
         if position >= len(parts) or parts[position].startswith("{"):
             continue
         transposed = bool(behind) and behind[min(position - 1, len(behind) - 1)] == "1"
-        value = values.operand(parts[position], statement.scope)
+        value = operand(parts[position], statement.scope)
         if value.base is None or value.shift != 4:
             yield Region(None, 0, rows * depth * bits // 8)
             continue

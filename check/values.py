@@ -15,7 +15,7 @@ from ..spec.statements import SyntaxFault, argument_of
 from .ptx import NAME, Function, Module, Statement
 from .uses import Uses, operands_of
 
-__all__ = ["TOP", "Value", "Values", "joined"]
+__all__ = ["TOP", "Value", "Values", "joined", "number_of"]
 
 _WIDEST = 1 << 62
 _ADDRESS = 0x3FFF  # the address field of a matrix descriptor
@@ -85,14 +85,14 @@ class Values:
         if found is None:
             return TOP
         base = self.operand(found[1], statement.scope) if found[1] else Value(0, 0)
-        offset = _number(found[2].replace(" ", "")) if found[2] else 0
+        offset = number_of(found[2].replace(" ", "")) if found[2] else 0
         if offset is None:
             return TOP
         return _shifted(base, offset, offset)
 
     def operand(self, text: str, scope: int) -> Value:
         """What an operand may hold."""
-        number = _number(text)
+        number = number_of(text)
         if number is not None:
             return Value(number & _LOW if 0 <= number <= _LOW else number, number, fields=number >> 32)
         if not _NAMED.fullmatch(text):
@@ -293,7 +293,7 @@ class Values:
 
     def _extract(self, statement: Statement, head: list[str], parts: list[str]) -> Value:
         value = self.operand(parts[1], statement.scope)
-        low, count = _number(parts[2]), _number(parts[3])
+        low, count = number_of(parts[2]), number_of(parts[3])
         if value is _NOTHING:
             return _NOTHING
         if low is None or count is None or not 0 < count < 32:
@@ -375,7 +375,7 @@ class Values:
         parts = operands_of(statement)
         if head[0] != "setp" or len(parts) != 3 or head[1] not in ("lt", "le", "gt", "ge", "eq", "ne"):
             return None
-        limit = _number(parts[2])
+        limit = number_of(parts[2])
         if limit is None:
             return None
         return self.function.register(parts[1], statement.scope), head[1], limit
@@ -405,7 +405,7 @@ class Values:
 
     def _logic(self, statement: Statement, head: list[str], parts: list[str]) -> Value:
         values = [self.operand(part, statement.scope) for part in parts[1:4]]
-        table = _number(parts[4]) if len(parts) > 4 else None
+        table = number_of(parts[4]) if len(parts) > 4 else None
         if table is None or table & 1 or any(v.low < 0 or v.base or v.shift for v in values):
             return TOP
         return _clamped(0, (1 << max(v.high for v in values).bit_length()) - 1, None, 0, None)
@@ -438,7 +438,8 @@ _MODELS: Mapping[str, _Model] = {
 }
 
 
-def _number(text: str) -> int | None:
+def number_of(text: str) -> int | None:
+    """The number that a literal spells; None for anything else."""
     try:
         found = argument_of(text)
     except SyntaxFault:

@@ -16,7 +16,7 @@ from ..formal.axioms import Hazard, closing
 from ..formal.machine import Conduct, Schedule, differ
 from ..spec.ordering import ordering
 from .events import Access, Commit, Event, Fence, Mma, Wait
-from .findings import ERROR, STRICT
+from .findings import ERROR, LIKELY, STRICT
 from .pending import Collision, Copy, Link, Pending
 
 __all__ = ["Judgement", "Path", "judge_program", "path_of", "program_of"]
@@ -144,6 +144,8 @@ def judge_program(program: model.Program) -> Judgement | None:
         schedules = differ(program, Conduct())
         if schedules and all(differ(program, conduct) for conduct in _lenient()):
             return Judgement(ERROR, named.rule, named.steps, schedules)
+        if schedules:
+            return Judgement(LIKELY, named.rule, named.steps, schedules)
     found = found or closing(program, known.strict)
     if not found:
         return None

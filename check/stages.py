@@ -1,0 +1,132 @@
+"""Findings about stages of shared memory: overwritten while a wgmma reads them, or read too early."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from ..formal import programs as model
+from ..formal.axioms import closing
+from ..spec.ordering import ordering
+from .events import Events, Mma
+from .findings import LIKELY, STRICT, Finding, Moment
+from .flow import Flow
+from .memory import COPY, INTO_SHARED
+from .ptx import Function, Module, Statement
+from .uses import Uses
+from .walk import Overlap, overlaps
+
+__all__ = ["stage_findings"]
+
+
+def stage_findings(
+    module: Module, function: Function, flow: Flow, uses: Uses, events: Events
+) -> Iterator[Finding]:
+    """What one path, walked with numbers, overwrites or reads too early."""
+    mmas = {event.statement: event for event in events.all if isinstance(event, Mma)}
+    found: dict[tuple[str, int, int], Finding] = {}
+    cyclic = _cyclic(flow)
+    for overlap in overlaps(module, function, flow, uses):
+        first, second = flow.block_of(overlap.first), flow.block_of(overlap.second)
+        if overlap.what == "incomplete" and (first in cyclic or second in cyclic):
+            continue  # which of a loop's copies a wait covers depends on more than one path
+        finding = _finding(module, function, overlap, mmas)
+        if finding is None:
+            continue
+        key = finding.rule, first, second
+        known = found.get(key)
+        found[key] = finding if known is None else replace(known, more=known.more + 1)
+    yield from found.values()
+
+
+def _cyclic(flow: Flow) -> set[int]:
+    """The blocks that can be reached from themselves."""
+    found: set[int] = set()
+    for number in flow.order:
+        waiting, seen = list(flow.blocks[number].successors), set[int]()
+        while waiting:
+            block = waiting.pop()
+            if block == number:
+                found.add(number)
+                break
+            if block not in seen:
+                seen.add(block)
+                waiting += flow.blocks[block].successors
+    return found
+
+
+def _finding(module: Module, function: Function, overlap: Overlap, mmas: dict[int, Mma]) -> Finding | None:
+    statements = function.statements
+    reader = mmas.get(overlap.first if overlap.what == "overwritten" else overlap.second)
+    if reader is None:
+        return None
+    read = model.Mma(reader.shape, 0, model.Buffer(0), 0, reader.scale_d)
+    other = overlap.second if overlap.what == "overwritten" else overlap.first
+    write = _write(statements[other])
+    between = [made for index in overlap.between if (made := _between(statements[index])) is not None]
+    if overlap.what == "overwritten":
+        program = model.Program.of(model.WgmmaFence(), read, *between, write)
+    else:
+        program = model.Program.of(
+            write, *between, model.ProxyFence(), model.CtaBarrier(), model.WgmmaFence(), read
+        )
+    known = ordering()
+    hazards = closing(program, known.default) or closing(program, known.strict)
+    if not hazards:
+        return None
+    rule = known.rules[hazards[0].rule]
+    if overlap.waited:
+        why = "this warp has waited for it, but no barrier followed for the others"
+    elif overlap.what == "overwritten":
+        why = "no wait on the path covers it"
+    else:
+        why = "no wait on the path covers the copy"
+    places = [overlap.first, *overlap.between, overlap.second]
+    return Finding(
+        hazards[0].rule,
+        STRICT if overlap.waited else LIKELY,
+        module.place(statements[overlap.second].offset),
+        function.name,
+        f"{rule.title}: {why}",
+        rule.section,
+        rule.mend,
+        tuple(_moments(module, function, places)),
+    )
+
+
+def _write(statement: Statement) -> model.Operation:
+    if INTO_SHARED.search(statement.opcode) and "bulk" in statement.opcode:
+        return model.BulkCopy(0, 0)
+    return model.CpAsync(0) if COPY.match(statement.opcode) else model.SharedWrite(0)
+
+
+def _between(statement: Statement) -> model.Operation | None:
+    opcode = statement.opcode
+    last = statement.operands.split()[-1:]
+    n = int(last[0], 0) if last and last[0].isalnum() and last[0][0].isdigit() else 0
+    if opcode.startswith("wgmma.commit_group"):
+        return model.Commit()
+    if opcode.startswith("wgmma.wait_group"):
+        return model.Wait(n)
+    if opcode.startswith("cp.async.commit_group"):
+        return model.CpAsyncCommit()
+    if opcode.startswith("cp.async.wait_group"):
+        return model.CpAsyncWait(n)
+    return None
+
+
+def _moments(module: Module, function: Function, places: list[int]) -> Iterator[Moment]:
+    for index in places if len(places) <= 12 else [*places[:6], *places[-6:]]:
+        statement = function.statements[index]
+        yield Moment(module.place(statement.offset), statement.opcode, _says(statement))
+
+
+def _says(statement: Statement) -> str:
+    opcode = statement.opcode
+    if opcode.startswith("wgmma.mma_async"):
+        return "reads the stage"
+    if "commit_group" in opcode:
+        return "commits to a group"
+    if "wait_group" in opcode:
+        return f"waits until at most {statement.operands} groups are pending"
+    return "writes the stage"
