@@ -62,3 +62,49 @@ extern "C" __global__ void mixed_input(const char4* a, const uint4* b, float* c,
     }
     store<128>(c, d, 128);
 }
+
+// The next step's fragments are fetched while this step's group is in flight; B stays in place.
+template <bool BF16, class D>
+__device__ inline void prefetched(const uint4* a, const uint4* b, D& d, int steps) {
+    __shared__ alignas(1024) uint4 tile_b[1024];
+    for (int i = threadIdx.x; i < 1024; i += 128) tile_b[(i & ~7) | ((i ^ (i >> 3)) & 7)] = b[i];
+    proxy_fence();
+    __syncthreads();
+    uint32_t r[4][4];
+    zero(d);
+#pragma unroll
+    for (int k = 0; k < 4; k++) {
+        uint4 x = a[k * 128 + threadIdx.x];
+        r[k][0] = x.x, r[k][1] = x.y, r[k][2] = x.z, r[k][3] = x.w;
+    }
+#pragma unroll 1
+    for (int step = 1; step <= steps; step++) {
+        uint4 next[4];
+        wgmma_fence();
+#pragma unroll
+        for (int k = 0; k < 4; k++) {
+            if constexpr (BF16)
+                wgmma_bf16_a_n128(d, r[k], descriptor(tile_b) + 2 * k, 1);
+            else
+                wgmma_f16_a_n128(d, r[k], descriptor(tile_b) + 2 * k, 1);
+        }
+        wgmma_commit();
+#pragma unroll
+        for (int k = 0; k < 4; k++) next[k] = a[(step * 4 + k) * 128 + threadIdx.x];
+        wgmma_wait<0>();
+#pragma unroll
+        for (int k = 0; k < 4; k++) r[k][0] = next[k].x, r[k][1] = next[k].y, r[k][2] = next[k].z, r[k][3] = next[k].w;
+    }
+}
+
+extern "C" __global__ void register_a_prefetched(const uint4* a, const uint4* b, float* c, int steps) {
+    float d[64];
+    prefetched<false>(a, b, d, steps);
+    store<128>(c, d, 128);
+}
+
+extern "C" __global__ void register_a_prefetched_bf16(const uint4* a, const uint4* b, float* c, int steps) {
+    float d[64];
+    prefetched<true>(a, b, d, steps);
+    store<128>(c, d, 128);
+}

@@ -1,0 +1,230 @@
+"""Compile the Triton kernels of packages: PYTHONPATH=TRITON:PACKAGE… python packages.py FOLDER PACKAGE….
+
+Nothing is run, so torch stands in as a module whose every name exists. Types and constants go by the
+names of a kernel's parameters; a kernel that they do not fit is reported and left out.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.abc
+import importlib.machinery
+import pkgutil
+import re
+import sys
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+
+class Attributes(type):
+    """A class of classes that have every attribute."""
+
+    def __getattr__(cls, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return Anything()
+
+
+class Base(metaclass=Attributes):
+    """What stands in for a class to inherit from."""
+
+
+class Anything:
+    """A value that answers to every name, call and index."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return Anything()
+
+    def __call__(self, *arguments: Any, **named: Any) -> Any:
+        if len(arguments) == 1 and not named and callable(arguments[0]):
+            return arguments[0]  # as a decorator
+        return Anything()
+
+    def __getitem__(self, key: Any) -> Any:
+        return Anything()
+
+    def __mro_entries__(self, bases: Any) -> tuple[type, ...]:
+        return (Base,)
+
+    def __iter__(self) -> Any:
+        return iter(())
+
+    def __or__(self, other: Any) -> Any:
+        return Anything()
+
+    __ror__ = __or__
+    __add__ = __sub__ = __mul__ = __truediv__ = __or__
+
+    def __bool__(self) -> bool:
+        return False
+
+    def __int__(self) -> int:
+        return 0
+
+    def __lt__(self, other: Any) -> bool:
+        return False
+
+    __gt__ = __le__ = __ge__ = __lt__
+
+
+class Absent(ModuleType):
+    """A module that is not installed."""
+
+    __path__ = ()
+    __version__ = "2.9.0"
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return Anything()
+
+
+class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+    """Finds the modules that need not be there."""
+
+    def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
+        if name.split(".")[0] in ("torch", "einops", "transformers", "numpy", "packaging", "tvm_ffi", "envs"):
+            return importlib.machinery.ModuleSpec(name, self, is_package=True)
+        return None
+
+    def create_module(self, spec: Any) -> ModuleType:
+        return Absent(spec.name)
+
+    def exec_module(self, module: ModuleType) -> None:
+        pass
+
+
+sys.meta_path.append(Finder())
+
+import triton  # noqa: E402
+from source import Kernel, write  # noqa: E402
+from triton.runtime.jit import JITFunction  # noqa: E402
+
+# Values of constexpr parameters by name; the rest are False where a flag is meant, and 64 otherwise.
+CONSTANTS: dict[str, Any] = {
+    "H": 8,
+    "HV": 8,
+    "HQ": 8,
+    "G": 1,
+    "K": 128,
+    "V": 128,
+    "D": 128,
+    "BT": 64,
+    "BC": 16,
+    "BK": 64,
+    "BV": 64,
+    "BS": 64,
+    "NC": 4,
+    "STATE_V_FIRST": False,
+    "HEAD_DIM": 128,
+    "head_dim": 128,
+    "num_kv_groups": 1,
+    "STAGE": 1,
+    "BLOCK_M": 128,
+    "BLOCK_N": 64,
+    "num_heads": 8,
+    "DOT_PRECISION": "tf32",
+    "SOLVE_TRIL_DOT_PRECISION": "tf32",
+    "ACTIVATION": "silu",
+    "B": 1,
+    "NT": 8,
+    "S": 16,
+    "NV": 2,
+    "NK": 2,
+    "RCP_LN2": 1.4426950408889634,
+    "BD": 64,
+    "BTL": 64,
+    "BTS": 32,
+    "NS": 4,
+    "NG": 1,
+}
+FLAGS = re.compile(
+    r"^(USE|IS|HAS|STORE|SAVE|WITH|REVERSE|OUTPUT|STATIC|TRANS|LOAD|MULTI|CAUSAL|HEAD_FIRST|ALLOW|SPLIT)"
+)
+INTEGER = re.compile(
+    r"^(T|N|M|B|NT|H|seq.*|.*_len|len.*|n_.*|num_.*|stride.*|.*_stride|M_.*|.*size.*|layer.*|all)$"
+)
+FLOAT = re.compile(
+    r"^(scale|.*_scale_?value|eps|sm_scale|softcap|beta_scale|lower_bound|qk_scale|logit_.*|norm.*eps)$"
+)
+FLOAT_POINTER = re.compile(
+    r"^(g|gk|gv|gc|A.*|dA.*|.*_fp32|ds?g.*|dg.*|lse|L|M|delta|.*_scale|scale_.*|z|dz|beta|db.*|logsum.*|w_lse)$"
+)
+
+
+def constant(name: str) -> Any:
+    """The value of one constexpr parameter."""
+    if name in CONSTANTS:
+        return CONSTANTS[name]
+    return False if FLAGS.match(name) else 64
+
+
+def guess(function: JITFunction[Any], half: str) -> tuple[dict[str, str], dict[str, Any]]:
+    """Types and constants of a kernel's parameters, by their names."""
+    types: dict[str, str] = {}
+    constants: dict[str, Any] = {}
+    for parameter in function.params:
+        name = parameter.name
+        if parameter.is_constexpr:
+            constants[name] = constant(name)
+        elif re.search(
+            r"cu_?seqlens|indices|offsets|split|g_gamma|^h0$|^dh0$|^ht$|^dht$|initial|bias|gk$|gv$", name
+        ):
+            constants[name] = None
+        elif FLOAT.match(name):
+            types[name] = "fp32"
+        elif INTEGER.match(name):
+            types[name] = "i32:16"
+        elif FLOAT_POINTER.match(name):
+            types[name] = "*fp32"
+        else:
+            types[name] = f"*{half}"
+    return types, constants
+
+
+def functions(package: str) -> dict[str, JITFunction[Any]]:
+    """Every jitted function with a product in it that a package's modules define, by name."""
+    found: dict[str, JITFunction[Any]] = {}
+    root = importlib.import_module(package)
+    names = [
+        package,
+        *(m.name for m in pkgutil.walk_packages(root.__path__, package + ".", onerror=lambda _: None)),
+    ]
+    for name in names:
+        if any(word in name for word in ("ascend", "test", "benchmark")):
+            continue
+        try:
+            module = importlib.import_module(name)
+        except Exception as error:
+            print(f"{name}: {type(error).__name__}: {str(error)[:100]}", flush=True)
+            continue
+        for value in list(vars(module).values()):
+            while (
+                not isinstance(value, JITFunction)
+                and hasattr(value, "fn")
+                and not isinstance(value, Anything)
+            ):
+                value = value.fn
+            if isinstance(value, JITFunction) and value.fn.__module__ == name and "tl.dot(" in value.src:
+                last = package.split(".")[0].replace("_kernel", "")
+                found.setdefault(f"{last}_{value.fn.__name__.strip('_')}", value)
+    return found
+
+
+def main(folder: Path, packages: list[str]) -> None:
+    """Write what compiles of each package."""
+    print(f"Triton {triton.__version__}")
+    for package in packages:
+        kernels = []
+        for name, function in sorted(functions(package).items()):
+            types, constants = guess(function, "bf16")
+            kernels.append(Kernel(name, function, types, constants, {"num_warps": 4, "num_stages": 2}))
+        print(f"{package}: {len(kernels)} kernels", flush=True)
+        write(tuple(kernels), folder)
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), sys.argv[2:])
