@@ -11,6 +11,7 @@ import argparse
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 ENTRY = re.compile(r"^[ \t]*(?:\.visible |\.weak |\.extern )*\.entry\s+([\w$.]+)", re.MULTILINE)
@@ -28,6 +29,11 @@ class Body:
     name: str
     text: str
     lines: tuple[str, ...]
+
+    @cached_property
+    def multiplies(self) -> tuple[re.Match[str], ...]:
+        """The statements wgmma.mma_async."""
+        return tuple(MULTIPLY.finditer(self.text))
 
     def positions(self, word: str) -> list[int]:
         """The lines that hold a word."""
@@ -58,7 +64,7 @@ def has(expression: str) -> Callable[[Body], bool]:
 
 def multiply(test: Callable[[re.Match[str]], bool]) -> Callable[[Body], bool]:
     """Whether some wgmma.mma_async passes a test."""
-    return lambda body: any(test(found) for found in MULTIPLY.finditer(body.text))
+    return lambda body: any(test(found) for found in body.multiplies)
 
 
 def repeated_labels(body: Body) -> bool:
@@ -150,9 +156,7 @@ def between(body: Body, expression: str) -> bool:
 
 def copied(body: Body) -> bool:
     """A move from an accumulator to another register."""
-    accumulators = {
-        name.strip() for found in MULTIPLY.finditer(body.text) for name in found["registers"].split(",")
-    }
+    accumulators = {name.strip() for found in body.multiplies for name in found["registers"].split(",")}
     moves = re.findall(r"\bmov\.[bfsu](?:16|32|64)\s+\S+\s*,\s*(%\w+)\s*;", body.text)
     return any(name in accumulators for name in moves)
 
@@ -161,7 +165,7 @@ def coalesced(body: Body) -> bool:
     """An A register with several definitions."""
     fragments = {
         name.strip()
-        for found in MULTIPLY.finditer(body.text)
+        for found in body.multiplies
         if found["first"].startswith("{")
         for name in found["first"].strip("{}").split(",")
     }
