@@ -5,7 +5,7 @@ python bench/mutants.py [FILE…] [--seconds N] [--list]
 Each wgmma.fence, commit, wait and proxy fence is deleted, moved or weakened, and neighbouring groups are
 swapped. The abstract program of a mutant's path (`kernel_trace.py`) says whether it is another kernel: the
 operational machine shows two results, or proves that there is one. What it cannot search to the end in N
-seconds is judged by the axioms, which the theorem of their agreement ties to the machine, and is counted apart.
+seconds is judged by the axioms, which their theorem ties to the machine, and is counted apart.
 """
 
 from __future__ import annotations
@@ -253,9 +253,8 @@ def report(counts: dict[str, Counter[str]]) -> None:
     Console(width=None if sys.stdout.isatty() else 130, highlight=False).print(table)
     others = total["other by machine"] + total["other by axioms"]
     if others:
-        print(
-            f"{total['caught']} of {others} mutants that behave differently are caught: {total['caught'] / others:.2%}"
-        )
+        share = total["caught"] / others
+        print(f"{total['caught']} of {others} mutants that behave differently are caught: {share:.2%}")
 
 
 if __name__ == "__main__":

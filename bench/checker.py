@@ -1,0 +1,164 @@
+"""Time `ptxmma check` beside `ptxas -O3` on the same files, in one run, and on kernels that grow.
+
+python bench/checker.py [FILE…] [--ptxas PATH] [--lines N] [--single N]
+
+Three questions: one file at a time (no longer than half a second or ptxas, the longer of the two), all files
+in one call (no longer than ptxas over them), and one synthetic kernel of up to N lines (seconds, memory, and
+whether both grow with the lines only). The exit code is 1 when an answer is no.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+
+KERNELS = Path(__file__).parents[1] / "tests" / "kernels"
+CHECK = (sys.executable, "-m", "ptxmma", "check")
+LEAST, MINUTE, MEMORY = 0.5, 60.0, 2.0
+D = ",".join(f"%f{i}" for i in range(32))
+
+
+def timed(command: Sequence[str | Path]) -> tuple[float, float]:
+    """Seconds and GiB of a process (the largest of its children) until it ends."""
+    start = time.perf_counter()
+    process = subprocess.Popen(
+        list(map(str, command)), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
+    )
+    _, status, usage = os.wait4(process.pid, 0)
+    code = os.waitstatus_to_exitcode(status)
+    assert process.stderr is not None
+    process.returncode = code
+    if code not in (0, 1):
+        raise SystemExit(f"{command[-1]}: exit code {code}: {process.stderr.read()[-300:]}")
+    return time.perf_counter() - start, usage.ru_maxrss / 2**20
+
+
+def stage(number: int) -> str:
+    """One stage of a pipelined product in a scope of its own, 40 lines, the last group left in flight."""
+    lines = [f"$L_{number}:", "{", ".reg .b64 %a, %b, %k;", ".reg .pred %p;"]
+    lines += [
+        f"add.s64 %k, %rd2, {number * 2};",
+        "and.b64 %k, %k, 16383;",
+        "or.b64 %a, %k, %rd1;",
+        "or.b64 %b, %k, %rd1;",
+    ]
+    lines += ["setp.ne.b32 %p, %r1, 0;", "wgmma.fence.sync.aligned;"]
+    for k in range(4):
+        lines += [f"add.s64 %a, %a, {2 * k};", f"add.s64 %b, %b, {2 * k};"]
+        lines.append(f"wgmma.mma_async.sync.aligned.m64n64k16.f32.f16.f16 {{{D}}}, %a, %b, %p, 1, 1, 0, 0;")
+    lines += ["wgmma.commit_group.sync.aligned;", "wgmma.wait_group.sync.aligned 1;"]
+    lines += [f"add.s32 %r{2 + i}, %r1, {number + i};" for i in range(12)]
+    lines += [
+        f"setp.lt.s32 %p, %r2, {number};",
+        f"@%p bra $L_{number};" if number % 4 == 0 else "// straight on",
+        "}",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def synthetic(lines: int) -> str:
+    """A kernel of about so many lines: stages one after another, each fourth of them a loop."""
+    head = (
+        ".version 8.4\n.target sm_90a\n.address_size 64\n"
+        ".visible .entry synthetic(.param .u64 out)\n{\n"
+        ".reg .f32 %f<32>;\n.reg .b32 %r<16>;\n.reg .b64 %rd<4>;\n"
+        "mov.u32 %r1, 1;\nmov.b64 %rd1, 4611686293305294848;\nmov.b64 %rd2, 0;\nld.param.u64 %rd3, [out];\n"
+    )
+    zeros = "".join(f"mov.f32 %f{i}, 0f00000000;\n" for i in range(32))
+    stores = "".join(f"st.global.f32 [%rd3+{4 * i}], %f{i};\n" for i in range(32))
+    each = stage(0).count("\n")
+    body = "".join(map(stage, range(max(1, (lines - 80) // each))))
+    return head + zeros + body + "wgmma.wait_group.sync.aligned 0;\n" + stores + "ret;\n}\n"
+
+
+def one_by_one(paths: Sequence[Path], ptxas: str, console: Console) -> tuple[bool, float]:
+    """One file at a time; also the sum of ptxas's seconds."""
+    table = Table("file", "lines", "check", "ptxas -O3", "limit", "")
+    good, total = True, 0.0
+    for path in paths:
+        ours, _ = timed((*CHECK, path))
+        theirs, _ = timed((ptxas, "-O3", "-arch", "sm_90a", "-o", "/dev/null", path))
+        limit = max(LEAST, theirs)
+        total += theirs
+        good &= ours <= limit
+        lines = path.read_text().count("\n")
+        table.add_row(
+            path.name[:60],
+            str(lines),
+            f"{ours:.2f}",
+            f"{theirs:.2f}",
+            f"{limit:.2f}",
+            "" if ours <= limit else "OVER",
+        )
+    console.print(table)
+    return good, total
+
+
+def growing(largest: int, console: Console) -> bool:
+    """Synthetic kernels of growing size."""
+    table = Table("lines", "seconds", "microseconds a line", "GiB", "bytes a line")
+    rates = []
+    good = True
+    with tempfile.TemporaryDirectory() as folder:
+        for share in (16, 8, 4, 2, 1):
+            path = Path(folder, f"{share}.ptx")
+            path.write_text(synthetic(largest // share))
+            lines = path.read_text().count("\n")
+            seconds, memory = timed((*CHECK, path))
+            rates.append(seconds / lines)
+            good &= seconds <= MINUTE and memory <= MEMORY
+            table.add_row(
+                f"{lines:,}", f"{seconds:.2f}", f"{seconds / lines * 1e6:.1f}", f"{memory:.2f}",
+                f"{memory * 2**30 / lines:.0f}",
+            )  # fmt: skip
+    console.print(table)
+    linear = rates[-1] <= 1.5 * min(rates)
+    console.print(f"growth: the largest takes {rates[-1] / min(rates):.2f} times the least time a line")
+    return good and linear
+
+
+def main() -> None:
+    """Ask the three questions."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("files", nargs="*", type=Path)
+    parser.add_argument("--ptxas", default=shutil.which("ptxas"), help="the ptxas to compare with")
+    parser.add_argument(
+        "--lines", type=int, default=1_000_000, help="the synthetic kernel's lines; 0 for none"
+    )
+    parser.add_argument("--single", type=int, default=12, help="how many files are also timed alone")
+    args = parser.parse_args()
+    console = Console(width=None if sys.stdout.isatty() else 120, highlight=False)
+    paths = args.files or sorted(KERNELS.glob("*.ptx"))
+    good = True
+    if args.ptxas is None:
+        console.print("no ptxas: nothing to compare with")
+    else:
+        sample = sorted(paths, key=lambda path: path.stat().st_size)
+        sample = sample[:: max(1, len(sample) // max(1, args.single - 2))] + sample[-2:]
+        alone, _ = one_by_one(sample, args.ptxas, console)
+        ours, memory = timed((*CHECK, *paths))
+        theirs = sum(
+            timed((args.ptxas, "-O3", "-arch", "sm_90a", "-o", "/dev/null", path))[0] for path in paths
+        )
+        good = alone and ours <= theirs
+        console.print(
+            f"{len(paths)} files in one call: check {ours:.2f} s, {memory:.2f} GiB; "
+            f"ptxas, one after another, {theirs:.2f} s: {ours / theirs:.2f} of it"
+        )
+    if args.lines:
+        good &= growing(args.lines, console)
+    raise SystemExit(not good)
+
+
+if __name__ == "__main__":
+    main()
