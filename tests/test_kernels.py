@@ -1,0 +1,86 @@
+"""The kernels that compilers emitted: enough of them, with every feature, and a walk that tells them rightly."""
+
+from __future__ import annotations
+
+import importlib
+import re
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from ptxmma.formal.axioms import hazards
+from ptxmma.spec.ordering import ordering
+
+ROOT = Path(__file__).resolve().parents[1]
+KERNELS = ROOT / "tests" / "kernels"
+
+
+def bench(name: str) -> ModuleType:
+    """A module of the benchmarks."""
+    folders = [str(ROOT / "bench"), str(ROOT / "bench" / "corpus")]
+    sys.path[:0] = folders
+    try:
+        return importlib.import_module(name)
+    finally:
+        for folder in folders:
+            sys.path.remove(folder)
+
+
+@pytest.fixture(scope="module")
+def table() -> str:
+    return (KERNELS / "FEATURES.md").read_text()
+
+
+def test_there_are_enough_kernels_and_every_feature_thrice(table: str) -> None:
+    counts = {
+        name: int(count)
+        for name, count in re.findall(r"^\| \d+ \| ([^|]+) \| (\d+) \|$", table, re.MULTILINE)
+    }
+    total = re.search(r"^(\d+) kernels\.", table, re.MULTILINE)
+    assert total is not None and int(total[1]) >= 100
+    assert len(counts) == 34
+    assert {name: count for name, count in counts.items() if count < 3} == {}
+
+
+def test_the_table_names_the_files_that_are_there(table: str) -> None:
+    listed = {line.split("|")[1].strip() for line in table.splitlines() if line.count("|") > 30}
+    files = {path.stem for path in KERNELS.glob("*.ptx")}
+    assert listed - {"File", "---"} == files
+
+
+@pytest.mark.parametrize("name", ["nvcc-single_tile", "nvcc-register_a", "triton-3.9.0-gluon_specialised"])
+def test_the_table_is_what_the_script_finds(name: str, table: str) -> None:
+    features = bench("features")
+    for (file, kernel), row in features.table([KERNELS / f"{name}.ptx"]).items():
+        cells = " | ".join("x" if value else "" for value in row)
+        assert f"| {file} | {kernel} | {cells} |" in table
+
+
+def trace(file: str, kernel: str) -> object:
+    walk = bench("kernel_trace")
+    text = (KERNELS / f"{file}.ptx").read_text()
+    return next(walk.program(found) for found in walk.kernels(text) if found.name == kernel)
+
+
+def test_a_walk_of_a_pipeline() -> None:
+    """Stage by stage: two copies ahead, one group in flight, the stage of the step before refilled."""
+    mma = "mma m64n128k16.f32.f16.f16 r0"
+    walked = str(trace("nvcc-pipelined", "pipelined"))
+    assert walked.startswith("cp.async s0; cp.async s1; cp.async.commit; cp.async s2; cp.async s3")
+    assert walked.count(mma) == 3
+    assert walked.count("wait 1; barrier") == 3
+    assert "proxy-fence; barrier; fence; mma" in walked
+
+
+def test_walks_have_the_hazards_that_were_found_by_hand() -> None:
+    clean = (("nvcc-attention", "attention_overlapped"), ("nvcc-warp_specialised", "warp_specialised"))
+    for file, kernel in clean:
+        assert hazards(trace(file, kernel)) == ()  # type: ignore[arg-type]
+    found = hazards(trace("nvcc-register_a", "register_a_prefetched"))  # type: ignore[arg-type]
+    assert {hazard.rule for hazard in found} == {"a-written-in-flight"}
+    either = ordering().readings({"proxy-fence-side": "either"})
+    old, new = (trace(f"triton-{release}-matmul_fp16", "matmul") for release in ("3.7.0", "3.9.0"))
+    assert "proxy-fence" in {hazard.rule for hazard in hazards(old, either)}  # type: ignore[arg-type]
+    assert hazards(new, either) == ()  # type: ignore[arg-type]
