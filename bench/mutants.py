@@ -209,11 +209,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("files", nargs="*", type=Path)
     parser.add_argument("--seconds", type=int, default=2, help="how long the machine may take for one mutant")
-    parser.add_argument("--list", action="store_true", help="name the mutants that were missed")
+    parser.add_argument(
+        "--list", action="store_true", help="name those missed, and those flagged though the same"
+    )
     args = parser.parse_args()
     paths = args.files or sorted(KERNELS.glob("*.ptx"))
     counts: dict[str, Counter[str]] = {}
-    missed = []
+    missed, flagged = [], []
     before = findings(paths)
     for path in paths:
         found = list(mutants(path))
@@ -236,10 +238,14 @@ def main() -> None:
                     missed.append((mutant, verdict))
             else:
                 count["flagged though the same"] += loud
+                if loud:
+                    flagged.append((mutant, verdict))
     report(counts)
     if args.list:
         for mutant, verdict in missed:
-            print(f"{mutant.file.name}:{mutant.line}: {mutant.kind}: {', '.join(verdict.rules)}")
+            print(f"missed: {mutant.file.name}:{mutant.line}: {mutant.kind}: {', '.join(verdict.rules)}")
+        for mutant, verdict in flagged:
+            print(f"flagged: {mutant.file.name}:{mutant.line}: {mutant.kind}: the same by the {verdict.by}")
 
 
 def report(counts: dict[str, Counter[str]]) -> None:
