@@ -14,11 +14,11 @@ from typing import Any
 from ..gen.kernels import Kernel, choices
 from ..spec.loading import Specification
 from ..spec.variants import Variant
+from .addressing import Setting, addresses, settings
 from .bench import Bench
 from .codes import encode
-from .meetings import accumulate, accumulator, multiplicands, reach, renamed
 from .matrices import loaded, moved, stored
-from .addressing import Setting, addresses, settings
+from .meetings import accumulate, accumulator, multiplicands, reach, renamed
 from .metadata import metadata
 from .products import Factors, NoProduct
 from .raw import Launcher, Raw, of_kernel
