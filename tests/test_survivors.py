@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from ptxmma.check.measured import survey
 from ptxmma.check.observations import Device, Silicon
 from ptxmma.check.observing import Work, observe
 from ptxmma.check.standin import StandIn
@@ -24,7 +25,10 @@ WANTED = (
 
 @pytest.fixture(scope="module")
 def silicon(specification: Specification) -> Silicon:
-    work = Work(specification, "sm_90a", "9.0", [name.replace(": ", " ") for name in WANTED])
+    names = {name.replace(": ", " ") for name in WANTED}
+    wanted = [s for s in survey(specification) if f"{s.what.split()[0]} {s.kernel.variant.mnemonic}" in names]
+    assert len(wanted) >= len(WANTED)
+    work = Work(specification, "sm_90a", wanted)
     subjects_seen, _ = observe(work, StandIn(specification))
     return Silicon(Device("a stand-in", "sm_90a", "none", "none", "never"), subjects_seen)
 
