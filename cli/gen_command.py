@@ -38,7 +38,12 @@ def run(args: argparse.Namespace) -> int:
         print("nothing matches")
         return 1
     known = [variant for variant in select(specification, None, args.ptx, args.target) if emitted(variant)]
-    suite = suite_of(specification, chosen, known, args.target)
+    others = [
+        variant
+        for variant in select(specification, args.pattern, args.ptx, None)
+        if emitted(variant) and args.target not in dict(variant.gate.targets)
+    ]
+    suite = suite_of(specification, chosen, known, args.target, others)
     for name, text in suite.files(args.kind):
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -52,4 +57,7 @@ def run(args: argparse.Namespace) -> int:
     kernels = sum(len(module.kernels) for module in suite.modules)
     cases = sum(map(len, suite.cases.values()))
     print(f"{len(chosen)} mnemonics, {kernels} kernels, {cases} cases in {folder}")
+    if others:
+        count = sum(len(module.kernels) for module in suite.elsewhere)
+        print(f"not run: {len(others)} mnemonics that {args.target} does not have, {count} kernels")
     return 0

@@ -11,6 +11,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from math import prod
 
 from ..formal.plans import Plan, computes, plans
 from ..spec.loading import Specification
@@ -24,6 +25,7 @@ from .placement import SPACINGS, placements
 __all__ = ["Case", "Cases", "Coverage", "cases_of"]
 
 SEEDS = 3
+_ALL = 64  # combinations of immediates that are all compiled; scale factors have more
 _FORM = "form"
 _RUNTIME = ("plan", "scale-d", "swizzle-a", "swizzle-b", "spacing")
 
@@ -160,8 +162,13 @@ class Group:
 
     def cases(self) -> Iterator[tuple[Kernel, list[Case]]]:
         """Every kernel with its cases; the smallest shape first."""
+        few = all(self._combinations(form) <= _ALL for form in self.worlds)
         for number, variant in enumerate(self.variants):
-            yield from self._all(variant) if number == 0 else self._some(variant)
+            yield from self._all(variant) if number == 0 and few else self._some(variant)
+
+    def _combinations(self, form: str) -> int:
+        """How many combinations of immediates a form has."""
+        return prod(len(self.worlds[form][name]) for name in self._fixed(form))
 
     def seeds(self, kernel: Kernel) -> list[Case]:
         """Every plan with its seeds."""
@@ -219,6 +226,10 @@ class Group:
                 for value in world[name]:
                     if (name, value) in self.pairs.missing.get(("n", shape["n"]), ()):
                         add(world, {_FORM: form, name: value})
+        if variant is self.variants[-1]:
+            while (pair := self.pairs.any_missing()) is not None:
+                world = next(world for world in self.worlds.values() if met(world, pair))
+                add(world, {_FORM: world[_FORM][0], **pair})
         for kernel, chosen in kernels.values():
             compiled = {name: chosen[0][name] for name in self._fixed(kernel.form_name)}
             world = self.worlds[kernel.form_name]
@@ -254,6 +265,11 @@ class Group:
             consumers = self.specification.clauses[clause].consumers
             if any(consumer.varies in kernel.form.operands for consumer in consumers):
                 yield clause
+
+
+def met(world: Factors, pair: Mapping[str, Value]) -> bool:
+    """Whether two values are of one world."""
+    return all(name == "n" or value in world.get(name, ()) for name, value in pair.items())
 
 
 def world_of(shape: Mapping[str, Value], world: Factors) -> Factors:

@@ -37,6 +37,10 @@ class Pairs:
         """How many pairs are to come."""
         return sum(map(len, self.missing.values())) // 2
 
+    def any_missing(self) -> dict[str, Value] | None:
+        """A pair that is still to come; None when there is none."""
+        return next((dict((one, next(iter(others)))) for one, others in self.missing.items() if others), None)
+
     def gain(self, chosen: Mapping[str, Value], choice: Choice) -> int:
         """How many missing pairs a choice makes with what is chosen."""
         missing = self.missing.get(choice)

@@ -17,7 +17,7 @@ from ..spec.model import ElementType
 from ..spec.sparse import positions
 from ..spec.variants import Variant
 from .c_reading import c_text
-from .cases import Case, Coverage, cases_of
+from .cases import Case, Cases, Coverage, cases_of
 from .cuda_text import config_header, cuda_source
 from .kernels import Kernel
 from .modules import Module, modules
@@ -33,13 +33,14 @@ _HOST = ("main.cpp", "driver.h", "exact.h", "reference.h", "suite.h")
 
 @dataclass(frozen=True)
 class Suite:
-    """Everything of a suite, for one target."""
+    """Everything of a suite for one target; `elsewhere` are modules for others, of what it does not have."""
 
     specification: Specification
     target: str
     modules: tuple[Module, ...]
     cases: Mapping[str, Sequence[Case]]
     coverage: tuple[Coverage, ...]
+    elsewhere: tuple[Module, ...]
 
     @cached_property
     def identified(self) -> dict[str, list[tuple[str, Case]]]:
@@ -58,6 +59,8 @@ class Suite:
                 yield f"ptx/{module.name}.ptx", module.text
             if kind != "ptx":
                 yield f"cuda/{module.name}.cu", cuda_source(module.kernels, self.specification)
+        for module in self.elsewhere:
+            yield f"elsewhere/{module.target}/{module.name}.ptx", module.text
         if kind != "ptx":
             yield "cuda/config.h", config_header(self.specification)
             yield "cuda/types.h", types_header(self.specification, self._types())
@@ -143,34 +146,22 @@ class Suite:
         kernels = []
         for module in self.modules:
             for kernel, text in zip(module.kernels, module.entries, strict=True):
-                source = kernel.variant.row.row.source or kernel.instruction.source
-                kernels.append(
+                cases = [
                     {
-                        "kernel": kernel.name,
-                        "module": module.name,
-                        "ptx": kernel.variant.mnemonic,
-                        "instruction": kernel.instruction.instruction,
-                        "row": kernel.variant.row.row.id,
-                        "section": source.section,
-                        "form": kernel.form_name,
-                        "immediates": dict(kernel.immediates),
-                        "accesses": {
-                            part: {"ptx": access.variant.mnemonic, "row": access.variant.row.id}
-                            for part, access in kernel.accesses.items()
-                        },
-                        "sha256": hashlib.sha256(text.encode()).hexdigest(),
-                        "cases": [
-                            {
-                                "case": identity,
-                                "plan": case.plan.name,
-                                "seed": seed_of(identity),
-                                "settings": dict(case.settings),
-                                "clauses": list(case.clauses),
-                            }
-                            for identity, case in self.identified[kernel.name]
-                        ],
+                        "case": identity,
+                        "plan": case.plan.name,
+                        "seed": seed_of(identity),
+                        "settings": dict(case.settings),
+                        "clauses": list(case.clauses),
                     }
-                )
+                    for identity, case in self.identified[kernel.name]
+                ]
+                kernels.append({**_told(module, kernel, text), "cases": cases})
+        not_run = [
+            {**_told(module, kernel, text), "target": module.target}
+            for module in self.elsewhere
+            for kernel, text in zip(module.kernels, module.entries, strict=True)
+        ]
         return {
             "suite": "ptxmma",
             "isa": str(self.specification.index.isa),
@@ -178,6 +169,7 @@ class Suite:
             "config": list(config_of(self.specification)),
             "coverage": [vars(covered) for covered in self.coverage],
             "kernels": kernels,
+            "not run": not_run,
         }
 
     def readme(self) -> str:
@@ -195,22 +187,68 @@ class Suite:
             modules=len(self.modules),
             cases=sum(len(cases) for cases in self.cases.values()),
             coverage="\n".join(lines),
+            elsewhere=sum(len(module.kernels) for module in self.elsewhere),
         )
 
 
 def suite_of(
-    specification: Specification, variants: Sequence[Variant], known: Sequence[Variant], target: str
+    specification: Specification,
+    variants: Sequence[Variant],
+    known: Sequence[Variant],
+    target: str,
+    others: Sequence[Variant] = (),
 ) -> Suite:
-    """The suite of some variants for a target; `known` are all that the target has."""
+    """The suite of some variants for a target; `known` are all that the target has.
+
+    `others` are variants that it has not: the first and the last kernel of each, for the first target that
+    has it.
+    """
     found = cases_of(specification, variants, known)
-    emitted = tuple(modules([kernel for kernel, _ in found.cases], specification, target))
+    by_target: dict[str, list[Variant]] = {}
+    for variant in others:
+        by_target.setdefault(variant.gate.targets[0][0], []).append(variant)
+    elsewhere = [
+        module
+        for other, wanted in by_target.items()
+        for module in modules(_ends(cases_of(specification, wanted, wanted)), specification, other)
+    ]
     return Suite(
         specification,
         target,
-        emitted,
+        tuple(modules([kernel for kernel, _ in found.cases], specification, target)),
         {kernel.name: cases for kernel, cases in found.cases},
         tuple(found.coverage),
+        tuple(elsewhere),
     )
+
+
+def _ends(found: Cases) -> list[Kernel]:
+    """The first and the last kernel of every mnemonic."""
+    kernels: dict[str, list[Kernel]] = {}
+    for kernel, _ in found.cases:
+        kernels.setdefault(kernel.variant.mnemonic, []).append(kernel)
+    ends = ({kernel.name: kernel for kernel in (all[0], all[-1])} for all in kernels.values())
+    return [kernel for both in ends for kernel in both.values()]
+
+
+def _told(module: Module, kernel: Kernel, text: str) -> dict[str, Any]:
+    """What the manifest says of a kernel."""
+    source = kernel.variant.row.row.source or kernel.instruction.source
+    return {
+        "kernel": kernel.name,
+        "module": module.name,
+        "ptx": kernel.variant.mnemonic,
+        "instruction": kernel.instruction.instruction,
+        "row": kernel.variant.row.row.id,
+        "section": source.section,
+        "form": kernel.form_name,
+        "immediates": dict(kernel.immediates),
+        "accesses": {
+            part: {"ptx": access.variant.mnemonic, "row": access.variant.row.id}
+            for part, access in kernel.accesses.items()
+        },
+        "sha256": hashlib.sha256(text.encode()).hexdigest(),
+    }
 
 
 def emitted(variant: Variant) -> bool:
