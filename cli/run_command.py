@@ -224,7 +224,8 @@ def _record(specification: Specification, args: argparse.Namespace, report: Repo
     silicon = Silicon(device, subjects, arithmetic, {})
     for outcome in report.outcomes:
         silicon.keep(outcome.via, outcome.results.values())
-    print(f"{write_silicon(silicon)}: {len(subjects)} measurements, {len(report.suite.cases)} cases")
+    written = write_silicon(silicon)
+    print(f"{written}: {len(subjects)} measurements, {len(report.suite.cases)} cases", file=sys.stderr)
 
 
 def _nvcc() -> str:
