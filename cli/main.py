@@ -27,6 +27,7 @@ _COMMANDS = (
     "gen",
     "run",
     "litmus",
+    "ordering",
     "assemble",
     "clauses",
     "toolchain",

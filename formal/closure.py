@@ -45,7 +45,7 @@ from .programs import (
 )
 from .readings import conduct
 
-__all__ = ["Closure", "buffer_letters", "close", "knowledge", "register_letters", "state"]
+__all__ = ["Closure", "buffer_letters", "close", "close_locations", "knowledge", "register_letters", "state"]
 
 _MOST = 2  # groups since an mma, as far as a wait of 0 or 1 can tell
 
@@ -55,17 +55,17 @@ def register_letters() -> tuple[Step, ...]:
     mine: list[Operation] = [RegisterRead(0), RegisterWrite(0), WgmmaFence(), Commit(), Wait(0), Wait(1)]
     mine += [Mma(shape, 0, Buffer(0), 0) for shape in SHAPES]
     mine += [Mma(SHAPES[0], 0, Buffer(0), 0, scale_d=False), Mma(SHAPES[0], 1, Register(0), 0)]
-    mine += [Mma(SHAPES[0], 1, Buffer(0), 0)]
+    mine += [Mma(SHAPES[0], 2, Buffer(0), 0)]
     return tuple(map(Step, mine))
 
 
 def buffer_letters() -> tuple[Step, ...]:
-    """The steps that concern one buffer, s0, by both threads, with two mbarriers; s1 is what is not it."""
+    """The steps that concern one buffer, s0, by both threads, with an mbarrier; s1 is what is not it."""
     mine: list[Operation] = [Commit(), Wait(0), Wait(1), CtaBarrier()]
     mine += [Mma(SHAPES[0], 0, Buffer(0), 0), Mma(SHAPES[0], 0, Buffer(1), 1)]
     both: list[Operation] = [SharedRead(0), SharedWrite(0), CpAsync(0), BulkCopy(0, 0)]
     both += [ProxyFence(), CpAsyncCommit(), CpAsyncWait(0)]
-    both += [kind(barrier) for barrier in (0, 1) for kind in (MbarrierArrive, MbarrierWait)]
+    both += [MbarrierArrive(0), MbarrierWait(0)]
     return (*map(Step, (*mine, *both)), *(Step(operation, OTHER) for operation in both))
 
 
@@ -187,7 +187,12 @@ class Closure:
 
 
 def close(
-    letters: Sequence[Step], start: Program, readings: Readings, accesses: int, bound: int | None = None
+    letters: Sequence[Step],
+    start: Program,
+    location: Register | Buffer,
+    readings: Readings,
+    accesses: int,
+    bound: int | None = None,
 ) -> Closure:
     """Find every state of programs with at most so many accesses of the location before the last step."""
     machine = conduct(readings)
@@ -205,7 +210,7 @@ def close(
                 found.hazards.update({hazard.rule for hazard in hazards})
                 if bool(hazards) != shows(program, machine, hazards):
                     found.faults.append(str(program))
-                if hazards or sum(isinstance(step.operation, ACCESSES) for step in program.steps) > accesses:
+                if hazards or sum(_touches(step.operation, location) for step in program.steps) > accesses:
                     continue
                 reached = state(program, readings, machine)
                 if reached not in known:
@@ -214,3 +219,21 @@ def close(
         level = following
     found.closed = not level
     return found
+
+
+def close_locations(readings: Readings, bound: int | None) -> dict[str, Closure]:
+    """The states of a register, with one access before the last, and of a buffer, with two."""
+    register = close(register_letters(), Program.of(), Register(0), readings, 1, bound)
+    start = Program.of(WgmmaFence())
+    return {"register": register, "buffer": close(buffer_letters(), start, Buffer(0), readings, 2, bound)}
+
+
+def _touches(act: Operation, location: Register | Buffer) -> bool:
+    """Whether an operation accesses a register or a buffer."""
+    if isinstance(act, Mma):
+        if isinstance(location, Register):
+            return location in (Register(act.d), act.a)
+        return location.number in act.buffers
+    if isinstance(location, Register):
+        return isinstance(act, RegisterRead | RegisterWrite) and act.register == location.number
+    return isinstance(act, SharedRead | SharedWrite | CpAsync | BulkCopy) and act.buffer == location.number

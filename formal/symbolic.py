@@ -9,7 +9,8 @@ and see whether the last step's effect on the same cell is reached.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 import z3
 
@@ -43,10 +44,9 @@ from .programs import (
 )
 from .readings import conduct
 
-__all__ = ["Symbols", "agreement", "axioms", "constraints", "machine", "ordering_obligations", "wellformed"]
+__all__ = ["LENGTH", "Symbols", "Verdicts", "ordering_obligations", "verdicts", "wellformed"]
 
-LENGTH = 12
-_NOTHING = "nothing"
+LENGTH = 6  # of `ptxmma prove`; `ptxmma ordering --length` asks about longer programs
 _KINDS: tuple[type, ...] = (
     RegisterRead,
     RegisterWrite,
@@ -304,9 +304,9 @@ class _Axioms:
 
     def hazard(self, i: int, j: int) -> z3.BoolRef:
         """A hazard that can change a value, between step i and a later step j."""
-        return z3.Or(self._register_hazard(i, j), self._memory_hazard(i, j))
+        return z3.Or(self.register_hazard(i, j), self.memory_hazard(i, j))
 
-    def _register_hazard(self, i: int, j: int) -> z3.BoolRef:
+    def register_hazard(self, i: int, j: int) -> z3.BoolRef:
         s = self.s
         plain = s.is_a(i, RegisterRead, RegisterWrite)
         as_a = z3.And(s.a_held[j], s.a_register[j] == s.register[i])
@@ -332,7 +332,7 @@ class _Axioms:
         crossed = z3.And(pending, s.is_a(j, Mma), z3.Or(reshaped, held, as_a))
         return z3.Or(unfenced, touched, crossed)
 
-    def _memory_hazard(self, i: int, j: int) -> z3.BoolRef:
+    def memory_hazard(self, i: int, j: int) -> z3.BoolRef:
         s = self.s
         shared = z3.Or(
             z3.And(s.accesses(i, s.buffer[j]), s.accesses(j, s.buffer[j])),
@@ -360,12 +360,14 @@ class _Axioms:
         return z3.And(shared, z3.Or(overwritten, loaded, copied, stored))
 
 
-def axioms(s: Symbols, readings: Readings) -> tuple[z3.BoolRef, z3.BoolRef]:
-    """A hazard between the first and the last step; and none between the first and any before the last."""
-    relations = _Axioms(s, readings)
-    last = s.length - 1
-    before = [z3.Not(relations.hazard(0, k)) for k in range(1, last)]
-    return relations.hazard(0, last), z3.And(*before) if before else z3.BoolVal(True)
+@dataclass(frozen=True)
+class Verdicts:
+    """What holds of every program asked about; then, of the registers and of shared memory, whether the
+    axioms see a hazard between the first and the last step, and whether the machine can swap them."""
+
+    given: z3.BoolRef
+    hazard: Mapping[str, z3.BoolRef]
+    swapped: Mapping[str, z3.BoolRef]
 
 
 class _Machine:
@@ -525,17 +527,20 @@ class _Machine:
         """Step k stores through the generic proxy, in a stream."""
         return z3.And(self.runs(k, stream), self.s.is_a(k, SharedWrite, CpAsync))
 
-    def reached(self, j: int) -> z3.BoolRef:
-        """Some effect of step j on the cell of the one held back happens all the same."""
+    def reached_register(self, j: int) -> z3.BoolRef:
+        """Step j's access of the register of the effect held back happens all the same."""
         s = self.s
+        conflict = self._conflict_of_registers(j)
         if self.effect == "settle":
-            plain = s.is_a(0, RegisterRead, RegisterWrite)
-            return z3.And(plain, self._conflict_of_registers(j), z3.Not(self.flight[_WARP][j]))
-        found = []
+            return z3.And(s.is_a(0, RegisterRead, RegisterWrite), conflict, z3.Not(self.flight[_WARP][j]))
         if self.effect == "flight" and self.stream == _WARP:
             other = z3.If(s.is_a(j, Mma), self.flight[_WARP][j], self.settle[j])
-            found.append(z3.And(s.is_a(0, Mma), self._conflict_of_registers(j), z3.Not(other)))
-        found += [
+            return z3.And(s.is_a(0, Mma), conflict, z3.Not(other))
+        return z3.BoolVal(False)
+
+    def reached_memory(self, j: int) -> z3.BoolRef:
+        """Some effect of step j on the cell of the one held back happens all the same."""
+        found = [
             z3.And(self._conflict_of_memory(j, at), z3.Not(late)) for at, late in self._memory_effects(j)
         ]
         return _any(found)
@@ -608,7 +613,7 @@ class _Machine:
         return no, no
 
 
-def machine(s: Symbols, conduct: Conduct) -> z3.BoolRef:
+def _machine(s: Symbols, conduct: Conduct) -> tuple[z3.BoolRef, z3.BoolRef]:
     """Some effect of the first step can come after one of the last step's on the same cell."""
     effects: list[tuple[str, int, int]] = [("settle", _WARP, 0)]
     effects += [(effect, stream, 0) for effect in ("issue", "flight") for stream in (0, 1, 2)]
@@ -618,32 +623,44 @@ def machine(s: Symbols, conduct: Conduct) -> z3.BoolRef:
         for step in range(s.length):
             for stream in (_WARP, _OTHERS, _THREAD):
                 first[step, stream] = _Machine(s, conduct, "store", stream, 0, step)
-    found = []
+    registers, memory = [], []
     for effect, stream, half in effects:
         held = _Machine(s, conduct, effect, stream, half, 0, first)
-        found.append(z3.And(held.runs(0, stream), held.reached(s.length - 1)))
-    return _any(found)
+        registers.append(held.reached_register(s.length - 1))
+        memory.append(z3.And(held.runs(0, stream), held.reached_memory(s.length - 1)))
+    return _any(registers), _any(memory)
 
 
-def constraints(s: Symbols, readings: Readings) -> tuple[z3.BoolRef, z3.BoolRef, z3.BoolRef]:
-    """What holds of every program asked about; the axioms' verdict; the machine's."""
-    hazard, none_before = axioms(s, readings)
-    return z3.And(wellformed(s), none_before), hazard, machine(s, conduct(readings))
+def verdicts(s: Symbols, readings: Readings) -> Verdicts:
+    """Both models about the first and last step, where the first has no hazard with one between."""
+    relations = _Axioms(s, readings)
+    last = s.length - 1
+    before = [z3.Not(relations.hazard(0, k)) for k in range(1, last)]
+    registers, memory = _machine(s, conduct(readings))
+    return Verdicts(
+        z3.And(wellformed(s), *before),
+        {"registers": relations.register_hazard(0, last), "shared memory": relations.memory_hazard(0, last)},
+        {"registers": registers, "shared memory": memory},
+    )
 
 
-def agreement(name: str, readings: Readings, length: int = LENGTH) -> Obligation:
-    """No program of at most so many steps has the two models disagree."""
+def ordering_obligations(name: str, readings: Readings, length: int = LENGTH) -> Iterator[Obligation]:
+    """No program of at most so many steps has the two models disagree, by the first step's kind."""
     s = Symbols(length)
-    given, hazard, swapped = constraints(s, readings)
+    found = verdicts(s, readings)
 
     def explain(model: Model) -> str:
         return f"the models disagree about: {s.program(model)}"
 
-    return Obligation("ordering.agree", name, refuting(given, hazard != swapped), explain)
+    for what, kinds in _FIRST.items():
+        differ = found.hazard[what] != found.swapped[what]
+        for kind in kinds:
+            smt = refuting(found.given, s.is_a(0, kind), differ)
+            subject = f"{name}, {what}, {kind.__name__} first, {length} steps"
+            yield Obligation("ordering.agree", subject, smt, explain)
 
 
-def ordering_obligations(
-    every: Mapping[str, Readings], length: int = LENGTH
-) -> Callable[[], list[Obligation]]:
-    """The agreement under every reading."""
-    return lambda: [agreement(name, readings, length) for name, readings in every.items()]
+_FIRST: Mapping[str, tuple[type, ...]] = {
+    "registers": (RegisterRead, RegisterWrite, Mma),
+    "shared memory": (SharedRead, SharedWrite, CpAsync, BulkCopy, Mma),
+}

@@ -8,6 +8,7 @@ from types import MappingProxyType
 
 from ..spec.fragments import packing
 from ..spec.loading import Specification
+from ..spec.ordering import ordering
 from ..spec.variants import OPAQUE
 from .addresses import address_obligations, swizzle_obligations
 from .bridges import bridge_obligations
@@ -19,6 +20,7 @@ from .obligations import Obligation
 from .plans import Arithmetic, Plan, computations
 from .rows import row_obligations
 from .sparsity import sparsity_obligations
+from .symbolic import ordering_obligations
 
 __all__ = ["STATEMENTS", "Subject", "obligations", "subjects"]
 
@@ -62,6 +64,7 @@ STATEMENTS: Mapping[str, str] = MappingProxyType(
         "exact.overflows": "some results of a plan overflow, and some do not",
         "exact.fills": "some sum takes every bit of the precision that is guaranteed",
         "exact.modes": "some inputs tell any two rounding modes apart, and ties to even from ties away",
+        "ordering.agree": "axioms and machine agree on every short program, under every reading",
     }
 )
 
@@ -91,6 +94,8 @@ def _shared(specification: Specification) -> Iterator[tuple[str, Iterator[Obliga
         yield f"address {name}", address_obligations(name, rule, layout, specification.families.values())
     for name, bridge in specification.bridges.items():
         yield f"bridge {name}", bridge_obligations(name, bridge, specification.layouts)
+    for name, readings in ordering().every().items():
+        yield f"ordering {name}", ordering_obligations(name, readings)
 
 
 def _rows(specification: Specification) -> Iterator[tuple[str, Iterator[Obligation]]]:
