@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 HERE = Path(__file__).parent
-RELEASES = ("3.0.0", "3.1.0", "3.2.0", "3.3.1", "3.4.0", "3.5.1", "3.6.0", "3.7.0", "3.9.0")
+RELEASES = ("3.0.0", "3.1.0", "3.2.0", "3.3.1", "3.4.0", "3.5.1", "3.6.0", "3.7.0", "3.7.1", "3.8.0", "3.9.0")
 COMPILE = ("nvcc", "-std=c++17", "-O3", "-DNDEBUG", "-arch=sm_90a", "-ptx")
 CUTLASS = ("nvidia-cutlass==4.2.0.0", "nvidia-curand==10.4.5.25")
 TRITON_PACKAGES = {

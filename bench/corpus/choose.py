@@ -18,8 +18,10 @@ OLDER = {
     "3.4.0": ("matmul_descriptor", "matmul_e4m3", "attention_paged"),
     "3.5.1": ("matmul_host_descriptor", "matmul_bf16_transposed"),
     "3.7.0": ("matmul_fp16", "matmul_mixed", "attention", "attention_descriptor", "linear_attention"),
+    "3.7.1": ("matmul_fp16", "matmul_mixed"),
+    "3.8.0": ("matmul_mixed",),
 }
-LARGEST = {"packages": 38_000, "cutlass": 245_000}
+LARGEST = {"packages": 34_000, "cutlass": 245_000}
 
 
 def write(source: Path, name: str) -> None:
