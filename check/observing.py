@@ -18,15 +18,26 @@ from ..gen.modules import Module, modules
 from ..spec.api import load
 from ..spec.errors import Question
 from ..spec.loading import Specification
+from ..spec.nodes import Version
 from .arithmetic import Dot, arithmetic_kernels, first_tests, kept, second_tests
 from .claims import cases_digest
 from .device import Device, DeviceFault
 from .measured import Subject, kernels, measure, survey
+from .observations import Device as Described
 from .observations import Observed
 from .raw import Launcher
 from .silicon import claims_of
 
-__all__ = ["Observations", "Work", "groups", "measurable", "observe", "observe_device"]
+__all__ = [
+    "Observations",
+    "Work",
+    "current_cases",
+    "groups",
+    "measurable",
+    "newest",
+    "observe",
+    "observe_device",
+]
 
 Observations = tuple[dict[str, Observed], dict[str, Observed]]
 
@@ -43,6 +54,24 @@ def measurable(
             since = dict(subject.kernel.variant.gate.targets)[target]
             (can if since <= limit else cannot).append(subject)
     return can, cannot
+
+
+def newest(specification: Specification, driver: str) -> Version:
+    """The newest PTX ISA version that a driver reads: that of the toolkit whose CUDA (`13.0`) it is for."""
+    number = [int(part) for part in driver.rsplit(" ", 1)[-1].split(".")]
+    return max(
+        release.ptx
+        for release in specification.index.releases
+        if any([int(p) for p in a.toolkit.split(".")[:2]] <= number for a in release.assemblers)
+    )
+
+
+def current_cases(specification: Specification, device: Described) -> dict[str, str]:
+    """What is measured today of a recorded device, by name, with the hash of each kernel's text."""
+    read = str(newest(specification, device.driver))
+    subjects, _ = measurable(specification, device.target, read)
+    work = Work(specification, device.target, subjects)
+    return {f"{s.what}: {s.id}": cases_digest([work.texts[s.kernel.name]]) for s in subjects}
 
 
 def groups(subjects: Sequence[Subject]) -> list[list[Subject]]:

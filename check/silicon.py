@@ -23,7 +23,7 @@ from .observations import Silicon
 __all__ = ["ANCHORS", "SiliconVerdict", "claims_of", "judge", "silicon_verdicts"]
 
 Ints = NDArray[np.int64]
-State = Literal["agrees", "differs", "stale"]
+State = Literal["agrees", "differs", "stale", "unseen"]
 
 # What gives the rows, columns and k of a measured map their names, by instruction.
 ANCHORS: Mapping[str, str] = {
@@ -334,19 +334,27 @@ def judge(
     return points, faults
 
 
-def silicon_verdicts(specification: Specification, silicon: Silicon) -> Iterator[SiliconVerdict]:
-    """The verdict on every measurement, recomputed from the raw observations."""
+def silicon_verdicts(
+    specification: Specification, silicon: Silicon, cases: Mapping[str, str]
+) -> Iterator[SiliconVerdict]:
+    """The verdict on every measurement, recomputed from the raw observations.
+
+    `cases` are what is measured today, by name, with the hash of the kernel's text: a changed kernel makes
+    what it showed stale, and so does a changed claim.
+    """
     families = specification.families.values()
     known = {variant.mnemonic: variant for family in families for variant in family.variants()}
-    for name, observed in silicon.subjects.items():
-        what, kernel = name.split(": ")[0], observed.kernel
-        variant = known.get(kernel.split()[0])
-        now = claims_of(specification, variant, what) if variant else {}
-        if variant is None or now != dict(observed.claims):
-            yield SiliconVerdict(silicon.device.name, what, kernel, "stale", tuple(now))
+    for name, case in cases.items():
+        what, kernel = name.split(": ", 1)
+        variant = known[kernel.split()[0]]
+        now = claims_of(specification, variant, what)
+        observed = silicon.subjects.get(name)
+        if observed is None or observed.case != case or dict(observed.claims) != now:
+            state: State = "unseen" if observed is None else "stale"
+            yield SiliconVerdict(silicon.device.name, what, kernel, state, tuple(now))
             continue
         points, faults = judge(specification, variant, what, kernel, observed.values)
-        state: State = "differs" if faults else "agrees"
+        state = "differs" if faults else "agrees"
         yield SiliconVerdict(
             silicon.device.name, what, kernel, state, tuple(now), points, len(faults), tuple(faults[:4])
         )

@@ -14,6 +14,7 @@ from ..check.evidence import Claim, Record, Verdict, claims, load_records, obser
 from ..check.toolchains import locate
 from ..spec.api import load
 from ..spec.errors import Question
+from .silicon_report import shown_by_devices
 
 __all__ = ["add"]
 
@@ -26,6 +27,7 @@ def add(subparsers: Any) -> None:
     parser.add_argument("pattern", nargs="?", help="a row's id, a part of one, or a pattern with *")
     parser.add_argument("--record", nargs="+", metavar="RELEASE", help="ask these assemblers, and record")
     parser.add_argument("--again", nargs="+", metavar="RELEASE", help="ask them, and compare with the record")
+    parser.add_argument("--cases", action="store_true", help="also the cases of today's conformance suite")
     parser.add_argument("--format", choices=("text", "json"), default="text")
     parser.set_defaults(run=run)
 
@@ -49,14 +51,17 @@ def run(args: argparse.Namespace) -> int:
         return max(_again(specification, records, release) for release in args.again)
     asked = _chosen(claims(specification), args.pattern)
     found = list(verdicts(records, asked))
+    shown = shown_by_devices(specification, {claim.id for claim in asked}, args.cases)
     registered = register()
     open_points = {id(v): _unregistered(registered, v) for v in found}
     if args.format == "json":
-        print(json.dumps([_as_json(v, len(open_points[id(v)])) for v in found], indent=1))
+        listed = [_as_json(v, len(open_points[id(v)])) for v in found]
+        print(json.dumps([*listed, *shown.as_json()], indent=1))
     else:
         _print(records, found, open_points)
+        shown.print()
     failed = any(v.state in ("stale", "unseen") or open_points[id(v)] for v in found)
-    return 1 if failed else 0
+    return 1 if failed or shown.failed else 0
 
 
 def _chosen(known: Sequence[Claim], pattern: str | None) -> tuple[Claim, ...]:

@@ -150,7 +150,9 @@ def _elsewhere(specification: Specification, target: str, suite: Suite) -> dict[
 def _readable(specification: Specification, report: Report, driver: str | None) -> list[str]:
     """The cases that the driver can load; the rows of the others are not run."""
     suite = report.suite
-    newest = _newest(specification, driver)
+    from ..check.observing import newest as newest_of
+
+    newest = newest_of(specification, driver) if driver else None
     too_new: dict[str, Version] = {}
     cases = []
     for case, kernel in suite.cases.items():
@@ -167,19 +169,6 @@ def _readable(specification: Specification, report: Report, driver: str | None) 
     if not cases:
         raise Question("the driver can load no case of the suite")
     return cases
-
-
-def _newest(specification: Specification, driver: str | None) -> Version | None:
-    """The newest PTX ISA version that a driver reads: that of the toolkit it came with."""
-    if driver is None:
-        return None
-    number = [int(part) for part in driver.split(".")]
-    known = [
-        release.ptx
-        for release in specification.index.releases
-        if any([int(p) for p in a.toolkit.split(".")[:2]] <= number for a in release.assemblers)
-    ]
-    return max(known)
 
 
 def _row(kernel: Mapping[str, Any]) -> str:
@@ -201,13 +190,13 @@ def _progress(total: int, what: str) -> Iterator[Any]:
 def _measure(
     specification: Specification, args: argparse.Namespace, report: Report, driver: str | None
 ) -> Observations:
-    from ..check.observing import measurable, observe_device
+    from ..check.observing import measurable, newest, observe_device
 
-    newest = str(_newest(specification, driver))
+    read = str(newest(specification, driver or ""))
     folder = bool(args.suite) and Path(args.suite).is_dir()
-    can, cannot = measurable(specification, args.target, newest, None if folder else args.suite)
+    can, cannot = measurable(specification, args.target, read, None if folder else args.suite)
     for subject in cannot:
-        report.not_run[f"{subject.what} of {subject.id}"] = f"the driver reads PTX ISA {newest}"
+        report.not_run[f"{subject.what} of {subject.id}"] = f"the driver reads PTX ISA {read}"
     with _progress(len(can), "measuring") as step:
         return observe_device(args.target, args.device, can, 20 * args.limit, step)
 

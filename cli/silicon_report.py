@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from ..check.arithmetic import Dot, Summary, summary
-from ..check.observations import Observed
-from ..check.silicon import judge
+from ..check.observations import Observed, Silicon, load_silicon
+from ..check.observing import current_cases, newest
+from ..check.silicon import ANCHORS, SiliconVerdict, judge, silicon_verdicts
 from ..formal.plans import arithmetic
 from ..gen.kernels import Kernel
+from ..gen.suite import emitted, suite_of
 from ..spec.loading import Specification
 from ..spec.variants import Variant
 
-__all__ = ["arithmetic_table", "measured_table"]
+__all__ = ["Shown", "arithmetic_table", "measured_table", "shown_by_devices"]
 
 
 def _variants(specification: Specification) -> dict[str, Variant]:
@@ -82,3 +85,146 @@ def verdict(specification: Specification, variant: Variant, found: Summary) -> s
     wanted = arithmetic(specification, variant).sums.bits
     kept = min(found.bits, found.bits_c, found.bits_small_c) + 1
     return f"{'kept' if kept >= wanted else 'NOT kept'}: {wanted} bits"
+
+
+@dataclass
+class Shown:
+    """What the recorded devices say of today's claims, and which of today's cases they passed."""
+
+    silicon: Sequence[Silicon]
+    verdicts: list[SiliconVerdict]
+    cases: list[tuple[str, str, str, int, int]]  # device, way, row, cases, of them passed
+
+    @property
+    def failed(self) -> bool:
+        """Whether anything differs, or is not witnessed any more."""
+        return any(v.state != "agrees" for v in self.verdicts) or any(
+            count != passed for *_, count, passed in self.cases
+        )
+
+    def as_json(self) -> list[dict[str, Any]]:
+        """As the assemblers' verdicts are written."""
+        measured = [
+            _entry(f"{v.what}: {v.kernel}", " ".join(v.claims), v.device, v.state, v.points, v.differing)
+            for v in self.verdicts
+        ]
+        return measured + [
+            _entry(
+                f"cases: {row}", "", f"{device}, {via}", "agrees" if n == passed else "stale", n, n - passed
+            )
+            for device, via, row, n, passed in self.cases
+        ]
+
+    def print(self) -> None:
+        """Tables: what was measured by instruction, and the cases by way."""
+        from rich.console import Console
+        from rich.table import Table
+
+        console = Console(width=None if Console().is_terminal else 110, highlight=False)
+        for silicon in self.silicon:
+            device = silicon.device
+            title = f"{device.name}, driver {device.driver}, {device.date}"
+            table = Table(
+                "measured", "kernels", "points", "differ", "stale", "unseen", "named by", title=title
+            )
+            for what, found in _by_instruction(self.verdicts, device.name).items():
+                counts = [
+                    len(found),
+                    sum(v.points for v in found),
+                    sum(v.differing for v in found),
+                    sum(v.state == "stale" for v in found),
+                    sum(v.state == "unseen" for v in found),
+                ]
+                table.add_row(what, *map(str, counts), ANCHORS.get(what.split(": ")[-1], ""))
+            console.print(table)
+            for via, kept in silicon.cases.items():
+                console.print(
+                    f"cases via {via}: {kept['count']} passed, {len(kept['others'])} others recorded"
+                )
+        for v in self.verdicts:
+            if v.state in ("stale", "unseen"):
+                console.print(f"{v.state.upper()}: {v.what}: {v.kernel}, {v.device}", markup=False)
+            for line in v.first:
+                console.print(
+                    f"DIFFERS: {v.what}: {v.kernel}, {v.device}: {line}", markup=False, soft_wrap=True
+                )
+        for device_name, via, row, count, passed in self.cases:
+            if count != passed:
+                console.print(
+                    f"STALE: {row}, {device_name}, via {via}: {count - passed} of {count} cases unseen"
+                )
+        if self.cases:
+            total = sum(count for *_, count, _ in self.cases)
+            console.print(
+                f"{total} cases of today's suite, {sum(c[-1] for c in self.cases)} of them recorded as passed"
+            )
+
+
+def _entry(claim: str, digest: str, release: str, state: str, points: int, differing: int) -> dict[str, Any]:
+    return {
+        "claim": claim,
+        "digest": digest,
+        "release": release,
+        "state": state,
+        "points": points,
+        "differing": differing,
+        "unregistered": differing,
+    }
+
+
+def _by_instruction(verdicts: Sequence[SiliconVerdict], device: str) -> dict[str, list[SiliconVerdict]]:
+    found: dict[str, list[SiliconVerdict]] = {}
+    for verdict in verdicts:
+        if verdict.device == device:
+            instruction = instruction_of(verdict.kernel)
+            found.setdefault(f"{verdict.what}: {instruction}", []).append(verdict)
+    return found
+
+
+def instruction_of(kernel: str) -> str:
+    """The instruction of a kernel's id."""
+    mnemonic = kernel.split()[0]
+    return next(name for name in sorted(ANCHORS, key=len, reverse=True) if mnemonic.startswith(name))
+
+
+def shown_by_devices(specification: Specification, rows: Collection[str], cases: bool) -> Shown:
+    """The verdicts of every recorded device on these rows; with `cases`, today's suite against the record."""
+    recorded = load_silicon()
+    known = _variants(specification)
+    found: list[SiliconVerdict] = []
+    counted: list[tuple[str, str, str, int, int]] = []
+    for silicon in recorded:
+        current = {
+            name: case
+            for name, case in current_cases(specification, silicon.device).items()
+            if known[name.split(": ", 1)[1].split()[0]].row.id in rows
+        }
+        found += silicon_verdicts(specification, silicon, current)
+        if cases:
+            counted += _cases(specification, silicon, known, rows)
+    return Shown(recorded, found, counted)
+
+
+def _cases(
+    specification: Specification, silicon: Silicon, known: Mapping[str, Variant], rows: Collection[str]
+) -> Iterator[tuple[str, str, str, int, int]]:
+    """By way and row, today's cases and those of them that the device passed."""
+    device = silicon.device
+    limit = newest(specification, device.driver)
+    all_variants = [
+        v
+        for v in known.values()
+        if emitted(v) and device.target in dict(v.gate.targets) and not v.gate.removed
+    ]
+    chosen = [v for v in all_variants if v.row.id in rows and dict(v.gate.targets)[device.target] <= limit]
+    listed = [v for v in all_variants if not v.row.row.tolerated]
+    suite = suite_of(specification, [v for v in chosen if not v.row.row.tolerated], listed, device.target)
+    by_row: dict[str, list[str]] = {}
+    for module in suite.modules:
+        for kernel in module.kernels:
+            hashes = [identity for identity, _ in suite.identified[kernel.name]]
+            by_row.setdefault(kernel.variant.row.id, []).extend(hashes)
+    for via in silicon.cases:
+        passed = silicon.passed(via)
+        for row, hashes in by_row.items():
+            yield device.name, via, row, len(hashes), sum(one in passed for one in hashes)
