@@ -15,7 +15,7 @@ from ..formal.plans import computes
 from ..spec.loading import Specification
 from ..spec.model import ElementType
 from ..spec.sparse import positions
-from ..spec.variants import Variant
+from ..spec.variants import OPAQUE, Variant
 from .c_reading import c_text
 from .cases import Case, Cases, Coverage, cases_of
 from .cuda_text import config_header, cuda_source
@@ -68,17 +68,12 @@ class Suite:
                 yield f"cuda/{name}", _read("cuda", name)
         yield "suite.txt", "\n".join(self._lines()) + "\n"
         yield "manifest.json", json.dumps(self.manifest(), indent=None, separators=(",", ":")) + "\n"
-        yield "host/holders.h", holders(self.specification, self._layouts())
+        yield "host/holders.h", holders(self.specification)
         for name in _HOST:
             yield f"host/{name}", _read("host", name)
         for name in ("Makefile", "CMakeLists.txt"):
             yield name, _read("host", name).replace("@ARCH@", self.target)
         yield "README.md", self.readme()
-
-    def _layouts(self) -> list[str]:
-        """The layouts of D, by id."""
-        kernels = (kernel for module in self.modules for kernel in module.kernels)
-        return sorted({kernel.variant.layouts["D"] for kernel in kernels if _located(kernel)})
 
     def _types(self) -> list[str]:
         """The element types of all matrices."""
@@ -267,7 +262,7 @@ def seed_of(identity: str) -> int:
 
 def _located(kernel: Kernel) -> bool:
     """Whether some thread and element is known to hold each element of D."""
-    return kernel.variant.layouts.get("D", "opaque") != "opaque"
+    return kernel.variant.layouts.get("D", OPAQUE) != OPAQUE
 
 
 def _type_line(specification: Specification, name: str) -> str:
@@ -294,7 +289,7 @@ def _case_line(identity: str, case: Case) -> str:
     return f"case {identity} {seed_of(identity)} {plan.name} {drawn} {words}"
 
 
-def holders(specification: Specification, layouts: Sequence[str]) -> str:
+def holders(specification: Specification) -> str:
     """A C++ header: which thread's element holds an element of D, by layout; the inverses of the formulas."""
     lines = [
         "// Which thread and which of its elements hold D(row, col), by layout: printed from the formulas.",
@@ -309,7 +304,8 @@ def holders(specification: Specification, layouts: Sequence[str]) -> str:
         "                      Holder& holder) {",
         "  (void)row, (void)col, (void)product, (void)holder;",
     ]
-    for name in layouts:
+    variants = [variant for family in specification.families.values() for variant in family.listed()]
+    for name in sorted({variant.layouts.get("D", OPAQUE) for variant in variants} - {OPAQUE}):
         inverse = specification.layouts[name].inverse.inputs
         lines.append(f'  if (layout == "{name}") {{')
         lines.append(f"    holder = {{{c_text(inverse['t'])}, {c_text(inverse['i'])}}};")
