@@ -7,7 +7,7 @@ element numbers exchanged (another bijection by construction).
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -102,9 +102,12 @@ class Witness:
             if measurement.concerns(specification) and measurement.agrees:
                 yield measurement
 
-    def against(self, specification: Specification) -> Refutation | None:
-        """The first measurement that refutes another specification; None when none does."""
-        for measurement in self.about(specification):
+    def against(
+        self, specification: Specification, measurements: Iterable[Measurement] | None = None
+    ) -> Refutation | None:
+        """The first measurement (of all that are about it) that refutes another specification; or None."""
+        about = self.about(specification) if measurements is None else measurements
+        for measurement in about:
             points, faults = measurement.faults(specification)
             if faults:
                 return Refutation(measurement.name, points, len(faults), faults[0])
@@ -121,11 +124,11 @@ class Witness:
             if not about:
                 unmeasured.append(name)
                 continue
-            least = min(about, key=lambda m: int(m.variant.fields.get("n", 0)))
-            values = {p: int(least.variant.fields.get(p, 0)) for p in layout.parameters}
+            about.sort(key=lambda m: int(m.variant.fields.get("n", 0)))
+            values = {p: int(about[0].variant.fields.get(p, 0)) for p in layout.parameters}
             for exchange in exchanges(layout, values):
                 tried += 1
-                if self.against(exchange.put(self.specification)) is None:
+                if self.against(exchange.put(self.specification), about) is None:
                     standing.append(exchange)
         return Exchanges(tried, tuple(standing), tuple(unmeasured))
 
