@@ -1,4 +1,4 @@
-"""ptxmma ordering: both ordering models held against each other, without a solver."""
+"""ptxmma ordering: both ordering models held against each other, by running them and by a solver."""
 
 from __future__ import annotations
 
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 __all__ = ["add"]
 
+_PATIENCE = 600_000  # milliseconds
+
 
 def add(subparsers: Any) -> None:
     """Add the command to the parser."""
@@ -27,6 +29,7 @@ def add(subparsers: Any) -> None:
     parser.add_argument(
         "--states", type=int, default=5, metavar="N", help="joint states up to N steps (5); 0: all"
     )
+    parser.add_argument("--length", type=int, default=0, metavar="N", help="ask z3 about programs of N steps")
     parser.add_argument("--alphabet", action="store_true", help="the steps that programs are made of")
     parser.add_argument("--format", choices=("text", "json"), default="text")
     parser.set_defaults(run=run)
@@ -40,16 +43,16 @@ def run(args: argparse.Namespace) -> int:
         for step in alphabet():
             print(step)
         return 0
-    if args.steps < 1 or args.states < 0:
-        raise Question("--steps must be at least 1, and --states at least 0")
+    if args.steps < 1 or args.states < 0 or args.length not in (0, *range(2, 65)):
+        raise Question("--steps must be at least 1, --states at least 0, and --length 2 to 64")
     every = ordering().every()
     if args.reading is not None and args.reading not in every:
         raise Question(f"there is no reading {args.reading!r}; right would be: {', '.join(every)}")
     chosen = every if args.reading is None else {args.reading: every[args.reading]}
-    return _agree(chosen, args.steps, args.states or None, args.format)
+    return _agree(chosen, args.steps, args.states or None, args.length, args.format)
 
 
-def _agree(chosen: Mapping[str, Readings], steps: int, states: int | None, form: str) -> int:
+def _agree(chosen: Mapping[str, Readings], steps: int, states: int | None, length: int, form: str) -> int:
     from ..formal.agreement import alphabet, enumerate_programs
     from ..formal.closure import close_locations
 
@@ -66,9 +69,16 @@ def _agree(chosen: Mapping[str, Readings], steps: int, states: int | None, form:
         for closure in closures.values():
             faults += closure.faults
             reached.update(closure.hazards)
-        records.append(_record(name, tally, closures))
+        asked = _ask(name, chosen[name], length) if length else []
+        faults += [f"{subject}: {said}" for subject, said in asked if said != "unsat"]
+        records.append(_record(name, tally, closures) | {"z3": dict(asked)})
         if form == "text":
             print(_line(name, tally, closures), flush=True)
+            if asked:
+                proven = sum(said == "unsat" for _, said in asked)
+                print(
+                    f"  z3: {proven} of {len(asked)} unsat, no program of at most {length} steps", flush=True
+                )
     if form == "json":
         print(json.dumps(records, indent=1))
     else:
@@ -77,6 +87,19 @@ def _agree(chosen: Mapping[str, Readings], steps: int, states: int | None, form:
         print(f"hazards reached: {', '.join(f'{rule} {count}' for rule, count in sorted(reached.items()))}")
         print(f"{len(faults)} disagreements; {time.perf_counter() - begun:.0f} s")
     return 1 if faults else 0
+
+
+def _ask(name: str, readings: Readings, length: int) -> list[tuple[str, str]]:
+    """What z3 says of every obligation: unsat, or the program that it found, or unknown."""
+    from ..formal.solvers import ask
+    from ..formal.symbolic import ordering_obligations
+
+    found = []
+    for obligation in ordering_obligations(name, readings, length):
+        answer = ask("z3", obligation.smt, _PATIENCE)
+        said = obligation.explain(answer.model) if answer.status == "sat" else answer.status
+        found.append((obligation.subject, said))
+    return found
 
 
 def _line(name: str, tally: Tally, closures: dict[str, Closure]) -> str:
