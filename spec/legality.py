@@ -17,7 +17,15 @@ from .diagnosis import Profile, Reason, Spelling
 from .gates import EffectiveGate, Isa
 from .model import Form, Operand
 from .nodes import Version, nearest
-from .statements import Argument, Statement, SyntaxFault, argument_of, arguments, read_statement
+from .statements import (
+    Argument,
+    Statement,
+    SyntaxFault,
+    argument_of,
+    arguments,
+    element_kind,
+    read_statement,
+)
 from .variants import Family, Variant
 
 __all__ = ["ANY_SHAPE", "Judge", "Reason", "Verdict"]
@@ -36,6 +44,7 @@ _SHOWN = {
     "float": "a floating-point literal",
     "sink": "'_'",
 }
+_ELEMENTS = {"integer": _SHOWN["immediate"], "float": _SHOWN["float"], "sink": _SHOWN["sink"]}
 
 
 @dataclass(frozen=True)
@@ -413,7 +422,7 @@ class Judge:
         if argument.shape == "immediate":
             yield from self._in_range(variant, name, operand, argument.value)
         elif argument.shape == "vector":
-            yield from self._elements_fit(name, operand, argument)
+            yield from self._elements_fit(variant, name, operand, argument)
         elif argument.shape == "address" and not argument.registers:
             yield Reason(
                 "operand.address", f"{name} is an immediate address; it must be a register or a variable"
@@ -430,7 +439,9 @@ class Judge:
         elif operand.valid is not None and not variant.allows(operand.valid, value):
             yield Reason("operand.range", f"{name} is {value}; the rule is {operand.valid.text}")
 
-    def _elements_fit(self, name: str, operand: Operand, argument: Argument) -> Iterator[Reason]:
+    def _elements_fit(
+        self, variant: Variant, name: str, operand: Operand, argument: Argument
+    ) -> Iterator[Reason]:
         sinks = argument.registers.count("_")
         if sinks and operand.role != "destination":
             yield Reason("operand.sink", f"{name}: '_' may not stand where a value is read")
@@ -438,6 +449,12 @@ class Judge:
             yield Reason("operand.literal", f"{name}: a literal may not stand where a result is written")
         elif sinks + argument.literals == argument.value:
             yield Reason("operand.vector", f"{name} names no register; at least one must be")
+        elif (sinks or argument.literals) and name in variant.row.row.elements:
+            allowed = variant.row.row.elements[name]
+            for kind, what in _ELEMENTS.items():
+                if kind not in allowed and kind in map(element_kind, argument.registers):
+                    code = "operand.sink" if kind == "sink" else "operand.literal"
+                    yield Reason(code, f"{name}: {what} may not stand in this vector")
 
     def _elements(
         self,

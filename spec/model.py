@@ -154,6 +154,7 @@ class Index:
     numerics: str
 
 
+Element = Literal["integer", "float", "sink"]
 Shape = Literal["vector", "register", "negated", "immediate", "address"]
 Part = Literal[
     "A",
@@ -222,9 +223,9 @@ class Row:
     """A small closed product of field values with one gate, one count and one set of layouts.
 
     A layout's id may name fields: `mma.m8n8k4.a.{alayout}`. `registers` says which register types an
-    operand takes, where its element type does not decide. A row that is `tolerated` is not in the
-    text: assemblers accept it, and the reason says so. It is judged legal with a note, and listed
-    nowhere.
+    operand takes, where its element type does not decide; `elements` says what else a vector may hold,
+    where that is not all that its role allows. A row that is `tolerated` is not in the text: assemblers
+    accept it, and the reason says so. It is judged legal with a note, and listed nowhere.
     """
 
     id: str
@@ -237,6 +238,7 @@ class Row:
     gates: tuple[ConditionalGate, ...] = ()
     layouts: Mapping[str, str] = field(default_factory=dict)
     registers: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    elements: Mapping[str, tuple[Element, ...]] = field(default_factory=dict)
     sparsity: str | None = None
     source: Source | None = None
     tolerated: str | None = None

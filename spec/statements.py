@@ -12,7 +12,15 @@ from typing import NamedTuple
 
 from .errors import PtxmmaError
 
-__all__ = ["Argument", "Statement", "SyntaxFault", "argument_of", "arguments", "read_statement"]
+__all__ = [
+    "Argument",
+    "Statement",
+    "SyntaxFault",
+    "argument_of",
+    "arguments",
+    "element_kind",
+    "read_statement",
+]
 
 
 class SyntaxFault(PtxmmaError):
@@ -164,6 +172,15 @@ def _vector(text: str) -> Argument:
             argument_of(element)
             literals += 1
     return Argument("vector", len(registers), registers, literals)
+
+
+def element_kind(text: str) -> str:
+    """What an element of a vector is: integer, float, sink or register."""
+    if text == "_":
+        return "sink"
+    if _REGISTER.fullmatch(text):
+        return "register"
+    return "float" if argument_of(text).shape == "float" else "integer"
 
 
 def _address(text: str) -> Argument:

@@ -263,10 +263,10 @@ class Family:
                 "every field of the syntax, with none for an absent qualifier",
             )
         self._check_names(view)
-        for name in row.registers:
+        for name in (*row.registers, *row.elements):
             if name not in self.instruction.operands:
                 raise SpecError(
-                    f"the row {row.id} gives registers to the unknown operand {name!r}",
+                    f"the row {row.id} gives registers or elements to the unknown operand {name!r}",
                     row.place,
                     nearest(name, self.instruction.operands),
                 )
