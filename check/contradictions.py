@@ -20,7 +20,7 @@ from ..spec.legality import Verdict
 from ..spec.loading import ROOT, Specification
 from ..spec.nodes import Scalars, Version, compose, nearest, structure
 from ..spec.statements import Argument, Statement, SyntaxFault, arguments, read_statement
-from ..spec.variants import Variant
+from ..spec.variants import ABSENT, Variant
 from .assembler import Outcome, classify, kernel, register_types
 from .toolchains import Ptxas, locate
 
@@ -39,6 +39,7 @@ __all__ = [
 Direction = Literal["accepted", "refused", "died"]
 _NAME = "contradictions.yaml"
 _REPEATED = re.compile(r"%([a-z]+)\*(\d+)")
+_CHOICE = re.compile(r"<([^<>]*\|[^<>]*)>")
 _WILDCARDS = frozenset("*?") | {"any", "all"}
 
 
@@ -95,8 +96,9 @@ class Points:
     They are the legal statements of the rows (with these fields), changed in one respect: an operand
     written otherwise than in the legal form that `instead` shows (no `instead`: the specification calls
     the form written legal), `surplus` qualifiers, a version before the one `since` which it is
-    legal, or a target that is too new for the version and taken `like` an older one. Where no row is near,
-    the `statements` themselves are listed, up to the numbers of registers.
+    legal, a target that is too new for the version and taken `like` an older one, or `qualifiers` each in
+    place of a legal one (`none` for one that is absent). Where no row is near, the `statements` themselves
+    are listed, up to the numbers of registers; `<row|col>` in one is short for one with each.
     """
 
     direction: Direction
@@ -111,6 +113,7 @@ class Points:
     written: tuple[str, ...] = ()
     instead: str | None = None
     surplus: tuple[str, ...] = ()
+    qualifiers: Mapping[str, str] = field(default_factory=dict)
     since: Version | None = None
     like: str | None = None
     place: Place = field(default=Place("", 0, 0), compare=False)
@@ -286,6 +289,15 @@ def written_out(text: str) -> str:
     return _REPEATED.sub(lambda m: ",".join(f"%{m[1]}{i}" for i in range(int(m[2]))), text)
 
 
+def alternatives(text: str) -> list[str]:
+    """A statement with each of the choices in `<row|col>`."""
+    found = _CHOICE.search(text)
+    if found is None:
+        return [text]
+    chosen = (text[: found.start()] + choice + text[found.end() :] for choice in found[1].split("|"))
+    return [each for one in chosen for each in alternatives(one)]
+
+
 @cache
 def register(root: Path = ROOT) -> Register:
     """The register, checked against the specification; raises SpecError at what is wrong in the file."""
@@ -305,12 +317,21 @@ def _covers(points: Points, text: str, ptx: Version, target: str) -> bool:
     own = statement.declared
     statement = replace(statement, declared={**register_types(), **own} if own else register_types())
     if points.statements:
-        return _spelled(statement) in [_spelled(read_statement(written_out(s))) for s in points.statements]
+        return _spelled(statement) in _listed(points.statements)
     if points.operand is not None:
         return _operand_covered(points, statement, ptx, target)
+    if points.qualifiers:
+        return _qualifiers_covered(points, statement, ptx, target)
     if points.surplus:
         return _surplus_covered(points, statement, ptx, target)
     return _legal(points, statement, points.since or ptx, points.like or target)
+
+
+@cache
+def _listed(statements: tuple[str, ...]) -> frozenset[tuple[object, ...] | None]:
+    """What tells the listed statements apart from all others."""
+    every = [text for statement in statements for text in alternatives(statement)]
+    return frozenset(_spelled(read_statement(written_out(text))) for text in every)
 
 
 def _spelled(statement: Statement) -> tuple[object, ...] | None:
@@ -334,6 +355,19 @@ def _surplus_covered(points: Points, statement: Statement, ptx: Version, target:
             if _legal(points, less, ptx, target) or _surplus_covered(points, less, ptx, target):
                 return True
     return False
+
+
+def _qualifiers_covered(points: Points, statement: Statement, ptx: Version, target: str) -> bool:
+    """Whether the statement has all these qualifiers, and is legal with those in their place."""
+    tokens = statement.mnemonic.split(".")
+    for written, instead in points.qualifiers.items():
+        if written == ABSENT:
+            tokens.append(instead)
+        elif tokens.count(written) == 1:
+            tokens[tokens.index(written)] = instead
+        else:
+            return False
+    return _legal(points, replace(statement, mnemonic=".".join(tokens)), ptx, target)
 
 
 def _operand_covered(points: Points, statement: Statement, ptx: Version, target: str) -> bool:
@@ -416,12 +450,19 @@ def _check(identifier: str, entry: Contradiction, specification: Specification) 
         rows = {row.id: row for row in specification.instructions[points.instruction].rows}
         if points.rows or not points.statements:
             _known(points.rows, rows, "row", points.place)
-        changes = (points.statements, points.operand, points.surplus, points.since, points.like)
+        changes = (
+            points.statements,
+            points.operand,
+            points.surplus,
+            points.qualifiers,
+            points.since,
+            points.like,
+        )
         if sum(map(bool, changes)) != 1 or bool(points.operand) != bool(points.written):
             raise SpecError(
                 "points change one thing",
                 points.place,
-                "statements, operand with written, surplus, since or like",
+                "statements, operand with written, surplus, qualifiers, since or like",
             )
         for values in points.fields.values():
             _known(map(str, values.values), None, "value", values.place)
