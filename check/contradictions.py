@@ -94,11 +94,12 @@ class Points:
     """Statements on which specification and assembler disagree, and what the assembler does with them.
 
     They are the legal statements of the rows (with these fields), changed in one respect: an operand
-    written otherwise than in the legal form that `instead` shows (no `instead`: the specification calls
-    the form written legal), `surplus` qualifiers, a version before the one `since` which it is
-    legal, a target that is too new for the version and taken `like` an older one, or `qualifiers` each in
-    place of a legal one (`none` for one that is absent). Where no row is near, the `statements` themselves
-    are listed, up to the numbers of registers; `<row|col>` in one is short for one with each.
+    written otherwise than in the legal form that `instead` shows, or `elements` of a vector (or a plain
+    operand) each written so where `instead` would be legal (no `instead`: the specification calls what is
+    written legal), `surplus` qualifiers, a version before the one `since` which it is legal, a target that
+    is too new for the version and taken `like` an older one, or `qualifiers` each in place of a legal one
+    (`none` for one that is absent). Where no row is near, the `statements` themselves are listed, up to the
+    numbers of registers; `<row|col>` in one is short for one with each.
     """
 
     direction: Direction
@@ -111,6 +112,7 @@ class Points:
     fields: Mapping[str, Scalars] = field(default_factory=dict)
     operand: str | None = None
     written: tuple[str, ...] = ()
+    elements: tuple[str, ...] = ()
     instead: str | None = None
     surplus: tuple[str, ...] = ()
     qualifiers: Mapping[str, str] = field(default_factory=dict)
@@ -377,14 +379,13 @@ def _operand_covered(points: Points, statement: Statement, ptx: Version, target:
     except SyntaxFault:
         return False
     types = statement.declared
-    forms = [_form(arguments(text)[0], text, types) for text in map(written_out, points.written)]
     texts = _operand_texts(statement.operands)
+    undone = _elements_undone if points.elements else _operand_undone
     for place, (argument, text) in enumerate(zip(given, texts, strict=True)):
-        if _form(argument, text, types) not in forms:
+        instead = undone(points, argument, text, types)
+        if instead is None:
             continue
-        operands = list(texts)
-        if points.instead is not None:
-            operands[place] = written_out(points.instead)
+        operands = [*texts[:place], instead, *texts[place + 1 :]]
         changed = replace(statement, operands=", ".join(operands))
         verdict = _verdict(changed, ptx, target)
         if verdict.form is None or len(verdict.form.operands) != len(given):
@@ -392,6 +393,27 @@ def _operand_covered(points: Points, statement: Statement, ptx: Version, target:
         if verdict.form.operands[place] == points.operand and _legal(points, changed, ptx, target):
             return True
     return False
+
+
+def _operand_undone(points: Points, argument: Argument, text: str, types: Mapping[str, str]) -> str | None:
+    """The operand as it is legal; None when it is not one of those written."""
+    forms = [_form(arguments(other)[0], other, types) for other in map(written_out, points.written)]
+    if _form(argument, text, types) not in forms:
+        return None
+    return text if points.instead is None else written_out(points.instead)
+
+
+def _elements_undone(points: Points, argument: Argument, text: str, types: Mapping[str, str]) -> str | None:
+    """The operand with what is legal in place of each such element; None when it has none."""
+    vector = argument.shape == "vector"
+    parts = list(argument.registers) if vector else [text]
+    listed = {types.get(element, element) for element in points.elements}
+    places = [place for place, part in enumerate(parts) if types.get(part, part) in listed]
+    if not places:
+        return None
+    for place in places if points.instead is not None else ():
+        parts[place] = points.instead or ""
+    return "{" + ", ".join(parts) + "}" if vector else parts[0]
 
 
 def _legal(points: Points, statement: Statement, ptx: Version, target: str) -> bool:
@@ -458,11 +480,13 @@ def _check(identifier: str, entry: Contradiction, specification: Specification) 
             points.since,
             points.like,
         )
-        if sum(map(bool, changes)) != 1 or bool(points.operand) != bool(points.written):
+        if sum(map(bool, changes)) != 1 or bool(points.operand) != (
+            bool(points.written) != bool(points.elements)
+        ):
             raise SpecError(
                 "points change one thing",
                 points.place,
-                "statements, operand with written, surplus, qualifiers, since or like",
+                "statements, operand with written or elements, surplus, qualifiers, since or like",
             )
         for values in points.fields.values():
             _known(map(str, values.values), None, "value", values.place)
