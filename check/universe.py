@@ -282,6 +282,9 @@ class Universe:
                 yield from _other_mnemonics(family.name, written, qualifiers)
                 foreign = (f"{written.mnemonic}.{word}" for word in self.foreign)
                 yield from (replace(written, mnemonic=mnemonic) for mnemonic in foreign)
+            held = tuple(variant.register_types(name) for name in form.operands)
+            if (variant.row.id, form.operands, held) not in seen:
+                seen.add((variant.row.id, form.operands, held))
                 yield from self._other_operands(variant, form, written)
                 if form.operands not in sunk:
                     sunk.add(form.operands)
