@@ -145,6 +145,15 @@ POINTS = [
     ("ldmatrix", "ldmatrix.sync.aligned.m8n8.x1.row.b16 {%b5,%b6}, [%bd0];", "12.9.86", "8.8", "sm_90", None),
     ("ldmatrix", "ldmatrix.sync.aligned.m8n8.x1.shared::cta.b16 {%b5}, [%bd0];", "11.7.99", "7.7", "sm_80", "asm-shared-cta-early"),
     ("ldmatrix", "ldmatrix.sync.aligned.m8n8.x1.shared::cta.b16 {%b5}, [%bd0];", "11.8.89", "7.7", "sm_80", None),
+    ("mma.sp", f"{HEAD}.s32.s8.s8.s32 {B4}, {{%p0, %p1}}, {{%b0, %b1}}, {B4}, %b9, 0;", "12.9.86", "8.8", "sm_90", "asm-predicate-registers"),
+    ("mma.sp", f"{HEAD}.s32.s8.s8.s32 {B4}, {{%p0, %p1, %p2}}, {{%b0, %b1}}, {B4}, %b9, 0;", "12.9.86", "8.8", "sm_90", None),
+    ("mma.sp", f"{HEAD}.s32.s8.s8.s32 {B4}, {{%h0, %h1}}, {{%b0, %b1}}, {B4}, %b9, 0;", "12.9.86", "8.8", "sm_90", None),
+    ("mma.sp", f"{HEAD}.s32.s8.s8.s32 {B4}, {{%p0, %p1}}, {{%b0, %b1}}, {B4}, %b9, 0;", "12.9.86", "8.8", "sm_100", None),
+    ("mma.sp", f"{HEAD}.s32.s8.s8.s32 {B4}, %b5, {{%b0, %b1}}, {B4}, %b9, 0;", "12.9.86", "8.8", "sm_90", "asm-sp-unbraced"),
+    ("movmatrix", "movmatrix.sync.aligned.m8n8.trans.b16 %p4, %b1;", "12.9.86", "8.8", "sm_75", "asm-predicate-registers"),
+    ("movmatrix", "movmatrix.sync.aligned.m8n8.trans.b16 %h4, %b1;", "12.9.86", "8.8", "sm_75", None),
+    ("stmatrix", "stmatrix.sync.aligned.m8n8.x1.b16 [%bd0], {%p0};", "12.9.86", "8.8", "sm_90", "asm-predicate-registers"),
+    ("stmatrix", "stmatrix.sync.aligned.m8n8.x1.b16 [%bd0], {%p0};", "13.5.37", "9.5", "sm_90", None),
 ]  # fmt: skip
 
 
