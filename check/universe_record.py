@@ -26,7 +26,15 @@ from .kept import whole
 from .toolchains import Ptxas, digest
 from .universe import Point, Universe, open_for
 
-__all__ = ["UniverseRecord", "UniverseVerdict", "load_universes", "observe_universes", "verdicts", "write"]
+__all__ = [
+    "UniverseRecord",
+    "UniverseVerdict",
+    "load_universes",
+    "observe_universes",
+    "universes",
+    "verdicts",
+    "write",
+]
 
 _FORMAT = 1
 

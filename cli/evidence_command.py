@@ -14,6 +14,7 @@ from ..check.evidence import Claim, Record, Verdict, claims, load_records, obser
 from ..check.toolchains import locate
 from ..spec.api import load
 from ..spec.errors import Question
+from . import universe_report
 from .silicon_report import shown_by_devices
 
 __all__ = ["add"]
@@ -27,6 +28,7 @@ def add(subparsers: Any) -> None:
     parser.add_argument("pattern", nargs="?", help="a row's id, a part of one, or a pattern with *")
     parser.add_argument("--record", nargs="+", metavar="RELEASE", help="ask these assemblers, and record")
     parser.add_argument("--again", nargs="+", metavar="RELEASE", help="ask them, and compare with the record")
+    parser.add_argument("--universes", action="store_true", help="also the whole universes of statements")
     parser.add_argument("--cases", action="store_true", help="also the cases of today's conformance suite")
     parser.add_argument("--format", choices=("text", "json"), default="text")
     parser.set_defaults(run=run)
@@ -37,10 +39,12 @@ def run(args: argparse.Namespace) -> int:
     specification = load()
     if args.record:
         before = {record.release: record for record in load_records()}
-        for release in args.record:
-            ptxas = locate(release)
+        releases = [locate(release) for release in args.record]
+        for ptxas in releases:
             record = observe(specification, ptxas, before.get(ptxas.version))
             print(f"{write(record)}: {len(record.settings)} settings, {len(record.rows)} rows")
+        if args.universes:
+            universe_report.record(specification, releases)
         return 0
     records = load_records()
     if not records:
@@ -48,20 +52,28 @@ def run(args: argparse.Namespace) -> int:
             "nothing is recorded; `ptxmma evidence --record RELEASE` asks an assembler and records"
         )
     if args.again:
-        return max(_again(specification, records, release) for release in args.again)
+        codes = [_again(specification, records, release) for release in args.again]
+        if args.universes:
+            codes += [not universe_report.again(specification, locate(release)) for release in args.again]
+        return max(codes)
     asked = _chosen(claims(specification), args.pattern)
     found = list(verdicts(records, asked))
     shown = shown_by_devices(specification, {claim.id for claim in asked}, args.cases)
     registered = register()
     open_points = {id(v): _unregistered(registered, v) for v in found}
+    whole = (
+        universe_report.shown_by_assemblers(specification) if args.universes else universe_report.Shown(())
+    )
     if args.format == "json":
         listed = [_as_json(v, len(open_points[id(v)])) for v in found]
-        print(json.dumps([*listed, *shown.as_json()], indent=1))
+        print(json.dumps([*listed, *whole.as_json(), *shown.as_json()], indent=1))
     else:
         _print(records, found, open_points)
+        if args.universes:
+            whole.print()
         shown.print()
     failed = any(v.state in ("stale", "unseen") or open_points[id(v)] for v in found)
-    return 1 if failed or shown.failed else 0
+    return 1 if failed or shown.failed or whole.failed else 0
 
 
 def _chosen(known: Sequence[Claim], pattern: str | None) -> tuple[Claim, ...]:

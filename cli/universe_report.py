@@ -1,0 +1,119 @@
+"""What assemblers did with whole universes: the verdicts recomputed from the record, as a table or JSON."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ..check.contradictions import register
+from ..check.evidence import FOLDER
+from ..check.toolchains import Ptxas
+from ..check.universe_record import (
+    UniverseVerdict,
+    load_universes,
+    observe_universes,
+    universes,
+    verdicts,
+    write,
+)
+from ..spec.errors import Question
+from ..spec.loading import Specification
+
+__all__ = ["Shown", "again", "record", "shown_by_assemblers"]
+
+_SHOWN = 20
+
+
+@dataclass(frozen=True)
+class Shown:
+    """The verdicts of every recorded assembler on every universe."""
+
+    found: tuple[UniverseVerdict, ...]
+
+    @property
+    def failed(self) -> bool:
+        """Whether something is stale, or differs and is not registered."""
+        return any(verdict.stale or verdict.unregistered for verdict in self.found)
+
+    def as_json(self) -> list[dict[str, Any]]:
+        """One object a universe and assembler."""
+        return [
+            {
+                "universe": verdict.instruction,
+                "release": verdict.release,
+                "state": "stale" if verdict.stale else "differs" if verdict.differing else "agrees",
+                "points": verdict.points,
+                "differing": verdict.differing,
+                "unregistered": len(verdict.unregistered),
+            }
+            for verdict in self.found
+        ]
+
+    def print(self) -> None:
+        """A line an assembler, and what is stale or not registered."""
+        from rich.console import Console
+        from rich.table import Table
+
+        console = Console(width=None if Console().is_terminal else 110, highlight=False)
+        by_release: dict[str, list[UniverseVerdict]] = defaultdict(list)
+        for verdict in self.found:
+            by_release[verdict.release].append(verdict)
+        table = Table("ptxas", "universes", "stale", "points", "differ", "not registered")
+        for release, own in by_release.items():
+            counts = (
+                len(own),
+                sum(v.stale for v in own),
+                sum(v.points for v in own),
+                sum(v.differing for v in own),
+                sum(len(v.unregistered) for v in own),
+            )
+            table.add_row(release, *map(str, counts))
+        console.print(table)
+        for verdict in self.found:
+            if verdict.stale:
+                console.print(f"STALE: the universe of {verdict.instruction}, ptxas {verdict.release}")
+        lines = [
+            f"DIFFERS: {v.instruction}, ptxas {v.release}, {text}"
+            for v in self.found
+            for text in v.unregistered
+        ]
+        for line in lines[:_SHOWN]:
+            console.print(line, markup=False, soft_wrap=True)
+        if len(lines) > _SHOWN:
+            console.print(f"… and {len(lines) - _SHOWN} more")
+
+
+def shown_by_assemblers(specification: Specification) -> Shown:
+    """The verdicts that follow from what is recorded."""
+    records = load_universes(FOLDER)
+    return Shown(tuple(verdicts(specification, universes(specification), records, register())))
+
+
+def record(specification: Specification, releases: Sequence[Ptxas]) -> None:
+    """Ask assemblers about what is not recorded of them, and record it."""
+    before = {known.release: known for known in load_universes(FOLDER)}
+    every = universes(specification)
+    for ptxas in releases:
+        found = observe_universes(specification, every, ptxas, before.get(ptxas.version))
+        points = sum(int(entry["points"]) for entry in found.instructions.values())
+        print(f"{write(found, FOLDER)}: {len(found.instructions)} universes, {points} points")
+
+
+def again(specification: Specification, ptxas: Ptxas) -> bool:
+    """Whether an assembler does with every universe what is recorded; what it does not is printed."""
+    recorded = next((known for known in load_universes(FOLDER) if known.release == ptxas.version), None)
+    if recorded is None:
+        raise Question(f"no universe is recorded of ptxas {ptxas.version}")
+    now = observe_universes(specification, universes(specification), ptxas)
+    changed = [
+        name
+        for name, entry in now.instructions.items()
+        if {**entry, "date": ""} != {**recorded.instructions.get(name, {}), "date": ""}
+    ]
+    for name in changed:
+        print(f"ptxas {ptxas.version} does not do what is recorded of the universe of {name}")
+    if not changed:
+        print(f"ptxas {ptxas.version} does what is recorded: {len(now.instructions)} universes")
+    return not changed
