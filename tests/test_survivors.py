@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from ptxmma.check.measured import survey
-from ptxmma.check.observations import Device, Silicon
+from ptxmma.check.observations import Device, Silicon, load_silicon
 from ptxmma.check.observing import Work, observe
 from ptxmma.check.standin import StandIn
 from ptxmma.check.survivors import Witness, exchanges
@@ -18,19 +18,16 @@ from ptxmma.spec.loading import Specification
 WANTED = (
     "maps: mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32",
     "maps: mma.sp.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32",
-    "metadata mma.sp.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32",
-    "matrices ldmatrix.sync.aligned.m8n8.x1.b16",
+    "metadata: mma.sp.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32",
+    "matrices: ldmatrix.sync.aligned.m8n8.x1.b16",
 )
 
 
 @pytest.fixture(scope="module")
 def silicon(specification: Specification) -> Silicon:
-    names = {name.replace(": ", " ") for name in WANTED}
-    wanted = [s for s in survey(specification) if f"{s.what.split()[0]} {s.kernel.variant.mnemonic}" in names]
-    assert len(wanted) >= len(WANTED)
-    work = Work(specification, "sm_90a", wanted)
-    subjects_seen, _ = observe(work, StandIn(specification))
-    return Silicon(Device("a stand-in", "sm_90a", "none", "none", "never"), subjects_seen)
+    chosen = [s for s in survey(specification) if f"{s.what}: {s.id}".startswith(WANTED)]
+    seen, _ = observe(Work(specification, "sm_90a", chosen), StandIn(specification))
+    return Silicon(Device("a stand-in", "sm_90a", "none", "none", "never"), seen)
 
 
 def mutants(specification: Specification, subject: str) -> list[Mutant]:
@@ -82,3 +79,25 @@ def test_stale_or_disagreeing_measurements_refute_nothing(
     stale = {name: replace(o, claims={}) for name, o in silicon.subjects.items()}
     witness = Witness(specification, Silicon(silicon.device, stale))
     assert witness.exchanged().tried == 0
+
+
+@pytest.mark.parametrize(
+    ("subject", "mutant", "kind"),
+    [  # what the mutation run lets live, of what an H200 has
+        ("wgmma.sp.metadata.16b", "threadID_in_group // 2 != s", "metadata"),
+        ("wgmma.sp.metadata.tf32", "threadID_in_group // 2 != s", "metadata"),
+        ("swizzle", "linear ^ ((linear >> 7) + 8 + base & W // 16 - 1) << 4", "memory"),
+        ("swizzle", "linear ^ (((linear >> 7) + 8 ^ base) & W // 16 - 1) << 4", "memory"),
+        ("swizzle", "linear ^ ((linear >> 7) + 9 - base & W // 16 - 1) << 4", "memory"),
+        ("swizzle", "linear ^ ((linear >> 7) + 7 - base & W // 16 - 1) << 4", "memory"),
+    ],
+)
+def test_the_h200_refutes_the_survivors(
+    specification: Specification, subject: str, mutant: str, kind: str
+) -> None:
+    (recorded,) = load_silicon()
+    named = {n: o for n, o in recorded.subjects.items() if n.startswith(kind) and "wgmma.mma_async.sp" in n}
+    witness = Witness(specification, Silicon(recorded.device, named))
+    (found,) = (m for m in mutants(specification, subject) if source(m.new) == mutant)
+    refutation, why = witness.judge(found)
+    assert refutation is not None, why
