@@ -233,4 +233,5 @@ def matrices(statement: Statement, operand: Callable[[str, int], Value]) -> Iter
             size = (rows // 8 - 1) * stride + 8 * width
             if width == 16:
                 size += (depth * bits // 128 - 1) * leading
-        yield Region(value.base, value.low, value.high + size)
+        # A swizzled matrix keeps to its lines, wherever in one it begins.
+        yield Region(value.base, value.low // width * width, value.high // width * width + size)

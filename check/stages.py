@@ -25,11 +25,8 @@ def stage_findings(
     """What one path, walked with numbers, overwrites or reads too early."""
     mmas = {event.statement: event for event in events.all if isinstance(event, Mma)}
     found: dict[tuple[str, int, int], Finding] = {}
-    cyclic = _cyclic(flow)
     for overlap in overlaps(module, function, flow, uses):
         first, second = flow.block_of(overlap.first), flow.block_of(overlap.second)
-        if overlap.what == "incomplete" and (first in cyclic or second in cyclic):
-            continue  # which of a loop's copies a wait covers depends on more than one path
         finding = _finding(module, function, overlap, mmas)
         if finding is None:
             continue
@@ -37,22 +34,6 @@ def stage_findings(
         known = found.get(key)
         found[key] = finding if known is None else replace(known, more=known.more + 1)
     yield from found.values()
-
-
-def _cyclic(flow: Flow) -> set[int]:
-    """The blocks that can be reached from themselves."""
-    found: set[int] = set()
-    for number in flow.order:
-        waiting, seen = list(flow.blocks[number].successors), set[int]()
-        while waiting:
-            block = waiting.pop()
-            if block == number:
-                found.add(number)
-                break
-            if block not in seen:
-                seen.add(block)
-                waiting += flow.blocks[block].successors
-    return found
 
 
 def _finding(module: Module, function: Function, overlap: Overlap, mmas: dict[int, Mma]) -> Finding | None:

@@ -7,6 +7,7 @@ taken as it leads on: back into a loop a few times, else onwards. What the walk 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -20,7 +21,7 @@ from .values import Value, number_of
 
 __all__ = ["Overlap", "overlaps"]
 
-_ROUNDS = 3
+_ROUNDS = 6  # of a loop whose end is not known: more than kernels have stages
 _LONGEST = 60_000
 _MASK = (1 << 64) - 1
 _ADDRESS = re.compile(r"\[\s*([%$A-Za-z_][\w$]*)?\s*(?:\+\s*(-?\s*\w+))?\s*\]")
@@ -87,6 +88,7 @@ class _Walk:
         self.taken: dict[int, int] = {}
         self.roles: list[int] = []
         self._by_block: dict[int, list[int]] = {}
+        self._worked: dict[tuple[int, int], int] = {}
         self._place(module)
         self.wanted = self._slice()
 
@@ -184,24 +186,29 @@ class _Walk:
         if guard is False or block.branch is None:
             return block.fall
         if block.branch > number:
-            return block.fall if self._leads(block.fall) or not self._leads(block.branch) else block.branch
+            return max((block.fall, block.branch), key=lambda side: self._work(side, number))
         self.taken[last] = self.taken.get(last, 0) + 1
         return block.branch if self.taken[last] < _ROUNDS else block.fall
 
-    def _leads(self, number: int) -> bool:
-        """Whether a wgmma or a copy can still be reached from a block."""
-        return number in self._useful
+    def _work(self, side: int, number: int) -> int:
+        """How many statements that count stand on one side of a branch, before the sides join again."""
+        key = side, number
+        if key not in self._worked:
+            end = self.flow.post_dominator.get(number)
+            seen: set[int] = set()
+            waiting = [side]
+            while waiting:
+                block = waiting.pop()
+                if block != end and block not in seen:
+                    seen.add(block)
+                    waiting += self.flow.blocks[block].successors
+            self._worked[key] = sum(self._counted.get(block, 0) for block in seen)
+        return self._worked[key]
 
     @cached_property
-    def _useful(self) -> set[int]:
-        found: set[int] = set()
-        waiting = [self.flow.block_of(index) for index in self.roles]
-        while waiting:
-            number = waiting.pop()
-            if number not in found:
-                found.add(number)
-                waiting += self.flow.blocks[number].predecessors
-        return found
+    def _counted(self) -> Counter[int]:
+        """How many statements that count stand in each block."""
+        return Counter(self.flow.block_of(index) for index in self.roles)
 
     # Numbers
 
@@ -352,15 +359,9 @@ class _Walk:
             self.mmas = [one for one in self.mmas if not one.waited]
         elif BARRIER.match(opcode):
             self.mmas = [one for one in self.mmas if not one.waited]
-            self.copies = [
-                one for one in self.copies if one.barrier is None
-            ]  # another thread may have waited
         elif INTO_SHARED.search(opcode) and opcode.startswith("cp.async.bulk"):
             parts = operands_of(statement)
-            known = (self._address(part, statement.scope) for part in reversed(parts) if part[:1] == "[")
-            barrier = next(known, None)
-            copy = _Flying(index, (), barrier=-1 if barrier is None else barrier)
-            self._write(index, statement, parts[0], 16, copy)
+            self._write(index, statement, parts[0], 16, None)
         elif COPY.match(opcode):
             self._write(index, statement, operands_of(statement)[0], 16, _Flying(index, ()))
         elif GENERIC.match(opcode) or (opcode.startswith("st.") and is_generic(opcode)):

@@ -17,7 +17,7 @@ from ..formal.machine import Conduct, Schedule, differ
 from ..spec.ordering import ordering
 from .events import Access, Commit, Event, Fence, Mma, Wait
 from .findings import ERROR, LIKELY, STRICT
-from .pending import Collision, Copy, Link, Pending
+from .pending import Collision, Copy, Link, Pending, Unfenced
 
 __all__ = ["Judgement", "Path", "judge_program", "path_of", "program_of"]
 
@@ -78,8 +78,9 @@ def program_of(path: Path, collision: Collision) -> tuple[model.Program, tuple[i
     Register 0 is the class in question. A guarded event counts when the path needs it: an access.
     """
     what = collision.what
-    steps: list[model.Operation] = [model.WgmmaFence()]
-    places = [-1]
+    unfenced = isinstance(collision.fact, Unfenced)
+    steps: list[model.Operation] = [] if unfenced else [model.WgmmaFence()]
+    places = [-1] * len(steps)
     others: dict[tuple[int, ...], int] = {}
     last = len(path.events) - 1
     for position, event in enumerate(path.events):
@@ -101,11 +102,25 @@ def program_of(path: Path, collision: Collision) -> tuple[model.Program, tuple[i
             if what in event.writes:
                 made.append(model.RegisterWrite(0))
         for operation in made:
-            repeated = operation == steps[-1] and not isinstance(operation, model.Commit)
-            if position == last or not repeated:
+            if position == last or not _repeats(operation, steps):
                 steps.append(operation)
                 places.append(event.statement)
     return model.Program.of(*steps), tuple(places)
+
+
+def _repeats(operation: model.Operation, steps: list[model.Operation]) -> bool:
+    """Whether the same was done already, with nothing but accesses of the register since."""
+    if isinstance(operation, model.Commit):
+        return False
+    for earlier in reversed(steps):
+        if earlier == operation:
+            return True
+        if not isinstance(operation, _ORDINARY) or not isinstance(earlier, _ORDINARY):
+            return False
+    return False
+
+
+_ORDINARY = (model.RegisterRead, model.RegisterWrite)
 
 
 def _mma(event: Mma, what: int, others: dict[tuple[int, ...], int]) -> model.Mma:
