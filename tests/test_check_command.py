@@ -1,0 +1,150 @@
+"""ptxmma check as a command: formats, exit codes, suppression, baseline, bad input."""
+
+import json
+
+import pytest
+from pydantic_sarif.model import StaticAnalysisResultsFormatSarifVersion210JsonSchema as Sarif
+
+FAULTY = """.version 8.0
+.target sm_90a
+.address_size 64
+.visible .entry k()
+.reqntid 128, 1, 1
+{
+.reg .f32 %f<10>;
+.reg .b64 %rd<10>;
+wgmma.fence.sync.aligned;
+wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%f0,%f1,%f2,%f3}, %rd1, %rd2, 1, 1, 1, 0, 0;
+wgmma.commit_group.sync.aligned;
+add.f32 %f9, %f0, %f1;
+wgmma.wait_group.sync.aligned 0;
+ret;
+}
+"""
+RIGHT = FAULTY.replace("add.f32 %f9, %f0, %f1;\n", "")
+STRICT = RIGHT.replace("wgmma.mma_async", "mov.f32 %f0, 0f00000000;\nwgmma.mma_async")
+
+
+@pytest.fixture
+def file(tmp_path):
+    def write(text, name="k.ptx"):
+        path = tmp_path / name
+        path.write_text(text)
+        return str(path)
+
+    return write
+
+
+def test_exit_codes(run, file):
+    assert run("check", file(RIGHT))[0] == 0
+    assert run("check", file(FAULTY))[0] == 1
+    assert run("check", "absent.ptx")[0] == 2
+
+
+def test_text_names_the_place_the_rule_and_the_witness(run, file):
+    path = file(FAULTY)
+    code, out, _ = run("check", path)
+    assert code == 1
+    assert out.startswith(f"{path}:12:1: error accumulator-in-flight: ")
+    assert "line 10: wgmma.mma_async" in out and "line 12: add.f32" in out
+    assert "schedule 1:" in out and "schedule 2:" in out
+    assert "These are claims about the PTX as given" in out
+
+
+def test_strict_raises_the_tier_that_fails(run, file):
+    assert run("check", file(STRICT))[0] == 0
+    assert run("check", "--strict", file(STRICT))[0] == 1
+
+
+def test_json(run, file):
+    code, out, _ = run("check", "--format", "json", file(FAULTY))
+    found = json.loads(out)
+    assert code == 1 and found["counts"]["error"] == 1
+    assert found["files"][0]["findings"][0]["witness"][0]["line"] == 10
+
+
+def test_sarif_is_valid(run, file):
+    code, out, _ = run("check", "--format", "sarif", file(FAULTY))
+    assert code == 1
+    sarif = Sarif.model_validate_json(out)
+    assert [result.ruleId for result in sarif.runs[0].results] == ["accumulator-in-flight"]
+    Sarif.model_validate_json(run("check", "--format", "sarif", file(RIGHT))[1])
+    Sarif.model_validate_json(run("check", "--format", "sarif", file(FAULTY + "garbage"))[1])
+
+
+def test_github_annotations(run, file):
+    path = file(FAULTY)
+    code, out, _ = run("check", "--format", "github", path)
+    assert code == 1
+    assert out.startswith(f"::error file={path},line=12,col=1,title=ptxmma accumulator-in-flight::")
+
+
+@pytest.mark.parametrize("place", ["before", "behind"])
+def test_a_comment_suppresses_its_rule(run, file, place):
+    statement = "add.f32 %f9, %f0, %f1;"
+    comment = "// ptxmma: ignore accumulator-in-flight"
+    text = FAULTY.replace(
+        statement, f"{comment}\n{statement}" if place == "before" else f"{statement} {comment}"
+    )
+    code, out, _ = run("check", file(text))
+    assert code == 0 and "1 suppressed" in out
+
+
+def test_a_comment_suppresses_no_other_rule_and_is_said_to_be_idle(run, file):
+    text = FAULTY.replace("add.f32 %f9", "// ptxmma: ignore proxy-fence\nadd.f32 %f9")
+    code, out, _ = run("check", "--info", file(text))
+    assert code == 1 and "idle-suppression" in out
+
+
+def test_a_baseline_passes_over_what_it_knows(run, file, tmp_path):
+    known = str(tmp_path / "baseline.json")
+    assert run("check", "--write-baseline", known, file(FAULTY))[0] == 0
+    assert run("check", "--baseline", known, file(FAULTY))[0] == 0
+    moved = FAULTY.replace("wgmma.fence", "\n\n// moved\nwgmma.fence")
+    assert run("check", "--baseline", known, file(moved))[0] == 0
+    worse = FAULTY.replace(
+        "ret;",
+        "add.f32 %f0, %f0, %f1;\nwgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%f0,%f1,%f2,%f3}, %rd1, %rd2, 1, 1, 1, 0, 0;\nret;",
+    )
+    assert run("check", "--baseline", known, file(worse))[0] == 1
+
+
+def test_a_baseline_that_is_none(run, file):
+    code, _, err = run("check", "--baseline", file("[]", "b.json"), file(FAULTY))
+    assert code == 2 and "no baseline file" in err
+
+
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [
+        ("", "no .version"),
+        ("int main() { return 0; }", "this is not PTX"),
+        ("\x7fELF\x02\x01\x01\x00", "this is not PTX"),
+        (".version 8.0\n", "no .target"),
+        (".version eight\n.target sm_90a\n", ".version must be followed"),
+        (FAULTY[:-3], "is not closed"),
+        (FAULTY.replace("8.0", "99.0"), "99.0"),
+    ],
+)
+def test_garbage_is_refused_with_its_place(run, file, text, what):
+    path = file(text)
+    code, _, err = run("check", path)
+    assert code == 2 and what in err and path in err
+    assert "Traceback" not in err
+
+
+def test_a_statement_that_cannot_be_read_is_reported(run, file):
+    path = file(FAULTY.replace("ret;", "mov.f32 = 3 {;\nret;"))
+    code, out, _ = run("check", path)
+    assert code == 2 and f"{path}:14:" in out and "unreadable" in out
+
+
+def test_an_unknown_label_is_reported(run, file):
+    code, out, _ = run("check", file(FAULTY.replace("ret;", "bra nowhere;\nret;")))
+    assert code == 2 and "the label nowhere is not declared" in out
+
+
+def test_many_files_are_reported_in_the_order_asked(run, file):
+    paths = [file(FAULTY, f"{name}.ptx") for name in "cab"]
+    out = json.loads(run("check", "--format", "json", *paths)[1])
+    assert [entry["file"] for entry in out["files"]] == paths
