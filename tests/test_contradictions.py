@@ -113,6 +113,7 @@ def explained(known: Register, instruction: str, case: Case, release: str, verdi
 
 # Typed by hand: instruction, statement, release, version, target, and what explains that it is accepted.
 B4 = "{%b0, %b1, %b2, %b3}"
+B8 = "{%b0, %b1, %b2, %b3, %b4, %b5, %b6, %b7}"
 HEAD = "mma.sp.sync.aligned.m16n8k32.row.col"
 
 
@@ -154,6 +155,15 @@ POINTS = [
     ("movmatrix", "movmatrix.sync.aligned.m8n8.trans.b16 %h4, %b1;", "12.9.86", "8.8", "sm_75", None),
     ("stmatrix", "stmatrix.sync.aligned.m8n8.x1.b16 [%bd0], {%p0};", "12.9.86", "8.8", "sm_90", "asm-predicate-registers"),
     ("stmatrix", "stmatrix.sync.aligned.m8n8.x1.b16 [%bd0], {%p0};", "13.5.37", "9.5", "sm_90", None),
+    ("wmma.load.a", f"wmma.load.a.sync.aligned.row.m16n16k16 {B8}, [%bd0];", "12.9.86", "8.8", "sm_80", "asm-wmma-load-type-absent"),
+    ("wmma.load.a", f"wmma.load.a.sync.aligned.row.m16n16k16 {B8}, [%bd0];", "13.0.88", "8.8", "sm_80", None),
+    ("wmma.load.a", f"wmma.load.a.sync.aligned.row.m16n16k16.b8x16 {B8}, [%bd0];", "12.6.85", "8.5", "sm_80", None),
+    ("wmma.load.a", f"wmma.load.a.sync.aligned.row.m16n16k16 {B4}, [%bd0];", "12.9.86", "8.8", "sm_80", None),
+    ("wmma.load.b", f"wmma.load.b.sync.aligned.row.m8n32k16.shared::cluster.f16 {B8}, [%bd0];", "11.7.99", "7.7", "sm_80", "asm-shared-cluster-early"),
+    ("wmma.load.b", f"wmma.load.b.sync.aligned.row.m8n32k16.shared::cluster.f16 {B8}, [%bd0];", "11.8.89", "7.7", "sm_80", None),
+    ("wmma.mma", f"wmma.mma.sync.aligned.col.row.m16n16k8.s32.u8.u8.s32 {B8}, {{%b1}}, {{%b2}}, {B8};", "12.6.85", "8.5", "sm_80", "asm-wmma-integer-shapes"),
+    ("wmma.mma", f"wmma.mma.sync.aligned.col.row.m16n16k8.s32.u8.s8.s32 {B8}, {{%b1}}, {{%b2}}, {B8};", "12.6.85", "8.5", "sm_80", None),
+    ("wmma.mma", f"wmma.mma.sync.aligned.col.row.m16n16k8.s32.u8.u8.s32 {B8}, {{%b1}}, {{%b2}}, {B8};", "12.6.85", "6.5", "sm_75", None),
 ]  # fmt: skip
 
 
