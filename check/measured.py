@@ -217,13 +217,16 @@ class Measurer:
             found = renamed(found, _as_wide(anchor, found))
         valid = self.specification.codes_of(kernel.variant)
         seen = metadata(bench, found, met, valid)
-        named = {"A": found.a} if "a" in kernel.sources else {}
+        named = {
+            name: part for name, part in (("A", found.a), ("B", found.b)) if name.lower() in kernel.sources
+        }
         return {
             **named,
             "D": found.d,
             "met": met,
             "met codes": list(codes),
             "owner": seen.owner,
+            "ks": seen.ks,
             "codes": seen.codes,
             "rows alike": seen.alike,
             "jobs": seen.jobs,

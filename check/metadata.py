@@ -27,13 +27,15 @@ _HALVES = (0x6000, 0x3F80, 0xA000, 0x4080)
 class Metadata:
     """What was measured of one selector of one sparse kernel.
 
-    `owner` is (rows, packed columns, index bits): 32 * thread + bit. `codes` is (16, packed columns): the
+    `owner` is (rows, packed columns, index bits): 32 * thread + bit. `ks` is (indices, packed columns): the
+    k that each index of a column names (for 32-bit elements, those of the two valid codes). `codes` is (16, packed columns): the
     index that every code, in all threads, makes of a column, in row 0; `alike` whether all rows agree.
     `random` jobs of valid codes, with garbage in every bit that governs nothing, left `wrong` elements
     elsewhere than `owner` says, of `checked`.
     """
 
     owner: Ints
+    ks: Ints
     codes: Ints
     alike: bool
     valid: tuple[int, ...]
@@ -137,7 +139,7 @@ def metadata(bench: Bench, found: Factors, met: Ints, codes: tuple[int, ...], se
     seen = read(jobs.words)
     wrong = int((seen != jobs.expected).sum())
     alike = bool((observed == observed[:, :1]).all())
-    return Metadata(owner, observed[:, 0], alike, codes, len(jobs.words), int(seen.size), wrong)
+    return Metadata(owner, k_of, observed[:, 0], alike, codes, len(jobs.words), int(seen.size), wrong)
 
 
 def _indices(ks: Ints) -> tuple[Ints, Ints]:

@@ -103,7 +103,8 @@ def _check(found: Factors, meets: NDArray[np.integer]) -> None:
     table = np.full((int(found.b[:, 0].max()) + 1, int(found.b[:, 1].max()) + 1), -1, np.int64)
     for (k, column), element in where.items():
         table[k, column] = element
-    expected = np.full(meets.shape, -1, np.int64)
+    if found.met.max() >= len(table) or found.d[:, 1].max() >= table.shape[1]:
+        raise NoProduct("elements of B that share a k, or a column, overlap")
     used = found.a[:, 0] >= 0
     same = found.a[:, :1] == found.d[:, 0][None, :]
     same &= used[:, None]

@@ -43,7 +43,7 @@ _AXES: Mapping[str, tuple[str, str]] = {
 }
 
 
-_NAMING = ("A", "D", "met", "met codes")
+_NAMING = ("A", "B", "D", "met", "met codes")
 
 
 @dataclass(frozen=True)
@@ -229,23 +229,24 @@ def _metadata(
 def _positions(
     specification: Specification, variant: Variant, values: Mapping[str, Any], names: Names
 ) -> Iterator[str | None]:
-    """Every valid code, in the measured index of every packed column, against the claimed positions."""
+    """Every valid code: the index that it makes of every packed column, and the k that the index names."""
     sparsity = specification.sparsity_of(variant)
-    codes = np.asarray(values["codes"])
+    codes, ks = np.asarray(values["codes"]), np.asarray(values["ks"])
+    tried = list(values["met codes"])
+    whole = sparsity.granule > 1  # the code is one index
     for code in specification.codes_of(variant):
         claimed = positions(sparsity, code)
         for packed in range(codes.shape[1]):
             at = names.of("packed", (packed,))
-            slot = packed % sparsity.slots
+            chunk, slot = divmod(packed, sparsity.slots)
+            k = chunk * sparsity.chunk + claimed[slot]
             index = int(codes[code, at]) if at is not None else -1
-            wanted = (
-                code if sparsity.granule > 1 else code >> (slot // sparsity.run) * sparsity.index_bits & 3
-            )
-            place = claimed[slot] // sparsity.run if sparsity.granule == 1 else None
-            if index == wanted and place in (None, index):
+            wanted = code if whole else code >> slot // sparsity.run * sparsity.index_bits & 3
+            seen = ks[tried.index(code) if whole else index, at] if index == wanted else None
+            if seen is not None and names.of("k", (k,)) == seen:
                 yield None
             else:
-                yield f"code {code:#06b}, packed column {packed}: index {index}, claimed {wanted}"
+                yield f"code {code:#06b}, packed column {packed}: index {index}; claimed: {wanted}, k {k}"
 
 
 def _memory(
