@@ -28,10 +28,10 @@ class Metadata:
     """What was measured of one selector of one sparse kernel.
 
     `owner` is (rows, packed columns, index bits): 32 * thread + bit. `ks` is (indices, packed columns): the
-    k that each index of a column names (for 32-bit elements, those of the two valid codes). `codes` is (16, packed columns): the
-    index that every code, in all threads, makes of a column, in row 0; `alike` whether all rows agree.
-    `random` jobs of valid codes, with garbage in every bit that governs nothing, left `wrong` elements
-    elsewhere than `owner` says, of `checked`.
+    k that each index of a column names (for 32-bit elements, those of the first and the last valid code).
+    `codes` is (16, packed columns): the index that every code, in all threads, makes of a column, in row 0;
+    `alike` whether all rows agree. Jobs of valid codes, with garbage in every bit that governs nothing, left
+    `wrong` elements elsewhere than `owner` says, of `checked`.
     """
 
     owner: Ints

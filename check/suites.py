@@ -20,6 +20,7 @@ from ..spec.errors import Question
 __all__ = ["VIAS", "CaseResult", "Outcome", "Suite", "execute"]
 
 VIAS = ("ptx", "cubin", "stand-in")
+_PROCESSES = 64  # one after another, at most
 _STARTING = 120.0  # seconds in which a process must say something before it counts as hung
 _MISSING = {"ptx": "conformance", "cubin": "cubin", "stand-in": "stand-in"}
 _UNABLE, _FAILED, _HUNG = 2, 3, 4
@@ -102,13 +103,13 @@ class Suite:
                 check=False,
             )
             if done.returncode and goal == "conformance":
-                raise Question(f"make {goal} failed: {_last(done.stderr)}")
+                raise Question(f"make {goal} failed: {_last(done.stderr) or done.returncode}")
         return time.monotonic() - began
 
 
 def _last(text: str) -> str:
     lines = [line for line in text.splitlines() if line.strip()]
-    return lines[-1] if lines else "without a word"
+    return lines[-1] if lines else ""
 
 
 def execute(
@@ -150,18 +151,22 @@ class _Shard:
     def run(self, cases: Sequence[str]) -> _Shard:
         """Run them all."""
         left = list(cases)
-        while left:
-            suspects, why = self._process(left, together=True)
-            for suspect in suspects:  # one alone: the case at fault fails again, and is named
-                self._process([suspect], together=False)
-                if suspect not in self.results:
-                    self._keep(CaseResult(suspect, "error", why))
-            before = len(left)
-            left = [case for case in left if case not in self.results]
-            if len(left) == before:
-                for case in left:
-                    self._keep(CaseResult(case, "error", why or "the process said nothing about it"))
+        for _ in range(_PROCESSES):
+            if not left:
                 break
+            suspects, why = self._process(left, together=True)
+            left = [case for case in left if case not in self.results]
+            for suspect in (
+                suspects or left[: bool(why)]
+            ):  # alone: the case at fault fails again, and is named
+                _, alone = self._process([suspect], together=False)
+                if suspect not in self.results:
+                    self._keep(CaseResult(suspect, "error", alone or why))
+            left = [case for case in left if case not in self.results]
+            if not (suspects or why):
+                break
+        for case in left:
+            self._keep(CaseResult(case, "error", "no process said anything about it"))
         return self
 
     def _keep(self, result: CaseResult) -> None:

@@ -1,0 +1,116 @@
+"""Running suites: results, a device's failure confined to its case, a hang, no GPU; pipelines on the stand-in."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from ptxmma.check.suites import Suite, execute
+from ptxmma.spec.errors import Question
+
+Run = Callable[..., tuple[int, str, str]]
+PROGRAM = """#!{python}
+import json, pathlib, sys, time
+words = sys.argv[1:]
+cases = pathlib.Path(words[words.index("--only") + 1]).read_text().split()
+alone = "--batch" in words
+bad = {bad}
+def say(case, status, **more):
+    print(json.dumps({{"case": case, "status": status, **more}}), flush=True)
+for case in cases:
+    if case == "nowhere":
+        print("conformance: there is no device", file=sys.stderr)
+        sys.exit(2)
+    if case in bad:
+        code, status = (4, "hang") if bad[case] == "hang" else (3, "device-error")
+        for other in [case] if alone else cases[cases.index(case):cases.index(case) + 3]:
+            say(other, status, why="it " + bad[case], together=1 if alone else 3)
+        print("conformance: it " + bad[case], file=sys.stderr)
+        sys.exit(code)
+    if case == "killed":
+        sys.exit(9)
+    wrong = [{{"row": 1, "col": 2, "expected": "0x1", "got": "0x2"}}] if case == "wrong" else []
+    say(case, "failed" if wrong else "passed", **({{"count": 1, "wrong": wrong}} if wrong else {{}}))
+print(json.dumps({{"summary": {{"device": "a program", "run_seconds": 0.5}}}}), flush=True)
+"""
+
+
+def suite(folder: Path, cases: list[str], bad: dict[str, str] | None = None) -> Suite:
+    """A suite whose program is a script: cases of one module a pair."""
+    kernels = [
+        {"kernel": f"k{i}", "module": f"m{i // 2}", "ptx": "x", "cases": [{"case": case}]}
+        for i, case in enumerate(cases)
+    ]
+    (folder / "manifest.json").write_text(json.dumps({"kernels": kernels}))
+    program = folder / "conformance"
+    program.write_text(PROGRAM.format(python=sys.executable, bad=bad or {}))
+    program.chmod(0o755)
+    return Suite(folder)
+
+
+def test_results_are_taken_down(tmp_path: Path) -> None:
+    outcome = execute(
+        suite(tmp_path, ["a", "b", "wrong", "c", "d"]), "ptx", ["a", "b", "wrong", "c"], processes=2
+    )
+    assert {case: r.status for case, r in outcome.results.items()} == {
+        "a": "passed",
+        "b": "passed",
+        "wrong": "failed",
+        "c": "passed",
+    }
+    assert outcome.results["wrong"].wrong == ({"row": 1, "col": 2, "expected": "0x1", "got": "0x2"},)
+    assert outcome.device == "a program" and outcome.seconds["run"] == 1.0
+
+
+@pytest.mark.parametrize(("how", "status"), [("failed", "device-error"), ("hang", "hang")])
+def test_a_case_that_ends_the_process_loses_no_other(tmp_path: Path, how: str, status: str) -> None:
+    names = ["a", "b", "culprit", "c", "d", "e"]
+    outcome = execute(suite(tmp_path, names, {"culprit": how}), "ptx", names, processes=1)
+    statuses = {case: r.status for case, r in outcome.results.items()}
+    assert statuses == {**dict.fromkeys(names, "passed"), "culprit": status}
+    assert outcome.results["culprit"].why == f"it {how}"
+
+
+def test_a_process_that_dies_is_no_silent_pass(tmp_path: Path) -> None:
+    outcome = execute(suite(tmp_path, ["a", "killed", "b"]), "ptx", ["a", "killed", "b"], processes=1)
+    statuses = {case: result.status for case, result in outcome.results.items()}
+    assert statuses == {"a": "passed", "killed": "error", "b": "passed"}
+    assert outcome.results["killed"].why == "the process ended with 9"
+
+
+def test_without_a_device_there_is_a_question(tmp_path: Path) -> None:
+    with pytest.raises(Question, match=r"^there is no device$"):
+        execute(suite(tmp_path, ["nowhere"]), "ptx", ["nowhere"])
+
+
+def test_no_suite(tmp_path: Path) -> None:
+    with pytest.raises(Question, match="is no suite"):
+        _ = Suite(tmp_path).cases
+
+
+@pytest.mark.skipif(shutil.which("nvidia-smi") is not None, reason="there is a GPU")
+def test_run_without_a_gpu(run: Run) -> None:
+    code, out, err = run("run", "mma.sync.aligned.m16n8k8")
+    assert (code, out) == (2, "")
+    assert err == "ptxmma: there is no CUDA driver here (libcuda.so.1 cannot be opened)\n"
+
+
+def test_the_stand_in_is_not_measured(run: Run) -> None:
+    code, _, err = run("run", "mma.sync.aligned.m16n8k8", "--via", "stand-in", "--measure")
+    assert code == 2 and "the stand-in cannot be measured" in err
+
+
+@pytest.mark.skipif(not (shutil.which("make") and shutil.which("g++")), reason="no compiler")
+def test_a_suite_runs_on_the_stand_in(run: Run) -> None:
+    arguments = ("run", "mma.sync.aligned.m16n8k8.row.col.f32.bf16", "--via", "stand-in", "--format", "json")
+    code, out, _ = run(*arguments)
+    found = json.loads(out)
+    assert code == 0 and found["faults"] == []
+    assert found["rows"] == {"mma/m16n8k8.bf16": {"cases": 18, "stand-in passed": 18}}
+    assert {"generation", "compilation", "execution, stand-in"} == set(found["seconds"])
+    assert found["not run"]["mma/m16n8k64.mxf4"] == "it is for sm_120f, sm_120a, sm_121f, sm_121a"
