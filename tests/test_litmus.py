@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+import jsonschema
 import pytest
 
 from ptxmma.check.reactions import react
@@ -18,9 +19,11 @@ from ptxmma.formal.synthesis import renamed
 from ptxmma.formal.verdicts import judge, rules
 from ptxmma.gen.litmus import module, version
 from ptxmma.gen.suite import single_settings, suite
+from ptxmma.spec.loading import ROOT
 from ptxmma.spec.nodes import Version
 from ptxmma.spec.ordering import litmus_tests, ordering, synthesised_tests
 
+OUTPUTS = json.loads((ROOT / "cli" / "schemas" / "outputs.json").read_text())
 Run = Callable[..., tuple[int, str, str]]
 BY_NAME = {test.name: test for test in suite()}
 DEFAULT = ordering().default
@@ -145,6 +148,7 @@ def test_the_command(run: Run, tmp_path: Path) -> None:
     assert "ok    text-fence-1: defined" in out
     assert "7 tests, 1 undefined and 6 defined; 0 not as expected" in out
     code, out, _ = run("litmus", "triton-8964", "--format", "json")
+    jsonschema.validate(json.loads(out), {**OUTPUTS, "$ref": "#/$defs/litmus"})
     (record,) = json.loads(out)
     assert record["verdict"] == "undefined"
     assert record["hazards"] == [{"rule": "accumulator-in-flight", "steps": [1, 3]}]
@@ -158,4 +162,6 @@ def test_the_command(run: Run, tmp_path: Path) -> None:
     assert "no litmus test matches" in err
     code, out, _ = run("litmus", "--switches")
     assert "m-n-k (default)" in out
-    assert len(json.loads(run("litmus", "--switches", "--format", "json")[1])) == 9
+    switches = json.loads(run("litmus", "--switches", "--format", "json")[1])
+    jsonschema.validate(switches, {**OUTPUTS, "$ref": "#/$defs/litmus-switches"})
+    assert len(switches) == 9

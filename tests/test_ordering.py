@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
+import jsonschema
 import pytest
 
 from ptxmma.formal.agreement import (
@@ -24,10 +25,12 @@ from ptxmma.formal.readings import conduct
 from ptxmma.formal.verdicts import judge
 from ptxmma.gen.litmus_tests import suite
 from ptxmma.spec.errors import Question, SpecError
+from ptxmma.spec.loading import ROOT
 from ptxmma.spec.ordering import ordering, read
 
 MMA = "mma m64n8k16.f32.f16.f16 r0 s0 s0"
 EVERY = ordering().every()
+OUTPUTS = json.loads((ROOT / "cli" / "schemas" / "outputs.json").read_text())
 Run = Callable[..., tuple[int, str, str]]
 
 
@@ -209,6 +212,7 @@ def test_the_command(run: Run) -> None:
     assert "0 disagreements" in out
     code, out, _ = run("ordering", "strict", "--steps", "1", "--states", "2", "--format", "json")
     assert code == 0
+    jsonschema.validate(json.loads(out), {**OUTPUTS, "$ref": "#/$defs/ordering"})
     assert json.loads(out)[0]["faults"] == []
     assert run("ordering", "--alphabet")[1].count("\n") == 61
     assert run("ordering", "nonsense")[0] == 2
