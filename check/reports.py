@@ -56,10 +56,22 @@ def _finding(finding: Finding) -> Iterable[str]:
     yield f"  in {finding.function}" + (f"; and {finding.more} more like it" if finding.more else "")
     for moment in finding.witness:
         yield f"  line {moment.place.line}: {moment.statement}: {moment.says}"
-    for number, schedule in enumerate(finding.schedules, 1):
+    for number, schedule in enumerate(_parted(finding.schedules), 1):
         yield f"  schedule {number}: {'; '.join(schedule)}"
     if finding.right:
         yield f"  right would be: {finding.right}"
+
+
+def _parted(schedules: Sequence[Sequence[str]]) -> list[Sequence[str]]:
+    """Two schedules from where they part, and to where they are alike again."""
+    if len(schedules) != 2:
+        return list(schedules)
+    first, second = map(list, schedules)
+    while first and second and first[0] == second[0]:
+        del first[0], second[0]
+    while first and second and first[-1] == second[-1]:
+        del first[-1], second[-1]
+    return [["…", *first], ["…", *second]]
 
 
 def as_json(reports: Sequence[Report]) -> dict[str, Any]:

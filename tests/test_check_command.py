@@ -2,8 +2,11 @@
 
 import json
 
+import jsonschema
 import pytest
 from pydantic_sarif.model import StaticAnalysisResultsFormatSarifVersion210JsonSchema as Sarif
+
+from ptxmma.spec.loading import ROOT
 
 FAULTY = """.version 8.0
 .target sm_90a
@@ -61,6 +64,8 @@ def test_json(run, file):
     found = json.loads(out)
     assert code == 1 and found["counts"]["error"] == 1
     assert found["files"][0]["findings"][0]["witness"][0]["line"] == 10
+    outputs = json.loads((ROOT / "cli" / "schemas" / "outputs.json").read_text())
+    jsonschema.validate(found, {"$ref": "#/$defs/check", "$defs": outputs["$defs"]})
 
 
 def test_sarif_is_valid(run, file):
