@@ -6,6 +6,7 @@ import hashlib
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal
 
 import z3
@@ -25,10 +26,15 @@ class Obligation:
 
     theorem: str
     subject: str
-    smt: str
+    text: str | Callable[[], str]
     explain: Callable[[Model], str]
     expects: Literal["unsat", "sat"] = "unsat"
     witness: Callable[[Model], str] | None = None
+
+    @cached_property
+    def smt(self) -> str:
+        """The SMT-LIB text, made when it is first asked for where that takes long."""
+        return self.text if isinstance(self.text, str) else self.text()
 
     @property
     def digest(self) -> str:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache, partial
 
 import z3
 
@@ -645,19 +646,27 @@ def verdicts(s: Symbols, readings: Readings) -> Verdicts:
 
 
 def ordering_obligations(name: str, readings: Readings, length: int = LENGTH) -> Iterator[Obligation]:
-    """No program of at most so many steps has the two models disagree, by the first step's kind."""
+    """No program of at most so many steps has the two models disagree, by the first step's kind.
+
+    The formulas are made when the text of the first obligation is asked for.
+    """
     s = Symbols(length)
-    found = verdicts(s, readings)
+
+    @cache
+    def found() -> Verdicts:
+        return verdicts(s, readings)
+
+    def text(what: str, kind: type) -> str:
+        differ = found().hazard[what] != found().swapped[what]
+        return refuting(found().given, s.is_a(0, kind), differ)
 
     def explain(model: Model) -> str:
         return f"the models disagree about: {s.program(model)}"
 
     for what, kinds in _FIRST.items():
-        differ = found.hazard[what] != found.swapped[what]
         for kind in kinds:
-            smt = refuting(found.given, s.is_a(0, kind), differ)
             subject = f"{name}, {what}, {kind.__name__} first, {length} steps"
-            yield Obligation("ordering.agree", subject, smt, explain)
+            yield Obligation("ordering.agree", subject, partial(text, what, kind), explain)
 
 
 _FIRST: Mapping[str, tuple[type, ...]] = {
