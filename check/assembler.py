@@ -81,11 +81,13 @@ class Memory:
     Its grammar is the same everywhere: `words` has the fault of every qualifier that it cannot read (None:
     it can). What its later phases refuse, they refuse for a target whatever the .version (`late`), unless
     the words name a version; what such a phase ever refused or died of is asked about on its own (`apart`).
+    And what it has assembled for a target (`assembled`) it assembles whenever the first phase finds no fault.
     """
 
     words: dict[str, str | None] = field(default_factory=dict)
     late: dict[tuple[str, str], Outcome] = field(default_factory=dict)
     apart: set[str] = field(default_factory=set)
+    assembled: dict[tuple[str, str], Outcome] = field(default_factory=dict)
     _unread: dict[str, str] = field(default_factory=dict)
 
     def unreadable(self, statement: str) -> str | None:
@@ -110,6 +112,7 @@ class Memory:
         """Take over what another remembers."""
         self.words |= other.words
         self.late |= other.late
+        self.assembled |= other.assembled
         self.apart |= other.apart
         self._unread.clear()
 
@@ -269,7 +272,9 @@ class Session:
             if answer.clean:
                 self.advisories.update(answer.advisories)
                 for place, number in enumerate(numbers):
-                    outcomes[number] = Outcome("accepted", tuple(answer.warnings.get(place, ())))
+                    outcome = Outcome("accepted", tuple(answer.warnings.get(place, ())))
+                    outcomes[number] = outcome
+                    self._memory.assembled[self.target, statements[number]] = outcome
                 return
             if not early:
                 self._remember(statements, set(numbers) - set(left), outcomes)
@@ -293,14 +298,15 @@ class Session:
     def _without_known(
         self, statements: Sequence[str], numbers: list[int], outcomes: dict[int, Outcome]
     ) -> list[int]:
-        """Who is left when what a later phase is known to refuse here is set apart, or asked on its own."""
+        """Who is left: the others' later phases are known for this target, or were asked about apart."""
         left = []
+        memory = self._memory
         for number in numbers:
             text = statements[number]
-            known = self._memory.late.get((self.target, text))
+            known = memory.late.get((self.target, text)) or memory.assembled.get((self.target, text))
             if known is not None:
                 outcomes[number] = known
-            elif text in self._memory.apart:
+            elif text in memory.apart:
                 self._settle(statements, [number], outcomes)
             else:
                 left.append(number)

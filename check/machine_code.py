@@ -117,12 +117,19 @@ def entry(name: str, coded: Coded, with_statement: bool) -> str:
 
 
 def entries(batch: Sequence[Coded], ptx: Version, target: str) -> str:
-    """A PTX file with two kernels a statement: `with…` and `without…`."""
+    """A PTX file with two kernels a statement: `with…` and its twin `without…`, which several may share."""
     kernels = [f".version {ptx}", f".target {target}", ".address_size 64"]
-    for number, coded in enumerate(batch):
+    for number, (coded, twin) in enumerate(zip(batch, _twins(batch), strict=True)):
         kernels.append(entry(f"with{number}", coded, True))
-        kernels.append(entry(f"without{number}", coded, False))
+        if twin == number:
+            kernels.append(entry(f"without{number}", coded, False))
     return "\n".join(kernels) + "\n"
+
+
+def _twins(batch: Sequence[Coded]) -> list[int]:
+    """By statement, the first whose kernel is the same without it."""
+    first: dict[str, int] = {}
+    return [first.setdefault(entry("", coded, False), number) for number, coded in enumerate(batch)]
 
 
 def opcodes(image: bytes) -> dict[str, Counter[int]]:
@@ -206,10 +213,12 @@ def _batch(session: Session, setting: Setting, batch: Sequence[Coded]) -> Iterat
             found = opcodes(image)
         except ValueError as error:
             found, why = {}, str(error)
-        if all(f"with{n}" in found and f"without{n}" in found for n in range(len(batch))):
+        twins = _twins(batch)
+        if all(f"with{n}" in found and f"without{twin}" in found for n, twin in enumerate(twins)):
             for number, one in enumerate(batch):
-                more = found[f"with{number}"] - found[f"without{number}"]
-                new = tuple(sorted(op for op in more if op not in found[f"without{number}"]))
+                without = found[f"without{twins[number]}"]
+                more = found[f"with{number}"] - without
+                new = tuple(sorted(op for op in more if op not in without))
                 yield Code(one.statement, setting, new or tuple(sorted(more)))
             return
     if len(batch) == 1:

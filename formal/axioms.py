@@ -132,6 +132,10 @@ class Events:
         """Program order of one thread, or synchronisation; of the warpgroup's warps, each with itself."""
         return self.threads[i] == self.threads[j] or self.synchronised(i, j)
 
+    def told_by_one(self, i: int, j: int) -> bool:
+        """The same, where what any one warp did in step i is enough."""
+        return self.threads[i] == self.threads[j] or j in self.reach(i, one=True).after
+
     def apart(self, i: int, j: int) -> bool:
         """Whoever executes i and j, i comes first: program order is enough for the other thread alone."""
         if self.threads[i] == self.threads[j] == OTHER:
@@ -173,11 +177,9 @@ class Events:
 
     def complete(self, i: int, j: int) -> bool:
         """The asynchronous step i is complete for the warp (or thread) that executes j."""
-        if isinstance(self.acts[i], BulkCopy):  # one copy, whoever waits for it
-            return any(
-                self.threads[end] == self.threads[j] or j in self.reach(end, one=True).after
-                for end in self.ends(i, j)
-            )
+        for_all = isinstance(self.acts[i], Mma) and self.readings["wait-scope"] == "warpgroup"
+        if for_all or isinstance(self.acts[i], BulkCopy):  # whoever waits for it
+            return any(self.told_by_one(end, j) for end in self.ends(i, j))
         return any(self.ordered(end, j) for end in self.ends(i, j))
 
     def ends(self, i: int, j: int) -> list[int]:
@@ -225,7 +227,7 @@ class Events:
                 if self.threads[start] == self.threads[fence] and self.apart(fence, j):
                     return True
                 either = self.readings["proxy-fence-side"] == "either"
-                if either and self.apart(start, fence) and self.ordered(fence, j):
+                if either and self.apart(start, fence) and self.told_by_one(fence, j):
                     return True
         return False
 

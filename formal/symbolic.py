@@ -265,10 +265,11 @@ class _Axioms:
 
     def complete(self, i: int, j: int) -> z3.BoolRef:
         s = self.s
-        copy = s.is_a(i, BulkCopy)
+        for_all = (BulkCopy, Mma) if self.readings["wait-scope"] == "warpgroup" else (BulkCopy,)
+        by_one = s.is_a(i, *for_all)
         found = []
         for c in range(i + 1, j):
-            told = z3.If(copy, self.told_by_one[c, j], self.synced[c, j])
+            told = z3.If(by_one, self.told_by_one[c, j], self.synced[c, j])
             found.append(z3.And(self.ends(i, c), z3.Or(s.other[c] == s.other[j], told)))
         return _any(found)
 
@@ -299,7 +300,8 @@ class _Axioms:
             for f in range(start + 1, j):
                 through = z3.And(s.other[start] == s.other[f], self.apart(f, j))
                 if self.readings["proxy-fence-side"] == "either":
-                    through = z3.Or(through, z3.And(self.apart(start, f), self.ordered(f, j)))
+                    told = z3.Or(s.other[f] == s.other[j], self.told_by_one[f, j])
+                    through = z3.Or(through, z3.And(self.apart(start, f), told))
                 found.append(z3.And(held, s.is_a(f, ProxyFence), through))
         return _any(found)
 

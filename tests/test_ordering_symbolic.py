@@ -10,10 +10,11 @@ import z3
 from ptxmma.formal.agreement import ACCESSES, alphabet, valued
 from ptxmma.formal.axioms import hazards
 from ptxmma.formal.machine import differ
-from ptxmma.formal.programs import Program
+from ptxmma.formal.programs import Program, parse
 from ptxmma.formal.readings import conduct
 from ptxmma.formal.solvers import ask
 from ptxmma.formal.symbolic import Symbols, ordering_obligations, verdicts
+from ptxmma.formal.verdicts import judge
 from ptxmma.spec.ordering import ordering
 
 EVERY = ordering().every()
@@ -76,3 +77,38 @@ def test_a_machine_that_reads_otherwise_is_told_apart() -> None:
 
 def _integer(value: object) -> int:
     return int(str(value) == "True") if str(value) in ("True", "False") else int(str(value))
+
+
+# What the solvers found, that enumerating short programs had not: (reading, program, rules).
+FOUND = [
+    (
+        {"wait-scope": "warpgroup"},
+        [
+            "mma m64n8k16.f32.f16.f16 r0 s3 s3",
+            "commit",
+            "wait 0",
+            "bulk s2 b3",
+            "other: await b3",
+            "other: store s3",
+        ],
+        ("first-fence",),
+    ),
+    (
+        {"proxy-fence-side": "either"},
+        ["other: store s2", "barrier", "proxy-fence", "bulk s2 b1", "other: await b1", "other: bulk s2 b2"],
+        (),
+    ),
+    (
+        {"proxy-fence-side": "either"},
+        ["store s3", "barrier", "proxy-fence", "bulk s2 b3", "other: await b3", "other: bulk s3 b0"],
+        (),
+    ),
+]
+
+
+@pytest.mark.parametrize(("chosen", "program", "rules"), FOUND)
+def test_what_one_warp_waited_or_fenced_for_all_may_be_told_by_its_copy(
+    chosen: dict[str, str], program: list[str], rules: tuple[str, ...]
+) -> None:
+    verdict = judge(parse(program), ordering().readings(chosen))
+    assert (verdict.rules, verdict.disagreement) == (rules, None)
