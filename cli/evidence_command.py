@@ -11,11 +11,12 @@ from typing import Any
 
 from ..check.contradictions import Register, register
 from ..check.evidence import Claim, Record, Verdict, claims, load_records, observe, verdicts, write
+from ..check.observations import load_silicon
 from ..check.toolchains import locate
 from ..spec.api import load
 from ..spec.errors import Question
 from . import universe_report
-from .silicon_report import shown_by_devices
+from .silicon_report import arithmetic_lines, arithmetic_table, shown_by_devices
 
 __all__ = ["add"]
 
@@ -29,6 +30,9 @@ def add(subparsers: Any) -> None:
     parser.add_argument("--record", nargs="+", metavar="RELEASE", help="ask these assemblers, and record")
     parser.add_argument("--again", nargs="+", metavar="RELEASE", help="ask them, and compare with the record")
     parser.add_argument("--universes", action="store_true", help="also the whole universes of statements")
+    parser.add_argument(
+        "--arithmetic", action="store_true", help="only what products and sums keep on a chip"
+    )
     parser.add_argument("--cases", action="store_true", help="also the cases of today's conformance suite")
     parser.add_argument("--format", choices=("text", "json"), default="text")
     parser.set_defaults(run=run)
@@ -46,6 +50,8 @@ def run(args: argparse.Namespace) -> int:
         if args.universes:
             universe_report.record(specification, releases)
         return 0
+    if args.arithmetic:
+        return _arithmetic(specification, args.pattern, args.format)
     records = load_records()
     if not records:
         raise Question(
@@ -74,6 +80,33 @@ def run(args: argparse.Namespace) -> int:
         shown.print()
     failed = any(v.state in ("stale", "unseen") or open_points[id(v)] for v in found)
     return 1 if failed or shown.failed or whole.failed else 0
+
+
+def _arithmetic(specification: Any, pattern: str | None, form: str) -> int:
+    """Print the arithmetic that devices showed; 2 when nothing is recorded of what a pattern names."""
+    from rich.console import Console
+    from rich.table import Table
+
+    console = Console(width=None if Console().is_terminal else 150, highlight=False)
+    listed = []
+    for silicon in load_silicon():
+        observed = {name: one for name, one in silicon.arithmetic.items() if not pattern or pattern in name}
+        listed += [
+            {"device": silicon.device.name, **row} for row in arithmetic_table(specification, observed)
+        ]
+        head, rows = arithmetic_lines(specification, observed)
+        table = Table(
+            *head, title=f"{silicon.device.name}: bits kept below the leading one of the greatest term"
+        )
+        for row in rows:
+            table.add_row(*row)
+        if form == "text" and rows:
+            console.print(table)
+    if not listed:
+        raise Question(f"no arithmetic of {pattern or 'anything'} is recorded")
+    if form == "json":
+        print(json.dumps(listed, indent=1))
+    return 0
 
 
 def _chosen(known: Sequence[Claim], pattern: str | None) -> tuple[Claim, ...]:

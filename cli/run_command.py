@@ -22,7 +22,7 @@ from ..spec.errors import Question
 from ..spec.loading import Specification
 from ..spec.nodes import Version
 from .list_command import select
-from .silicon_report import arithmetic_table, measured_table
+from .silicon_report import arithmetic_lines, arithmetic_table, measured_table
 
 if TYPE_CHECKING:
     from ..check.observing import Observations
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 __all__ = ["add"]
 
 _SHOWN = 10
-_COLUMNS = ("bits", "bits of C", "dropped", "result", "block", "guaranteed")
 
 
 def add(subparsers: Any) -> None:
@@ -341,7 +340,9 @@ def _print_measured(console: Any, specification: Specification, measured: Observ
     console.print(table)
     for line in firsts[:_SHOWN]:
         console.print(line, markup=False, soft_wrap=True)
-    columns = Table("products", "D", *_COLUMNS)
-    for row in arithmetic_table(specification, measured[1]):
-        columns.add_row(row["kernel"], row["dtype"], *(str(row[name]) for name in _COLUMNS))
+    head, rows = arithmetic_lines(specification, measured[1])
+    columns = Table(*head)
+    columns.columns[0].overflow = "fold"
+    for row in rows:
+        columns.add_row(*row)
     console.print(columns)

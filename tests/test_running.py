@@ -8,10 +8,12 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import jsonschema
 import pytest
 
 from ptxmma.check.suites import Suite, execute
 from ptxmma.spec.errors import Question
+from ptxmma.spec.loading import ROOT
 
 Run = Callable[..., tuple[int, str, str]]
 PROGRAM = """#!{python}
@@ -110,7 +112,24 @@ def test_a_suite_runs_on_the_stand_in(run: Run) -> None:
     arguments = ("run", "mma.sync.aligned.m16n8k8.row.col.f32.bf16", "--via", "stand-in", "--format", "json")
     code, out, _ = run(*arguments)
     found = json.loads(out)
+    outputs = json.loads((ROOT / "cli" / "schemas" / "outputs.json").read_text())
+    jsonschema.validate(found, {**outputs, "$ref": "#/$defs/run"})
     assert code == 0 and found["faults"] == []
     assert found["rows"] == {"mma/m16n8k8.bf16": {"cases": 18, "stand-in passed": 18}}
     assert {"generation", "compilation", "execution, stand-in"} == set(found["seconds"])
     assert found["not run"]["mma/m16n8k64.mxf4"] == "it is for sm_120f, sm_120a, sm_121f, sm_121a"
+
+
+def test_what_chips_keep_is_recorded(run: Run) -> None:
+    """13 bits of fp8 in wgmma and 25 of f16, as published for Hopper (MMA-Sim); the text asks for 24."""
+    code, out, _ = run("evidence", "--arithmetic", "wgmma", "--format", "json")
+    found = json.loads(out)
+    outputs = json.loads((ROOT / "cli" / "schemas" / "outputs.json").read_text())
+    jsonschema.validate(found, {**outputs, "$ref": "#/$defs/arithmetic"})
+    assert code == 0
+    bits = {tuple(row["kernel"].split(".")[-3:]): (row["bits"], row["block"]) for row in found}
+    assert bits["f32", "e4m3", "e4m3"] == bits["f32", "e5m2", "e5m2"] == ("13", "32")
+    assert bits["f32", "f16", "f16"] == bits["f32", "bf16", "bf16"] == ("25", "16")
+    assert bits["f32", "tf32", "tf32"] == ("25", "8")
+    below = {row["kernel"] for row in found if "below single" in row["guaranteed"]}
+    assert len(below) == 4 and all(".f32.e" in kernel for kernel in below)
