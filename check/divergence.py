@@ -6,6 +6,7 @@ in every thread, or nothing is known. Only the first can prove a divergence; onl
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -22,7 +23,11 @@ __all__ = ["COMPARE", "TWO", "divergence_findings"]
 
 _WARP, _GROUP = 32, 128
 _MASK = (1 << 32) - 1
-_DEEP = 60
+_MANY = 64  # a register with more definitions is not known
+_CHANGES = 8  # nor is one that has changed so often
+_OPAQUE = frozenset(
+    ("activemask", "vote", "match", "redux", "atom", "call", "mbarrier", "ld", "ldu", "mma", "wmma", "elect")
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,25 +90,53 @@ class _Values:
         self.shape = shape or (1024, 1, 1)
         self.count = max(_GROUP, min(1024, self.shape[0] * self.shape[1] * self.shape[2] if shape else 0))
         self._known: dict[str, Known] = {}
-        self._working: set[str] = set()
 
     def register(self, name: str) -> Known:
-        if name in self._known:
-            return self._known[name]
-        if name in self._working:
-            return SAME  # so far; what else defines it decides
-        if len(self._working) > _DEEP:
-            return None
-        self._working.add(name)
-        found = self._definitions(name)
-        self._working.discard(name)
-        if not self._working or found is None or isinstance(found, Threads):
-            self._known[name] = found
+        if name not in self._known:
+            self._solve(name)
+        return self._known[name]
+
+    def _solve(self, root: str) -> None:
+        """All that a register depends on: the same in every thread until something says otherwise."""
+        readers: dict[str, set[str]] = defaultdict(set)
+        order: list[str] = []
+        waiting, seen = [root], {root}
+        while waiting:
+            name = waiting.pop()
+            order.append(name)
+            for source in self._sources(name):
+                if source not in self._known:
+                    readers[source].add(name)
+                    if source not in seen:
+                        seen.add(source)
+                        waiting.append(source)
+        for name in order:
+            self._known[name] = SAME
+        turns: dict[str, int] = defaultdict(int)
+        pending = dict.fromkeys(reversed(order))
+        while pending:
+            name = next(iter(pending))
+            del pending[name]
+            found = self._definitions(name)
+            if found == self._known[name]:
+                continue
+            turns[name] += 1
+            self._known[name] = found if turns[name] <= _CHANGES else None
+            pending.update(dict.fromkeys(readers[name]))
+
+    def _sources(self, name: str) -> list[str]:
+        found: list[str] = []
+        definitions = self.uses.definitions.get(name, [])
+        if len(definitions) > _MANY:
+            return found
+        for index in definitions:
+            if self.function.statements[index].opcode.partition(".")[0] not in _OPAQUE:
+                found += self.uses.of(index)[1]
         return found
 
     def _definitions(self, name: str) -> Known:
         definitions = self.uses.definitions.get(name, [])
-        if not definitions:
+        if not definitions or len(definitions) > _MANY:
             return None
         if len(definitions) == 1 and self.function.statements[definitions[0]].guard is None:
             return self._evaluate(self.function.statements[definitions[0]], definitions[0])
@@ -162,7 +195,7 @@ class _Values:
             return Threads(lowest) if "|" in parts[0] else None
         if head[0] == "shfl" and len(parts) >= 3:
             return self._shuffle(statement, head, parts)
-        if head[0] in ("activemask", "vote", "match", "redux", "atom", "clock", "call", "mbarrier"):
+        if head[0] in _OPAQUE:
             return None
         if "|" in parts[0]:
             return None
