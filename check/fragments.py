@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from ..spec.legality import Judge
 from ..spec.variants import Variant
 from .findings import ERROR, Finding, Moment
-from .flow import Flow
+from .flow import Flow, Worklist
 from .ptx import NAME, Function, Module
 from .uses import Uses, operands_of
 
@@ -131,10 +131,9 @@ class _Provenance:
 
     def _solve(self) -> None:
         rank = {number: position for position, number in enumerate(self.flow.order)}
-        waiting = set(rank)
+        waiting = Worklist(rank, rank)
         while waiting:
-            number = min(waiting, key=rank.__getitem__)
-            waiting.discard(number)
+            number = waiting.pop()
             state = dict(self.entry[number])
             for index in self.events[number]:
                 self._step(state, index)

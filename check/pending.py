@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from ..formal.programs import Shape
 from .events import Access, Commit, Event, Events, Fence, Mma, Wait
-from .flow import Flow
+from .flow import Flow, Worklist
 
 __all__ = ["Collision", "Link", "Pending", "Redundant"]
 
@@ -108,11 +108,10 @@ class Pending:
             return
         rank = {number: position for position, number in enumerate(order)}
         self.entry[0][NOWHERE] = {Unfenced(): (False, 0, None)}
-        waiting = {0}
+        waiting = Worklist(rank, (0,))
         visited: set[int] = set()
         while waiting:
-            number = min(waiting, key=rank.__getitem__)
-            waiting.discard(number)
+            number = waiting.pop()
             visited.add(number)
             leaving = {key: dict(facts) for key, facts in self.entry[number].items()}
             for event in self.by_block[number]:

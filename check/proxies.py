@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from ..spec.ordering import ordering
 from .findings import LIKELY, STRICT, Finding, Moment
-from .flow import Flow
+from .flow import Flow, Worklist
 from .memory import (
     Barrier,
     BulkCopy,
@@ -128,10 +128,9 @@ class _Analysis:
 
     def _solve(self) -> None:
         rank = {number: position for position, number in enumerate(self.flow.order)}
-        waiting = set(rank)
+        waiting = Worklist(rank, rank)
         while waiting:
-            number = min(waiting, key=rank.__getitem__)
-            waiting.discard(number)
+            number = waiting.pop()
             leaving = dict(self.entry[number])
             for event in self.by_block[number]:
                 leaving = self._step(leaving, event)
