@@ -190,7 +190,7 @@ class Universe:
         """By a field's name, every word that any instruction has for it."""
         found: dict[str, dict[str, None]] = {}
         for family in self.specification.families.values():
-            for field in family.bound:
+            for field in sorted(family.bound):
                 for value in domain(family, field):
                     found.setdefault(field, {})[str(value)] = None
         return {field: tuple(words) for field, words in found.items()}
