@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from ptxmma.check.kernels import check_text
 from ptxmma.gen.litmus import module
-from ptxmma.gen.suite import suite
+from ptxmma.gen.litmus_tests import suite
 from ptxmma.spec.errors import PtxmmaError
 
 FAST = settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))

@@ -4,7 +4,7 @@ import pytest
 
 from ptxmma.check.kernels import check_text
 from ptxmma.gen.litmus import module
-from ptxmma.gen.suite import suite
+from ptxmma.gen.litmus_tests import suite
 from ptxmma.spec.ordering import ordering
 
 HEAD = ".version 8.0\n.target sm_90a\n.address_size 64\n.shared .align 1024 .b8 tile[32768];\n"

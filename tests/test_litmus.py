@@ -18,7 +18,7 @@ from ptxmma.formal.programs import parse
 from ptxmma.formal.synthesis import renamed
 from ptxmma.formal.verdicts import judge, rules
 from ptxmma.gen.litmus import module, version
-from ptxmma.gen.suite import single_settings, suite
+from ptxmma.gen.litmus_tests import single_settings, suite
 from ptxmma.spec.loading import ROOT
 from ptxmma.spec.nodes import Version
 from ptxmma.spec.ordering import litmus_tests, ordering, synthesised_tests
