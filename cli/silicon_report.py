@@ -16,6 +16,7 @@ from ..gen.kernels import Kernel
 from ..gen.suite import emitted, suite_of
 from ..spec.loading import Specification
 from ..spec.variants import Variant
+from .list_command import select
 
 __all__ = ["Shown", "arithmetic_lines", "arithmetic_table", "measured_table", "shown_by_devices"]
 
@@ -215,24 +216,19 @@ def shown_by_devices(specification: Specification, rows: Collection[str], cases:
         }
         found += silicon_verdicts(specification, silicon, current)
         if cases:
-            counted += _cases(specification, silicon, known, rows)
+            counted += _cases(specification, silicon, rows)
     return Shown(recorded, found, counted)
 
 
 def _cases(
-    specification: Specification, silicon: Silicon, known: Mapping[str, Variant], rows: Collection[str]
+    specification: Specification, silicon: Silicon, rows: Collection[str]
 ) -> Iterator[tuple[str, str, str, int, int]]:
     """By way and row, today's cases and those of them that the device passed."""
     device = silicon.device
     limit = newest(specification, device.driver)
-    all_variants = [
-        v
-        for v in known.values()
-        if emitted(v) and device.target in dict(v.gate.targets) and not v.gate.removed
-    ]
-    chosen = [v for v in all_variants if v.row.id in rows and dict(v.gate.targets)[device.target] <= limit]
-    listed = [v for v in all_variants if not v.row.row.tolerated]
-    suite = suite_of(specification, [v for v in chosen if not v.row.row.tolerated], listed, device.target)
+    listed = [v for v in select(specification, None, None, device.target) if emitted(v)]
+    chosen = [v for v in listed if v.row.id in rows and dict(v.gate.targets)[device.target] <= limit]
+    suite = suite_of(specification, chosen, listed, device.target)
     by_row: dict[str, list[str]] = {}
     for module in suite.modules:
         for kernel in module.kernels:

@@ -233,7 +233,7 @@ class Group:
         for kernel, chosen in kernels.values():
             compiled = {name: chosen[0][name] for name in self._fixed(kernel.form_name)}
             world = self.worlds[kernel.form_name]
-            missing = self.pairs.missing.get(("n", shape["n"]), set())
+            missing = self.pairs.missing.get(("n", shape["n"]), {})
             for name in (name for name in _RUNTIME if name in world):
                 for value in world[name]:
                     if (name, value) in missing:

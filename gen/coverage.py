@@ -15,22 +15,26 @@ Factors = Mapping[str, Sequence[Value]]
 
 @dataclass
 class Pairs:
-    """Which pairs of values are still to meet; `worlds` are the products that combinations are taken from."""
+    """Which pairs of values are still to meet; `worlds` are the products that combinations are taken from.
+
+    What a value has still to meet is kept in the order of the worlds, so that choices among equals are the
+    same in every process (a set's order is not).
+    """
 
     worlds: Sequence[Factors]
-    missing: dict[Choice, set[Choice]] = field(default_factory=dict)
+    missing: dict[Choice, dict[Choice, None]] = field(default_factory=dict)
     total: int = 0
 
     def __post_init__(self) -> None:
-        found: set[tuple[Choice, Choice]] = set()
+        found: dict[tuple[Choice, Choice], None] = {}
         for world in self.worlds:
             for (one, values), (other, others) in itertools.combinations(world.items(), 2):
                 for x, y in itertools.product(values, others):
-                    found.add(_pair((one, x), (other, y)))
+                    found[_pair((one, x), (other, y))] = None
         self.total = len(found)
         for first, second in found:
-            self.missing.setdefault(first, set()).add(second)
-            self.missing.setdefault(second, set()).add(first)
+            self.missing.setdefault(first, {})[second] = None
+            self.missing.setdefault(second, {})[first] = None
 
     @property
     def left(self) -> int:
@@ -67,8 +71,7 @@ class Pairs:
         new = 0
         for x, y in itertools.combinations(combination.items(), 2):
             if y in self.missing.get(x, ()):
-                self.missing[x].discard(y)
-                self.missing[y].discard(x)
+                del self.missing[x][y], self.missing[y][x]
                 new += 1
         return new
 

@@ -7,6 +7,7 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
@@ -300,3 +301,26 @@ def test_gen_writes_a_suite(run: Callable[..., tuple[int, str, str]], tmp_path: 
     assert not (out / "cuda").exists()
     assert run("gen", "ldmatrix", "--out", str(out))[0] == 2
     assert run("gen", "tcgen05.mma", "--out", str(tmp_path / "none"))[0] == 1
+
+
+def test_the_bytes_do_not_depend_on_the_process(tmp_path: Path) -> None:
+    """Hashes of words, and with them the order of a set, differ between processes."""
+    folders = [tmp_path / seed for seed in "12"]
+    for folder in folders:
+        words = [
+            sys.executable,
+            "-m",
+            "ptxmma",
+            "gen",
+            "wgmma.mma_async.sync*.m64n16k8.*",
+            "--out",
+            str(folder),
+        ]
+        subprocess.run(
+            words, check=True, capture_output=True, env={**os.environ, "PYTHONHASHSEED": folder.name}
+        )
+    first, second = (
+        {path.relative_to(folder): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+        for folder in folders
+    )
+    assert first == second
