@@ -244,7 +244,7 @@ def test_every_pair_of_neighbours_is_short(run: Run, specification: Specificatio
     versions = [str(version) for version in specification.isa.versions]
     for old, new in itertools.pairwise(versions):
         code, out, err = run("diff", old, new)
-        assert (code, err) == (0, "") and len(out.splitlines()) < 160, (old, new)
+        assert (code, err) == (0, "") and len(out.splitlines()) < 200, (old, new)
 
 
 def test_exit_codes(run: Run) -> None:
@@ -552,7 +552,7 @@ def test_a_variant_that_was_dropped(spoil: Spoil, meaning: Diff) -> None:
 def test_an_operand_with_other_bounds(spoil: Spoil, meaning: Diff) -> None:
     spoil(
         "spec/instructions/wgmma.mma_async.sp.yaml",
-        ("imm-scale-a: {what: -1 negates the elements of A, accepts: [immediate], values: [-1, 1]", "imm-scale-a: {what: -1 negates the elements of A, accepts: [immediate], values: [0, 1]"),
+        ("what: -1 negates the elements of A, accepts: [immediate], values: [-1, 1]", "what: -1 negates the elements of A, accepts: [immediate], values: [0, 1]"),
         ('valid: "value == 0 or k != 64"', 'valid: "value == 0 or k == 32"'),
     )  # fmt: skip
     details = [(detail, row) for c in meaning()["variants"] for detail in c["details"] for row in c["rows"]]
