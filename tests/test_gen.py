@@ -312,7 +312,9 @@ def test_the_bytes_do_not_depend_on_the_process(tmp_path: Path) -> None:
             "-m",
             "ptxmma",
             "gen",
-            "wgmma.mma_async.sync*.m64n16k8.*",
+            "--kind",
+            "ptx",
+            "wgmma.mma_async.sync*tf32*",
             "--out",
             str(folder),
         ]
