@@ -201,9 +201,10 @@ class Register:
 
         `direction` is what the assembler does; the specification says otherwise. None: nothing explains it.
         """
-        for identifier, points in self._pointing.get((instruction, direction), ()):
+        read = _read(statement)
+        for identifier, points in self._pointing.get((instruction, direction), ()) if read else ():
             asked = release in points.releases and ptx in points.ptx and target in points.targets
-            if asked and _covers(points, statement, ptx, target):
+            if asked and read is not None and _covers(points, read, ptx, target):
                 return identifier
         return None
 
@@ -310,14 +311,18 @@ def register(root: Path = ROOT) -> Register:
     return Register(specification, file.contradictions)
 
 
-def _covers(points: Points, text: str, ptx: Version, target: str) -> bool:
-    """Whether a statement is one of the points: legal once the one change is undone."""
+def _read(text: str) -> Statement | None:
+    """A statement with the types of its registers; None when it cannot be read."""
     try:
         statement = read_statement(text)
     except SyntaxFault:
-        return False
+        return None
     own = statement.declared
-    statement = replace(statement, declared={**register_types(), **own} if own else register_types())
+    return replace(statement, declared={**register_types(), **own} if own else register_types())
+
+
+def _covers(points: Points, statement: Statement, ptx: Version, target: str) -> bool:
+    """Whether a statement is one of the points: legal once the one change is undone."""
     if points.statements:
         return _spelled(statement) in _listed(points.statements)
     if points.operand is not None:
@@ -334,6 +339,13 @@ def _listed(statements: tuple[str, ...]) -> frozenset[tuple[object, ...] | None]
     """What tells the listed statements apart from all others."""
     every = [text for statement in statements for text in alternatives(statement)]
     return frozenset(_spelled(read_statement(written_out(text))) for text in every)
+
+
+@cache
+def _forms(written: tuple[str, ...]) -> frozenset[tuple[object, ...]]:
+    """What tells the operands written apart from others."""
+    types = register_types()
+    return frozenset(_form(arguments(text)[0], text, types) for text in map(written_out, written))
 
 
 def _spelled(statement: Statement) -> tuple[object, ...] | None:
@@ -397,8 +409,7 @@ def _operand_covered(points: Points, statement: Statement, ptx: Version, target:
 
 def _operand_undone(points: Points, argument: Argument, text: str, types: Mapping[str, str]) -> str | None:
     """The operand as it is legal; None when it is not one of those written."""
-    forms = [_form(arguments(other)[0], other, types) for other in map(written_out, points.written)]
-    if _form(argument, text, types) not in forms:
+    if _form(argument, text, types) not in _forms(points.written):
         return None
     return text if points.instead is None else written_out(points.instead)
 
