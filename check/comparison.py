@@ -53,8 +53,8 @@ class Register(Protocol):
     ) -> str | None:
         """The entry that explains what an assembler does; None when none does."""
 
-    def expected(self, release: str, ptx: Version, target: str) -> frozenset[str]:
-        """The entries that must explain something there."""
+    def expected(self, release: str, ptx: Version, target: str, operands: bool = True) -> frozenset[str]:
+        """The entries that must explain something there; without `operands`, of mnemonics alone."""
 
 
 @dataclass(frozen=True)
@@ -91,7 +91,7 @@ class Disagreement:
 
 @dataclass
 class Comparison:
-    """What a comparison found; results of parts add up."""
+    """What a comparison found; results of parts add up. `whole` are the settings of whole universes."""
 
     counts: Counter[tuple[str, str, bool, Verdict]] = field(default_factory=Counter)
     disagreements: list[Disagreement] = field(default_factory=list)
@@ -99,6 +99,7 @@ class Comparison:
     warnings: Counter[tuple[str, str]] = field(default_factory=Counter)
     advisories: Counter[str] = field(default_factory=Counter)
     settings: set[Setting] = field(default_factory=set)
+    whole: set[Setting] = field(default_factory=set)
     refused: dict[Setting, str] = field(default_factory=dict)
     targets: list[str] = field(default_factory=list)
     memories: dict[str, Memory] = field(default_factory=dict)
@@ -112,6 +113,7 @@ class Comparison:
         self.warnings += other.warnings
         self.advisories += other.advisories
         self.settings |= other.settings
+        self.whole |= other.whole
         self.refused |= other.refused
         self.targets += other.targets
         for release, memory in other.memories.items():
@@ -190,6 +192,7 @@ def compare(jobs: Iterable[Job], register: Register | None) -> Comparison:
     found = Comparison()
     for part in over_jobs(split(jobs), partial(_perform, register=register, memory=None)):
         found.add(part)
+    found.whole |= found.settings
     return found
 
 
@@ -346,7 +349,8 @@ def stale(found: Comparison, register: Register, concerns: Mapping[str, frozense
     asked = {(instruction, release) for instruction, release, _, _ in found.counts}
     missing: dict[str, None] = {}
     for setting in found.settings:
-        for entry in register.expected(setting.ptxas.version, setting.ptx, setting.target):
+        operands = setting in found.whole
+        for entry in register.expected(setting.ptxas.version, setting.ptx, setting.target, operands):
             if entry not in shown and any((i, setting.ptxas.version) in asked for i in concerns[entry]):
                 missing[entry] = None
     return sorted(missing)

@@ -208,13 +208,17 @@ class Register:
                 return identifier
         return None
 
-    def expected(self, release: str, ptx: Version, target: str) -> frozenset[str]:
-        """The ids that must explain something when a release is asked under a version and a target."""
+    def expected(self, release: str, ptx: Version, target: str, operands: bool = True) -> frozenset[str]:
+        """The ids that must explain something when a release is asked under a version and a target.
+
+        Without `operands` only mnemonics are varied there, and points of operands cannot show.
+        """
         return frozenset(
             identifier
             for listed in self._pointing.values()
             for identifier, points in listed
             if release in points.releases and ptx in points.ptx and target in points.targets
+            if operands or points.operand is None
             if self._possible(points, ptx, target)
         )
 

@@ -267,7 +267,7 @@ class Entries:
     ) -> str | None:
         return "known" if (statement, direction) == (self.statement, "accepted") else None
 
-    def expected(self, release: str, ptx: Version, target: str) -> frozenset[str]:
+    def expected(self, release: str, ptx: Version, target: str, operands: bool = True) -> frozenset[str]:
         return frozenset(["known"])
 
 
