@@ -89,6 +89,8 @@ def run(args: argparse.Namespace) -> int:
     if not jobs:
         raise Question("nothing of this is legal on any target that the release knows")
     found = compare(jobs, entries)
+    if not found.settings:
+        raise Question("\n  ".join(["nothing could be asked:", *found.refused.values()]))
     if args.full:
         del jobs
         regions = [region for part in over_jobs(families, universe.near) for region in part]
@@ -149,10 +151,7 @@ def _home_jobs(
 
 def _concerns(entries: Register) -> dict[str, frozenset[str]]:
     """By entry, the instructions that its points are about."""
-    return {
-        identifier: frozenset(points.instruction for points in entry.points)
-        for identifier, entry in entries.entries.items()
-    }
+    return {identifier: entries.concerns(identifier) for identifier in entries.entries}
 
 
 def _thorough(
@@ -238,6 +237,7 @@ def as_json(report: Report) -> dict[str, Any]:
         "deaths": [_entry(d) for d in found.deaths],
         "stale": report.stale,
         "targets": found.targets,
+        "not_asked": list(found.refused.values()),
         "warnings": [
             {"instruction": instruction, "words": words, "count": count}
             for (instruction, words), count in sorted(found.warnings.items())
@@ -336,6 +336,8 @@ def _say_disagreements(report: Report, say: Any) -> None:
         say(f"death, {one.setting}: {one.statement} ({one.outcome.words})")
     for entry in report.stale:
         say(f"STALE: the contradiction {entry} shows nowhere that it is registered for")
+    for why in found.refused.values():
+        say(f"not asked: {why}")
     for fault in found.targets:
         say(f"TARGET: {fault}")
 

@@ -528,6 +528,7 @@ def test_the_command_shows_a_disagreement_in_full(run: Run, alone: Fake) -> None
         (("ldmatrix", "--target", "sm_1"), "sm_1"),
         (("ldmatrix", "--release", "1.2"), "1.2"),
         (("ldmatrix", "--ptxas", "/no/such/file"), "cannot be run"),
+        (("movmatrix", "--release", "11.7.99", "--target", "sm_90a"), "nothing could be asked"),
     ],
 )
 def test_what_cannot_be_asked(run: Run, arguments: tuple[str, ...], words: str) -> None:
