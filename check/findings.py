@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from ..spec.errors import Place
 
@@ -40,7 +40,6 @@ class Finding:
     witness: tuple[Moment, ...] = ()
     schedules: tuple[tuple[str, ...], ...] = ()
     more: int = 0
-    related: tuple[Place, ...] = field(default=(), compare=False)
 
     @property
     def order(self) -> tuple[str, int, int, str]:

@@ -7,11 +7,19 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from heapq import heappop, heappush
 from itertools import pairwise
+from typing import Protocol, TypeVar
 
 from .ptx import NAME, Fault, Function, Module
 
 __all__ = ["Block", "Flow", "Worklist", "build_flow"]
 
+
+class _Happens(Protocol):
+    @property
+    def statement(self) -> int: ...
+
+
+E = TypeVar("E", bound=_Happens)
 _ENDS = ("bra", "brx", "ret", "exit", "trap")
 
 
@@ -69,6 +77,16 @@ class Flow:
             else:
                 high = middle - 1
         return low
+
+    def by_block(self, events: Iterable[E]) -> list[list[E]]:
+        """What happens at statements, in the order of the text, by block."""
+        found: list[list[E]] = [[] for _ in self.blocks]
+        block = 0
+        for event in events:
+            while self.blocks[block].end <= event.statement:
+                block += 1
+            found[block].append(event)
+        return found
 
     @cached_property
     def order(self) -> list[int]:

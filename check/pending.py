@@ -93,12 +93,7 @@ class Pending:
     def __init__(self, flow: Flow, events: Events) -> None:
         self.flow = flow
         self.depth = max((e.n for e in events.all if isinstance(e, Wait)), default=0)
-        self.by_block: list[list[Event]] = [[] for _ in flow.blocks]
-        block = 0
-        for event in events.all:
-            while flow.blocks[block].end <= event.statement:
-                block += 1
-            self.by_block[block].append(event)
+        self.by_block: list[list[Event]] = flow.by_block(events.all)
         self.entry: list[Facts] = [{} for _ in flow.blocks]
         self._solve()
 

@@ -117,12 +117,7 @@ class _Analysis:
         self.flow = flow
         self.depth = max((e.n for e in events if isinstance(e, CopyWait)), default=0)
         self.copied = any(isinstance(e, BulkCopy) for e in events)
-        self.by_block: list[list[MemoryEvent]] = [[] for _ in flow.blocks]
-        block = 0
-        for event in events:
-            while flow.blocks[block].end <= event.statement:
-                block += 1
-            self.by_block[block].append(event)
+        self.by_block: list[list[MemoryEvent]] = flow.by_block(events)
         self.entry: list[Facts] = [{} for _ in flow.blocks]
         self._solve()
 
