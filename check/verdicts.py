@@ -165,6 +165,7 @@ def recorded(specification: Specification, records: Sequence[Record]) -> Answers
     from .evidence import claims
 
     by_release = {record.release: record for record in records}
+    seen_of: dict[tuple[str, str], list[int] | None] = {}
     places = {
         text: (claim, bit) for claim in claims(specification) for bit, text in enumerate(claim.statements)
     }
@@ -177,7 +178,9 @@ def recorded(specification: Specification, records: Sequence[Record]) -> Answers
         said: list[Outcome | None] = []
         for text in statements:
             claim, bit = places.get(text, (None, 0))
-            seen = record.seen(claim) if claim else None
+            if claim and (record.release, claim.id) not in seen_of:
+                seen_of[record.release, claim.id] = record.seen(claim)
+            seen = seen_of[record.release, claim.id] if claim else None
             if seen is None:
                 said.append(None)
             else:
