@@ -22,6 +22,7 @@ from ..spec.nodes import Scalars, Version, compose, nearest, structure
 from ..spec.statements import Argument, Statement, SyntaxFault, arguments, read_statement
 from ..spec.variants import ABSENT, Variant
 from .assembler import Outcome, classify, kernel, register_types
+from .records import in_order
 from .toolchains import Ptxas, locate
 
 __all__ = [
@@ -252,7 +253,7 @@ class Register:
                     asked.append((identifier, case, verdict))
         results: list[Result] = []
         missing: list[str] = []
-        for release in sorted(wanted, key=_numbers):
+        for release in sorted(wanted, key=in_order):
             try:
                 ptxas = find(release)
             except Question:
@@ -519,7 +520,3 @@ def _known(names: Iterable[str], known: Collection[str] | None, what: str, place
             raise SpecError(f"{name!r} is a wildcard", place, f"each {what} by name")
         if known is not None:
             raise SpecError(f"unknown {what} {name!r}", place, nearest(name, known) or f"each {what} by name")
-
-
-def _numbers(version: str) -> tuple[int, ...]:
-    return tuple(int(part) for part in version.split("."))

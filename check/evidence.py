@@ -10,7 +10,6 @@ from __future__ import annotations
 import base64
 import datetime
 import json
-import os
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -25,6 +24,7 @@ from ..spec.variants import RowView
 from .assembler import Memory, Session
 from .claims import cases_digest, legality_digest
 from .comparison import Column, Setting, columns, over_jobs
+from .records import by_release, put, read
 from .toolchains import Ptxas, digest
 from .universe import Universe, open_for
 
@@ -211,9 +211,7 @@ def _accepted(asked: Sequence[Claim], unreadable: frozenset[str], column: Column
 
 
 def write(record: Record, folder: Path = FOLDER) -> Path:
-    """Put a record where it belongs; a half-written one is never seen."""
-    folder.mkdir(parents=True, exist_ok=True)
-    path = folder / f"ptxas-{record.release}.json"
+    """Put a record where it belongs."""
     by_target: dict[str, list[str]] = {}
     for ptx, target in record.settings:
         by_target.setdefault(target, []).append(ptx)
@@ -223,25 +221,14 @@ def write(record: Record, folder: Path = FOLDER) -> Path:
         "settings": by_target,
         "rows": record.rows,
     }
-    beside = path.with_suffix(".part")
-    beside.write_text(json.dumps(value, indent=1) + "\n")
-    os.replace(beside, path)
-    return path
+    return put(folder, f"ptxas-{record.release}", json.dumps(value, indent=1) + "\n")
+
+
+def _record(value: Any) -> Record:
+    settings = tuple((ptx, target) for target, all_ptx in value["settings"].items() for ptx in all_ptx)
+    return Record(value["tool"]["version"], value["tool"]["sha256"], settings, value["rows"])
 
 
 def load_records(folder: Path = FOLDER) -> tuple[Record, ...]:
     """Every record, oldest release first; raises Question for a file that is no record."""
-    found = []
-    for path in folder.glob("ptxas-*.json"):
-        try:
-            value = json.loads(path.read_text())
-            if value["format"] != _FORMAT:
-                raise ValueError(f"the format is {value['format']}, not {_FORMAT}")
-            settings = tuple(
-                (ptx, target) for target, all_ptx in value["settings"].items() for ptx in all_ptx
-            )
-            tool = value["tool"]
-            found.append(Record(tool["version"], tool["sha256"], settings, value["rows"]))
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
-            raise Question(f"{path.name} is no record of observations: {error!r}") from None
-    return tuple(sorted(found, key=lambda record: [int(part) for part in record.release.split(".")]))
+    return by_release(read(folder, "ptxas-*.json", _FORMAT, _record))

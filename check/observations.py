@@ -6,7 +6,6 @@ import base64
 import hashlib
 import json
 import lzma
-import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,8 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..spec.errors import Question
 from ..spec.loading import ROOT
+from .records import put, read
 from .suites import CaseResult
 
 __all__ = ["FOLDER", "Device", "Observed", "Silicon", "load_silicon", "write_silicon"]
@@ -109,7 +108,7 @@ class _Arrays:
 
 
 def write_silicon(silicon: Silicon, folder: Path = FOLDER) -> Path:
-    """Put the observations where they belong; a half-written file is never seen."""
+    """Put the observations where they belong."""
     arrays = _Arrays()
 
     def plain(observed: Mapping[str, Observed]) -> dict[str, Any]:
@@ -131,13 +130,8 @@ def write_silicon(silicon: Silicon, folder: Path = FOLDER) -> Path:
         "cases": silicon.cases,
         "arrays": arrays.kept,
     }
-    folder.mkdir(parents=True, exist_ok=True)
     slug = silicon.device.name.lower().replace("nvidia ", "").replace(" ", "-")
-    path = folder / f"silicon-{slug}-{silicon.device.target}.json"
-    beside = path.with_suffix(".part")
-    beside.write_text(_lines(value))
-    os.replace(beside, path)
-    return path
+    return put(folder, f"silicon-{slug}-{silicon.device.target}", _lines(value))
 
 
 def _lines(value: Mapping[str, Any]) -> str:
@@ -153,26 +147,19 @@ def _lines(value: Mapping[str, Any]) -> str:
     return "{\n" + ",\n".join(parts) + "\n}\n"
 
 
+def _silicon(value: Any) -> Silicon:
+    arrays = {name: _unpacked(packed) for name, packed in value["arrays"].items()}
+    return Silicon(
+        Device(**value["device"]),
+        _observed(value["subjects"], arrays),
+        _observed(value["arithmetic"], arrays),
+        value["cases"],
+    )
+
+
 def load_silicon(folder: Path = FOLDER) -> tuple[Silicon, ...]:
     """Every device's observations; raises Question for a file that holds none."""
-    found = []
-    for path in sorted(folder.glob("silicon-*.json")):
-        try:
-            value = json.loads(path.read_text())
-            if value["format"] != _FORMAT:
-                raise ValueError(f"the format is {value['format']}, not {_FORMAT}")
-            arrays = {name: _unpacked(packed) for name, packed in value["arrays"].items()}
-            found.append(
-                Silicon(
-                    Device(**value["device"]),
-                    _observed(value["subjects"], arrays),
-                    _observed(value["arithmetic"], arrays),
-                    value["cases"],
-                )
-            )
-        except (KeyError, TypeError, ValueError, AttributeError, lzma.LZMAError) as error:
-            raise Question(f"{path.name} holds no observations of a device: {error!r}") from None
-    return tuple(found)
+    return tuple(read(folder, "silicon-*.json", _FORMAT, _silicon))
 
 
 def _observed(entries: Mapping[str, Any], arrays: Mapping[str, NDArray[np.int32]]) -> dict[str, Observed]:

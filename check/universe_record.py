@@ -9,7 +9,6 @@ from __future__ import annotations
 import base64
 import datetime
 import json
-import os
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,12 +16,12 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from ..spec.errors import Question
 from ..spec.loading import Specification
 from .assembler import Session
 from .claims import cases_digest
 from .comparison import Job, Register, Setting, home, over_jobs, split
 from .kept import whole
+from .records import by_release, put, read
 from .toolchains import Ptxas, digest
 from .universe import Point, Universe, open_for
 
@@ -176,31 +175,21 @@ def _explained(
 
 
 def write(record: UniverseRecord, folder: Path) -> Path:
-    """Put a record where it belongs; a half-written one is never seen."""
-    folder.mkdir(parents=True, exist_ok=True)
-    path = folder / f"universe-{record.release}.json"
+    """Put a record where it belongs."""
     value = {
         "format": _FORMAT,
         "tool": {"name": "ptxas", "version": record.release, "sha256": record.sha256},
         "ptx": record.ptx,
         "instructions": record.instructions,
     }
-    beside = path.with_suffix(".part")
-    beside.write_text(json.dumps(value, indent=1) + "\n")
-    os.replace(beside, path)
-    return path
+    return put(folder, f"universe-{record.release}", json.dumps(value, indent=1) + "\n")
+
+
+def _record(value: Any) -> UniverseRecord:
+    tool = value["tool"]
+    return UniverseRecord(tool["version"], tool["sha256"], value["ptx"], value["instructions"])
 
 
 def load_universes(folder: Path) -> tuple[UniverseRecord, ...]:
     """Every record, oldest release first; raises Question for a file that is no record."""
-    found = []
-    for path in folder.glob("universe-*.json"):
-        try:
-            value = json.loads(path.read_text())
-            if value["format"] != _FORMAT:
-                raise ValueError(f"the format is {value['format']}, not {_FORMAT}")
-            tool = value["tool"]
-            found.append(UniverseRecord(tool["version"], tool["sha256"], value["ptx"], value["instructions"]))
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
-            raise Question(f"{path.name} is no record of observations: {error!r}") from None
-    return tuple(sorted(found, key=lambda record: [int(part) for part in record.release.split(".")]))
+    return by_release(read(folder, "universe-*.json", _FORMAT, _record))

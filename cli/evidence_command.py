@@ -6,13 +6,15 @@ import argparse
 import fnmatch
 import json
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from ..check.contradictions import Register, register
 from ..check.evidence import Claim, Record, Verdict, claims, load_records, observe, verdicts, write
 from ..check.observations import load_silicon
+from ..check.records import changed
 from ..check.toolchains import locate
+from ..check.universe_record import universes
 from ..spec.api import load
 from ..spec.errors import Question
 from . import universe_report
@@ -60,7 +62,10 @@ def run(args: argparse.Namespace) -> int:
     if args.again:
         codes = [_again(specification, records, release) for release in args.again]
         if args.universes:
-            codes += [not universe_report.again(specification, locate(release)) for release in args.again]
+            every = universes(specification)
+            codes += [
+                not universe_report.again(specification, every, locate(release)) for release in args.again
+            ]
         return max(codes)
     asked = _chosen(claims(specification), args.pattern)
     found = list(verdicts(records, asked))
@@ -195,11 +200,6 @@ def _print(
         console.print(f"… and {len(lines) - _SHOWN} more")
 
 
-def _undated(row: Mapping[str, Any]) -> dict[str, Any]:
-    """What was observed of a row, whenever that was."""
-    return {name: value for name, value in row.items() if name != "date"}
-
-
 def _again(specification: Any, records: Sequence[Record], release: str) -> int:
     """Ask one assembler again; 1 when it does not do what is recorded."""
     ptxas = locate(release)
@@ -207,15 +207,12 @@ def _again(specification: Any, records: Sequence[Record], release: str) -> int:
     if recorded is None:
         raise Question(f"ptxas {ptxas.version} is not recorded")
     now = observe(specification, ptxas)
-    changed = sorted(
-        claim
-        for claim, row in now.rows.items()
-        if now.settings != recorded.settings or _undated(row) != _undated(recorded.rows.get(claim, {}))
-    )
-    for claim in changed:
+    asked_alike = now.settings == recorded.settings
+    differing = sorted(changed(now.rows, recorded.rows if asked_alike else {}))
+    for claim in differing:
         print(f"ptxas {ptxas.version} does not do what is recorded of {claim}")
-    if not changed:
+    if not differing:
         print(
             f"ptxas {ptxas.version} does what is recorded: {len(now.rows)} rows, {len(now.settings)} settings"
         )
-    return 1 if changed else 0
+    return 1 if differing else 0

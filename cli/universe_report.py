@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from ..check.contradictions import register
 from ..check.evidence import FOLDER
+from ..check.records import changed
 from ..check.toolchains import Ptxas
+from ..check.universe import Point
 from ..check.universe_record import (
     UniverseVerdict,
     load_universes,
@@ -101,19 +103,15 @@ def record(specification: Specification, releases: Sequence[Ptxas]) -> None:
         print(f"{write(found, FOLDER)}: {len(found.instructions)} universes, {points} points")
 
 
-def again(specification: Specification, ptxas: Ptxas) -> bool:
+def again(specification: Specification, every: Mapping[str, Sequence[Point]], ptxas: Ptxas) -> bool:
     """Whether an assembler does with every universe what is recorded; what it does not is printed."""
     recorded = next((known for known in load_universes(FOLDER) if known.release == ptxas.version), None)
     if recorded is None:
         raise Question(f"no universe is recorded of ptxas {ptxas.version}")
-    now = observe_universes(specification, universes(specification), ptxas)
-    changed = [
-        name
-        for name, entry in now.instructions.items()
-        if {**entry, "date": ""} != {**recorded.instructions.get(name, {}), "date": ""}
-    ]
-    for name in changed:
+    now = observe_universes(specification, every, ptxas)
+    differing = changed(now.instructions, recorded.instructions)
+    for name in differing:
         print(f"ptxas {ptxas.version} does not do what is recorded of the universe of {name}")
-    if not changed:
+    if not differing:
         print(f"ptxas {ptxas.version} does what is recorded: {len(now.instructions)} universes")
-    return not changed
+    return not differing

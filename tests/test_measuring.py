@@ -234,7 +234,7 @@ def test_a_changed_layout_makes_what_was_shown_stale(
 
 def test_garbage_is_no_record(tmp_path: Path) -> None:
     (tmp_path / "silicon-x.json").write_text('{"format": 1}')
-    with pytest.raises(Question, match=r"silicon-x\.json holds no observations"):
+    with pytest.raises(Question, match=r"silicon-x\.json is no record of observations"):
         load_silicon(tmp_path)
 
 

@@ -1,0 +1,67 @@
+"""The files of evidence/: written whole or not at all, and read only in the format that is known."""
+
+from __future__ import annotations
+
+import json
+import lzma
+import os
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any, Protocol, TypeVar
+
+from ..spec.errors import Question
+
+__all__ = ["by_release", "changed", "in_order", "put", "read"]
+
+T = TypeVar("T")
+
+
+class _OfRelease(Protocol):
+    @property
+    def release(self) -> str: ...
+
+
+R = TypeVar("R", bound=_OfRelease)
+
+
+def put(folder: Path, name: str, text: str) -> Path:
+    """Put a record where it belongs; a half-written one is never seen."""
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f"{name}.json"
+    beside = path.with_suffix(".part")
+    beside.write_text(text)
+    os.replace(beside, path)
+    return path
+
+
+def read(folder: Path, names: str, written_as: int, make: Callable[[Any], T]) -> list[T]:
+    """Every record whose name fits, by name; raises Question for a file that is none."""
+    found = []
+    for path in sorted(folder.glob(names)):
+        try:
+            value = json.loads(path.read_text())
+            if value["format"] != written_as:
+                raise ValueError(f"the format is {value['format']}, not {written_as}")
+            found.append(make(value))
+        except (KeyError, TypeError, ValueError, AttributeError, lzma.LZMAError) as error:
+            raise Question(f"{path.name} is no record of observations: {error!r}") from None
+    return found
+
+
+def changed(
+    now: Mapping[str, Mapping[str, Any]], recorded: Mapping[str, Mapping[str, Any]]
+) -> tuple[str, ...]:
+    """The entries in which more than the date is not as it is recorded."""
+    return tuple(
+        name for name, entry in now.items() if {**entry, "date": ""} != {**recorded.get(name, {}), "date": ""}
+    )
+
+
+def in_order(release: str) -> tuple[int, ...]:
+    """What a release such as "12.4.131" is sorted by."""
+    return tuple(int(part) for part in release.split("."))
+
+
+def by_release(records: Iterable[R]) -> tuple[R, ...]:
+    """Records, oldest release first."""
+    return tuple(sorted(records, key=lambda record: in_order(record.release)))
