@@ -13,7 +13,7 @@ import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cache, partial
 from typing import Any, Literal, Protocol, TypeVar
 
 from ..spec.errors import Question
@@ -242,6 +242,12 @@ def compare_everywhere(
     return found
 
 
+@cache
+def _apart() -> set[str]:
+    """The statements that a later phase of some release refused, as far as this process knows."""
+    return set()
+
+
 def _column(
     column: Column,
     regions: Sequence[Region],
@@ -249,12 +255,12 @@ def _column(
     memories: Mapping[str, Memory],
 ) -> Comparison:
     """One assembler and target under every version."""
-    found, memory = Comparison(), Memory()
+    found, memory = Comparison(), Memory(apart=_apart())
     memory.add(memories.get(column.ptxas.version, Memory()))
     for version in column.versions:
         setting = Setting(column.ptxas, version, column.target)
         if version < column.since and Session(column.ptxas, version, column.target).mute() is not None:
-            continue  # else what is accepted there shows as disagreements
+            break  # nor is the target taken under an older one; else what is accepted shows as disagreements
         opened = {
             gate: open_for(gate, version, column.target) for region in regions for gate in region.beside
         }
@@ -294,7 +300,7 @@ def targets_known(isa: Isa, releases: Sequence[Ptxas]) -> dict[str, list[Ptxas]]
 
 def _perform(job: Job, register: Register | None, memory: Memory | None) -> Comparison:
     setting, found = job.setting, Comparison()
-    memory = Memory() if memory is None else memory
+    memory = Memory(apart=_apart()) if memory is None else memory
     session = Session(setting.ptxas, setting.ptx, setting.target, memory=memory)
     try:
         outcomes = session.classify([point.statement for point in job.points])
