@@ -26,7 +26,6 @@ __all__ = ["UNPROBED", "Probe", "Probed", "probe"]
 
 Side = Literal["since", "below", "removed", "target", "release", "release before"]
 UNPROBED = {
-    "first": "there is no earlier version in specs.yaml",
     "target begins": "the target itself is not known below that version",
     "no setting": "no release here accepts that version with that target",
     "no release": "that version has no release of its own here",
@@ -116,10 +115,8 @@ def _probes(
             continue
         newest = able[-1]
         yield Probe(row, gate, "since", Setting(newest, since, target), point)
-        below = _before(isa, since)
-        if below is None:
-            unprobed["first"] += 1
-        elif below < isa.index.targets[target].since:
+        below = max(known for known in isa.versions if known < since)
+        if below < isa.index.targets[target].since:
             unprobed["target begins"] += 1
         else:
             yield Probe(row, gate, "below", Setting(newest, below, target), point)
@@ -156,11 +153,6 @@ def _contemporary(
         unprobed["target begins"] += 1
     else:
         yield Probe(row, gate, "release before", Setting(before[-1], before[-1].ptx, target), point)
-
-
-def _before(isa: Isa, version: Version) -> Version | None:
-    """The PTX ISA version before another."""
-    return max((known for known in isa.versions if known < version), default=None)
 
 
 def _asked(probes: Sequence[Probe]) -> Iterator[tuple[Probe, Outcome | None]]:

@@ -36,7 +36,7 @@ class Isa:
     def __init__(self, index: Index) -> None:
         self.index = index
         self._known: dict[tuple[Gate, ...], EffectiveGate] = {}
-        self.versions = tuple(release.ptx for release in index.releases)
+        self.versions = (*index.earlier, *(release.ptx for release in index.releases))
         for name, target in index.targets.items():
             for included in target.includes:
                 if included not in index.targets:

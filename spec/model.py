@@ -133,12 +133,14 @@ class ElementType:
 class Index:
     """specs.yaml: releases, targets, element types, and the files under spec/.
 
+    `earlier` are the versions before those of `releases`, under which nothing is legal.
     `ordered` lists, by class, the qualifiers whose order among themselves matters; element types
     are such a class of their own. All other qualifiers may be permuted; those that are `repeatable`
     may stand more than once.
     """
 
     isa: Version
+    earlier: tuple[Version, ...]
     releases: tuple[Release, ...]
     targets: Mapping[str, Target]
     types: Mapping[str, ElementType]
