@@ -91,7 +91,7 @@ class Disagreement:
 
 @dataclass
 class Comparison:
-    """What a comparison found; results of parts add up. `whole` are the settings of whole universes."""
+    """What a comparison found; results of parts add up. `whole` is where whole universes were."""
 
     counts: Counter[tuple[str, str, bool, Verdict]] = field(default_factory=Counter)
     disagreements: list[Disagreement] = field(default_factory=list)
@@ -99,7 +99,7 @@ class Comparison:
     warnings: Counter[tuple[str, str]] = field(default_factory=Counter)
     advisories: Counter[str] = field(default_factory=Counter)
     settings: set[Setting] = field(default_factory=set)
-    whole: set[Setting] = field(default_factory=set)
+    whole: set[tuple[str, Setting]] = field(default_factory=set)
     refused: dict[Setting, str] = field(default_factory=dict)
     targets: list[str] = field(default_factory=list)
     memories: dict[str, Memory] = field(default_factory=dict)
@@ -191,8 +191,8 @@ def compare(jobs: Iterable[Job], register: Register | None) -> Comparison:
     """Ask about every point of every job, and hold the answers against the specification."""
     found = Comparison()
     for part in over_jobs(split(jobs), partial(_perform, register=register, memory=None)):
+        found.whole |= {(asked[0], setting) for asked in part.counts for setting in part.settings}
         found.add(part)
-    found.whole |= found.settings
     return found
 
 
@@ -349,12 +349,16 @@ def explained(
 
 def stale(found: Comparison, register: Register, concerns: Mapping[str, frozenset[str]]) -> list[str]:
     """The entries that were looked for and did not show: `concerns` has each entry's instructions."""
-    shown = found.explained()
+    shown = frozenset(found.explained())
     asked = {(instruction, release) for instruction, release, _, _ in found.counts}
     missing: dict[str, None] = {}
     for setting in found.settings:
-        operands = setting in found.whole
-        for entry in register.expected(setting.ptxas.version, setting.ptx, setting.target, operands):
-            if entry not in shown and any((i, setting.ptxas.version) in asked for i in concerns[entry]):
+        release = setting.ptxas.version
+        mnemonics = register.expected(release, setting.ptx, setting.target, False)
+        for entry in register.expected(release, setting.ptx, setting.target) - shown:
+            if any(
+                (name, release) in asked if entry in mnemonics else (name, setting) in found.whole
+                for name in concerns[entry]
+            ):
                 missing[entry] = None
     return sorted(missing)
