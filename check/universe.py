@@ -267,11 +267,15 @@ class Universe:
     # One-field neighbours in writing: a qualifier, an operand.
 
     def _neighbours(self, family: Family) -> Iterator[Written]:
-        """What differs from a representative of each row and form in one qualifier or operand."""
+        """What differs from a representative of each row and form in one qualifier or operand.
+
+        It is one that no version has removed, where there is any.
+        """
         qualifiers = self._family_words(family)
         seen: set[tuple[object, ...]] = set()
         sunk: set[tuple[str, ...]] = set()
-        for variant, form in self.legal(family):
+        lasting = sorted(self.legal(family), key=lambda pair: pair[0].gate.removed is not None)
+        for variant, form in lasting:
             written = self.write(variant, form)
             words = tuple(value for value in variant.fields.values() if isinstance(value, str))
             if (variant.row.id, form.operands, words) not in seen:
