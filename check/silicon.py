@@ -34,6 +34,7 @@ ANCHORS: Mapping[str, str] = {
     "ldmatrix": "rows by the lane that gives the address, columns by the address",
     "stmatrix": "rows by the lane that gives the address, columns by the address",
     "movmatrix": "the source's layout, which ldmatrix anchors",
+    "wmma.mma": "rows, columns and k by the addresses of wmma.load and wmma.store; fragments are opaque",
 }
 _AXES: Mapping[str, tuple[str, str]] = {
     "A": ("row", "k"),

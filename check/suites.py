@@ -82,11 +82,6 @@ class Suite:
             min(parts, key=len).extend(cases)
         return parts
 
-    def version(self, module: str) -> str:
-        """The .version of a PTX file."""
-        with (self.folder / "ptx" / f"{module}.ptx").open() as file:
-            return file.readline().split()[1]
-
     def build(self, via: str, jobs: int) -> float:
         """Make the host program and, unless PTX is loaded as it is, the binaries; the seconds it took."""
         began = time.monotonic()
@@ -166,7 +161,7 @@ class _Shard:
             if not (suspects or why):
                 break
         for case in left:
-            self._keep(CaseResult(case, "error", "no process said anything about it"))
+            self._keep(CaseResult(case, "error", f"{_PROCESSES} processes ended before it could be asked"))
         return self
 
     def _keep(self, result: CaseResult) -> None:

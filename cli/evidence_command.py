@@ -18,7 +18,7 @@ from ..check.universe_record import universes
 from ..spec.api import load
 from ..spec.errors import Question
 from . import universe_report
-from .silicon_report import arithmetic_lines, arithmetic_table, shown_by_devices
+from .silicon_report import arithmetic_table, print_arithmetic, shown_by_devices
 
 __all__ = ["add"]
 
@@ -90,23 +90,15 @@ def run(args: argparse.Namespace) -> int:
 def _arithmetic(specification: Any, pattern: str | None, form: str) -> int:
     """Print the arithmetic that devices showed; 2 when nothing is recorded of what a pattern names."""
     from rich.console import Console
-    from rich.table import Table
 
-    console = Console(width=None if Console().is_terminal else 150, highlight=False)
+    console = Console(width=None if Console().is_terminal else 170, highlight=False)
     listed = []
     for silicon in load_silicon():
         observed = {name: one for name, one in silicon.arithmetic.items() if not pattern or pattern in name}
-        listed += [
-            {"device": silicon.device.name, **row} for row in arithmetic_table(specification, observed)
-        ]
-        head, rows = arithmetic_lines(specification, observed)
-        table = Table(
-            *head, title=f"{silicon.device.name}: bits kept below the leading one of the greatest term"
-        )
-        for row in rows:
-            table.add_row(*row)
-        if form == "text" and rows:
-            console.print(table)
+        table = arithmetic_table(specification, observed)
+        listed += [{"device": silicon.device.name, **row} for row in table]
+        if form == "text" and table:
+            print_arithmetic(console, table, silicon.device.name)
     if not listed:
         raise Question(f"no arithmetic of {pattern or 'anything'} is recorded")
     if form == "json":

@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from ..gen.suite import KINDS, emitted, suite_of
+from ..gen.suite import KINDS, emitted, lacking, suite_of
 from ..spec.api import load
 from ..spec.errors import Question
 from .list_command import select
@@ -34,26 +34,28 @@ def run(args: argparse.Namespace) -> int:
         raise Question(f"{folder} is not an empty folder")
     specification = load()
     chosen = [v for v in select(specification, args.pattern, args.ptx, args.target) if emitted(v)]
-    if not chosen:
-        print("nothing matches")
-        return 1
     known = [variant for variant in select(specification, None, args.ptx, args.target) if emitted(variant)]
     others = [
         variant
         for variant in select(specification, args.pattern, args.ptx, None)
         if emitted(variant) and args.target not in dict(variant.gate.targets)
     ]
+    if not chosen and not others:
+        print("nothing matches")
+        return 1
     suite = suite_of(specification, chosen, known, args.target, others)
     for name, text in suite.files(args.kind):
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
-    width = max(len(covered.group) for covered in suite.coverage)
+    width = max((len(covered.group) for covered in suite.coverage), default=0)
     for covered in suite.coverage:
         print(
             f"{covered.group:<{width}}  {covered.mnemonics:>4} mnemonics  {covered.kernels:>4} kernels  "
             f"{covered.cases:>5} cases  {covered.pairs}/{covered.possible} pairs"
         )
+    for row, why in lacking([*chosen, *others], args.target).items():
+        print(f"not run: {row}: {why}")
     kernels = sum(len(module.kernels) for module in suite.modules)
     cases = sum(map(len, suite.cases.values()))
     print(f"{len(chosen)} mnemonics, {kernels} kernels, {cases} cases in {folder}")

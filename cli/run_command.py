@@ -16,13 +16,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..check.suites import VIAS, CaseResult, Outcome, Suite, execute
-from ..gen.suite import emitted, suite_of
+from ..gen.suite import emitted, lacking, suite_of
 from ..spec.api import load
 from ..spec.errors import Question
 from ..spec.loading import Specification
 from ..spec.nodes import Version
 from .list_command import select
-from .silicon_report import arithmetic_lines, arithmetic_table, measured_table
+from .silicon_report import arithmetic_table, measured_table, print_arithmetic
 
 if TYPE_CHECKING:
     from ..check.observing import Observations
@@ -44,7 +44,7 @@ def add(subparsers: Any) -> None:
         "--via", choices=(*VIAS, "both"), default="both", help="PTX as it is, nvcc's binaries"
     )
     parser.add_argument("--measure", action="store_true", help="also measure maps, metadata and arithmetic")
-    parser.add_argument("--record", action="store_true", help="measure, and write it all to evidence/")
+    parser.add_argument("--record", action="store_true", help="measure it all, and write it to evidence/")
     parser.add_argument("--limit", type=float, default=20.0, metavar="S", help="seconds for one kernel")
     parser.add_argument("--format", choices=("text", "json"), default="text")
     parser.set_defaults(run=run)
@@ -63,6 +63,10 @@ class Report:
 
 def run(args: argparse.Namespace) -> int:
     """Build, run, report; exit code 1 when a case fails or something measured differs, 2 without a GPU."""
+    if args.record and (args.suite or args.via != "both"):
+        raise Question(
+            "a record is of everything, in both ways: --record goes with no pattern, suite or --via"
+        )
     specification = load()
     driver = _driver(args)
     with _suite(specification, args) as (suite, seconds):
@@ -98,7 +102,7 @@ def _processors() -> int:
 def _driver(args: argparse.Namespace) -> str | None:
     """The version of CUDA that the driver is for; None for the stand-in. Raises Question without a GPU."""
     if args.via == "stand-in":
-        if args.measure or args.record:
+        if args.measure:
             raise Question("the stand-in cannot be measured; it is the specification's maps in C++")
         return None
     from ..check.device import find_driver
@@ -116,7 +120,11 @@ def _suite(specification: Specification, args: argparse.Namespace) -> Iterator[t
     known = [v for v in select(specification, None, None, args.target) if emitted(v)]
     chosen = [v for v in select(specification, args.suite, None, args.target) if emitted(v)]
     if not chosen:
-        raise Question(f"nothing matches {args.suite}, and no folder is called so")
+        named = [v for v in select(specification, args.suite, None, None) if emitted(v)]
+        if not named:
+            raise Question(f"nothing matches {args.suite}, and no folder is called so")
+        elsewhere = "; ".join(f"{row}: {why}" for row, why in lacking(named, args.target).items())
+        raise Question(f"{args.target} has nothing that matches {args.suite}: {elsewhere}")
     with tempfile.TemporaryDirectory(prefix="ptxmma-") as folder:
         for name, text in suite_of(specification, chosen, known, args.target).files():
             path = Path(folder) / name
@@ -133,38 +141,31 @@ def _vias(suite: Suite, asked: str) -> tuple[str, ...]:
 
 
 def _elsewhere(specification: Specification, target: str, suite: Suite) -> dict[str, str]:
-    """The rows of the suite's instructions that a target does not have, with the targets that do."""
+    """What a target does not have of the suite's instructions, by row, and which targets do."""
     named = {str(kernel["instruction"]) for kernel in suite.manifest["kernels"]}
-    found = {}
-    for name, family in specification.families.items():
-        for view in family.rows if name in named else ():
-            variants = [v for v in view.variants() if emitted(v)] if not view.row.tolerated else []
-            if not variants or any(target in dict(v.gate.targets) for v in variants):
-                continue
-            names = dict.fromkeys(name for v in variants for name, _ in v.gate.targets)
-            found[view.id] = f"it is for {', '.join(names)}"
-    return found
+    families = [family for name, family in specification.families.items() if name in named]
+    return lacking((v for family in families for v in family.listed() if emitted(v)), target)
 
 
 def _readable(specification: Specification, report: Report, driver: str | None) -> list[str]:
-    """The cases that the driver can load; the rows of the others are not run."""
-    suite = report.suite
-    from ..check.observing import newest as newest_of
+    """The cases that the driver can load; the mnemonics of the others are not run."""
+    from ..check.observing import newest
 
-    newest = newest_of(specification, driver) if driver else None
-    too_new: dict[str, Version] = {}
+    limit = newest(specification, driver) if driver else None
+    versions: dict[str, dict[str, Version]] = {}
     cases = []
-    for case, kernel in suite.cases.items():
-        module = kernel["module"]
-        version = specification.isa.version(suite.version(module)) if newest else None
-        if newest and version and version > newest:
-            too_new[_row(kernel)] = version
-        else:
+    for case, kernel in report.suite.cases.items():
+        version = specification.isa.version(kernel["version"])
+        versions.setdefault(_row(kernel), {})[kernel["ptx"]] = version
+        if limit is None or version <= limit:
             cases.append(case)
-    for row, version in too_new.items():
-        report.not_run[row] = (
-            f"it needs PTX ISA {version}; the driver is for CUDA {driver} and reads {newest}"
-        )
+    for row, by_mnemonic in versions.items():
+        late = [version for version in by_mnemonic.values() if limit and version > limit]
+        if late:
+            part = f"{len(late)} of {len(by_mnemonic)} mnemonics: " if len(late) < len(by_mnemonic) else ""
+            why = f"it needs PTX ISA {min(late)}; the driver is for CUDA {driver} and reads {limit}"
+            before = f"{report.not_run[row]}; " if row in report.not_run else ""
+            report.not_run[row] = f"{before}{part}{why}"
     if not cases:
         raise Question("the driver can load no case of the suite")
     return cases
@@ -245,6 +246,12 @@ def _by_row(report: Report) -> dict[str, Counter[str]]:
     return rows
 
 
+def _pairs(report: Report) -> tuple[int, int]:
+    """How many pairs of settings meet in the suite's cases, of those that can."""
+    coverage = report.suite.manifest["coverage"]
+    return sum(row["pairs"] for row in coverage), sum(row["possible"] for row in coverage)
+
+
 def _faults(report: Report) -> Iterator[tuple[str, CaseResult, Mapping[str, Any]]]:
     for outcome in report.outcomes:
         for case, result in outcome.results.items():
@@ -270,6 +277,7 @@ def _as_json(specification: Specification, report: Report) -> dict[str, Any]:
             }
             for via, result, kernel in _faults(report)
         ],
+        "pairs": dict(zip(("met", "possible"), _pairs(report), strict=True)),
         "not run": report.not_run,
     }
     if report.measured:
@@ -304,6 +312,8 @@ def _print(specification: Specification, report: Report) -> None:
             console.print(line, markup=False, soft_wrap=True)
     if len(faults) > _SHOWN:
         console.print(f"… and {len(faults) - _SHOWN} more")
+    met, possible = _pairs(report)
+    console.print(f"pairs of settings that meet: {met} of {possible}")
     for row, why in report.not_run.items():
         console.print(f"not run: {row}: {why}", markup=False, soft_wrap=True)
     if report.measured:
@@ -340,9 +350,4 @@ def _print_measured(console: Any, specification: Specification, measured: Observ
     console.print(table)
     for line in firsts[:_SHOWN]:
         console.print(line, markup=False, soft_wrap=True)
-    head, rows = arithmetic_lines(specification, measured[1])
-    columns = Table(*head)
-    columns.columns[0].overflow = "fold"
-    for row in rows:
-        columns.add_row(*row)
-    console.print(columns)
+    print_arithmetic(console, arithmetic_table(specification, measured[1]), "measured")

@@ -18,7 +18,14 @@ from ..spec.loading import Specification
 from ..spec.variants import Variant
 from .list_command import select
 
-__all__ = ["Shown", "arithmetic_lines", "arithmetic_table", "measured_table", "shown_by_devices"]
+__all__ = [
+    "Shown",
+    "arithmetic_lines",
+    "arithmetic_table",
+    "measured_table",
+    "print_arithmetic",
+    "shown_by_devices",
+]
 
 
 def _variants(specification: Specification) -> dict[str, Variant]:
@@ -165,14 +172,57 @@ class Shown:
             )
 
 
-def arithmetic_lines(
-    specification: Specification, observed: Mapping[str, Observed]
-) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+def arithmetic_lines(table: Sequence[Mapping[str, Any]]) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
     """The arithmetic table's head and rows, as text."""
-    names = ("bits", "bits of C", "dropped", "result", "block", "guaranteed")
-    table = arithmetic_table(specification, observed)
+    names = ("bits", "bits of C", "dropped", "halves", "result", "block", "guaranteed")
     rows = [(row["kernel"], row["dtype"], *(str(row[name]) for name in names)) for row in table]
     return ("products", "D", *names), rows
+
+
+_SPECIALS = (
+    "-0 + -0",
+    "1 - 1",
+    "nan a",
+    "nan c",
+    "inf c",
+    "inf * 0",
+    "inf - inf",
+    "overflow",
+    "overflow and back",
+)
+
+
+def special_lines(table: Sequence[Mapping[str, Any]]) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+    """What becomes of subnormals, zeros, NaN, infinities: head and rows, kernels that do alike together."""
+    alike: dict[tuple[str, ...], list[str]] = {}
+    for row in table:
+        found = row["specials"]
+        letters = [letter for letter in "abcd" if f"subnormal {letter}" in found]
+        lost = [letter.upper() for letter in letters if not int(found[f"subnormal {letter}"], 16)]
+        kept = f"kept; not of {', '.join(lost)}" if lost else "kept"
+        cells = (row["dtype"], kept, *(found.get(name, "-") for name in _SPECIALS))
+        alike.setdefault(cells, []).append(row["kernel"])
+    rows = [
+        (f"{first}{f' and {len(others)} more' if others else ''}", *cells)
+        for cells, (first, *others) in alike.items()
+    ]
+    return ("products", "D", "subnormals", *_SPECIALS), rows
+
+
+def print_arithmetic(console: Any, table: Sequence[Mapping[str, Any]], device: str) -> None:
+    """Two tables: what products and sums keep, and special values as bit patterns of D."""
+    from rich.table import Table
+
+    titles = (
+        f"{device}: bits kept below the leading one of the greatest term",
+        f"{device}: special values, as bit patterns of D",
+    )
+    for title, (head, rows) in zip(titles, (arithmetic_lines(table), special_lines(table)), strict=True):
+        shown = Table(*head, title=title)
+        shown.columns[0].overflow = "fold"
+        for row in rows:
+            shown.add_row(*row)
+        console.print(shown)
 
 
 def _entry(claim: str, digest: str, release: str, state: str, points: int, differing: int) -> dict[str, Any]:

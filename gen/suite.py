@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from importlib import resources
@@ -24,9 +24,14 @@ from .modules import Module, modules
 from .operations import ADDRESS, GUARD, config_of, matrices
 from .stand_in_text import types_header
 
-__all__ = ["KINDS", "Suite", "emitted", "suite_of"]
+__all__ = ["KINDS", "Suite", "emitted", "lacking", "suite_of"]
 
 KINDS = ("ptx", "cuda")
+_WAYS = (
+    ("ptx", "make && ./conformance .                          # PTX, compiled by the driver"),
+    ("cuda", "make -j16 conformance cubin && ./conformance . --via cubin"),
+    ("cuda", "make -j16 conformance stand-in && ./conformance . --via stand-in   # no GPU: plain C++"),
+)
 _CUDA = ("kernel.h", "stand_in.h")
 _HOST = ("main.cpp", "driver.h", "exact.h", "reference.h", "suite.h")
 
@@ -73,7 +78,7 @@ class Suite:
             yield f"host/{name}", _read("host", name)
         for name in ("Makefile", "CMakeLists.txt"):
             yield name, _read("host", name).replace("@ARCH@", self.target)
-        yield "README.md", self.readme()
+        yield "README.md", self.readme(kind)
 
     def _types(self) -> list[str]:
         """The element types of all matrices."""
@@ -153,7 +158,11 @@ class Suite:
                 ]
                 kernels.append({**_told(module, kernel, text), "cases": cases})
         not_run = [
-            {**_told(module, kernel, text), "target": module.target}
+            {
+                **_told(module, kernel, text),
+                "target": module.target,
+                "why": _why(dict.fromkeys(name for name, _ in kernel.variant.gate.targets)),
+            }
             for module in self.elsewhere
             for kernel, text in zip(module.kernels, module.entries, strict=True)
         ]
@@ -167,8 +176,8 @@ class Suite:
             "not run": not_run,
         }
 
-    def readme(self) -> str:
-        """What the suite is, how it is built and run, and what its cases cover."""
+    def readme(self, kind: str | None = None) -> str:
+        """What the suite is, how what it has is built and run, and what its cases cover."""
         counted = Counter(kernel.instruction.instruction for m in self.modules for kernel in m.kernels)
         lines = [
             f"| {covered.group} | {covered.mnemonics} | {covered.kernels} | {covered.cases} "
@@ -181,6 +190,7 @@ class Suite:
             kernels=sum(counted.values()),
             modules=len(self.modules),
             cases=sum(len(cases) for cases in self.cases.values()),
+            ways="\n".join(f"    {way}" for of, way in _WAYS if kind in (None, of)),
             coverage="\n".join(lines),
             elsewhere=sum(len(module.kernels) for module in self.elsewhere),
         )
@@ -232,6 +242,7 @@ def _told(module: Module, kernel: Kernel, text: str) -> dict[str, Any]:
     return {
         "kernel": kernel.name,
         "module": module.name,
+        "version": str(module.version),
         "ptx": kernel.variant.mnemonic,
         "instruction": kernel.instruction.instruction,
         "row": kernel.variant.row.row.id,
@@ -249,6 +260,24 @@ def _told(module: Module, kernel: Kernel, text: str) -> dict[str, Any]:
 def emitted(variant: Variant) -> bool:
     """Whether there are kernels of a variant: its rows compute or move something."""
     return bool(variant.row.row.layouts)
+
+
+def lacking(variants: Iterable[Variant], target: str) -> dict[str, str]:
+    """The rows of some variants that a target does not have or has in part only, and which targets do."""
+    rows: dict[str, list[Variant]] = {}
+    for variant in variants:
+        rows.setdefault(variant.row.id, []).append(variant)
+    found = {}
+    for row, own in rows.items():
+        absent = [variant for variant in own if target not in dict(variant.gate.targets)]
+        if absent:
+            part = f"{len(absent)} of {len(own)} mnemonics: " if len(absent) < len(own) else ""
+            found[row] = part + _why(dict.fromkeys(name for v in absent for name, _ in v.gate.targets))
+    return found
+
+
+def _why(targets: Iterable[str]) -> str:
+    return f"it is for {', '.join(targets)}"
 
 
 def _read(folder: str, name: str) -> str:

@@ -256,6 +256,16 @@ def test_a_planted_fault_is_found(
     assert located <= first.keys()
 
 
+def test_what_lies_around_d_is_watched(specification: Specification, program: Path, tmp_path: Path) -> None:
+    """D is right; the word in front of each is written too, which for all but the first is another's end."""
+    stray = once("ptxmma::set", "static_cast<uint32_t*>(job.d)[-1] = 0;\n      ptxmma::set", store)
+    code, lines = stand_in(specification, program, tmp_path, [MMA], stray)
+    wrong = [line.get("wrong") for line in lines[:-1]]
+    assert code == 1 and len(wrong) >= 3
+    assert wrong[0] == [{"before": 1, "got": "0x0"}]
+    assert all(found[0]["got"] == "0x0" and "behind" in found[0] for found in wrong[:-1][1:])
+
+
 def test_what_cannot_be_run_is_an_error_and_never_passes(program: Path, tmp_path: Path) -> None:
     folder = program.parent
     done = subprocess.run([program, folder, "--via", "stand-in"], capture_output=True, text=True)
@@ -298,9 +308,22 @@ def test_gen_writes_a_suite(run: Callable[..., tuple[int, str, str]], tmp_path: 
     cases = [case for kernel in manifest["kernels"] for case in kernel["cases"]]
     assert len({case["case"] for case in cases}) == len(cases) == 54
     assert all("num.matrix.moved" in case["clauses"] for case in cases)
+    assert all(kernel["why"].startswith("it is for sm_100f, sm_100a") for kernel in manifest["not run"])
+    assert {kernel["version"] for kernel in manifest["kernels"]} == {"8.0"}
+    assert "--via cubin" not in (out / "README.md").read_text()
     assert not (out / "cuda").exists()
     assert run("gen", "ldmatrix", "--out", str(out))[0] == 2
     assert run("gen", "tcgen05.mma", "--out", str(tmp_path / "none"))[0] == 1
+
+
+def test_what_no_kernel_of_the_target_is_of_is_still_emitted(
+    run: Callable[..., tuple[int, str, str]], tmp_path: Path
+) -> None:
+    code, said, _ = run("gen", "mma.sync*mxf4nvf4*2X*", "--out", str(tmp_path / "suite"))
+    assert code == 0
+    assert "not run: mma/m16n8k64.mxf4nvf4.2X: it is for sm_120f, sm_120a, sm_121f, sm_121a" in said
+    assert said.splitlines()[-2].startswith("0 mnemonics, 0 kernels, 0 cases")
+    assert [path.name for path in (tmp_path / "suite" / "elsewhere").iterdir()] == ["sm_120f"]
 
 
 def test_the_bytes_do_not_depend_on_the_process(tmp_path: Path) -> None:

@@ -107,6 +107,21 @@ def test_the_stand_in_is_not_measured(run: Run) -> None:
     assert code == 2 and "the stand-in cannot be measured" in err
 
 
+def test_what_the_target_does_not_have_is_said(run: Run) -> None:
+    code, out, err = run("run", "mma.sync*mxf4nvf4*2X*", "--via", "stand-in")
+    assert (code, out) == (2, "")
+    assert err == (
+        "ptxmma: sm_90a has nothing that matches mma.sync*mxf4nvf4*2X*: "
+        "mma/m16n8k64.mxf4nvf4.2X: it is for sm_120f, sm_120a, sm_121f, sm_121a\n"
+    )
+
+
+@pytest.mark.parametrize("words", [("mma",), ("--via", "ptx"), ("--via", "stand-in")])
+def test_a_part_is_not_recorded(run: Run, words: tuple[str, ...]) -> None:
+    code, _, err = run("run", "--record", *words)
+    assert code == 2 and err.startswith("ptxmma: a record is of everything")
+
+
 @pytest.mark.skipif(not (shutil.which("make") and shutil.which("g++")), reason="no compiler")
 def test_a_suite_runs_on_the_stand_in(run: Run) -> None:
     arguments = ("run", "mma.sync.aligned.m16n8k8.row.col.f32.bf16", "--via", "stand-in", "--format", "json")
@@ -118,6 +133,8 @@ def test_a_suite_runs_on_the_stand_in(run: Run) -> None:
     assert found["rows"] == {"mma/m16n8k8.bf16": {"cases": 18, "stand-in passed": 18}}
     assert {"generation", "compilation", "execution, stand-in"} == set(found["seconds"])
     assert found["not run"]["mma/m16n8k64.mxf4"] == "it is for sm_120f, sm_120a, sm_121f, sm_121a"
+    assert found["not run"]["mma/m16n8k32.fp8"].startswith("8 of 16 mnemonics: it is for sm_100f, sm_100a")
+    assert found["pairs"] == {"met": 13, "possible": 13}
 
 
 def test_what_chips_keep_is_recorded(run: Run) -> None:

@@ -32,7 +32,9 @@ struct LoadError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+// What the kernel's pointers point at; to that of `d` only after kFront bytes, which nothing may write.
 struct Buffers {
+  static constexpr size_t kFront = 256;
   std::vector<uint8_t> a, b, c, d, meta, config;
 };
 
@@ -102,7 +104,7 @@ class Driver : public Backend {
     return module;
   }
 
-  void unload(void* module) override { function<int (*)(void*)>("cuModuleUnload")(module); }
+  void unload(void* module) override { check("cuModuleUnload", function<int (*)(void*)>("cuModuleUnload")(module)); }
 
   void run(void* module, const std::string& kernel, unsigned threads, unsigned jobs, unsigned shared,
            Buffers& buffers) override {
@@ -121,7 +123,7 @@ class Driver : public Backend {
     at = start;
     auto upload = function<int (*)(uint64_t, const void*, size_t)>("cuMemcpyHtoD_v2");
     for (auto* buffer : all) {
-      pointers.push_back(at);
+      pointers.push_back(at + (buffer == &buffers.d ? Buffers::kFront : 0));
       if (!buffer->empty()) check("cuMemcpyHtoD", upload(at, buffer->data(), buffer->size()));
       at += (buffer->size() + 511) / 256 * 256;
     }
@@ -138,8 +140,8 @@ class Driver : public Backend {
       std::this_thread::yield();
     }
     device_seconds += seconds_since(began);
-    check(kernel, function<int (*)(void*, uint64_t, size_t)>("cuMemcpyDtoH_v2")(buffers.d.data(), pointers[3],
-                                                                              buffers.d.size()));
+    check(kernel, function<int (*)(void*, uint64_t, size_t)>("cuMemcpyDtoH_v2")(
+                      buffers.d.data(), pointers[3] - Buffers::kFront, buffers.d.size()));
   }
 
  private:
@@ -205,7 +207,7 @@ class StandIn : public Backend {
     using Entry = void (*)(void*, void*, void*, void*, void*, void*, unsigned, unsigned);
     auto entry = reinterpret_cast<Entry>(dlsym(module, (kernel + "__stand_in").c_str()));
     if (!entry) throw LoadError("there is no kernel " + kernel);
-    entry(buffers.a.data(), buffers.b.data(), buffers.c.data(), buffers.d.data(), buffers.meta.data(),
-          buffers.config.data(), jobs, shared);
+    entry(buffers.a.data(), buffers.b.data(), buffers.c.data(), buffers.d.data() + Buffers::kFront,
+          buffers.meta.data(), buffers.config.data(), jobs, shared);
   }
 };

@@ -126,6 +126,7 @@ class Run {
     std::vector<Job> jobs;
     unsigned shared = 0;
     const std::vector<uint64_t> guard(suite_.guard, kGuard);
+    append(buffers.d, std::vector<uint64_t>(Buffers::kFront / d.size(), kGuard), d.size());
     for (size_t i = from; i < to; ++i) {
       const Case& test = kernel.cases[i];
       try {
@@ -164,16 +165,25 @@ class Run {
     began = std::chrono::steady_clock::now();
     const size_t stride = (d.count() + suite_.guard) * d.size();
     for (size_t i = from; i < to; ++i)
-      compare(kernel, kernel.cases[i], jobs[i - from], buffers.d.data() + (i - from) * stride, seconds / (to - from));
+      compare(kernel, kernel.cases[i], jobs[i - from], buffers.d.data() + Buffers::kFront + (i - from) * stride,
+              i == from ? Buffers::kFront / d.size() : 0, seconds / (to - from));
     add(host_seconds_, began);
   }
 
-  void compare(const Kernel& kernel, const Case& test, const Job& job, const uint8_t* bytes, double seconds) {
+  // D, what lies behind it, and so many elements in front of it (where no other case's D ends).
+  void compare(const Kernel& kernel, const Case& test, const Job& job, const uint8_t* bytes, size_t front,
+               double seconds) {
     const Matrix& d = kernel.matrices.at('d');
     const bool floats = d.type->kind == exact::Type::FLOAT && kernel.operation != "move";
     const uint64_t magnitude = exact::mask(d.width - 1);
     std::string wrong;
     size_t count = 0;
+    for (size_t i = 1; i <= front; ++i) {
+      uint64_t got = 0;
+      std::memcpy(&got, bytes - i * d.size(), d.size());
+      if (got == (kGuard & exact::mask(unsigned(8 * d.size()))) || count++ >= 4) continue;
+      wrong += (count > 1 ? ", {" : "{") + ("\"before\": " + std::to_string(i)) + ", \"got\": " + hexadecimal(got) + "}";
+    }
     for (size_t i = 0; i < d.count() + suite_.guard; ++i) {
       uint64_t got = 0;
       std::memcpy(&got, bytes + i * d.size(), d.size());
