@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ctypes
 import re
+from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -13,13 +15,15 @@ from numpy.typing import NDArray
 from ..gen.modules import Module
 from ..gen.raw_ptx import CONFIG
 from ..spec.errors import Question
+from ..spec.gates import Isa
 from .raw import Batch, Raw
 
-__all__ = ["Device", "DeviceFault", "describe", "find_driver"]
+__all__ = ["Device", "DeviceFault", "Gpu", "bindings", "describe", "find_gpu"]
 
 _POISON = 0xA5
 _GUARD = 4096  # bytes on either side of the output
 _LOG = 1 << 14
+_MAJOR, _MINOR = 75, 76  # CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR and _MINOR
 
 
 class DeviceFault(Exception):
@@ -30,7 +34,7 @@ class DeviceFault(Exception):
         self.lost = lost
 
 
-def _driver() -> Any:
+def bindings() -> Any:
     """The driver's bindings; raises Question where there are none."""
     try:
         from cuda.bindings import driver
@@ -43,7 +47,7 @@ class Device:
     """One GPU, open as a context manager. Raises Question where there is no driver or no such GPU."""
 
     def __init__(self, number: int = 0) -> None:
-        self._cuda = _driver()
+        self._cuda = bindings()
         try:
             (error,) = self._cuda.cuInit(0)
         except RuntimeError:
@@ -72,15 +76,6 @@ class Device:
         """What the GPU is called."""
         text = self._check(*self._cuda.cuDeviceGetName(64, self._device))
         return bytes(text).split(b"\0")[0].decode()
-
-    @property
-    def capability(self) -> tuple[int, int]:
-        """The compute capability."""
-        attribute = self._cuda.CUdevice_attribute
-        major = attribute.CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR
-        minor = attribute.CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR
-        found = [self._check(*self._cuda.cuDeviceGetAttribute(a, self._device)) for a in (major, minor)]
-        return int(found[0]), int(found[1])
 
     @property
     def driver(self) -> str:
@@ -185,13 +180,29 @@ class Device:
         return results[0] if results else None
 
 
-def find_driver(number: int) -> str:
-    """The version of CUDA that the driver is for; raises Question where it or the GPU is missing.
+@dataclass(frozen=True)
+class Gpu:
+    """A GPU's compute capability, and the version of CUDA that its driver is for."""
+
+    number: int
+    capability: tuple[int, int]
+    driver: str
+
+    def fits(self, isa: Isa, target: str) -> bool:
+        """Whether it has the features of a target: it is the target, or one that includes it."""
+        plain = f"sm_{self.capability[0]}{self.capability[1]}"
+        own = f"{plain}a" if f"{plain}a" in isa.index.targets else plain
+        return own in isa.including[target]
+
+    def __str__(self) -> str:
+        return f"GPU {self.number} is of compute capability {self.capability[0]}.{self.capability[1]}"
+
+
+def find_gpu(number: int) -> Gpu:
+    """What runs there; raises Question where the driver or the GPU is missing.
 
     The driver is asked in the plainest way, so that nothing need be installed for the answer.
     """
-    import ctypes
-
     try:
         library = ctypes.CDLL("libcuda.so.1")
     except OSError:
@@ -200,10 +211,19 @@ def find_driver(number: int) -> str:
     count, version = ctypes.c_int(), ctypes.c_int()
     if error or library.cuDeviceGetCount(ctypes.byref(count)):
         raise Question(f"the CUDA driver finds no GPU (error {error})")
-    if number >= count.value:
+    if not 0 <= number < count.value:
         raise Question(f"there is no GPU {number}; there are {count.value}")
-    library.cuDriverGetVersion(ctypes.byref(version))
-    return f"{version.value // 1000}.{version.value % 1000 // 10}"
+    device, major, minor = ctypes.c_int(), ctypes.c_int(), ctypes.c_int()
+    answers = (
+        library.cuDriverGetVersion(ctypes.byref(version)),
+        library.cuDeviceGet(ctypes.byref(device), number),
+        library.cuDeviceGetAttribute(ctypes.byref(major), _MAJOR, device),
+        library.cuDeviceGetAttribute(ctypes.byref(minor), _MINOR, device),
+    )
+    if any(answers):
+        raise Question(f"the CUDA driver says nothing of GPU {number} (error {max(answers)})")
+    cuda = f"{version.value // 1000}.{version.value % 1000 // 10}"
+    return Gpu(number, (major.value, minor.value), cuda)
 
 
 def describe(number: int) -> tuple[str, str]:

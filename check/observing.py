@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
@@ -43,14 +43,15 @@ Observations = tuple[dict[str, Observed], dict[str, Observed]]
 
 
 def measurable(
-    specification: Specification, target: str, newest: str, pattern: str | None = None
+    specification: Specification, target: str, newest: str, rows: Collection[str] | None = None
 ) -> tuple[list[Subject], list[Subject]]:
-    """What there is to measure on a target; and what a driver that reads PTX ISA `newest` is too old for."""
+    """What there is to measure on a target, of some rows or of all; and what of it a driver that reads
+    PTX ISA `newest` is too old for."""
     limit = specification.isa.version(newest)
     can: list[Subject] = []
     cannot: list[Subject] = []
     for subject in survey(specification, target):
-        if pattern is None or pattern in subject.kernel.variant.mnemonic:
+        if rows is None or subject.kernel.variant.row.id in rows:
             since = dict(subject.kernel.variant.gate.targets)[target]
             (can if since <= limit else cannot).append(subject)
     return can, cannot

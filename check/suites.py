@@ -65,6 +65,11 @@ class Suite:
             raise Question(f"{path} is no manifest: {error}") from None
         return manifest
 
+    @property
+    def target(self) -> str:
+        """What it is for."""
+        return str(self.manifest["target"])
+
     @cached_property
     def cases(self) -> dict[str, Mapping[str, Any]]:
         """Every case's kernel, by the case's hash."""

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 __all__ = ["add"]
 
 _SHOWN = 10
+_TARGET = "sm_90a"
 
 
 def add(subparsers: Any) -> None:
@@ -37,13 +38,15 @@ def add(subparsers: Any) -> None:
     parser = subparsers.add_parser("run", help="run a conformance suite on a GPU, and measure it")
     parser.add_argument("suite", nargs="?", help="a suite's folder, or a pattern as `gen` takes it")
     parser.add_argument(
-        "--target", default="sm_90a", metavar="T", help="what it is for (default: %(default)s)"
+        "--target", metavar="T", help=f"what it is for (default: the suite's own, or {_TARGET})"
     )
     parser.add_argument("--device", type=int, default=0, metavar="N", help="which GPU (default: %(default)s)")
     parser.add_argument(
         "--via", choices=(*VIAS, "both"), default="both", help="PTX as it is, nvcc's binaries"
     )
-    parser.add_argument("--measure", action="store_true", help="also measure maps, metadata and arithmetic")
+    parser.add_argument(
+        "--measure", action="store_true", help="also measure the rows' maps, metadata and arithmetic"
+    )
     parser.add_argument("--record", action="store_true", help="measure it all, and write it to evidence/")
     parser.add_argument("--limit", type=float, default=20.0, metavar="S", help="seconds for one kernel")
     parser.add_argument("--format", choices=("text", "json"), default="text")
@@ -68,10 +71,12 @@ def run(args: argparse.Namespace) -> int:
             "a record is of everything, in both ways: --record goes with no pattern, suite or --via"
         )
     specification = load()
-    driver = _driver(args)
-    with _suite(specification, args) as (suite, seconds):
+    folder = Suite(Path(args.suite)) if args.suite and Path(args.suite).is_dir() else None
+    target = _target(specification, args.target, folder)
+    driver = _driver(specification, args, target)
+    with _suite(specification, args, folder, target) as (suite, seconds):
         report = Report(suite, seconds={"generation": seconds})
-        report.not_run.update(_elsewhere(specification, args.target, suite))
+        report.not_run.update(_elsewhere(specification, target, suite))
         vias = _vias(suite, args.via)
         report.seconds["compilation"] = sum(suite.build(via, _processors()) for via in vias)
         cases = _readable(specification, report, driver)
@@ -99,34 +104,50 @@ def _processors() -> int:
     return os.cpu_count() or 1
 
 
-def _driver(args: argparse.Namespace) -> str | None:
-    """The version of CUDA that the driver is for; None for the stand-in. Raises Question without a GPU."""
+def _target(specification: Specification, asked: str | None, suite: Suite | None) -> str:
+    """The target that is meant; raises Question for one that a suite is not for."""
+    own = suite.target if suite else None
+    if own and asked and own != asked:
+        raise Question(f"the suite is for {own}, not for {asked}")
+    return specification.isa.target(own or asked or _TARGET)
+
+
+def _driver(specification: Specification, args: argparse.Namespace, target: str) -> str | None:
+    """The version of CUDA that the driver is for; None for the stand-in. Raises Question without a GPU that
+    has the target."""
     if args.via == "stand-in":
         if args.measure:
             raise Question("the stand-in cannot be measured; it is the specification's maps in C++")
         return None
-    from ..check.device import find_driver
+    from ..check.device import bindings, find_gpu
 
-    return find_driver(args.device)
+    gpu = find_gpu(args.device)
+    if not gpu.fits(specification.isa, target):
+        raise Question(f"{gpu}, and what is for {target} does not run there")
+    if args.measure or args.record:
+        bindings()
+    return gpu.driver
 
 
 @contextmanager
-def _suite(specification: Specification, args: argparse.Namespace) -> Iterator[tuple[Suite, float]]:
+def _suite(
+    specification: Specification, args: argparse.Namespace, folder: Suite | None, target: str
+) -> Iterator[tuple[Suite, float]]:
     """The suite: a folder that is there, or a new one for a pattern; and the seconds that generating took."""
-    if args.suite and Path(args.suite).is_dir():
-        yield Suite(Path(args.suite)), 0.0
+    if folder:
+        yield folder, 0.0
         return
     began = time.monotonic()
-    known = [v for v in select(specification, None, None, args.target) if emitted(v)]
-    chosen = [v for v in select(specification, args.suite, None, args.target) if emitted(v)]
+    known = [v for v in select(specification, None, None, target) if emitted(v)]
+    chosen = [v for v in select(specification, args.suite, None, target) if emitted(v)]
     if not chosen:
         named = [v for v in select(specification, args.suite, None, None) if emitted(v)]
         if not named:
             raise Question(f"nothing matches {args.suite}, and no folder is called so")
-        elsewhere = "; ".join(f"{row}: {why}" for row, why in lacking(named, args.target).items())
-        raise Question(f"{args.target} has nothing that matches {args.suite}: {elsewhere}")
+        elsewhere = "; ".join(f"{row}: {why}" for row, why in lacking(named, target).items())
+        raise Question(f"{target} has nothing that matches {args.suite}: {elsewhere}")
     with tempfile.TemporaryDirectory(prefix="ptxmma-") as folder:
-        for name, text in suite_of(specification, chosen, known, args.target).files():
+        for name, text in suite_of(specification, chosen, known, target).files():
             path = Path(folder) / name
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text, encoding="utf-8")
@@ -190,15 +211,16 @@ def _progress(total: int, what: str) -> Iterator[Any]:
 def _measure(
     specification: Specification, args: argparse.Namespace, report: Report, driver: str | None
 ) -> Observations:
+    """What the rows of the suite show on the device."""
     from ..check.observing import measurable, newest, observe_device
 
-    read = str(newest(specification, driver or ""))
-    folder = bool(args.suite) and Path(args.suite).is_dir()
-    can, cannot = measurable(specification, args.target, read, None if folder else args.suite)
+    read, target = str(newest(specification, driver or "")), report.suite.target
+    rows = {_row(kernel) for kernel in report.suite.manifest["kernels"]}
+    can, cannot = measurable(specification, target, read, rows)
     for subject in cannot:
         report.not_run[f"{subject.what} of {subject.id}"] = f"the driver reads PTX ISA {read}"
     with _progress(len(can), "measuring") as step:
-        return observe_device(args.target, args.device, can, 20 * args.limit, step)
+        return observe_device(target, args.device, can, 20 * args.limit, step)
 
 
 def _record(specification: Specification, args: argparse.Namespace, report: Report) -> None:
@@ -208,7 +230,7 @@ def _record(specification: Specification, args: argparse.Namespace, report: Repo
     name, driver = describe(args.device)
     today = datetime.datetime.now(datetime.UTC).date().isoformat()
     assemblers = [f"{o.via}: {'the driver' if o.via == 'ptx' else _nvcc()}" for o in report.outcomes]
-    device = Device(name, args.target, driver, "; ".join(assemblers), today)
+    device = Device(name, report.suite.target, driver, "; ".join(assemblers), today)
     subjects, arithmetic = report.measured or ({}, {})
     silicon = Silicon(device, subjects, arithmetic, {})
     for outcome in report.outcomes:

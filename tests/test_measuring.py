@@ -17,6 +17,7 @@ from ptxmma.check.products import NoProduct, factor
 from ptxmma.check.silicon import judge, silicon_verdicts
 from ptxmma.check.standin import StandIn
 from ptxmma.check.suites import CaseResult
+from ptxmma.cli.list_command import select
 from ptxmma.spec.errors import Place, Question
 from ptxmma.spec.expressions import parse
 from ptxmma.spec.loading import Specification
@@ -245,6 +246,10 @@ def test_a_driver_reads_what_its_toolkit_reads(specification: Specification) -> 
     can, cannot = measurable(specification, "sm_90a", "9.0")
     assert {s.kernel.variant.mnemonic.split(".")[0] for s in cannot} == {"ldmatrix"}
     assert len(can) == 427
+    rows = {variant.row.id for variant in select(specification, "mma.sp*", None, "sm_90a")}
+    part, _ = measurable(specification, "sm_90a", "9.0", rows)
+    assert {s.what for s in part} == {"maps", "metadata"}
+    assert {s.kernel.variant.row.id for s in part} == rows
 
 
 @pytest.mark.parametrize(

@@ -7,13 +7,15 @@ import shutil
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import jsonschema
 import pytest
 
+from ptxmma.check.device import Gpu
 from ptxmma.check.suites import Suite, execute
 from ptxmma.spec.errors import Question
-from ptxmma.spec.loading import ROOT
+from ptxmma.spec.loading import ROOT, Specification
 
 Run = Callable[..., tuple[int, str, str]]
 PROGRAM = """#!{python}
@@ -113,6 +115,101 @@ def test_what_the_target_does_not_have_is_said(run: Run) -> None:
     assert err == (
         "ptxmma: sm_90a has nothing that matches mma.sync*mxf4nvf4*2X*: "
         "mma/m16n8k64.mxf4nvf4.2X: it is for sm_120f, sm_120a, sm_121f, sm_121a\n"
+    )
+
+
+class Driver:
+    """libcuda with GPUs of some compute capability."""
+
+    def __init__(self, capability: tuple[int, int], count: int = 1, error: int = 0) -> None:
+        self.answers = {75: capability[0], 76: capability[1]}
+        self.count, self.error = count, error
+
+    def cuInit(self, flags: int) -> int:
+        return self.error
+
+    def cuDeviceGetCount(self, count: Any) -> int:
+        count._obj.value = self.count
+        return 0
+
+    def cuDriverGetVersion(self, version: Any) -> int:
+        version._obj.value = 13000
+        return 0
+
+    def cuDeviceGet(self, device: Any, number: int) -> int:
+        device._obj.value = number
+        return 0
+
+    def cuDeviceGetAttribute(self, value: Any, attribute: int, device: Any) -> int:
+        value._obj.value = self.answers[attribute]
+        return 0
+
+
+@pytest.mark.parametrize(
+    ("driver", "words", "said"),
+    [
+        (Driver((8, 0)), (), "GPU 0 is of compute capability 8.0, and what is for sm_90a does not run there"),
+        (
+            Driver((10, 0)),
+            (),
+            "GPU 0 is of compute capability 10.0, and what is for sm_90a does not run there",
+        ),
+        (
+            Driver((9, 0)),
+            ("--target", "sm_100a"),
+            "GPU 0 is of compute capability 9.0, and what is for sm_100a does not run there",
+        ),
+        (Driver((9, 0)), ("--device", "1"), "there is no GPU 1; there are 1"),
+        (Driver((9, 0)), ("--device", "-1"), "there is no GPU -1; there are 1"),
+        (Driver((9, 0), error=100), (), "the CUDA driver finds no GPU (error 100)"),
+    ],
+)
+def test_a_gpu_that_does_not_have_the_target(
+    run: Run, monkeypatch: pytest.MonkeyPatch, driver: Driver, words: tuple[str, ...], said: str
+) -> None:
+    monkeypatch.setattr("ctypes.CDLL", lambda name: driver)
+    assert run("run", "mma.sync.aligned.m16n8k8", *words) == (2, "", f"ptxmma: {said}\n")
+
+
+@pytest.mark.parametrize(
+    ("capability", "target", "fits"),
+    [
+        ((9, 0), "sm_90a", True),
+        ((9, 0), "sm_80", True),
+        ((8, 9), "sm_90", False),
+        ((10, 3), "sm_100f", True),
+        ((10, 3), "sm_100a", False),
+        ((10, 0), "sm_103f", False),
+        ((7, 5), "sm_75", True),
+        ((99, 0), "sm_90a", False),
+    ],
+)
+def test_targets_that_gpus_have(
+    specification: Specification, capability: tuple[int, int], target: str, fits: bool
+) -> None:
+    assert Gpu(0, capability, "13.0").fits(specification.isa, target) == fits
+
+
+def test_measuring_without_bindings_is_refused_at_once(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ctypes.CDLL", lambda name: Driver((9, 0)))
+    monkeypatch.setitem(sys.modules, "cuda.bindings", None)
+    code, _, err = run("run", "mma.sync.aligned.m16n8k8", "--measure")
+    assert (code, err) == (2, "ptxmma: measuring needs cuda-bindings: pip install 'ptxmma[device]'\n")
+
+
+def test_a_suite_says_what_it_is_for(run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    out = tmp_path / "suite"
+    assert (
+        run("gen", "mma.sync.aligned.m8n8k16", "--target", "sm_80", "--kind", "cuda", "--out", str(out))[0]
+        == 0
+    )
+    code, _, err = run("run", str(out), "--target", "sm_90a")
+    assert (code, err) == (2, "ptxmma: the suite is for sm_80, not for sm_90a\n")
+    monkeypatch.setattr("ctypes.CDLL", lambda name: Driver((7, 5)))
+    code, _, err = run("run", str(out))
+    assert (code, err) == (
+        2,
+        "ptxmma: GPU 0 is of compute capability 7.5, and what is for sm_80 does not run there\n",
     )
 
 
