@@ -8,6 +8,7 @@ from __future__ import annotations
 import multiprocessing
 import os
 from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,6 +16,7 @@ from multiprocessing.connection import Connection
 from typing import Any
 
 from ..gen.modules import Module, modules
+from ..gen.suite import emitted, suite_of
 from ..spec.api import load
 from ..spec.errors import Question
 from ..spec.loading import Specification
@@ -32,6 +34,7 @@ __all__ = [
     "Observations",
     "Work",
     "current_cases",
+    "current_suite",
     "groups",
     "measurable",
     "newest",
@@ -67,12 +70,32 @@ def newest(specification: Specification, driver: str) -> Version:
     )
 
 
-def current_cases(specification: Specification, device: Described) -> dict[str, str]:
-    """What is measured today of a recorded device, by name, with the hash of each kernel's text."""
+def current_cases(
+    specification: Specification, device: Described, rows: Collection[str] | None = None
+) -> dict[str, str]:
+    """What is measured today of some rows of a recorded device, by name, with each kernel's hash."""
     read = str(newest(specification, device.driver))
-    subjects, _ = measurable(specification, device.target, read)
+    subjects, _ = measurable(specification, device.target, read, rows)
     work = Work(specification, device.target, subjects)
     return {f"{s.what}: {s.id}": cases_digest([work.texts[s.kernel.name]]) for s in subjects}
+
+
+def current_suite(
+    specification: Specification, device: Described, rows: AbstractSet[str]
+) -> dict[str, list[str]]:
+    """The hashes of today's cases that exercise some rows on a recorded device, by row."""
+    limit, target = newest(specification, device.driver), device.target
+    families = specification.families.values()
+    listed = [v for f in families for v in f.listed() if emitted(v) and target in dict(v.gate.targets)]
+    chosen = [v for v in listed if v.row.id in rows and dict(v.gate.targets)[target] <= limit]
+    suite = suite_of(specification, chosen, listed, target)
+    found: dict[str, list[str]] = {}
+    for module in suite.modules:
+        for kernel in module.kernels:
+            accesses = (access.variant.row.id for access in kernel.accesses.values())
+            for row in rows & {kernel.variant.row.id, *accesses}:
+                found.setdefault(row, []).extend(h for h, _ in suite.identified[kernel.name])
+    return found
 
 
 def groups(subjects: Sequence[Subject]) -> list[list[Subject]]:

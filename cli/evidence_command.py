@@ -6,18 +6,25 @@ import argparse
 import fnmatch
 import json
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ..check.contradictions import Register, register
+from ..check.contradictions import register
 from ..check.evidence import Claim, Record, Verdict, claims, load_records, observe, verdicts, write
 from ..check.observations import load_silicon
+from ..check.proofs import Answers, answers_of, load_answers
 from ..check.records import changed
 from ..check.toolchains import locate
 from ..check.universe_record import universes
+from ..check.witnesses import recorded, subjects_of, unregistered, witnessed
+from ..formal.prove import prove
+from ..formal.solvers import SOLVERS
 from ..spec.api import load
 from ..spec.errors import Question
+from ..spec.loading import Specification
 from . import universe_report
+from .claims_report import as_json, print_claims
+from .list_command import select
 from .silicon_report import arithmetic_table, print_arithmetic, shown_by_devices
 
 __all__ = ["add"]
@@ -28,7 +35,10 @@ _SHOWN = 20
 def add(subparsers: Any) -> None:
     """Add the command to the parser."""
     parser = subparsers.add_parser("evidence", help="which claims have which witnesses, and what is stale")
-    parser.add_argument("pattern", nargs="?", help="a row's id, a part of one, or a pattern with *")
+    parser.add_argument(
+        "pattern", nargs="?", help="a row, a layout or a mnemonic, a part of one, or a pattern with *"
+    )
+    parser.add_argument("--prove", action="store_true", help="ask the solvers now (with a pattern)")
     parser.add_argument("--record", nargs="+", metavar="RELEASE", help="ask these assemblers, and record")
     parser.add_argument("--again", nargs="+", metavar="RELEASE", help="ask them, and compare with the record")
     parser.add_argument("--universes", action="store_true", help="also the whole universes of statements")
@@ -67,14 +77,17 @@ def run(args: argparse.Namespace) -> int:
                 not universe_report.again(specification, every, locate(release)) for release in args.again
             ]
         return max(codes)
-    asked = _chosen(claims(specification), args.pattern)
+    if args.prove and not args.pattern:
+        raise Question("--prove goes with a pattern; `ptxmma prove` proves everything")
+    asked = _chosen(specification, args.pattern)
     found = list(verdicts(records, asked))
-    shown = shown_by_devices(specification, {claim.id for claim in asked}, args.cases)
-    registered = register()
-    open_points = {id(v): _unregistered(registered, v) for v in found}
     whole = (
         universe_report.shown_by_assemblers(specification) if args.universes else universe_report.Shown(())
     )
+    if args.pattern:
+        return _by_claim(specification, args, asked, found, whole)
+    shown = shown_by_devices(specification, {claim.id for claim in asked}, args.cases)
+    open_points = {id(v): unregistered(register(), v) for v in found}
     if args.format == "json":
         listed = [_as_json(v, len(open_points[id(v)])) for v in found]
         print(json.dumps([*listed, *whole.as_json(), *shown.as_json()], indent=1))
@@ -87,7 +100,36 @@ def run(args: argparse.Namespace) -> int:
     return 1 if failed or shown.failed or whole.failed else 0
 
 
-def _arithmetic(specification: Any, pattern: str | None, form: str) -> int:
+def _by_claim(
+    specification: Specification,
+    args: argparse.Namespace,
+    asked: Sequence[Claim],
+    found: Sequence[Verdict],
+    whole: universe_report.Shown,
+) -> int:
+    """One table of claims with every witness for each; exit code 1 when one is silent or against a claim."""
+    answers = _proven(specification, asked) if args.prove else load_answers()
+    solvers = recorded(answers)
+    silicon = load_silicon()
+    listed = list(witnessed(specification, asked, solvers, found, register(), silicon))
+    if args.format == "json":
+        print(json.dumps([*map(as_json, listed), *whole.as_json()], indent=1))
+    else:
+        print_claims(listed, answers, silicon)
+        for line in _differing({id(v): unregistered(register(), v) for v in found}, found):
+            print(line)
+        if args.universes:
+            whole.print()
+    return 0 if all(claim.holds for claim in listed) and not whole.failed else 1
+
+
+def _proven(specification: Specification, asked: Sequence[Claim]) -> tuple[Answers, ...]:
+    """What both solvers answer now about some claims."""
+    parts = {part for subject in subjects_of(specification, asked) for part in subject.parts}
+    return answers_of(prove(specification, tuple(SOLVERS), concerning=parts.__contains__))
+
+
+def _arithmetic(specification: Specification, pattern: str | None, form: str) -> int:
     """Print the arithmetic that devices showed; 2 when nothing is recorded of what a pattern names."""
     from rich.console import Console
 
@@ -106,33 +148,23 @@ def _arithmetic(specification: Any, pattern: str | None, form: str) -> int:
     return 0
 
 
-def _chosen(known: Sequence[Claim], pattern: str | None) -> tuple[Claim, ...]:
+def _chosen(specification: Specification, pattern: str | None) -> tuple[Claim, ...]:
+    """The rows that a pattern names; else those of a mnemonic or a layout that it names."""
+    known = claims(specification)
     if pattern is None:
-        return tuple(known)
+        return known
     wild = any(sign in pattern for sign in "*?[")
-    chosen = tuple(c for c in known if (fnmatch.fnmatchcase(c.id, pattern) if wild else pattern in c.id))
+
+    def named(word: str) -> bool:
+        return fnmatch.fnmatchcase(word, pattern) if wild else pattern in word
+
+    chosen = tuple(c for c in known if named(c.id) or named(c.id.replace("/", ".")))
+    if not chosen:
+        rows = {variant.row.id for variant in select(specification, pattern, None, None)}
+        chosen = tuple(c for c in known if c.id in rows or any(map(named, c.view.layouts)))
     if not chosen:
         raise Question(f"no row is called {pattern}; `ptxmma evidence` names those that are witnessed")
     return chosen
-
-
-def _unregistered(registered: Register, verdict: Verdict) -> list[tuple[str, str, str, bool]]:
-    """The points of a verdict that differ and that no contradiction explains."""
-    isa = verdict.claim.view.family.isa
-    instruction = verdict.claim.view.family.instruction.instruction
-    return [
-        (ptx, target, statement, accepted)
-        for ptx, target, statement, accepted in verdict.differing
-        if registered.explains(
-            instruction,
-            statement,
-            verdict.release,
-            isa.version(ptx),
-            target,
-            "accepted" if accepted else "refused",
-        )
-        is None
-    ]
 
 
 def _as_json(verdict: Verdict, unregistered: int) -> dict[str, Any]:
@@ -180,19 +212,25 @@ def _print(
             console.print(
                 f"{verdict.state.upper()}: {verdict.claim.id}, ptxas {verdict.release}", markup=False
             )
+    for line in _differing(open_points, found):
+        console.print(line, markup=False, soft_wrap=True)
+
+
+def _differing(
+    open_points: Mapping[int, Sequence[tuple[str, str, str, bool]]], found: Sequence[Verdict]
+) -> list[str]:
+    """The first differences of assemblers that are not registered, in words."""
     lines = [
         f"DIFFERS: {v.claim.id}, ptxas {v.release}, PTX {ptx}, {target}: "
         f"{'accepted' if accepted else 'refused'}: {statement}"
         for v in found
         for ptx, target, statement, accepted in open_points[id(v)]
     ]
-    for line in lines[:_SHOWN]:
-        console.print(line, markup=False, soft_wrap=True)
-    if len(lines) > _SHOWN:
-        console.print(f"… and {len(lines) - _SHOWN} more")
+    more = [f"… and {len(lines) - _SHOWN} more"] if len(lines) > _SHOWN else []
+    return lines[:_SHOWN] + more
 
 
-def _again(specification: Any, records: Sequence[Record], release: str) -> int:
+def _again(specification: Specification, records: Sequence[Record], release: str) -> int:
     """Ask one assembler again; 1 when it does not do what is recorded."""
     ptxas = locate(release)
     recorded = next((r for r in records if r.release == ptxas.version), None)

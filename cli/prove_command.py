@@ -32,6 +32,7 @@ def add(subparsers: Any) -> None:
     parser.add_argument("--solver", choices=(*_SOLVERS, "both"), default="both")
     parser.add_argument("--timeout", type=float, default=20.0, metavar="S", help="seconds a proof")
     parser.add_argument("--dump", metavar="DIR", help="also write every obligation as SMT-LIB")
+    parser.add_argument("--record", action="store_true", help="prove it all, and write it to evidence/")
     parser.add_argument("--format", choices=("text", "json"), default="text")
     parser.add_argument("--list", action="store_true", help="the theorems and what they state")
     parser.set_defaults(run=run)
@@ -46,6 +47,8 @@ def run(args: argparse.Namespace) -> int:
         for name, statement in STATEMENTS.items():
             print(f"{name:<26} {statement}")
         return 0
+    if args.record and args.pattern:
+        raise Question("a record is of everything: --record goes with no pattern")
     specification = load()
     solvers = _SOLVERS if args.solver == "both" else (args.solver,)
     folder = _folder(args.dump)
@@ -64,6 +67,11 @@ def run(args: argparse.Namespace) -> int:
     seconds = time.perf_counter() - begun
     if not results:
         raise Question(f"nothing matches {args.pattern!r}; `ptxmma prove --list` names the theorems")
+    if args.record:
+        from ..check.proofs import answers_of, write_answers
+
+        for answers in answers_of(results):
+            print(f"{write_answers(answers)}: {len(results) // len(solvers)} results", file=sys.stderr)
     bad = [result for result in results if result.verdict != "proven"]
     if args.format == "json":
         print(json.dumps(_json(results, seconds), indent=1))

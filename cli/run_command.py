@@ -146,12 +146,12 @@ def _suite(
             raise Question(f"nothing matches {args.suite}, and no folder is called so")
         elsewhere = "; ".join(f"{row}: {why}" for row, why in lacking(named, target).items())
         raise Question(f"{target} has nothing that matches {args.suite}: {elsewhere}")
-    with tempfile.TemporaryDirectory(prefix="ptxmma-") as folder:
+    with tempfile.TemporaryDirectory(prefix="ptxmma-") as temporary:
         for name, text in suite_of(specification, chosen, known, target).files():
-            path = Path(folder) / name
+            path = Path(temporary) / name
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text, encoding="utf-8")
-        yield Suite(Path(folder)), time.monotonic() - began
+        yield Suite(Path(temporary)), time.monotonic() - began
 
 
 def _vias(suite: Suite, asked: str) -> tuple[str, ...]:

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Any
 
 from ..check.arithmetic import Dot, Summary, summary
 from ..check.codes import significand
 from ..check.observations import Observed, Silicon, load_silicon
-from ..check.observing import current_cases, newest
+from ..check.observing import current_cases, current_suite
 from ..check.silicon import ANCHORS, SiliconVerdict, judge, silicon_verdicts
 from ..formal.plans import arithmetic
 from ..gen.kernels import Kernel
-from ..gen.suite import emitted, suite_of
 from ..spec.loading import Specification
 from ..spec.variants import Variant
-from .list_command import select
 
 __all__ = [
     "Shown",
@@ -168,7 +167,8 @@ class Shown:
         if self.cases:
             total = sum(count for *_, count, _ in self.cases)
             console.print(
-                f"{total} cases of today's suite, {sum(c[-1] for c in self.cases)} of them recorded as passed"
+                f"today's cases by row: {total}, {sum(c[-1] for c in self.cases)} of them recorded as passed "
+                "(one that loads, multiplies and stores is of three rows)"
             )
 
 
@@ -252,39 +252,19 @@ def instruction_of(kernel: str) -> str:
     return next(name for name in sorted(ANCHORS, key=len, reverse=True) if mnemonic.startswith(name))
 
 
-def shown_by_devices(specification: Specification, rows: Collection[str], cases: bool) -> Shown:
+def shown_by_devices(specification: Specification, rows: AbstractSet[str], cases: bool) -> Shown:
     """The verdicts of every recorded device on these rows; with `cases`, today's suite against the record."""
     recorded = load_silicon()
-    known = _variants(specification)
     found: list[SiliconVerdict] = []
     counted: list[tuple[str, str, str, int, int]] = []
     for silicon in recorded:
-        current = {
-            name: case
-            for name, case in current_cases(specification, silicon.device).items()
-            if known[name.split(": ", 1)[1].split()[0]].row.id in rows
-        }
+        current = current_cases(specification, silicon.device, rows)
         found += silicon_verdicts(specification, silicon, current)
         if cases:
-            counted += _cases(specification, silicon, rows)
+            by_row = current_suite(specification, silicon.device, rows)
+            for via in silicon.cases:
+                passed = silicon.passed(via)
+                for row, hashes in by_row.items():
+                    seen = sum(one in passed for one in hashes)
+                    counted.append((silicon.device.name, via, row, len(hashes), seen))
     return Shown(recorded, found, counted)
-
-
-def _cases(
-    specification: Specification, silicon: Silicon, rows: Collection[str]
-) -> Iterator[tuple[str, str, str, int, int]]:
-    """By way and row, today's cases and those of them that the device passed."""
-    device = silicon.device
-    limit = newest(specification, device.driver)
-    listed = [v for v in select(specification, None, None, device.target) if emitted(v)]
-    chosen = [v for v in listed if v.row.id in rows and dict(v.gate.targets)[device.target] <= limit]
-    suite = suite_of(specification, chosen, listed, device.target)
-    by_row: dict[str, list[str]] = {}
-    for module in suite.modules:
-        for kernel in module.kernels:
-            hashes = [identity for identity, _ in suite.identified[kernel.name]]
-            by_row.setdefault(kernel.variant.row.id, []).extend(hashes)
-    for via in silicon.cases:
-        passed = silicon.passed(via)
-        for row, hashes in by_row.items():
-            yield device.name, via, row, len(hashes), sum(one in passed for one in hashes)

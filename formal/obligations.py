@@ -44,13 +44,15 @@ class Obligation:
 
 def refuting(*assertions: z3.BoolRef, logic: str = "QF_BV") -> str:
     """SMT-LIB text that asserts a counterexample, quantifier-free: bit-vectors, or integers (QF_LIA)."""
-    solver = z3.SolverFor(logic)
-    solver.add(*assertions)
+    # z3 makes a let-binding of what is in use elsewhere: in a context of its own a claim has one text.
+    alone = z3.Context()
+    solver = z3.SolverFor(logic, ctx=alone)
+    solver.add(*(assertion.translate(alone) for assertion in assertions))
     numbers: dict[str, str] = {}
 
     def renumbered(name: re.Match[str]) -> str:
         return numbers.setdefault(name[0], f"{name[1]}x{len(numbers)}")
 
-    # z3 numbers its let-bindings by what it made before: the same claim shall be the same text.
+    # It numbers its let-bindings by what it made before.
     text = _BINDING.sub(renumbered, solver.to_smt2().split("\n", 1)[1])
     return f"(set-logic {logic})\n{text}"

@@ -57,8 +57,10 @@ def prove(
     wanted: Callable[[str, Obligation], bool] = lambda part, obligation: True,
     milliseconds: int = 20_000,
     workers: int | None = None,
+    concerning: Callable[[str], bool] = lambda part: True,
 ) -> Iterator[Result]:
     """The result of every wanted obligation by every solver, as they come in; the same text is asked once.
+    Of parts that are not `concerning` no obligation is made at all.
 
     A worker that dies makes its obligations `unknown`; nothing is ever counted as proven that a
     solver did not answer.
@@ -76,7 +78,7 @@ def prove(
                 pending[future] = solver, list(batch)
             batch.clear()
 
-        for part, obligation in obligations(specification):
+        for part, obligation in obligations(specification, concerning):
             if wanted(part, obligation):
                 sharing = asked.setdefault(obligation.smt, [])
                 sharing.append((part, obligation))

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from ptxmma.check.proofs import answers_of, load_answers
 from ptxmma.cli.clauses_command import users
 from ptxmma.formal.consumers import check_consumers
 from ptxmma.formal.prove import prove
@@ -17,7 +18,11 @@ from ptxmma.spec.loading import Specification, load_files
 
 def test_everything_is_proven_by_both_solvers(specification: Specification) -> None:
     verdicts: Counter[tuple[str, str, str]] = Counter()
-    for result in prove(specification, ("z3", "cvc5")):
+    results = list(prove(specification, ("z3", "cvc5")))
+    assert {a.solver: a.answers for a in answers_of(results)} == {
+        a.solver: a.answers for a in load_answers()
+    }, "`ptxmma prove --record` records what is proven today"
+    for result in results:
         verdicts[result.solver, result.obligation.theorem, result.verdict] += 1
     assert {verdict for _, _, verdict in verdicts} == {"proven"}
     for solver in ("z3", "cvc5"):

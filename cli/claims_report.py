@@ -1,0 +1,110 @@
+"""Claims with all their witnesses, as one table and as JSON: theorems, assemblers, silicon."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ..check.observations import Silicon
+from ..check.proofs import Answers, State
+from ..check.witnesses import Agreement, Shown, Witnessed
+
+__all__ = ["as_json", "print_claims"]
+
+
+def as_json(claim: Witnessed) -> dict[str, Any]:
+    """One claim; counts of obligations by solver and verdict."""
+    return {
+        "claim": claim.subject.id,
+        "kind": claim.subject.kind,
+        "digest": claim.subject.digest,
+        "holds": claim.holds,
+        "theorems": {
+            theorem: {solver: dict(counted) for solver, counted in by_solver.items()}
+            for theorem, by_solver in claim.theorems.items()
+        },
+        "assemblers": vars(claim.assemblers) if claim.assemblers else None,
+        "silicon": [
+            {
+                "device": shown.device,
+                "cases": {
+                    via: {"passed": passed, "of": count} for via, (passed, count) in shown.cases.items()
+                },
+                "measured": {what: vars(tally) for what, tally in shown.measured.items()},
+                "named by": shown.named_by,
+                "not run": shown.not_run,
+            }
+            for shown in claim.silicon
+        ],
+    }
+
+
+def print_claims(claims: Sequence[Witnessed], solvers: Sequence[Answers], silicon: Sequence[Silicon]) -> None:
+    """One table, a line a claim; what does not hold in words; and who the witnesses are."""
+    from rich.console import Console
+    from rich.table import Table
+
+    console = Console(width=None if Console().is_terminal else 130, highlight=False)
+    table = Table("claim", "theorems, and how often each is asked", "assemblers", "silicon", show_lines=True)
+    table.columns[0].overflow = "fold"
+    for claim in claims:
+        theorems = ", ".join(_theorem(name, by_solver) for name, by_solver in claim.theorems.items())
+        shown = [
+            f"{shown.device}: {line}" if len(silicon) > 1 else line
+            for shown in claim.silicon
+            for line in _silicon(shown)
+        ]
+        table.add_row(_name(claim), theorems or "none", _assemblers(claim.assemblers), "\n".join(shown))
+    console.print(table)
+    for claim in claims:
+        if not claim.holds:
+            console.print(f"DOES NOT HOLD: {_name(claim)}", markup=False)
+    named = dict.fromkeys(s.named_by for claim in claims for s in claim.silicon if s.named_by)
+    for words in named:
+        console.print(f"what names a measured map: {words}", markup=False, soft_wrap=True)
+    who = [f"{a.solver} {a.version} ({a.date})" for a in solvers] or ["no solver is recorded"]
+    who += [f"{s.device.name}, driver {s.device.driver} ({s.device.date})" for s in silicon]
+    console.print(f"asked: {'; '.join(who)}", markup=False, soft_wrap=True)
+    holding, silent = sum(claim.holds for claim in claims), sum(claim.silent for claim in claims)
+    console.print(
+        f"{holding} of {len(claims)} claims hold by every witness that was asked"
+        + (f"; silicon was not asked about {silent}" if silent else "")
+    )
+
+
+def _name(claim: Witnessed) -> str:
+    return f"{claim.subject.kind} {claim.subject.id}"
+
+
+def _theorem(name: str, by_solver: Mapping[str, Counter[State]]) -> str:
+    """A theorem, how often it is asked here, and what is not proven by all."""
+    asked = max((sum(counted.values()) for counted in by_solver.values()), default=0)
+    bad = [
+        f"{solver}: {count} {verdict}"
+        for solver, counted in by_solver.items()
+        for verdict, count in counted.items()
+        if verdict != "proven"
+    ]
+    return f"{name} {asked}" + (f" ({', '.join(bad)})" if bad else "")
+
+
+def _assemblers(found: Agreement | None) -> str:
+    if found is None:
+        return ""
+    lines = [f"{found.agree} of {found.of} agree"]
+    lines += [f"{found.registered} with differences that are registered"] if found.registered else []
+    lines += [f"differ: {', '.join(found.differing)}"] if found.differing else []
+    lines += [f"stale: {', '.join(found.stale)}"] if found.stale else []
+    return "\n".join(lines)
+
+
+def _silicon(shown: Shown) -> list[str]:
+    """What one device says, a line a thing."""
+    lines = [f"{passed} of {count} cases via {via}" for via, (passed, count) in shown.cases.items()]
+    for what, tally in shown.measured.items():
+        agree = tally.points - tally.differing
+        kernels = f"{tally.kernels} kernel{'s' * (tally.kernels != 1)}"
+        stale = f", {tally.outdated} stale" if tally.outdated else ""
+        lines.append(f"{what}: {agree} of {tally.points} points, {kernels}{stale}")
+    return [*lines, *([f"not run: {shown.not_run}"] if shown.not_run else [])]
