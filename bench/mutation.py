@@ -1,12 +1,13 @@
 """The mutation run: every integer and operator of every layout expression changed, one at a time.
 
-python bench/mutation.py [SUBJECT…] [--format text|json] [--timeout S]
+python bench/mutation.py [SUBJECT…] [--silicon] [--format text|json] [--timeout S]
 
-What survives is held against the maps that devices showed (evidence/silicon-*.json), and so is every layout
-of threads with two bits of its inputs exchanged: another bijection, which no theorem about one map refutes.
+What survives the proofs is held against the maps that devices showed (evidence/silicon-*.json), and so is
+every layout of threads with two bits of its inputs exchanged: another bijection, which no theorem about one
+map refutes. --silicon prints this second half only. Everything takes some ten minutes on one processor.
 
-Exit code 0; 1 if a survivor is no map of its kind (a hole in the theorems), a question stays open, or
-measurements are about a map and do not refute it.
+Exit code 0; 1 if a survivor is no map of its kind (a hole in the theorems), a question stays open, a map is
+measured and not refuted, or a layout that runs on a device was not measured there.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from rich.console import Console
 from rich.table import Table
 
 from ptxmma.check.observations import load_silicon
-from ptxmma.check.survivors import Witness
+from ptxmma.check.survivors import Exchanges, Witness
 from ptxmma.formal.mutation import Mutation, Outcome, subjects
 from ptxmma.formal.solvers import solver_version
 from ptxmma.formal.theorems import STATEMENTS
@@ -38,6 +39,9 @@ def main() -> int:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("subjects", nargs="*", metavar="SUBJECT", help="only those with this in their name")
+    parser.add_argument(
+        "--silicon", action="store_true", help="only what survives the proofs, and silicon on it"
+    )
     parser.add_argument("--format", choices=("text", "json"), default="text")
     parser.add_argument("--timeout", type=float, default=20.0, metavar="S", help="seconds a question")
     args = parser.parse_args()
@@ -53,58 +57,89 @@ def main() -> int:
     seconds = time.perf_counter() - begun
     trials = [_trial(Witness(specification, silicon), outcomes) for silicon in load_silicon()]
     if args.format == "json":
-        print(json.dumps({**_json(outcomes, seconds), "silicon": trials}, indent=1, ensure_ascii=False))
+        proofs = {} if args.silicon else _json(outcomes, seconds)
+        print(json.dumps({**proofs, "silicon": trials}, indent=1, ensure_ascii=False))
     else:
-        _report(outcomes, seconds)
+        if not args.silicon:
+            _report(outcomes, seconds)
         _tell(trials)
     unsettled = any(_open(outcome) for found in outcomes.values() for outcome in found)
-    standing = any(trial["exchanges"]["standing"] for trial in trials)
-    return 1 if unsettled or standing or any(s["measured"] for t in trials for s in t["standing"]) else 0
+    return 1 if unsettled or any(trial["open"] for trial in trials) else 0
 
 
 def _trial(witness: Witness, outcomes: Mapping[str, Sequence[Outcome]]) -> dict[str, Any]:
-    """What one device says of every survivor, and of the exchanges."""
-    refuted, standing = [], []
-    for outcome in (o for found in outcomes.values() for o in found if o.verdict == "survivor"):
-        refutation, why = witness.judge(outcome.mutant)
-        entry = {"mutant": str(outcome.mutant)}
-        if refutation is not None:
-            refuted.append({**entry, "by": str(refutation)})
-        else:
-            measured = any(witness.about(outcome.mutant.put(witness.specification)))
-            standing.append({**entry, "measured": measured, "why": why})
-    exchanged = witness.exchanged()
+    """What one device says of every survivor and of the exchanges, by subject; `open` is what it should have
+    refuted or measured, and did not."""
+    by_subject, unmeasured, still_open = {}, {}, []
+    for name, found in outcomes.items():
+        refuted, standing = [], []
+        for mutant in (outcome.mutant for outcome in found if outcome.verdict == "survivor"):
+            refutation, why = witness.judge(mutant)
+            if refutation is not None:
+                refuted.append({"mutant": str(mutant), "by": str(refutation)})
+                continue
+            standing.append({"mutant": str(mutant), "why": why})
+            if any(witness.about(mutant.put(witness.specification))):
+                still_open.append(str(mutant))
+        layout = name in witness.specification.layouts
+        exchanged = witness.exchanged(name) if layout else Exchanges(name, 0, ())
+        still_open += map(str, exchanged.standing)
+        if layout and (why := witness.silent(name)):
+            unmeasured[name] = why
+            if "run there" in why:
+                still_open.append(name)
+        by_subject[name] = {
+            "refuted": refuted,
+            "standing": standing,
+            "exchanged": exchanged.tried,
+            "exchanges standing": [str(exchange) for exchange in exchanged.standing],
+        }
     return {
         "device": vars(witness.device),
-        "refuted": refuted,
-        "standing": standing,
-        "exchanges": {
-            "tried": exchanged.tried,
-            "standing": [str(exchange) for exchange in exchanged.standing],
-            "unmeasured": list(exchanged.unmeasured),
-        },
+        "subjects": by_subject,
+        "unmeasured": unmeasured,
+        "open": still_open,
     }
 
 
 def _tell(trials: Sequence[Mapping[str, Any]]) -> None:
+    """A table a device: by subject the survivors and the exchanges, and what became of them; then each."""
     if not trials:
         print("no device's observations are recorded: nothing else is held against the survivors")
+    console = Console(width=None if sys.stdout.isatty() else 140, highlight=False)
+    heads = ("survive the proofs", "refuted", "survive both", "bits exchanged", "refuted", "survive both")
     for trial in trials:
-        device = f"{trial['device']['name']} ({trial['device']['target']}, {trial['device']['date']})"
-        for entry in trial["refuted"]:
-            print(f"refuted by {device}: {entry['mutant']}\n          {entry['by']}")
-        for entry in trial["standing"]:
-            print(f"survives {device} too: {entry['mutant']}\n          {entry['why']}")
-        exchanges = trial["exchanges"]
-        refuted, tried = len(trial["refuted"]), exchanges["tried"]
-        print(
-            f"{device}: {refuted} of {refuted + len(trial['standing'])} survivors refuted; "
-            f"{tried - len(exchanges['standing'])} of {tried} layouts with two bits exchanged refuted"
-        )
-        for name in exchanges["standing"]:
-            print(f"stands: {name}")
-        if exchanges["unmeasured"]:
-            print(f"not measured there: {', '.join(exchanges['unmeasured'])}")
+        device = f"{trial['device']['name']}, {trial['device']['target']}, {trial['device']['date']}"
+        table = Table("subject", *heads, title=device)
+        for column in table.columns[1:]:
+            column.justify = "right"
+        total = Counter[int]()
+        for name, found in trial["subjects"].items():
+            refuted, standing = len(found["refuted"]), len(found["standing"])
+            tried, left = found["exchanged"], len(found["exchanges standing"])
+            cells = (refuted + standing, refuted, standing, tried, tried - left, left)
+            if any(cells):
+                table.add_row(name, *(str(cell or "") for cell in cells))
+                total.update(dict(enumerate(cells)))
+        table.add_section()
+        table.add_row("all", *(str(total[place]) for place in range(len(heads))))
+        console.print(table)
+        for found in trial["subjects"].values():
+            for entry in found["refuted"]:
+                _say(console, f"refuted: {entry['mutant']}\n         {entry['by']}")
+        for found in trial["subjects"].values():
+            for entry in found["standing"]:
+                _say(console, f"survives both: {entry['mutant']}\n         {entry['why']}")
+            for name in found["exchanges standing"]:
+                _say(console, f"survives both: {name}")
+        for name, why in trial["unmeasured"].items():
+            _say(console, f"not measured: {name}: {why}")
+        for name in trial["open"]:
+            _say(console, f"OPEN: {name}")
+
+
+def _say(console: Console, line: str) -> None:
+    console.print(line, soft_wrap=True, markup=False)
 
 
 def _open(outcome: Outcome) -> bool:

@@ -20,7 +20,7 @@ from ..spec.variants import Variant
 from .claims import addresses_digest, layout_digest, metadata_digest
 from .observations import Silicon
 
-__all__ = ["ANCHORS", "SiliconVerdict", "claims_of", "judge", "silicon_verdicts"]
+__all__ = ["ANCHORS", "SiliconVerdict", "by_mnemonic", "claims_of", "judge", "silicon_verdicts"]
 
 Ints = NDArray[np.int64]
 State = Literal["agrees", "differs", "stale", "unseen"]
@@ -59,6 +59,12 @@ class SiliconVerdict:
     points: int = 0
     differing: int = 0
     first: tuple[str, ...] = ()
+
+
+def by_mnemonic(specification: Specification) -> dict[str, Variant]:
+    """Every variant, by its mnemonic."""
+    families = specification.families.values()
+    return {variant.mnemonic: variant for family in families for variant in family.variants()}
 
 
 def claims_of(specification: Specification, variant: Variant, what: str) -> dict[str, str]:
@@ -344,8 +350,7 @@ def silicon_verdicts(
     `cases` are what is measured today, by name, with the hash of the kernel's text: a changed kernel makes
     what it showed stale, and so does a changed claim.
     """
-    families = specification.families.values()
-    known = {variant.mnemonic: variant for family in families for variant in family.variants()}
+    known = by_mnemonic(specification)
     for name, case in cases.items():
         what, kernel = name.split(": ", 1)
         variant = known[kernel.split()[0]]

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from ..formal.mutation import Mutant
+from ..gen.suite import lacking
 from ..spec.expressions import Expression, parse, source, substitute
 from ..spec.loading import Specification
 from ..spec.maps import LayoutMap
@@ -19,7 +20,8 @@ from ..spec.model import Layout
 from ..spec.nodes import Formula
 from ..spec.variants import Variant
 from .observations import Observed, Silicon
-from .silicon import claims_of, judge
+from .observing import newest
+from .silicon import by_mnemonic, claims_of, judge
 
 __all__ = ["Exchange", "Exchanges", "Measurement", "Refutation", "Witness", "exchanges"]
 
@@ -42,12 +44,11 @@ class Refutation:
 
 @dataclass(frozen=True)
 class Exchanges:
-    """How many other bijections were tried, which of them no measurement refutes, and the layouts that
-    nothing which was measured rests on."""
+    """How many other bijections of one layout were tried, and which of them no measurement refutes."""
 
+    layout: str
     tried: int
     standing: tuple[Exchange, ...]
-    unmeasured: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -57,14 +58,11 @@ class Measurement:
     specification: Specification
     name: str
     observed: Observed
+    variant: Variant
 
     @property
     def what(self) -> str:
         return self.name.split(": ", 1)[0]
-
-    @cached_property
-    def variant(self) -> Variant:
-        return self.specification.find(self.observed.kernel.split()[0])
 
     @cached_property
     def claims(self) -> Mapping[str, str]:
@@ -92,8 +90,10 @@ class Witness:
     def __init__(self, specification: Specification, silicon: Silicon) -> None:
         self.specification = specification
         self.device = silicon.device
+        known = by_mnemonic(specification)
         self.measurements = tuple(
-            Measurement(specification, name, observed) for name, observed in silicon.subjects.items()
+            Measurement(specification, name, observed, known[observed.kernel.split()[0]])
+            for name, observed in silicon.subjects.items()
         )
 
     def about(self, specification: Specification) -> Iterator[Measurement]:
@@ -113,24 +113,36 @@ class Witness:
                 return Refutation(measurement.name, points, len(faults), faults[0])
         return None
 
-    def exchanged(self) -> Exchanges:
-        """Every exchange of two input bits of every layout of threads, at the smallest measured parameters
-        (and the first selector)."""
-        tried, standing, unmeasured = 0, [], []
-        for name, layout in self.specification.layouts.items():
-            if _THREAD not in layout.inputs:
-                continue
-            about = [m for m in self.measurements if name in m.claims and m.agrees]
-            if not about:
-                unmeasured.append(name)
-                continue
-            about.sort(key=lambda m: int(m.variant.fields.get("n", 0)))
-            values = {p: int(about[0].variant.fields.get(p, 0)) for p in layout.parameters}
-            for exchange in exchanges(layout, values):
-                tried += 1
-                if self.against(exchange.put(self.specification), about) is None:
-                    standing.append(exchange)
-        return Exchanges(tried, tuple(standing), tuple(unmeasured))
+    def exchanged(self, name: str) -> Exchanges:
+        """Every exchange of two input bits of a layout, at the smallest measured parameters (and the first
+        selector); none where nothing that was measured rests on it."""
+        layout = self.specification.layouts[name]
+        about = [m for m in self.measurements if name in m.claims and m.agrees]
+        if _THREAD not in layout.inputs or not about:
+            return Exchanges(name, 0, ())
+        about.sort(key=lambda m: int(m.variant.fields.get("n", 0)))
+        values = {p: int(about[0].variant.fields.get(p, 0)) for p in layout.parameters}
+        tried = list(exchanges(layout, values))
+        standing = [one for one in tried if self.against(one.put(self.specification), about) is None]
+        return Exchanges(name, len(tried), tuple(standing))
+
+    def silent(self, name: str) -> str:
+        """Why nothing that was measured rests on a layout; nothing where something does, or where it does
+        not say which thread holds what."""
+        layout = self.specification.layouts[name]
+        if _THREAD not in layout.inputs or any(name in m.claims and m.agrees for m in self.measurements):
+            return ""
+        target, limit = self.device.target, newest(self.specification, self.device.driver)
+        rows = [v for f in self.specification.families.values() for v in f.rows if name in v.layouts]
+        variants = [v for row in rows for v in row.variants() if name in v.layouts.values()]
+        begins = [dict(v.gate.targets)[target] for v in variants if target in dict(v.gate.targets)]
+        if begins and min(begins) <= limit:
+            return "rows that use it run there, and it was not measured"
+        if begins:
+            return f"its rows need PTX ISA {min(begins)}, and the driver reads {limit}"
+        return (
+            "; ".join(f"{row}: {why}" for row, why in lacking(variants, target).items()) or "no row uses it"
+        )
 
     def judge(self, mutant: Mutant) -> tuple[Refutation | None, str]:
         """What refutes a mutant; else why nothing does."""
@@ -141,6 +153,9 @@ class Witness:
         count = sum(1 for _ in self.about(mutated))
         if count:
             return None, f"{count} measurements are about it, and none refutes it"
+        name = mutant.subject.name
+        if name in self.specification.layouts:
+            return None, self.silent(name)
         return None, f"nothing that was measured on {self.device.target} rests on it"
 
 

@@ -11,7 +11,7 @@ from ..check.arithmetic import Dot, Summary, summary
 from ..check.codes import significand
 from ..check.observations import Observed, Silicon, load_silicon
 from ..check.observing import current_cases, current_suite
-from ..check.silicon import ANCHORS, SiliconVerdict, judge, silicon_verdicts
+from ..check.silicon import ANCHORS, SiliconVerdict, by_mnemonic, judge, silicon_verdicts
 from ..formal.plans import arithmetic
 from ..gen.kernels import Kernel
 from ..spec.loading import Specification
@@ -27,16 +27,11 @@ __all__ = [
 ]
 
 
-def _variants(specification: Specification) -> dict[str, Variant]:
-    families = specification.families.values()
-    return {variant.mnemonic: variant for family in families for variant in family.variants()}
-
-
 def measured_table(
     specification: Specification, subjects: Mapping[str, Observed]
 ) -> list[tuple[str, int, int, int, tuple[str, ...]]]:
     """By what was measured of which instruction: kernels, points, how many agree, the first that differ."""
-    known = _variants(specification)
+    known = by_mnemonic(specification)
     found: dict[str, tuple[int, int, int, tuple[str, ...]]] = {}
     for name, observed in subjects.items():
         variant = known[observed.kernel.split()[0]]
@@ -65,7 +60,7 @@ class _Nothing:
 
 def arithmetic_table(specification: Specification, observed: Mapping[str, Observed]) -> list[dict[str, Any]]:
     """One line a kernel: what its patterns amount to, and whether that is what the text guarantees."""
-    known = _variants(specification)
+    known = by_mnemonic(specification)
     lines = []
     for one in observed.values():
         variant = known[one.kernel.split()[0]]

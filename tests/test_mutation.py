@@ -10,6 +10,7 @@ from collections.abc import Iterator
 import pytest
 
 import ptxmma.formal.mutation as mutation
+from ptxmma.check.observations import Silicon, load_silicon
 from ptxmma.formal.mutation import Mutation, Outcome, mutants, subjects
 from ptxmma.spec.expressions import parse, source
 from ptxmma.spec.loading import ROOT, Specification
@@ -123,3 +124,24 @@ def test_the_bench_fails_on_a_hole(
 ) -> None:
     assert _bench(monkeypatch, "mma.m16n8k16.b.16b") == 1
     assert "A HOLE: " in capsys.readouterr().out
+
+
+def test_the_bench_holds_survivors_against_silicon(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Selectors of scale factors are of sm_120a: the mutant survives both; of the others none does."""
+    assert _bench(monkeypatch, "--silicon", "mma.scale-a.1X", "mma.m8n8k16.b") == 0
+    out = capsys.readouterr().out
+    assert "survives both: mma.scale-a.1X where: " in out
+    assert "not measured: mma.scale-a.1X: mma/m16n8k32.mxf8f6f4: it is for sm_120f" in out
+    assert "OPEN" not in out and "theorem" not in out
+
+
+def test_the_bench_fails_where_silicon_is_silent(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (recorded,) = load_silicon()
+    silent = Silicon(recorded.device)
+    monkeypatch.setattr("ptxmma.check.observations.load_silicon", lambda: (silent,))
+    assert _bench(monkeypatch, "--silicon", "mma.m16n8k16.b.16b") == 1
+    assert "OPEN: mma.m16n8k16.b.16b" in capsys.readouterr().out

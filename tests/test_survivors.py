@@ -27,7 +27,7 @@ WANTED = (
 def silicon(specification: Specification) -> Silicon:
     chosen = [s for s in survey(specification) if f"{s.what}: {s.id}".startswith(WANTED)]
     seen, _ = observe(Work(specification, "sm_90a", chosen), StandIn(specification))
-    return Silicon(Device("a stand-in", "sm_90a", "none", "none", "never"), seen)
+    return Silicon(Device("a stand-in", "sm_90a", "CUDA 13.0", "none", "never"), seen)
 
 
 def mutants(specification: Specification, subject: str) -> list[Mutant]:
@@ -51,15 +51,20 @@ def test_another_selector_is_refuted(specification: Specification, silicon: Sili
 def test_what_was_not_measured_is_said(specification: Specification, silicon: Silicon) -> None:
     witness = Witness(specification, silicon)
     mutant = mutants(specification, "mma.scale-a.1X")[0]
-    assert witness.judge(mutant) == (None, "nothing that was measured on sm_90a rests on it")
+    refutation, why = witness.judge(mutant)
+    assert refutation is None
+    assert "mma/m16n8k32.mxf8f6f4: it is for sm_120f, sm_120a, sm_121f, sm_121a" in why
+    assert witness.silent("mma.m16n8k8.a.16b") == ""
+    assert witness.silent("wgmma.d") == "rows that use it run there, and it was not measured"
+    assert witness.silent("matrix.m8n16").endswith("and the driver reads 9.0")
+    assert witness.exchanged("wgmma.d").tried == 0
 
 
 def test_every_exchange_is_refuted(specification: Specification, silicon: Silicon) -> None:
-    found = Witness(specification, silicon).exchanged()
-    assert found.tried > 50
-    assert not found.standing
-    assert "mma.scale-a.1X" in found.unmeasured
-    assert "mma.m16n8k8.a.16b" not in found.unmeasured
+    found = [Witness(specification, silicon).exchanged(name) for name in specification.layouts]
+    assert sum(one.tried for one in found) > 50
+    assert not any(one.standing for one in found)
+    assert {one.layout for one in found if one.tried} >= {"mma.m16n8k8.a.16b", "mma.m16n8.c"}
 
 
 def test_an_exchange_is_another_bijection(specification: Specification) -> None:
@@ -78,7 +83,7 @@ def test_stale_or_disagreeing_measurements_refute_nothing(
 ) -> None:
     stale = {name: replace(o, claims={}) for name, o in silicon.subjects.items()}
     witness = Witness(specification, Silicon(silicon.device, stale))
-    assert witness.exchanged().tried == 0
+    assert witness.exchanged("mma.m16n8.c").tried == 0
 
 
 @pytest.mark.parametrize(
