@@ -257,13 +257,14 @@ def test_a_planted_fault_is_found(
 
 
 def test_what_lies_around_d_is_watched(specification: Specification, program: Path, tmp_path: Path) -> None:
-    """D is right; the word in front of each is written too, which for all but the first is another's end."""
+    """D is right, but the word in front of it is written too: for all but the first case, another's end."""
     stray = once("ptxmma::set", "static_cast<uint32_t*>(job.d)[-1] = 0;\n      ptxmma::set", store)
     code, lines = stand_in(specification, program, tmp_path, [MMA], stray)
-    wrong = [line.get("wrong") for line in lines[:-1]]
-    assert code == 1 and len(wrong) >= 3
-    assert wrong[0] == [{"before": 1, "got": "0x0"}]
-    assert all(found[0]["got"] == "0x0" and "behind" in found[0] for found in wrong[:-1][1:])
+    first, *others, last = (line.get("wrong") for line in lines[:-1])
+    behind = {"behind": 31, "got": "0x0"}
+    assert code == 1 and others
+    assert first == [{"before": 1, "got": "0x0"}, behind]
+    assert all(wrong == [behind] for wrong in others) and last is None
 
 
 def test_what_cannot_be_run_is_an_error_and_never_passes(program: Path, tmp_path: Path) -> None:
