@@ -18,7 +18,7 @@ from ..spec.errors import Question
 from ..spec.gates import Isa
 from .raw import Batch, Raw
 
-__all__ = ["Device", "DeviceFault", "Gpu", "bindings", "describe", "find_gpu"]
+__all__ = ["Device", "DeviceFault", "Gpu", "bindings", "configuration", "describe", "find_gpu"]
 
 _POISON = 0xA5
 _GUARD = 4096  # bytes on either side of the output
@@ -111,19 +111,7 @@ class Device:
         jobs = len(batch)
         own = batch.images[batch.image] if not kernel.results else batch.images
         size = own.shape[1]
-        config = np.zeros((jobs, len(CONFIG)), np.uint32)
-        columns = {
-            "image-bytes": size,
-            "scale-d": batch.scale,
-            "a-desc.low": batch.a & np.uint64(0xFFFF_FFFF),
-            "a-desc.high": batch.a >> np.uint64(32),
-            "b-desc.low": batch.b & np.uint64(0xFFFF_FFFF),
-            "b-desc.high": batch.b >> np.uint64(32),
-            "input": batch.input,
-            "image": batch.image if kernel.results else np.arange(jobs),
-        }
-        for name, value in columns.items():
-            config[:, CONFIG.index(name)] = value
+        config = configuration(kernel, batch, size)
         out = np.empty((jobs, kernel.threads, kernel.results), np.uint32)
         buffers: list[Any] = []
         try:
@@ -196,6 +184,24 @@ class Gpu:
 
     def __str__(self) -> str:
         return f"GPU {self.number} is of compute capability {self.capability[0]}.{self.capability[1]}"
+
+
+def configuration(kernel: Raw, batch: Batch, size: int) -> NDArray[np.uint32]:
+    """The configuration words of every job, whose image has `size` bytes."""
+    config = np.zeros((len(batch), len(CONFIG)), np.uint32)
+    columns = {
+        "image-bytes": size,
+        "scale-d": batch.scale,
+        "a-desc.low": batch.a & np.uint64(0xFFFF_FFFF),
+        "a-desc.high": batch.a >> np.uint64(32),
+        "b-desc.low": batch.b & np.uint64(0xFFFF_FFFF),
+        "b-desc.high": batch.b >> np.uint64(32),
+        "input": batch.input,
+        "image": batch.image if kernel.results else np.arange(len(batch)),
+    }
+    for name, value in columns.items():
+        config[:, CONFIG.index(name)] = value
+    return config
 
 
 def find_gpu(number: int) -> Gpu:

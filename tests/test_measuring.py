@@ -10,14 +10,17 @@ import pytest
 
 from ptxmma.check.arithmetic import Dot, first_tests, kept, second_tests, summary
 from ptxmma.check.codes import decode, encode
+from ptxmma.check.device import configuration
 from ptxmma.check.measured import Subject, measure, survey
 from ptxmma.check.observations import Device, Silicon, load_silicon, write_silicon
 from ptxmma.check.observing import Work, measurable, newest, observe
 from ptxmma.check.products import NoProduct, factor
+from ptxmma.check.raw import Batch, of_kernel
 from ptxmma.check.silicon import judge, silicon_verdicts
 from ptxmma.check.standin import StandIn
 from ptxmma.check.suites import CaseResult
 from ptxmma.cli.list_command import select
+from ptxmma.gen.raw_ptx import CONFIG
 from ptxmma.spec.errors import Place, Question
 from ptxmma.spec.expressions import parse
 from ptxmma.spec.loading import Specification
@@ -314,3 +317,20 @@ def test_exact_sums_lose_nothing(specification: Specification, subjects: tuple[S
     found = summary(dot, dot.run(list(first_tests(dot))))
     assert found.all and found.bits == 57 and found.rounding_c == "to nearest even"
     assert found.specials["+0 + -0"] == "0x00000000" and found.specials["inf * 0"][-7] in "7f"
+
+
+def test_every_job_has_its_configuration(subjects: tuple[Subject, ...]) -> None:
+    """Descriptors in two words; what loads or stores keeps an image of its own for every job."""
+    kernel = next(s.kernel for s in subjects if s.kernel.variant.mnemonic.startswith("wgmma"))
+    inputs = np.zeros((2, 1, 1), np.uint32)
+    batch = Batch.of(inputs, np.zeros((3, 64), np.uint8), image=[2, 1], a=[0x1_0000_0002, 3], b=1 << 62)
+    rows = [
+        dict(zip(CONFIG, row, strict=True)) for row in configuration(of_kernel(kernel), batch, 64).tolist()
+    ]
+    assert [(row["a-desc.low"], row["a-desc.high"]) for row in rows] == [(2, 1), (3, 0)]
+    assert {row["b-desc.high"] for row in rows} == {1 << 30} and {row["b-desc.low"] for row in rows} == {0}
+    assert [(row["input"], row["image"]) for row in rows] == [(0, 2), (1, 1)]
+    assert {(row["image-bytes"], row["scale-d"]) for row in rows} == {(64, 1)}
+    mover = next(s.kernel for s in subjects if s.kernel.variant.mnemonic.startswith("stmatrix"))
+    stored = configuration(of_kernel(mover), batch, 64)
+    assert stored[:, CONFIG.index("image")].tolist() == [0, 1]
