@@ -189,7 +189,7 @@ class Gpu:
 def configuration(kernel: Raw, batch: Batch, size: int) -> NDArray[np.uint32]:
     """The configuration words of every job, whose image has `size` bytes."""
     config = np.zeros((len(batch), len(CONFIG)), np.uint32)
-    columns = {
+    columns: dict[str, NDArray[Any] | int] = {
         "image-bytes": size,
         "scale-d": batch.scale,
         "a-desc.low": batch.a & np.uint64(0xFFFF_FFFF),
