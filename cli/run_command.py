@@ -315,7 +315,7 @@ def _print(specification: Specification, report: Report) -> None:
     from rich.console import Console
     from rich.table import Table
 
-    console = Console(width=None if Console().is_terminal else 120, highlight=False)
+    console = Console(width=None if Console().is_terminal else 170, highlight=False)
     vias = [outcome.via for outcome in report.outcomes]
     table = Table(
         "row", "cases", *(f"{via}: {word}" for via in vias for word in ("passed", "failed", "other"))
@@ -335,7 +335,8 @@ def _print(specification: Specification, report: Report) -> None:
     if len(faults) > _SHOWN:
         console.print(f"… and {len(faults) - _SHOWN} more")
     met, possible = _pairs(report)
-    console.print(f"pairs of settings that meet: {met} of {possible}")
+    if possible:
+        console.print(f"pairs of settings that meet: {met} of {possible}")
     for row, why in report.not_run.items():
         console.print(f"not run: {row}: {why}", markup=False, soft_wrap=True)
     if report.measured:

@@ -204,6 +204,9 @@ def special_lines(table: Sequence[Mapping[str, Any]]) -> tuple[tuple[str, ...], 
     return ("products", "D", "subnormals", *_SPECIALS), rows
 
 
+_NAMES = 36  # characters of a mnemonic on a line
+
+
 def print_arithmetic(console: Any, table: Sequence[Mapping[str, Any]], device: str) -> None:
     """Two tables: what products and sums keep, and special values as bit patterns of D."""
     from rich.table import Table
@@ -214,7 +217,9 @@ def print_arithmetic(console: Any, table: Sequence[Mapping[str, Any]], device: s
     )
     for title, (head, rows) in zip(titles, (arithmetic_lines(table), special_lines(table)), strict=True):
         shown = Table(*head, title=title)
-        shown.columns[0].overflow = "fold"
+        shown.columns[0].min_width = _NAMES
+        for column in shown.columns:
+            column.overflow = "fold"
         for row in rows:
             shown.add_row(*row)
         console.print(shown)
