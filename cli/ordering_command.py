@@ -1,4 +1,4 @@
-"""ptxmma ordering: both ordering models held against each other, by running them and by a solver."""
+"""ptxmma ordering: both ordering models held against each other, in three ways."""
 
 from __future__ import annotations
 
@@ -6,30 +6,41 @@ import argparse
 import json
 import time
 from collections import Counter
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from ..spec.errors import Question
-from ..spec.ordering import Readings, ordering
+from ..spec.ordering import ordering
 
 if TYPE_CHECKING:
-    from ..formal.agreement import Tally
-    from ..formal.closure import Closure
+    from ..formal.ways import Bounds, Proof
 
 __all__ = ["add"]
-
-_PATIENCE = 600_000  # milliseconds
 
 
 def add(subparsers: Any) -> None:
     """Add the command to the parser."""
     parser = subparsers.add_parser("ordering", help="do the two models of the ordering rules agree?")
     parser.add_argument("reading", nargs="?", help="default, strict or SWITCH=SETTING; every one if left out")
-    parser.add_argument("--steps", type=int, default=2, metavar="N", help="run every program of N steps (2)")
     parser.add_argument(
-        "--states", type=int, default=5, metavar="N", help="joint states up to N steps (5); 0: all"
+        "--steps",
+        type=int,
+        default=8,
+        metavar="N",
+        help="count every program of N steps over joint states (8)",
     )
-    parser.add_argument("--length", type=int, default=0, metavar="N", help="ask z3 about programs of N steps")
+    parser.add_argument(
+        "--direct", type=int, default=3, metavar="N", help="run both models on every program of N steps (3)"
+    )
+    parser.add_argument(
+        "--stride",
+        type=int,
+        default=1,
+        metavar="N",
+        help="run both models from every Nth class of states (1)",
+    )
+    parser.add_argument(
+        "--length", type=int, default=12, metavar="N", help="ask z3 about programs of N steps (12); 0: do not"
+    )
     parser.add_argument("--alphabet", action="store_true", help="the steps that programs are made of")
     parser.add_argument("--format", choices=("text", "json"), default="text")
     parser.set_defaults(run=run)
@@ -37,94 +48,111 @@ def add(subparsers: Any) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Exit code 0 the models agree, 1 they do not; what was looked at is printed."""
-    from ..formal.agreement import alphabet
+    from ..formal.alphabet import alphabet
+    from ..formal.ways import Bounds
 
     if args.alphabet:
         for step in alphabet():
             print(step)
         return 0
-    if args.steps < 1 or args.states < 0 or args.length not in (0, *range(2, 65)):
-        raise Question("--steps must be at least 1, --states at least 0, and --length 2 to 64")
+    if args.steps < 1 or args.direct < 1 or args.stride < 1 or args.length not in (0, *range(2, 65)):
+        raise Question("--steps, --direct and --stride must be at least 1, --length 0 or 2 to 64")
     every = ordering().every()
     if args.reading is not None and args.reading not in every:
         raise Question(f"there is no reading {args.reading!r}; right would be: {', '.join(every)}")
-    chosen = every if args.reading is None else {args.reading: every[args.reading]}
-    return _agree(chosen, args.steps, args.states or None, args.length, args.format)
+    names = list(every) if args.reading is None else [args.reading]
+    return _agree(names, Bounds(args.steps, args.direct, args.stride, args.length), args.format)
 
 
-def _agree(chosen: Mapping[str, Readings], steps: int, states: int | None, length: int, form: str) -> int:
-    from ..formal.agreement import alphabet, enumerate_programs
-    from ..formal.closure import close_locations
+def _agree(names: list[str], bounds: Bounds, form: str) -> int:
+    from ..formal.alphabet import alphabet
+    from ..formal.reached import reached
+    from ..formal.ways import prove
 
     begun = time.perf_counter()
-    records = []
-    faults: list[str] = []
-    reached: Counter[str] = Counter()
+    every = ordering().every()
+    proofs: list[Proof] = []
     if form == "text":
         print(f"{len(alphabet())} steps over 2 registers, 2 buffers, 2 mbarriers and 2 threads")
-    for name, tally in enumerate_programs(steps, chosen):
-        closures = close_locations(chosen[name], states)
-        faults += tally.faults
-        reached.update(tally.hazards)
-        for closure in closures.values():
-            faults += closure.faults
-            reached.update(closure.hazards)
-        asked = _ask(name, chosen[name], length) if length else []
-        faults += [f"{subject}: {said}" for subject, said in asked if said != "unsat"]
-        records.append(_record(name, tally, closures) | {"z3": dict(asked)})
+    for proof in prove({name: every[name] for name in names}, bounds):
+        proofs.append(proof)
         if form == "text":
-            print(_line(name, tally, closures), flush=True)
-            if asked:
-                proven = sum(said == "unsat" for _, said in asked)
-                print(
-                    f"  z3: {proven} of {len(asked)} unsat, no program of at most {length} steps", flush=True
-                )
+            print("\n".join(_lines(proof, bounds)), flush=True)
+    faults = [fault for proof in proofs for fault in proof.faults]
+    by_rule, by_reading = reached(bounds.steps)
     if form == "json":
-        print(json.dumps(records, indent=1))
-    else:
-        for fault in faults:
-            print(f"DISAGREE: {fault}")
-        print(f"hazards reached: {', '.join(f'{rule} {count}' for rule, count in sorted(reached.items()))}")
-        print(f"{len(faults)} disagreements; {time.perf_counter() - begun:.0f} s")
+        records = [_record(proof) for proof in proofs]
+        print(json.dumps({"readings": records, "rules": by_rule, "settings": by_reading}, indent=1))
+        return 1 if faults else 0
+    for fault in faults:
+        print(f"DISAGREE: {fault}")
+    closed: Counter[str] = Counter()
+    for proof in proofs:
+        closed.update(proof.tally.hazards)
+        for scope in proof.scopes.values():
+            closed.update(scope.hazards)
+    print(f"litmus tests of at most {bounds.steps} steps, and hazards closed above, by rule:")
+    print(*(f"  {rule}: {count}, {closed[rule]}" for rule, count in by_rule.items()), sep="\n")
+    print(f"litmus tests of at most {bounds.steps} steps whose rules a reading changes:")
+    print(*(f"  {name}: {count}" for name, count in by_reading.items()), sep="\n")
+    print(f"{len(faults)} disagreements; {time.perf_counter() - begun:.0f} s")
     return 1 if faults else 0
 
 
-def _ask(name: str, readings: Readings, length: int) -> list[tuple[str, str]]:
-    """What z3 says of every obligation: unsat, or the program that it found, or unknown."""
-    from ..formal.solvers import ask
-    from ..formal.symbolic import ordering_obligations
+def _lines(proof: Proof, bounds: Bounds) -> list[str]:
+    """What was looked at under one reading."""
+    direct = (
+        f"both models run on {sum(proof.tally.programs.values())} programs of at most {bounds.direct} steps"
+    )
+    if proof.alike:
+        return [f"{proof.reading}: no value can differ from {proof.alike}", f"  {direct}"]
+    lines = [f"{proof.reading}:"]
+    for kind, scope in proof.scopes.items():
+        lines.append(
+            f"  every length, one {kind}: {scope.states} joint states, {scope.tried} next steps; "
+            f"both models run on {scope.confirmed} programs through them"
+        )
+    for level in proof.levels:
+        states = "" if level.states is None else f", {level.states} joint states"
+        lines.append(
+            f"  length {level.length}: {level.programs} programs, {level.hazards} with a hazard{states}"
+        )
+    lines.append(f"  {direct}")
+    if proof.asked:
+        unsat = sum(said == "unsat" for said in proof.asked.values())
+        lines.append(
+            f"  z3: {unsat} of {len(proof.asked)} unsat, no program of at most {bounds.length} steps"
+        )
+    return lines
 
-    found = []
-    for obligation in ordering_obligations(name, readings, length):
-        answer = ask("z3", obligation.smt, _PATIENCE)
-        said = obligation.explain(answer.model) if answer.status == "sat" else answer.status
-        found.append((obligation.subject, said))
-    return found
 
-
-def _line(name: str, tally: Tally, closures: dict[str, Closure]) -> str:
-    programs = sum(tally.programs.values())
-    parts = [f"{programs} programs of at most {max(tally.programs)} steps"]
-    for location, closure in closures.items():
-        scope = "every length" if closure.closed else f"up to {len(closure.states)} steps"
-        parts.append(f"one {location}: {sum(closure.states)} states, {closure.tried} next steps, {scope}")
-    return f"{name}: {'; '.join(parts)}"
-
-
-def _record(name: str, tally: Tally, closures: dict[str, Closure]) -> dict[str, Any]:
+def _record(proof: Proof) -> dict[str, Any]:
     return {
-        "reading": name,
-        "programs": {str(length): count for length, count in sorted(tally.programs.items())},
-        "hazards": dict(sorted(tally.hazards.items())),
-        "faults": tally.faults,
-        "states": {
-            location: {
-                "by-length": closure.states,
-                "tried": closure.tried,
-                "closed": closure.closed,
-                "hazards": dict(sorted(closure.hazards.items())),
-                "faults": closure.faults,
+        "reading": proof.reading,
+        "alike": proof.alike,
+        "joint-states": {
+            kind: {
+                "states": scope.states,
+                "by-length": {str(length): count for length, count in scope.levels.items()},
+                "tried": scope.tried,
+                "hazards": dict(sorted(scope.hazards.items())),
+                "confirmed": scope.confirmed,
             }
-            for location, closure in closures.items()
+            for kind, scope in proof.scopes.items()
         },
+        "lengths": [
+            {
+                "length": level.length,
+                "programs": level.programs,
+                "hazards": level.hazards,
+                "states": level.states,
+            }
+            for level in proof.levels
+        ],
+        "direct": {
+            "programs": {str(length): count for length, count in sorted(proof.tally.programs.items())},
+            "hazards": dict(sorted(proof.tally.hazards.items())),
+        },
+        "z3": proof.asked,
+        "faults": proof.faults,
     }

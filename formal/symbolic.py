@@ -9,7 +9,7 @@ and see whether the last step's effect on the same cell is reached.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
 
@@ -93,9 +93,13 @@ class Symbols:
         self.count = [z3.BitVec(f"count_{k}", 4) for k in steps]
         self.shape = {f: [z3.Bool(f"shape_{f}_{k}") for k in steps] for f in ("n", "k", "types")}
 
+        self._is_a: dict[tuple[object, ...], z3.BoolRef] = {}
+
     def is_a(self, k: int, *kinds: type) -> z3.BoolRef:
         """Step k is of one of the kinds."""
-        return _any([self.kind[k] == _KINDS.index(kind) for kind in kinds])
+        if (k, *kinds) not in self._is_a:
+            self._is_a[k, *kinds] = _any([self.kind[k] == _KINDS.index(kind) for kind in kinds])
+        return self._is_a[k, *kinds]
 
     def accesses(self, k: int, buffer: z3.BitVecRef) -> z3.BoolRef:
         """Step k accesses a buffer."""
@@ -373,21 +377,106 @@ class Verdicts:
     swapped: Mapping[str, z3.BoolRef]
 
 
+class _Common:
+    """What the machine does the same whichever effect is held back: each formula is made once."""
+
+    def __init__(self, s: Symbols, conduct: Conduct) -> None:
+        self.s = s
+        self.conduct = conduct
+        self._known: dict[tuple[object, ...], z3.BoolRef] = {}
+
+    def _once(self, make: Callable[..., z3.BoolRef], *which: object) -> z3.BoolRef:
+        key = (make.__name__, *which)
+        if key not in self._known:
+            self._known[key] = make(*which)
+        return self._known[key]
+
+    def left(self, i: int, k: int, copies: bool) -> z3.BoolRef:
+        """The group of the asynchronous step i is not among the most recent that a wait k leaves."""
+        return self._once(self._left, i, k, copies)
+
+    def stored(self, i: int, k: int) -> z3.BoolRef:
+        """What step i stores is stored for certain before its own stream issues step k."""
+        return self._once(self._stored, i, k)
+
+    def runs(self, k: int, stream: int) -> z3.BoolRef:
+        """Step k is in the code of a stream."""
+        return self._once(self._runs, k, stream)
+
+    def waited(self, i: int, k: int, copies: bool) -> z3.BoolRef:
+        """Step k waits for the group of the mma (or cp.async) i."""
+        return self._once(self._is_waited, i, k, copies)
+
+    def awaited(self, i: int, k: int, signal: type) -> z3.BoolRef:
+        """Step k waits for the signal that step i gives."""
+        return self._once(self._is_awaited, i, k, signal)
+
+    def chained(self, i: int, k: int) -> z3.BoolRef:
+        """Two mmas of which the first must take effect first."""
+        return self._once(self._is_chained, i, k)
+
+    def _left(self, i: int, k: int, copies: bool) -> z3.BoolRef:
+        s = self.s
+        commit, kind = (CpAsyncCommit, CpAsync) if copies else (Commit, Mma)
+        later = z3.BitVecVal(0, 5)
+        filled: z3.BoolRef = z3.BoolVal(True)
+        committed: z3.BoolRef = z3.BoolVal(False)
+        for c in range(i + 1, k):
+            mine = s.other[c] == s.other[k]
+            here = z3.And(s.is_a(c, commit), mine)
+            counted = here if copies or self.conduct.empty_groups else z3.And(here, filled)
+            later = z3.If(z3.And(counted, committed), later + 1, later)
+            committed = z3.Or(committed, counted)
+            filled = z3.If(here, z3.BoolVal(False), z3.Or(filled, z3.And(s.is_a(c, kind), mine)))
+        return z3.And(s.other[i] == s.other[k], committed, z3.UGE(later, z3.ZeroExt(1, s.count[k])))
+
+    def _stored(self, i: int, k: int) -> z3.BoolRef:
+        s = self.s
+        waits = [z3.And(s.is_a(c, CpAsyncWait), self.left(i, c, True)) for c in range(i + 1, k)]
+        return z3.Or(s.is_a(i, SharedWrite), _any(waits))
+
+    def _runs(self, k: int, stream: int) -> z3.BoolRef:
+        s = self.s
+        if stream == _THREAD:
+            return z3.Or(s.other[k], s.is_a(k, CtaBarrier))
+        if stream == _OTHERS:
+            return z3.And(
+                z3.Not(s.other[k]), z3.Not(s.is_a(k, BulkCopy, RegisterRead, RegisterWrite, WgmmaFence))
+            )
+        return z3.Not(s.other[k])
+
+    def _is_waited(self, i: int, k: int, copies: bool) -> z3.BoolRef:
+        wait, kind = (CpAsyncWait, CpAsync) if copies else (Wait, Mma)
+        return z3.And(self.s.is_a(k, wait), self.s.is_a(i, kind), self.left(i, k, copies))
+
+    def _is_awaited(self, i: int, k: int, signal: type) -> z3.BoolRef:
+        s = self.s
+        return z3.And(s.is_a(k, MbarrierWait), s.is_a(i, signal), s.barrier[i] == s.barrier[k])
+
+    def _is_chained(self, i: int, k: int) -> z3.BoolRef:
+        s = self.s
+        alike = s.alike(i, k, self.conduct.chained)
+        if self.conduct.fence_chains:
+            alike = z3.Or(alike, _any([s.is_a(f, WgmmaFence) for f in range(i + 1, k)]))
+        return z3.And(s.is_a(i, Mma), s.is_a(k, Mma), s.register[i] == s.register[k], alike)
+
+
 class _Machine:
     """What cannot happen while one effect of the first step is held back."""
 
     def __init__(
         self,
-        s: Symbols,
-        conduct: Conduct,
+        common: _Common,
         effect: str,
         stream: int,
         half: int = 0,
         step: int = 0,
         first: Mapping[tuple[int, int], _Machine] | None = None,
     ) -> None:
+        s = common.s
         self.s = s
-        self.conduct = conduct
+        self.common = common
+        self.conduct = common.conduct
         self.effect, self.stream, self.half, self.step = effect, stream, half, step
         self.first = first or {}
         streams = (_WARP, _OTHERS, _THREAD)
@@ -402,17 +491,6 @@ class _Machine:
                 self._issue(k, at, stuck)
             for at in streams:
                 self._effects(k, at)
-
-    def runs(self, k: int, stream: int) -> z3.BoolRef:
-        """Step k is in the code of a stream."""
-        s = self.s
-        if stream == _THREAD:
-            return z3.Or(s.other[k], s.is_a(k, CtaBarrier))
-        if stream == _OTHERS:
-            return z3.And(
-                z3.Not(s.other[k]), z3.Not(s.is_a(k, BulkCopy, RegisterRead, RegisterWrite, WgmmaFence))
-            )
-        return z3.Not(s.other[k])
 
     def _held(self, k: int, effect: str, stream: int) -> z3.BoolRef:
         if k != self.step or stream != self.stream:
@@ -429,68 +507,43 @@ class _Machine:
             z3.And(s.is_a(k, WgmmaFence), _any(self.settle[:k])),
             z3.And(s.is_a(k, CtaBarrier), _any(list(stuck.values()))),
         ]
-        warps = (_WARP, _OTHERS)
         for i in range(k):
             mmas = self.flight[stream][i]
             if self.conduct.wait_for_all:
-                mmas = _any([self.flight[who][i] for who in warps])
-            gates.append(z3.And(s.is_a(k, Wait), s.is_a(i, Mma), self._grouped(i, k, False), mmas))
-            copies = self.flight[stream][i]
-            gates.append(
-                z3.And(s.is_a(k, CpAsyncWait), s.is_a(i, CpAsync), self._grouped(i, k, True), copies)
-            )
+                mmas = _any([self.flight[who][i] for who in (_WARP, _OTHERS)])
+            gates.append(z3.And(self.common.waited(i, k, False), mmas))
+            gates.append(z3.And(self.common.waited(i, k, True), self.flight[stream][i]))
             stored = [
                 z3.And(self.landing[who, half][i], self._stored_before(i, who, k, stream))
                 for who, half in _PARTS
                 if who == stream or self.conduct.fences_for_all
             ]
             gates.append(z3.And(s.is_a(k, ProxyFence), _any(stored)))
-            signals = z3.And(s.is_a(k, MbarrierWait), s.barrier[i] == s.barrier[k])
-            arrivals = [z3.And(self.runs(i, who), self.issue[who][i]) for who in (_WARP, _OTHERS, _THREAD)]
-            gates.append(z3.And(signals, s.is_a(i, MbarrierArrive), _any(arrivals)))
-            ended = [z3.And(self.runs(i, who), self.flight[who][i]) for who in (_WARP, _THREAD)]
-            gates.append(z3.And(signals, s.is_a(i, BulkCopy), _any(ended)))
-        blocked = z3.And(self.runs(k, stream), z3.Or(stuck[stream], self._held(k, "issue", stream), *gates))
+            arrivals = [
+                z3.And(self.common.runs(i, who), self.issue[who][i]) for who in (_WARP, _OTHERS, _THREAD)
+            ]
+            gates.append(z3.And(self.common.awaited(i, k, MbarrierArrive), _any(arrivals)))
+            ended = [z3.And(self.common.runs(i, who), self.flight[who][i]) for who in (_WARP, _THREAD)]
+            gates.append(z3.And(self.common.awaited(i, k, BulkCopy), _any(ended)))
+        blocked = z3.And(
+            self.common.runs(k, stream), z3.Or(stuck[stream], self._held(k, "issue", stream), *gates)
+        )
         self.issue[stream][k] = blocked
         self.stuck[stream] = z3.Or(stuck[stream], blocked)
 
-    def _grouped(self, i: int, k: int, copies: bool) -> z3.BoolRef:
-        """The group of the asynchronous step i is not among the most recent that a wait k leaves."""
-        s = self.s
-        commit, kind = (CpAsyncCommit, CpAsync) if copies else (Commit, Mma)
-        later = z3.BitVecVal(0, 5)
-        filled: z3.BoolRef = z3.BoolVal(True)
-        committed: z3.BoolRef = z3.BoolVal(False)
-        for c in range(i + 1, k):
-            mine = s.other[c] == s.other[k]
-            here = z3.And(s.is_a(c, commit), mine)
-            counted = here if copies or self.conduct.empty_groups else z3.And(here, filled)
-            later = z3.If(z3.And(counted, committed), later + 1, later)
-            committed = z3.Or(committed, counted)
-            filled = z3.If(here, z3.BoolVal(False), z3.Or(filled, z3.And(s.is_a(c, kind), mine)))
-        return z3.And(s.other[i] == s.other[k], committed, z3.UGE(later, z3.ZeroExt(1, s.count[k])))
-
     def _stored_before(self, i: int, who: int, k: int, stream: int) -> z3.BoolRef:
         """What step i stores is stored for certain before a stream issues step k."""
-        s = self.s
         if who == stream:
-            waits = [z3.And(s.is_a(c, CpAsyncWait), self._grouped(i, c, True)) for c in range(i + 1, k)]
-            return z3.Or(s.is_a(i, SharedWrite), _any(waits))
+            return self.common.stored(i, k)
         first = self.first.get((i, who))
         return first.issue[stream][k] if first else z3.BoolVal(False)
 
     def _effects(self, k: int, stream: int) -> None:
         """What step k does later cannot happen: it is held back, not issued, or behind what is."""
         s = self.s
-        behind = []
-        for i in range(k):
-            alike = s.alike(i, k, self.conduct.chained)
-            if self.conduct.fence_chains:
-                alike = z3.Or(alike, _any([s.is_a(f, WgmmaFence) for f in range(i + 1, k)]))
-            chain = z3.And(s.is_a(i, Mma), s.is_a(k, Mma), s.register[i] == s.register[k], alike)
-            behind.append(z3.And(chain, self.flight[stream][i]))
+        behind = [z3.And(self.common.chained(i, k), self.flight[stream][i]) for i in range(k)]
         self.flight[stream][k] = z3.And(
-            self.runs(k, stream),
+            self.common.runs(k, stream),
             s.is_a(k, Mma, CpAsync, BulkCopy),
             z3.Or(self._held(k, "flight", stream), self.issue[stream][k], *behind),
         )
@@ -528,7 +581,7 @@ class _Machine:
 
     def stores(self, k: int, stream: int) -> z3.BoolRef:
         """Step k stores through the generic proxy, in a stream."""
-        return z3.And(self.runs(k, stream), self.s.is_a(k, SharedWrite, CpAsync))
+        return z3.And(self.common.runs(k, stream), self.s.is_a(k, SharedWrite, CpAsync))
 
     def reached_register(self, j: int) -> z3.BoolRef:
         """Step j's access of the register of the effect held back happens all the same."""
@@ -598,7 +651,7 @@ class _Machine:
     ) -> tuple[z3.BoolRef, z3.BoolRef]:
         """An effect of step k touches a half in a view; and it writes it."""
         s = self.s
-        runs = self.runs(k, stream)
+        runs = self.common.runs(k, stream)
         mine = stream in (_THREAD, half)
         no = z3.BoolVal(False)
         if view == "generic" and effect == "issue":
@@ -621,16 +674,17 @@ def _machine(s: Symbols, conduct: Conduct) -> tuple[z3.BoolRef, z3.BoolRef]:
     effects: list[tuple[str, int, int]] = [("settle", _WARP, 0)]
     effects += [(effect, stream, 0) for effect in ("issue", "flight") for stream in (0, 1, 2)]
     effects += [("landing", stream, half) for stream, half in _PARTS]
+    common = _Common(s, conduct)
     first: dict[tuple[int, int], _Machine] = {}
     if conduct.fences_for_all:
         for step in range(s.length):
             for stream in (_WARP, _OTHERS, _THREAD):
-                first[step, stream] = _Machine(s, conduct, "store", stream, 0, step)
+                first[step, stream] = _Machine(common, "store", stream, 0, step)
     registers, memory = [], []
     for effect, stream, half in effects:
-        held = _Machine(s, conduct, effect, stream, half, 0, first)
+        held = _Machine(common, effect, stream, half, 0, first)
         registers.append(held.reached_register(s.length - 1))
-        memory.append(z3.And(held.runs(0, stream), held.reached_memory(s.length - 1)))
+        memory.append(z3.And(common.runs(0, stream), held.reached_memory(s.length - 1)))
     return _any(registers), _any(memory)
 
 

@@ -12,9 +12,9 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from .agreement import SHAPES
+from .alphabet import SHAPES
 from .axioms import Events, hazards
-from .closure import knowledge
+from .informative import told
 from .programs import (
     OTHER,
     Buffer,
@@ -169,10 +169,10 @@ def _least(i: Step, accesses: dict[str, Step], letters: Sequence[Step]) -> Itera
 
 def _informative(steps: tuple[Step, ...], i: int, letters: Sequence[Step]) -> Iterator[tuple[Step, ...]]:
     """The steps, with one more that tells somebody something new about step i."""
-    before = knowledge(Events(Program(steps), None), i, len(steps))
+    before = told(Events(Program(steps), None), i, len(steps))
     for letter in letters:
         longer = (*steps, letter)
-        after = knowledge(Events(Program(longer), None), i, len(longer))
+        after = told(Events(Program(longer), None), i, len(longer))
         if after != before and not hazards(Program(longer)):
             yield longer
 

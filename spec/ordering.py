@@ -176,6 +176,20 @@ class Ordering:
                     found[f"{name}={setting}"] = self.readings({name: setting})
         return found
 
+    def bearing(self, readings: Readings) -> Readings:
+        """The settings on which a value can depend.
+
+        The other switches decide only whether rules that exist in the text alone apply.
+        """
+        textual = {name for rule in self.rules.values() if rule.effect == "text" for name in rule.under}
+        valued = {name for rule in self.rules.values() if rule.effect == "values" for name in rule.under}
+        conducting = {
+            name
+            for name, switch in self.switches.items()
+            if any(setting.machine != Conduct() for setting in switch.settings.values())
+        }
+        return {name: readings[name] for name in readings if name not in textual - valued - conducting}
+
     @staticmethod
     def _must_know(kind: str, name: str, known: Mapping[str, object]) -> None:
         if name not in known:

@@ -7,7 +7,8 @@ import random
 import pytest
 import z3
 
-from ptxmma.formal.agreement import ACCESSES, alphabet, valued
+from ptxmma.formal.agreement import valued
+from ptxmma.formal.alphabet import ACCESSES, alphabet
 from ptxmma.formal.axioms import hazards
 from ptxmma.formal.machine import differ
 from ptxmma.formal.programs import Program, parse
