@@ -15,7 +15,7 @@ from functools import cache, partial
 
 import z3
 
-from ..spec.ordering import Readings
+from ..spec.ordering import Readings, ordering
 from .machine import Conduct
 from .obligations import Model, Obligation, refuting
 from .programs import (
@@ -45,7 +45,15 @@ from .programs import (
 )
 from .readings import conduct
 
-__all__ = ["LENGTH", "Symbols", "Verdicts", "ordering_obligations", "verdicts", "wellformed"]
+__all__ = [
+    "LENGTH",
+    "Symbols",
+    "Verdicts",
+    "ordering_obligations",
+    "registers",
+    "shared_memory",
+    "wellformed",
+]
 
 LENGTH = 6  # of `ptxmma prove`; `ptxmma ordering --length` asks about longer programs
 _KINDS: tuple[type, ...] = (
@@ -309,11 +317,8 @@ class _Axioms:
                 found.append(z3.And(held, s.is_a(f, ProxyFence), through))
         return _any(found)
 
-    def hazard(self, i: int, j: int) -> z3.BoolRef:
-        """A hazard that can change a value, between step i and a later step j."""
-        return z3.Or(self.register_hazard(i, j), self.memory_hazard(i, j))
-
     def register_hazard(self, i: int, j: int) -> z3.BoolRef:
+        """A hazard that can change a value, on a register of step i and a later step j."""
         s = self.s
         plain = s.is_a(i, RegisterRead, RegisterWrite)
         as_a = z3.And(s.a_held[j], s.a_register[j] == s.register[i])
@@ -340,6 +345,7 @@ class _Axioms:
         return z3.Or(unfenced, touched, crossed)
 
     def memory_hazard(self, i: int, j: int) -> z3.BoolRef:
+        """The same, on a buffer."""
         s = self.s
         shared = z3.Or(
             z3.And(s.accesses(i, s.buffer[j]), s.accesses(j, s.buffer[j])),
@@ -369,20 +375,21 @@ class _Axioms:
 
 @dataclass(frozen=True)
 class Verdicts:
-    """What holds of every program asked about; then, of the registers and of shared memory, whether the
-    axioms see a hazard between the first and the last step, and whether the machine can swap them."""
+    """What holds of every program asked about; then whether the axioms see a hazard between the first and
+    the last step, and whether the machine can swap them."""
 
     given: z3.BoolRef
-    hazard: Mapping[str, z3.BoolRef]
-    swapped: Mapping[str, z3.BoolRef]
+    hazard: z3.BoolRef
+    swapped: z3.BoolRef
 
 
 class _Common:
     """What the machine does the same whichever effect is held back: each formula is made once."""
 
-    def __init__(self, s: Symbols, conduct: Conduct) -> None:
+    def __init__(self, s: Symbols, conduct: Conduct, any_chain: bool) -> None:
         self.s = s
         self.conduct = conduct
+        self.any_chain = any_chain
         self._known: dict[tuple[object, ...], z3.BoolRef] = {}
 
     def _once(self, make: Callable[..., z3.BoolRef], *which: object) -> z3.BoolRef:
@@ -455,7 +462,7 @@ class _Common:
 
     def _is_chained(self, i: int, k: int) -> z3.BoolRef:
         s = self.s
-        alike = s.alike(i, k, self.conduct.chained)
+        alike = z3.Bool(f"chained_{i}_{k}") if self.any_chain else s.alike(i, k, self.conduct.chained)
         if self.conduct.fence_chains:
             alike = z3.Or(alike, _any([s.is_a(f, WgmmaFence) for f in range(i + 1, k)]))
         return z3.And(s.is_a(i, Mma), s.is_a(k, Mma), s.register[i] == s.register[k], alike)
@@ -669,58 +676,67 @@ class _Machine:
         return no, no
 
 
-def _machine(s: Symbols, conduct: Conduct) -> tuple[z3.BoolRef, z3.BoolRef]:
-    """Some effect of the first step can come after one of the last step's on the same cell."""
-    effects: list[tuple[str, int, int]] = [("settle", _WARP, 0)]
-    effects += [(effect, stream, 0) for effect in ("issue", "flight") for stream in (0, 1, 2)]
+def registers(s: Symbols, readings: Readings) -> Verdicts:
+    """Both models about the registers of the first and last step."""
+    relations = _Axioms(s, readings)
+    common = _Common(s, conduct(readings), any_chain=False)
+    last = s.length - 1
+    found = []
+    for effect in ("settle", "flight"):
+        held = _Machine(common, effect, _WARP)
+        found.append(held.reached_register(last))
+    before = [z3.Not(relations.register_hazard(0, k)) for k in range(1, last)]
+    return Verdicts(z3.And(wellformed(s), *before), relations.register_hazard(0, last), _any(found))
+
+
+def shared_memory(s: Symbols, readings: Readings) -> Verdicts:
+    """Both models about the shared memory that the first and last step access.
+
+    Which mmas on one accumulator take effect in order is left open: it holds whatever their shapes.
+    """
+    relations = _Axioms(s, readings)
+    machine = conduct(readings)
+    common = _Common(s, machine, any_chain=True)
+    last = s.length - 1
+    effects = [(effect, stream, 0) for effect in ("issue", "flight") for stream in (_WARP, _OTHERS, _THREAD)]
     effects += [("landing", stream, half) for stream, half in _PARTS]
-    common = _Common(s, conduct)
     first: dict[tuple[int, int], _Machine] = {}
-    if conduct.fences_for_all:
+    if machine.fences_for_all:
         for step in range(s.length):
             for stream in (_WARP, _OTHERS, _THREAD):
                 first[step, stream] = _Machine(common, "store", stream, 0, step)
-    registers, memory = [], []
+    found = []
     for effect, stream, half in effects:
         held = _Machine(common, effect, stream, half, 0, first)
-        registers.append(held.reached_register(s.length - 1))
-        memory.append(z3.And(common.runs(0, stream), held.reached_memory(s.length - 1)))
-    return _any(registers), _any(memory)
+        found.append(z3.And(common.runs(0, stream), held.reached_memory(last)))
+    before = [z3.Not(relations.memory_hazard(0, k)) for k in range(1, last)]
+    return Verdicts(z3.And(wellformed(s), *before), relations.memory_hazard(0, last), _any(found))
 
 
-def verdicts(s: Symbols, readings: Readings) -> Verdicts:
-    """Both models about the first and last step, where the first has no hazard with one between."""
-    relations = _Axioms(s, readings)
-    last = s.length - 1
-    before = [z3.Not(relations.hazard(0, k)) for k in range(1, last)]
-    registers, memory = _machine(s, conduct(readings))
-    return Verdicts(
-        z3.And(wellformed(s), *before),
-        {"registers": relations.register_hazard(0, last), "shared memory": relations.memory_hazard(0, last)},
-        {"registers": registers, "shared memory": memory},
-    )
-
-
-def ordering_obligations(name: str, readings: Readings, length: int = LENGTH) -> Iterator[Obligation]:
+def ordering_obligations(
+    name: str, readings: Readings, length: int = LENGTH, about: Sequence[str] = ("registers", "shared memory")
+) -> Iterator[Obligation]:
     """No program of at most so many steps has the two models disagree, by the first step's kind.
 
-    The formulas are made when the text of the first obligation is asked for.
+    There must be no earlier hazard of the first step with one between. The formulas are made when the text
+    of the first obligation about registers, or about shared memory, is asked for.
     """
     s = Symbols(length)
 
     @cache
-    def found() -> Verdicts:
-        return verdicts(s, readings)
+    def found(what: str) -> Verdicts:
+        bearing = ordering().bearing(readings, registers=what == "registers")
+        return (registers if what == "registers" else shared_memory)(s, bearing)
 
     def text(what: str, kind: type) -> str:
-        differ = found().hazard[what] != found().swapped[what]
-        return refuting(found().given, s.is_a(0, kind), differ)
+        verdicts = found(what)
+        return refuting(verdicts.given, s.is_a(0, kind), verdicts.hazard != verdicts.swapped)
 
     def explain(model: Model) -> str:
         return f"the models disagree about: {s.program(model)}"
 
-    for what, kinds in _FIRST.items():
-        for kind in kinds:
+    for what in about:
+        for kind in _FIRST[what]:
             subject = f"{name}, {what}, {kind.__name__} first, {length} steps"
             yield Obligation("ordering.agree", subject, partial(text, what, kind), explain)
 

@@ -2,17 +2,16 @@
 
 Joint states cover every length (closure.py); every program of at most so many steps is counted over them
 (enumeration.py); z3 is asked for a program of at most so many steps (symbolic.py). Both models themselves
-are run from every joint state (confirmation.py), and on every program of fewer steps. Settings on which no
-value can depend leave all but the last as it is under another reading, which is named instead.
+are run from every joint state (confirmation.py), and on every program of fewer steps. What no setting of a
+reading can change is looked at once, under the first reading that it concerns.
 """
 
 from __future__ import annotations
 
 import os
-from collections import Counter
 from collections.abc import Iterator, Mapping
 from concurrent.futures import Future, ProcessPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache, lru_cache
 from multiprocessing import get_context
 
@@ -22,14 +21,13 @@ from .closure import Closure, close
 from .confirmation import confirm
 from .enumeration import Level, Plane, Tally, cover, direct
 from .obligations import Obligation
-from .readings import conduct
 from .solvers import ask
 from .symbolic import ordering_obligations
 
 __all__ = ["Bounds", "Proof", "Scope", "prove"]
 
 _KINDS: tuple[Kind, ...] = ("register", "buffer")
-_PATIENCE = 600_000  # milliseconds for z3
+_PATIENCE = 1_200_000  # milliseconds for z3
 _PARTS = 8  # of the classes of joint states
 
 
@@ -62,7 +60,7 @@ class Proof:
 
     reading: str
     alike: str | None = None
-    scopes: dict[str, Scope] = field(default_factory=dict)
+    scopes: dict[Kind, Scope] = field(default_factory=dict)
     levels: list[Level] = field(default_factory=list)
     tally: Tally = field(default_factory=Tally)
     asked: dict[str, str] = field(default_factory=dict)
@@ -72,77 +70,96 @@ class Proof:
 def prove(every: Mapping[str, Readings], bounds: Bounds, workers: int | None = None) -> Iterator[Proof]:
     """Look at every reading; its proof as soon as it and those before are done."""
     with ProcessPoolExecutor(workers or os.cpu_count(), mp_context=get_context("fork")) as pool:
-        seen: dict[_Chosen, str] = {}
-        begun = []
-        for name, readings in every.items():
-            chosen = _items(ordering().bearing(readings))
-            alike = seen.setdefault(chosen, name)
-            begun.append(_Begun(pool, name, readings, bounds, None if alike == name else alike))
+        work = _Work(pool, bounds)
+        begun = [work.begin(name, readings) for name, readings in every.items()]
         for one in begun:
             yield one.proof()
 
 
 _Chosen = tuple[tuple[str, str], ...]
+_Confirmed = Future[tuple[int, list[str]]]
+_Asked = Future[tuple[str, str]]
 
 
 def _items(readings: Readings) -> _Chosen:
     return tuple(sorted(readings.items()))
 
 
-class _Begun:
-    """The parts of one reading's proof, under way."""
+def _bearing(readings: Readings, kind: Kind) -> _Chosen:
+    return _items(ordering().bearing(readings, registers=kind == "register"))
 
-    def __init__(
-        self, pool: ProcessPoolExecutor, name: str, readings: Readings, bounds: Bounds, alike: str | None
-    ) -> None:
-        self.name, self.alike = name, alike
-        chosen = _items(readings)
-        self.asked: list[Future[tuple[str, str]]] = []
-        self.confirmed: list[tuple[Kind, Future[tuple[int, list[str]]]]] = []
-        self.counted: Future[tuple[dict[str, Scope], list[Level], list[str]]] | None = None
-        if alike is None:
-            self.counted = pool.submit(_count, chosen, bounds.steps)
-            if bounds.length:
-                subjects = len(list(ordering_obligations(name, readings, bounds.length)))
-                self.asked = [
-                    pool.submit(_ask, name, chosen, bounds.length, number) for number in range(subjects)
-                ]
-            for kind in _KINDS:
-                for part in range(_PARTS):
-                    places = (part * bounds.stride, _PARTS * bounds.stride)
-                    self.confirmed.append((kind, pool.submit(_confirm, chosen, kind, *places)))
-        self.ran = pool.submit(_run, chosen, bounds.direct)
+
+@dataclass
+class _Begun:
+    """One reading's proof, under way."""
+
+    reading: str
+    alike: str | None
+    counted: Future[tuple[dict[Kind, Scope], list[Level], list[str]]]
+    ran: Future[Tally]
+    confirmed: dict[Kind, list[_Confirmed]]
+    asked: list[_Asked]
 
     def proof(self) -> Proof:
         """Wait for all parts."""
-        found = Proof(self.name, self.alike, tally=self.ran.result())
-        found.faults += found.tally.faults
-        if self.counted is not None:
-            found.scopes, found.levels, faults = self.counted.result()
-            found.faults += faults
-        runs: Counter[str] = Counter()
-        for kind, part in self.confirmed:
-            number, faults = part.result()
-            runs[kind] += number
-            found.faults += faults
-        found.scopes = {
-            kind: Scope(scope.states, scope.levels, scope.tried, scope.hazards, runs[kind])
-            for kind, scope in found.scopes.items()
-        }
+        found = Proof(self.reading, self.alike, tally=self.ran.result())
+        scopes, found.levels, faults = self.counted.result()
+        found.faults += found.tally.faults + faults
+        for kind, scope in scopes.items():
+            runs = [part.result() for part in self.confirmed[kind]]
+            found.scopes[kind] = replace(scope, confirmed=sum(number for number, _ in runs))
+            found.faults += [fault for _, faults in runs for fault in faults]
         found.asked = dict(part.result() for part in self.asked)
         found.faults += [f"{subject}: {said}" for subject, said in found.asked.items() if said != "unsat"]
         return found
 
 
+class _Work:
+    """What has been begun; settings that nothing of a part depends on do not make it begin twice."""
+
+    def __init__(self, pool: ProcessPoolExecutor, bounds: Bounds) -> None:
+        self.pool = pool
+        self.bounds = bounds
+        self.named: dict[_Chosen, str] = {}
+        self.confirmed: dict[tuple[Kind, _Chosen], list[_Confirmed]] = {}
+        self.asked: dict[tuple[Kind, _Chosen], list[_Asked]] = {}
+
+    def begin(self, name: str, readings: Readings) -> _Begun:
+        """Begin what is new under one reading."""
+        alike = self.named.setdefault(_bearing(readings, "register"), name)
+        confirmed: dict[Kind, list[_Confirmed]] = {}
+        asked: list[_Asked] = []
+        counted = self.pool.submit(_count, _items(readings), self.bounds.steps)
+        ran = self.pool.submit(_run, _items(readings), self.bounds.direct)
+        for kind in _KINDS:
+            key = kind, _bearing(readings, kind)
+            if key not in self.confirmed:
+                self.asked[key] = self._ask(name, *key)
+                self.confirmed[key] = self._confirm(kind, readings)
+            confirmed[kind] = self.confirmed[key]
+            asked += self.asked[key]
+        return _Begun(name, None if alike == name else alike, counted, ran, confirmed, asked)
+
+    def _confirm(self, kind: Kind, readings: Readings) -> list[_Confirmed]:
+        stride = self.bounds.stride
+        places = [(part * stride, _PARTS * stride) for part in range(_PARTS)]
+        return [self.pool.submit(_confirm, _items(readings), kind, *place) for place in places]
+
+    def _ask(self, name: str, kind: Kind, chosen: _Chosen) -> list[_Asked]:
+        if not self.bounds.length:
+            return []
+        asked = name, kind, chosen, self.bounds.length
+        return [self.pool.submit(_ask, *asked, number) for number in range(len(_obligations(*asked)))]
+
+
 @cache
 def _closures(chosen: _Chosen) -> dict[Kind, Closure]:
-    readings = dict(chosen)
-    return {kind: close(kind, ordering().bearing(readings), conduct(readings)) for kind in _KINDS}
+    return {kind: close(kind, dict(_bearing(dict(chosen), kind))) for kind in _KINDS}
 
 
-def _count(chosen: _Chosen, bound: int) -> tuple[dict[str, Scope], list[Level], list[str]]:
+def _count(chosen: _Chosen, bound: int) -> tuple[dict[Kind, Scope], list[Level], list[str]]:
     closures = _closures(chosen)
-    scopes: dict[str, Scope] = {}
+    scopes: dict[Kind, Scope] = {}
     faults = []
     for kind, closure in closures.items():
         tried = len(closure.states) * len(closure.letters)
@@ -160,12 +177,13 @@ def _confirm(chosen: _Chosen, kind: Kind, start: int, stride: int) -> tuple[int,
 
 
 @lru_cache(maxsize=1)
-def _obligations(name: str, chosen: _Chosen, length: int) -> tuple[Obligation, ...]:
-    return tuple(ordering_obligations(name, ordering().bearing(dict(chosen)), length))
+def _obligations(name: str, kind: Kind, chosen: _Chosen, length: int) -> tuple[Obligation, ...]:
+    about = "registers" if kind == "register" else "shared memory"
+    return tuple(ordering_obligations(name, dict(chosen), length, (about,)))
 
 
-def _ask(name: str, chosen: _Chosen, length: int, number: int) -> tuple[str, str]:
-    obligation = _obligations(name, chosen, length)[number]
+def _ask(name: str, kind: Kind, chosen: _Chosen, length: int, number: int) -> tuple[str, str]:
+    obligation = _obligations(name, kind, chosen, length)[number]
     answer = ask("z3", obligation.smt, _PATIENCE)
     said = obligation.explain(answer.model) if answer.status == "sat" else answer.status
     return obligation.subject, said

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cache
 from pathlib import Path
 from typing import Literal, TypeVar
@@ -66,6 +66,14 @@ class Conduct:
     empty_groups: bool | None = None
     fences_for_all: bool | None = None
     wait_for_all: bool | None = None
+
+    @property
+    def changed(self) -> frozenset[str]:
+        """The fields that the setting sets."""
+        return frozenset(field.name for field in fields(self) if getattr(self, field.name) is not None)
+
+
+_OF_ACCUMULATORS = frozenset({"chained", "fence_chains"})
 
 
 @dataclass(frozen=True)
@@ -176,19 +184,21 @@ class Ordering:
                     found[f"{name}={setting}"] = self.readings({name: setting})
         return found
 
-    def bearing(self, readings: Readings) -> Readings:
-        """The settings on which a value can depend.
+    def bearing(self, readings: Readings, registers: bool = True) -> Readings:
+        """The settings on which a value can depend; without `registers`, one read from shared memory.
 
-        The other switches decide only whether rules that exist in the text alone apply.
+        The other switches decide only whether rules that exist in the text alone apply, or, of shared
+        memory, in which order accumulators are written.
         """
         textual = {name for rule in self.rules.values() if rule.effect == "text" for name in rule.under}
         valued = {name for rule in self.rules.values() if rule.effect == "values" for name in rule.under}
-        conducting = {
-            name
-            for name, switch in self.switches.items()
-            if any(setting.machine != Conduct() for setting in switch.settings.values())
-        }
-        return {name: readings[name] for name in readings if name not in textual - valued - conducting}
+        found = {}
+        for name, switch in self.switches.items():
+            changed = {field for setting in switch.settings.values() for field in setting.machine.changed}
+            apart = textual - valued if not changed else ()
+            if name not in apart and (registers or not changed or changed - _OF_ACCUMULATORS):
+                found[name] = readings[name]
+        return found
 
     @staticmethod
     def _must_know(kind: str, name: str, known: Mapping[str, object]) -> None:

@@ -7,14 +7,15 @@ import random
 import pytest
 import z3
 
+from ptxmma.formal import symbolic
 from ptxmma.formal.agreement import valued
 from ptxmma.formal.alphabet import ACCESSES, alphabet
 from ptxmma.formal.axioms import hazards
-from ptxmma.formal.machine import differ
+from ptxmma.formal.machine import Conduct, differ
 from ptxmma.formal.programs import Program, parse
 from ptxmma.formal.readings import conduct
 from ptxmma.formal.solvers import ask
-from ptxmma.formal.symbolic import Symbols, ordering_obligations, verdicts
+from ptxmma.formal.symbolic import Symbols, ordering_obligations, registers, shared_memory
 from ptxmma.formal.verdicts import judge
 from ptxmma.spec.ordering import ordering
 
@@ -37,8 +38,9 @@ def drawn(seed: int, length: int) -> Program:
 def test_the_formulas_say_what_the_models_say(name: str) -> None:
     readings, length = EVERY[name], 5
     symbols = Symbols(length)
-    found = verdicts(symbols, readings)
-    hazard, swapped = z3.Or(*found.hazard.values()), z3.Or(*found.swapped.values())
+    found = registers(symbols, readings), shared_memory(symbols, readings)
+    given = z3.And(*(one.given for one in found))
+    hazard, swapped = z3.Or(*(one.hazard for one in found)), z3.Or(*(one.swapped for one in found))
     kinds = set()
     for seed in range(150):
         program = drawn(seed, length)
@@ -49,7 +51,7 @@ def test_the_formulas_say_what_the_models_say(name: str) -> None:
 
         broken = valued(hazards(program, readings))
         between = [hazard for hazard in broken if hazard.steps == (0, length - 1)]
-        assert holds(found.given)
+        assert holds(given)
         assert holds(hazard) == bool(between), str(program)
         if len(between) == len(broken):
             assert holds(swapped) == (differ(program, conduct(readings)) is not None), str(program)
@@ -68,12 +70,54 @@ def test_no_short_program_tells_the_models_apart(name: str) -> None:
 
 def test_a_machine_that_reads_otherwise_is_told_apart() -> None:
     symbols = Symbols(6)
-    one, other = (verdicts(symbols, EVERY[name]) for name in ("default", "empty-groups=skip"))
+    one, other = (registers(symbols, EVERY[name]) for name in ("default", "empty-groups=skip"))
     solver = z3.Solver()
-    solver.add(one.given, one.hazard["registers"] != other.swapped["registers"])
+    solver.add(one.given, one.hazard != other.swapped)
     assert solver.check() == z3.sat
     found = symbols.program({str(d): _integer(solver.model()[d]) for d in solver.model().decls()})
     assert sum(str(step) == "commit" for step in found.steps) >= 2  # an empty group is what they differ about
+
+
+@pytest.mark.parametrize(
+    ("relation", "about"),
+    [
+        ("fenced", "registers"),
+        ("landed", "shared memory"),
+        ("apart", "shared memory"),
+        ("complete", "registers"),
+    ],
+)
+def test_an_axiom_that_always_holds_is_told_apart(
+    relation: str, about: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(symbolic._Axioms, relation, lambda *_: z3.BoolVal(True))
+    asked = ordering_obligations("default", EVERY["default"], 5, (about,))
+    assert "sat" in {ask("z3", obligation.smt, 60_000).status for obligation in asked}
+
+
+MACHINES = [
+    (Conduct(chained=("m", "n", "k", "types")), "registers", 3),
+    (Conduct(fence_chains=True), "registers", 3),
+    (Conduct(empty_groups=False), "registers", 6),
+    (Conduct(fences_for_all=True), "shared memory", 5),
+    (Conduct(wait_for_all=True), "shared memory", 5),
+]
+
+
+@pytest.mark.parametrize(("machine", "about", "length"), MACHINES, ids=str)
+def test_a_machine_that_behaves_otherwise_is_told_apart(
+    machine: Conduct, about: str, length: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(symbolic, "conduct", lambda readings: machine)
+    asked = list(ordering_obligations("default", EVERY["default"], length, (about,)))
+    answers = [ask("z3", obligation.smt, 60_000) for obligation in asked]
+    found = [
+        obligation.explain(answer.model)
+        for obligation, answer in zip(asked, answers, strict=True)
+        if answer.status == "sat"
+    ]
+    assert found
+    assert all(text.startswith("the models disagree about: ") for text in found)
 
 
 def _integer(value: object) -> int:
