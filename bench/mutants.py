@@ -1,30 +1,32 @@
 """Break every correct kernel of the corpus, one statement at a time, and count what `ptxmma check` catches.
 
-python bench/mutants.py [FILE…] [--seconds N] [--list]
+python bench/mutants.py [FILE…] [--seconds N] [--jobs N] [--list]
 
-Each wgmma.fence, commit, wait and proxy fence is deleted, moved or weakened, and neighbouring groups are
-swapped. The abstract program of a mutant's path (`kernel_trace.py`) says whether it is another kernel: the
-operational machine shows two results, or proves that there is one. What it cannot search to the end in N
-seconds is judged by the axioms, which their theorem ties to the machine, and is counted apart.
+Each wgmma.fence, commit, wait and proxy fence, and each commit and wait of cp.async, is deleted, moved or
+weakened, and neighbouring groups are swapped. The abstract program of a mutant's path (`kernel_trace.py`)
+says whether it is another kernel: the operational machine shows two results, or proves that there is one.
+What it cannot search to the end in N seconds is judged by the axioms, which their theorem ties to the
+machine, and is counted apart.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import signal
-import subprocess
 import sys
-import tempfile
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
 from kernel_trace import Kernel, NoTrace, Statement, kernels, program
 from rich.console import Console
 from rich.table import Table
 
+from ptxmma.check.findings import TIERS
+from ptxmma.check.kernels import check_text
 from ptxmma.formal.axioms import Hazard, hazards
 from ptxmma.formal.machine import differ
 from ptxmma.formal.programs import Program
@@ -38,14 +40,13 @@ READINGS = ordering().readings({"proxy-fence-side": "either"})
 
 @dataclass(frozen=True)
 class Mutant:
-    """A changed file: what was changed, where, and the path's program after it."""
+    """A changed file: which kernel, what was changed, and where."""
 
     file: Path
     kernel: str
     kind: str
     line: int
     text: str
-    program: Program
 
 
 @dataclass(frozen=True)
@@ -55,6 +56,19 @@ class Verdict:
     differs: bool
     by: str
     rules: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of a mutant: the verdict on it, and the loudest tier of what is newly found in it."""
+
+    mutant: Mutant
+    verdict: Verdict
+    tier: str
+
+    @property
+    def caught(self) -> bool:
+        return self.tier in ("error", "likely")
 
 
 class Late(Exception):
@@ -96,6 +110,13 @@ def edits(kernel: Kernel, text: str) -> Iterator[tuple[str, int, str]]:
             n = int(statement.operands[0])
             weaker = words[: words.rindex(str(n))] + f"{n + 1};"
             yield "wait N + 1", statement.start, put((statement.start, statement.end, weaker))
+        elif statement.name.startswith("cp.async.commit_group"):
+            kind, moves = "copy commit", ("cp.async.wait",)
+        elif statement.name.startswith("cp.async.wait"):
+            kind, moves = "copy wait", ("wgmma.mma_async",)
+            n = int(statement.operands[0]) if statement.operands else 0
+            weaker = f"cp.async.wait_group {n + 1};"
+            yield "copy wait N + 1", statement.start, put((statement.start, statement.end, weaker))
         elif statement.name.startswith("fence.proxy.async") and ".global" not in statement.name:
             kind, moves = "proxy fence", ("wgmma.mma_async",)
             weaker = words.replace(statement.name, "fence.proxy.async.global")
@@ -152,24 +173,34 @@ def correct(path: Path) -> Iterator[tuple[Kernel, Program]]:
 
 
 def mutants(path: Path) -> Iterator[Mutant]:
-    """The mutants of a file's correct kernels whose path they change."""
+    """The mutants of a file's correct kernels."""
     text = path.read_text()
-    for kernel, original in correct(path):
+    for kernel, _ in originals(path).values():
         for kind, place, new in edits(kernel, text):
-            changed = next((k for k in kernels(new) if k.name == kernel.name), None)
-            if changed is None:
-                continue
+            yield Mutant(path, kernel.name, kind, text.count("\n", 0, place) + 1, new)
+
+
+@lru_cache(maxsize=4)
+def originals(path: Path) -> dict[str, tuple[Kernel, Program]]:
+    """The correct kernels of a file by name."""
+    return {kernel.name: (kernel, found) for kernel, found in correct(path)}
+
+
+def changed(mutant: Mutant) -> Program | None:
+    """The program of a mutant's path; None where it is the original's, or there is none."""
+    for kernel in kernels(mutant.text):
+        if kernel.name == mutant.kernel:
             try:
-                found = program(changed)
+                found = program(kernel)
             except NoTrace:
-                continue
-            if found != original:
-                yield Mutant(path, kernel.name, kind, text.count("\n", 0, place) + 1, new, found)
+                return None
+            return None if found == originals(mutant.file)[mutant.kernel][1] else found
+    return None
 
 
-def judge(mutant: Mutant, seconds: int) -> Verdict:
-    """Whether a mutant behaves differently."""
-    found = valued(hazards(mutant.program, READINGS))
+def judge(path: Program, seconds: int) -> Verdict:
+    """Whether a mutant's path behaves differently."""
+    found = valued(hazards(path, READINGS))
     rules = tuple(sorted({hazard.rule for hazard in found}))
 
     def late(*_: object) -> None:
@@ -181,10 +212,10 @@ def judge(mutant: Mutant, seconds: int) -> Verdict:
         machine = conduct(READINGS)
         if found:
             first = min(found, key=lambda hazard: hazard.steps[-1])
-            prefix = Program(mutant.program.steps[: first.steps[-1] + 1])
+            prefix = Program(path.steps[: first.steps[-1] + 1])
             differs = differ(prefix, machine, first.steps[0]) is not None
         else:
-            differs = differ(mutant.program, machine) is not None
+            differs = differ(path, machine) is not None
         return Verdict(differs, "machine", rules)
     except Late:
         return Verdict(bool(found), "axioms", rules)
@@ -192,16 +223,26 @@ def judge(mutant: Mutant, seconds: int) -> Verdict:
         signal.setitimer(signal.ITIMER_VIRTUAL, 0)
 
 
-def findings(paths: Sequence[Path]) -> dict[str, set[tuple[str, str, str, int]]]:
-    """By file: what `ptxmma check` finds (function, rule, tier, line), at its default strictness."""
-    command = [sys.executable, "-m", "ptxmma", "check", "--format", "json", *map(str, paths)]
-    done = subprocess.run(command, capture_output=True, text=True)
-    if done.returncode not in (0, 1):
-        raise SystemExit(done.stderr.strip()[-500:])
-    return {
-        file["file"]: {(f["function"], f["rule"], f["tier"], f["line"]) for f in file["findings"]}
-        for file in json.loads(done.stdout)["files"]
-    }
+def findings(name: str, text: str) -> set[tuple[str, str, str, int]]:
+    """What `ptxmma check` finds in a file: function, rule, tier, line."""
+    return {(f.function, f.rule, f.tier, f.place.line) for f in check_text(text, name).findings}
+
+
+@lru_cache(maxsize=4)
+def before(path: Path) -> set[tuple[str, str, str, int]]:
+    """What is found in a file as it is."""
+    return findings(str(path), path.read_text())
+
+
+def outcome(mutant: Mutant, seconds: int) -> Outcome | None:
+    """What becomes of a mutant; None where its path is the original's."""
+    path = changed(mutant)
+    if path is None:
+        return None
+    verdict = judge(path, seconds)
+    found = findings(str(mutant.file), mutant.text) - before(mutant.file)
+    tiers = {tier for function, _, tier, _ in found if function == mutant.kernel}
+    return Outcome(mutant, verdict, next((tier for tier in TIERS if tier in tiers), ""))
 
 
 def main() -> None:
@@ -209,43 +250,39 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("files", nargs="*", type=Path)
     parser.add_argument("--seconds", type=int, default=2, help="how long the machine may take for one mutant")
+    parser.add_argument("--jobs", type=int, default=2, help="how many processes work at once")
     parser.add_argument(
         "--list", action="store_true", help="name those missed, and those flagged though the same"
     )
     args = parser.parse_args()
     paths = args.files or sorted(KERNELS.glob("*.ptx"))
+    with ProcessPoolExecutor(args.jobs) as pool:
+        made = [mutant for found in pool.map(_listed, paths) for mutant in found]
+        seconds = [args.seconds] * len(made)
+        outcomes = [found for found in pool.map(outcome, made, seconds, chunksize=8) if found is not None]
     counts: dict[str, Counter[str]] = {}
-    missed, flagged = [], []
-    before = findings(paths)
-    for path in paths:
-        found = list(mutants(path))
-        verdicts = [judge(mutant, args.seconds) for mutant in found]
-        with tempfile.TemporaryDirectory() as folder:
-            written = [Path(folder, f"{number}.ptx") for number in range(len(found))]
-            for place, mutant in zip(written, found, strict=True):
-                place.write_text(mutant.text)
-            after = findings(written) if written else {}
-        for place, mutant, verdict in zip(written, found, verdicts, strict=True):
-            new = {f for f in after[str(place)] - before[str(path)] if f[0] == mutant.kernel}
-            loud = any(tier in ("error", "likely") for _, _, tier, _ in new)
-            count = counts.setdefault(mutant.kind, Counter())
-            count["all"] += 1
-            count[f"{'other' if verdict.differs else 'same'} by {verdict.by}"] += 1
-            if verdict.differs:
-                count["caught"] += loud
-                count["strict only"] += not loud and any(tier == "strict" for _, _, tier, _ in new)
-                if not loud:
-                    missed.append((mutant, verdict))
-            else:
-                count["flagged though the same"] += loud
-                if loud:
-                    flagged.append((mutant, verdict))
+    for found in outcomes:
+        verdict, count = found.verdict, counts.setdefault(found.mutant.kind, Counter())
+        count["all"] += 1
+        count[f"{'other' if verdict.differs else 'same'} by {verdict.by}"] += 1
+        if verdict.differs:
+            count["caught"] += found.caught
+            count["strict only"] += found.tier == "strict"
+        else:
+            count["flagged though the same"] += found.caught
     report(counts)
     if args.list:
-        for mutant, verdict in missed:
-            print(f"missed: {mutant.file.name}:{mutant.line}: {mutant.kind}: {', '.join(verdict.rules)}")
-        for mutant, verdict in flagged:
-            print(f"flagged: {mutant.file.name}:{mutant.line}: {mutant.kind}: the same by the {verdict.by}")
+        for found in outcomes:
+            mutant, verdict = found.mutant, found.verdict
+            where = f"{mutant.file.name}:{mutant.line}: {mutant.kind}"
+            if verdict.differs and not found.caught:
+                print(f"missed: {where}: {', '.join(verdict.rules)}; {found.tier or 'nothing'} is found")
+            elif found.caught and not verdict.differs:
+                print(f"flagged: {where}: the same by the {verdict.by}")
+
+
+def _listed(path: Path) -> list[Mutant]:
+    return list(mutants(path))
 
 
 def report(counts: dict[str, Counter[str]]) -> None:

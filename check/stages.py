@@ -13,8 +13,9 @@ from .findings import LIKELY, STRICT, Finding, Moment
 from .flow import Flow
 from .memory import COPY, INTO_SHARED
 from .ptx import Function, Module, Statement
+from .traffic import Overlap, overlaps
 from .uses import Uses
-from .walk import Overlap, overlaps
+from .walk import walks
 
 __all__ = ["stage_findings"]
 
@@ -22,10 +23,10 @@ __all__ = ["stage_findings"]
 def stage_findings(
     module: Module, function: Function, flow: Flow, uses: Uses, events: Events
 ) -> Iterator[Finding]:
-    """What one path, walked with numbers, overwrites or reads too early."""
+    """What threads overwrite or read too early on their walks."""
     mmas = {event.statement: event for event in events.all if isinstance(event, Mma)}
     found: dict[tuple[str, int, int], Finding] = {}
-    for overlap in overlaps(module, function, flow, uses):
+    for overlap in overlaps(walks(module, function, flow, uses)):
         first, second = flow.block_of(overlap.first), flow.block_of(overlap.second)
         finding = _finding(module, function, overlap, mmas)
         if finding is None:
@@ -38,41 +39,61 @@ def stage_findings(
 
 def _finding(module: Module, function: Function, overlap: Overlap, mmas: dict[int, Mma]) -> Finding | None:
     statements = function.statements
-    reader = mmas.get(overlap.first if overlap.what == "overwritten" else overlap.second)
+    after = overlap.what in ("overwritten", "released")  # the wgmma comes first
+    reader = mmas.get(overlap.first if after else overlap.second)
     if reader is None:
         return None
     read = model.Mma(reader.shape, 0, model.Buffer(0), 0, reader.scale_d)
-    other = overlap.second if overlap.what == "overwritten" else overlap.first
-    write = _write(statements[other])
+    written = overlap.second if after else overlap.first
+    write = _write(statements[written if overlap.writer < 0 else overlap.writer])
     between = [made for index in overlap.between if (made := _between(statements[index])) is not None]
-    if overlap.what == "overwritten":
-        program = model.Program.of(model.WgmmaFence(), read, *between, write)
-    else:
-        program = model.Program.of(
-            write, *between, model.ProxyFence(), model.CtaBarrier(), model.WgmmaFence(), read
-        )
     known = ordering()
+    program = _program(overlap.what, read, write, between)
     hazards = closing(program, known.default) or closing(program, known.strict)
     if not hazards:
         return None
     rule = known.rules[hazards[0].rule]
-    if overlap.waited:
-        why = "this warp has waited for it, but no barrier followed for the others"
-    elif overlap.what == "overwritten":
-        why = "no wait on the path covers it"
-    else:
-        why = "no wait on the path covers the copy"
     places = [overlap.first, *overlap.between, overlap.second]
     return Finding(
         hazards[0].rule,
         STRICT if overlap.waited else LIKELY,
         module.place(statements[overlap.second].offset),
         function.name,
-        f"{rule.title}: {why}",
+        f"{rule.title}: {_why(overlap)}",
         rule.section,
         rule.mend,
         tuple(_moments(module, function, places)),
     )
+
+
+def _program(
+    what: str, read: model.Mma, write: model.Operation, between: list[model.Operation]
+) -> model.Program:
+    """The two accesses, and what is between them, as a program of the models."""
+    fence = model.WgmmaFence()
+    if what == "overwritten":
+        return model.Program.of(fence, read, *between, write)
+    if what == "incomplete":
+        return model.Program.of(write, *between, model.ProxyFence(), model.CtaBarrier(), fence, read)
+    other = model.Step(write, model.OTHER)
+    if what == "unawaited":
+        return model.Program.of(fence, other, read)
+    awaits = model.Step(model.MbarrierWait(1), model.OTHER)
+    return model.Program.of(fence, read, *between, model.MbarrierArrive(1), awaits, other)
+
+
+def _why(overlap: Overlap) -> str:
+    if overlap.waited:
+        return "this warp has waited for it, but no barrier followed for the others"
+    return _REASONS[overlap.what]
+
+
+_REASONS = {
+    "overwritten": "no wait on the path covers it",
+    "released": "this arrival lets another thread fill the stage, and no wait on the path covers it",
+    "incomplete": "no wait on the path covers the copy",
+    "unawaited": "no wait on a barrier that the copy completes stands before on the path",
+}
 
 
 def _write(statement: Statement) -> model.Operation:

@@ -1,0 +1,238 @@
+"""Accesses of shared memory that nothing orders, among what threads do on their walks.
+
+A thread's own walk tells which groups and copies are complete when it reads or writes. Between threads,
+mbarriers and named barriers tell: one that a filling thread awaits before it fills a stage again says that
+the stage is free, one that a bulk copy completes says that it is full.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from .memory import Region
+from .walk import Act, Walked
+
+__all__ = ["Overlap", "overlaps"]
+
+
+@dataclass(frozen=True, slots=True)
+class Overlap:
+    """Two statements that touch the same bytes with nothing that orders them.
+
+    what: `overwritten` (a wgmma reads, then a write), `released` (a wgmma reads, then an arrival lets another
+    thread write), `incomplete` (a copy, then a wgmma reads), `unawaited` (another thread's bulk copy, then a
+    wgmma reads). `waited`: the own warp waited for the wgmma, but no barrier followed. `between` are the
+    statements that count; `writer` is the statement that writes once the stage is released.
+    """
+
+    what: str
+    first: int
+    second: int
+    region: Region
+    between: tuple[int, ...] = ()
+    waited: bool = False
+    writer: int = -1
+
+
+@dataclass(slots=True)
+class _Flying:
+    """A wgmma or copy that may not be complete; `groups` were committed after its own (−1: it was not)."""
+
+    statement: int
+    regions: tuple[Region, ...]
+    groups: int = -1
+    waited: bool = False
+    barrier: int | None = None
+    between: tuple[int, ...] = ()
+
+    def meets(self, region: Region) -> bool:
+        return any(region.meets(other) for other in self.regions)
+
+
+def overlaps(walked: Sequence[Walked]) -> Iterator[Overlap]:
+    """What the walks overwrite or read too early, each pair of statements once."""
+    known = _Protocol(walked)
+    seen: set[tuple[str, int, int, bool]] = set()
+    for walk in walked:
+        for found in _Thread(known, walk.acts).run():
+            key = found.what, found.first, found.second, found.waited
+            if key not in seen:
+                seen.add(key)
+                yield found
+
+
+@dataclass(frozen=True, slots=True)
+class _First:
+    """The first bulk copy into a stage: what its thread waited for before, how often it met others."""
+
+    statement: int
+    meets: int
+    behind: frozenset[int | None]
+
+
+class _Protocol:
+    """Which barriers tell that a stage is free, or full, by what the threads do."""
+
+    def __init__(self, walked: Sequence[Walked]) -> None:
+        self.free: dict[int, dict[Region, int]] = defaultdict(dict)  # by barrier: stages, and who fills them
+        self.full: dict[Region, set[int | None]] = defaultdict(set)  # by stage: barriers of its bulk copies
+        self.first: dict[Region, _First] = {}
+        self.told: dict[int | None, set[int | None]] = defaultdict(set)  # by barrier: what arrivals know of
+        self.awaited: set[int | None] = set()
+        full: set[int | None] = set()
+        for walk in walked:
+            full |= self._fills(walk.acts)
+            self._signals(walk.acts)
+        for barrier in full:
+            if barrier is not None:
+                self.free.pop(barrier, None)  # it tells of stages that are full
+
+    def _signals(self, acts: Sequence[Act]) -> None:
+        """What a thread has awaited when it arrives at a barrier, or first copies into a stage."""
+        awaited: set[int | None] = set()
+        behind: set[int | None] = set()  # without waits that end at once: for the phase before the first
+        meets = 0
+        for act in acts:
+            if act.kind == "await":
+                if act.n != 1 or act.barrier in awaited:
+                    behind.add(act.barrier)
+                awaited.add(act.barrier)
+            elif act.kind == "meet":
+                meets += 1
+            elif act.kind == "arrive":
+                self.told[act.barrier] |= awaited
+            elif act.kind == "bulk":
+                for region in act.regions:
+                    self.full[region].add(act.barrier)
+                    self.first.setdefault(region, _First(act.statement, meets, frozenset(behind)))
+        self.awaited |= awaited
+
+    def _fills(self, acts: Sequence[Act]) -> set[int | None]:
+        """What a thread fills again, behind which barrier; the barriers behind which it multiplies."""
+        filled: set[Region] = set()
+        full: set[int | None] = set()
+        last: int | None = None
+        for act in acts:
+            if act.kind in ("await", "meet"):
+                last = act.barrier if act.kind == "await" else None
+            elif act.kind == "mma":
+                full.add(last)
+            elif act.kind in ("bulk", "copy", "store"):
+                for region in act.regions:
+                    if region in filled and last is not None:
+                        self.free[last].setdefault(region, act.statement)
+                    filled.add(region)
+        return full
+
+
+class _Thread:
+    """What is in flight of one thread."""
+
+    def __init__(self, known: _Protocol, acts: Sequence[Act]) -> None:
+        self.known = known
+        self.acts = acts
+        self.others = known.awaited - {act.barrier for act in acts if act.kind == "await"}
+        self.own = {region for act in acts if act.kind == "bulk" for region in act.regions}
+        self.arrives = {act.barrier for act in acts if act.kind == "arrive"}
+        self.meets = 0
+        self.mmas: list[_Flying] = []
+        self.copies: list[_Flying] = []
+        self.awaited: set[int | None] = set()
+
+    def run(self) -> Iterator[Overlap]:
+        """What collides on the walk."""
+        for act in self.acts:
+            match act.kind:
+                case "mma":
+                    yield from self._read(act)
+                case "commit" | "copy-commit":
+                    for one in self.mmas if act.kind == "commit" else self.copies:
+                        if one.barrier is None and not one.waited:
+                            one.groups += 1
+                            one.between += (act.statement,)
+                case "wait":
+                    for one in self.mmas:
+                        one.between += (act.statement,)
+                        one.waited |= one.groups >= act.n
+                case "copy-wait":
+                    self._copied(act)
+                case "copy-arrive":
+                    for one in self.copies:
+                        if one.barrier is None:
+                            one.barrier = _UNKNOWN if act.barrier is None else act.barrier
+                case "bulk" | "copy" | "store":
+                    yield from self._written(act)
+                case "arrive":
+                    yield from self._released(act)
+                case "await" | "meet":
+                    self._met(act)
+
+    def _copied(self, act: Act) -> None:
+        for one in self.copies:
+            one.between += (act.statement,)
+        self.copies = [
+            one for one in self.copies if one.barrier is not None or (act.n >= 0 and one.groups < act.n)
+        ]
+
+    def _met(self, act: Act) -> None:
+        """What the thread, or one that it meets, has awaited is complete; so is what it waited for itself."""
+        if act.kind == "meet":
+            self.meets += 1
+            found = self.others
+        else:
+            found = {act.barrier, _UNKNOWN} | self.known.told[act.barrier]
+        self.awaited |= found
+        self.copies = [
+            one for one in self.copies if one.barrier is None or not (None in found or one.barrier in found)
+        ]
+        self.mmas = [one for one in self.mmas if not one.waited]
+
+    def _released(self, act: Act) -> Iterator[Overlap]:
+        """An arrival after which another thread fills a stage that a wgmma still reads."""
+        stages = self.known.free.get(act.barrier, {}) if act.barrier is not None else {}
+        for one in self.mmas:
+            writer = next((w for region, w in stages.items() if one.meets(region)), None)
+            if writer is not None and not one.waited:
+                region = one.regions[0]
+                yield Overlap("released", one.statement, act.statement, region, one.between, writer=writer)
+
+    def _written(self, act: Act) -> Iterator[Overlap]:
+        for region in act.regions:
+            for one in self.mmas:
+                if one.meets(region):
+                    yield Overlap(
+                        "overwritten", one.statement, act.statement, region, one.between, one.waited
+                    )
+                    one.regions = ()
+        if act.kind == "copy":
+            self.copies.append(_Flying(act.statement, act.regions))
+        elif act.kind == "bulk":
+            barrier = _UNKNOWN if act.barrier is None else act.barrier
+            self.copies.append(_Flying(act.statement, act.regions, barrier=barrier))
+
+    def _read(self, act: Act) -> Iterator[Overlap]:
+        for one in self.copies:
+            for region in act.regions:
+                if one.meets(region):
+                    yield Overlap("incomplete", one.statement, act.statement, one.regions[0], one.between)
+                    one.regions = ()
+        for region in act.regions:
+            yield from self._unawaited(act, region)
+        self.mmas.append(_Flying(act.statement, act.regions))
+
+    def _unawaited(self, act: Act, region: Region) -> Iterator[Overlap]:
+        """A matrix that bulk copies fill, before a wait on any of their barriers."""
+        if None in self.awaited:
+            return
+        for stage, barriers in self.known.full.items():
+            first = self.known.first[stage]
+            later = first.meets > self.meets or not self.arrives.isdisjoint(first.behind)
+            missing = None not in barriers and not barriers & self.awaited
+            if missing and not later and stage not in self.own and stage.meets(region):
+                yield Overlap("unawaited", first.statement, act.statement, region)
+                return
+
+
+_UNKNOWN = -(1 << 20)  # an mbarrier whose address is not known
