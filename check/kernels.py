@@ -11,6 +11,7 @@ from ..spec.api import load
 from ..spec.errors import Question
 from ..spec.legality import ILLEGAL, Judge, Verdict
 from ..spec.statements import Statement as Read
+from .advice import advice
 from .constants import constant_findings
 from .divergence import divergence_findings
 from .events import Events
@@ -105,7 +106,9 @@ def _check_function(module: Module, function: Function, judge: Judge) -> Iterato
     uses = Uses(function)
     events = Events(function, uses)
     if events.mmas:
-        yield from order_findings(module, function, flow, events)
+        ordered = list(order_findings(module, function, flow, events))
+        yield from ordered
+        yield from advice(module, function, ordered)
         yield from proxy_findings(module, function, flow, uses)
         yield from stage_findings(module, function, flow, uses, events)
     yield from divergence_findings(module, function, flow, uses, judge, held)

@@ -232,3 +232,20 @@ def test_a_pipeline_that_waits_for_too_few():
         )
 
     assert ("likely", "shared-overwritten") in found(kernel(2))
+
+
+# What ptxas makes of it
+
+
+def test_what_ptxas_will_serialise_or_repair_is_told():
+    tiers = ("info",)
+    assert found(FENCE + MMA + COMMIT + USE + WAIT, tiers) == [("info", "serialised")]
+    assert found(FENCE + "mov.f32 %f0, 0f00000000;\n" + MMA + COMMIT + WAIT, tiers) == [("info", "repaired")]
+    call = "{ .param .b32 p;\nst.param.b32 [p], 3;\ncall.uni outside, (p);\n}\n"
+    assert found(FENCE + MMA + COMMIT + call + WAIT, tiers) == [("info", "serialised")]
+    assert found(FENCE + MMA + COMMIT + WAIT + USE, tiers) == []
+
+
+def test_a_fence_or_a_wait_that_does_nothing_is_told():
+    assert found(FENCE + FENCE + MMA + COMMIT + WAIT + USE, ("info",)) == [("info", "redundant-fence")]
+    assert found(FENCE + MMA + COMMIT + WAIT + WAIT + USE, ("info",)) == [("info", "redundant-wait")]

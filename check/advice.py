@@ -1,0 +1,54 @@
+"""What an assembler may make of a function's wgmmas: it serialises them, or puts in the missing fence.
+
+The program then runs right, and slowly. `reactions.py` reads from their words what the releases do: ptxas
+12.0 to 12.3 serialise a function whose registers lack a fence, later ones put one in, some in silence.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from .findings import INFO, Finding
+from .ptx import Function, Module
+
+__all__ = ["advice"]
+
+_PENDING = frozenset(
+    (
+        "accumulator-in-flight",
+        "a-written-in-flight",
+        "accumulator-as-a",
+        "a-as-accumulator",
+        "uncommitted-at-wait",
+        "wait-too-shallow",
+    )
+)
+_FENCES = frozenset(("register-fence", "first-fence"))
+_SECTION = "9.7.15.4"
+
+
+def advice(module: Module, function: Function, findings: Iterable[Finding]) -> Iterator[Finding]:
+    """One finding for each thing that an assembler will do, at the first place that makes it do so."""
+    for statement in function.statements:
+        if statement.opcode.partition(".")[0] == "call":
+            yield Finding(
+                "serialised",
+                INFO,
+                module.place(statement.offset),
+                function.name,
+                "ptxas serialises the wgmmas of a function with a call that it does not inline",
+                _SECTION,
+                "inline the call, or leave it out (an assertion is one)",
+            )
+            break
+    said: set[str] = set()
+    for finding in findings:
+        rule = "serialised" if finding.rule in _PENDING else "repaired" if finding.rule in _FENCES else ""
+        if rule and rule not in said:
+            said.add(rule)
+            words = {
+                "serialised": "ptxas may serialise the wgmmas of this function: an ordinary instruction uses "
+                "a register of one that is pending",
+                "repaired": "ptxas may put in the wgmma.fence that is missing, or serialise the function",
+            }[rule]
+            yield Finding(rule, INFO, finding.place, function.name, words, _SECTION, finding.right)
