@@ -11,11 +11,12 @@ __all__ = ["MASK", "computed"]
 MASK = (1 << 64) - 1
 
 
-def computed(opcode: str, values: Sequence[int | None]) -> int | None:
-    """What an instruction makes of its sources; None where that is not known."""
-    words = opcode.split(".")
+def computed(words: Sequence[str], bits: int, values: Sequence[int | None]) -> int | None:
+    """What an instruction makes of its sources; None where that is not known.
+
+    words: its name's parts; bits: the size of its type.
+    """
     head, kind = words[0], words[-1]
-    bits = int(kind[1:]) if kind[1:].isdigit() else 64
     if head == "selp" and len(values) == 3:
         return None if values[2] is None else values[0 if values[2] else 1]
     if kind == "pred" and head in ("and", "or") and None in values:
@@ -35,7 +36,7 @@ def computed(opcode: str, values: Sequence[int | None]) -> int | None:
     return _arithmetic(words, known, bits)
 
 
-def _converted(words: list[str], value: int, bits: int) -> int | None:
+def _converted(words: Sequence[str], value: int, bits: int) -> int | None:
     source = words[-1]
     size = int(source[1:]) if source[1:].isdigit() else 64
     if source[0] == "s":
@@ -45,7 +46,7 @@ def _converted(words: list[str], value: int, bits: int) -> int | None:
     return value
 
 
-def _arithmetic(words: list[str], known: list[int], bits: int) -> int | None:
+def _arithmetic(words: Sequence[str], known: Sequence[int], bits: int) -> int | None:
     head = words[0]
     signed = words[-1][0] == "s"
     mask = (1 << bits) - 1
