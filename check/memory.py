@@ -11,7 +11,7 @@ from ..spec.api import load
 from ..spec.model import Descriptor
 from .ptx import Function, Statement
 from .uses import operands_of
-from .values import Value, Values
+from .values import Value, Values, number_of
 
 __all__ = [
     "BARRIER",
@@ -178,7 +178,10 @@ def _written(statement: Statement, values: Values) -> Region:
 
 def width_of(statement: Statement) -> int:
     """How many bytes a thread writes at most."""
-    if statement.opcode.startswith(("stmatrix", "cp.async")):
+    if statement.opcode.startswith("cp.async"):
+        parts = operands_of(statement)
+        return (number_of(parts[2]) if len(parts) > 2 else None) or 16
+    if statement.opcode.startswith("stmatrix"):
         return 16
     found = _WIDTH.search(statement.opcode)
     return int(found[1] or 1) * int(found[2]) // 8 if found else 16

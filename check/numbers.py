@@ -62,8 +62,9 @@ def _arithmetic(words: Sequence[str], known: Sequence[int], bits: int) -> int | 
     if head in ("mul", "mad"):
         product = fitted[0] * fitted[1] >> (bits if "hi" in words else 0)
         return (product + (known[2] if head == "mad" else 0)) & mask
-    if head == "bfe" and len(known) == 3 and not signed:
-        return known[0] >> known[1] & (1 << known[2]) - 1
+    if head == "bfe" and len(known) == 3 and known[1] + known[2] <= bits:
+        field = known[0] >> known[1] & (1 << known[2]) - 1
+        return _fit(field, known[2], signed) & mask if known[2] else 0
     if head == "bfi" and len(known) == 4:
         field = (1 << known[3]) - 1
         return known[1] & ~(field << known[2]) | (known[0] & field) << known[2]

@@ -15,7 +15,7 @@ from .values import number_of
 
 __all__ = ["GRID", "Instruction", "Plan"]
 
-_ROUNDS = 16  # of a loop whose end is not known: more than kernels have stages
+_ROUNDS = 17  # of a loop whose end is not known: more than kernels have stages
 _OUTER_ROUNDS = 2  # where such a loop stands in it
 _KNOWN_ROUNDS = 1 << 6  # of a loop whose end is known
 GRID = {
@@ -260,7 +260,7 @@ def _parameter(operand: str, kind: str) -> int | None:
     """A parameter's number: large sizes, and pointers far apart."""
     if kind.endswith("64"):
         return (crc32(operand.encode()) % 97 + 1) << 32
-    return 2048 if kind[0] in "usb" else None
+    return 1024 if kind[0] in "usb" else None
 
 
 _HEADS = frozenset(("wgmma", "cp", "st", "stmatrix", "red", "atom", "bar", "barrier", "mbarrier"))

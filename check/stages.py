@@ -9,7 +9,7 @@ from ..formal import programs as model
 from ..formal.axioms import closing
 from ..spec.ordering import ordering
 from .events import Events, Mma
-from .findings import LIKELY, STRICT, Finding, Moment
+from .findings import LIKELY, Finding, Moment
 from .flow import Flow
 from .memory import COPY, INTO_SHARED
 from .ptx import Function, Module, Statement
@@ -40,15 +40,15 @@ def stage_findings(
 def _finding(module: Module, function: Function, overlap: Overlap, mmas: dict[int, Mma]) -> Finding | None:
     statements = function.statements
     after = overlap.what in ("overwritten", "released")  # the wgmma comes first
-    reader = mmas.get(overlap.first if after else overlap.second)
-    if reader is None:
-        return None
-    read = model.Mma(reader.shape, 0, model.Buffer(0), 0, reader.scale_d)
+    reader = mmas.get(overlap.first if after else overlap.second, next(iter(mmas.values())))
+    access: model.Operation = model.Mma(reader.shape, 0, model.Buffer(0), 0, reader.scale_d)
+    if overlap.what == "unlanded":
+        access = _write(statements[overlap.second])
     written = overlap.second if after else overlap.first
     write = _write(statements[written if overlap.writer < 0 else overlap.writer])
     between = [made for index in overlap.between if (made := _between(statements[index])) is not None]
     known = ordering()
-    program = _program(overlap.what, read, write, between)
+    program = _program(overlap.what, access, write, between)
     hazards = closing(program, known.default) or closing(program, known.strict)
     if not hazards:
         return None
@@ -56,7 +56,7 @@ def _finding(module: Module, function: Function, overlap: Overlap, mmas: dict[in
     places = [overlap.first, *overlap.between, overlap.second]
     return Finding(
         hazards[0].rule,
-        STRICT if overlap.waited else LIKELY,
+        LIKELY,
         module.place(statements[overlap.second].offset),
         function.name,
         f"{rule.title}: {_why(overlap)}",
@@ -67,7 +67,7 @@ def _finding(module: Module, function: Function, overlap: Overlap, mmas: dict[in
 
 
 def _program(
-    what: str, read: model.Mma, write: model.Operation, between: list[model.Operation]
+    what: str, read: model.Operation, write: model.Operation, between: list[model.Operation]
 ) -> model.Program:
     """The two accesses, and what is between them, as a program of the models."""
     fence = model.WgmmaFence()
@@ -75,6 +75,8 @@ def _program(
         return model.Program.of(fence, read, *between, write)
     if what == "incomplete":
         return model.Program.of(write, *between, model.ProxyFence(), model.CtaBarrier(), fence, read)
+    if what == "unlanded":
+        return model.Program.of(write, *between, model.CtaBarrier(), read)
     other = model.Step(write, model.OTHER)
     if what == "unawaited":
         return model.Program.of(fence, other, read)
@@ -92,6 +94,7 @@ _REASONS = {
     "overwritten": "no wait on the path covers it",
     "released": "this arrival lets another thread fill the stage, and no wait on the path covers it",
     "incomplete": "no wait on the path covers the copy",
+    "unlanded": "no wait on the path covers the copy, which may arrive later",
     "unawaited": "no wait on a barrier that the copy completes stands before on the path",
 }
 

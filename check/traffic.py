@@ -22,9 +22,10 @@ class Overlap:
     """Two statements that touch the same bytes with nothing that orders them.
 
     what: `overwritten` (a wgmma reads, then a write), `released` (a wgmma reads, then an arrival lets another
-    thread write), `incomplete` (a copy, then a wgmma reads), `unawaited` (another thread's bulk copy, then a
-    wgmma reads). `waited`: the own warp waited for the wgmma, but no barrier followed. `between` are the
-    statements that count; `writer` is the statement that writes once the stage is released.
+    thread write), `incomplete` (a copy, then a wgmma reads), `unlanded` (a copy, then a write), `unawaited`
+    (another thread's bulk copy, then a wgmma reads). `waited`: the own warp waited for the wgmma, but no
+    barrier followed. `between` are the statements that count; `writer` is the statement that writes once the
+    stage is released.
     """
 
     what: str
@@ -46,6 +47,7 @@ class _Flying:
     waited: bool = False
     barrier: int | None = None
     between: tuple[int, ...] = ()
+    met: bool = False
 
     def meets(self, region: Region) -> bool:
         return any(region.meets(other) for other in self.regions)
@@ -81,6 +83,11 @@ class _Protocol:
         self.first: dict[Region, _First] = {}
         self.told: dict[int | None, set[int | None]] = defaultdict(set)  # by barrier: what arrivals know of
         self.awaited: set[int | None] = set()
+        self.matrices = sorted(
+            {region for walk in walked for act in walk.acts if act.kind == "mma" for region in act.regions},
+            key=lambda region: (region.low, region.high),
+        )
+        self._stages: dict[Region, tuple[Region, ...]] = {}
         full: set[int | None] = set()
         for walk in walked:
             full |= self._fills(walk.acts)
@@ -88,6 +95,12 @@ class _Protocol:
         for barrier in full:
             if barrier is not None:
                 self.free.pop(barrier, None)  # it tells of stages that are full
+
+    def stages(self, region: Region) -> tuple[Region, ...]:
+        """The matrices that some bytes are part of."""
+        if region not in self._stages:
+            self._stages[region] = tuple(filter(region.meets, self.matrices))
+        return self._stages[region]
 
     def _signals(self, acts: Sequence[Act]) -> None:
         """What a thread has awaited when it arrives at a barrier, or first copies into a stage."""
@@ -133,7 +146,8 @@ class _Thread:
     def __init__(self, known: _Protocol, acts: Sequence[Act]) -> None:
         self.known = known
         self.acts = acts
-        self.others = known.awaited - {act.barrier for act in acts if act.kind == "await"}
+        self.mine = {act.barrier for act in acts if act.kind == "await"}
+        self.others = known.awaited - self.mine
         self.own = {region for act in acts if act.kind == "bulk" for region in act.regions}
         self.arrives = {act.barrier for act in acts if act.kind == "arrive"}
         self.meets = 0
@@ -168,6 +182,8 @@ class _Thread:
                     yield from self._released(act)
                 case "await" | "meet":
                     self._met(act)
+                case "cut":  # of what is in flight here, the last rounds would have waited
+                    self.copies = []
 
     def _copied(self, act: Act) -> None:
         for one in self.copies:
@@ -187,6 +203,8 @@ class _Thread:
         self.copies = [
             one for one in self.copies if one.barrier is None or not (None in found or one.barrier in found)
         ]
+        for one in self.copies:
+            one.met = True
         self.mmas = [one for one in self.mmas if not one.waited]
 
     def _released(self, act: Act) -> Iterator[Overlap]:
@@ -206,11 +224,22 @@ class _Thread:
                         "overwritten", one.statement, act.statement, region, one.between, one.waited
                     )
                     one.regions = ()
+            yield from self._unlanded(act, region)
         if act.kind == "copy":
             self.copies.append(_Flying(act.statement, act.regions))
         elif act.kind == "bulk":
             barrier = _UNKNOWN if act.barrier is None else act.barrier
             self.copies.append(_Flying(act.statement, act.regions, barrier=barrier))
+
+    def _unlanded(self, act: Act, region: Region) -> Iterator[Overlap]:
+        """A write where a copy is on its way: to the same bytes, or to the same matrix in a later phase."""
+        stages = self.known.stages(region)
+        for one in self.copies:
+            if one.barrier is not None and one.barrier not in self.mine:
+                continue  # others say when it is complete
+            if one.meets(region) or (one.met and any(map(one.meets, stages))):
+                yield Overlap("unlanded", one.statement, act.statement, region, one.between)
+                one.regions = ()
 
     def _read(self, act: Act) -> Iterator[Overlap]:
         for one in self.copies:

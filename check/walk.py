@@ -34,9 +34,9 @@ class Act:
     """One statement that counts, with its numbers.
 
     kind: `mma`, `commit`, `wait` (wgmma); `copy`, `copy-commit`, `copy-wait`, `copy-arrive` (cp.async);
-    `bulk`, `store`; `arrive`, `await` (an mbarrier, or a named barrier), `meet` (both at once). `barrier` is
-    an address, or −1 less the number of a named barrier; None where it is not known. `n`: of a wait; of an
-    await its parity, −1 where that is not known.
+    `bulk`, `store`; `arrive`, `await` (an mbarrier, or a named barrier), `meet` (both at once); `cut`: the
+    walk leaves a loop before it ends. `barrier` is an address, or −1 less the number of a named barrier; None
+    where it is not known. `n`: of a wait; of an await its parity, −1 where that is not known.
     """
 
     kind: str
@@ -92,6 +92,7 @@ class _Walk:
         self.registers: dict[str, int | None] = dict(self._specials())
         self.assumed: set[str] = set()  # registers whose numbers stand for any
         self.rounds: dict[int, int] = {}
+        self.forced = False  # a loop was just left although its numbers lead on
         self.taken: Counter[int] = Counter()  # how often each side of a branch that is not known
 
     def run(self) -> Iterator[Act]:
@@ -111,6 +112,9 @@ class _Walk:
                 if one.wanted:
                     self._execute(one, guard)
             number = self._next(number)
+            if self.forced:
+                self.forced = False
+                yield Act("cut", block.end - 1)
 
     def _holds(self, guard: str | None, negated: bool) -> bool | None:
         """Whether a guard holds; None where that is not known."""
@@ -147,6 +151,7 @@ class _Walk:
             leaving = [side for side in sides if side not in body]
             over = self.rounds.get(head, 0) >= self.plan.most(head, known and not is_open)
             if leaving and over:
+                self.forced = known and sides[0] not in leaving
                 return leaving[0]
             late |= over
             if not known and len(leaving) < len(sides):
@@ -269,7 +274,7 @@ class _Walk:
             barrier = self._address(barriers[-1], scope) if "mbarrier" in opcode else None
             return Act("bulk", index, self._target(parts[0], scope, 16), barrier)
         if COPY.match(opcode):
-            return Act("copy", index, self._target(parts[0], scope, 16))
+            return Act("copy", index, self._target(parts[0], scope, width_of(statement)))
         if GENERIC.match(opcode) or (opcode.startswith("st.") and is_generic(opcode)):
             return Act("store", index, self._target(parts[0], scope, width_of(statement)))
         return None
