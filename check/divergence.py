@@ -19,7 +19,7 @@ from .flow import Flow
 from .ptx import Function, Module, Statement
 from .uses import Uses, operands_of
 
-__all__ = ["COMPARE", "TWO", "divergence_findings"]
+__all__ = ["COMPARE", "TWO", "ThreadValues", "Threads", "divergence_findings"]
 
 _WARP, _GROUP = 32, 128
 _MASK = (1 << 32) - 1
@@ -78,7 +78,7 @@ TWO: Mapping[str, Callable[[int, int], int]] = {
 }
 
 
-class _Values:
+class ThreadValues:
     """What is known of every register, thread by thread."""
 
     def __init__(self, function: Function, uses: Uses) -> None:
@@ -285,7 +285,7 @@ class _Divergence:
     def __init__(self, function: Function, flow: Flow, uses: Uses) -> None:
         self.function = function
         self.flow = flow
-        self.values = _Values(function, uses)
+        self.values = ThreadValues(function, uses)
 
     def parting(self, index: int) -> _Parting | bool:
         """How a statement's guard parts threads; False where it does not, True where it is not known."""

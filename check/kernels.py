@@ -18,6 +18,7 @@ from .events import Events
 from .findings import ERROR, INFO, LIKELY, Finding
 from .flow import build_flow
 from .fragments import fragment_findings
+from .operands import operand_findings
 from .ordering import order_findings
 from .proxies import proxy_findings
 from .ptx import NAME, Fault, Function, Module, Statement, declared_types, read_module
@@ -61,7 +62,7 @@ def check_text(
     count = 0
     for function in module.functions:
         count += len(function.statements)
-        findings += _check_function(module, function, judge)
+        findings += _check_function(module, function, judge, target or module.target)
     findings.sort(key=lambda finding: finding.order)
     findings, suppressed = _suppressed(findings, Suppressions(text, name), dict(baseline or {}))
     return Report(
@@ -97,7 +98,7 @@ def _judge(version: str, target: str) -> Judge:
     return load().judge(version, target)
 
 
-def _check_function(module: Module, function: Function, judge: Judge) -> Iterator[Finding]:
+def _check_function(module: Module, function: Function, judge: Judge, target: str) -> Iterator[Finding]:
     held = [i for i, s in enumerate(function.statements) if s.opcode.startswith(_HELD)]
     flow = build_flow(function, module)
     if not held:
@@ -113,7 +114,9 @@ def _check_function(module: Module, function: Function, judge: Judge) -> Iterato
         yield from stage_findings(module, function, flow, uses, events)
     yield from divergence_findings(module, function, flow, uses, judge, held)
     yield from fragment_findings(module, function, flow, uses, judge)
-    yield from constant_findings(module, function, Values(module, function, uses), judge, held)
+    values = Values(module, function, uses)
+    yield from constant_findings(module, function, values, judge, held)
+    yield from operand_findings(module, function, uses, values, target, held)
 
 
 def _legality(module: Module, function: Function, judge: Judge, held: list[int]) -> Iterator[Finding]:

@@ -12,6 +12,7 @@ from ..spec.ordering import ordering
 from .findings import ERROR, INFO, LIKELY, STRICT, Finding, Moment
 from .kernels import Report
 from .reports import CLAIM
+from .rules import rules
 from .suppression import fingerprint
 
 __all__ = ["as_sarif"]
@@ -62,7 +63,7 @@ def _version() -> str:
 
 def _rule(finding: Finding) -> dict[str, Any]:
     known = ordering().rules.get(finding.rule)
-    short = known.title if known else finding.rule
+    short = rules().get(finding.rule, finding.rule)
     full = f"{known.says} ({known.section})" if known else finding.message
     return {
         "id": finding.rule,

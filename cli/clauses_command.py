@@ -43,15 +43,17 @@ def name_of(consumer: Consumer) -> str:
         return f"cases {consumer.case}"
     if consumer.varies:
         return f"cases of every {consumer.varies}"
-    return f"planned: {consumer.planned}"
+    return f"litmus tests of {consumer.litmus}" if consumer.litmus else f"check {consumer.check}"
 
 
 def run(args: argparse.Namespace) -> int:
     """Print the clauses; exit code 1 when one has no consumer or no user."""
+    from ..check.rules import rules
     from ..formal.consumers import check_consumers
+    from ..gen.litmus_tests import suite
 
     specification = load()
-    check_consumers(specification)
+    check_consumers(specification, {hazard for test in suite() for hazard in test.hazards}, rules())
     used = users(specification)
     idle = [
         name for name, clause in specification.clauses.items() if not clause.consumers or not used.get(name)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 
 from ..spec.errors import SpecError
 from ..spec.loading import Specification
@@ -15,12 +15,22 @@ from .theorems import STATEMENTS
 __all__ = ["check_consumers"]
 
 
-def check_consumers(specification: Specification) -> None:
-    """Raise SpecError, at its place, where a consumer names what is not there or serves no row."""
+def check_consumers(specification: Specification, tested: Collection[str], checked: Collection[str]) -> None:
+    """Raise SpecError, at its place, where a consumer names what is not there or serves no row.
+
+    tested: the rules that litmus tests break; checked: those of the checker.
+    """
     operands = {name for family in specification.families.values() for name in family.instruction.operands}
     for clause, record in specification.clauses.items():
         for consumer in record.consumers:
-            named = (consumer.theorem, consumer.legality, consumer.case, consumer.varies, consumer.planned)
+            named = (
+                consumer.theorem,
+                consumer.legality,
+                consumer.case,
+                consumer.varies,
+                consumer.litmus,
+                consumer.check,
+            )
             if sum(name is not None for name in named) != 1:
                 raise SpecError(
                     f"a consumer of {clause} names not exactly one thing", consumer.place, "{case: sums}"
@@ -28,6 +38,8 @@ def check_consumers(specification: Specification) -> None:
             _known("theorem", consumer.theorem, STATEMENTS, consumer)
             _known("plan of inputs", consumer.case, PLANS, consumer)
             _known("operand", consumer.varies, operands, consumer)
+            _known("litmus test of the rule", consumer.litmus, tested, consumer)
+            _known("rule of the checker", consumer.check, checked, consumer)
     reached = _reached(specification)
     for clause, record in specification.clauses.items():
         for consumer in record.consumers:

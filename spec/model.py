@@ -335,15 +335,16 @@ class Consumer:
     """What would fail if a clause were wrong: exactly one of these is written.
 
     `theorem` names a theorem, `legality` a reason code, `case` the plan of inputs of the conformance
-    cases that would fail, `varies` an operand each value of which has such cases; `planned` the part of
-    ptxmma that will hold the clause against the world (conformance, litmus, check).
+    cases that would fail, `varies` an operand each value of which has such cases, `litmus` the rule of
+    ordering whose tests would fail, `check` the rule that `ptxmma check` would find broken.
     """
 
     theorem: str | None = None
     legality: str | None = None
     case: str | None = None
     varies: str | None = None
-    planned: Literal["conformance", "litmus", "check"] | None = None
+    litmus: str | None = None
+    check: str | None = None
     place: Place = field(default=Place("", 0, 0), compare=False)
 
 

@@ -1,6 +1,11 @@
 """ptxmma check: legality, execution contract, wmma provenance, constant metadata and descriptors."""
 
+import re
+
 from ptxmma.check.kernels import check_text
+from ptxmma.check.rules import rules
+from ptxmma.spec.loading import ROOT
+from ptxmma.spec.ordering import ordering
 
 HEAD = ".version 8.5\n.target sm_90a\n.address_size 64\n.shared .align 1024 .b8 tile[32768];\n"
 REGISTERS = (
@@ -217,3 +222,46 @@ def test_a_reserved_bit_of_a_descriptor():
 def test_a_matrix_that_does_not_begin_at_a_multiple_of_16():
     body = descriptor("%rd1", 8) + WGMMA
     assert ("error", "descriptor-alignment") in found(body)
+
+
+# Operands that all threads give alike, addresses of rows
+
+TID = "mov.u32 %r9, %tid.x;\nshr.u32 %r8, %r9, {bits};\ncvt.u64.u32 %rd3, %r8;\nor.b64 %rd1, %rd3, 0x4000004000000000;\n"
+
+
+def test_a_descriptor_of_the_warp():
+    same = "mov.b64 %rd2, 0x4000004000000000;\n" + WGMMA
+    assert found(TID.format(bits=5) + same) == [("error", "descriptor-divergent")]
+    assert found(TID.format(bits=7) + same, head=".reqntid 256, 1, 1") == []
+
+
+def test_a_stride_of_the_lane():
+    lane = "mov.u32 %r1, %laneid;\n"
+    assert ("error", "wmma-divergent") in found(lane + LOAD_A + LOAD_B + LOAD_C + WMMA + STORE)
+
+
+def test_rows_are_aligned_and_in_shared_memory():
+    row = (
+        "mov.u64 %rd1, {where};\nldmatrix.sync.aligned.m8n8.x4{space}.b16 {{%r0,%r1,%r2,%r3}}, [%rd1+{at}];\n"
+    )
+    assert found(row.format(where="tile", space=".shared", at=16)) == []
+    assert found(row.format(where="tile", space=".shared", at=8)) == [("error", "matrix-alignment")]
+    elsewhere = HEAD + ".global .align 16 .b8 table[64];\n"
+    body = row.format(where="table", space="", at=16)
+    assert found(body, version=elsewhere) == [("error", "matrix-space")]
+
+
+def test_every_lane_of_sm_75_gives_an_address():
+    body = "ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%r0}, [tile];\n"
+    assert found(body, tiers=("info",)) == []
+    assert found(body, tiers=("info",), version=HEAD.replace("sm_90a", "sm_75")) == [("info", "matrix-lanes")]
+
+
+def test_a_rule_that_a_suppression_may_name_has_a_title():
+    named = {rule for path in (ROOT / "check").glob("*.py") for rule in RULE.findall(path.read_text())}
+    own = set(rules()) - set(ordering().rules)
+    assert own - {"redundant-fence", "redundant-wait", "repaired", "serialised"} <= named
+    assert all(title for title in rules().values())
+
+
+RULE = re.compile(r'"((?:aligned|descriptor|matrix|wmma|metadata|idle)-[a-z]+)"')

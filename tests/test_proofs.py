@@ -8,11 +8,13 @@ from pathlib import Path
 import pytest
 
 from ptxmma.check.proofs import answers_of, load_answers
+from ptxmma.check.rules import rules
 from ptxmma.cli.clauses_command import users
 from ptxmma.formal.consumers import check_consumers
 from ptxmma.formal.prove import prove
 from ptxmma.formal.solvers import ask
 from ptxmma.formal.theorems import STATEMENTS, subjects
+from ptxmma.gen.litmus_tests import suite
 from ptxmma.spec.loading import Specification, load_files
 
 
@@ -169,4 +171,4 @@ def test_every_clause_has_a_consumer_that_exists(specification: Specification) -
         assert used.get(name), name
         for consumer in clause.consumers:
             assert consumer.legality is None or consumer.legality in reasons
-    check_consumers(specification)
+    check_consumers(specification, {hazard for test in suite() for hazard in test.hazards}, rules())
