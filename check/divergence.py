@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from ..spec.effects import load_effects
-from ..spec.legality import Judge
 from ..spec.statements import SyntaxFault, argument_of
 from .findings import ERROR, INFO, LIKELY, Finding, Moment
 from .flow import Flow
@@ -282,10 +281,10 @@ class _Parting:
 class _Divergence:
     """The guards of a function, and what executes under them."""
 
-    def __init__(self, function: Function, flow: Flow, uses: Uses) -> None:
+    def __init__(self, function: Function, flow: Flow, threads: ThreadValues) -> None:
         self.function = function
         self.flow = flow
-        self.values = ThreadValues(function, uses)
+        self.values = threads
 
     def parting(self, index: int) -> _Parting | bool:
         """How a statement's guard parts threads; False where it does not, True where it is not known."""
@@ -346,13 +345,13 @@ def _threads(numbers: list[int]) -> str:
 
 
 def divergence_findings(
-    module: Module, function: Function, flow: Flow, uses: Uses, judge: Judge, held: list[int]
+    module: Module, function: Function, flow: Flow, threads: ThreadValues, held: list[int]
 ) -> Iterator[Finding]:
     """Instructions with .aligned that not all threads of the warp (or warpgroup) execute."""
     aligned = [i for i in held if _is_aligned(function.statements[i])]
     if not aligned:
         return
-    found = _Divergence(function, flow, uses)
+    found = _Divergence(function, flow, threads)
     by_block: dict[int, list[int]] = {}
     for index in aligned:
         by_block.setdefault(flow.block_of(index), []).append(index)

@@ -13,7 +13,7 @@ from ..spec.legality import ILLEGAL, Judge, Verdict
 from ..spec.statements import Statement as Read
 from .advice import advice
 from .constants import constant_findings
-from .divergence import divergence_findings
+from .divergence import ThreadValues, divergence_findings
 from .events import Events
 from .findings import ERROR, INFO, LIKELY, Finding
 from .flow import build_flow
@@ -106,17 +106,17 @@ def _check_function(module: Module, function: Function, judge: Judge, target: st
     yield from _legality(module, function, judge, held)
     uses = Uses(function)
     events = Events(function, uses)
+    values, threads = Values(module, function, uses), ThreadValues(function, uses)
     if events.mmas:
         ordered = list(order_findings(module, function, flow, events))
         yield from ordered
         yield from advice(module, function, ordered)
-        yield from proxy_findings(module, function, flow, uses)
+        yield from proxy_findings(module, function, flow, values)
         yield from stage_findings(module, function, flow, uses, events)
-    yield from divergence_findings(module, function, flow, uses, judge, held)
+    yield from divergence_findings(module, function, flow, threads, held)
     yield from fragment_findings(module, function, flow, uses, judge)
-    values = Values(module, function, uses)
     yield from constant_findings(module, function, values, judge, held)
-    yield from operand_findings(module, function, uses, values, target, held)
+    yield from operand_findings(module, function, threads, values, target, held)
 
 
 def _legality(module: Module, function: Function, judge: Judge, held: list[int]) -> Iterator[Finding]:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from .divergence import Threads, ThreadValues
 from .findings import ERROR, INFO, LIKELY, Finding
 from .ptx import NAME, Function, Module, Statement
-from .uses import Uses, operands_of
+from .uses import operands_of
 from .values import Values
 
 __all__ = ["operand_findings"]
@@ -19,10 +19,9 @@ _FEW = re.compile(r"\.x[12](?=\.|$)")
 
 
 def operand_findings(
-    module: Module, function: Function, uses: Uses, values: Values, target: str, held: list[int]
+    module: Module, function: Function, threads: ThreadValues, values: Values, target: str, held: list[int]
 ) -> Iterator[Finding]:
     """Descriptors and wmma addresses that differ between threads; addresses that no row can have."""
-    threads = ThreadValues(function, uses)
     for index in held:
         statement = function.statements[index]
         opcode, parts = statement.opcode, operands_of(statement)

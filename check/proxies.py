@@ -22,7 +22,6 @@ from .memory import (
 )
 from .pending import Link
 from .ptx import Function, Module
-from .uses import Uses
 from .values import Values
 
 __all__ = ["proxy_findings"]
@@ -47,9 +46,9 @@ class Written:
 Facts = dict[Written, Link]
 
 
-def proxy_findings(module: Module, function: Function, flow: Flow, uses: Uses) -> Iterator[Finding]:
+def proxy_findings(module: Module, function: Function, flow: Flow, values: Values) -> Iterator[Finding]:
     """Generic writes of shared memory that a wgmma may read without a fence.proxy.async or a barrier."""
-    events = list(memory_events(function, Values(module, function, uses)))
+    events = list(memory_events(function, values))
     if not any(isinstance(e, Store) for e in events) or not any(isinstance(e, MatrixRead) for e in events):
         return
     analysis = _Analysis(flow, _merged(events))

@@ -7,7 +7,7 @@ the stage is free, one that a bulk copy completes says that it is full.
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import defaultdict, deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -15,6 +15,10 @@ from .memory import Region
 from .walk import Act, Walked
 
 __all__ = ["Overlap", "overlaps"]
+
+_UNKNOWN = -(1 << 20)  # an mbarrier whose address is not known
+_MOST = 1 << 9  # so many wgmmas, or copies, are kept in sight
+_SHOWN = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,18 +43,51 @@ class Overlap:
 
 @dataclass(slots=True)
 class _Flying:
-    """A wgmma or copy that may not be complete; `groups` were committed after its own (−1: it was not)."""
+    """A wgmma or copy that may not be complete; `since`: how many commits and waits came before it."""
 
     statement: int
     regions: tuple[Region, ...]
-    groups: int = -1
-    waited: bool = False
+    since: int
+    commits: int  # of them commits
     barrier: int | None = None
-    between: tuple[int, ...] = ()
     met: bool = False
 
     def meets(self, region: Region) -> bool:
         return any(region.meets(other) for other in self.regions)
+
+
+class _Groups:
+    """Commits and waits, those of wgmma or those of cp.async, and what is in flight between them."""
+
+    def __init__(self) -> None:
+        self.steps: list[int] = []
+        self.commits = 0
+        self.flying: deque[_Flying] = deque(maxlen=_MOST)
+
+    def begin(self, act: Act, barrier: int | None = None) -> None:
+        self.flying.append(_Flying(act.statement, act.regions, len(self.steps), self.commits, barrier))
+
+    def commit(self, statement: int) -> None:
+        self.steps.append(statement)
+        self.commits += 1
+
+    def wait(self, act: Act) -> list[_Flying]:
+        """What a wait covers, which is in flight no more; a negative one covers all."""
+        self.steps.append(act.statement)
+        covered = [
+            one
+            for one in self.flying
+            if one.barrier is None and (act.n < 0 or self.commits - one.commits > act.n)
+        ]
+        if covered:
+            ends = {id(one) for one in covered}
+            self.flying = deque((one for one in self.flying if id(one) not in ends), _MOST)
+        return covered
+
+    def between(self, one: _Flying) -> tuple[int, ...]:
+        """The commits and waits since; the first and the last of very many."""
+        steps = self.steps[one.since :]
+        return tuple(steps if len(steps) <= _SHOWN else [*steps[: _SHOWN // 2], *steps[-_SHOWN // 2 :]])
 
 
 def overlaps(walked: Sequence[Walked]) -> Iterator[Overlap]:
@@ -151,8 +188,9 @@ class _Thread:
         self.own = {region for act in acts if act.kind == "bulk" for region in act.regions}
         self.arrives = {act.barrier for act in acts if act.kind == "arrive"}
         self.meets = 0
-        self.mmas: list[_Flying] = []
-        self.copies: list[_Flying] = []
+        self.mmas = _Groups()
+        self.waited: deque[tuple[_Flying, tuple[int, ...]]] = deque(maxlen=_MOST)  # by this warp alone
+        self.copies = _Groups()
         self.awaited: set[int | None] = set()
 
     def run(self) -> Iterator[Overlap]:
@@ -161,19 +199,16 @@ class _Thread:
             match act.kind:
                 case "mma":
                     yield from self._read(act)
-                case "commit" | "copy-commit":
-                    for one in self.mmas if act.kind == "commit" else self.copies:
-                        if one.barrier is None and not one.waited:
-                            one.groups += 1
-                            one.between += (act.statement,)
+                case "commit":
+                    self.mmas.commit(act.statement)
+                case "copy-commit":
+                    self.copies.commit(act.statement)
                 case "wait":
-                    for one in self.mmas:
-                        one.between += (act.statement,)
-                        one.waited |= one.groups >= act.n
+                    self.waited += ((one, self.mmas.between(one)) for one in self.mmas.wait(act))
                 case "copy-wait":
-                    self._copied(act)
+                    self.copies.wait(act)
                 case "copy-arrive":
-                    for one in self.copies:
+                    for one in self.copies.flying:
                         if one.barrier is None:
                             one.barrier = _UNKNOWN if act.barrier is None else act.barrier
                 case "bulk" | "copy" | "store":
@@ -183,14 +218,7 @@ class _Thread:
                 case "await" | "meet":
                     self._met(act)
                 case "cut":  # of what is in flight here, the last rounds would have waited
-                    self.copies = []
-
-    def _copied(self, act: Act) -> None:
-        for one in self.copies:
-            one.between += (act.statement,)
-        self.copies = [
-            one for one in self.copies if one.barrier is not None or (act.n >= 0 and one.groups < act.n)
-        ]
+                    self.copies.flying.clear()
 
     def _met(self, act: Act) -> None:
         """What the thread, or one that it meets, has awaited is complete; so is what it waited for itself."""
@@ -200,56 +228,65 @@ class _Thread:
         else:
             found = {act.barrier, _UNKNOWN} | self.known.told[act.barrier]
         self.awaited |= found
-        self.copies = [
-            one for one in self.copies if one.barrier is None or not (None in found or one.barrier in found)
+        left = [
+            one
+            for one in self.copies.flying
+            if one.barrier is None or not (None in found or one.barrier in found)
         ]
-        for one in self.copies:
+        for one in left:
             one.met = True
-        self.mmas = [one for one in self.mmas if not one.waited]
+        self.copies.flying = deque(left, _MOST)
+        self.waited.clear()
 
     def _released(self, act: Act) -> Iterator[Overlap]:
         """An arrival after which another thread fills a stage that a wgmma still reads."""
         stages = self.known.free.get(act.barrier, {}) if act.barrier is not None else {}
-        for one in self.mmas:
+        for one in self.mmas.flying if stages else ():
             writer = next((w for region, w in stages.items() if one.meets(region)), None)
-            if writer is not None and not one.waited:
-                region = one.regions[0]
-                yield Overlap("released", one.statement, act.statement, region, one.between, writer=writer)
+            if writer is not None:
+                between = self.mmas.between(one)
+                yield Overlap(
+                    "released", one.statement, act.statement, one.regions[0], between, writer=writer
+                )
 
     def _written(self, act: Act) -> Iterator[Overlap]:
         for region in act.regions:
-            for one in self.mmas:
+            for one in self.mmas.flying:
                 if one.meets(region):
-                    yield Overlap(
-                        "overwritten", one.statement, act.statement, region, one.between, one.waited
-                    )
+                    between = self.mmas.between(one)
+                    yield Overlap("overwritten", one.statement, act.statement, region, between)
+                    one.regions = ()
+            for one, between in self.waited:
+                if one.meets(region):
+                    yield Overlap("overwritten", one.statement, act.statement, region, between, True)
                     one.regions = ()
             yield from self._unlanded(act, region)
         if act.kind == "copy":
-            self.copies.append(_Flying(act.statement, act.regions))
+            self.copies.begin(act)
         elif act.kind == "bulk":
-            barrier = _UNKNOWN if act.barrier is None else act.barrier
-            self.copies.append(_Flying(act.statement, act.regions, barrier=barrier))
+            self.copies.begin(act, _UNKNOWN if act.barrier is None else act.barrier)
 
     def _unlanded(self, act: Act, region: Region) -> Iterator[Overlap]:
         """A write where a copy is on its way: to the same bytes, or to the same matrix in a later phase."""
         stages = self.known.stages(region)
-        for one in self.copies:
+        for one in self.copies.flying:
             if one.barrier is not None and one.barrier not in self.mine:
                 continue  # others say when it is complete
             if one.meets(region) or (one.met and any(map(one.meets, stages))):
-                yield Overlap("unlanded", one.statement, act.statement, region, one.between)
+                between = self.copies.between(one)
+                yield Overlap("unlanded", one.statement, act.statement, region, between)
                 one.regions = ()
 
     def _read(self, act: Act) -> Iterator[Overlap]:
-        for one in self.copies:
+        for one in self.copies.flying:
             for region in act.regions:
                 if one.meets(region):
-                    yield Overlap("incomplete", one.statement, act.statement, one.regions[0], one.between)
+                    between = self.copies.between(one)
+                    yield Overlap("incomplete", one.statement, act.statement, one.regions[0], between)
                     one.regions = ()
         for region in act.regions:
             yield from self._unawaited(act, region)
-        self.mmas.append(_Flying(act.statement, act.regions))
+        self.mmas.begin(act)
 
     def _unawaited(self, act: Act, region: Region) -> Iterator[Overlap]:
         """A matrix that bulk copies fill, before a wait on any of their barriers."""
@@ -262,6 +299,3 @@ class _Thread:
             if missing and not later and stage not in self.own and stage.meets(region):
                 yield Overlap("unawaited", first.statement, act.statement, region)
                 return
-
-
-_UNKNOWN = -(1 << 20)  # an mbarrier whose address is not known
