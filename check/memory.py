@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 
@@ -140,7 +140,9 @@ def memory_events(function: Function, values: Values) -> Iterator[MemoryEvent]:
             continue
         opcode = statement.opcode
         if opcode.startswith("wgmma.mma_async"):
-            yield MatrixRead(index, tuple(matrices(statement, values.operand)))
+            yield MatrixRead(
+                index, tuple(matrices(opcode, operands_of(statement), statement.scope, values.operand))
+            )
         elif GENERIC.match(opcode) or (head == "st" and is_generic(opcode)):
             region = _written(statement, values)
             if head != "st" or ".shared" in opcode or region.base is not None:
@@ -203,24 +205,33 @@ def _field(fields: int, name: str) -> int:
     return (fields >> entry.low & (1 << entry.high - entry.low + 1) - 1) * entry.unit
 
 
-def matrices(statement: Statement, operand: Callable[[str, int], Value]) -> Iterator[Region]:
-    """The bytes that the matrices of a wgmma may take: from above, where the descriptor says how they lie."""
-    parts = operands_of(statement)
-    shape = _SHAPE.search(statement.opcode)
-    types = _TYPES.findall(statement.opcode)
+@cache
+def _factors(opcode: str) -> tuple[int, int, int, int] | None:
+    """Of a wgmma: M, N, K and the bits of an element."""
+    shape = _SHAPE.search(opcode)
+    types = _TYPES.findall(opcode)
     if shape is None or not types:
+        return None
+    return int(shape[1]), int(shape[2]), int(shape[3]), load().index.types[types[-1]].bits
+
+
+def matrices(
+    opcode: str, parts: Sequence[str], scope: int, operand: Callable[[str, int], Value]
+) -> Iterator[Region]:
+    """The bytes that the matrices of a wgmma may take: from above, where the descriptor says how they lie."""
+    factors = _factors(opcode)
+    if factors is None:
         return
-    m, n, k = (int(part) for part in shape.groups())
-    bits = load().index.types[types[-1]].bits
+    m, n, k, bits = factors
     wide = bits == 16
-    sparse = ".sp." in statement.opcode
+    sparse = ".sp." in opcode
     first = 5 if sparse else 3
     behind = parts[first + 3 :] if wide else []
     for position, rows, depth in ((1, m, k // 2 if sparse else k), (2, n, k)):
         if position >= len(parts) or parts[position].startswith("{"):
             continue
         transposed = bool(behind) and behind[min(position - 1, len(behind) - 1)] == "1"
-        value = operand(parts[position], statement.scope)
+        value = operand(parts[position], scope)
         if value.base is None or value.shift != 4:
             yield Region(None, 0, rows * depth * bits // 8)
             continue

@@ -88,6 +88,17 @@ class Scope:
     variables: dict[str, Variable] = field(default_factory=dict)
     labels: dict[str, int] = field(default_factory=dict)
 
+    def kind(self, name: str) -> str | None:
+        """The type of a register that is declared here."""
+        kind = self.registers.get(name)
+        if kind is None and self.ranges:
+            split = _DIGITS.match(name)
+            if split and not (len(split[2]) > 1 and split[2][0] == "0"):
+                found = self.ranges.get(split[1])
+                if found and int(split[2]) < found[1]:
+                    kind = found[0]
+        return kind
+
 
 @dataclass(frozen=True)
 class Variable:
@@ -111,22 +122,20 @@ class Function:
     statements: list[Statement] = field(default_factory=list)
     scopes: list[Scope] = field(default_factory=lambda: [Scope(-1)])
     tables: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    outermost: dict[str, tuple[str, str] | None] = field(default_factory=dict)  # registers looked up there
 
     def register(self, name: str, scope: int) -> tuple[str, str] | None:
         """The register that a name means in a scope: (a name unique in the function, its type)."""
-        while scope >= 0:
+        while scope > 0:
             here = self.scopes[scope]
-            kind = here.registers.get(name)
-            if kind is None and here.ranges:
-                split = _DIGITS.match(name)
-                if split and not (len(split[2]) > 1 and split[2][0] == "0"):
-                    found = here.ranges.get(split[1])
-                    if found and int(split[2]) < found[1]:
-                        kind = found[0]
+            kind = here.registers.get(name) or (here.kind(name) if here.ranges else None)
             if kind is not None:
-                return (f"{name}@{scope}" if scope else name), kind
+                return f"{name}@{scope}", kind
             scope = here.parent
-        return None
+        if name not in self.outermost:
+            kind = self.scopes[0].kind(name)
+            self.outermost[name] = None if kind is None else (name, kind)
+        return self.outermost[name]
 
     def target(self, label: str, scope: int) -> int | None:
         """The index of the statement that a label stands before, as a scope sees it."""

@@ -23,6 +23,7 @@ _LOW = (1 << 32) - 1
 _ROUNDS = 12  # how often a value may grow before it is widened
 _MANY = 64  # a register with more definitions may hold anything
 _NAMED = re.compile(r"[%$A-Za-z_][\w$]*(?:\.[xyzw])?")
+_NAMES = ("%", "$", "_")
 _SPECIAL = re.compile(r"%(\w+?)(?:\.[xyz])?$")
 _INDIRECT = re.compile(r"\[\s*([%$A-Za-z_][\w$]*)?\s*(?:\+?\s*(-?\s*\w+))?\s*\]")
 _COMPARED = {"lt": -1, "le": 0, "gt": 1, "ge": 0}
@@ -440,6 +441,8 @@ _MODELS: Mapping[str, _Model] = {
 
 def number_of(text: str) -> int | None:
     """The number that a literal spells; None for anything else."""
+    if text[:1] in _NAMES:
+        return None
     try:
         found = argument_of(text)
     except SyntaxFault:

@@ -245,7 +245,7 @@ class _Walk:
     def _act(self, index: int, statement: Statement) -> Act | None:
         opcode, scope, parts = statement.opcode, statement.scope, self.plan.parts(index)
         if opcode.startswith("wgmma.mma_async"):
-            regions = tuple(r for r in matrices(statement, self._descriptor) if r.base is not None)
+            regions = tuple(r for r in matrices(opcode, parts, scope, self._descriptor) if r.base is not None)
             return Act("mma", index, regions)
         if opcode.startswith("wgmma.commit_group"):
             return Act("commit", index)
