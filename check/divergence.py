@@ -205,9 +205,13 @@ class ThreadValues:
             exact = [v for v in values if isinstance(v, Threads)]
             if len(exact) < len(values):
                 return SAME if self.uses.kind(statement.opcode) == "result" else None
-        if not all(isinstance(v, Threads) for v in values):
+        known = [v for v in values if isinstance(v, Threads)]
+        if len(known) < len(values):
             return None
-        return self._by_thread(head, [v for v in values if isinstance(v, Threads)])
+        if any(v.values.count(v.values[0]) < len(v.values) for v in known):
+            return self._by_thread(head, known)
+        found = self._by_thread(head, [Threads(v.values[:1], v.assumed) for v in known])
+        return Threads(found.values * self.count, found.assumed) if isinstance(found, Threads) else found
 
     def _by_thread(self, head: list[str], values: list[Threads]) -> Known:
         assumed = any(v.assumed for v in values)

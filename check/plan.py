@@ -58,7 +58,6 @@ class Plan:
         self.uses = uses
         self.bases: dict[str, int] = {}
         self.roles: list[int] = []
-        self._parts: dict[int, list[str]] = {}
         self._sources: dict[tuple[str, int], int | str] = {}
         self._place(module)
         self.wanted = self._slice()
@@ -103,13 +102,6 @@ class Plan:
                     waiting += self.uses.of(index)[1]
         return wanted
 
-    def parts(self, index: int) -> list[str]:
-        """The operands of a statement."""
-        found = self._parts.get(index)
-        if found is None:
-            found = self._parts[index] = operands_of(self.function.statements[index])
-        return found
-
     def source(self, text: str, scope: int) -> int | str:
         """An operand as a number, or as what names a register or a special one."""
         key = text, scope
@@ -149,7 +141,7 @@ class Plan:
         statement = self.function.statements[index]
         written, read = self.uses.of(index)
         words = tuple(statement.opcode.split("."))
-        parts = self.parts(index)
+        parts = operands_of(statement)
         result, sources = self._result(statement, words, parts)
         kind = words[-1][1:]
         guard, negated = self.guard(statement)

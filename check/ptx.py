@@ -68,6 +68,7 @@ class Statement:
     operands: str
     guard: str | None
     scope: int
+    parts: list[str] | None = None  # the operands, once they were parted
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,12 @@ _FIRST = re.compile(r"\s*(\{[^{}]*\}|\([^()]*\)|\[[^\[\]]*\]|[^,]*)(?:,|$)")
 
 def operands_of(statement: Statement) -> list[str]:
     """The operands' texts, parted by the commas outside braces, brackets and parentheses."""
-    text = statement.operands
+    if statement.parts is None:
+        statement.parts = _parted(statement.operands)
+    return statement.parts
+
+
+def _parted(text: str) -> list[str]:
     if "{" not in text and "(" not in text and "[" not in text:
         return [part.strip() for part in text.split(",")]
     found, depth, start = [], 0, 0

@@ -18,7 +18,7 @@ from .memory import BARRIER, COPY, GENERIC, INTO_SHARED, Region, is_generic, mat
 from .numbers import computed
 from .plan import GRID, Instruction, Plan
 from .ptx import Function, Module, Statement
-from .uses import Uses
+from .uses import Uses, operands_of
 from .values import Value, number_of
 
 __all__ = ["Act", "Walked", "walks"]
@@ -243,7 +243,7 @@ class _Walk:
     # What counts
 
     def _act(self, index: int, statement: Statement) -> Act | None:
-        opcode, scope, parts = statement.opcode, statement.scope, self.plan.parts(index)
+        opcode, scope, parts = statement.opcode, statement.scope, operands_of(statement)
         if opcode.startswith("wgmma.mma_async"):
             regions = tuple(r for r in matrices(opcode, parts, scope, self._descriptor) if r.base is not None)
             return Act("mma", index, regions)
