@@ -239,13 +239,13 @@ class Plan:
         return {head: _OUTER_ROUNDS if head in inner else _ROUNDS for head in order}
 
     @cached_property
-    def around(self) -> dict[int, list[int]]:
+    def around(self) -> dict[int, tuple[int, ...]]:
         """By block: the loops that it stands in, the outermost first, by their heads."""
         found: dict[int, list[int]] = defaultdict(list)
         for head, body in sorted(self.loops.items()):
             for block in body:
                 found[block].append(head)
-        return found
+        return {block: tuple(heads) for block, heads in found.items()}
 
 
 def _parameter(operand: str, kind: str) -> int | None:

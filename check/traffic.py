@@ -50,6 +50,7 @@ class _Flying:
     since: int
     commits: int  # of them commits
     barrier: int | None = None
+    loop: int = -1  # the innermost that it stands in
     met: bool = False
 
     def meets(self, region: Region) -> bool:
@@ -65,7 +66,8 @@ class _Groups:
         self.flying: deque[_Flying] = deque(maxlen=_MOST)
 
     def begin(self, act: Act, barrier: int | None = None) -> None:
-        self.flying.append(_Flying(act.statement, act.regions, len(self.steps), self.commits, barrier))
+        loop = act.loops[-1] if act.loops else -1
+        self.flying.append(_Flying(act.statement, act.regions, len(self.steps), self.commits, barrier, loop))
 
     def commit(self, statement: int) -> None:
         self.steps.append(statement)
@@ -187,6 +189,10 @@ class _Thread:
         self.others = known.awaited - self.mine
         self.own = {region for act in acts if act.kind == "bulk" for region in act.regions}
         self.arrives = {act.barrier for act in acts if act.kind == "arrive"}
+        self.filled: dict[int, set[Region]] = defaultdict(set)  # by copy: all that it fills
+        for act in acts:
+            if act.kind in ("copy", "bulk"):
+                self.filled[act.statement].update(act.regions)
         self.meets = 0
         self.mmas = _Groups()
         self.waited: deque[tuple[_Flying, tuple[int, ...]]] = deque(maxlen=_MOST)  # by this warp alone
@@ -267,12 +273,19 @@ class _Thread:
             self.copies.begin(act, _UNKNOWN if act.barrier is None else act.barrier)
 
     def _unlanded(self, act: Act, region: Region) -> Iterator[Overlap]:
-        """A write where a copy is on its way: to the same bytes, or to the same matrix in a later phase."""
+        """A write where a copy is on its way: to the same bytes, or to the same matrix in a later phase.
+
+        Behind the loop of the copy that is any of the matrices which it fills: how often the loop goes round
+        decides which it was last.
+        """
         stages = self.known.stages(region)
         for one in self.copies.flying:
             if one.barrier is not None and one.barrier not in self.mine:
                 continue  # others say when it is complete
-            if one.meets(region) or (one.met and any(map(one.meets, stages))):
+            behind = one.loop >= 0 and one.loop not in act.loops
+            filled = self.filled[one.statement] if behind else one.regions
+            later = one.met and any(stage.meets(other) for stage in stages for other in filled)
+            if one.meets(region) or later:
                 between = self.copies.between(one)
                 yield Overlap("unlanded", one.statement, act.statement, region, between)
                 one.regions = ()

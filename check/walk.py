@@ -36,7 +36,8 @@ class Act:
     kind: `mma`, `commit`, `wait` (wgmma); `copy`, `copy-commit`, `copy-wait`, `copy-arrive` (cp.async);
     `bulk`, `store`; `arrive`, `await` (an mbarrier, or a named barrier), `meet` (both at once); `cut`: the
     walk leaves a loop before it ends. `barrier` is an address, or −1 less the number of a named barrier; None
-    where it is not known. `n`: of a wait; of an await its parity, −1 where that is not known.
+    where it is not known. `n`: of a wait; of an await its parity, −1 where that is not known. `loops`: those
+    that a copy or store stands in, the outermost first.
     """
 
     kind: str
@@ -44,6 +45,7 @@ class Act:
     regions: tuple[Region, ...] = ()
     barrier: int | None = None
     n: int = 0
+    loops: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -92,6 +94,7 @@ class _Walk:
         self.registers: dict[str, int | None] = dict(self._specials())
         self.assumed: set[str] = set()  # registers whose numbers stand for any
         self.rounds: dict[int, int] = {}
+        self.loops: tuple[int, ...] = ()  # around the block
         self.forced = False  # a loop was just left although its numbers lead on
         self.taken: Counter[int] = Counter()  # how often each side of a branch that is not known
 
@@ -103,6 +106,7 @@ class _Walk:
         while number is not None and steps < _LONGEST:
             block = blocks[number]
             steps += block.end - block.start + 1
+            self.loops = self.plan.around.get(number, ())
             for one in self.plan.relevant(number):
                 guard = self._holds(one.guard, one.negated)
                 if one.acts and (guard is not False or (self.eager and one.guard in self.assumed)):
@@ -272,11 +276,11 @@ class _Walk:
             if not INTO_SHARED.search(opcode):
                 return None
             barrier = self._address(barriers[-1], scope) if "mbarrier" in opcode else None
-            return Act("bulk", index, self._target(parts[0], scope, 16), barrier)
+            return Act("bulk", index, self._target(parts[0], scope, 16), barrier, loops=self.loops)
         if COPY.match(opcode):
-            return Act("copy", index, self._target(parts[0], scope, width_of(statement)))
+            return Act("copy", index, self._target(parts[0], scope, width_of(statement)), loops=self.loops)
         if GENERIC.match(opcode) or (opcode.startswith("st.") and is_generic(opcode)):
-            return Act("store", index, self._target(parts[0], scope, width_of(statement)))
+            return Act("store", index, self._target(parts[0], scope, width_of(statement)), loops=self.loops)
         return None
 
     def _named(self, index: int, opcode: str, parts: list[str], scope: int) -> Act | None:
