@@ -13,11 +13,12 @@ from .ptx import NAME, Function, Module, Statement
 from .uses import Uses, operands_of
 from .values import number_of
 
-__all__ = ["GRID", "Instruction", "Plan"]
+__all__ = ["GRID", "SIZE", "Instruction", "Plan"]
 
 _ROUNDS = 17  # of a loop whose end is not known: more than kernels have stages
 _OUTER_ROUNDS = 2  # where such a loop stands in it
 _KNOWN_ROUNDS = 1 << 6  # of a loop whose end is known
+SIZE = "size"  # names the number of every parameter that is no pointer
 GRID = {
     f"%{name}{axis}": int(name.startswith(("n", "cluster_n")))
     for name in ("ctaid", "nctaid", "clusterid", "nclusterid", "cluster_ctaid", "cluster_nctaid")
@@ -173,8 +174,8 @@ class Plan:
         if len(parts) < 2 or head in ("call", "atom"):
             return "unknown", ()
         if head == "ld":
-            number = _parameter(parts[1], words[-1]) if "param" in words else None
-            return ("unknown", ()) if number is None else ("parameter", (number,))
+            value = _parameter(parts[1], words[-1]) if "param" in words else None
+            return ("unknown", ()) if value is None else ("parameter", (value,))
         if parts[1][:1] == "{":
             names = NAME.findall(parts[1]) if head == "mov" else []
             return "packed" if names else "unknown", tuple(self.source(n, statement.scope) for n in names)
@@ -227,6 +228,10 @@ class Plan:
         rounds = self._rounds[head]
         return _KNOWN_ROUNDS if known and rounds > _OUTER_ROUNDS else rounds
 
+    def innermost(self, head: int) -> bool:
+        """Whether no loop that copies, stores or multiplies stands in a loop."""
+        return self._rounds[head] > _OUTER_ROUNDS
+
     @cached_property
     def _rounds(self) -> dict[int, int]:
         """By loop: how often it is walked when its end is not known."""
@@ -248,11 +253,11 @@ class Plan:
         return {block: tuple(heads) for block, heads in found.items()}
 
 
-def _parameter(operand: str, kind: str) -> int | None:
-    """A parameter's number: large sizes, and pointers far apart."""
+def _parameter(operand: str, kind: str) -> int | str | None:
+    """What a parameter holds: a size, or a pointer far from others."""
     if kind.endswith("64"):
         return (crc32(operand.encode()) % 97 + 1) << 32
-    return 1024 if kind[0] in "usb" else None
+    return SIZE if kind[0] in "usb" else None
 
 
 _HEADS = frozenset(("wgmma", "cp", "st", "stmatrix", "red", "atom", "bar", "barrier", "mbarrier"))

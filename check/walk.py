@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from .flow import Flow
 from .memory import BARRIER, COPY, GENERIC, INTO_SHARED, Region, is_generic, matrices, width_of
 from .numbers import computed
-from .plan import GRID, Instruction, Plan
+from .plan import GRID, SIZE, Instruction, Plan
 from .ptx import Function, Module, Statement
 from .uses import Uses, operands_of
 from .values import Value, number_of
@@ -24,6 +24,7 @@ from .values import Value, number_of
 __all__ = ["Act", "Walked", "walks"]
 
 _LONGEST = 60_000  # statements
+_SIZES = (2048, 1024, 512, 8)  # of what parameters count: elements, or steps
 _ROUND = 1 << 7  # as often a walk may come back to where no branch leads out
 _ADDRESS = re.compile(r"\[\s*([%$A-Za-z_][\w$]*)?\s*(?:\+\s*(-?\s*\w+))?\s*\]")
 _GROUP, _WARP = 128, 32
@@ -36,8 +37,8 @@ class Act:
     kind: `mma`, `commit`, `wait` (wgmma); `copy`, `copy-commit`, `copy-wait`, `copy-arrive` (cp.async);
     `bulk`, `store`; `arrive`, `await` (an mbarrier, or a named barrier), `meet` (both at once); `cut`: the
     walk leaves a loop before it ends. `barrier` is an address, or −1 less the number of a named barrier; None
-    where it is not known. `n`: of a wait; of an await its parity, −1 where that is not known. `loops`: those
-    that a copy or store stands in, the outermost first.
+    where it is not known. `n`: of a wait; of an await its parity, −1 where that is not known; of a cut 1 for
+    an innermost loop. `loops`: those that a copy or store stands in, the outermost first.
     """
 
     kind: str
@@ -65,37 +66,47 @@ def walks(module: Module, function: Function, flow: Flow, uses: Uses) -> list[Wa
     parted = any(s.opcode.startswith("mbarrier.arrive") for s in function.statements)
     plan = Plan(module, function, flow, uses)
     threads = range(0, limit, _WARP) if parted else range(0, min(limit, 3 * _GROUP), _GROUP)
-    found = _walked(plan, threads, False)
-    if not any(act.kind == "mma" for walk in found for act in walk.acts):
-        found = _walked(plan, threads, True)
-    return found
+    for size in _SIZES:
+        found = _walked(plan, threads, size)
+        if any(act.kind == "mma" for walk in found for act in walk.acts):
+            return found
+    found = _walked(plan, threads, _SIZES[-1], cut=True)
+    if any(act.kind == "mma" for walk in found for act in walk.acts):
+        return found
+    return _walked(plan, threads, _SIZES[-1], cut=True, eager=True)
 
 
-def _walked(plan: Plan, threads: range, eager: bool) -> list[Walked]:
+def _walked(plan: Plan, threads: range, size: int, cut: bool = False, eager: bool = False) -> list[Walked]:
+    """One walk a thread; none where one multiplies in a loop that it leaves early, unless `cut`."""
     found: dict[tuple[Act, ...], Walked] = {}
     multiplied = -1  # the last warpgroup that did
     for thread in threads:
-        if thread // _GROUP != multiplied:
-            acts = tuple(_Walk(plan, thread, eager).run())
-            found.setdefault(acts, Walked(thread, acts))
-            if any(act.kind == "mma" for act in acts):
-                multiplied = thread // _GROUP
+        if thread // _GROUP == multiplied:
+            continue
+        acts: list[Act] = []
+        for act in _Walk(plan, thread, size, eager).run():
+            if act.kind == "cut" and act.n and not cut and any(one.kind == "mma" for one in acts):
+                return []
+            acts.append(act)
+        found.setdefault(tuple(acts), Walked(thread, tuple(acts)))
+        if any(act.kind == "mma" for act in acts):
+            multiplied = thread // _GROUP
     return list(found.values())
 
 
 class _Walk:
     """The registers of one thread, and where it is."""
 
-    def __init__(self, plan: Plan, thread: int, eager: bool) -> None:
+    def __init__(self, plan: Plan, thread: int, size: int, eager: bool) -> None:
         self.plan = plan
         self.eager = eager  # follow what happens, not the numbers that stand for any
         self.function = plan.function
         self.thread = thread
-        self.registers: dict[str, int | None] = dict(self._specials())
+        self.registers: dict[str, int | None] = {**dict(self._specials()), SIZE: size}
         self.assumed: set[str] = set()  # registers whose numbers stand for any
         self.rounds: dict[int, int] = {}
         self.loops: tuple[int, ...] = ()  # around the block
-        self.forced = False  # a loop was just left although its numbers lead on
+        self.forced = 0  # a loop was just left although its numbers lead on: 1, an innermost one: 2
         self.taken: Counter[int] = Counter()  # how often each side of a branch that is not known
 
     def run(self) -> Iterator[Act]:
@@ -117,8 +128,8 @@ class _Walk:
                     self._execute(one, guard)
             number = self._next(number)
             if self.forced:
-                self.forced = False
-                yield Act("cut", block.end - 1)
+                yield Act("cut", block.end - 1, n=self.forced - 1)
+                self.forced = 0
 
     def _holds(self, guard: str | None, negated: bool) -> bool | None:
         """Whether a guard holds; None where that is not known."""
@@ -155,8 +166,13 @@ class _Walk:
             leaving = [side for side in sides if side not in body]
             over = self.rounds.get(head, 0) >= self.plan.most(head, known and not is_open)
             if leaving and over:
-                self.forced = known and sides[0] not in leaving
+                if known and sides[0] not in leaving:
+                    self.forced = 1 + self.plan.innermost(head)
                 return leaving[0]
+            if is_open and leaving and sides[0] in leaving and not self.rounds.get(head):
+                again = [side for side in sides if side in body]
+                if again and not self.plan.innermost(head):
+                    return again[0]  # what comes round is another block's, or another size's
             late |= over
             if not known and len(leaving) < len(sides):
                 sides = [side for side in sides if side in body]
