@@ -249,7 +249,7 @@ def test_a_store_where_a_copy_is_on_its_way():
 def test_a_copy_left_in_flight_behind_its_loop():
     """The loop's last copies may be in either stage, whichever the walk leaves them in."""
     loop = (
-        "mov.u32 %r40, 0;\nL:\nand.b32 %r41, %r40, 1;\nshl.b32 %r42, %r41, 10;\nadd.u32 %r43, %r33, %r42;\n"
+        "mov.u32 %r40, 0;\nL:\nand.b32 %r41, %r40, 1;\nshl.b32 %r42, %r41, 14;\nadd.u32 %r43, %r33, %r42;\n"
         "shr.u32 %r44, %r42, 4;\ncvt.u64.u32 %rd5, %r44;\nadd.u64 %rd6, %rd1, %rd5;\n"
         "cp.async.wait_group 0;\n"
         + PROXY
@@ -261,12 +261,12 @@ def test_a_copy_left_in_flight_behind_its_loop():
         + BARRIER
     )
     again = (
-        "xor.b32 %r45, %r42, 1024;\nadd.u32 %r46, %r33, %r45;\n"
+        "xor.b32 %r45, %r42, 16384;\nadd.u32 %r46, %r33, %r45;\n"
         + COPY.replace("%r33", "%r46")
         + "add.u32 %r40, %r40, 1;\n"
         "setp.lt.u32 %p1, %r40, 5;\n@%p1 bra L;\n"
     )
-    for place in ("%r33", "%r33+1024"):
+    for place in ("%r33", "%r33+16384"):
         end = BARRIER + STORE.replace("%r33", place)
         assert found(ADDRESSES + COPY + loop + again + end) == [("likely", "copy-incomplete")]
         assert found(ADDRESSES + COPY + loop + again + "cp.async.wait_group 0;\n" + end) == []
