@@ -29,7 +29,7 @@ from ptxmma.check.findings import TIERS
 from ptxmma.check.kernels import check_text
 from ptxmma.formal.axioms import Hazard, hazards
 from ptxmma.formal.machine import differ
-from ptxmma.formal.programs import Program
+from ptxmma.formal.programs import BulkCopy, CpAsync, Mma, Program, SharedRead, SharedWrite
 from ptxmma.formal.readings import conduct
 from ptxmma.spec.ordering import ordering
 
@@ -159,42 +159,62 @@ def swapped(kernel: Kernel, text: str) -> Iterator[tuple[str, int, str]]:
             last, group = group, []
 
 
-def correct(path: Path) -> Iterator[tuple[Kernel, Program]]:
-    """The kernels of a file with a path that has no hazard."""
+def correct(path: Path) -> Iterator[tuple[Kernel, Program, bool]]:
+    """The kernels of a file with a path that has no hazard; whether the path is whole.
+
+    A walk leaves its loops early, so that copies may be on their way where the kernel has none: what comes
+    behind the last wgmma and fills shared memory again is then left out.
+    """
     for kernel in kernels(path.read_text()):
         if not any(statement.name.startswith("wgmma.mma_async") for statement in kernel.statements):
             continue
-        try:
-            found = program(kernel)
-        except NoTrace:
-            continue
-        if not valued(hazards(found, READINGS)):
-            yield kernel, found
+        for whole in (True, False):
+            try:
+                found = path_of(kernel, whole)
+            except NoTrace:
+                continue
+            if not valued(hazards(found, READINGS)):
+                yield kernel, found, whole
+                break
+
+
+def path_of(kernel: Kernel, whole: bool) -> Program:
+    """The program of a kernel's path."""
+    found = program(kernel)
+    if whole:
+        return found
+    last = max(i for i, step in enumerate(found.steps) if isinstance(step.operation, Mma))
+    behind = [s for s in found.steps[last + 1 :] if not isinstance(s.operation, _FILLS)]
+    return Program((*found.steps[: last + 1], *behind))
+
+
+_FILLS = (SharedRead, SharedWrite, CpAsync, BulkCopy)
 
 
 def mutants(path: Path) -> Iterator[Mutant]:
     """The mutants of a file's correct kernels."""
     text = path.read_text()
-    for kernel, _ in originals(path).values():
+    for kernel, _, _ in originals(path).values():
         for kind, place, new in edits(kernel, text):
             yield Mutant(path, kernel.name, kind, text.count("\n", 0, place) + 1, new)
 
 
 @lru_cache(maxsize=4)
-def originals(path: Path) -> dict[str, tuple[Kernel, Program]]:
+def originals(path: Path) -> dict[str, tuple[Kernel, Program, bool]]:
     """The correct kernels of a file by name."""
-    return {kernel.name: (kernel, found) for kernel, found in correct(path)}
+    return {found[0].name: found for found in correct(path)}
 
 
 def changed(mutant: Mutant) -> Program | None:
     """The program of a mutant's path; None where it is the original's, or there is none."""
     for kernel in kernels(mutant.text):
         if kernel.name == mutant.kernel:
+            _, original, whole = originals(mutant.file)[mutant.kernel]
             try:
-                found = program(kernel)
+                found = path_of(kernel, whole)
             except NoTrace:
                 return None
-            return None if found == originals(mutant.file)[mutant.kernel][1] else found
+            return None if found == original else found
     return None
 
 
