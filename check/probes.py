@@ -127,7 +127,10 @@ def _probes(
         for target in isa.index.targets:
             if target not in dict(gate.targets) and knowing[target]:
                 newest = knowing[target][-1]
-                yield Probe(row, gate, "target", Setting(newest, newest.ptx, target), point)
+                if newest.ptx < gate.since:
+                    unprobed["no setting"] += 1
+                else:
+                    yield Probe(row, gate, "target", Setting(newest, newest.ptx, target), point)
 
 
 def _contemporary(
