@@ -51,6 +51,7 @@ __all__ = [
     "Verdicts",
     "ordering_obligations",
     "registers",
+    "settled",
     "shared_memory",
     "wellformed",
 ]
@@ -204,9 +205,10 @@ def wellformed(s: Symbols) -> z3.BoolRef:
 class _Axioms:
     """The relations of the axioms between the steps of a symbolic program."""
 
-    def __init__(self, s: Symbols, readings: Readings) -> None:
+    def __init__(self, s: Symbols, readings: Readings, empty: z3.BoolRef) -> None:
         self.s = s
         self.readings = readings
+        self.empty = empty  # a commit without mmas makes a group
         self.groups: dict[tuple[int, int], z3.BitVecRef] = {}
         self.commits: dict[tuple[int, int], z3.BitVecRef] = {}
         self.synced: dict[tuple[int, int], z3.BoolRef] = {}
@@ -224,7 +226,7 @@ class _Axioms:
         for j in range(i + 1, s.length):
             self.groups[i, j], self.commits[i, j] = groups, commits
             commit = s.is_a(j, Commit)
-            counts = commit if self.readings["empty-groups"] == "count" else z3.And(commit, loose)
+            counts = z3.And(commit, z3.Or(self.empty, loose))
             groups = z3.If(counts, groups + 1, groups)
             loose = z3.And(z3.Or(loose, s.is_a(j, Mma)), z3.Not(commit))
             own = z3.And(s.is_a(j, CpAsyncCommit), s.other[j] == s.other[i])
@@ -386,9 +388,10 @@ class Verdicts:
 class _Common:
     """What the machine does the same whichever effect is held back: each formula is made once."""
 
-    def __init__(self, s: Symbols, conduct: Conduct, any_chain: bool) -> None:
+    def __init__(self, s: Symbols, conduct: Conduct, any_chain: bool, empty: z3.BoolRef) -> None:
         self.s = s
         self.conduct = conduct
+        self.empty = empty
         self.any_chain = any_chain
         self._known: dict[tuple[object, ...], z3.BoolRef] = {}
 
@@ -431,7 +434,7 @@ class _Common:
         for c in range(i + 1, k):
             mine = s.other[c] == s.other[k]
             here = z3.And(s.is_a(c, commit), mine)
-            counted = here if copies or self.conduct.empty_groups else z3.And(here, filled)
+            counted = here if copies else z3.And(here, z3.Or(self.empty, filled))
             later = z3.If(z3.And(counted, committed), later + 1, later)
             committed = z3.Or(committed, counted)
             filled = z3.If(here, z3.BoolVal(False), z3.Or(filled, z3.And(s.is_a(c, kind), mine)))
@@ -678,8 +681,9 @@ class _Machine:
 
 def registers(s: Symbols, readings: Readings) -> Verdicts:
     """Both models about the registers of the first and last step."""
-    relations = _Axioms(s, readings)
-    common = _Common(s, conduct(readings), any_chain=False)
+    machine = conduct(readings)
+    relations = _Axioms(s, readings, z3.BoolVal(readings["empty-groups"] == "count"))
+    common = _Common(s, machine, any_chain=False, empty=z3.BoolVal(machine.empty_groups))
     last = s.length - 1
     found = []
     for effect in ("settle", "flight"):
@@ -692,11 +696,13 @@ def registers(s: Symbols, readings: Readings) -> Verdicts:
 def shared_memory(s: Symbols, readings: Readings) -> Verdicts:
     """Both models about the shared memory that the first and last step access.
 
-    Which mmas on one accumulator take effect in order is left open: it holds whatever their shapes.
+    Which mmas on one accumulator take effect in order is left open, and so is the setting of empty-groups,
+    which is one for both models: it holds whatever they are.
     """
-    relations = _Axioms(s, readings)
     machine = conduct(readings)
-    common = _Common(s, machine, any_chain=True)
+    empty = z3.Bool("empty_groups_count")
+    relations = _Axioms(s, readings, empty)
+    common = _Common(s, machine, any_chain=True, empty=empty)
     last = s.length - 1
     effects = [(effect, stream, 0) for effect in ("issue", "flight") for stream in (_WARP, _OTHERS, _THREAD)]
     effects += [("landing", stream, half) for stream, half in _PARTS]
@@ -713,6 +719,12 @@ def shared_memory(s: Symbols, readings: Readings) -> Verdicts:
     return Verdicts(z3.And(wellformed(s), *before), relations.memory_hazard(0, last), _any(found))
 
 
+def settled(readings: Readings) -> Readings:
+    """The settings that the formulas about shared memory do not leave open."""
+    bearing = ordering().bearing(readings, registers=False)
+    return {name: setting for name, setting in bearing.items() if name != "empty-groups"}
+
+
 def ordering_obligations(
     name: str, readings: Readings, length: int = LENGTH, about: Sequence[str] = ("registers", "shared memory")
 ) -> Iterator[Obligation]:
@@ -725,8 +737,9 @@ def ordering_obligations(
 
     @cache
     def found(what: str) -> Verdicts:
-        bearing = ordering().bearing(readings, registers=what == "registers")
-        return (registers if what == "registers" else shared_memory)(s, bearing)
+        if what == "registers":
+            return registers(s, ordering().bearing(readings))
+        return shared_memory(s, settled(readings))
 
     def text(what: str, kind: type) -> str:
         verdicts = found(what)

@@ -22,7 +22,7 @@ from .confirmation import confirm
 from .enumeration import Level, Plane, Tally, cover, direct
 from .obligations import Obligation
 from .solvers import ask
-from .symbolic import ordering_obligations
+from .symbolic import ordering_obligations, settled
 
 __all__ = ["Bounds", "Proof", "Scope", "prove"]
 
@@ -134,10 +134,12 @@ class _Work:
         for kind in _KINDS:
             key = kind, _bearing(readings, kind)
             if key not in self.confirmed:
-                self.asked[key] = self._ask(name, *key)
                 self.confirmed[key] = self._confirm(kind, readings)
             confirmed[kind] = self.confirmed[key]
-            asked += self.asked[key]
+            question = kind, key[1] if kind == "register" else _items(settled(readings))
+            if question not in self.asked:
+                self.asked[question] = self._ask(name, kind, readings)
+            asked += self.asked[question]
         return _Begun(name, None if alike == name else alike, counted, ran, confirmed, asked)
 
     def _confirm(self, kind: Kind, readings: Readings) -> list[_Confirmed]:
@@ -145,10 +147,10 @@ class _Work:
         places = [(part * stride, _PARTS * stride) for part in range(_PARTS)]
         return [self.pool.submit(_confirm, _items(readings), kind, *place) for place in places]
 
-    def _ask(self, name: str, kind: Kind, chosen: _Chosen) -> list[_Asked]:
+    def _ask(self, name: str, kind: Kind, readings: Readings) -> list[_Asked]:
         if not self.bounds.length:
             return []
-        asked = name, kind, chosen, self.bounds.length
+        asked = name, kind, _items(readings), self.bounds.length
         return [self.pool.submit(_ask, *asked, number) for number in range(len(_obligations(*asked)))]
 
 

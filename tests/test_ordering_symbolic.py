@@ -45,6 +45,7 @@ def test_the_formulas_say_what_the_models_say(name: str) -> None:
     for seed in range(150):
         program = drawn(seed, length)
         values = list(symbols.spelling(program).items())
+        values.append((z3.Bool("empty_groups_count"), z3.BoolVal(readings["empty-groups"] == "count")))
 
         def holds(formula: z3.BoolRef, values: list[tuple[z3.ExprRef, z3.ExprRef]] = values) -> bool:
             return bool(z3.is_true(z3.simplify(z3.substitute(formula, *values))))
