@@ -260,7 +260,7 @@ def _parameter(operand: str, kind: str) -> int | str | None:
     return SIZE if kind[0] in "usb" else None
 
 
-_HEADS = frozenset(("wgmma", "cp", "st", "stmatrix", "red", "atom", "bar", "barrier", "mbarrier"))
+_HEADS = frozenset(("fence", "wgmma", "cp", "st", "stmatrix", "red", "atom", "bar", "barrier", "mbarrier"))
 _OPCODES = (
     "wgmma.mma_async",
     "wgmma.commit_group",
@@ -275,10 +275,11 @@ _OPCODES = (
     "mbarrier.try_wait",
     "mbarrier.test_wait",
     "mbarrier.arrive",
+    "fence.proxy.async",
 )
 
 
-_SIGNALS = ("mbarrier.", "bar.", "barrier.")
+_SIGNALS = ("mbarrier.", "bar.", "barrier.", "fence.")
 
 
 def _counts(opcode: str, head: str) -> bool:

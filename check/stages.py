@@ -42,7 +42,7 @@ def _finding(module: Module, function: Function, overlap: Overlap, mmas: dict[in
     after = overlap.what in ("overwritten", "released")  # the wgmma comes first
     reader = mmas.get(overlap.first if after else overlap.second, next(iter(mmas.values())))
     access: model.Operation = model.Mma(reader.shape, 0, model.Buffer(0), 0, reader.scale_d)
-    if overlap.what == "unlanded":
+    if overlap.what in ("unlanded", "unfenced"):
         access = _write(statements[overlap.second])
     written = overlap.second if after else overlap.first
     write = _write(statements[written if overlap.writer < 0 else overlap.writer])
@@ -75,7 +75,7 @@ def _program(
         return model.Program.of(fence, read, *between, write)
     if what == "incomplete":
         return model.Program.of(write, *between, model.ProxyFence(), model.CtaBarrier(), fence, read)
-    if what == "unlanded":
+    if what in ("unlanded", "unfenced"):
         return model.Program.of(write, *between, model.CtaBarrier(), read)
     other = model.Step(write, model.OTHER)
     if what == "unawaited":
@@ -95,6 +95,7 @@ _REASONS = {
     "released": "this arrival lets another thread fill the stage, and no wait on the path covers it",
     "incomplete": "no wait on the path covers the copy",
     "unlanded": "no wait on the path covers the copy, which may arrive later",
+    "unfenced": "no fence.proxy.async stands between on the path",
     "unawaited": "no wait on a barrier that the copy completes stands before on the path",
 }
 

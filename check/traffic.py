@@ -27,9 +27,9 @@ class Overlap:
 
     what: `overwritten` (a wgmma reads, then a write), `released` (a wgmma reads, then an arrival lets another
     thread write), `incomplete` (a copy, then a wgmma reads), `unlanded` (a copy, then a write), `unawaited`
-    (another thread's bulk copy, then a wgmma reads). `waited`: the own warp waited for the wgmma, but no
-    barrier followed. `between` are the statements that count; `writer` is the statement that writes once the
-    stage is released.
+    (another thread's bulk copy, then a wgmma reads), `unfenced` (a store, then a bulk copy). `waited`: the own
+    warp waited for the wgmma, but no barrier followed. `between` are the statements that count; `writer` is
+    the statement that writes once the stage is released.
     """
 
     what: str
@@ -197,6 +197,7 @@ class _Thread:
         self.mmas = _Groups()
         self.waited: deque[tuple[_Flying, tuple[int, ...]]] = deque(maxlen=_MOST)  # by this warp alone
         self.copies = _Groups()
+        self.stores: dict[Region, int] = {}  # through the generic proxy, with no fence since
         self.awaited: set[int | None] = set()
 
     def run(self) -> Iterator[Overlap]:
@@ -223,6 +224,8 @@ class _Thread:
                     yield from self._released(act)
                 case "await" | "meet":
                     self._met(act)
+                case "proxy-fence":
+                    self.stores.clear()
                 case "cut":  # of what is in flight here, the last rounds would have waited
                     self.copies.flying.clear()
 
@@ -269,8 +272,19 @@ class _Thread:
             yield from self._unlanded(act, region)
         if act.kind == "copy":
             self.copies.begin(act)
+        elif act.kind == "store":
+            self.stores.update((region, act.statement) for region in act.regions)
         elif act.kind == "bulk":
+            for region in act.regions:
+                yield from self._unfenced(act, (region, *self.known.stages(region)))
             self.copies.begin(act, _UNKNOWN if act.barrier is None else act.barrier)
+
+    def _unfenced(self, act: Act, target: tuple[Region, ...]) -> Iterator[Overlap]:
+        """A bulk copy over what was stored through the generic proxy."""
+        for stored, statement in list(self.stores.items()):
+            if any(map(stored.meets, target)):
+                yield Overlap("unfenced", statement, act.statement, stored)
+                del self.stores[stored]
 
     def _unlanded(self, act: Act, region: Region) -> Iterator[Overlap]:
         """A write where a copy is on its way: to the same bytes, or to the same matrix in a later phase.
