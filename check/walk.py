@@ -35,10 +35,10 @@ class Act:
     """One statement that counts, with its numbers.
 
     kind: `mma`, `commit`, `wait` (wgmma); `copy`, `copy-commit`, `copy-wait`, `copy-arrive` (cp.async);
-    `bulk`, `store`, `proxy-fence`; `arrive`, `await` (an mbarrier, or a named barrier), `meet` (both at once);
-    `cut`: the walk leaves a loop before it ends. `barrier` is an address, or −1 less the number of a named
-    barrier; None where it is not known. `n`: of a wait; of an await its parity, −1 where that is not known; of
-    a cut 1 for an innermost loop. `loops`: those that a copy or store stands in, the outermost first.
+    `bulk`, `store`, `proxy-fence`; `arrive`, `await` (an mbarrier, or a named barrier), `meet` (both); `cut`:
+    the walk leaves a loop before it ends. `barrier` is an address, or −1 less the number of a named barrier;
+    None where it is not known. `n`: of a wait; of an await its parity, −1 where that is not known; of a cut 1
+    for an innermost loop. `loops`: those that a copy or store stands in, the outermost first.
     """
 
     kind: str
