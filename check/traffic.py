@@ -28,8 +28,8 @@ class Overlap:
     what: `overwritten` (a wgmma reads, then a write), `released` (a wgmma reads, then an arrival lets another
     thread write), `incomplete` (a copy, then a wgmma reads), `unlanded` (a copy, then a write), `unawaited`
     (another thread's bulk copy, then a wgmma reads), `unfenced` (a store, then a bulk copy). `waited`: the
-    own warp waited for the wgmma, but no barrier followed. `between` are the statements that count; `writer` is
-    the statement that writes once the stage is released.
+    own warp waited for the wgmma, but no barrier followed. `between` are the statements that count; `writer`
+    is the statement that writes once the stage is released.
     """
 
     what: str

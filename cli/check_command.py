@@ -5,14 +5,12 @@ from __future__ import annotations
 import argparse
 import os
 from collections.abc import Mapping
-from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Any
 
 from ..check.findings import ERROR, INFO, LIKELY, STRICT
 from ..check.kernels import Report, check_text
 from ..check.reports import as_github, as_text, dump, tally
-from ..check.sarif import as_sarif
 from ..check.suppression import baseline_text, read_baseline
 from ..spec.errors import Question
 
@@ -61,6 +59,8 @@ def _print(form: str, reports: list[Report], shown: frozenset[str]) -> None:
         case "json":
             print(dump(reports))
         case "sarif":
+            from ..check.sarif import as_sarif
+
             print(as_sarif(reports, shown))
         case "github":
             text = as_github(reports, shown)
@@ -79,6 +79,8 @@ def _check_all(asked: list[_Asked]) -> list[Report | str]:
     workers = min(len(asked), len(os.sched_getaffinity(0)))
     if workers < 2 or sum(sizes) < _LARGE:
         return [_check(one) for one in asked]
+    from concurrent.futures import ProcessPoolExecutor
+
     order = sorted(range(len(asked)), key=lambda i: -sizes[i])
     found: list[Report | str] = [""] * len(asked)
     with ProcessPoolExecutor(workers) as pool:
