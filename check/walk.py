@@ -24,7 +24,8 @@ from .values import Value, number_of
 __all__ = ["Act", "Walked", "walks"]
 
 _LONGEST = 60_000  # statements
-_SIZES = (2048, 1024, 512, 8)  # of what parameters count: elements, or steps
+_SIZES = (1024, 512, 8)  # of what parameters count: elements, or steps
+_LARGE = 2048  # where those fill no stage twice
 _ROUND = 1 << 7  # as often a walk may come back to where no branch leads out
 _ADDRESS = re.compile(r"\[\s*([%$A-Za-z_][\w$]*)?\s*(?:\+\s*(-?\s*\w+))?\s*\]")
 _GROUP, _WARP = 128, 32
@@ -69,11 +70,18 @@ def walks(module: Module, function: Function, flow: Flow, uses: Uses) -> list[Wa
     for size in _SIZES:
         found = _walked(plan, threads, size)
         if any(act.kind == "mma" for walk in found for act in walk.acts):
-            return found
+            more = _walked(plan, threads, _LARGE) if parted and not any(map(_refills, found)) else []
+            return more or found
     found = _walked(plan, threads, _SIZES[-1], cut=True)
     if any(act.kind == "mma" for walk in found for act in walk.acts):
         return found
     return _walked(plan, threads, _SIZES[-1], cut=True, eager=True)
+
+
+def _refills(walk: Walked) -> bool:
+    """Whether a thread copies into some stage twice."""
+    counts = Counter(region for act in walk.acts if act.kind in ("bulk", "copy") for region in act.regions)
+    return any(count > 1 for count in counts.values())
 
 
 def _walked(plan: Plan, threads: range, size: int, cut: bool = False, eager: bool = False) -> list[Walked]:
