@@ -18,6 +18,7 @@ __all__ = ["GRID", "SIZE", "Instruction", "Plan"]
 _ROUNDS = 17  # of a loop whose end is not known: more than kernels have stages
 _OUTER_ROUNDS = 2  # where such a loop stands in it
 _KNOWN_ROUNDS = 1 << 6  # of a loop whose end is known
+_BUDGET = 400_000  # statements, of all walks through a function
 SIZE = "size"  # names the number of every parameter that is no pointer
 GRID = {
     f"%{name}{axis}": int(name.startswith(("n", "cluster_n")))
@@ -57,6 +58,7 @@ class Plan:
         self.function = function
         self.flow = flow
         self.uses = uses
+        self.budget = _BUDGET
         self.bases: dict[str, int] = {}
         self.roles: list[int] = []
         self._sources: dict[tuple[str, int], int | str] = {}

@@ -54,6 +54,8 @@ def _finding(module: Module, function: Function, overlap: Overlap, mmas: dict[in
         return None
     rule = known.rules[hazards[0].rule]
     places = [overlap.first, *overlap.between, overlap.second]
+    if overlap.writer >= 0:
+        places.append(overlap.writer)
     return Finding(
         hazards[0].rule,
         LIKELY,
@@ -131,6 +133,8 @@ def _says(statement: Statement) -> str:
     opcode = statement.opcode
     if opcode.startswith("wgmma.mma_async"):
         return "reads the stage"
+    if "arrive" in opcode:
+        return "lets another thread fill the stage again"
     if "commit_group" in opcode:
         return "commits to a group"
     if "wait_group" in opcode:

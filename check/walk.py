@@ -122,9 +122,10 @@ class _Walk:
         blocks = self.plan.flow.blocks
         number: int | None = 0 if blocks else None
         steps = 0
-        while number is not None and steps < _LONGEST:
+        while number is not None and steps < _LONGEST and self.plan.budget > 0:
             block = blocks[number]
             steps += block.end - block.start + 1
+            self.plan.budget -= block.end - block.start + 1
             self.loops = self.plan.around.get(number, ())
             for one in self.plan.relevant(number):
                 guard = self._holds(one.guard, one.negated)

@@ -54,12 +54,15 @@ RELEASE = (
 )
 
 
-def found(producer=FREE + COPY, consumer=FULL + FENCE + MMA + WAIT + RELEASE):
-    text = (
+def kernel(producer=FREE + COPY, consumer=FULL + FENCE + MMA + WAIT + RELEASE):
+    return (
         f"{HEAD}PRODUCE:\n{STAGE}{producer}{NEXT}@%p2 bra PRODUCE;\nbra END;\n"
         f"CONSUMER:\n{STAGE}{consumer}{NEXT}@%p2 bra CONSUMER;\nwgmma.wait_group.sync.aligned 0;\nEND:\nret;\n}}\n"
     )
-    report = check_text(text, "k.ptx")
+
+
+def found(**parts):
+    report = check_text(kernel(**parts), "k.ptx")
     assert not report.faults
     return [(f.tier, f.rule) for f in report.findings if f.tier in ("error", "likely")]
 
@@ -71,6 +74,13 @@ def test_a_ring_of_stages_as_it_should_be():
 @pytest.mark.parametrize("wait", ["", "wgmma.wait_group.sync.aligned 2;\n"])
 def test_a_stage_released_while_a_group_reads_it(wait):
     assert found(consumer=FULL + FENCE + MMA + wait + RELEASE) == [("likely", "shared-overwritten")]
+
+
+def test_the_witness_of_a_release_ends_with_the_copy():
+    text = kernel(consumer=FULL + FENCE + MMA + RELEASE)
+    (finding,) = (f for f in check_text(text, "k.ptx").findings if f.tier == "likely")
+    steps = [moment.statement.split(".")[0] for moment in finding.witness]
+    assert (steps[0], steps[-2], steps[-1]) == ("wgmma", "mbarrier", "cp")
 
 
 def test_a_stage_released_before_the_wait():
