@@ -10,14 +10,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import product
+from typing import TYPE_CHECKING
 
 from ..formal import programs as model
 from ..formal.axioms import Hazard, closing
-from ..formal.machine import Conduct, Schedule, differ
 from ..spec.ordering import ordering
 from .events import Access, Commit, Event, Fence, Mma, Wait
 from .findings import ERROR, LIKELY, STRICT
 from .pending import Collision, Copy, Link, Pending, Unfenced
+
+if TYPE_CHECKING:
+    from ..formal.machine import Conduct, Schedule
 
 __all__ = ["Judgement", "Path", "judge_program", "path_of", "program_of"]
 
@@ -133,6 +136,8 @@ def _mma(event: Mma, what: int, others: dict[tuple[int, ...], int]) -> model.Mma
 
 def _conducts() -> tuple[Conduct, ...]:
     """Every conduct that some combination of readings gives."""
+    from ..formal.machine import Conduct
+
     machines = [
         [setting.machine for setting in switch.settings.values()] for switch in ordering().switches.values()
     ]
@@ -152,6 +157,8 @@ def _conducts() -> tuple[Conduct, ...]:
 @lru_cache(maxsize=1 << 12)
 def judge_program(program: model.Program) -> Judgement | None:
     """What the models say of the hazard that the last step closes; None when there is none."""
+    from ..formal.machine import Conduct, differ  # only what is wrong asks the machine
+
     known = ordering()
     found: Sequence[Hazard] = closing(program, known.default)
     named = next((h for h in found if known.rules[h.rule].effect == "values"), None)
