@@ -82,6 +82,10 @@ def _program(
     other = model.Step(write, model.OTHER)
     if what == "unawaited":
         return model.Program.of(fence, other, read)
+    if what == "unproxied":
+        arrives = model.Step(model.MbarrierArrive(1), model.OTHER)
+        stored = model.Step(model.SharedWrite(0), model.OTHER)
+        return model.Program.of(stored, arrives, model.MbarrierWait(1), fence, read)
     awaits = model.Step(model.MbarrierWait(1), model.OTHER)
     return model.Program.of(fence, read, *between, model.MbarrierArrive(1), awaits, other)
 
@@ -97,6 +101,7 @@ _REASONS = {
     "released": "this arrival lets another thread fill the stage, and no wait on the path covers it",
     "incomplete": "no wait on the path covers the copy",
     "unlanded": "no wait on the path covers the copy, which may arrive later",
+    "unproxied": "another thread writes it and arrives, and neither of the two executes one",
     "unfenced": "no fence.proxy.async stands between on the path",
     "unawaited": "no wait on a barrier that the copy completes stands before on the path",
 }

@@ -27,9 +27,10 @@ class Overlap:
 
     what: `overwritten` (a wgmma reads, then a write), `released` (a wgmma reads, then an arrival lets another
     thread write), `incomplete` (a copy, then a wgmma reads), `unlanded` (a copy, then a write), `unawaited`
-    (another thread's bulk copy, then a wgmma reads), `unfenced` (a store, then a bulk copy). `waited`: the
-    own warp waited for the wgmma, but no barrier followed. `between` are the statements that count; `writer`
-    is the statement that writes once the stage is released.
+    (another thread's bulk copy or store, then a wgmma reads), `unfenced` (a store, then a bulk copy),
+    `unproxied` (another thread's store, then a wgmma reads). `waited`: the own warp waited for the wgmma, but
+    no barrier followed. `between` are the statements that count; `writer` is the statement that writes once
+    the stage is released.
     """
 
     what: str
@@ -121,6 +122,7 @@ class _Protocol:
         self.full: dict[Region, set[int | None]] = defaultdict(set)  # by stage: barriers of its bulk copies
         self.first: dict[Region, _First] = {}
         self.told: dict[int | None, set[int | None]] = defaultdict(set)  # by barrier: what arrivals know of
+        self.unfenced: dict[int | None, dict[Region, int]] = defaultdict(dict)  # by barrier: generic writes
         self.awaited: set[int | None] = set()
         self.matrices = sorted(
             {region for walk in walked for act in walk.acts if act.kind == "mma" for region in act.regions},
@@ -131,6 +133,8 @@ class _Protocol:
         for walk in walked:
             full |= self._fills(walk.acts)
             self._signals(walk.acts)
+            if not any(act.kind == "mma" for act in walk.acts):
+                self._announces(walk.acts)
         for barrier in full:
             if barrier is not None:
                 self.free.pop(barrier, None)  # it tells of stages that are full
@@ -160,6 +164,22 @@ class _Protocol:
                     self.full[region].add(act.barrier)
                     self.first.setdefault(region, _First(act.statement, meets, frozenset(behind)))
         self.awaited |= awaited
+
+    def _announces(self, acts: Sequence[Act]) -> None:
+        """What a thread that multiplies nothing wrote through the generic proxy when it arrives, unfenced."""
+        stores: dict[Region, int] = {}
+        copies: dict[Region, int] = {}
+        for act in acts:
+            if act.kind in ("store", "copy"):
+                wrote = stores if act.kind == "store" else copies
+                wrote.update((region, act.statement) for region in act.regions)
+            elif act.kind == "proxy-fence":
+                stores.clear()
+            elif act.kind in ("arrive", "meet") and act.barrier is not None:
+                self.unfenced[act.barrier].update(stores)
+            elif act.kind == "copy-arrive":
+                self.unfenced[act.barrier].update(copies)
+                copies.clear()
 
     def _fills(self, acts: Sequence[Act]) -> set[int | None]:
         """What a thread fills again, behind which barrier; the barriers behind which it multiplies."""
@@ -197,6 +217,7 @@ class _Thread:
         self.mmas = _Groups()
         self.waited: deque[tuple[_Flying, tuple[int, ...]]] = deque(maxlen=_MOST)  # by this warp alone
         self.copies = _Groups()
+        self.unfenced: dict[Region, int] = {}  # what others wrote so, as their arrivals tell
         self.stores: dict[Region, int] = {}  # through the generic proxy, with no fence since
         self.awaited: set[int | None] = set()
 
@@ -226,6 +247,7 @@ class _Thread:
                     self._met(act)
                 case "proxy-fence":
                     self.stores.clear()
+                    self.unfenced.clear()
                 case "cut":  # of what is in flight here, the last rounds would have waited
                     self.copies.flying.clear()
 
@@ -236,6 +258,8 @@ class _Thread:
             found = self.others
         else:
             found = {act.barrier, _UNKNOWN} | self.known.told[act.barrier]
+        if act.barrier is not None:
+            self.unfenced.update(self.known.unfenced.get(act.barrier, {}))
         self.awaited |= found
         left = [
             one
@@ -313,6 +337,10 @@ class _Thread:
                     one.regions = ()
         for region in act.regions:
             yield from self._unawaited(act, region)
+        for stored, statement in list(self.unfenced.items()):
+            if any(map(stored.meets, act.regions)):
+                yield Overlap("unproxied", statement, act.statement, stored)
+                del self.unfenced[stored]
         self.mmas.begin(act)
 
     def _unawaited(self, act: Act, region: Region) -> Iterator[Overlap]:

@@ -102,3 +102,22 @@ def test_a_wait_on_another_barrier_is_none():
 def test_a_wait_behind_the_product_comes_too_late():
     late = FENCE + MMA + FULL + WAIT + RELEASE
     assert ("likely", "copy-incomplete") in found(consumer=late)
+
+
+STORE = (
+    "shl.b32 %r13, %r8, 14;\nadd.u32 %r14, %r2, %r13;\nst.shared.v4.b32 [%r14], {%r20,%r21,%r22,%r23};\n"
+    "PROXY" + "mbarrier.arrive.shared::cta.b64 _, [%r10];\n"
+)
+PROXY = "fence.proxy.async.shared::cta;\n"
+
+
+def test_a_producer_that_stores_executes_a_proxy_fence():
+    assert found(producer=FREE + STORE.replace("PROXY", PROXY)) == []
+    assert found(producer=FREE + STORE.replace("PROXY", "")) == [("likely", "proxy-fence")]
+    late = FREE + STORE.replace("PROXY", "") + PROXY
+    assert found(producer=late) == [("likely", "proxy-fence")]
+
+
+def test_the_consumer_may_execute_it():
+    consumer = FULL + PROXY + FENCE + MMA + WAIT + RELEASE
+    assert found(producer=FREE + STORE.replace("PROXY", ""), consumer=consumer) == []
