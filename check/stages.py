@@ -103,7 +103,7 @@ _REASONS = {
     "unlanded": "no wait on the path covers the copy, which may arrive later",
     "unproxied": "another thread writes it and arrives, and neither of the two executes one",
     "unfenced": "no fence.proxy.async stands between on the path",
-    "unawaited": "no wait on a barrier that the copy completes stands before on the path",
+    "unawaited": "no wait on a barrier that tells of it stands before on the path",
 }
 
 

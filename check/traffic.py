@@ -107,7 +107,7 @@ def overlaps(walked: Sequence[Walked]) -> Iterator[Overlap]:
 
 @dataclass(frozen=True, slots=True)
 class _First:
-    """The first bulk copy into a stage: what its thread waited for before, how often it met others."""
+    """The first copy or store into a stage: what its thread waited for before, how often it met others."""
 
     statement: int
     meets: int
@@ -119,7 +119,9 @@ class _Protocol:
 
     def __init__(self, walked: Sequence[Walked]) -> None:
         self.free: dict[int, dict[Region, int]] = defaultdict(dict)  # by barrier: stages, and who fills them
-        self.full: dict[Region, set[int | None]] = defaultdict(set)  # by stage: barriers of its bulk copies
+        self.full: dict[Region, set[int | None]] = defaultdict(
+            set
+        )  # by stage: what tells of its copies, stores
         self.first: dict[Region, _First] = {}
         self.told: dict[int | None, set[int | None]] = defaultdict(set)  # by barrier: what arrivals know of
         self.unfenced: dict[int | None, dict[Region, int]] = defaultdict(dict)  # by barrier: generic writes
@@ -150,6 +152,8 @@ class _Protocol:
         awaited: set[int | None] = set()
         behind: set[int | None] = set()  # without waits that end at once: for the phase before the first
         meets = 0
+        produces = not any(act.kind == "mma" for act in acts)
+        stored: dict[Region, _First] = {}
         for act in acts:
             if act.kind == "await":
                 if act.n != 1 or act.barrier in awaited:
@@ -159,6 +163,13 @@ class _Protocol:
                 meets += 1
             elif act.kind == "arrive":
                 self.told[act.barrier] |= awaited
+                for region, first in stored.items():
+                    self.full[region].add(act.barrier)
+                    self.first.setdefault(region, first)
+                stored.clear()
+            elif act.kind == "store" and produces:
+                for region in act.regions:
+                    stored[region] = _First(act.statement, meets, frozenset(behind))
             elif act.kind == "bulk":
                 for region in act.regions:
                     self.full[region].add(act.barrier)

@@ -121,3 +121,8 @@ def test_a_producer_that_stores_executes_a_proxy_fence():
 def test_the_consumer_may_execute_it():
     consumer = FULL + PROXY + FENCE + MMA + WAIT + RELEASE
     assert found(producer=FREE + STORE.replace("PROXY", ""), consumer=consumer) == []
+
+
+def test_a_producers_stores_that_nobody_awaits():
+    wrong = found(producer=FREE + STORE.replace("PROXY", PROXY), consumer=FENCE + MMA + WAIT + RELEASE)
+    assert wrong and {rule for _, rule in wrong} <= {"shared-unsynchronised", "proxy-fence"}
