@@ -39,7 +39,7 @@ def add(subparsers: Any) -> None:
         help="run both models from every Nth class of states (1)",
     )
     parser.add_argument(
-        "--length", type=int, default=12, metavar="N", help="ask z3 about programs of N steps (12); 0: do not"
+        "--length", type=int, default=10, metavar="N", help="ask z3 about programs of N steps (10); 0: do not"
     )
     parser.add_argument("--alphabet", action="store_true", help="the steps that programs are made of")
     parser.add_argument("--format", choices=("text", "json"), default="text")

@@ -39,7 +39,7 @@ class Bounds:
     steps: int = 8
     direct: int = 3
     stride: int = 1
-    length: int = 12
+    length: int = 10
 
 
 @dataclass(frozen=True, slots=True)
