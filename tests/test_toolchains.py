@@ -522,6 +522,7 @@ from ptxmma.spec.model import Assembler, Build
 from ptxmma.spec.nodes import Version
 
 folder, when, wheel, binary = sys.argv[1:]
+signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored in what a shell runs in the background
 build = Build(wheel, 1, binary)
 assembler = Assembler("12.4", "nvidia-cuda-nvcc-cu12", "12.4.131", {toolchains.PLATFORM: build}, Place("", 1, 1))
 toolchains.known = lambda: {"12.4.131": toolchains.Known("12.4.131", Version(8, 4), assembler, build)}
