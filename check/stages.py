@@ -40,10 +40,14 @@ def stage_findings(
 def _finding(module: Module, function: Function, overlap: Overlap, mmas: dict[int, Mma]) -> Finding | None:
     statements = function.statements
     after = overlap.what in ("overwritten", "released")  # the wgmma comes first
-    reader = mmas.get(overlap.first if after else overlap.second, next(iter(mmas.values())))
-    access: model.Operation = model.Mma(reader.shape, 0, model.Buffer(0), 0, reader.scale_d)
+    access: model.Operation
     if overlap.what in ("unlanded", "unfenced"):
         access = _write(statements[overlap.second])
+    else:
+        reader = mmas.get(overlap.first if after else overlap.second)
+        if reader is None:
+            return None
+        access = model.Mma(reader.shape, 0, model.Buffer(0), 0, reader.scale_d)
     written = overlap.second if after else overlap.first
     write = _write(statements[written if overlap.writer < 0 else overlap.writer])
     between = [made for index in overlap.between if (made := _between(statements[index])) is not None]

@@ -126,3 +126,11 @@ def test_the_consumer_may_execute_it():
 def test_a_producers_stores_that_nobody_awaits():
     wrong = found(producer=FREE + STORE.replace("PROXY", PROXY), consumer=FENCE + MMA + WAIT + RELEASE)
     assert wrong and {rule for _, rule in wrong} <= {"shared-unsynchronised", "proxy-fence"}
+
+
+def test_copies_beside_a_wgmma_without_a_shape():
+    copied = "cp.async.cg.shared.global [%r2], [%rd0], 16;\nst.shared.b32 [%r2], %r0;\n"
+    wgmma = "wgmma.mma_async.sync.aligned.f32.f16.f16 {%f0, %f1, %f2, %f3}, %rd1, %rd1, 1, 1, 1, 0, 0;\n"
+    text = f"{HEAD}{copied}CONSUMER:\nEND:\n{wgmma}ret;\n}}\n"
+    rules = {(finding.rule, finding.tier) for finding in check_text(text, "k.ptx").findings}
+    assert rules == {("legality.qualifier.missing", "error"), ("copy-incomplete", "likely")}
