@@ -291,20 +291,15 @@ class Session:
         What is refused behind the `early` faults, which all lines have in one run, is remembered.
         """
         while numbers:
-            shut = early and len(numbers) > _TOGETHER
-            answer, left = self._sweep(statements, numbers, outcomes, shut)
+            answer, left = self._sweep(statements, numbers, outcomes, early and len(numbers) > _TOGETHER)
             if answer.clean:
-                self.advisories.update(answer.advisories)
-                for place, number in enumerate(numbers):
-                    outcome = Outcome("accepted", tuple(answer.warnings.get(place, ())))
-                    outcomes[number] = outcome
-                    self._memory.assembled[self.target, statements[number]] = outcome
+                self._accept(statements, numbers, outcomes, answer)
                 return
             if not early:
                 self._remember(statements, set(numbers) - set(left), outcomes)
             elif not answer.death:
                 left = self._without_known(statements, left, outcomes)
-                if shut:
+                if answer.shut:
                     numbers, early = left, False
                     continue
             if len(left) == len(numbers):
@@ -318,6 +313,16 @@ class Session:
                     self._settle(statements, left[start : start + _TOGETHER], outcomes)
                 return
             numbers, early = left, False
+
+    def _accept(
+        self, statements: Sequence[str], numbers: list[int], outcomes: dict[int, Outcome], answer: _Answer
+    ) -> None:
+        """Take down what was assembled together."""
+        self.advisories.update(answer.advisories)
+        for place, number in enumerate(numbers):
+            outcome = Outcome("accepted", tuple(answer.warnings.get(place, ())))
+            outcomes[number] = outcome
+            self._memory.assembled[self.target, statements[number]] = outcome
 
     def _remember(
         self, statements: Sequence[str], numbers: Iterable[int], outcomes: Mapping[int, Outcome]
@@ -340,10 +345,13 @@ class Session:
                 apart.append(number)
             else:
                 left.append(number)
-        if apart and self._ask([statements[number] for number in apart]).clean:
-            return [*left, *apart]
-        for number in apart:
-            self._settle(statements, [number], outcomes)
+        if apart:
+            together = self._ask([statements[number] for number in apart])
+            if together.clean:
+                self._accept(statements, apart, outcomes, together)
+            else:
+                for number in apart:
+                    self._settle(statements, [number], outcomes)
         return left
 
     def _sweep(
