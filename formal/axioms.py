@@ -37,9 +37,10 @@ from .programs import (
     WgmmaFence,
 )
 
-__all__ = ["Events", "Hazard", "Reach", "closing", "hazards"]
+__all__ = ["SHAPES_ALIKE", "Events", "Hazard", "Reach", "closing", "hazards"]
 
-_SHAPES: Mapping[str, tuple[str, ...]] = {
+# By the setting of `same-shape`: what two shapes must have alike.
+SHAPES_ALIKE: Mapping[str, tuple[str, ...]] = {
     "m-n": ("m", "n"),
     "m-n-k": ("m", "n", "k"),
     "types": ("m", "n", "k", "types"),
@@ -88,7 +89,7 @@ class Events:
         self.steps = program.steps
         self.acts = [step.operation for step in program.steps]
         self.threads = [step.thread for step in program.steps]
-        self.shape = _SHAPES[self.readings["same-shape"]]
+        self.shape = SHAPES_ALIKE[self.readings["same-shape"]]
         self._reached: dict[tuple[int, bool], Reach] = {}
 
     # Relations

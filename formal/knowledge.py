@@ -14,6 +14,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from ..spec.ordering import Readings
+from .axioms import SHAPES_ALIKE
 from .programs import (
     OTHER,
     WARPGROUP,
@@ -41,7 +42,6 @@ from .programs import (
 __all__ = ["FIRST", "Knowledge", "advance", "begin", "broken"]
 
 _CAP = 2  # groups are counted so far: more than any wait of the alphabet leaves
-_FIELDS = {"m-n": ("m", "n"), "m-n-k": ("m", "n", "k"), "types": ("m", "n", "k", "types")}
 
 
 class Groups(NamedTuple):
@@ -303,7 +303,7 @@ def _of_register(known: Plain | Pending, step: Step, readings: Readings) -> tupl
         if known.shape is None:
             rule = "a-as-accumulator"
         else:
-            fields = _FIELDS[readings["same-shape"]]
+            fields = SHAPES_ALIKE[readings["same-shape"]]
             alike = all(getattr(known.shape, name) == getattr(act.shape, name) for name in fields)
             rule = "" if alike or known.fenced else "accumulator-reshaped"
     elif isinstance(act, Mma) and act.a == Register(0) and known.shape is not None:
