@@ -203,9 +203,11 @@ class Register:
         `direction` is what the assembler does; the specification says otherwise. None: nothing explains it.
         """
         read = _read(statement)
-        for identifier, points in self._pointing.get((instruction, direction), ()) if read else ():
+        if read is None:
+            return None
+        for identifier, points in self._pointing.get((instruction, direction), ()):
             asked = release in points.releases and ptx in points.ptx and target in points.targets
-            if asked and read is not None and _covers(points, read, ptx, target):
+            if asked and _covers(points, read, ptx, target):
                 return identifier
         return None
 
