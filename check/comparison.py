@@ -190,7 +190,7 @@ def _inherited(number: int) -> Any:
 def compare(jobs: Iterable[Job], register: Register | None) -> Comparison:
     """Ask about every point of every job, and hold the answers against the specification."""
     found = Comparison()
-    for part in over_jobs(split(jobs), partial(_perform, register=register, memory=None)):
+    for part in over_jobs(split(jobs), partial(_alone, register=register)):
         found.whole |= {(asked[0], setting) for asked in part.counts for setting in part.settings}
         found.add(part)
     return found
@@ -273,7 +273,6 @@ def _column(
         part = _perform(Job(setting, points), register, memory)
         found.add(part)
         found.targets += [f"{setting}: {why}" for why in part.refused.values()]
-    found.memories.clear()
     return found
 
 
@@ -298,9 +297,16 @@ def targets_known(isa: Isa, releases: Sequence[Ptxas]) -> dict[str, list[Ptxas]]
     return known
 
 
-def _perform(job: Job, register: Register | None, memory: Memory | None) -> Comparison:
+def _alone(job: Job, register: Register | None) -> Comparison:
+    """One part of a universe, with what lasts of what was found out about its release."""
+    memory = Memory(apart=_apart())
+    found = _perform(job, register, memory)
+    found.memories[job.setting.ptxas.version] = memory.lasting()
+    return found
+
+
+def _perform(job: Job, register: Register | None, memory: Memory) -> Comparison:
     setting, found = job.setting, Comparison()
-    memory = Memory(apart=_apart()) if memory is None else memory
     session = Session(setting.ptxas, setting.ptx, setting.target, memory=memory)
     try:
         outcomes = session.classify([point.statement for point in job.points])
@@ -327,7 +333,6 @@ def _perform(job: Job, register: Register | None, memory: Memory | None) -> Comp
     found.counts = Counter({(i, release, legal, v): n for (i, legal, v), n in counted.items()})
     found.advisories = session.advisories
     found.runs = session.runs
-    found.memories[release] = memory.lasting()
     return found
 
 
