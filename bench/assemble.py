@@ -13,12 +13,15 @@ import os
 import subprocess
 import sys
 import tempfile
+from collections.abc import Sequence
+from contextlib import ExitStack
 from pathlib import Path
+from typing import BinaryIO
 
 from rich.console import Console
 from rich.table import Table
 
-from ptxmma.check.assembler import Session
+from ptxmma.check.asking import Asking
 from ptxmma.check.comparison import Job, Setting, compare, home
 from ptxmma.check.kept import whole
 from ptxmma.check.toolchains import Ptxas, locate
@@ -28,30 +31,38 @@ from ptxmma.spec.api import load
 
 
 class Kept:
-    """Every command and text that sessions give to ptxas."""
+    """The files of every run of ptxas, and what the command had before and behind their names."""
 
     def __init__(self) -> None:
-        self.given: list[tuple[list[str], bytes]] = []
-        plain = Session.assemble
+        self.given: list[tuple[list[str], list[bytes], list[int], list[str]]] = []
+        plain = Asking._run
 
-        def assemble(session: Session, text: str, output: str = "/dev/null") -> tuple[int | None, str, bytes]:
-            command = [str(session.ptxas.path), "-arch", session.target, "/dev/stdin", "-o", output]
-            self.given.append((command, text.encode()))
-            return plain(session, text, output)
+        def run(
+            asking: Asking, names: Sequence[str], output: str, given: BinaryIO
+        ) -> tuple[int | None, str, bytes]:
+            files = list(dict.fromkeys(names))
+            named = {"/dev/stdin": f"/proc/self/fd/{given.fileno()}"}
+            texts = [Path(named.get(file, file)).read_bytes() for file in files]
+            before = [str(asking.ptxas.path), "-arch", asking.target]
+            self.given.append((before, texts, [files.index(name) for name in names], ["-o", output]))
+            return plain(asking, names, output, given)
 
-        Session.assemble = assemble  # type: ignore[method-assign]
+        Asking._run = run  # type: ignore[method-assign]
 
     def replay(self) -> float:
         """Seconds of processor time that ptxas alone takes, fed and heard in the same way."""
         start = os.times()
-        for command, text in self.given:
-            with (
-                tempfile.TemporaryFile(dir="/dev/shm") as given,
-                tempfile.TemporaryFile(dir="/dev/shm") as said,
-            ):
-                given.write(text)
-                given.seek(0)
-                subprocess.run(command, stdin=given, stdout=said, stderr=said)
+        for before, texts, order, behind in self.given:
+            with ExitStack() as stack:
+                said, *files = (
+                    stack.enter_context(tempfile.TemporaryFile(dir="/dev/shm")) for _ in [b"", *texts]
+                )
+                for file, text in zip(files, texts, strict=True):
+                    file.write(text)
+                    file.flush()
+                numbers = [files[place].fileno() for place in order]
+                names = [f"/proc/self/fd/{number}" for number in numbers]
+                subprocess.run([*before, *names, *behind], stdout=said, stderr=said, pass_fds=numbers)
         end = os.times()
         return end.children_user + end.children_system - start.children_user - start.children_system
 

@@ -9,57 +9,26 @@ a hang, a fault without a line) is halved until it is alone.
 from __future__ import annotations
 
 import itertools
-import os
 import re
-import select
-import subprocess
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
-from typing import BinaryIO, Literal
+from functools import lru_cache
+from typing import Literal
 
 from ..spec.errors import Question
 from ..spec.nodes import Version
+from .asking import LIMIT, TOGETHER, Answer, Asking, Fault
 from .toolchains import Ptxas
 
-__all__ = ["REGISTERS", "Memory", "Outcome", "Session", "classify", "kernel", "register_types"]
+__all__ = ["Memory", "Outcome", "Session", "classify"]
 
-# Every kernel declares these: prefix and number of the registers of each type.
-REGISTERS: Mapping[str, tuple[str, int]] = {
-    "pred": ("%p", 8),
-    "b8": ("%bb", 8),
-    "u8": ("%ub", 8),
-    "s8": ("%sb", 8),
-    "b16": ("%bh", 160),
-    "u16": ("%uh", 8),
-    "s16": ("%sh", 8),
-    "f16": ("%h", 160),
-    "b32": ("%b", 160),
-    "u32": ("%u", 160),
-    "s32": ("%s", 160),
-    "f32": ("%f", 160),
-    "f16x2": ("%hh", 160),
-    "b64": ("%bd", 160),
-    "u64": ("%ud", 8),
-    "s64": ("%sd", 8),
-    "f64": ("%fd", 160),
-}
-_DECLARED = " ".join(f".reg .{kind} {name}<{count}>;" for kind, (name, count) in REGISTERS.items())
 _BATCH = 8000
-_BEFORE = 4  # lines before the first statement
-_TOGETHER = 50  # statements in a kernel: with more, code generation takes more than its share
-_LIMIT = 60.0
-_REFUSED = " mov.b32 %b0, %bd0;"  # by every release, whatever the .version and .target
-_SAID = re.compile(
-    r"ptxas (?:([^,\n]*), line (\d+); )?(error|fatal|warning|info|advisory)\s*: (.*\S)\s*$", re.MULTILINE
-)
-_ERROR = re.compile(r"^ptxas /dev/stdin, line (\d+); error   : (.*\S)\s*$", re.MULTILINE)
-_CLOSING = "Ptx assembly aborted due to errors"
+_FILES = 200  # in one process
 # What a later phase says of these depends on the .version.
 _VERSIONED = re.compile(r"\.version|PTX ISA")
-_FILE = "/dev/stdin"
 _NONSENSE = "nonsense"
+_Phase = Literal["early", "later", "code"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,87 +93,22 @@ class Memory:
             self.late[target, statement] = outcome
 
 
-@dataclass
-class _Answer:
-    """What one run of ptxas said: by the number of the statement, about the head, and about no line.
-
-    It is `shut` when the line was refused that no assembler can take.
-    """
-
-    code: int | None
-    faults: dict[int, list[str]] = field(default_factory=lambda: defaultdict(list))
-    warnings: dict[int, list[str]] = field(default_factory=lambda: defaultdict(list))
-    unplaced: list[str] = field(default_factory=list)
-    advisories: list[str] = field(default_factory=list)
-    stopped: int | None = None
-    shut: bool = False
-    output: bytes = b""
-
-    @property
-    def clean(self) -> bool:
-        return self.code == 0 and not self.faults and not self.unplaced and not self.shut
-
-    @property
-    def death(self) -> str | None:
-        """How the process ended when it gave no readable answer; None when it gave one."""
-        if self.code is None:
-            return "no answer within the limit of time"
-        if self.code < 0:
-            return f"killed by signal {-self.code}"
-        if any("internal" in words.lower() for words in self.unplaced):
-            return "; ".join(self.unplaced)
-        if self.clean or self.faults or self.unplaced or self.shut:
-            return None
-        return f"exit code {self.code} without a fault that can be read"
-
-
-@cache
-def register_types() -> Mapping[str, str]:
-    """The declared type of every register of the kernel."""
-    return {f"{name}{i}": kind for kind, (name, count) in REGISTERS.items() for i in range(count)}
-
-
-def _has_halves(ptx: Version, target: str) -> bool:
-    """Whether there are .f16x2 registers: from PTX ISA 4.2 and sm_53 on."""
-    return ptx >= Version(4, 2) and int(target.removeprefix("sm_").rstrip("af")) >= 53
-
-
-def kernel(
-    statements: Sequence[str], ptx: Version, target: str, together: int = _TOGETHER, before: str = ""
-) -> str:
-    """A PTX file that holds the statements, one a line, in kernels of so many that all compile fast.
-
-    What stands `before` them is on the line of the first kernel's head.
-    """
-    declared = _DECLARED if _has_halves(ptx, target) else _DECLARED.replace(".f16x2", ".b32")
-    lines = [f".version {ptx}\n.target {target}\n.address_size 64\n.entry kernel() {{ {declared}{before}"]
-    for start in range(0, len(statements), together):
-        if start:
-            lines.append(f"ret; }} .entry kernel{start}() {{ {declared}")
-        lines += statements[start : start + together]
-    return "\n".join([*lines, "ret; }\n"])
-
-
-def _statement(line: int, together: int) -> int | None:
-    """The number of the statement that stands on a line of such a file, if any does."""
-    kernels, place = divmod(line - _BEFORE - 1, together + 1)
-    return kernels * together + place if line > _BEFORE and place < together else None
-
-
 class Session:
     """One ptxas asked under one .version and one .target; collects what it advises on the way."""
 
     def __init__(
-        self, ptxas: Ptxas, ptx: Version, target: str, limit: float = _LIMIT, memory: Memory | None = None
+        self, ptxas: Ptxas, ptx: Version, target: str, limit: float = LIMIT, memory: Memory | None = None
     ) -> None:
-        self.ptxas = ptxas
-        self.ptx = ptx
-        self.target = target
-        self.limit = limit
+        self._asking = Asking(ptxas, ptx, target, limit)
+        self._target = target
         self.advisories: Counter[str] = Counter()
-        self.runs = 0
         self._heard = False
         self._memory = Memory() if memory is None else memory
+
+    @property
+    def runs(self) -> int:
+        """How often ptxas was run."""
+        return self._asking.runs
 
     def classify(self, statements: Sequence[str]) -> list[Outcome]:
         """The outcome of every statement, in their order."""
@@ -224,74 +128,24 @@ class Session:
                     outcomes[number] = Outcome("refused", (fault,))
                 else:
                     numbers.append(number)
-            self._settle(statements, numbers, outcomes, early=True)
+            self._settle(statements, numbers, outcomes, "early")
         return [outcomes[number] for number in range(len(statements))]
 
-    def assemble(self, text: str, output: str = "/dev/null") -> tuple[int | None, str, bytes]:
-        """Run ptxas on a whole file: exit code (None: it hangs), what it said, what it wrote.
-
-        Files in memory stand for its streams: through pipes it is slower, since it writes word by word.
-        """
-        command = [str(self.ptxas.path), "-arch", self.target, _FILE, "-o", output]
-        self.runs += 1
-        with _in_memory(text.encode()) as given, _in_memory() as said, _in_memory() as written:
-            try:
-                process = subprocess.Popen(
-                    command, stdin=given, stdout=written, stderr=said, env=_with_pages()
-                )
-            except OSError as error:
-                raise Question(f"{self.ptxas.path} cannot be run: {error.strerror}") from None
-            ended = os.pidfd_open(process.pid)
-            hangs = not select.select([ended], [], [], self.limit)[0]
-            os.close(ended)
-            if hangs:
-                process.kill()
-            code = process.wait()
-            if hangs:
-                return None, "", b""
-            return code, _content(said).decode(errors="replace"), _content(written)
-
-    def _ask(self, statements: Sequence[str], early: bool = False) -> _Answer:
-        """What it says; of `early` faults only, which all lines show when one that none can take is there."""
-        count = len(statements)
-        together = max(count, 1) if early else _TOGETHER
-        text = kernel(statements, self.ptx, self.target, together, _REFUSED if early else "")
-        code, said, output = self.assemble(text)
-        answer = _Answer(code, output=output)
-        lines: dict[str, list[str]] = defaultdict(list)
-        errors = _ERROR.findall(said)  # nearly all that it says, so read in the fastest way
-        for line, words in errors:
-            lines[line].append(words)
-        for line, all_words in lines.items():
-            number = _statement(int(line), together)
-            if number is not None and number < count:
-                answer.faults[number] = all_words
-            elif early and int(line) == _BEFORE:
-                answer.shut = True
-            else:
-                answer.unplaced += all_words
-        if said.count("\n") == len(errors) + 1 and _CLOSING in said:
-            return answer
-        for file, line, kind, words in _SAID.findall(_ERROR.sub("", said)):
-            number = _statement(int(line), together) if file == _FILE else None
-            fault = kind in ("error", "fatal")
-            if number is not None and number < count:
-                (answer.faults if fault else answer.warnings)[number].append(words)
-                if kind == "fatal":
-                    answer.stopped = number
-            elif words != _CLOSING:
-                (answer.unplaced if fault else answer.advisories).append(words)
-        return answer
-
     def _settle(
-        self, statements: Sequence[str], numbers: list[int], outcomes: dict[int, Outcome], early: bool = False
+        self,
+        statements: Sequence[str],
+        numbers: list[int],
+        outcomes: dict[int, Outcome],
+        phase: _Phase = "code",
     ) -> None:
         """Find the outcome of some statements: refuse until what is left is accepted together.
 
-        What is refused behind the `early` faults, which all lines have in one run, is remembered.
+        The early faults are told of all lines in one run, later ones of one line of a file, and those of
+        code generation of no line at all.
         """
         while numbers:
-            answer, left = self._sweep(statements, numbers, outcomes, early and len(numbers) > _TOGETHER)
+            early = phase == "early"
+            answer, left = self._sweep(statements, numbers, outcomes, early and len(numbers) > TOGETHER)
             if answer.clean:
                 self._accept(statements, numbers, outcomes, answer)
                 return
@@ -299,36 +153,57 @@ class Session:
                 self._remember(statements, set(numbers) - set(left), outcomes)
             elif not answer.death:
                 left = self._without_known(statements, left, outcomes)
-                if answer.shut:
-                    numbers, early = left, False
+                if answer.shut or len(left) < len(numbers):
+                    numbers, phase = left, "later"
                     continue
+            if phase == "later" or (early and not answer.death):
+                left, phase = self._each(statements, left, outcomes), "code"
             if len(left) == len(numbers):
-                self._halve(statements, numbers, outcomes, answer, early)
+                self._halve(statements, numbers, outcomes, answer, phase)
                 return
-            if early and answer.death:
-                numbers = left
-                continue
-            if answer.unplaced and len(left) > _TOGETHER:  # one fault a run: only small parts are fast
-                for start in range(0, len(left), _TOGETHER):
-                    self._settle(statements, left[start : start + _TOGETHER], outcomes)
-                return
-            numbers, early = left, False
+            numbers = left
+
+    def _each(self, statements: Sequence[str], numbers: list[int], outcomes: dict[int, Outcome]) -> list[int]:
+        """Who is left: the others were refused, or died, before code was generated, in files of their own."""
+        suspects = numbers
+        if len(numbers) > TOGETHER:
+            groups = [numbers[start : start + TOGETHER] for start in range(0, len(numbers), TOGETHER)]
+            faults = self._faults([[statements[number] for number in group] for group in groups])
+            suspects = [n for group, fault in zip(groups, faults, strict=True) if fault for n in group]
+        faults = self._faults([[statements[number]] for number in suspects])
+        for number, fault in zip(suspects, faults, strict=True):
+            if isinstance(fault, Fault):
+                outcomes[number] = Outcome("refused", fault.words)
+                self._remember(statements, [number], outcomes)
+            elif fault is not None:
+                self._settle(statements, [number], outcomes)
+        return [number for number in numbers if number not in outcomes]
+
+    def _faults(self, files: Sequence[Sequence[str]]) -> list[Fault | str | None]:
+        """The fault of each file before code is generated, or how ptxas ended that read it."""
+        found: list[Fault | str | None] = []
+        while len(found) < len(files):
+            several = self._asking.each(files[len(found) : len(found) + _FILES])
+            found += several.faults
+            if several.ended is not None:
+                found.append(several.ended)
+        return found
 
     def _accept(
-        self, statements: Sequence[str], numbers: list[int], outcomes: dict[int, Outcome], answer: _Answer
+        self, statements: Sequence[str], numbers: list[int], outcomes: dict[int, Outcome], answer: Answer
     ) -> None:
         """Take down what was assembled together."""
         self.advisories.update(answer.advisories)
         for place, number in enumerate(numbers):
             outcome = Outcome("accepted", tuple(answer.warnings.get(place, ())))
             outcomes[number] = outcome
-            self._memory.assembled[self.target, statements[number]] = outcome
+            self._memory.assembled[self._target, statements[number]] = outcome
 
     def _remember(
         self, statements: Sequence[str], numbers: Iterable[int], outcomes: Mapping[int, Outcome]
     ) -> None:
         for number in numbers:
-            self._memory.refused_late(self.target, statements[number], outcomes[number])
+            self._memory.refused_late(self._target, statements[number], outcomes[number])
 
     def _without_known(
         self, statements: Sequence[str], numbers: list[int], outcomes: dict[int, Outcome]
@@ -338,25 +213,19 @@ class Session:
         memory = self._memory
         for number in numbers:
             text = statements[number]
-            known = memory.late.get((self.target, text)) or memory.assembled.get((self.target, text))
+            known = memory.late.get((self._target, text)) or memory.assembled.get((self._target, text))
             if known is not None:
                 outcomes[number] = known
             elif text in memory.apart:
                 apart.append(number)
             else:
                 left.append(number)
-        if apart:
-            together = self._ask([statements[number] for number in apart])
-            if together.clean:
-                self._accept(statements, apart, outcomes, together)
-            else:
-                for number in apart:
-                    self._settle(statements, [number], outcomes)
+        self._settle(statements, self._each(statements, apart, outcomes), outcomes)
         return left
 
     def _sweep(
         self, statements: Sequence[str], numbers: list[int], outcomes: dict[int, Outcome], early: bool
-    ) -> tuple[_Answer, list[int]]:
+    ) -> tuple[Answer, list[int]]:
         """Ask once about every statement, going on behind a syntax error; the last answer, and who is left.
 
         The answer is clean only when it was about all of them.
@@ -364,15 +233,16 @@ class Session:
         left: list[int] = []
         rest = numbers
         while True:
-            answer = self._ask([statements[number] for number in rest], early)
+            answer = self._asking.ask([statements[number] for number in rest], early)
             if answer.death:
                 return answer, left + _before_death(rest, answer, outcomes)
             end = len(rest) if answer.stopped is None else answer.stopped + 1
             for place, number in enumerate(rest[:end]):
-                if place in answer.faults:
-                    outcomes[number] = Outcome("refused", tuple(answer.faults[place]))
-                else:
+                words = answer.faults.get(place)
+                if words is None:
                     left.append(number)
+                else:
+                    outcomes[number] = _refused(tuple(words))
             behind = rest[end:]
             if answer.stopped is not None:
                 behind = self._without_unreadable(statements, rest[answer.stopped], behind, outcomes)
@@ -408,28 +278,27 @@ class Session:
     def _learn(self, words: Sequence[str]) -> None:
         """Find out which words can be read as qualifiers."""
         words = [word for word in words if word not in self._memory.words]
-        while words:
-            answer = self._ask([f"{_NONSENSE}.{word};" for word in words])
-            end = len(words) if answer.stopped is None else answer.stopped
-            self._memory.words.update(dict.fromkeys(words[:end]))
-            if answer.stopped is not None:
-                self._memory.learn(words[end], _joined(answer.faults[end]))
-            words = words[end + 1 :]
+        faults = self._faults([[f"{_NONSENSE}.{word};"] for word in words])
+        for word, fault in zip(words, faults, strict=True):
+            if isinstance(fault, Fault) and fault.fatal:
+                self._memory.learn(word, _joined(fault.words))
+            else:
+                self._memory.learn(word, None)
 
     def _halve(
         self,
         statements: Sequence[str],
         numbers: list[int],
         outcomes: dict[int, Outcome],
-        answer: _Answer,
-        early: bool,
+        answer: Answer,
+        phase: _Phase,
     ) -> None:
         """Settle each half, or the one statement, of what ptxas finds fault with but does not place."""
         if not self._heard:
             self._hear()
         if len(numbers) > 1:
             for part in _parts(numbers, answer):
-                self._settle(statements, part, outcomes, early)
+                self._settle(statements, part, outcomes, phase)
         else:
             verdict: Literal["died", "refused"] = "died" if answer.death else "refused"
             said = (answer.death,) if answer.death else tuple(answer.unplaced)
@@ -438,7 +307,7 @@ class Session:
 
     def mute(self) -> str | None:
         """Why nothing can be asked: what an empty kernel is refused for. None when it is accepted."""
-        answer = self._ask([])
+        answer = self._asking.ask([])
         return None if answer.clean else answer.death or _joined(answer.unplaced)
 
     def _hear(self) -> None:
@@ -446,27 +315,16 @@ class Session:
         why = self.mute()
         if why is not None:
             raise Question(
-                f"ptxas {self.ptxas.version} cannot be asked about PTX {self.ptx} on {self.target}: {why}"
+                f"ptxas {self._asking.ptxas.version} cannot be asked about PTX {self._asking.ptx} "
+                f"on {self._target}: {why}"
             )
         self._heard = True
 
 
-def _with_pages() -> Mapping[str, str]:
-    """The environment, with huge pages for what ptxas allocates: that is a tenth of its time."""
-    return {"GLIBC_TUNABLES": "glibc.malloc.hugetlb=1", **os.environ}
-
-
-def _in_memory(content: bytes = b"") -> BinaryIO:
-    """A file that is on no disk, to be read from its start."""
-    file = os.fdopen(os.memfd_create("ptx"), "w+b", buffering=0)
-    file.write(content)
-    file.seek(0)
-    return file
-
-
-def _content(file: BinaryIO) -> bytes:
-    file.seek(0)
-    return file.read()
+@lru_cache(4096)
+def _refused(words: tuple[str, ...]) -> Outcome:
+    """A refusal in such words: many are."""
+    return Outcome("refused", words)
 
 
 def _qualifiers(statement: str) -> list[str]:
@@ -476,22 +334,22 @@ def _qualifiers(statement: str) -> list[str]:
     return statement.split(" ", 1)[0].rstrip(";").split(".")[1:]
 
 
-def _before_death(rest: list[int], answer: _Answer, outcomes: dict[int, Outcome]) -> list[int]:
+def _before_death(rest: list[int], answer: Answer, outcomes: dict[int, Outcome]) -> list[int]:
     """Who is left when ptxas died: it went on after every refusal but the last that it spoke of."""
     last = max(answer.faults, default=None)
     left = []
     for place, number in enumerate(rest):
         if place in answer.faults and place != last:
-            outcomes[number] = Outcome("refused", tuple(answer.faults[place]))
+            outcomes[number] = _refused(tuple(answer.faults[place]))
         else:
             left.append(number)
     return left
 
 
-def _parts(numbers: list[int], answer: _Answer) -> Iterator[list[int]]:
+def _parts(numbers: list[int], answer: Answer) -> Iterator[list[int]]:
     """The parts in which to look for what kills ptxas: about the last that it spoke of, else everywhere."""
     last = max(answer.faults, default=None) if answer.death else None
-    step = _TOGETHER if len(numbers) > 2 * _TOGETHER else (len(numbers) + 1) // 2
+    step = TOGETHER if len(numbers) > 2 * TOGETHER else (len(numbers) + 1) // 2
     cuts = list(range(step, len(numbers), step)) if last is None else [last, last + 1, last + 2]
     for start, end in itertools.pairwise([0, *cuts, len(numbers)]):
         if numbers[start:end]:
@@ -503,7 +361,7 @@ def _joined(words: Sequence[str]) -> str:
 
 
 def classify(
-    ptxas: Ptxas, statements: Sequence[str], ptx: Version, target: str, limit: float = _LIMIT
+    ptxas: Ptxas, statements: Sequence[str], ptx: Version, target: str, limit: float = LIMIT
 ) -> list[Outcome]:
     """What a ptxas says about each of many statements under a .version and a .target.
 

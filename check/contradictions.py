@@ -21,7 +21,8 @@ from ..spec.loading import ROOT, Specification
 from ..spec.nodes import Scalars, Version, compose, nearest, structure
 from ..spec.statements import Argument, Statement, SyntaxFault, arguments, read_statement
 from ..spec.variants import ABSENT, Variant
-from .assembler import Outcome, classify, kernel, register_types
+from .asking import kernel, register_types
+from .assembler import Outcome, classify
 from .records import in_order
 from .toolchains import Ptxas, locate
 

@@ -14,12 +14,12 @@ from pathlib import Path
 from ..spec.cache import cached
 from ..spec.gates import EffectiveGate
 from ..spec.variants import Family
-from . import assembler, universe
+from . import asking, universe
 from .universe import Point, Universe
 
 __all__ = ["whole"]
 
-_CODE = tuple(Path(module.__file__) for module in (assembler, universe) if module.__file__)
+_CODE = tuple(Path(module.__file__) for module in (asking, universe) if module.__file__)
 
 
 @dataclass(frozen=True)

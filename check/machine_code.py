@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from ..spec.gates import EffectiveGate
 from ..spec.nodes import Version
 from ..spec.variants import Family
-from .assembler import Session, register_types
+from .asking import Asking, register_types
 from .comparison import Setting, over_jobs, targets_known
 from .toolchains import Ptxas
 from .universe import Universe, open_for
@@ -201,12 +201,12 @@ def _oldest_and_newest(gate: EffectiveGate, knowing: Mapping[str, Sequence[Ptxas
 
 def _perform(job: _Work) -> list[Code]:
     setting = job.setting
-    return list(_batch(Session(setting.ptxas, setting.ptx, setting.target), setting, job.batch))
+    return list(_batch(Asking(setting.ptxas, setting.ptx, setting.target), setting, job.batch))
 
 
-def _batch(session: Session, setting: Setting, batch: Sequence[Coded]) -> Iterator[Code]:
+def _batch(asking: Asking, setting: Setting, batch: Sequence[Coded]) -> Iterator[Code]:
     text = entries(batch, setting.ptx, setting.target)
-    code, said, image = session.assemble(text, "/dev/stdout")
+    code, said, image = asking.assemble(text, "/dev/stdout")
     why = said.strip() or f"exit code {code}"
     if code == 0:
         try:
@@ -225,5 +225,5 @@ def _batch(session: Session, setting: Setting, batch: Sequence[Coded]) -> Iterat
         yield Code(batch[0].statement, setting, (), why)
         return
     middle = len(batch) // 2
-    yield from _batch(session, setting, batch[:middle])
-    yield from _batch(session, setting, batch[middle:])
+    yield from _batch(asking, setting, batch[:middle])
+    yield from _batch(asking, setting, batch[middle:])

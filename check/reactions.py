@@ -15,7 +15,7 @@ from typing import Literal
 from ..gen.litmus import module, version
 from ..gen.litmus_tests import Test
 from ..spec.nodes import Version
-from .assembler import Session
+from .asking import Asking
 from .toolchains import Ptxas
 
 __all__ = ["KINDS", "Kind", "Reaction", "react"]
@@ -55,7 +55,7 @@ def react(ptxas: Ptxas, tests: Sequence[Test]) -> list[Reaction]:
 def _ask(ptxas: Ptxas, needed: Version, tests: Sequence[Test]) -> list[Reaction]:
     """One process for all; where that dies, or refuses something, one for each half."""
     text = module([test.kernel for test in tests])
-    code, said, _ = Session(ptxas, needed, _TARGET, _LIMIT).assemble(text)
+    code, said, _ = Asking(ptxas, needed, _TARGET, _LIMIT).assemble(text)
     words: dict[str, list[str]] = defaultdict(list)
     faults: dict[str, list[str]] = defaultdict(list)
     entries = _entries(text)

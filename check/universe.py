@@ -20,7 +20,7 @@ from ..spec.model import Form
 from ..spec.nodes import Version
 from ..spec.statements import Statement
 from ..spec.variants import ABSENT, Family, RowView, Variant
-from .assembler import REGISTERS, register_types
+from .asking import REGISTERS, register_types
 
 __all__ = ["Point", "Region", "Universe", "Written", "open_for"]
 

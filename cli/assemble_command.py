@@ -179,7 +179,7 @@ def _thorough(
 
 def _reasons(found: Disagreement) -> list[str]:
     """Why the specification calls a statement illegal there."""
-    from ..check.assembler import register_types
+    from ..check.asking import register_types
     from ..spec.statements import SyntaxFault, read_statement
 
     asked = judge(str(found.setting.ptx), found.setting.target)

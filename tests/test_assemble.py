@@ -15,7 +15,8 @@ import jsonschema
 import pytest
 
 import ptxmma
-from ptxmma.check.assembler import Outcome, Session, classify, kernel
+from ptxmma.check.asking import kernel
+from ptxmma.check.assembler import Outcome, Session, classify
 from ptxmma.check.comparison import Comparison, Job, Setting, compare, home, stale
 from ptxmma.check.machine_code import Coded, coded, entries, entry, opcodes
 from ptxmma.check.probes import probe, representatives
@@ -35,33 +36,44 @@ here = pathlib.Path(__file__).parent
 if sys.argv[1] == "--version":
     print("ptxas: NVIDIA (R) Ptx optimizing assembler\\nCuda compilation tools, release 13.5, V13.5.37\\n")
     sys.exit(0)
-lines = sys.stdin.read().split("\\n")
-if lines[0] == ".version 99.9":
-    sys.exit("ptxas /dev/stdin, line 1; fatal   : Unsupported .version 99.9; current version is '9.5'")
 mode = (here / "mode").read_text()
 accepted = set((here / "accepted").read_text().split("\\n"))
-body = [(n, line) for n, line in enumerate(lines, 1) if n > 4 and line and not line.startswith("ret; }}")]
-out, code = [], 0
-for number, line in body:
-    if line.startswith("killer"):
-        print("\\n".join(out), file=sys.stderr, flush=True)
-        os.kill(os.getpid(), signal.SIGSEGV)
-    if line.startswith("sleeper"):
-        time.sleep(60)
-    if line.startswith("broken") or ".unread" in line:
-        out.append(f"ptxas /dev/stdin, line {{number}}; fatal   : Parsing error near 'x': syntax error")
-        code = 255
-        break
-    if line.startswith("later"):
-        continue
-    if line not in accepted:
-        out.append(f"ptxas /dev/stdin, line {{number}}; error   : Arguments mismatch for {{line[:9]}}")
-        code = 255
-if code == 0:
+out, code, unread = [], 0, []
+for place, name in enumerate(name for name in sys.argv[1:-2] if name.startswith("/")):
+    lines = (sys.stdin if name == "/dev/stdin" else open(name)).read().split("\\n")
+    if lines[0] == ".version 99.9":
+        sys.exit(f"ptxas {{name}}, line 1; fatal   : Unsupported .version 99.9; current version is '9.5'")
+    body = [(n, line) for n, line in enumerate(lines, 1) if n > 4 and line and not line.startswith("ret; }}")]
+    faults = []
+    if "mov.b32 %b0, %bd0;" in lines[3]:
+        faults.append(f"ptxas {{name}}, line 4; error   : Arguments mismatch for instruction 'mov'")
     for number, line in body:
-        if line.startswith("later"):
-            out.append("ptxas <builtin>, line 7; error   : Call to 'x' requires call prototype")
-            code = 255
+        if line.startswith("killer"):
+            print("\\n".join(out + faults), file=sys.stderr, flush=True)
+            os.kill(os.getpid(), signal.SIGSEGV)
+        if line.startswith("sleeper"):
+            time.sleep(60)
+        if line.startswith("broken") or ".unread" in line:
+            faults.append(f"ptxas {{name}}, line {{number}}; fatal   : Parsing error near 'x': syntax error")
+            break
+        if line.startswith(("later", "macro", "crash")):
+            continue
+        if line not in accepted:
+            faults.append(f"ptxas {{name}}, line {{number}}; error   : Arguments mismatch for {{line[:9]}}")
+    if not faults:
+        for number, line in body:
+            if line.startswith("later"):
+                faults.append("ptxas <builtin>, line 7; error   : Call to 'x' requires call prototype")
+            if line.startswith("macro"):  # the rest of this file is read at the end of the next but one
+                faults.append("ptxas <builtin>, line 9; fatal   : Parsing error near ',': syntax error")
+                unread.append(place + 2)
+                break
+    if place in unread:
+        faults.append(f"ptxas {{name}}, line 6; fatal   : Parsing error near 'ret': syntax error")
+    out += faults
+    code = code or (255 if faults else 0)
+if code == 0 and any(line.startswith("crash") for _, line in body):
+    os.kill(os.getpid(), signal.SIGSEGV)
 if code == 0:
     out += [f"ptxas /dev/stdin, line {{n}}; warning : slow" for n, line in body if line.startswith("warned")]
     if any(line.startswith("warned") for _, line in body):
@@ -189,6 +201,30 @@ def test_a_statement_clean_beside_refused_ones_may_be_refused_later(fake: Fake) 
     outcomes = fake.classify(["x;", "later;", "a;", "b;"])
     assert verdicts(outcomes) == "r r a a"
     assert outcomes[1].words == "Call to 'x' requires call prototype"
+
+
+def test_many_later_faults_take_few_runs(fake: Fake) -> None:
+    good = [f"a{n};" for n in range(300)]
+    fake.accept(good)
+    session = Session(fake.ptxas, PTX, "sm_90a")
+    mixed = [one for n, text in enumerate(good) for one in (text, f"later {n};")]
+    assert verdicts(session.classify(mixed)) == " ".join("ar" * 300)
+    assert session.runs < 12
+
+
+def test_what_a_macros_fault_leaves_unread_is_no_fault_of_the_next(fake: Fake) -> None:
+    fake.accept(["a;", "b;", "c;"])
+    outcomes = fake.classify(["macro 1;", "a;", "macro 2;", "macro 3;", "b;", "later;", "c;"])
+    assert verdicts(outcomes) == "r a r r a r a"
+    assert outcomes[0].words == "Parsing error near ',': syntax error"
+    assert outcomes[5].words == "Call to 'x' requires call prototype"
+
+
+def test_a_death_in_code_generation_is_found_among_later_faults(fake: Fake) -> None:
+    good = [f"a{n};" for n in range(120)]
+    fake.accept(good)
+    outcomes = fake.classify([*good[:70], "later 1;", "crash;", "killer;", *good[70:], "later 2;"])
+    assert verdicts(outcomes) == " ".join("a" * 70 + "rdd" + "a" * 50 + "r")
 
 
 def test_warnings_go_with_their_statement_and_advisories_with_the_session(fake: Fake) -> None:

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from ptxmma.check import contradictions
-from ptxmma.check.assembler import Outcome, register_types
+from ptxmma.check.asking import register_types
+from ptxmma.check.assembler import Outcome
 from ptxmma.check.contradictions import Case, Register, register
 from ptxmma.check.toolchains import Ptxas, locate
 from ptxmma.spec.api import judge
