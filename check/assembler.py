@@ -115,19 +115,14 @@ class Session:
         text = "\n".join(statements)
         if text.count("\n") != max(len(statements) - 1, 0) or "/*" in text or "//" in text:
             raise ValueError("a statement is not one statement when it has line breaks or comments")
+        unfinished = next((text for text in statements if not text.endswith(";")), None)
+        if unfinished is not None:
+            raise ValueError(f"{unfinished!r} is not one statement: it ends without a semicolon")
         outcomes: dict[int, Outcome] = {}
         for start in range(0, len(statements), _BATCH):
-            unreadable = self._memory.unreadable if any(self._memory.words.values()) else None
-            numbers = []
-            for number in range(start, min(start + _BATCH, len(statements))):
-                if not statements[number].endswith(";"):
-                    raise ValueError(
-                        f"{statements[number]!r} is not one statement: it ends without a semicolon"
-                    )
-                if unreadable and (fault := unreadable(statements[number])):
-                    outcomes[number] = Outcome("refused", (fault,))
-                else:
-                    numbers.append(number)
+            numbers = list(range(start, min(start + _BATCH, len(statements))))
+            if any(self._memory.words.values()):
+                numbers = self._readable(statements, numbers, outcomes)
             self._settle(statements, numbers, outcomes, "early")
         return [outcomes[number] for number in range(len(statements))]
 
@@ -266,9 +261,15 @@ class Session:
             self._learn(list(dict.fromkeys(word for text in mnemonics for word in _qualifiers(text))))
         if memory.unreadable(statements[stopped]) is None:
             return behind
+        return self._readable(statements, behind, outcomes)
+
+    def _readable(
+        self, statements: Sequence[str], numbers: Iterable[int], outcomes: dict[int, Outcome]
+    ) -> list[int]:
+        """Who is left: the others have a qualifier that cannot be read."""
         left = []
-        for number in behind:
-            fault = memory.unreadable(statements[number])
+        for number in numbers:
+            fault = self._memory.unreadable(statements[number])
             if fault is None:
                 left.append(number)
             else:

@@ -6,6 +6,7 @@ An entry is keyed by the specification and by the code that makes it, so it can 
 from __future__ import annotations
 
 import array
+import itertools
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -43,9 +44,8 @@ class _Packed:
         which = array.array("H")
         which.frombytes(self.which)
         texts = zlib.decompress(self.texts).decode().split("\n")
-        return tuple(
-            Point(instruction, text, self.gates[number]) for text, number in zip(texts, which, strict=True)
-        )
+        gates = map(self.gates.__getitem__, which)
+        return tuple(map(Point, itertools.repeat(instruction, len(which)), texts, gates))
 
 
 def whole(made: Universe, family: Family) -> tuple[Point, ...]:

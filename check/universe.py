@@ -12,6 +12,7 @@ import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import NamedTuple
 
 from ..spec.expressions import names
 from ..spec.gates import EffectiveGate
@@ -43,9 +44,11 @@ class Written:
         return f"{self.mnemonic} {', '.join(self.operands)};" if self.operands else f"{self.mnemonic};"
 
 
-@dataclass(frozen=True)
-class Point:
-    """A statement, the instruction it was made from, and when it is legal (None: never)."""
+class Point(NamedTuple):
+    """A statement, the instruction it was made from, and when it is legal (None: never).
+
+    There are millions; a tuple takes a quarter of the time that a frozen dataclass takes.
+    """
 
     instruction: str
     statement: str
