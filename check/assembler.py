@@ -23,7 +23,7 @@ from .toolchains import Ptxas
 
 __all__ = ["Memory", "Outcome", "Session", "classify"]
 
-_BATCH = 8000
+_BATCH = 16000
 _FILES = 200  # in one process
 # What a later phase says of these depends on the .version.
 _VERSIONED = re.compile(r"\.version|PTX ISA")

@@ -95,6 +95,20 @@ def _pairwise(choices: Sequence[Sequence[str]]) -> Iterator[tuple[str, ...]]:
             return
 
 
+def _vectors(registers: Sequence[str]) -> Iterator[tuple[int, str, str]]:
+    """Registers in vectors of what memory takes at once: where, of which type, and the vector's text."""
+    types = register_types()
+    place = 0
+    for kind, alike in itertools.groupby(registers, lambda one: _STORED.get(types[one], types[one])):
+        group = list(alike) if kind else []
+        while kind and group:
+            size = 4 if len(group) >= 4 and not kind.endswith("64") else 2 if len(group) >= 2 else 1
+            part, group = group[:size], group[size:]
+            text = f"{{{', '.join(part)}}}" if size > 1 else part[0]
+            yield _WORD * place, f"v{size}.{kind}" if size > 1 else kind, text
+            place += 1
+
+
 def entry(name: str, coded: Coded, with_statement: bool) -> str:
     """A kernel that stores every register the statement writes, with the statement or without it."""
     types = register_types()
@@ -103,16 +117,10 @@ def entry(name: str, coded: Coded, with_statement: bool) -> str:
     lines = [f".visible .entry {name}(.param .u64 out) {{", ".reg .b64 %to;"]
     lines += [f".reg .{types[register]} {register};" for register in named]
     lines.append("ld.param.u64 %to, [out];")
-    for place, register in enumerate(named):
-        kind = _STORED.get(types[register], types[register])
-        if kind:
-            lines.append(f"ld.global.{kind} {register}, [%to+{8 * place}];")
+    lines += [f"ld.global.{kind} {vector}, [%to+{at}];" for at, kind, vector in _vectors(named)]
     if with_statement:
         lines.append(coded.statement)
-    for place, register in enumerate(stored):
-        kind = _STORED.get(types[register], types[register])
-        if kind:
-            lines.append(f"st.global.{kind} [%to+{8 * place}], {register};")
+    lines += [f"st.global.{kind} [%to+{at}], {vector};" for at, kind, vector in _vectors(stored)]
     return "\n".join([*lines, "ret;", "}"])
 
 

@@ -432,8 +432,7 @@ STORED = """.visible .entry with0(.param .u64 out) {
 .reg .b32 %b0;
 .reg .b32 %b1;
 ld.param.u64 %to, [out];
-ld.global.b32 %b0, [%to+0];
-ld.global.b32 %b1, [%to+8];
+ld.global.v2.b32 {%b0, %b1}, [%to+0];
 movmatrix.sync.aligned.m8n8.trans.b16 %b0, %b1;
 st.global.b32 [%to+0], %b0;
 ret;
