@@ -61,6 +61,7 @@ _SAID = re.compile(
     r"ptxas (?:([^,\n]*), line (\d+); )?(error|fatal|warning|info|advisory)\s*: (.*\S)\s*$", re.MULTILINE
 )
 _ERROR = re.compile(r"^ptxas /dev/stdin, line (\d+); error   : (.*\S)\s*$", re.MULTILINE)
+_INTERNAL = re.compile(r"\binternal\b", re.IGNORECASE)  # an error of ptxas's own, not the name of a symbol
 _CLOSING = "Ptx assembly aborted due to errors"
 LIMIT = 60.0  # seconds for one run
 _FILE = "/dev/stdin"
@@ -124,7 +125,7 @@ def _end(code: int | None, words: Sequence[str]) -> str | None:
         return "no answer within the limit of time"
     if code < 0:
         return f"killed by signal {-code}"
-    return "; ".join(words) if any("internal" in text.lower() for text in words) else None
+    return "; ".join(words) if any(map(_INTERNAL.search, words)) else None
 
 
 @cache
@@ -223,8 +224,8 @@ class Asking:
         if not early:
             answer.unplaced += head
         for at, all_words in lines.items():
-            number = _statement(at, together)
-            if number is not None and number < count:
+            number = at - _BEFORE - 1 if early else _statement(at, together)
+            if number is not None and 0 <= number < count:
                 answer.faults[number] = all_words
             else:
                 answer.unplaced += all_words

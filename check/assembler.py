@@ -8,7 +8,6 @@ a hang, a fault without a line) is halved until it is alone.
 
 from __future__ import annotations
 
-import itertools
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -140,13 +139,20 @@ class Session:
         """
         while numbers:
             early = phase == "early"
-            answer, left = self._sweep(statements, numbers, outcomes, early and len(numbers) > TOGETHER)
+            answer, left, suspects = self._sweep(
+                statements, numbers, outcomes, early and len(numbers) > TOGETHER
+            )
             if answer.clean:
                 self._accept(statements, numbers, outcomes, answer)
                 return
             if not early:
                 self._remember(statements, set(numbers) - set(left), outcomes)
-            elif not answer.death:
+            if suspects and len(numbers) > len(suspects):
+                for number in suspects:
+                    self._settle(statements, [number], outcomes)
+                numbers = [number for number in left if number not in outcomes]
+                continue
+            if early and not answer.death:
                 left = self._without_known(statements, left, outcomes)
                 if answer.shut or len(left) < len(numbers):
                     numbers, phase = left, "later"
@@ -220,18 +226,18 @@ class Session:
 
     def _sweep(
         self, statements: Sequence[str], numbers: list[int], outcomes: dict[int, Outcome], early: bool
-    ) -> tuple[Answer, list[int]]:
-        """Ask once about every statement, going on behind a syntax error; the last answer, and who is left.
+    ) -> tuple[Answer, list[int], list[int]]:
+        """Ask once about every statement, going on behind a syntax error.
 
-        The answer is clean only when it was about all of them.
+        The last answer (clean only when it was about all of them), who is left, and who may have killed
+        ptxas: it goes on after every refusal but the last that it spoke of.
         """
         left: list[int] = []
         rest = numbers
         while True:
             answer = self._asking.ask([statements[number] for number in rest], early)
-            if answer.death:
-                return answer, left + _before_death(rest, answer, outcomes)
-            end = len(rest) if answer.stopped is None else answer.stopped + 1
+            last = max(answer.faults, default=len(rest)) if answer.death else len(rest)
+            end = last if answer.stopped is None or answer.death else answer.stopped + 1
             for place, number in enumerate(rest[:end]):
                 words = answer.faults.get(place)
                 if words is None:
@@ -239,12 +245,14 @@ class Session:
                 else:
                     outcomes[number] = _refused(tuple(words))
             behind = rest[end:]
+            if answer.death:
+                return answer, left + behind, behind[:2]
             if answer.stopped is not None:
                 behind = self._without_unreadable(statements, rest[answer.stopped], behind, outcomes)
             if not behind:
                 if len(rest) != len(numbers) and answer.clean:
                     answer.unplaced.append("only a part was asked about")
-                return answer, left
+                return answer, left, []
             rest = behind
 
     def _without_unreadable(
@@ -298,7 +306,7 @@ class Session:
         if not self._heard:
             self._hear()
         if len(numbers) > 1:
-            for part in _parts(numbers, answer):
+            for part in _parts(numbers):
                 self._settle(statements, part, outcomes, phase)
         else:
             verdict: Literal["died", "refused"] = "died" if answer.death else "refused"
@@ -335,26 +343,11 @@ def _qualifiers(statement: str) -> list[str]:
     return statement.split(" ", 1)[0].rstrip(";").split(".")[1:]
 
 
-def _before_death(rest: list[int], answer: Answer, outcomes: dict[int, Outcome]) -> list[int]:
-    """Who is left when ptxas died: it went on after every refusal but the last that it spoke of."""
-    last = max(answer.faults, default=None)
-    left = []
-    for place, number in enumerate(rest):
-        if place in answer.faults and place != last:
-            outcomes[number] = _refused(tuple(answer.faults[place]))
-        else:
-            left.append(number)
-    return left
-
-
-def _parts(numbers: list[int], answer: Answer) -> Iterator[list[int]]:
-    """The parts in which to look for what kills ptxas: about the last that it spoke of, else everywhere."""
-    last = max(answer.faults, default=None) if answer.death else None
+def _parts(numbers: list[int]) -> Iterator[list[int]]:
+    """Halves; of many, parts that are assembled fast."""
     step = TOGETHER if len(numbers) > 2 * TOGETHER else (len(numbers) + 1) // 2
-    cuts = list(range(step, len(numbers), step)) if last is None else [last, last + 1, last + 2]
-    for start, end in itertools.pairwise([0, *cuts, len(numbers)]):
-        if numbers[start:end]:
-            yield numbers[start:end]
+    for start in range(0, len(numbers), step):
+        yield numbers[start : start + step]
 
 
 def _joined(words: Sequence[str]) -> str:

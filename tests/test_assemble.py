@@ -15,7 +15,7 @@ import jsonschema
 import pytest
 
 import ptxmma
-from ptxmma.check.asking import kernel
+from ptxmma.check.asking import Asking, kernel
 from ptxmma.check.assembler import Outcome, Session, classify
 from ptxmma.check.comparison import Comparison, Job, Setting, compare, home, stale
 from ptxmma.check.machine_code import Coded, coded, entries, entry, opcodes
@@ -171,6 +171,22 @@ def test_a_death_is_laid_at_the_door_of_its_statement(fake: Fake) -> None:
     outcomes = fake.classify(statements)
     assert verdicts(outcomes) == "a r d a r d d a r"
     assert outcomes[2].words == "killed by signal 11"
+
+
+@pytest.mark.parametrize(
+    ("words", "verdict"),
+    [("(C7907) Internal compiler error", "died"), ("Unknown symbol '__cuda_mma_internal_s4'", "refused")],
+)
+def test_an_internal_error_is_a_death_and_a_symbol_of_that_name_is_none(
+    fake: Fake, monkeypatch: pytest.MonkeyPatch, words: str, verdict: str
+) -> None:
+    def assemble(*_: object) -> tuple[int, str, bytes]:
+        return 255, f"ptxas fatal   : {words}\n", b""
+
+    session = Session(fake.ptxas, PTX, "sm_90a")
+    monkeypatch.setattr(Session, "mute", lambda self: None)
+    monkeypatch.setattr(Asking, "_run", assemble)
+    assert session.classify(["a;"]) == [Outcome(verdict, (words,))]  # type: ignore[arg-type]
 
 
 def test_a_hang_is_laid_at_the_door_of_its_statement(fake: Fake) -> None:
