@@ -39,7 +39,7 @@ def add(subparsers: Any) -> None:
         help="run both models from every Nth class of states (1)",
     )
     parser.add_argument(
-        "--length", type=int, default=10, metavar="N", help="ask z3 about programs of N steps (10); 0: do not"
+        "--length", type=int, default=12, metavar="N", help="ask z3 about programs of N steps (12); 0: do not"
     )
     parser.add_argument("--alphabet", action="store_true", help="the steps that programs are made of")
     parser.add_argument("--format", choices=("text", "json"), default="text")
@@ -55,8 +55,8 @@ def run(args: argparse.Namespace) -> int:
         for step in alphabet():
             print(step)
         return 0
-    if args.steps < 1 or args.direct < 1 or args.stride < 1 or args.length not in (0, *range(2, 65)):
-        raise Question("--steps, --direct and --stride must be at least 1, --length 0 or 2 to 64")
+    if args.steps < 1 or args.direct < 1 or args.stride < 1 or args.length not in (0, *range(2, 34)):
+        raise Question("--steps, --direct and --stride must be at least 1, --length 0 or 2 to 33")
     every = ordering().every()
     if args.reading is not None and args.reading not in every:
         raise Question(f"there is no reading {args.reading!r}; right would be: {', '.join(every)}")

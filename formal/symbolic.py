@@ -46,9 +46,17 @@ from .programs import (
 from .readings import conduct
 
 __all__ = [
+    "FIRST",
     "LENGTH",
+    "OTHERS",
+    "STREAMS",
+    "THREAD",
+    "WARP",
+    "Axioms",
+    "Machine",
     "Symbols",
     "Verdicts",
+    "held_back",
     "ordering_obligations",
     "registers",
     "settled",
@@ -76,9 +84,9 @@ _KINDS: tuple[type, ...] = (
     CtaBarrier,
 )
 _WARPGROUP_ONLY = (RegisterRead, RegisterWrite, WgmmaFence, Mma, Commit, Wait, CtaBarrier)
-_WARP, _OTHERS, _THREAD = 0, 1, 2
+STREAMS = WARP, OTHERS, THREAD = 0, 1, 2
 # Who stores which half of a buffer: a warp its own part (0), the others theirs (1), the other thread both.
-_PARTS = ((_WARP, 0), (_OTHERS, 1), (_THREAD, 0), (_THREAD, 1))
+_PARTS = ((WARP, 0), (OTHERS, 1), (THREAD, 0), (THREAD, 1))
 
 
 def _any(parts: Sequence[z3.BoolRef]) -> z3.BoolRef:
@@ -202,7 +210,7 @@ def wellformed(s: Symbols) -> z3.BoolRef:
     return z3.And(*parts)
 
 
-class _Axioms:
+class Axioms:
     """The relations of the axioms between the steps of a symbolic program."""
 
     def __init__(self, s: Symbols, readings: Readings, empty: z3.BoolRef) -> None:
@@ -213,11 +221,14 @@ class _Axioms:
         self.commits: dict[tuple[int, int], z3.BitVecRef] = {}
         self.synced: dict[tuple[int, int], z3.BoolRef] = {}
         self.told_by_one: dict[tuple[int, int], z3.BoolRef] = {}
+        # By i, j: whether the warpgroup, and the other thread, know of step i (of one warp's part) behind j.
+        self.knows: dict[tuple[int, int], tuple[z3.BoolRef, z3.BoolRef]] = {}
+        self.knows_one: dict[tuple[int, int], tuple[z3.BoolRef, z3.BoolRef]] = {}
         for i in range(s.length):
             self._count(i)
         for i in range(s.length):
-            self._synchronise(i, self.synced, False)
-            self._synchronise(i, self.told_by_one, True)
+            self._synchronise(i, False)
+            self._synchronise(i, True)
 
     def _count(self, i: int) -> None:
         s = self.s
@@ -241,8 +252,9 @@ class _Axioms:
         copy = z3.And(s.is_a(i, CpAsync), s.is_a(c, CpAsyncWait), same, z3.UGT(self.commits[i, c], n))
         return z3.Or(wgmma, copy)
 
-    def _synchronise(self, i: int, found: dict[tuple[int, int], z3.BoolRef], one: bool) -> None:
+    def _synchronise(self, i: int, one: bool) -> None:
         s = self.s
+        found, known = (self.told_by_one, self.knows_one) if one else (self.synced, self.knows)
         knows = [z3.BoolVal(False), z3.BoolVal(False)]
         signals: list[z3.BoolRef] = [z3.BoolVal(False)] * 4
         for j in range(i + 1, s.length):
@@ -264,6 +276,7 @@ class _Axioms:
                 z3.Or(knows[0], meets, z3.And(told, z3.Not(s.other[j]))),
                 z3.Or(knows[1], meets, z3.And(told, s.other[j])),
             ]
+            known[i, j] = knows[0], knows[1]
             found[i, j] = z3.And(z3.If(s.other[j], knows[1], knows[0]), z3.Not(meets))
 
     def ordered(self, i: int, j: int) -> z3.BoolRef:
@@ -297,9 +310,9 @@ class _Axioms:
         return stored + waits
 
     def landed(self, i: int, j: int) -> z3.BoolRef:
-        return _any([z3.And(self._overlays(i, k, j), self._crossed(k, j)) for k in range(i, j)])
+        return _any([z3.And(self.overlays(i, k, j), self._crossed(k, j)) for k in range(i, j)])
 
-    def _overlays(self, i: int, k: int, j: int) -> z3.BoolRef:
+    def overlays(self, i: int, k: int, j: int) -> z3.BoolRef:
         if i == k:
             return z3.BoolVal(True)
         s = self.s
@@ -375,16 +388,6 @@ class _Axioms:
         return z3.And(shared, z3.Or(overwritten, loaded, copied, stored))
 
 
-@dataclass(frozen=True)
-class Verdicts:
-    """What holds of every program asked about; then whether the axioms see a hazard between the first and
-    the last step, and whether the machine can swap them."""
-
-    given: z3.BoolRef
-    hazard: z3.BoolRef
-    swapped: z3.BoolRef
-
-
 class _Common:
     """What the machine does the same whichever effect is held back: each formula is made once."""
 
@@ -447,9 +450,9 @@ class _Common:
 
     def _runs(self, k: int, stream: int) -> z3.BoolRef:
         s = self.s
-        if stream == _THREAD:
+        if stream == THREAD:
             return z3.Or(s.other[k], s.is_a(k, CtaBarrier))
-        if stream == _OTHERS:
+        if stream == OTHERS:
             return z3.And(
                 z3.Not(s.other[k]), z3.Not(s.is_a(k, BulkCopy, RegisterRead, RegisterWrite, WgmmaFence))
             )
@@ -471,7 +474,7 @@ class _Common:
         return z3.And(s.is_a(i, Mma), s.is_a(k, Mma), s.register[i] == s.register[k], alike)
 
 
-class _Machine:
+class Machine:
     """What cannot happen while one effect of the first step is held back."""
 
     def __init__(
@@ -481,7 +484,7 @@ class _Machine:
         stream: int,
         half: int = 0,
         step: int = 0,
-        first: Mapping[tuple[int, int], _Machine] | None = None,
+        first: Mapping[tuple[int, int], Machine] | None = None,
     ) -> None:
         s = common.s
         self.s = s
@@ -489,17 +492,15 @@ class _Machine:
         self.conduct = common.conduct
         self.effect, self.stream, self.half, self.step = effect, stream, half, step
         self.first = first or {}
-        streams = (_WARP, _OTHERS, _THREAD)
-        self.issue = {stream: [z3.BoolVal(False)] * s.length for stream in streams}
-        self.flight = {stream: [z3.BoolVal(False)] * s.length for stream in streams}
+        self.issue = {stream: [z3.BoolVal(False)] * s.length for stream in STREAMS}
+        self.flight = {stream: [z3.BoolVal(False)] * s.length for stream in STREAMS}
         self.settle = [z3.BoolVal(False)] * s.length
         self.landing = {part: [z3.BoolVal(False)] * s.length for part in _PARTS}
-        self.stuck: dict[int, z3.BoolRef] = {stream: z3.BoolVal(False) for stream in streams}
+        self.stuck: dict[int, list[z3.BoolRef]] = {stream: [] for stream in STREAMS}  # behind each step
         for k in range(s.length):
-            stuck = dict(self.stuck)
-            for at in streams:
-                self._issue(k, at, stuck)
-            for at in streams:
+            for at in STREAMS:
+                self._issue(k, at)
+            for at in STREAMS:
                 self._effects(k, at)
 
     def _held(self, k: int, effect: str, stream: int) -> z3.BoolRef:
@@ -510,9 +511,10 @@ class _Machine:
             return self.s.is_a(k, kinds[effect]) if effect in kinds else z3.BoolVal(False)
         return z3.BoolVal(effect == self.effect)
 
-    def _issue(self, k: int, stream: int, stuck: Mapping[int, z3.BoolRef]) -> None:
+    def _issue(self, k: int, stream: int) -> None:
         """Step k cannot be issued by a stream: one before cannot, or what it waits for is held back."""
         s = self.s
+        stuck = {who: self.stuck[who][k - 1] if k else z3.BoolVal(False) for who in STREAMS}
         gates = [
             z3.And(s.is_a(k, WgmmaFence), _any(self.settle[:k])),
             z3.And(s.is_a(k, CtaBarrier), _any(list(stuck.values()))),
@@ -520,7 +522,7 @@ class _Machine:
         for i in range(k):
             mmas = self.flight[stream][i]
             if self.conduct.wait_for_all:
-                mmas = _any([self.flight[who][i] for who in (_WARP, _OTHERS)])
+                mmas = _any([self.flight[who][i] for who in (WARP, OTHERS)])
             gates.append(z3.And(self.common.waited(i, k, False), mmas))
             gates.append(z3.And(self.common.waited(i, k, True), self.flight[stream][i]))
             stored = [
@@ -529,17 +531,15 @@ class _Machine:
                 if who == stream or self.conduct.fences_for_all
             ]
             gates.append(z3.And(s.is_a(k, ProxyFence), _any(stored)))
-            arrivals = [
-                z3.And(self.common.runs(i, who), self.issue[who][i]) for who in (_WARP, _OTHERS, _THREAD)
-            ]
+            arrivals = [z3.And(self.common.runs(i, who), self.issue[who][i]) for who in STREAMS]
             gates.append(z3.And(self.common.awaited(i, k, MbarrierArrive), _any(arrivals)))
-            ended = [z3.And(self.common.runs(i, who), self.flight[who][i]) for who in (_WARP, _THREAD)]
+            ended = [z3.And(self.common.runs(i, who), self.flight[who][i]) for who in (WARP, THREAD)]
             gates.append(z3.And(self.common.awaited(i, k, BulkCopy), _any(ended)))
         blocked = z3.And(
             self.common.runs(k, stream), z3.Or(stuck[stream], self._held(k, "issue", stream), *gates)
         )
         self.issue[stream][k] = blocked
-        self.stuck[stream] = z3.Or(stuck[stream], blocked)
+        self.stuck[stream].append(z3.Or(stuck[stream], blocked))
 
     def _stored_before(self, i: int, who: int, k: int, stream: int) -> z3.BoolRef:
         """What step i stores is stored for certain before a stream issues step k."""
@@ -557,14 +557,14 @@ class _Machine:
             s.is_a(k, Mma, CpAsync, BulkCopy),
             z3.Or(self._held(k, "flight", stream), self.issue[stream][k], *behind),
         )
-        if stream == _WARP:
+        if stream == WARP:
             registers = (RegisterRead, RegisterWrite)
             queue = [
                 z3.And(s.is_a(i, *registers), s.register[i] == s.register[k], self.settle[i])
                 for i in range(k)
             ]
             self.settle[k] = z3.And(
-                s.is_a(k, *registers), z3.Or(self._held(k, "settle", _WARP), self.issue[_WARP][k], *queue)
+                s.is_a(k, *registers), z3.Or(self._held(k, "settle", WARP), self.issue[WARP][k], *queue)
             )
         late = z3.If(s.is_a(k, CpAsync), self.flight[stream][k], self.issue[stream][k])
         for who, half in _PARTS:
@@ -598,9 +598,9 @@ class _Machine:
         s = self.s
         conflict = self._conflict_of_registers(j)
         if self.effect == "settle":
-            return z3.And(s.is_a(0, RegisterRead, RegisterWrite), conflict, z3.Not(self.flight[_WARP][j]))
-        if self.effect == "flight" and self.stream == _WARP:
-            other = z3.If(s.is_a(j, Mma), self.flight[_WARP][j], self.settle[j])
+            return z3.And(s.is_a(0, RegisterRead, RegisterWrite), conflict, z3.Not(self.flight[WARP][j]))
+        if self.effect == "flight" and self.stream == WARP:
+            other = z3.If(s.is_a(j, Mma), self.flight[WARP][j], self.settle[j])
             return z3.And(s.is_a(0, Mma), conflict, z3.Not(other))
         return z3.BoolVal(False)
 
@@ -631,7 +631,7 @@ class _Machine:
     def _memory_effects(self, j: int) -> list[tuple[tuple[str, int, int], z3.BoolRef]]:
         """The effects of step j on shared memory, each with why it cannot happen."""
         found = []
-        for stream in (_WARP, _OTHERS, _THREAD):
+        for stream in STREAMS:
             for half in (0, 1):
                 found.append((("issue", stream, half), self.issue[stream][j]))
                 found.append((("flight", stream, half), self.flight[stream][j]))
@@ -662,7 +662,7 @@ class _Machine:
         """An effect of step k touches a half in a view; and it writes it."""
         s = self.s
         runs = self.common.runs(k, stream)
-        mine = stream in (_THREAD, half)
+        mine = stream in (THREAD, half)
         no = z3.BoolVal(False)
         if view == "generic" and effect == "issue":
             write = z3.And(runs, s.is_a(k, SharedWrite)) if mine else no
@@ -679,18 +679,45 @@ class _Machine:
         return no, no
 
 
+@dataclass(frozen=True)
+class Verdicts:
+    """What holds of every program asked about: it is well-formed, and no step `before` the last has a hazard
+    with the first. Then whether the axioms see a hazard between the first and the last step, and whether the
+    machine can swap them; and the relations and held-back effects that say so."""
+
+    wellformed: z3.BoolRef
+    before: tuple[z3.BoolRef, ...]  # of the second step, the third, …
+    hazard: z3.BoolRef
+    swapped: z3.BoolRef
+    relations: Axioms
+    machines: tuple[Machine, ...]
+
+    @property
+    def given(self) -> z3.BoolRef:
+        """The programs asked about."""
+        return z3.And(self.wellformed, *self.before)
+
+
 def registers(s: Symbols, readings: Readings) -> Verdicts:
     """Both models about the registers of the first and last step."""
     machine = conduct(readings)
-    relations = _Axioms(s, readings, z3.BoolVal(readings["empty-groups"] == "count"))
+    relations = Axioms(s, readings, z3.BoolVal(readings["empty-groups"] == "count"))
     common = _Common(s, machine, any_chain=False, empty=z3.BoolVal(machine.empty_groups))
     last = s.length - 1
-    found = []
-    for effect in ("settle", "flight"):
-        held = _Machine(common, effect, _WARP)
-        found.append(held.reached_register(last))
-    before = [z3.Not(relations.register_hazard(0, k)) for k in range(1, last)]
-    return Verdicts(z3.And(wellformed(s), *before), relations.register_hazard(0, last), _any(found))
+    machines = tuple(Machine(common, effect, WARP) for effect in ("settle", "flight"))
+    swapped = _any([held.reached_register(last) for held in machines])
+    before = tuple(z3.Not(relations.register_hazard(0, k)) for k in range(1, last))
+    return Verdicts(wellformed(s), before, relations.register_hazard(0, last), swapped, relations, machines)
+
+
+def held_back(machine: Conduct) -> tuple[tuple[str, int, int], ...]:
+    """What is held back to see an effect of the first step on shared memory come late: kind, stream and half.
+
+    A `store` is any step's, held back to see what can only be behind it.
+    """
+    stores = [("store", stream, 0) for stream in STREAMS] if machine.fences_for_all else []
+    effects = [(effect, stream, 0) for effect in ("issue", "flight") for stream in STREAMS]
+    return (*stores, *effects, *(("landing", stream, half) for stream, half in _PARTS))
 
 
 def shared_memory(s: Symbols, readings: Readings) -> Verdicts:
@@ -701,22 +728,21 @@ def shared_memory(s: Symbols, readings: Readings) -> Verdicts:
     """
     machine = conduct(readings)
     empty = z3.Bool("empty_groups_count")
-    relations = _Axioms(s, readings, empty)
+    relations = Axioms(s, readings, empty)
     common = _Common(s, machine, any_chain=True, empty=empty)
     last = s.length - 1
-    effects = [(effect, stream, 0) for effect in ("issue", "flight") for stream in (_WARP, _OTHERS, _THREAD)]
-    effects += [("landing", stream, half) for stream, half in _PARTS]
-    first: dict[tuple[int, int], _Machine] = {}
-    if machine.fences_for_all:
-        for step in range(s.length):
-            for stream in (_WARP, _OTHERS, _THREAD):
-                first[step, stream] = _Machine(common, "store", stream, 0, step)
-    found = []
-    for effect, stream, half in effects:
-        held = _Machine(common, effect, stream, half, 0, first)
-        found.append(z3.And(common.runs(0, stream), held.reached_memory(last)))
-    before = [z3.Not(relations.memory_hazard(0, k)) for k in range(1, last)]
-    return Verdicts(z3.And(wellformed(s), *before), relations.memory_hazard(0, last), _any(found))
+    first: dict[tuple[int, int], Machine] = {}
+    held: list[Machine] = []
+    for effect, stream, half in held_back(machine):
+        if effect == "store":
+            for step in range(s.length):
+                first[step, stream] = Machine(common, effect, stream, half, step)
+        else:
+            held.append(Machine(common, effect, stream, half, 0, first))
+    swapped = _any([z3.And(common.runs(0, one.stream), one.reached_memory(last)) for one in held])
+    before = tuple(z3.Not(relations.memory_hazard(0, k)) for k in range(1, last))
+    hazard = relations.memory_hazard(0, last)
+    return Verdicts(wellformed(s), before, hazard, swapped, relations, (*first.values(), *held))
 
 
 def settled(readings: Readings) -> Readings:
@@ -749,12 +775,12 @@ def ordering_obligations(
         return f"the models disagree about: {s.program(model)}"
 
     for what in about:
-        for kind in _FIRST[what]:
+        for kind in FIRST[what]:
             subject = f"{name}, {what}, {kind.__name__} first, {length} steps"
             yield Obligation("ordering.agree", subject, partial(text, what, kind), explain)
 
 
-_FIRST: Mapping[str, tuple[type, ...]] = {
+FIRST: Mapping[str, tuple[type, ...]] = {
     "registers": (RegisterRead, RegisterWrite, Mma),
     "shared memory": (SharedRead, SharedWrite, CpAsync, BulkCopy, Mma),
 }

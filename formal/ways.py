@@ -1,9 +1,9 @@
 """The theorem that the two ordering models agree, proved three ways under each reading: the work, in parts.
 
 Joint states cover every length (closure.py); every program of at most so many steps is counted over them
-(enumeration.py); z3 is asked for a program of at most so many steps (symbolic.py). Both models themselves
-are run from every joint state (confirmation.py), and on every program of fewer steps. What no setting of a
-reading can change is looked at once, under the first reading that it concerns.
+(enumeration.py); z3 is asked for a program of at most so many steps (symbolic.py, in stages: induction.py).
+Both models themselves are run from every joint state (confirmation.py), and on every program of fewer steps.
+What no setting of a reading can change is looked at once, under the first reading that it concerns.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from .alphabet import Kind
 from .closure import Closure, close
 from .confirmation import confirm
 from .enumeration import Level, Plane, Tally, cover, direct
+from .induction import staged_obligations
 from .obligations import Obligation
 from .solvers import ask
 from .symbolic import ordering_obligations, settled
@@ -39,7 +40,7 @@ class Bounds:
     steps: int = 8
     direct: int = 3
     stride: int = 1
-    length: int = 10
+    length: int = 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,8 +181,10 @@ def _confirm(chosen: _Chosen, kind: Kind, start: int, stride: int) -> tuple[int,
 
 @lru_cache(maxsize=1)
 def _obligations(name: str, kind: Kind, chosen: _Chosen, length: int) -> tuple[Obligation, ...]:
-    about = "registers" if kind == "register" else "shared memory"
-    return tuple(ordering_obligations(name, dict(chosen), length, (about,)))
+    """What z3 is asked; what takes longest comes first."""
+    if kind == "register":
+        return tuple(ordering_obligations(name, dict(chosen), length, ("registers",)))
+    return tuple(reversed(list(staged_obligations(name, dict(chosen), length))))
 
 
 def _ask(name: str, kind: Kind, chosen: _Chosen, length: int, number: int) -> tuple[str, str]:
