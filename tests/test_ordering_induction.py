@@ -142,3 +142,15 @@ def test_a_machine_that_behaves_otherwise_refutes_a_stage(
     monkeypatch.setattr(symbolic, "conduct", lambda readings: machine)
     monkeypatch.setattr("ptxmma.formal.induction.conduct", lambda readings: machine)
     assert refuted("default", 5)
+
+
+def test_a_fault_is_found_as_soon_as_programs_are_long_enough(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A wait that covers nothing if it leaves two groups shows behind a copy, three commits and the wait."""
+    covers = symbolic.Axioms.covers
+
+    def shallow(self: symbolic.Axioms, c: int, i: int) -> z3.BoolRef:
+        return z3.And(covers(self, c, i), z3.ULT(self.s.count[c], 2))
+
+    monkeypatch.setattr(symbolic.Axioms, "covers", shallow)
+    assert refuted("default", 4) == []
+    assert refuted("default", 5)
