@@ -62,6 +62,7 @@ _SAID = re.compile(
 )
 _ERROR = re.compile(r"^ptxas /dev/stdin, line (\d+); error   : (.*\S)\s*$", re.MULTILINE)
 _INTERNAL = re.compile(r"\binternal\b", re.IGNORECASE)  # an error of ptxas's own, not the name of a symbol
+_TOO_DEEP = "macro nesting too deep"
 _CLOSING = "Ptx assembly aborted due to errors"
 LIMIT = 60.0  # seconds for one run
 _FILE = "/dev/stdin"
@@ -180,11 +181,6 @@ class Asking:
         with _in_memory(text.encode()) as given:
             return self._run([_FILE], output, given)
 
-    def assemble_all(self, names: Sequence[str], output: str = "/dev/null") -> tuple[int | None, str, bytes]:
-        """Run ptxas on files that are open, by their names: it reads them all, one after another."""
-        with _in_memory() as given:
-            return self._run(names, output, given)
-
     def _run(self, names: Sequence[str], output: str, given: BinaryIO) -> tuple[int | None, str, bytes]:
         """Files in memory stand for its streams: through pipes it is slower, since it writes word by word."""
         self.runs += 1
@@ -246,15 +242,18 @@ class Asking:
         """The faults of groups of statements, each group in a file of its own; no code is generated.
 
         Behind each file comes one that is always refused: what is said before that is about the file, also
-        what names a place in a macro of ptxas's own. What such a fault leaves unread of a file is read at
-        the end of one that follows.
+        what names a place in a macro of ptxas's own. What such a fault leaves unread, of the macro and of
+        the file, is read at the end of files that follow: no syntax error of theirs counts from then on,
+        and where that has piled up too high nothing does.
         """
         last = f"{_head(self.ptx, self.target)}.reg .b32 %b0; .reg .b64 %bd0;{_REFUSED}\nret; }}\n"
         with ExitStack() as stack:
             texts = [last, *(kernel(group, self.ptx, self.target) for group in groups)]
             files = [stack.enter_context(_in_memory(text.encode())) for text in texts]
             parting, *names = [f"{_OPEN}{file.fileno()}" for file in files]
-            code, said, _ = self.assemble_all([part for name in names for part in (name, parting)])
+            code, said, _ = self._run(
+                [part for name in names for part in (name, parting)], "/dev/null", files[0]
+            )
         faults, behind = _parted(said, dict(zip(names, map(len, groups), strict=True)), parting)
         ended = _end(code, behind)
         if ended is None and len(faults) < len(groups):
@@ -268,18 +267,23 @@ def _parted(said: str, sizes: Mapping[str, int], parting: str) -> tuple[list[Fau
     about: list[str] = []
     macros: list[str] = []
     others: list[str] = []
-    fatal = False
+    fatal = spilt = False
     for file, line, kind, words in _SAID.findall(said):
         if kind not in ("error", "fatal") or words == _CLOSING:
             continue
+        if _TOO_DEEP in words:
+            return faults, [words]
         if file != parting:
             fatal = fatal or kind == "fatal"
-            if file in sizes:
-                number = _statement(int(line), TOGETHER)
-                (about if number is not None and number < sizes[file] else others).append(words)
+            number = _statement(int(line), TOGETHER) if file in sizes else None
+            if number is not None and number < sizes[file] and not (spilt and kind == "fatal"):
+                about.append(words)
+            elif file and file not in sizes:
+                macros.append(words)
+                spilt = spilt or kind == "fatal"
             else:
-                (macros if file else others).append(words)
-        elif int(line) == _BEFORE and len(faults) < len(sizes):
+                others.append(words)
+        elif kind == "error" and int(line) == _BEFORE and len(faults) < len(sizes):
             placed = tuple(about or macros)
             faults.append(Fault(placed, fatal) if placed else "; ".join(others) or None)
             about, macros, others, fatal = [], [], [], False

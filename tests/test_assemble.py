@@ -68,6 +68,8 @@ for place, name in enumerate(name for name in sys.argv[1:-2] if name.startswith(
                 faults.append("ptxas <builtin>, line 9; fatal   : Parsing error near ',': syntax error")
                 unread.append(place + 2)
                 break
+        if len(unread) > 20 and body:
+            faults = ["ptxas <builtin>, line 9; fatal   : Parsing error near ';': macro nesting too deep!"]
     if place in unread:
         faults.append(f"ptxas {{name}}, line 6; fatal   : Parsing error near 'ret': syntax error")
     out += faults
@@ -234,6 +236,14 @@ def test_what_a_macros_fault_leaves_unread_is_no_fault_of_the_next(fake: Fake) -
     assert verdicts(outcomes) == "r a r r a r a"
     assert outcomes[0].words == "Parsing error near ',': syntax error"
     assert outcomes[5].words == "Call to 'x' requires call prototype"
+
+
+def test_what_macros_leave_unread_may_pile_up_too_high(fake: Fake) -> None:
+    fake.accept(good := [f"a{n};" for n in range(60)])
+    mixed = [one for n, text in enumerate(good) for one in (f"macro {n};", text)]
+    outcomes = fake.classify(mixed)
+    assert verdicts(outcomes) == " ".join("ra" * 60)
+    assert {outcome.words for outcome in outcomes[::2]} == {"Parsing error near ',': syntax error"}
 
 
 def test_a_death_in_code_generation_is_found_among_later_faults(fake: Fake) -> None:
