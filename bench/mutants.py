@@ -3,8 +3,9 @@
 python bench/mutants.py [FILE…] [--seconds N] [--jobs N] [--list]
 
 Each wgmma.fence, commit, wait and proxy fence, and each commit and wait of cp.async, is deleted, moved or
-weakened, and neighbouring groups are swapped. The abstract program of a mutant's path (`kernel_trace.py`)
-says whether it is another kernel: the operational machine shows two results, or proves that there is one.
+weakened, and neighbouring groups are swapped. A kernel is correct when the checker finds nothing in it and its
+abstract programs (`kernel_trace.py`) have no hazard; the others are named, with the reason. The abstract
+programs of a mutant, one a path, say whether it is another kernel: the operational machine shows two results, or proves that there is one.
 What it cannot search to the end in N seconds is judged by the axioms, which their theorem ties to the
 machine, and is counted apart.
 """
@@ -21,7 +22,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
-from kernel_trace import Kernel, NoTrace, Statement, kernels, program
+from kernel_trace import Kernel, NoTrace, Statement, WalkPlan, abstract, kernels, program, walks
 from rich.console import Console
 from rich.table import Table
 
@@ -29,12 +30,13 @@ from ptxmma.check.findings import TIERS
 from ptxmma.check.kernels import check_text
 from ptxmma.formal.axioms import Hazard, hazards
 from ptxmma.formal.machine import differ
-from ptxmma.formal.programs import BulkCopy, CpAsync, Mma, Program, SharedRead, SharedWrite
+from ptxmma.formal.programs import Program
 from ptxmma.formal.readings import conduct
 from ptxmma.spec.ordering import ordering
 
 KERNELS = Path(__file__).parents[1] / "tests" / "kernels"
 # Compilers fence on the side of the thread that multiplies; the other reading is the checker's --strict.
+LOUD = ("error", "likely")
 READINGS = ordering().readings({"proxy-fence-side": "either"})
 
 
@@ -68,7 +70,7 @@ class Outcome:
 
     @property
     def caught(self) -> bool:
-        return self.tier in ("error", "likely")
+        return self.tier in LOUD
 
 
 class Late(Exception):
@@ -159,63 +161,70 @@ def swapped(kernel: Kernel, text: str) -> Iterator[tuple[str, int, str]]:
             last, group = group, []
 
 
-def correct(path: Path) -> Iterator[tuple[Kernel, Program, bool]]:
-    """The kernels of a file with a path that has no hazard; whether the path is whole.
+@dataclass(frozen=True)
+class Original:
+    """A kernel with the paths that are walked and their programs; why it is not correct, if it is not."""
 
-    A walk leaves its loops early, so that copies may be on their way where the kernel has none: what comes
-    behind the last wgmma and fills shared memory again is then left out.
-    """
-    for kernel in kernels(path.read_text()):
-        if not any(statement.name.startswith("wgmma.mma_async") for statement in kernel.statements):
-            continue
-        for whole in (True, False):
-            try:
-                found = path_of(kernel, whole)
-            except NoTrace:
+    kernel: Kernel
+    paths: tuple[tuple[WalkPlan, Program], ...]
+    why: str = ""
+
+
+@lru_cache(maxsize=4)
+def originals(path: Path) -> dict[str, Original]:
+    """The kernels of a file that have a wgmma, by name."""
+    loud = {function: rule for function, rule, tier, _ in sorted(before(path)) if tier in LOUD}
+    return {
+        kernel.name: _original(kernel, loud.get(kernel.name, ""))
+        for kernel in kernels(path.read_text())
+        if any(statement.name.startswith("wgmma.mma_async") for statement in kernel.statements)
+    }
+
+
+def _original(kernel: Kernel, loud: str) -> Original:
+    """A kernel with as many walks, each without a hazard, as have a wgmma that the others have not."""
+    if loud:
+        return Original(kernel, (), f"the checker finds {loud}")
+    paths: list[tuple[WalkPlan, Program]] = []
+    covered: set[int] = set()
+    why = ""
+    try:
+        for walk in walks(kernel):
+            if covered >= set(walk.products):
                 continue
-            if not valued(hazards(found, READINGS)):
-                yield kernel, found, whole
-                break
-
-
-def path_of(kernel: Kernel, whole: bool) -> Program:
-    """The program of a kernel's path."""
-    found = program(kernel)
-    if whole:
-        return found
-    last = max(i for i, step in enumerate(found.steps) if isinstance(step.operation, Mma))
-    behind = [s for s in found.steps[last + 1 :] if not isinstance(s.operation, _FILLS)]
-    return Program((*found.steps[: last + 1], *behind))
-
-
-_FILLS = (SharedRead, SharedWrite, CpAsync, BulkCopy)
+            found = abstract(walk)
+            rules = {hazard.rule for hazard in valued(hazards(found, READINGS))}
+            if rules:
+                why = why or f"its trace has {', '.join(sorted(rules))}"
+            else:
+                paths.append((walk.plan, found))
+                covered |= set(walk.products)
+    except NoTrace as error:
+        why = str(error)
+    return Original(kernel, tuple(paths), "" if paths else why)
 
 
 def mutants(path: Path) -> Iterator[Mutant]:
     """The mutants of a file's correct kernels."""
     text = path.read_text()
-    for kernel, _, _ in originals(path).values():
-        for kind, place, new in edits(kernel, text):
-            yield Mutant(path, kernel.name, kind, text.count("\n", 0, place) + 1, new)
+    for original in originals(path).values():
+        if original.paths:
+            for kind, place, new in edits(original.kernel, text):
+                yield Mutant(path, original.kernel.name, kind, text.count("\n", 0, place) + 1, new)
 
 
-@lru_cache(maxsize=4)
-def originals(path: Path) -> dict[str, tuple[Kernel, Program, bool]]:
-    """The correct kernels of a file by name."""
-    return {found[0].name: found for found in correct(path)}
-
-
-def changed(mutant: Mutant) -> Program | None:
-    """The program of a mutant's path; None where it is the original's, or there is none."""
-    for kernel in kernels(mutant.text):
-        if kernel.name == mutant.kernel:
-            _, original, whole = originals(mutant.file)[mutant.kernel]
-            try:
-                found = path_of(kernel, whole)
-            except NoTrace:
-                return None
-            return None if found == original else found
-    return None
+def changed(mutant: Mutant) -> list[Program]:
+    """The programs of a mutant's paths that are not the original's."""
+    (kernel,) = (kernel for kernel in kernels(mutant.text) if kernel.name == mutant.kernel)
+    found = []
+    for plan, before in originals(mutant.file)[mutant.kernel].paths:
+        try:
+            after = program(kernel, plan)
+        except NoTrace:
+            continue
+        if after != before:
+            found.append(after)
+    return found
 
 
 def judge(path: Program, seconds: int) -> Verdict:
@@ -257,11 +266,14 @@ def before(path: Path) -> set[tuple[str, str, str, int]]:
 
 
 def outcome(mutant: Mutant, seconds: int) -> Outcome | None:
-    """What becomes of a mutant; None where its path is the original's."""
-    path = changed(mutant)
-    if path is None:
+    """What becomes of a mutant; None where its paths are the original's."""
+    verdict = None
+    for path in changed(mutant):
+        verdict = judge(path, seconds)
+        if verdict.differs:
+            break
+    if verdict is None:
         return None
-    verdict = judge(path, seconds)
     found = findings(str(mutant.file), mutant.text) - before(mutant.file)
     tiers = {tier for function, _, tier, _ in found if function == mutant.kernel}
     return Outcome(mutant, verdict, next((tier for tier in TIERS if tier in tiers), ""))
@@ -284,9 +296,14 @@ def main() -> None:
     args = parser.parse_args()
     paths = args.files or sorted(KERNELS.glob("*.ptx"))
     with ProcessPoolExecutor(args.jobs) as pool:
-        made = [mutant for found in pool.map(_listed, paths) for mutant in found]
+        listed = list(pool.map(_listed, paths))
+        made = [mutant for found, _ in listed for mutant in found]
         seconds = [args.seconds] * len(made)
         outcomes = [found for found in pool.map(outcome, made, seconds, chunksize=8) if found is not None]
+    judged = [name for _, names in listed for name, why in names if not why]
+    print(f"{len(judged)} correct kernels, {len(made)} mutants of them, {len(outcomes)} on a path that is walked")
+    for name, why in (pair for _, names in listed for pair in names if pair[1]):
+        print(f"not judged: {name}: {why}")
     counts: dict[str, Counter[str]] = {}
     for found in outcomes:
         verdict, count = found.verdict, counts.setdefault(found.mutant.kind, Counter())
@@ -308,8 +325,10 @@ def main() -> None:
                 print(f"flagged: {where}: the same by the {verdict.by}")
 
 
-def _listed(path: Path) -> list[Mutant]:
-    return list(mutants(path))
+def _listed(path: Path) -> tuple[list[Mutant], list[tuple[str, str]]]:
+    """The mutants of a file, and its kernels, each with why it is not judged."""
+    names = [(f"{path.stem} {name[:40]}", found.why) for name, found in originals(path).items()]
+    return list(mutants(path)), names
 
 
 def report(counts: dict[str, Counter[str]]) -> None:
