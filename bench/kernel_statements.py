@@ -1,4 +1,4 @@
-"""Read one kernel of a PTX file as statements: no more of PTX than a walk of it needs, and nothing of the checker."""
+"""Read one kernel of a PTX file as statements: as much of PTX as a walk needs, and nothing of the checker."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Statement:
 
 @dataclass(frozen=True)
 class Kernel:
-    """An entry: statements in the order of the text, the labels before them, shared symbols, threads of a CTA."""
+    """An entry: statements in the order of the text, labels before them, shared symbols, threads of a CTA."""
 
     name: str
     statements: tuple[Statement, ...]

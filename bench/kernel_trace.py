@@ -1,13 +1,14 @@
-"""Turn one kernel of a PTX file into an abstract ordering program: registers and stages of shared memory by number.
+"""Turn one kernel of a PTX file into an abstract ordering program, with numbers for registers and stages.
 
-The path is one that `kernel_walk.py` walks with numbers. What lies in shared memory is told apart by who touches
-it: bytes that the same copies, stores and wgmmas touch are one stage, and so is all that a wgmma reads of one operand.
-This reads PTX by itself: it shares nothing with the checker that it is to judge.
+The path is one that `kernel_walk.py` walks with numbers. What lies in shared memory is told apart by who
+touches it: all that a wgmma reads of one operand is one stage, and so is what one group reads of one operand
+after the same copies and stores. This reads PTX by itself: it shares nothing with the checker that it is to
+judge.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from kernel_statements import Kernel, NoTrace, Statement, kernels
 from kernel_walk import Event, Walk, WalkPlan
@@ -39,8 +40,8 @@ from ptxmma.formal.programs import (
 
 __all__ = ["Kernel", "NoTrace", "Statement", "WalkPlan", "abstract", "kernels", "program", "walks"]
 
-# The numbers that sizes are given, so that a loop comes to its end by itself after some rounds; with the last,
-# which is large, every loop is left early: it is walked twice, and once more over the back edge.
+# The numbers that sizes are given, so that a loop comes to its end by itself after some rounds. With the
+# large one every loop is left early: it is walked twice, and once more over the back edge.
 SIZES = (3, 4, 6, 64, 96, 128, 192, 256, 320, 384, 512, 640, 768, 1024)
 LARGE = 4096
 ROUNDS, NATURAL = 2, 8
@@ -159,7 +160,9 @@ def _touched(events: Sequence[Event]) -> dict[int, Granules]:
     How much a copy by a tensor map brings is not in the text: it ends where the next copy's place begins, or
     with what its mbarrier expects.
     """
-    starts = sorted({event.words[0] for event in events if event.kind == "bulk" and event.words[0] is not None})
+    starts = sorted(
+        {event.words[0] for event in events if event.kind == "bulk" and event.words[0] is not None}
+    )
     found: dict[int, Granules] = {}
     expected: dict[object, int] = {}
     for at, (kind, words) in enumerate(events):
@@ -189,7 +192,6 @@ def abstract(walk: Walk) -> Program:
     stages = _Stages(events)
     registers, named = _name_registers(events)
     steps: list[Operation] = []
-    seen: list[int | None] = []
     barriers = _Sets()
     signalled = {event.words[1] for event in events if event.kind == "bulk"}
     signalled |= {event.words[0] for event in events if event.kind == "arrive"}
@@ -320,9 +322,7 @@ def _name_registers(
             out.append((at, Event(kind, words)))
     known = set(sets.parents)
     return sets, [
-        (at, event)
-        for at, event in out
-        if event.kind not in ("read", "write") or event.words[0] in known
+        (at, event) for at, event in out if event.kind not in ("read", "write") or event.words[0] in known
     ]
 
 

@@ -1,8 +1,10 @@
 """Walk one path of a kernel with numbers, and keep what bears on the order of its wgmmas.
 
-One thread leads: it alone decides branches. The other threads of its CTA come along as far as they go the same
-way, so that what all of them store or copy into shared memory is known byte by byte. Integer registers hold
-numbers as far as they are known: one for all threads, or one a thread.
+One thread leads: it alone decides branches. The other threads of its CTA come along as far as they go the
+same way, so that what all of them store or copy into shared memory is known byte by byte. Integer registers
+hold numbers as far as they are known: one for all threads, or one a thread. Sizes have a number that is
+chosen, pointers lie far apart; a branch that depends on them, or on memory, may be taken against its numbers
+so that the walk comes to a wgmma. Other CTAs of a cluster do what this one does.
 """
 
 from __future__ import annotations
@@ -221,7 +223,7 @@ class Walk:
 
     @property
     def whole(self) -> bool:
-        """Whether every wgmma was executed, some of them three times, and every branch went as its numbers say."""
+        """Whether every wgmma was executed, one three times, and every branch went as its numbers say."""
         often = max(self.products.values(), default=0)
         return not self.forced and often >= 3 and len(self.products) == len(self._mmas)
 
@@ -391,14 +393,16 @@ class Walk:
             shape = Shape(int(size[1]), int(size[2]), int(size[3]), ".".join(types))
             d = tuple(word.strip() for word in operands[0].strip("{} ").split(","))
             scale = self.lead(operands[5 if sparse else 3])
-            # After scale-d and the signs of A and B (of types that have them): whether A and B are transposed.
+            # Behind scale-d and the signs of A and B, where the types have them: which are transposed.
             last = operands[(5 if sparse else 3) + 1 :]
             turned = [word.strip() == "1" for word in last[2:]]
             if operands[1].startswith("{"):
                 a: object = tuple(word.strip() for word in operands[1].strip("{} ").split(","))
             else:
                 a = matrix(self.lead(operands[1]), shape.m, 32, types[1], bool(turned) and turned[0])
-            b = matrix(self.lead(operands[2]), shape.n, 64 if sparse else 32, types[2], bool(turned) and turned[-1])
+            b = matrix(
+                self.lead(operands[2]), shape.n, 64 if sparse else 32, types[2], bool(turned) and turned[-1]
+            )
             self._event("mma", shape, d, a, b, scale != 0)
 
     # Arithmetic
@@ -427,9 +431,7 @@ class Walk:
             if yes is None or no is None:
                 return None
             count = len(self.lanes)
-            return np.where(
-                choice != 0, np.full(count, yes, dtype=object), np.full(count, no, dtype=object)
-            )
+            return np.where(choice != 0, np.full(count, yes, dtype=object), np.full(count, no, dtype=object))
         if root in ("and", "or") and parts[-1] == "pred":
             decided = int(root == "or")
             if any(not isinstance(v, np.ndarray) and v is not None and v == decided for v in known):

@@ -3,11 +3,11 @@
 python bench/mutants.py [FILE…] [--seconds N] [--jobs N] [--list]
 
 Each wgmma.fence, commit, wait and proxy fence, and each commit and wait of cp.async, is deleted, moved or
-weakened, and neighbouring groups are swapped. A kernel is correct when the checker finds nothing in it and its
-abstract programs (`kernel_trace.py`) have no hazard; the others are named, with the reason. The abstract
-programs of a mutant, one a path, say whether it is another kernel: the operational machine shows two results, or proves that there is one.
-What it cannot search to the end in N seconds is judged by the axioms, which their theorem ties to the
-machine, and is counted apart.
+weakened, and neighbouring groups are swapped. A kernel is correct when the checker finds nothing in it and
+its abstract programs (`kernel_trace.py`) have no hazard; the others are named, with the reason. The abstract
+programs of a mutant, one a path, say whether it is another kernel: the operational machine shows two
+results, or proves that there is one. What it cannot search to the end in N seconds is judged by the axioms,
+which their theorem ties to the machine, and is counted apart.
 """
 
 from __future__ import annotations
@@ -109,14 +109,14 @@ def edits(kernel: Kernel, text: str) -> Iterator[tuple[str, int, str]]:
             kind, moves = "commit", ("wgmma.wait_group",)
         elif statement.name.startswith("wgmma.wait_group"):
             kind, moves = "wait", ("wgmma.fence", "wgmma.mma_async")
-            n = int(statement.operands[0])
-            weaker = words[: words.rindex(str(n))] + f"{n + 1};"
+            n = int(statement.operands[0], 0)
+            weaker = words[: words.rindex(statement.operands[0])] + f"{n + 1};"
             yield "wait N + 1", statement.start, put((statement.start, statement.end, weaker))
         elif statement.name.startswith("cp.async.commit_group"):
             kind, moves = "copy commit", ("cp.async.wait",)
         elif statement.name.startswith("cp.async.wait"):
             kind, moves = "copy wait", ("wgmma.mma_async",)
-            n = int(statement.operands[0]) if statement.operands else 0
+            n = int(statement.operands[0], 0) if statement.operands else 0
             weaker = f"cp.async.wait_group {n + 1};"
             yield "copy wait N + 1", statement.start, put((statement.start, statement.end, weaker))
         elif statement.name.startswith("fence.proxy.async") and ".global" not in statement.name:
@@ -301,7 +301,10 @@ def main() -> None:
         seconds = [args.seconds] * len(made)
         outcomes = [found for found in pool.map(outcome, made, seconds, chunksize=8) if found is not None]
     judged = [name for _, names in listed for name, why in names if not why]
-    print(f"{len(judged)} correct kernels, {len(made)} mutants of them, {len(outcomes)} on a path that is walked")
+    print(
+        f"{len(judged)} correct kernels, {len(made)} mutants of them, "
+        f"{len(outcomes)} of which change a path that is walked"
+    )
     for name, why in (pair for _, names in listed for pair in names if pair[1]):
         print(f"not judged: {name}: {why}")
     counts: dict[str, Counter[str]] = {}

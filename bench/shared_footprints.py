@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import cache, lru_cache
 
 from ptxmma.spec.addresses import Matrix
 from ptxmma.spec.descriptor import decode
@@ -26,7 +26,7 @@ def matrix(word: int | None, rows: int, depth: int, kind: str, turned: bool) -> 
     return frozenset(base // GRANULE + granule for granule in _near(low, rows, depth, kind, turned))
 
 
-@lru_cache(maxsize=None)
+@cache
 def _near(word: int, rows: int, depth: int, kind: str, turned: bool) -> Granules:
     known = _known()
     size = {"f16": 2, "bf16": 2, "tf32": 4}.get(kind, 1)

@@ -15,7 +15,7 @@ from .memory import COPY, INTO_SHARED
 from .ptx import Function, Module, Statement
 from .traffic import Overlap, overlaps
 from .uses import Uses
-from .walk import walks
+from .walk import short_walks, walks
 
 __all__ = ["stage_findings"]
 
@@ -26,7 +26,9 @@ def stage_findings(
     """What threads overwrite or read too early on their walks."""
     mmas = {event.statement: event for event in events.all if isinstance(event, Mma)}
     found: dict[tuple[str, int, int], Finding] = {}
-    for overlap in overlaps(walks(module, function, flow, uses)):
+    long = walks(module, function, flow, uses)
+    short = short_walks(module, function, flow, uses, long)
+    for overlap in (*overlaps(long), *overlaps(short)):
         first, second = flow.block_of(overlap.first), flow.block_of(overlap.second)
         finding = _finding(module, function, overlap, mmas)
         if finding is None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from .flow import Flow
@@ -21,11 +21,12 @@ from .ptx import Function, Module, Statement
 from .uses import Uses, operands_of
 from .values import Value, number_of
 
-__all__ = ["Act", "Walked", "walks"]
+__all__ = ["Act", "Walked", "short_walks", "walks"]
 
 _LONGEST = 60_000  # statements
 _SIZES = (1024, 512, 8)  # of what parameters count: elements, or steps
 _LARGE = 2048  # where those fill no stage twice
+_FEW = 3  # where those leave a loop before it ends: so few rounds that it is walked to its end
 _ROUND = 1 << 7  # as often a walk may come back to where no branch leads out
 _ADDRESS = re.compile(r"\[\s*([%$A-Za-z_][\w$]*)?\s*(?:\+\s*(-?\s*\w+))?\s*\]")
 _GROUP, _WARP = 128, 32
@@ -76,6 +77,18 @@ def walks(module: Module, function: Function, flow: Flow, uses: Uses) -> list[Wa
     if any(act.kind == "mma" for walk in found for act in walk.acts):
         return found
     return _walked(plan, threads, _SIZES[-1], cut=True, eager=True)
+
+
+def short_walks(
+    module: Module, function: Function, flow: Flow, uses: Uses, long: Sequence[Walked]
+) -> list[Walked]:
+    """Where the walks leave a loop that multiplies before it ends: those that come to its end, if some do."""
+    if not any(act.kind == "cut" for walk in long for act in walk.acts):
+        return []
+    plan = Plan(module, function, flow, uses)
+    found = _walked(plan, range(0, max(walk.thread for walk in long) + 1, _GROUP), _FEW)
+    ended = not any(act.kind == "cut" for walk in found for act in walk.acts)
+    return found if ended and any(act.kind == "mma" for walk in found for act in walk.acts) else []
 
 
 def _refills(walk: Walked) -> bool:

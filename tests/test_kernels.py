@@ -10,6 +10,7 @@ from types import ModuleType
 
 import pytest
 
+from ptxmma.check.kernels import check_text
 from ptxmma.formal.axioms import hazards
 from ptxmma.spec.ordering import ordering
 
@@ -84,3 +85,24 @@ def test_walks_have_the_hazards_that_were_found_by_hand() -> None:
     old, new = (trace(f"triton-{release}-matmul_fp16", "matmul") for release in ("3.7.0", "3.9.0"))
     assert "proxy-fence" in {hazard.rule for hazard in hazards(old, either)}  # type: ignore[arg-type]
     assert hazards(new, either) == ()  # type: ignore[arg-type]
+
+
+def test_the_commit_of_no_copies_behind_the_last_is_missed() -> None:
+    """The rounds that copy nothing commit, too: without that the wait of the last one covers too little."""
+    text = (KERNELS / "nvcc-pipelined.ptx").read_text()
+    first, last = text.index("$L__BB0_35:"), text.index("$L__BB0_52:")
+    without = text[:first] + text[first:last].replace("cp.async.commit_group;", "") + text[last:]
+    found = {
+        (f.rule, f.tier) for f in check_text(without, "pipelined.ptx").findings if f.function == "pipelined"
+    }
+    assert ("copy-incomplete", "likely") in found
+    assert not [f for f in check_text(text, "pipelined.ptx").findings if f.tier in ("error", "likely")]
+
+
+def test_what_the_threads_of_a_walk_store_is_known_byte_by_byte() -> None:
+    """All that the threads store together is what the second product reads of A, and no more."""
+    walked = trace("nvcc-chained_shared", "chained_shared")
+    assert hazards(walked) == ()  # type: ignore[arg-type]
+    words = str(walked).split("; ")
+    reads = {word for line in words if line.startswith("mma") for word in line.split()[3:5]}
+    assert {line.removeprefix("store ") for line in words if line.startswith("store")} <= reads
