@@ -63,9 +63,10 @@ def walks(kernel: Kernel) -> list[Walk]:
                 continue
             if walk.products:
                 often = min(3, max(walk.products.values()))
-                found.append(((-often, -len(walk.products), walk.forced, len(walk.events)), walk))
-            if walk.whole:
-                break
+                score = (-often, -len(walk.products), walk.forced, -len(walk.covered), len(walk.events))
+                found.append((score, walk))
+                if often == 3 and not walk.forced and walk.covered == walk.counting:
+                    break
         if found:
             return [walk for _, walk in sorted(found, key=lambda pair: pair[0])]
     raise NoTrace(why)

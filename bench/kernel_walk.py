@@ -59,6 +59,7 @@ class Walk:
     forced: int = 0  # branches that went against their numbers
     products: Counter[int] = field(default_factory=Counter)  # how often each wgmma was executed
     around: Counter[int] = field(default_factory=Counter)  # the same of each branch back
+    visited: set[int] = field(default_factory=set)
     away: dict[int, np.ndarray] = field(default_factory=dict)  # threads that wait at a place further on
 
     def __post_init__(self) -> None:
@@ -160,6 +161,7 @@ class Walk:
                 continue
             if root == "brx":
                 raise NoTrace("an indirect branch")
+            self.visited.add(at)
             self._execute(at, statement)
             at += 1
 
@@ -191,7 +193,7 @@ class Walk:
             if target <= at:
                 known = self._multiplies(target, at) and self.taken.get((at, True), 0) < 2
             else:
-                known = not self.taken.get((at, True)) and not self._multiplies(at, target)
+                known = not any(at < place < target for place in self.counting)
         free = register in self.given or self.lead(register) is None
         if free and not self.products and register not in self.firm:
             ways = {True: target in self._reaching, False: at + 1 in self._reaching}
@@ -222,14 +224,26 @@ class Walk:
         self.here = self.here & ~(others & ~group)  # other warpgroups have other parts to play
 
     @property
-    def whole(self) -> bool:
-        """Whether every wgmma was executed, one three times, and every branch went as its numbers say."""
-        often = max(self.products.values(), default=0)
-        return not self.forced and often >= 3 and len(self.products) == len(self._mmas)
+    def covered(self) -> frozenset[int]:
+        """The statements that bear on the order and were come to."""
+        return self.counting & self.visited
 
     def _multiplies(self, first: int, last: int) -> bool:
         """Whether a wgmma stands between two statements."""
         return any(first <= mma < last for mma in self._mmas)
+
+    @cached_property
+    def counting(self) -> frozenset[int]:
+        """The statements that bear on the order: what synchronises, and what touches shared memory or D."""
+        statements = self.kernel.statements
+        d = {name for at in self._mmas for name in LOCAL.findall(statements[at].operands[0])}
+        return frozenset(
+            at
+            for at, found in enumerate(statements)
+            if found.name.startswith(("wgmma", "cp.async", "fence", "bar"))
+            or ".shared" in found.name
+            or not d.isdisjoint(name for word in found.operands for name in LOCAL.findall(word))
+        )
 
     @cached_property
     def _mmas(self) -> list[int]:
