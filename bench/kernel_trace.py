@@ -109,7 +109,13 @@ class _Stages:
     def __init__(self, events: Sequence[Event]) -> None:
         self.sets = _Sets()
         places = _touched(events)
-        read: set[int] = set()
+        # What no wgmma reads and no copy fills with whole granules is no stage: scratch of the kernel's own.
+        copied = {
+            at
+            for at in places
+            if events[at].kind == "bulk" or (events[at].kind == "copy" and events[at].words[1] >= GRANULE)
+        }
+        read = {granule for at in copied for granule in places[at]}
         for event in events:
             if event.kind == "mma":
                 read |= {granule for operand in event.words[2:4] for granule in _granules(operand)}
@@ -120,6 +126,11 @@ class _Stages:
                 owners.setdefault(granule, []).append(at)
         self.writers = {granule: tuple(owners.get(granule, ())) for granule in read}
         self._unite(events)
+        filled: dict[object, object] = {}  # by the copies that fill them: the bytes that no wgmma reads
+        multiplied = set(self.sets.parents)
+        for granule in sorted(read - multiplied):
+            key = tuple(at for at in self.writers[granule] if at in copied)
+            self.sets.unite([filled.setdefault(key, granule), granule])
 
     def _unite(self, events: Sequence[Event]) -> None:
         """All that a wgmma reads of one operand is one; so is what one group reads, with the same writers."""

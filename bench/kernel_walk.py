@@ -350,7 +350,8 @@ class Walk:
         elif name.startswith("cp.async.wait"):
             self._event("copy-wait", self.lead(operands[0]) if operands else 0)
         elif name.startswith("cp.async.c"):
-            self._event("copy", self.granules(operands[0], self.lead(operands[2]) or 16, who))
+            size = self.lead(operands[2]) or GRANULE
+            self._event("copy", self.granules(operands[0], size, who), size)
 
     def _assign(self, statement: Statement, parts: list[str], who: np.ndarray) -> None:
         """What an ordinary instruction reads, and the registers that it writes."""
