@@ -27,7 +27,6 @@ __all__ = ["Event", "Walk", "WalkPlan"]
 LONGEST = 200_000
 MASK = (1 << 64) - 1
 GROUP = 128
-Number = "int | np.ndarray"
 
 
 class Event(NamedTuple):
@@ -38,7 +37,7 @@ class Event(NamedTuple):
 
 
 class WalkPlan(NamedTuple):
-    """Which thread leads, what sizes the kernel is given, and how often a loop may go round."""
+    """Which thread leads, what number sizes are given, and how often a loop may go round."""
 
     thread: int
     size: int
@@ -56,9 +55,8 @@ class Walk:
     taken: dict[tuple[int, bool], int] = field(default_factory=dict)
     events: list[Event] = field(default_factory=list)
     firm: set[str] = field(default_factory=set)  # predicates that say a barrier's phase is complete
-    forced: int = 0  # branches that went against their numbers
+    forced: int = 0  # loops that were left, or gone round, against their numbers
     products: Counter[int] = field(default_factory=Counter)  # how often each wgmma was executed
-    around: Counter[int] = field(default_factory=Counter)  # the same of each branch back
     visited: set[int] = field(default_factory=set)
     away: dict[int, np.ndarray] = field(default_factory=dict)  # threads that wait at a place further on
 
@@ -181,7 +179,6 @@ class Walk:
             self.taken[at, choice] = self.taken.get((at, choice), 0) + 1
             self._part(at, target, statement, choice)
         if choice and target <= at:
-            self.around[at] += 1
             self._again(target, at)
         return target if choice else at + 1
 

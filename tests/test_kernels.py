@@ -106,3 +106,15 @@ def test_what_the_threads_of_a_walk_store_is_known_byte_by_byte() -> None:
     words = str(walked).split("; ")
     reads = {word for line in words if line.startswith("mma") for word in line.split()[3:5]}
     assert {line.removeprefix("store ") for line in words if line.startswith("store")} <= reads
+
+
+@pytest.mark.parametrize("kernel", ["matmul_gathered", "matmul_mixed", "attention_s8"])
+def test_walks_come_to_the_products_and_leave_their_loops_when_nothing_is_under_way(kernel: str) -> None:
+    """What a kernel reads from memory decides whether it multiplies; the last rounds copy nothing."""
+    either = ordering().readings({"proxy-fence-side": "either"})
+    walked = trace(f"triton-3.9.0-{kernel}", kernel)
+    words = str(walked).split("; ")
+    assert sum(line.startswith("mma") for line in words) >= 24
+    assert hazards(walked, either) == ()  # type: ignore[arg-type]
+    waits = [at for at, line in enumerate(words) if line == "cp.async.wait 0"]
+    assert waits and not any(line.startswith("cp.async") for line in words[waits[-1] + 1 :])
