@@ -54,7 +54,10 @@ def walks(kernel: Kernel) -> list[Walk]:
     found: list[tuple[tuple[int, ...], Walk]] = []
     why = "no thread reaches a wgmma"
     for thread in THREADS:
+        whole = False
         for size, rounds in (*((size, NATURAL) for size in SIZES), (LARGE, ROUNDS)):
+            if whole and size != LARGE:
+                continue
             walk = Walk(kernel, WalkPlan(thread, size, rounds))
             try:
                 walk.run()
@@ -65,8 +68,7 @@ def walks(kernel: Kernel) -> list[Walk]:
                 often = min(3, max(walk.products.values()))
                 score = (-often, -len(walk.products), walk.forced, -len(walk.covered), len(walk.events))
                 found.append((score, walk))
-                if often == 3 and not walk.forced and walk.covered == walk.counting:
-                    break
+                whole |= often == 3 and not walk.forced and walk.covered >= walk.counting
         if found:
             return [walk for _, walk in sorted(found, key=lambda pair: pair[0])]
     raise NoTrace(why)

@@ -58,6 +58,9 @@ class Walk:
     forced: int = 0  # loops that were left, or gone round, against their numbers
     products: Counter[int] = field(default_factory=Counter)  # how often each wgmma was executed
     visited: set[int] = field(default_factory=set)
+    rounds: Counter[int] = field(
+        default_factory=Counter
+    )  # how often loops with a wgmma went round, by branch
     away: dict[int, np.ndarray] = field(default_factory=dict)  # threads that wait at a place further on
 
     def __post_init__(self) -> None:
@@ -179,6 +182,8 @@ class Walk:
             self.taken[at, choice] = self.taken.get((at, choice), 0) + 1
             self._part(at, target, statement, choice)
         if choice and target <= at:
+            if self._multiplies(target, at):
+                self.rounds[at] += 1
             self._again(target, at)
         return target if choice else at + 1
 
@@ -221,9 +226,10 @@ class Walk:
         self.here = self.here & ~(others & ~group)  # other warpgroups have other parts to play
 
     @property
-    def covered(self) -> frozenset[int]:
-        """The statements that bear on the order and were come to."""
-        return self.counting & self.visited
+    def covered(self) -> frozenset[object]:
+        """Statements that bear on the order and were come to; loops that went round; those that did twice."""
+        often = {(at, min(count, 2)) for at, count in self.rounds.items()}
+        return frozenset(self.counting & self.visited) | often | {(at, 1) for at in self.rounds}
 
     def _multiplies(self, first: int, last: int) -> bool:
         """Whether a wgmma stands between two statements."""

@@ -187,7 +187,7 @@ def _original(kernel: Kernel, loud: str) -> Original:
     if loud:
         return Original(kernel, (), f"the checker finds {loud}")
     paths: list[tuple[WalkPlan, Program]] = []
-    covered: set[int] = set()
+    covered: set[object] = set()
     why = ""
     try:
         for walk in walks(kernel):

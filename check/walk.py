@@ -207,7 +207,12 @@ class _Walk:
 
     def _enter(self, number: int, following: int | None) -> int | None:
         """Count the round where a loop begins again; a loop that is entered anew begins to count."""
-        if following is not None and following in self.plan.loops:
+        if following is None:
+            return None
+        for head in self.plan.around.get(following, ()):
+            if head != following and number not in self.plan.loops[head]:
+                self.rounds[head] = -1  # entered behind its head, to which the first round comes late
+        if following in self.plan.loops:
             again = number in self.plan.loops[following]
             self.rounds[following] = self.rounds.get(following, 0) + 1 if again else 0
             if again and self.rounds[following] > _ROUND:

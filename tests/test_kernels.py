@@ -118,3 +118,13 @@ def test_walks_come_to_the_products_and_leave_their_loops_when_nothing_is_under_
     assert hazards(walked, either) == ()  # type: ignore[arg-type]
     waits = [at for at, line in enumerate(words) if line == "cp.async.wait 0"]
     assert waits and not any(line.startswith("cp.async") for line in words[waits[-1] + 1 :])
+
+
+def test_copies_of_one_tile_that_land_in_the_next_are_found() -> None:
+    """The loop over the tiles is entered behind its head; it is walked round to the copies of a second tile."""
+    text = (KERNELS / "triton-3.9.0-matmul_persistent.ptx").read_text()
+    weaker = text.replace("cp.async.wait_group \t0;", "cp.async.wait_group \t1;")
+    assert weaker != text
+    found = {(f.rule, f.tier) for f in check_text(weaker, "persistent.ptx").findings}
+    assert ("copy-incomplete", "likely") in found
+    assert not [f for f in check_text(text, "persistent.ptx").findings if f.tier in ("error", "likely")]
