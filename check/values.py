@@ -19,6 +19,7 @@ __all__ = ["TOP", "Value", "Values", "joined", "number_of"]
 
 _WIDEST = 1 << 62
 _ADDRESS = 0x3FFF  # the address field of a matrix descriptor
+_HALF = 1 << 15  # the first field above the address begins at bit 16
 _LOW = (1 << 32) - 1
 _ROUNDS = 12  # how often a value may grow before it is widened
 _MANY = 64  # a register with more definitions may hold anything
@@ -249,6 +250,11 @@ class Values:
             return TOP
         if not left.shift and left.base is None and right.constant is not None and right.constant > _LOW:
             return TOP
+        if left.shift and not left.fields and right.constant is not None:  # the fields above an address
+            fields = right.constant + _HALF >> 16 << 16
+            offset = right.constant - fields
+            known = None if left.fields is None else fields
+            return _shifted(replace(left, fields=known), offset, offset)
         return _shifted(left, right.low, right.high)
 
     def _multiply(self, statement: Statement, head: list[str], parts: list[str]) -> Value:

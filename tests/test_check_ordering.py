@@ -201,6 +201,15 @@ def test_a_store_elsewhere_is_no_matter():
     assert found(ADDRESSES + STORE.replace("[%r33]", "[%r33+16384]") + BARRIER + TAIL) == []
 
 
+@pytest.mark.parametrize("number", [0x4000004000010002, 0x400000400000FFFE])
+def test_fields_and_an_offset_added_to_an_address(number):
+    """32 bytes behind the address and 32 before it, which borrows from the fields."""
+    body = ADDRESSES.replace("or.b64 %rd1, %rd3, 0x4000004000000000", f"add.s64 %rd1, %rd3, {number}")
+    assert body != ADDRESSES
+    assert found(body + STORE.replace("[%r33]", "[%r33+16384]") + BARRIER + TAIL) == []
+    assert found(body + STORE + BARRIER + TAIL) == [("likely", "proxy-fence")]
+
+
 def test_a_proxy_fence_before_the_copy_is_complete_does_not_cover_it():
     waited = "cp.async.wait_group 0;\n"
     assert found(ADDRESSES + COPY + PROXY + waited + BARRIER + TAIL) == [("likely", "proxy-fence")]
