@@ -66,7 +66,6 @@ _TOO_DEEP = "macro nesting too deep"
 _CLOSING = "Ptx assembly aborted due to errors"
 LIMIT = 60.0  # seconds for one run
 _FILE = "/dev/stdin"
-_OPEN = "/proc/self/fd/"  # and the number of an open file
 
 
 @dataclass
@@ -118,6 +117,7 @@ class Several:
 
     faults: Sequence[Fault | str | None]
     ended: str | None
+    killed: bool
 
 
 def _end(code: int | None, words: Sequence[str]) -> str | None:
@@ -192,7 +192,6 @@ class Asking:
                     stdout=written,
                     stderr=said,
                     env=_with_pages(),
-                    pass_fds=[int(name.removeprefix(_OPEN)) for name in names if name != _FILE],
                 )
             except OSError as error:
                 raise Question(f"{self.ptxas.path} cannot be run: {error.strerror}") from None
@@ -250,7 +249,7 @@ class Asking:
         with ExitStack() as stack:
             texts = [last, *(kernel(group, self.ptx, self.target) for group in groups)]
             files = [stack.enter_context(_in_memory(text.encode())) for text in texts]
-            parting, *names = [f"{_OPEN}{file.fileno()}" for file in files]
+            parting, *names = [f"/proc/{os.getpid()}/fd/{file.fileno()}" for file in files]
             code, said, _ = self._run(
                 [part for name in names for part in (name, parting)], "/dev/null", files[0]
             )
@@ -258,7 +257,7 @@ class Asking:
         ended = _end(code, behind)
         if ended is None and len(faults) < len(groups):
             ended = f"exit code {code} after {len(faults)} of {len(groups)} files"
-        return Several(faults, ended)
+        return Several(faults, ended, code is None or code < 0)
 
 
 def _parted(said: str, sizes: Mapping[str, int], parting: str) -> tuple[list[Fault | str | None], list[str]]:

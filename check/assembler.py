@@ -8,6 +8,7 @@ a hang, a fault without a line) is halved until it is alone.
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -181,11 +182,16 @@ class Session:
         return [number for number in numbers if number not in outcomes]
 
     def _faults(self, files: Sequence[Sequence[str]]) -> list[Fault | str | None]:
-        """The fault of each file before code is generated, or how ptxas ended that read it."""
+        """The fault of each file before code is generated, or how ptxas ended that read it; None: no fault.
+
+        What takes no more than one file in a process is not asked this way.
+        """
         found: list[Fault | str | None] = []
         while len(found) < len(files):
             several = self._asking.each(files[len(found) : len(found) + _FILES])
             found += several.faults
+            if several.ended is not None and not several.faults and not several.killed:
+                return [*found, *itertools.repeat(None, len(files) - len(found))]  # it reads one file only
             if several.ended is not None:
                 found.append(several.ended)
         return found

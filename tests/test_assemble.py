@@ -39,7 +39,10 @@ if sys.argv[1] == "--version":
 mode = (here / "mode").read_text()
 accepted = set((here / "accepted").read_text().split("\\n"))
 out, code, unread = [], 0, []
-for place, name in enumerate(name for name in sys.argv[1:-2] if name.startswith("/")):
+names = [name for name in sys.argv[1:-2] if name.startswith("/")]
+if mode == "single" and len(names) > 1:
+    sys.exit("ptxas fatal   : More than one input file")
+for place, name in enumerate(names):
     lines = (sys.stdin if name == "/dev/stdin" else open(name)).read().split("\\n")
     if lines[0] == ".version 99.9":
         sys.exit(f"ptxas {{name}}, line 1; fatal   : Unsupported .version 99.9; current version is '9.5'")
@@ -228,6 +231,25 @@ def test_many_later_faults_take_few_runs(fake: Fake) -> None:
     mixed = [one for n, text in enumerate(good) for one in (text, f"later {n};")]
     assert verdicts(session.classify(mixed)) == " ".join("ar" * 300)
     assert session.runs < 12
+
+
+def test_what_reads_one_file_only_is_asked_as_often_as_that_takes(fake: Fake) -> None:
+    fake.accept(good := [f"a{n};" for n in range(30)])
+    fake.be("single")
+    mixed = [one for n, text in enumerate(good) for one in (text, f"later {n};")]
+    assert verdicts(fake.classify(mixed)) == " ".join("ar" * 30)
+
+
+def test_an_assembler_may_be_a_script_that_calls_one(fake: Fake) -> None:
+    fake.accept(good := [f"a{n};" for n in range(30)])
+    script = fake.folder / "script"
+    call = f"subprocess.call([{str(fake.ptxas.path)!r}, *sys.argv[1:]])"
+    script.write_text(f"#!{sys.executable}\nimport subprocess, sys\nsys.exit({call})\n")
+    script.chmod(0o755)
+    session = Session(Ptxas(script, "13.5.37", PTX), PTX, "sm_90a")
+    mixed = [one for n, text in enumerate(good) for one in (text, f"later {n};")]
+    assert verdicts(session.classify(mixed)) == " ".join("ar" * 30)
+    assert session.runs < 8
 
 
 def test_what_a_macros_fault_leaves_unread_is_no_fault_of_the_next(fake: Fake) -> None:
