@@ -85,15 +85,15 @@ def _kernel(name: str, text: str, start: int, symbols: dict[str, int], threads: 
                 return scope[word]
         return word
 
-    position = start
+    tokens: list[re.Match[str]] = []
     opened: list[int] = []
     # First pass: what each scope declares, since a label may be branched to before it stands there.
     declared: dict[int, dict[str, str]] = {}
-    while found := TOKEN.search(text, position):
-        position = found.end()
+    for found in TOKEN.finditer(text, start):
         token = found.group()
         if token.startswith(("//", "/*")):
             continue
+        tokens.append(found)
         if token == "{":
             opened.append(found.start())
             declared[found.start()] = {}
@@ -107,18 +107,12 @@ def _kernel(name: str, text: str, start: int, symbols: dict[str, int], threads: 
         elif len(opened) > 1 and token.startswith(".reg"):
             for word in token.rstrip(";").split(None, 2)[2].split(","):
                 declared[opened[-1]][word.strip()] = f"{word.strip()}@{opened[-1]}"
-    position = start
-    while found := TOKEN.search(text, position):
-        position = found.end()
+    for found in tokens:
         token = found.group()
-        if token.startswith(("//", "/*")):
-            continue
         if token == "{":
             scopes.append(declared[found.start()])
         elif token == "}":
             scopes.pop()
-            if not scopes:
-                break
         elif found[1]:
             labels[rename(found[1], scopes)] = len(statements)
         elif token.startswith("."):

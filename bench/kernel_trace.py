@@ -8,6 +8,7 @@ judge.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 
 from kernel_statements import Kernel, NoTrace, Statement, kernels
@@ -278,8 +279,17 @@ def _name_registers(
                 tracked |= set(words[2])
     sets = _Sets()
     holder: dict[str, object] = {}  # register -> the storage it stands for
-    fresh = 0
+    fresh = itertools.count(1)
     out: list[tuple[int, Event]] = []
+
+    def write(at: int, name: str) -> None:
+        if name not in tracked:
+            holder.pop(name, None)
+            return
+        if _shared(holder, name):
+            holder[name] = f"{name}#{next(fresh)}"
+        out.append((at, Event("write", (holder.setdefault(name, name),))))
+
     groups: list[set[str]] = [set()]  # the accumulators of each group in flight; the last is uncommitted
     for at, (kind, words) in enumerate(events):
         if kind == "commit":
@@ -309,13 +319,7 @@ def _name_registers(
             if source in tracked or source in holder:
                 out.append((at, Event("read", (holder.get(source, source),))))
             for target in targets:
-                if target in tracked:
-                    if _shared(holder, target):
-                        fresh += 1
-                        holder[target] = f"{target}#{fresh}"
-                    out.append((at, Event("write", (holder.setdefault(target, target),))))
-                else:
-                    holder.pop(target, None)
+                write(at, target)
         elif kind == "touch":
             reads, writes = words
             assert isinstance(reads, tuple) and isinstance(writes, tuple)
@@ -325,13 +329,7 @@ def _name_registers(
                 if name in tracked or name in holder
             ]
             for name in writes:
-                if name in tracked:
-                    if _shared(holder, name):
-                        fresh += 1
-                        holder[name] = f"{name}#{fresh}"
-                    out.append((at, Event("write", (holder.setdefault(name, name),))))
-                else:
-                    holder.pop(name, None)
+                write(at, name)
         else:
             out.append((at, Event(kind, words)))
     known = set(sets.parents)

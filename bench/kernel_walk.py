@@ -9,6 +9,7 @@ so that the walk comes to a wgmma. Other CTAs of a cluster do what this one does
 
 from __future__ import annotations
 
+import operator
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -497,18 +498,9 @@ def _signed(value: object, width: int) -> object:
     return (value & (1 << width) - 1 ^ sign) - sign  # type: ignore[operator]
 
 
-COMPARISONS = {
-    "eq": lambda a, b: a == b,
-    "ne": lambda a, b: a != b,
-    "lt": lambda a, b: a < b,
-    "le": lambda a, b: a <= b,
-    "gt": lambda a, b: a > b,
-    "ge": lambda a, b: a >= b,
-    "lo": lambda a, b: a < b,
-    "ls": lambda a, b: a <= b,
-    "hi": lambda a, b: a > b,
-    "hs": lambda a, b: a >= b,
-}
+# Not the checker's own table, whose faults this walk is to find.
+COMPARISONS = {name: getattr(operator, name) for name in ("eq", "ne", "lt", "le", "gt", "ge")}
+COMPARISONS |= {"lo": operator.lt, "ls": operator.le, "hi": operator.gt, "hs": operator.ge}
 
 
 def _compute(root: str, parts: list[str], v: list) -> object:  # type: ignore[type-arg]

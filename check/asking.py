@@ -82,7 +82,6 @@ class Answer:
     advisories: list[str] = field(default_factory=list)
     stopped: int | None = None
     shut: bool = False
-    output: bytes = b""
 
     @property
     def clean(self) -> bool:
@@ -208,16 +207,14 @@ class Asking:
         count = len(statements)
         together = max(count, 1) if early else TOGETHER
         text = kernel(statements, self.ptx, self.target, together, _REFUSED if early else "")
-        code, said, output = self.assemble(text)
-        answer = Answer(code, output=output)
+        code, said, _ = self.assemble(text)
+        answer = Answer(code)
         lines: dict[int, list[str]] = defaultdict(list)
         errors = _ERROR.findall(said)  # nearly all that it says, so read in the fastest way
         for line, words in errors:
             lines[int(line)].append(words)
-        head = lines.pop(_BEFORE, [])
-        answer.shut = early and bool(head)
-        if not early:
-            answer.unplaced += head
+        if early:
+            answer.shut = lines.pop(_BEFORE, None) is not None
         for at, all_words in lines.items():
             number = at - _BEFORE - 1 if early else _statement(at, together)
             if number is not None and 0 <= number < count:

@@ -12,6 +12,7 @@ from .events import Events, Mma
 from .findings import LIKELY, Finding, Moment
 from .flow import Flow
 from .memory import COPY, INTO_SHARED
+from .plan import Plan
 from .ptx import Function, Module, Statement
 from .traffic import Overlap, overlaps
 from .uses import Uses
@@ -26,8 +27,9 @@ def stage_findings(
     """What threads overwrite or read too early on their walks."""
     mmas = {event.statement: event for event in events.all if isinstance(event, Mma)}
     found: dict[tuple[str, int, int], Finding] = {}
-    long = walks(module, function, flow, uses)
-    short = short_walks(module, function, flow, uses, long)
+    plan = Plan(module, function, flow, uses)
+    long = walks(plan)
+    short = short_walks(plan, long)
     for overlap in (*overlaps(long), *overlaps(short)):
         first, second = flow.block_of(overlap.first), flow.block_of(overlap.second)
         finding = _finding(module, function, overlap, mmas)

@@ -13,12 +13,11 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from .flow import Flow
 from .memory import BARRIER, COPY, GENERIC, INTO_SHARED, Region, is_generic, matrices, width_of
 from .numbers import computed
 from .plan import GRID, SIZE, Instruction, Plan
-from .ptx import Function, Module, Statement
-from .uses import Uses, operands_of
+from .ptx import Statement
+from .uses import operands_of
 from .values import Value, number_of
 
 __all__ = ["Act", "Walked", "short_walks", "walks"]
@@ -59,14 +58,14 @@ class Walked:
     acts: tuple[Act, ...]
 
 
-def walks(module: Module, function: Function, flow: Flow, uses: Uses) -> list[Walked]:
+def walks(plan: Plan) -> list[Walked]:
     """The walks of the first thread of each warp, where barriers part their work; else of each warpgroup.
 
     The warps of a warpgroup that multiplies do alike.
     """
+    function = plan.function
     limit = max(function.threads[0], 1) if function.threads else 1
     parted = any(s.opcode.startswith("mbarrier.arrive") for s in function.statements)
-    plan = Plan(module, function, flow, uses)
     threads = range(0, limit, _WARP) if parted else range(0, min(limit, 3 * _GROUP), _GROUP)
     for size in _SIZES:
         found = _walked(plan, threads, size)
@@ -79,13 +78,10 @@ def walks(module: Module, function: Function, flow: Flow, uses: Uses) -> list[Wa
     return _walked(plan, threads, _SIZES[-1], cut=True, eager=True)
 
 
-def short_walks(
-    module: Module, function: Function, flow: Flow, uses: Uses, long: Sequence[Walked]
-) -> list[Walked]:
+def short_walks(plan: Plan, long: Sequence[Walked]) -> list[Walked]:
     """Where the walks leave a loop that multiplies before it ends: those that come to its end, if some do."""
     if not any(act.kind == "cut" for walk in long for act in walk.acts):
         return []
-    plan = Plan(module, function, flow, uses)
     found = _walked(plan, range(0, max(walk.thread for walk in long) + 1, _GROUP), _FEW)
     ended = not any(act.kind == "cut" for walk in found for act in walk.acts)
     return found if ended and any(act.kind == "mma" for walk in found for act in walk.acts) else []
