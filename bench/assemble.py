@@ -21,11 +21,11 @@ from typing import BinaryIO
 from rich.console import Console
 from rich.table import Table
 
-from ptxmma.check.asking import Asking
-from ptxmma.check.comparison import Job, Setting, compare, home
-from ptxmma.check.kept import whole
-from ptxmma.check.toolchains import Ptxas, locate
-from ptxmma.check.universe import Universe
+from ptxmma.assemblers.asking import Asking
+from ptxmma.assemblers.comparison import AssemblerSetting, Job, compare, home
+from ptxmma.assemblers.toolchains import Ptxas, locate
+from ptxmma.assemblers.universe import Universe
+from ptxmma.assemblers.universe_cache import whole
 from ptxmma.cli.assemble_command import chosen
 from ptxmma.spec.api import load
 
@@ -83,7 +83,7 @@ def measure(kept: Kept, name: str, ptxas: Ptxas) -> tuple[int, int, float, float
         points = whole(universe, family)
         target = home(universe.specification.isa, points, ptxas)
         if target is not None:
-            classified += compare([Job(Setting(ptxas, ptxas.ptx, target), points)], None).classified
+            classified += compare([Job(AssemblerSetting(ptxas, ptxas.ptx, target), points)], None).classified
     ours = spent() - start
     return classified, len(kept.given), ours, kept.replay()
 

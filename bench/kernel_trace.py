@@ -15,7 +15,7 @@ from kernel_statements import Kernel, NoTrace, Statement, kernels
 from kernel_walk import Event, Walk, WalkPlan
 from shared_footprints import GRANULE, Granules
 
-from ptxmma.formal.programs import (
+from ptxmma.formal.ordering.programs import (
     Buffer,
     BulkCopy,
     Commit,
@@ -26,13 +26,13 @@ from ptxmma.formal.programs import (
     MbarrierArrive,
     MbarrierWait,
     Mma,
+    MmaShape,
     Operation,
     Program,
     ProxyFence,
     Register,
     RegisterRead,
     RegisterWrite,
-    Shape,
     SharedRead,
     SharedWrite,
     Wait,
@@ -215,7 +215,7 @@ def abstract(walk: Walk) -> Program:
         made: list[Operation] = []
         if kind == "mma":
             shape, d, a, b, scale = words
-            assert isinstance(shape, Shape)
+            assert isinstance(shape, MmaShape)
             if isinstance(a, tuple) and registers.find(a) == registers.find(d):
                 raise NoTrace("an accumulator shares a register with A")
             first = Register(registers.number(a)) if isinstance(a, tuple) else Buffer(stages.of(a))

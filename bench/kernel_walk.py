@@ -21,7 +21,7 @@ import numpy as np
 from kernel_statements import LOCAL, Kernel, NoTrace, Statement
 from shared_footprints import GRANULE, Granules, matrix
 
-from ptxmma.formal.programs import Shape
+from ptxmma.formal.ordering.programs import MmaShape
 
 __all__ = ["Event", "Walk", "WalkPlan"]
 
@@ -409,7 +409,7 @@ class Walk:
             size = re.fullmatch(r"m(\d+)n(\d+)k(\d+)", parts[5 if sparse else 4])
             assert size is not None
             types = parts[6 if sparse else 5 :][:3]
-            shape = Shape(int(size[1]), int(size[2]), int(size[3]), ".".join(types))
+            shape = MmaShape(int(size[1]), int(size[2]), int(size[3]), ".".join(types))
             d = tuple(word.strip() for word in operands[0].strip("{} ").split(","))
             scale = self.lead(operands[5 if sparse else 3])
             # Behind scale-d and the signs of A and B, where the types have them: which are transposed.

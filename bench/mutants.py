@@ -26,12 +26,12 @@ from kernel_trace import Kernel, NoTrace, Statement, WalkPlan, abstract, kernels
 from rich.console import Console
 from rich.table import Table
 
+from ptxmma.check.check_file import check_text
 from ptxmma.check.findings import TIERS
-from ptxmma.check.kernels import check_text
-from ptxmma.formal.axioms import Hazard, hazards
-from ptxmma.formal.machine import differ
-from ptxmma.formal.programs import Program
-from ptxmma.formal.readings import conduct
+from ptxmma.formal.ordering.axioms import Hazard, hazards
+from ptxmma.formal.ordering.machine import differ
+from ptxmma.formal.ordering.programs import Program
+from ptxmma.formal.ordering.readings import conduct
 from ptxmma.spec.ordering import ordering
 
 KERNELS = Path(__file__).parents[1] / "tests" / "kernels"

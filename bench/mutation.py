@@ -23,11 +23,11 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from ptxmma.check.observations import load_silicon
-from ptxmma.check.survivors import Exchanges, Witness
-from ptxmma.formal.mutation import Mutation, Outcome, subjects
-from ptxmma.formal.solvers import solver_version
-from ptxmma.formal.theorems import STATEMENTS
+from ptxmma.formal.catalogue import STATEMENTS
+from ptxmma.formal.mutation.mutants import MutantOutcome, Mutation, subjects
+from ptxmma.formal.smt.solvers import solver_version
+from ptxmma.ledger.silicon_record import load_silicon
+from ptxmma.ledger.survivors import Exchanges, Witness
 from ptxmma.spec.expressions import source
 from ptxmma.spec.loading import load_files
 
@@ -67,7 +67,7 @@ def main() -> int:
     return 1 if unsettled or any(trial["open"] for trial in trials) else 0
 
 
-def _trial(witness: Witness, outcomes: Mapping[str, Sequence[Outcome]]) -> dict[str, Any]:
+def _trial(witness: Witness, outcomes: Mapping[str, Sequence[MutantOutcome]]) -> dict[str, Any]:
     """What one device says of every survivor and of the exchanges, by subject; `open` is what it should have
     refuted or measured, and did not."""
     by_subject, unmeasured, still_open = {}, {}, []
@@ -142,11 +142,11 @@ def _say(console: Console, line: str) -> None:
     console.print(line, soft_wrap=True, markup=False)
 
 
-def _open(outcome: Outcome) -> bool:
+def _open(outcome: MutantOutcome) -> bool:
     return not outcome.sound or outcome.verdict == "unknown"
 
 
-def _count(outcomes: Sequence[Outcome]) -> dict[str, Any]:
+def _count(outcomes: Sequence[MutantOutcome]) -> dict[str, Any]:
     def by(verdict: str) -> dict[str, int]:
         return dict(Counter(o.by for o in outcomes if o.verdict == verdict))
 
@@ -160,7 +160,7 @@ def _count(outcomes: Sequence[Outcome]) -> dict[str, Any]:
     }
 
 
-def _json(outcomes: Mapping[str, Sequence[Outcome]], seconds: float) -> dict[str, Any]:
+def _json(outcomes: Mapping[str, Sequence[MutantOutcome]], seconds: float) -> dict[str, Any]:
     everything = [outcome for found in outcomes.values() for outcome in found]
     return {
         "seconds": round(seconds, 1),
@@ -181,7 +181,7 @@ def _json(outcomes: Mapping[str, Sequence[Outcome]], seconds: float) -> dict[str
     }
 
 
-def _report(outcomes: Mapping[str, Sequence[Outcome]], seconds: float) -> None:
+def _report(outcomes: Mapping[str, Sequence[MutantOutcome]], seconds: float) -> None:
     console = Console(width=None if sys.stdout.isatty() else 140, highlight=False)
     table = Table(
         "subject",
@@ -220,7 +220,7 @@ def _report(outcomes: Mapping[str, Sequence[Outcome]], seconds: float) -> None:
     )
 
 
-def _cells(outcomes: Sequence[Outcome]) -> list[str]:
+def _cells(outcomes: Sequence[MutantOutcome]) -> list[str]:
     count = _count(outcomes)
     equal = ", ".join(f"{n} {solver}" for solver, n in count["equal"].items())
     refuted = ", ".join(f"{name} {n}" for name, n in count["refuted"].items())

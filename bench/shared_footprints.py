@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import cache, lru_cache
 
-from ptxmma.spec.addresses import Matrix
+from ptxmma.spec.addresses import DescribedMatrix
 from ptxmma.spec.descriptor import decode
 from ptxmma.spec.loading import load_files
 
@@ -30,7 +30,7 @@ def matrix(word: int | None, rows: int, depth: int, kind: str, turned: bool) -> 
 def _near(word: int, rows: int, depth: int, kind: str, turned: bool) -> Granules:
     known = _known()
     size = {"f16": 2, "bf16": 2, "tf32": 4}.get(kind, 1)
-    found = Matrix.of(
+    found = DescribedMatrix.of(
         known.addresses.addresses,
         known.layouts,
         known.addresses.swizzle,

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from .findings import INFO, Finding
-from .ptx import Function, Module
+from .ptx.source import Function, PtxModule
 
 __all__ = ["advice"]
 
@@ -27,7 +27,7 @@ _FENCES = frozenset(("register-fence", "first-fence"))
 _SECTION = "9.7.15.4"
 
 
-def advice(module: Module, function: Function, findings: Iterable[Finding]) -> Iterator[Finding]:
+def advice(module: PtxModule, function: Function, findings: Iterable[Finding]) -> Iterator[Finding]:
     """One finding for each thing that an assembler will do, at the first place that makes it do so."""
     for statement in function.statements:
         if statement.opcode.partition(".")[0] == "call":

@@ -7,8 +7,8 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from .check_file import FileReport
 from .findings import TIERS, Finding
-from .kernels import Report
 
 __all__ = ["CLAIM", "as_github", "as_json", "as_text", "tally"]
 
@@ -18,12 +18,12 @@ CLAIM = (
 )
 
 
-def tally(reports: Iterable[Report]) -> Counter[str]:
+def tally(reports: Iterable[FileReport]) -> Counter[str]:
     """How many findings there are of each tier."""
     return Counter(finding.tier for report in reports for finding in report.findings)
 
 
-def as_text(reports: Sequence[Report], shown: frozenset[str]) -> str:
+def as_text(reports: Sequence[FileReport], shown: frozenset[str]) -> str:
     """Findings of the tiers `shown`, then one line of totals."""
     lines: list[str] = []
     for report in reports:
@@ -74,7 +74,7 @@ def _parted(schedules: Sequence[Sequence[str]]) -> list[Sequence[str]]:
     return [["…", *first], ["…", *second]]
 
 
-def as_json(reports: Sequence[Report]) -> dict[str, Any]:
+def as_json(reports: Sequence[FileReport]) -> dict[str, Any]:
     """Everything, all tiers."""
     return {
         "claim": CLAIM,
@@ -119,7 +119,7 @@ def _as_dict(finding: Finding) -> dict[str, Any]:
     }
 
 
-def as_github(reports: Sequence[Report], shown: frozenset[str]) -> str:
+def as_github(reports: Sequence[FileReport], shown: frozenset[str]) -> str:
     """Workflow commands, which GitHub shows as annotations of the file."""
     kinds = {"error": "error", "likely": "warning", "strict": "warning", "info": "notice"}
     lines = []
@@ -157,6 +157,6 @@ def _command(kind: str, file: str, line: int, column: int, message: str, title: 
     return f"::{kind} {where},title=ptxmma {escape_property(title)}::{escape(message)}"
 
 
-def dump(reports: Sequence[Report]) -> str:
+def dump(reports: Sequence[FileReport]) -> str:
     """The JSON text."""
     return json.dumps(as_json(reports), indent=1)

@@ -9,8 +9,8 @@ from typing import Any
 
 from ..spec.errors import Place
 from ..spec.ordering import ordering
+from .check_file import FileReport
 from .findings import ERROR, INFO, LIKELY, STRICT, Finding, Moment
-from .kernels import Report
 from .reports import CLAIM
 from .rules import rules
 from .suppression import fingerprint
@@ -21,7 +21,7 @@ _SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sa
 _LEVELS = {ERROR: "error", LIKELY: "warning", STRICT: "note", INFO: "note"}
 
 
-def as_sarif(reports: Sequence[Report], shown: frozenset[str]) -> str:
+def as_sarif(reports: Sequence[FileReport], shown: frozenset[str]) -> str:
     """The findings of the tiers `shown`; what comments or a baseline suppress is marked so."""
     results: list[dict[str, Any]] = []
     rules: dict[str, dict[str, Any]] = {}

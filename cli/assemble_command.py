@@ -20,12 +20,12 @@ from ..spec.loading import Specification
 from ..spec.variants import Family
 
 if TYPE_CHECKING:
-    from ..check.comparison import Comparison, Disagreement, Job
-    from ..check.contradictions import Register
-    from ..check.machine_code import Code
-    from ..check.probes import Probed
-    from ..check.toolchains import Ptxas
-    from ..check.universe import Universe
+    from ..assemblers.comparison import Comparison, Disagreement, Job
+    from ..assemblers.gate_probes import Probed
+    from ..assemblers.machine_code import Code
+    from ..assemblers.toolchains import Ptxas
+    from ..assemblers.universe import Universe
+    from ..ledger.contradictions import ContradictionRegister
 
 __all__ = ["add"]
 
@@ -53,7 +53,7 @@ def add(subparsers: Any) -> None:
 
 
 @dataclass
-class Report:
+class AssembleReport:
     """Everything that one run found."""
 
     comparison: Comparison
@@ -73,9 +73,9 @@ class Report:
 
 def run(args: argparse.Namespace) -> int:
     """Compare; exit code 0 they agree, 1 they do not, 2 there is nothing to ask."""
-    from ..check.comparison import compare, compare_everywhere, over_jobs, stale
-    from ..check.contradictions import register
-    from ..check.universe import Universe
+    from ..assemblers.comparison import compare, compare_everywhere, over_jobs, stale
+    from ..assemblers.universe import Universe
+    from ..ledger.contradictions import register
 
     begun = time.perf_counter()
     specification = load()
@@ -96,7 +96,7 @@ def run(args: argparse.Namespace) -> int:
         regions = [region for part in over_jobs(families, universe.near) for region in part]
         isa, memories = specification.isa, found.memories
         found.add(compare_everywhere(isa, releases, args.target, regions, entries, memories))
-    report = Report(found, 0.0, stale(found, entries, _concerns(entries)))
+    report = AssembleReport(found, 0.0, stale(found, entries, _concerns(entries)))
     if args.full:
         _thorough(report, universe, families, releases, entries)
     report.seconds = time.perf_counter() - begun
@@ -122,7 +122,7 @@ def chosen(specification: Specification, pattern: str | None) -> list[Family]:
 
 
 def _releases(args: argparse.Namespace) -> list[Ptxas]:
-    from ..check.toolchains import available, locate
+    from ..assemblers.toolchains import available, locate
 
     if args.all:
         releases = list(available())
@@ -138,33 +138,33 @@ def _home_jobs(
     universe: Universe, families: Sequence[Family], releases: Sequence[Ptxas], targets: Sequence[str] | None
 ) -> Iterator[Job]:
     """Every instruction's whole universe on each release's newest version and the instruction's target."""
-    from ..check.comparison import Job, Setting, home, over_jobs
-    from ..check.kept import whole
+    from ..assemblers.comparison import AssemblerSetting, Job, home, over_jobs
+    from ..assemblers.universe_cache import whole
 
     universes = list(over_jobs(families, partial(whole, universe)))
     for ptxas in releases:
         for points in universes:
             at = home(universe.specification.isa, points, ptxas) if targets is None else None
             for target in targets or ([at] if at else []):
-                yield Job(Setting(ptxas, ptxas.ptx, target), points)
+                yield Job(AssemblerSetting(ptxas, ptxas.ptx, target), points)
 
 
-def _concerns(entries: Register) -> dict[str, frozenset[str]]:
+def _concerns(entries: ContradictionRegister) -> dict[str, frozenset[str]]:
     """By entry, the instructions that its points are about."""
     return {identifier: entries.concerns(identifier) for identifier in entries.entries}
 
 
 def _thorough(
-    report: Report,
+    report: AssembleReport,
     universe: Universe,
     families: Sequence[Family],
     releases: Sequence[Ptxas],
-    entries: Register,
+    entries: ContradictionRegister,
 ) -> None:
     """Gates from both sides, and machine code."""
-    from ..check.comparison import explained
-    from ..check.machine_code import assembled
-    from ..check.probes import probe
+    from ..assemblers.comparison import explained
+    from ..assemblers.gate_probes import probe
+    from ..assemblers.machine_code import assembled
 
     report.probed = probe(universe, families, releases)
     report.failures = [
@@ -179,7 +179,7 @@ def _thorough(
 
 def _reasons(found: Disagreement) -> list[str]:
     """Why the specification calls a statement illegal there."""
-    from ..check.asking import register_types
+    from ..assemblers.asking import register_types
     from ..spec.statements import SyntaxFault, read_statement
 
     asked = judge(str(found.setting.ptx), found.setting.target)
@@ -223,7 +223,7 @@ def _matrix(found: Comparison) -> list[dict[str, Any]]:
     ]
 
 
-def as_json(report: Report) -> dict[str, Any]:
+def as_json(report: AssembleReport) -> dict[str, Any]:
     """A report as the JSON output has it."""
     found, probed = report.comparison, report.probed
     return {
@@ -279,7 +279,7 @@ def _probe(one: Any, outcome: Any) -> dict[str, Any]:
     }
 
 
-def as_text(report: Report) -> None:
+def as_text(report: AssembleReport) -> None:
     """A report for a person."""
     from rich.console import Console
     from rich.table import Table
@@ -314,7 +314,7 @@ def as_text(report: Report) -> None:
     )
 
 
-def _say_disagreements(report: Report, say: Any) -> None:
+def _say_disagreements(report: AssembleReport, say: Any) -> None:
     """What is registered in one line an entry, what is not in full."""
     found = report.comparison
     for entry, count in sorted(found.explained().items()):
@@ -342,9 +342,9 @@ def _say_disagreements(report: Report, say: Any) -> None:
         say(f"TARGET: {fault}")
 
 
-def _say_thorough(report: Report, say: Any) -> None:
+def _say_thorough(report: AssembleReport, say: Any) -> None:
     """Gates and machine code."""
-    from ..check.probes import UNPROBED
+    from ..assemblers.gate_probes import UNPROBED
 
     probed = report.probed
     if probed is not None:

@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from ..check.check_file import FileReport, check_text
 from ..check.findings import ERROR, INFO, LIKELY, STRICT
-from ..check.kernels import Report, check_text
 from ..check.reports import as_github, as_text, dump, tally
 from ..check.suppression import baseline_text, read_baseline
 from ..spec.errors import Question
@@ -36,7 +36,7 @@ def run(args: argparse.Namespace) -> int:
     """Check every file; 1 where something fails, 2 where a file could not be read."""
     baseline = read_baseline(args.baseline) if args.baseline else {}
     answers = _check_all([(name, args.target, baseline.get(Path(name).name)) for name in args.files])
-    reports = [answer for answer in answers if isinstance(answer, Report)]
+    reports = [answer for answer in answers if isinstance(answer, FileReport)]
     refused = [answer for answer in answers if isinstance(answer, str)]
     failing = frozenset((ERROR, LIKELY, STRICT) if args.strict else (ERROR, LIKELY))
     shown = failing | {INFO} if args.info else failing
@@ -54,7 +54,7 @@ def run(args: argparse.Namespace) -> int:
     return 1 if any(counts[tier] for tier in failing) else 0
 
 
-def _print(form: str, reports: list[Report], shown: frozenset[str]) -> None:
+def _print(form: str, reports: list[FileReport], shown: frozenset[str]) -> None:
     match form:
         case "json":
             print(dump(reports))
@@ -73,7 +73,7 @@ def _print(form: str, reports: list[Report], shown: frozenset[str]) -> None:
 _Asked = tuple[str, str | None, Mapping[str, int] | None]
 
 
-def _check_all(asked: list[_Asked]) -> list[Report | str]:
+def _check_all(asked: list[_Asked]) -> list[FileReport | str]:
     """The reports in the order asked, by every core where that pays."""
     sizes = [os.path.getsize(name) if os.path.isfile(name) else 0 for name, _, _ in asked]
     workers = min(len(asked), len(os.sched_getaffinity(0)))
@@ -82,7 +82,7 @@ def _check_all(asked: list[_Asked]) -> list[Report | str]:
     from concurrent.futures import ProcessPoolExecutor
 
     order = sorted(range(len(asked)), key=lambda i: -sizes[i])
-    found: list[Report | str] = [""] * len(asked)
+    found: list[FileReport | str] = [""] * len(asked)
     with ProcessPoolExecutor(workers) as pool:
         answers = pool.map(_check, [asked[i] for i in order])
         for index, answer in zip(order, answers, strict=True):
@@ -90,7 +90,7 @@ def _check_all(asked: list[_Asked]) -> list[Report | str]:
     return found
 
 
-def _check(asked: _Asked) -> Report | str:
+def _check(asked: _Asked) -> FileReport | str:
     """The report on a file, or why there is none."""
     name, target, baseline = asked
     try:

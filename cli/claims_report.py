@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ..check.observations import Silicon
-from ..check.proofs import Answers, State
-from ..check.witnesses import Agreement, Shown, Witnessed
+from ..ledger.silicon_record import Silicon
+from ..ledger.solver_record import ProofState, SolverRecord
+from ..ledger.witnesses import Agreement, DeviceWitness, Witnessed
 
 __all__ = ["as_json", "print_claims"]
 
@@ -40,7 +40,9 @@ def as_json(claim: Witnessed) -> dict[str, Any]:
     }
 
 
-def print_claims(claims: Sequence[Witnessed], solvers: Sequence[Answers], silicon: Sequence[Silicon]) -> None:
+def print_claims(
+    claims: Sequence[Witnessed], solvers: Sequence[SolverRecord], silicon: Sequence[Silicon]
+) -> None:
     """One table, a line a claim; what does not hold in words; and who the witnesses are."""
     from rich.console import Console
     from rich.table import Table
@@ -77,7 +79,7 @@ def _name(claim: Witnessed) -> str:
     return f"{claim.subject.kind} {claim.subject.id}"
 
 
-def _theorem(name: str, by_solver: Mapping[str, Counter[State]]) -> str:
+def _theorem(name: str, by_solver: Mapping[str, Counter[ProofState]]) -> str:
     """A theorem, how often it is asked here, and what is not proven by all."""
     asked = max((sum(counted.values()) for counted in by_solver.values()), default=0)
     bad = [
@@ -99,7 +101,7 @@ def _assemblers(found: Agreement | None) -> str:
     return "\n".join(lines)
 
 
-def _silicon(shown: Shown) -> list[str]:
+def _silicon(shown: DeviceWitness) -> list[str]:
     """What one device says, a line a thing."""
     lines = [f"{passed} of {count} cases via {via}" for via, (passed, count) in shown.cases.items()]
     for what, tally in shown.measured.items():

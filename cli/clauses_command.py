@@ -50,7 +50,7 @@ def run(args: argparse.Namespace) -> int:
     """Print the clauses; exit code 1 when one has no consumer or no user."""
     from ..check.rules import rules
     from ..formal.consumers import check_consumers
-    from ..gen.litmus_tests import suite
+    from ..gen.litmus.litmus_tests import suite
 
     specification = load()
     check_consumers(specification, {hazard for test in suite() for hazard in test.hazards}, rules())

@@ -8,7 +8,7 @@ import textwrap
 from collections.abc import Sequence
 from typing import Any
 
-from ..check.contradictions import Case, Contradiction, Party, Register, register
+from ..ledger.contradictions import Contradiction, ContradictionRegister, MinimalCase, Party, register
 
 __all__ = ["add"]
 
@@ -43,7 +43,7 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _again(known: Register, identifiers: Sequence[str], form: str) -> int:
+def _again(known: ContradictionRegister, identifiers: Sequence[str], form: str) -> int:
     results, missing = known.run(identifiers)
     gone = [result for result in results if not result.shows]
     if form == "json":
@@ -121,7 +121,7 @@ def _wrapped(text: str) -> list[str]:
     return textwrap.wrap(text, 110, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
 
 
-def _case(number: int, case: Case) -> list[str]:
+def _case(number: int, case: MinimalCase) -> list[str]:
     lines = [f"case {number}, {case.specification} to the specification"]
     for verdict in ("accepted", "refused", "died"):
         releases = [release for release, which in case.verdicts() if which == verdict]

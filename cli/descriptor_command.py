@@ -6,7 +6,7 @@ import argparse
 import json
 from typing import Any
 
-from ..spec.addresses import Matrix
+from ..spec.addresses import DescribedMatrix
 from ..spec.api import load
 from ..spec.descriptor import decode, encode
 from ..spec.errors import Question
@@ -77,7 +77,7 @@ def _locate(args: argparse.Namespace, word: int) -> int:
     specification = load()
     descriptor = specification.descriptors["wgmma"]
     rules = specification.addresses
-    matrix = Matrix.of(
+    matrix = DescribedMatrix.of(
         rules.addresses,
         specification.layouts,
         rules.swizzle,

@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from ..check.differences import KINDS, Change, changes
-from ..check.evidence import load_records
-from ..check.verdicts import Side, Tally, assemblers, observe, recorded, side
+from ..audit.assembler_verdicts import FormTally, VersionSide, assemblers, observe, recorded, side
+from ..audit.version_differences import KINDS, Change, changes
+from ..ledger.assembler_record import load_records
 from ..spec.api import load
 from ..spec.errors import Question
 from .list_command import matches
@@ -115,7 +115,9 @@ def _summary(page: Page, found: Sequence[Change]) -> None:
     page.table(rows)
 
 
-def _details(page: Page, found: Sequence[Change], evidence: Sequence[Sequence[Tally]], whole: bool) -> None:
+def _details(
+    page: Page, found: Sequence[Change], evidence: Sequence[Sequence[FormTally]], whole: bool
+) -> None:
     last = None
     for change, tallies in zip(found, evidence, strict=True):
         if change.kind != last:
@@ -141,15 +143,15 @@ def _number(count: int) -> str:
     return f"{count:,} mnemonic{'' if count == 1 else 's'}"
 
 
-def _verdicts(tallies: Sequence[Tally]) -> list[str]:
+def _verdicts(tallies: Sequence[FormTally]) -> list[str]:
     """The verdicts in a line for each assembler, targets of which the same is true together."""
-    alike: dict[Tally, list[str]] = {}
+    alike: dict[FormTally, list[str]] = {}
     for tally in tallies:
         alike.setdefault(replace(tally, target=""), []).append(tally.target)
     return [_tally(tally, targets) for tally, targets in alike.items()]
 
 
-def _tally(tally: Tally, targets: Sequence[str]) -> str:
+def _tally(tally: FormTally, targets: Sequence[str]) -> str:
     subject = f"{tally.side.ptx} by ptxas {tally.side.ptxas}, {', '.join(targets)}"
     if tally.without:
         subject += ", as it was spelled"
@@ -168,11 +170,11 @@ def _tally(tally: Tally, targets: Sequence[str]) -> str:
     return f"{subject}: {words}"
 
 
-def _side_json(asked: Side) -> dict[str, Any]:
+def _side_json(asked: VersionSide) -> dict[str, Any]:
     return {"ptx": str(asked.ptx), "ptxas": asked.ptxas, "own": asked.own, "words": asked.words}
 
 
-def _json(change: Change, tallies: Sequence[Tally]) -> dict[str, Any]:
+def _json(change: Change, tallies: Sequence[FormTally]) -> dict[str, Any]:
     return {
         "kind": change.kind,
         "instruction": change.instruction,
@@ -189,7 +191,7 @@ def _json(change: Change, tallies: Sequence[Tally]) -> dict[str, Any]:
     }
 
 
-def _tally_json(tally: Tally) -> dict[str, Any]:
+def _tally_json(tally: FormTally) -> dict[str, Any]:
     return {
         "ptx": str(tally.side.ptx),
         "ptxas": tally.side.ptxas,

@@ -6,8 +6,8 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from ..check.checkouts import read
-from ..check.meaning import LayoutChange, Meaning, VariantChange, Wording, meaning
+from ..audit.checkouts import read
+from ..audit.specification_changes import LayoutChange, Meaning, VariantChange, Wording, meaning
 from .pages import Page, some
 
 __all__ = ["compare"]

@@ -9,16 +9,25 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ..check.contradictions import register
-from ..check.evidence import Claim, Record, Verdict, claims, load_records, observe, verdicts, write
-from ..check.observations import load_silicon
-from ..check.proofs import Answers, answers_of, load_answers
-from ..check.records import changed
-from ..check.toolchains import locate
-from ..check.universe_record import universes
-from ..check.witnesses import recorded, subjects_of, unregistered, witnessed
+from ..assemblers.toolchains import locate
 from ..formal.prove import prove
-from ..formal.solvers import SOLVERS
+from ..formal.smt.solvers import SOLVERS
+from ..ledger.assembler_record import (
+    Claim,
+    ClaimVerdict,
+    Record,
+    claims,
+    load_records,
+    observe,
+    verdicts,
+    write,
+)
+from ..ledger.contradictions import register
+from ..ledger.records import changed
+from ..ledger.silicon_record import load_silicon
+from ..ledger.solver_record import SolverRecord, answers_of, load_answers
+from ..ledger.universe_record import universes
+from ..ledger.witnesses import recorded, subjects_of, unregistered, witnessed
 from ..spec.api import load
 from ..spec.errors import Question
 from ..spec.loading import Specification
@@ -82,7 +91,7 @@ def run(args: argparse.Namespace) -> int:
     asked = _chosen(specification, args.pattern)
     found = list(verdicts(records, asked))
     whole = (
-        universe_report.shown_by_assemblers(specification) if args.universes else universe_report.Shown(())
+        universe_report.shown_by_assemblers(specification) if args.universes else universe_report.UniverseVerdicts(())
     )
     if args.pattern:
         return _by_claim(specification, args, asked, found, whole)
@@ -104,8 +113,8 @@ def _by_claim(
     specification: Specification,
     args: argparse.Namespace,
     asked: Sequence[Claim],
-    found: Sequence[Verdict],
-    whole: universe_report.Shown,
+    found: Sequence[ClaimVerdict],
+    whole: universe_report.UniverseVerdicts,
 ) -> int:
     """One table of claims with every witness for each; exit code 1 when one is silent or against a claim."""
     answers = _proven(specification, asked) if args.prove else load_answers()
@@ -123,7 +132,7 @@ def _by_claim(
     return 0 if all(claim.holds for claim in listed) and not whole.failed else 1
 
 
-def _proven(specification: Specification, asked: Sequence[Claim]) -> tuple[Answers, ...]:
+def _proven(specification: Specification, asked: Sequence[Claim]) -> tuple[SolverRecord, ...]:
     """What both solvers answer now about some claims."""
     parts = {part for subject in subjects_of(specification, asked) for part in subject.parts}
     return answers_of(prove(specification, tuple(SOLVERS), concerning=parts.__contains__))
@@ -167,7 +176,7 @@ def _chosen(specification: Specification, pattern: str | None) -> tuple[Claim, .
     return chosen
 
 
-def _as_json(verdict: Verdict, unregistered: int) -> dict[str, Any]:
+def _as_json(verdict: ClaimVerdict, unregistered: int) -> dict[str, Any]:
     return {
         "claim": verdict.claim.id,
         "digest": verdict.claim.digest,
@@ -181,13 +190,13 @@ def _as_json(verdict: Verdict, unregistered: int) -> dict[str, Any]:
 
 def _print(
     records: Sequence[Record],
-    found: Sequence[Verdict],
+    found: Sequence[ClaimVerdict],
     open_points: dict[int, list[tuple[str, str, str, bool]]],
 ) -> None:
     from rich.console import Console
     from rich.table import Table
 
-    by_release: dict[str, list[Verdict]] = defaultdict(list)
+    by_release: dict[str, list[ClaimVerdict]] = defaultdict(list)
     for verdict in found:
         by_release[verdict.release].append(verdict)
     console = Console(width=None if Console().is_terminal else 110, highlight=False)
@@ -217,7 +226,7 @@ def _print(
 
 
 def _differing(
-    open_points: Mapping[int, Sequence[tuple[str, str, str, bool]]], found: Sequence[Verdict]
+    open_points: Mapping[int, Sequence[tuple[str, str, str, bool]]], found: Sequence[ClaimVerdict]
 ) -> list[str]:
     """The first differences of assemblers that are not registered, in words."""
     lines = [

@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from ..gen.suite import KINDS, emitted, lacking, suite_of
+from ..gen.suite.files import KINDS, emitted, lacking, suite_of
 from ..spec.api import load
 from ..spec.errors import Question
 from .list_command import select

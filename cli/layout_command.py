@@ -9,7 +9,7 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
-from ..gen.tables import MapTable, said, table_of
+from ..gen.pictures.tables import MapTable, said, table_of
 from ..spec.api import find, load
 from ..spec.errors import Question
 
@@ -67,7 +67,7 @@ def _latex(table: MapTable) -> str:
 
 
 def _render(format_: str, table: MapTable) -> str:
-    from ..gen import drawing
+    from ..gen.pictures import drawing
 
     match format_:
         case "json":
@@ -79,11 +79,11 @@ def _render(format_: str, table: MapTable) -> str:
         case "svg":
             return drawing.svg(table)
         case "cuda" | "python":
-            from ..gen import functions
+            from ..gen.pictures import functions
 
             return functions.cuda(table) if format_ == "cuda" else functions.python(table)
         case "cute":
-            from ..gen.cute import cute
+            from ..gen.pictures.cute import cute
 
             return cute(table)
     terminal = sys.stdout.isatty()

@@ -18,9 +18,9 @@ from ..spec.errors import Question
 from ..spec.ordering import ordering
 
 if TYPE_CHECKING:
-    from ..check.reactions import Kind, Reaction
-    from ..formal.verdicts import Verdict
-    from ..gen.litmus_tests import Test
+    from ..assemblers.litmus_reactions import Reaction, ReactionKind
+    from ..formal.ordering.verdicts import ModelVerdict
+    from ..gen.litmus.litmus_tests import SuiteLitmus
 
 __all__ = ["add"]
 
@@ -42,8 +42,8 @@ def run(args: argparse.Namespace) -> int:
     """Exit code 0 every verdict as expected and both models agree, 1 not, 2 no test matches."""
     if args.switches:
         return _switches(args.format)
-    from ..gen.litmus import module
-    from ..gen.litmus_tests import suite, synthesised_file
+    from ..gen.litmus.litmus_ptx import module
+    from ..gen.litmus.litmus_tests import suite, synthesised_file
 
     if args.synthesise:
         print(synthesised_file(), end="")
@@ -62,7 +62,7 @@ def run(args: argparse.Namespace) -> int:
     return _verdicts(tests, args.format)
 
 
-def _matches(pattern: str | None, test: Test) -> bool:
+def _matches(pattern: str | None, test: SuiteLitmus) -> bool:
     if pattern is None:
         return True
     words = (test.name, *test.hazards)
@@ -100,7 +100,7 @@ def _switches(form: str) -> int:
     return 0
 
 
-def _emit(folder: Path, tests: Sequence[Test]) -> int:
+def _emit(folder: Path, tests: Sequence[SuiteLitmus]) -> int:
     folder.mkdir(parents=True, exist_ok=True)
     for test in tests:
         (folder / f"{test.name}.ptx").write_text(test.ptx, encoding="utf-8")
@@ -108,11 +108,11 @@ def _emit(folder: Path, tests: Sequence[Test]) -> int:
     return 0
 
 
-def _verdicts(tests: Sequence[Test], form: str) -> int:
-    from ..formal.verdicts import judge
+def _verdicts(tests: Sequence[SuiteLitmus], form: str) -> int:
+    from ..formal.ordering.verdicts import judge
 
     default = ordering().default
-    results: list[tuple[Test, Verdict, float, str | None]] = []
+    results: list[tuple[SuiteLitmus, ModelVerdict, float, str | None]] = []
     for test in tests:
         begun = time.perf_counter()
         verdict = judge(test.program, default)
@@ -132,7 +132,7 @@ def _verdicts(tests: Sequence[Test], form: str) -> int:
     return 1 if bad else 0
 
 
-def _summary(results: Sequence[tuple[Test, Verdict, float, str | None]], bad: int) -> None:
+def _summary(results: Sequence[tuple[SuiteLitmus, ModelVerdict, float, str | None]], bad: int) -> None:
     rules = Counter(rule for test, *_ in results for rule in test.hazards)
     median = statistics.median(seconds for _, _, seconds, _ in results)
     undefined = sum(bool(test.hazards) for test, *_ in results)
@@ -147,7 +147,7 @@ def _named(rules: Sequence[str]) -> str:
     return ", ".join(rules) if rules else "defined"
 
 
-def _record(test: Test, verdict: Verdict, seconds: float, wrong: str | None) -> dict[str, Any]:
+def _record(test: SuiteLitmus, verdict: ModelVerdict, seconds: float, wrong: str | None) -> dict[str, Any]:
     return {
         "name": test.name,
         "title": test.title,
@@ -166,7 +166,7 @@ def _record(test: Test, verdict: Verdict, seconds: float, wrong: str | None) -> 
     }
 
 
-def _in_full(test: Test, verdict: Verdict, seconds: float, wrong: str | None) -> list[str]:
+def _in_full(test: SuiteLitmus, verdict: ModelVerdict, seconds: float, wrong: str | None) -> list[str]:
     known = ordering().rules
     lines = [f"{test.name}: {test.title}", f"source: {test.source}", ""]
     lines += [f"{number:3}  {step}" for number, step in enumerate(test.program.steps)]
@@ -185,9 +185,9 @@ def _in_full(test: Test, verdict: Verdict, seconds: float, wrong: str | None) ->
     return lines
 
 
-def _reactions(tests: Sequence[Test], form: str) -> int:
-    from ..check.reactions import KINDS, react
-    from ..check.toolchains import available
+def _reactions(tests: Sequence[SuiteLitmus], form: str) -> int:
+    from ..assemblers.litmus_reactions import KINDS, react
+    from ..assemblers.toolchains import available
 
     releases = available()
     if not releases:
@@ -217,7 +217,7 @@ def _reactions(tests: Sequence[Test], form: str) -> int:
         console.print(table)
     newest = releases[-1].version
     table = Table("rule", *KINDS, title=f"undefined tests by the first rule they break, ptxas {newest}")
-    by_rule: Mapping[str, Counter[Kind]] = {rule: Counter() for rule in ordering().rules}
+    by_rule: Mapping[str, Counter[ReactionKind]] = {rule: Counter() for rule in ordering().rules}
     for test, reaction in zip(tests, found[newest], strict=True):
         if test.hazards:
             by_rule[test.hazards[0]][reaction.kind] += 1
@@ -228,7 +228,7 @@ def _reactions(tests: Sequence[Test], form: str) -> int:
     return 0
 
 
-def _reacted(tests: Sequence[Test], reactions: Sequence[Reaction]) -> list[dict[str, Any]]:
+def _reacted(tests: Sequence[SuiteLitmus], reactions: Sequence[Reaction]) -> list[dict[str, Any]]:
     return [
         {
             "test": test.name,

@@ -12,7 +12,7 @@ from ..spec.errors import Question
 from ..spec.ordering import ordering
 
 if TYPE_CHECKING:
-    from ..formal.ways import Bounds, Proof
+    from ..formal.ordering.agreement_proof import Proof, ProofBounds
 
 __all__ = ["add"]
 
@@ -48,8 +48,8 @@ def add(subparsers: Any) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Exit code 0 the models agree, 1 they do not; what was looked at is printed."""
-    from ..formal.alphabet import alphabet
-    from ..formal.ways import Bounds
+    from ..formal.ordering.agreement_proof import ProofBounds
+    from ..formal.ordering.alphabet import alphabet
 
     if args.alphabet:
         for step in alphabet():
@@ -61,13 +61,13 @@ def run(args: argparse.Namespace) -> int:
     if args.reading is not None and args.reading not in every:
         raise Question(f"there is no reading {args.reading!r}; right would be: {', '.join(every)}")
     names = list(every) if args.reading is None else [args.reading]
-    return _agree(names, Bounds(args.steps, args.direct, args.stride, args.length), args.format)
+    return _agree(names, ProofBounds(args.steps, args.direct, args.stride, args.length), args.format)
 
 
-def _agree(names: list[str], bounds: Bounds, form: str) -> int:
-    from ..formal.alphabet import alphabet
-    from ..formal.reached import reached
-    from ..formal.ways import prove
+def _agree(names: list[str], bounds: ProofBounds, form: str) -> int:
+    from ..formal.ordering.agreement_proof import prove
+    from ..formal.ordering.alphabet import alphabet
+    from ..formal.ordering.reached import reached
 
     begun = time.perf_counter()
     every = ordering().every()
@@ -99,7 +99,7 @@ def _agree(names: list[str], bounds: Bounds, form: str) -> int:
     return 1 if faults else 0
 
 
-def _lines(proof: Proof, bounds: Bounds) -> list[str]:
+def _lines(proof: Proof, bounds: ProofBounds) -> list[str]:
     """What was looked at under one reading."""
     direct = (
         f"both models run on {sum(proof.tally.programs.values())} programs of at most {bounds.direct} steps"

@@ -17,8 +17,8 @@ from ..spec.errors import Question
 from ..spec.loading import Specification
 
 if TYPE_CHECKING:
-    from ..formal.obligations import Obligation
-    from ..formal.prove import Result
+    from ..formal.prove import ProofResult
+    from ..formal.smt.obligations import Obligation
 
 __all__ = ["add"]
 
@@ -40,8 +40,8 @@ def add(subparsers: Any) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Prove; exit code 0 all proven, 1 something refuted or unknown, 2 nothing to prove."""
+    from ..formal.catalogue import STATEMENTS
     from ..formal.prove import prove
-    from ..formal.theorems import STATEMENTS
 
     if args.list:
         for name, statement in STATEMENTS.items():
@@ -68,7 +68,7 @@ def run(args: argparse.Namespace) -> int:
     if not results:
         raise Question(f"nothing matches {args.pattern!r}; `ptxmma prove --list` names the theorems")
     if args.record:
-        from ..check.proofs import answers_of, write_answers
+        from ..ledger.solver_record import answers_of, write_answers
 
         for answers in answers_of(results):
             print(f"{write_answers(answers)}: {len(results) // len(solvers)} results", file=sys.stderr)
@@ -95,7 +95,7 @@ def _matches(pattern: str, part: str, obligation: Obligation) -> bool:
     return any(pattern in word for word in words)
 
 
-def _json(results: Sequence[Result], seconds: float) -> dict[str, Any]:
+def _json(results: Sequence[ProofResult], seconds: float) -> dict[str, Any]:
     return {
         "seconds": round(seconds, 3),
         "results": [
@@ -115,13 +115,13 @@ def _json(results: Sequence[Result], seconds: float) -> dict[str, Any]:
 
 
 def _report(
-    specification: Specification, results: Sequence[Result], solvers: Sequence[str], seconds: float
+    specification: Specification, results: Sequence[ProofResult], solvers: Sequence[str], seconds: float
 ) -> None:
     from rich.console import Console
     from rich.table import Table
 
-    from ..formal.solvers import solver_version
-    from ..formal.theorems import STATEMENTS
+    from ..formal.catalogue import STATEMENTS
+    from ..formal.smt.solvers import solver_version
 
     console = Console(width=None if sys.stdout.isatty() else 110, highlight=False)
     by_theorem: dict[str, dict[tuple[str, str], int]] = defaultdict(lambda: defaultdict(int))
@@ -160,14 +160,14 @@ def _cell(counts: dict[tuple[str, str], int], solver: str) -> str:
 
 
 def _rows(
-    console: Any, specification: Specification, results: Sequence[Result], solvers: Sequence[str]
+    console: Any, specification: Specification, results: Sequence[ProofResult], solvers: Sequence[str]
 ) -> None:
     """A line a row: what stands behind it, and whether all of it is proven."""
     from rich.table import Table
 
-    from ..formal.theorems import subjects
+    from ..formal.catalogue import subjects
 
-    by_part: dict[str, list[Result]] = defaultdict(list)
+    by_part: dict[str, list[ProofResult]] = defaultdict(list)
     for result in results:
         by_part[result.part].append(result)
     table = Table("row", "mnemonics", *(f"proven by {solver}" for solver in solvers))

@@ -15,8 +15,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..check.suites import VIAS, CaseResult, Outcome, Suite, execute
-from ..gen.suite import emitted, lacking, suite_of
+from ..devices.suite_runs import VIAS, CaseResult, SuiteFolder, SuiteOutcome, execute
+from ..gen.suite.files import emitted, lacking, suite_of
 from ..spec.api import load
 from ..spec.errors import Question
 from ..spec.loading import Specification
@@ -25,7 +25,7 @@ from .list_command import select
 from .silicon_report import arithmetic_table, measured_table, print_arithmetic
 
 if TYPE_CHECKING:
-    from ..check.observing import Observations
+    from ..ledger.device_observations import Observations
 
 __all__ = ["add"]
 
@@ -54,11 +54,11 @@ def add(subparsers: Any) -> None:
 
 
 @dataclass
-class Report:
+class RunReport:
     """What a run amounts to: outcomes by way, what did not run and why, what was measured, seconds."""
 
-    suite: Suite
-    outcomes: list[Outcome] = field(default_factory=list)
+    suite: SuiteFolder
+    outcomes: list[SuiteOutcome] = field(default_factory=list)
     not_run: dict[str, str] = field(default_factory=dict)
     measured: Observations | None = None
     seconds: dict[str, float] = field(default_factory=dict)
@@ -71,11 +71,11 @@ def run(args: argparse.Namespace) -> int:
             "a record is of everything, in both ways: --record goes with no pattern, suite or --via"
         )
     specification = load()
-    folder = Suite(Path(args.suite)) if args.suite and Path(args.suite).is_dir() else None
+    folder = SuiteFolder(Path(args.suite)) if args.suite and Path(args.suite).is_dir() else None
     target = _target(specification, args.target, folder)
     driver = _driver(specification, args, target)
     with _suite(specification, args, folder, target) as (suite, seconds):
-        report = Report(suite, seconds={"generation": seconds})
+        report = RunReport(suite, seconds={"generation": seconds})
         report.not_run.update(_elsewhere(specification, target, suite))
         vias = _vias(suite, args.via)
         report.seconds["compilation"] = sum(suite.build(via, _processors()) for via in vias)
@@ -104,7 +104,7 @@ def _processors() -> int:
     return os.cpu_count() or 1
 
 
-def _target(specification: Specification, asked: str | None, suite: Suite | None) -> str:
+def _target(specification: Specification, asked: str | None, suite: SuiteFolder | None) -> str:
     """The target that is meant; raises Question for one that a suite is not for."""
     own = suite.target if suite else None
     if own and asked and own != asked:
@@ -119,7 +119,7 @@ def _driver(specification: Specification, args: argparse.Namespace, target: str)
         if args.measure:
             raise Question("the stand-in cannot be measured; it is the specification's maps in C++")
         return None
-    from ..check.device import bindings, find_gpu
+    from ..devices.gpu import bindings, find_gpu
 
     gpu = find_gpu(args.device)
     if not gpu.fits(specification.isa, target):
@@ -131,8 +131,8 @@ def _driver(specification: Specification, args: argparse.Namespace, target: str)
 
 @contextmanager
 def _suite(
-    specification: Specification, args: argparse.Namespace, folder: Suite | None, target: str
-) -> Iterator[tuple[Suite, float]]:
+    specification: Specification, args: argparse.Namespace, folder: SuiteFolder | None, target: str
+) -> Iterator[tuple[SuiteFolder, float]]:
     """The suite: a folder that is there, or a new one for a pattern; and the seconds that generating took."""
     if folder:
         yield folder, 0.0
@@ -151,26 +151,26 @@ def _suite(
             path = Path(temporary) / name
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text, encoding="utf-8")
-        yield Suite(Path(temporary)), time.monotonic() - began
+        yield SuiteFolder(Path(temporary)), time.monotonic() - began
 
 
-def _vias(suite: Suite, asked: str) -> tuple[str, ...]:
+def _vias(suite: SuiteFolder, asked: str) -> tuple[str, ...]:
     """The ways to run: both where the suite has both kinds of sources."""
     if asked != "both":
         return (asked,)
     return tuple(via for via, kind in (("ptx", "ptx"), ("cubin", "cuda")) if (suite.folder / kind).is_dir())
 
 
-def _elsewhere(specification: Specification, target: str, suite: Suite) -> dict[str, str]:
+def _elsewhere(specification: Specification, target: str, suite: SuiteFolder) -> dict[str, str]:
     """What a target does not have of the suite's instructions, by row, and which targets do."""
     named = {str(kernel["instruction"]) for kernel in suite.manifest["kernels"]}
     families = [family for name, family in specification.families.items() if name in named]
     return lacking((v for family in families for v in family.listed() if emitted(v)), target)
 
 
-def _readable(specification: Specification, report: Report, driver: str | None) -> list[str]:
+def _readable(specification: Specification, report: RunReport, driver: str | None) -> list[str]:
     """The cases that the driver can load; the mnemonics of the others are not run."""
-    from ..check.observing import newest
+    from ..ledger.device_observations import newest
 
     limit = newest(specification, driver) if driver else None
     versions: dict[str, dict[str, Version]] = {}
@@ -209,10 +209,10 @@ def _progress(total: int, what: str) -> Iterator[Any]:
 
 
 def _measure(
-    specification: Specification, args: argparse.Namespace, report: Report, driver: str | None
+    specification: Specification, args: argparse.Namespace, report: RunReport, driver: str | None
 ) -> Observations:
     """What the rows of the suite show on the device."""
-    from ..check.observing import measurable, newest, observe_device
+    from ..ledger.device_observations import measurable, newest, observe_device
 
     read, target = str(newest(specification, driver or "")), report.suite.target
     rows = {_row(kernel) for kernel in report.suite.manifest["kernels"]}
@@ -223,14 +223,14 @@ def _measure(
         return observe_device(target, args.device, can, 20 * args.limit, step)
 
 
-def _record(specification: Specification, args: argparse.Namespace, report: Report) -> None:
-    from ..check.device import describe
-    from ..check.observations import Device, Silicon, write_silicon
+def _record(specification: Specification, args: argparse.Namespace, report: RunReport) -> None:
+    from ..devices.gpu import describe
+    from ..ledger.silicon_record import DeviceRecord, Silicon, write_silicon
 
     name, driver = describe(args.device)
     today = datetime.datetime.now(datetime.UTC).date().isoformat()
     assemblers = [f"{o.via}: {'the driver' if o.via == 'ptx' else _nvcc()}" for o in report.outcomes]
-    device = Device(name, report.suite.target, driver, "; ".join(assemblers), today)
+    device = DeviceRecord(name, report.suite.target, driver, "; ".join(assemblers), today)
     subjects, arithmetic = report.measured or ({}, {})
     silicon = Silicon(device, subjects, arithmetic, {})
     for outcome in report.outcomes:
@@ -248,7 +248,7 @@ def _nvcc() -> str:
     )
 
 
-def _failed(specification: Specification, report: Report) -> bool:
+def _failed(specification: Specification, report: RunReport) -> bool:
     if any(result.status != "passed" for o in report.outcomes for result in o.results.values()):
         return True
     return report.measured is not None and any(
@@ -256,7 +256,7 @@ def _failed(specification: Specification, report: Report) -> bool:
     )
 
 
-def _by_row(report: Report) -> dict[str, Counter[str]]:
+def _by_row(report: RunReport) -> dict[str, Counter[str]]:
     """For every row, how many cases have which status in which way."""
     rows: dict[str, Counter[str]] = {}
     for case, kernel in report.suite.cases.items():
@@ -268,20 +268,20 @@ def _by_row(report: Report) -> dict[str, Counter[str]]:
     return rows
 
 
-def _pairs(report: Report) -> tuple[int, int]:
+def _pairs(report: RunReport) -> tuple[int, int]:
     """How many pairs of settings meet in the suite's cases, of those that can."""
     coverage = report.suite.manifest["coverage"]
     return sum(row["pairs"] for row in coverage), sum(row["possible"] for row in coverage)
 
 
-def _faults(report: Report) -> Iterator[tuple[str, CaseResult, Mapping[str, Any]]]:
+def _faults(report: RunReport) -> Iterator[tuple[str, CaseResult, Mapping[str, Any]]]:
     for outcome in report.outcomes:
         for case, result in outcome.results.items():
             if result.status != "passed":
                 yield outcome.via, result, report.suite.cases[case]
 
 
-def _as_json(specification: Specification, report: Report) -> dict[str, Any]:
+def _as_json(specification: Specification, report: RunReport) -> dict[str, Any]:
     value: dict[str, Any] = {
         "device": next((o.device for o in report.outcomes), ""),
         "seconds": {name: round(seconds, 3) for name, seconds in report.seconds.items()},
@@ -311,7 +311,7 @@ def _as_json(specification: Specification, report: Report) -> dict[str, Any]:
     return value
 
 
-def _print(specification: Specification, report: Report) -> None:
+def _print(specification: Specification, report: RunReport) -> None:
     from rich.console import Console
     from rich.table import Table
 
@@ -365,7 +365,7 @@ def _print_measured(console: Any, specification: Specification, measured: Observ
 
     table = Table("measured", "kernels", "points", "agree", "named by")
     firsts: Sequence[str] = ()
-    from ..check.silicon import ANCHORS
+    from ..ledger.silicon_verdicts import ANCHORS
 
     for what, kernels, points, agree, first in measured_table(specification, measured[0]):
         table.add_row(what, str(kernels), str(points), str(agree), ANCHORS.get(what.split(": ")[-1], ""))

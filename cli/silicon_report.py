@@ -7,18 +7,18 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Any
 
-from ..check.arithmetic import Dot, Summary, summary
-from ..check.codes import significand
-from ..check.observations import Observed, Silicon, load_silicon
-from ..check.observing import current_cases, current_suite
-from ..check.silicon import ANCHORS, SiliconVerdict, by_mnemonic, judge, silicon_verdicts
+from ..devices.probes.arithmetic_probe import Dot, Summary, summary
+from ..devices.probes.codes import significand
 from ..formal.plans import arithmetic
-from ..gen.kernels import Kernel
+from ..gen.kernels.kernel_list import Kernel
+from ..ledger.device_observations import current_cases, current_suite
+from ..ledger.silicon_record import Observed, Silicon, load_silicon
+from ..ledger.silicon_verdicts import ANCHORS, SiliconVerdict, by_mnemonic, judge, silicon_verdicts
 from ..spec.loading import Specification
 from ..spec.variants import Variant
 
 __all__ = [
-    "Shown",
+    "SiliconTables",
     "arithmetic_lines",
     "arithmetic_table",
     "measured_table",
@@ -94,7 +94,7 @@ def verdict(specification: Specification, variant: Variant, found: Summary) -> s
 
 
 @dataclass
-class Shown:
+class SiliconTables:
     """What the recorded devices say of today's claims, and which of today's cases they passed."""
 
     silicon: Sequence[Silicon]
@@ -252,7 +252,7 @@ def instruction_of(kernel: str) -> str:
     return next(name for name in sorted(ANCHORS, key=len, reverse=True) if mnemonic.startswith(name))
 
 
-def shown_by_devices(specification: Specification, rows: AbstractSet[str], cases: bool) -> Shown:
+def shown_by_devices(specification: Specification, rows: AbstractSet[str], cases: bool) -> SiliconTables:
     """The verdicts of every recorded device on these rows; with `cases`, today's suite against the record."""
     recorded = load_silicon()
     found: list[SiliconVerdict] = []
@@ -267,4 +267,4 @@ def shown_by_devices(specification: Specification, rows: AbstractSet[str], cases
                 for row, hashes in by_row.items():
                     seen = sum(one in passed for one in hashes)
                     counted.append((silicon.device.name, via, row, len(hashes), seen))
-    return Shown(recorded, found, counted)
+    return SiliconTables(recorded, found, counted)

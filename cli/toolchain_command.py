@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 from ..spec.errors import Question
 
 if TYPE_CHECKING:
-    from ..check.fetching import Stage
-    from ..check.toolchains import Known
+    from ..assemblers.fetching import FetchStage
+    from ..assemblers.toolchains import KnownRelease
 
 __all__ = ["add"]
 
@@ -41,7 +41,7 @@ def add(subparsers: Any) -> None:
 
 def entries(given: Path | None) -> list[dict[str, Any]]:
     """Every known release and every other ptxas found, as the JSON output has them."""
-    from ..check.toolchains import ask, examine, known, places
+    from ..assemblers.toolchains import ask, examine, known, places
 
     found: dict[str, dict[str, Any]] = {}
     for version, release in known().items():
@@ -110,8 +110,8 @@ def run_list(args: argparse.Namespace) -> int:
 
 def run_fetch(args: argparse.Namespace) -> int:
     """Fetch releases; exit code 2 when one of them could not be had."""
-    from ..check.fetching import fetch
-    from ..check.toolchains import chosen, known
+    from ..assemblers.fetching import fetch
+    from ..assemblers.toolchains import chosen, known
 
     if args.all and args.versions:
         raise Question("name releases or say --all, not both")
@@ -139,7 +139,7 @@ def run_fetch(args: argparse.Namespace) -> int:
 
 
 @contextmanager
-def _progress(releases: Sequence[Known]) -> Iterator[Callable[[str, Stage, int], None]]:
+def _progress(releases: Sequence[KnownRelease]) -> Iterator[Callable[[str, FetchStage, int], None]]:
     """Bars on a terminal's standard error; elsewhere nothing, the lines at the end will do."""
     from rich.console import Console
     from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn
@@ -156,7 +156,7 @@ def _progress(releases: Sequence[Known]) -> Iterator[Callable[[str, Stage, int],
         sizes = {release.version: release.build.bytes for release in releases if release.build is not None}
         tasks = {v: progress.add_task(v, total=size, stage="waiting") for v, size in sizes.items()}
 
-        def tell(version: str, stage: Stage, size: int) -> None:
+        def tell(version: str, stage: FetchStage, size: int) -> None:
             done = size if stage == "fetching" else sizes[version]
             progress.update(tasks[version], completed=min(done, sizes[version]), stage=stage)
 

@@ -7,12 +7,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ..check.contradictions import register
-from ..check.evidence import FOLDER
-from ..check.records import changed
-from ..check.toolchains import Ptxas
-from ..check.universe import Point
-from ..check.universe_record import (
+from ..assemblers.toolchains import Ptxas
+from ..assemblers.universe import UniversePoint
+from ..ledger.assembler_record import FOLDER
+from ..ledger.contradictions import register
+from ..ledger.records import changed
+from ..ledger.universe_record import (
     UniverseVerdict,
     load_universes,
     observe_universes,
@@ -23,13 +23,13 @@ from ..check.universe_record import (
 from ..spec.errors import Question
 from ..spec.loading import Specification
 
-__all__ = ["Shown", "again", "record", "shown_by_assemblers"]
+__all__ = ["UniverseVerdicts", "again", "record", "shown_by_assemblers"]
 
 _SHOWN = 20
 
 
 @dataclass(frozen=True)
-class Shown:
+class UniverseVerdicts:
     """The verdicts of every recorded assembler on every universe."""
 
     found: tuple[UniverseVerdict, ...]
@@ -87,10 +87,10 @@ class Shown:
             console.print(f"… and {len(lines) - _SHOWN} more")
 
 
-def shown_by_assemblers(specification: Specification) -> Shown:
+def shown_by_assemblers(specification: Specification) -> UniverseVerdicts:
     """The verdicts that follow from what is recorded."""
     records = load_universes(FOLDER)
-    return Shown(tuple(verdicts(specification, universes(specification), records, register())))
+    return UniverseVerdicts(tuple(verdicts(specification, universes(specification), records, register())))
 
 
 def record(specification: Specification, releases: Sequence[Ptxas]) -> None:
@@ -103,7 +103,7 @@ def record(specification: Specification, releases: Sequence[Ptxas]) -> None:
         print(f"{write(found, FOLDER)}: {len(found.instructions)} universes, {points} points")
 
 
-def again(specification: Specification, every: Mapping[str, Sequence[Point]], ptxas: Ptxas) -> bool:
+def again(specification: Specification, every: Mapping[str, Sequence[UniversePoint]], ptxas: Ptxas) -> bool:
     """Whether an assembler does with every universe what is recorded; what it does not is printed."""
     recorded = next((known for known in load_universes(FOLDER) if known.release == ptxas.version), None)
     if recorded is None:

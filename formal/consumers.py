@@ -9,8 +9,8 @@ from ..spec.loading import Specification
 from ..spec.model import Consumer
 from ..spec.nodes import nearest
 from ..spec.variants import RowView
+from .catalogue import STATEMENTS
 from .plans import PLANS, plans
-from .theorems import STATEMENTS
 
 __all__ = ["check_consumers"]
 

@@ -18,9 +18,9 @@ from ..spec.variants import RowView, Variant
 
 __all__ = [
     "PLANS",
-    "Arithmetic",
+    "Computation",
     "Draw",
-    "Plan",
+    "InputPlan",
     "Range",
     "arithmetic",
     "computations",
@@ -67,7 +67,7 @@ class Draw:
 
 
 @dataclass(frozen=True)
-class Plan:
+class InputPlan:
     """How the elements of A, B and C of a test are drawn, and which clauses a test so drawn exercises.
 
     Where `nonzero` is set, only so many elements of a row of A are drawn (any of them); the others are
@@ -137,7 +137,7 @@ class Range:
 
 
 @dataclass(frozen=True)
-class Arithmetic:
+class Computation:
     """What one variant computes: element types, how many products meet in a sum, what is guaranteed.
 
     `products` has the precision that is guaranteed of products, `sums` that of sums. `operation` is the
@@ -215,7 +215,7 @@ def _promised(specification: Specification, variant: Variant, of: str) -> Range 
     return min(found, key=lambda held: held.bits, default=None)
 
 
-def arithmetic(specification: Specification, variant: Variant) -> Arithmetic:
+def arithmetic(specification: Specification, variant: Variant) -> Computation:
     """What a variant computes; raises Question where it computes no product."""
     a, b, c, d = (_range(specification, element_type(variant, letter)) for letter in "ABCD")
     sparsity = specification.sparsities[variant.row.row.sparsity] if variant.row.row.sparsity else None
@@ -232,7 +232,7 @@ def arithmetic(specification: Specification, variant: Variant) -> Arithmetic:
     truncated = "num.tf32.truncate" in clauses
     rounded = "num.f64.rounding" in clauses
     operation = str(variant.fields.get("op", "none"))
-    return Arithmetic(
+    return Computation(
         a,
         b,
         c,
@@ -250,7 +250,7 @@ def arithmetic(specification: Specification, variant: Variant) -> Arithmetic:
     )
 
 
-def plans(specification: Specification, variant: Variant) -> tuple[Plan, ...]:
+def plans(specification: Specification, variant: Variant) -> tuple[InputPlan, ...]:
     """The plans of one variant, each with the clauses of the row whose cases it names.
 
     An instruction that moves elements has the plan of all bits; one that neither computes nor moves has none.
@@ -265,11 +265,11 @@ def plans(specification: Specification, variant: Variant) -> tuple[Plan, ...]:
         if "bits" not in clauses:
             return ()
         nothing = Draw(0, 0)
-        return (Plan("bits", nothing, nothing, nothing, tuple(clauses["bits"])),)
+        return (InputPlan("bits", nothing, nothing, nothing, tuple(clauses["bits"])),)
     computed = arithmetic(specification, variant)
     drawn = _integer_plans(computed) if computed.d.integer else _float_plans(computed)
     return tuple(
-        Plan(name, a, b, c, tuple(clauses.get(name, ())), nonzero, computed.garbage, scale)
+        InputPlan(name, a, b, c, tuple(clauses.get(name, ())), nonzero, computed.garbage, scale)
         for name, a, b, c, nonzero, scale in drawn
     )
 
@@ -282,7 +282,7 @@ def computes(variant: Variant) -> bool:
 
 def computations(
     specification: Specification, view: RowView
-) -> Iterator[tuple[Arithmetic, tuple[Plan, ...]]]:
+) -> Iterator[tuple[Computation, tuple[InputPlan, ...]]]:
     """Every arithmetic of a row's variants once, with its plans; N makes no difference."""
     if view.row.tolerated:
         return
@@ -304,7 +304,7 @@ def _symmetric(magnitude: int, exponent: int = 0) -> Draw:
     return Draw(-magnitude, magnitude, exponent)
 
 
-def _float_plans(computed: Arithmetic) -> Iterator[_Drawn]:
+def _float_plans(computed: Computation) -> Iterator[_Drawn]:
     """Every partial sum is an integer of the guaranteed precision, in one unit."""
     scale = Draw(1, 2) if computed.scaled else None
     weight = computed.terms * (4 if computed.scaled else 1)
@@ -337,7 +337,7 @@ def _float_plans(computed: Arithmetic) -> Iterator[_Drawn]:
 
 
 def _exponents(
-    computed: Arithmetic, magnitudes: tuple[int, int, int], weight: int, lean: str
+    computed: Computation, magnitudes: tuple[int, int, int], weight: int, lean: str
 ) -> tuple[int, int]:
     """Exponents of A and B: products, sums and results stay normal numbers, and far to one side."""
     qa, qb, qc = magnitudes
@@ -364,7 +364,7 @@ def _exponents(
     return ea, unit - ea
 
 
-def _rounded(computed: Arithmetic) -> Iterator[_Drawn]:
+def _rounded(computed: Computation) -> Iterator[_Drawn]:
     """One product meets C, and only their sum is rounded: once, in the order that there is."""
     bits = computed.d.bits
     small = (1 << _CODE_BITS) - 1
@@ -376,7 +376,7 @@ def _rounded(computed: Arithmetic) -> Iterator[_Drawn]:
     yield "rounding.wide", _symmetric(half), _symmetric(half), _symmetric(most, _DEEP), 1, None
 
 
-def _integer_plans(computed: Arithmetic) -> Iterator[_Drawn]:
+def _integer_plans(computed: Computation) -> Iterator[_Drawn]:
     """Products are exact; only C can make a sum overflow, upwards or downwards."""
     a, b = Draw(computed.a.low, computed.a.greatest), Draw(computed.b.low, computed.b.greatest)
     low, high = computed.d.low, computed.d.greatest

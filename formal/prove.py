@@ -11,29 +11,29 @@ from multiprocessing import get_context
 from typing import Literal
 
 from ..spec.loading import Specification
-from .obligations import Obligation
-from .solvers import Answer, ask
-from .theorems import obligations
+from .catalogue import obligations
+from .smt.obligations import Obligation
+from .smt.solvers import SolverAnswer, ask
 
-__all__ = ["Result", "prove"]
+__all__ = ["ProofResult", "prove"]
 
-Verdict = Literal["proven", "refuted", "unknown"]
+ProofVerdict = Literal["proven", "refuted", "unknown"]
 _BATCH = 24
 
 
 @dataclass(frozen=True)
-class Result:
+class ProofResult:
     """One solver's answer to one obligation about one part of the specification."""
 
     part: str
     obligation: Obligation
     solver: str
-    verdict: Verdict
+    verdict: ProofVerdict
     seconds: float
     detail: str
 
 
-def _batch(solver: str, texts: Sequence[str], milliseconds: int) -> list[tuple[Answer, float]]:
+def _batch(solver: str, texts: Sequence[str], milliseconds: int) -> list[tuple[SolverAnswer, float]]:
     answers = []
     for text in texts:
         begun = time.perf_counter()
@@ -42,13 +42,15 @@ def _batch(solver: str, texts: Sequence[str], milliseconds: int) -> list[tuple[A
     return answers
 
 
-def _judge(part: str, obligation: Obligation, solver: str, answer: Answer, seconds: float) -> Result:
+def _judge(
+    part: str, obligation: Obligation, solver: str, answer: SolverAnswer, seconds: float
+) -> ProofResult:
     if answer.status == "unknown":
-        return Result(part, obligation, solver, "unknown", seconds, answer.detail or "unknown")
+        return ProofResult(part, obligation, solver, "unknown", seconds, answer.detail or "unknown")
     if answer.status == obligation.expects:
         found = obligation.witness(answer.model) if obligation.witness else ""
-        return Result(part, obligation, solver, "proven", seconds, found)
-    return Result(part, obligation, solver, "refuted", seconds, obligation.explain(answer.model))
+        return ProofResult(part, obligation, solver, "proven", seconds, found)
+    return ProofResult(part, obligation, solver, "refuted", seconds, obligation.explain(answer.model))
 
 
 def prove(
@@ -58,7 +60,7 @@ def prove(
     milliseconds: int = 20_000,
     workers: int | None = None,
     concerning: Callable[[str], bool] = lambda part: True,
-) -> Iterator[Result]:
+) -> Iterator[ProofResult]:
     """The result of every wanted obligation by every solver, as they come in; the same text is asked once.
     Of parts that are not `concerning` no obligation is made at all.
 
@@ -67,7 +69,7 @@ def prove(
     """
     count = workers or os.cpu_count() or 1
     with ProcessPoolExecutor(count, mp_context=get_context("fork")) as pool:
-        pending: dict[Future[list[tuple[Answer, float]]], tuple[str, list[str]]]
+        pending: dict[Future[list[tuple[SolverAnswer, float]]], tuple[str, list[str]]]
         pending = {}
         asked: dict[str, list[tuple[str, Obligation]]] = {}
         batch: list[str] = []
@@ -95,7 +97,7 @@ def prove(
                 try:
                     answers = future.result()
                 except Exception as error:
-                    answers = [(Answer("unknown", {}, f"the solver died: {error}"), 0.0)] * len(texts)
+                    answers = [(SolverAnswer("unknown", {}, f"the solver died: {error}"), 0.0)] * len(texts)
                 for text, (answer, seconds) in zip(texts, answers, strict=True):
                     for part, obligation in asked[text]:
                         yield _judge(part, obligation, solver, answer, seconds)

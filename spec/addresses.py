@@ -11,7 +11,7 @@ from .expressions import compiled
 from .maps import LayoutMap
 from .model import AddressFile, AddressRule, Descriptor, Swizzle
 
-__all__ = ["ADDRESSES", "BASES", "Matrix", "rule_for", "swizzle_bounds", "swizzle_widths"]
+__all__ = ["ADDRESSES", "BASES", "DescribedMatrix", "rule_for", "swizzle_bounds", "swizzle_widths"]
 
 ADDRESSES = 1 << 18  # what a descriptor's start address can reach, in bytes
 BASES = 8  # a descriptor's base offsets
@@ -38,7 +38,7 @@ def rule_for(rules: Mapping[str, AddressRule], major: str, mode: str) -> Address
 
 
 @dataclass(frozen=True)
-class Matrix:
+class DescribedMatrix:
     """A matrix in shared memory, as a descriptor describes it.
 
     `fields` are the decoded descriptor's, in bytes; `bytes` the size of an element (1 stands for a
@@ -62,7 +62,7 @@ class Matrix:
         fields: Mapping[str, int],
         major: str,
         size: int,
-    ) -> Matrix:
+    ) -> DescribedMatrix:
         modes = descriptor.fields["swizzle-mode"].values
         mode = next(name for name, code in modes.items() if code == fields["swizzle-mode"])
         rule = rule_for(rules, major, mode)

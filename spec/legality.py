@@ -17,15 +17,7 @@ from .diagnosis import Profile, Reason, Spelling
 from .gates import EffectiveGate, Isa
 from .model import Form, Operand
 from .nodes import Version, nearest
-from .statements import (
-    Argument,
-    Statement,
-    SyntaxFault,
-    argument_of,
-    arguments,
-    element_kind,
-    read_statement,
-)
+from .statements import Argument, Statement, SyntaxFault, argument_of, arguments, element_kind, read_statement
 from .variants import Family, Variant
 
 __all__ = ["ANY_SHAPE", "Judge", "Reason", "Verdict"]

@@ -9,22 +9,12 @@ from functools import cached_property
 from math import prod
 
 from .errors import SpecError
-from .expressions import (
-    Binary,
-    Expression,
-    Name,
-    Number,
-    compiled,
-    interval,
-    names,
-    python_text,
-    substitute,
-)
+from .expressions import Binary, Expression, Name, Number, compiled, interval, names, python_text, substitute
 from .model import Layout
 
 __all__ = ["Inverse", "LayoutMap", "NoClosedForm"]
 
-Point = tuple[int, ...]
+LayoutPoint = tuple[int, ...]
 
 
 class NoClosedForm(SpecError):
@@ -180,7 +170,7 @@ class LayoutMap:
         arguments = [parameters[name] for name in self.parameters]
         return {name: compiled(tree, self.parameters)(*arguments) for name, tree in trees.items()}
 
-    def points(self, parameters: Mapping[str, int]) -> list[Point]:
+    def points(self, parameters: Mapping[str, int]) -> list[LayoutPoint]:
         """Every point as (inputs…, outputs…), in the order of the inputs."""
         sizes = self.domain(parameters)
         loops = " ".join(f"for {name} in range({sizes[name]})" for name in self.inputs)
@@ -208,9 +198,9 @@ def _derive_inverse(layout: LayoutMap) -> Inverse:
     modes = layout.mode_parameters
     zero_modes = dict.fromkeys(modes, 0)
     shape = layout.shape({**layout.largest, **zero_modes})
-    tables: dict[Point, dict[Point, Point]] = {}
+    tables: dict[LayoutPoint, dict[LayoutPoint, LayoutPoint]] = {}
 
-    def look_up(mode: Mapping[str, int], outputs: Point) -> Point | None:
+    def look_up(mode: Mapping[str, int], outputs: LayoutPoint) -> LayoutPoint | None:
         key = tuple(mode[name] for name in modes)
         if key not in tables:
             width = len(layout.inputs)
@@ -226,7 +216,7 @@ def _derive_inverse(layout: LayoutMap) -> Inverse:
     base = look_up(zero_modes, origin)
     if base is None:
         raise NoClosedForm(f"the layout {layout.layout.id} does not reach the origin", layout.layout.place)
-    columns: list[tuple[str, int, Point]] = []
+    columns: list[tuple[str, int, LayoutPoint]] = []
     for position, name in enumerate(layout.outputs):
         for bit in range((shape[name] - 1).bit_length()):
             unit = tuple(1 << bit if p == position else 0 for p in range(len(layout.outputs)))

@@ -157,7 +157,7 @@ class Index:
 
 
 Element = Literal["integer", "float", "sink"]
-Shape = Literal["vector", "register", "negated", "immediate", "address"]
+OperandShape = Literal["vector", "register", "negated", "immediate", "address"]
 Part = Literal[
     "A",
     "B",
@@ -196,7 +196,7 @@ class Operand:
     """
 
     what: str
-    accepts: tuple[Shape, ...]
+    accepts: tuple[OperandShape, ...]
     registers: Formula | None = None
     holds: str | None = None
     types: tuple[str, ...] | None = None

@@ -12,7 +12,7 @@ from .errors import Place, Question, SpecError
 from .nodes import compose, nearest, structure
 
 __all__ = [
-    "Conduct",
+    "ConductChange",
     "LitmusFile",
     "LitmusTest",
     "Ordering",
@@ -58,7 +58,7 @@ class Rule:
 
 
 @dataclass(frozen=True)
-class Conduct:
+class ConductChange:
     """What a setting changes in the conduct of the machine; null leaves it."""
 
     chained: tuple[str, ...] | None = None
@@ -81,7 +81,7 @@ class Setting:
     """One way to read a sentence."""
 
     says: str
-    machine: Conduct
+    machine: ConductChange
     place: Place
 
 

@@ -1,0 +1,306 @@
+"""One run of ptxas: the files that it is given, in memory, and what its words say of each statement.
+
+Either many statements share a file, one a line, and the first phase tells the faults of all; or each has a
+small file of its own, of many that one process reads: a later phase tells one fault of a file only.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import select
+import subprocess
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from functools import cache
+from typing import BinaryIO
+
+from ..spec.errors import Question
+from ..spec.nodes import Version
+from .toolchains import Ptxas
+
+__all__ = [
+    "LIMIT",
+    "REGISTERS",
+    "TOGETHER",
+    "Asking",
+    "FileFault",
+    "PtxasAnswer",
+    "Several",
+    "kernel",
+    "register_types",
+]
+
+# Every kernel declares these: prefix and number of the registers of each type.
+REGISTERS: Mapping[str, tuple[str, int]] = {
+    "pred": ("%p", 8),
+    "b8": ("%bb", 8),
+    "u8": ("%ub", 8),
+    "s8": ("%sb", 8),
+    "b16": ("%bh", 160),
+    "u16": ("%uh", 8),
+    "s16": ("%sh", 8),
+    "f16": ("%h", 160),
+    "b32": ("%b", 160),
+    "u32": ("%u", 160),
+    "s32": ("%s", 160),
+    "f32": ("%f", 160),
+    "f16x2": ("%hh", 160),
+    "b64": ("%bd", 160),
+    "u64": ("%ud", 8),
+    "s64": ("%sd", 8),
+    "f64": ("%fd", 160),
+}
+TOGETHER = 50  # statements in a kernel: with more, code generation takes more than its share
+_DECLARED = " ".join(f".reg .{kind} {name}<{count}>;" for kind, (name, count) in REGISTERS.items())
+_BEFORE = 4  # lines before the first statement
+_REFUSED = " mov.b32 %b0, %bd0;"  # by every release, whatever the .version and .target
+_SAID = re.compile(
+    r"ptxas (?:([^,\n]*), line (\d+); )?(error|fatal|warning|info|advisory)\s*: (.*\S)\s*$", re.MULTILINE
+)
+_ERROR = re.compile(r"^ptxas /dev/stdin, line (\d+); error   : (.*\S)\s*$", re.MULTILINE)
+_INTERNAL = re.compile(r"\binternal\b", re.IGNORECASE)  # an error of ptxas's own, not the name of a symbol
+_TOO_DEEP = "macro nesting too deep"
+_CLOSING = "Ptx assembly aborted due to errors"
+LIMIT = 60.0  # seconds for one run
+_FILE = "/dev/stdin"
+
+
+@dataclass
+class PtxasAnswer:
+    """What one run of ptxas said: by the number of the statement, about the head, and about no line.
+
+    It is `shut` when the line was refused that no assembler can take.
+    """
+
+    code: int | None
+    faults: dict[int, list[str]] = field(default_factory=lambda: defaultdict(list))
+    warnings: dict[int, list[str]] = field(default_factory=lambda: defaultdict(list))
+    unplaced: list[str] = field(default_factory=list)
+    advisories: list[str] = field(default_factory=list)
+    stopped: int | None = None
+    shut: bool = False
+
+    @property
+    def clean(self) -> bool:
+        """Whether all of it was assembled."""
+        return self.code == 0 and not self.faults and not self.unplaced and not self.shut
+
+    @property
+    def death(self) -> str | None:
+        """How the process ended when it gave no readable answer; None when it gave one."""
+        ended = _end(self.code, self.unplaced)
+        if ended is not None:
+            return ended
+        if self.clean or self.faults or self.unplaced or self.shut:
+            return None
+        return f"exit code {self.code} without a fault that can be read"
+
+
+@dataclass(frozen=True, slots=True)
+class FileFault:
+    """What a file is refused for, of a statement or of a macro that it stands for; whether it is fatal."""
+
+    words: tuple[str, ...]
+    fatal: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Several:
+    """What is wrong with each of some files before code is generated, up to where ptxas `ended`.
+
+    Words are about the file, but about no statement: they may be another's.
+    """
+
+    faults: Sequence[FileFault | str | None]
+    ended: str | None
+    killed: bool
+
+
+def _end(code: int | None, words: Sequence[str]) -> str | None:
+    """How a process ended that did not come to its own end."""
+    if code is None:
+        return "no answer within the limit of time"
+    if code < 0:
+        return f"killed by signal {-code}"
+    return "; ".join(words) if any(map(_INTERNAL.search, words)) else None
+
+
+@cache
+def register_types() -> Mapping[str, str]:
+    """The declared type of every register of the kernel."""
+    return {f"{name}{i}": kind for kind, (name, count) in REGISTERS.items() for i in range(count)}
+
+
+def _has_halves(ptx: Version, target: str) -> bool:
+    """Whether there are .f16x2 registers: from PTX ISA 4.2 and sm_53 on."""
+    return ptx >= Version(4, 2) and int(target.removeprefix("sm_").rstrip("af")) >= 53
+
+
+def _head(ptx: Version, target: str) -> str:
+    return f".version {ptx}\n.target {target}\n.address_size 64\n.entry kernel() {{ "
+
+
+def kernel(
+    statements: Sequence[str], ptx: Version, target: str, together: int = TOGETHER, before: str = ""
+) -> str:
+    """A PTX file that holds the statements, one a line, in kernels of so many that all compile fast.
+
+    What stands `before` them is on the line of the first kernel's head.
+    """
+    declared = _DECLARED if _has_halves(ptx, target) else _DECLARED.replace(".f16x2", ".b32")
+    lines = [f"{_head(ptx, target)}{declared}{before}"]
+    for start in range(0, len(statements), together):
+        if start:
+            lines.append(f"ret; }} .entry kernel{start}() {{ {declared}")
+        lines += statements[start : start + together]
+    return "\n".join([*lines, "ret; }\n"])
+
+
+def _statement(line: int, together: int) -> int | None:
+    """The number of the statement that stands on a line of such a file, if any does."""
+    kernels, place = divmod(line - _BEFORE - 1, together + 1)
+    return kernels * together + place if line > _BEFORE and place < together else None
+
+
+@dataclass
+class Asking:
+    """One ptxas under one .version and one .target, with a limit in seconds; counts its runs."""
+
+    ptxas: Ptxas
+    ptx: Version
+    target: str
+    limit: float = LIMIT
+    runs: int = 0
+
+    def assemble(self, text: str, output: str = "/dev/null") -> tuple[int | None, str, bytes]:
+        """Run ptxas on a whole file: exit code (None: it hangs), what it said, what it wrote."""
+        with _in_memory(text.encode()) as given:
+            return self._run([_FILE], output, given)
+
+    def _run(self, names: Sequence[str], output: str, given: BinaryIO) -> tuple[int | None, str, bytes]:
+        """Files in memory stand for its streams: through pipes it is slower, since it writes word by word."""
+        self.runs += 1
+        with _in_memory() as said, _in_memory() as written:
+            try:
+                process = subprocess.Popen(
+                    [str(self.ptxas.path), "-arch", self.target, *names, "-o", output],
+                    stdin=given,
+                    stdout=written,
+                    stderr=said,
+                    env=_with_pages(),
+                )
+            except OSError as error:
+                raise Question(f"{self.ptxas.path} cannot be run: {error.strerror}") from None
+            ended = os.pidfd_open(process.pid)
+            hangs = not select.select([ended], [], [], self.limit)[0]
+            os.close(ended)
+            if hangs:
+                process.kill()
+            code = process.wait()
+            return None if hangs else code, _content(said).decode(errors="replace"), _content(written)
+
+    def ask(self, statements: Sequence[str], early: bool = False) -> PtxasAnswer:
+        """What it says; of `early` faults only, which all lines show when one that none can take is there."""
+        count = len(statements)
+        together = max(count, 1) if early else TOGETHER
+        text = kernel(statements, self.ptx, self.target, together, _REFUSED if early else "")
+        code, said, _ = self.assemble(text)
+        answer = PtxasAnswer(code)
+        lines: dict[int, list[str]] = defaultdict(list)
+        errors = _ERROR.findall(said)  # nearly all that it says, so read in the fastest way
+        for line, words in errors:
+            lines[int(line)].append(words)
+        if early:
+            answer.shut = lines.pop(_BEFORE, None) is not None
+        for at, all_words in lines.items():
+            number = at - _BEFORE - 1 if early else _statement(at, together)
+            if number is not None and 0 <= number < count:
+                answer.faults[number] = all_words
+            else:
+                answer.unplaced += all_words
+        if said.count("\n") == len(errors) + 1 and _CLOSING in said:
+            return answer
+        for file, line, kind, words in _SAID.findall(_ERROR.sub("", said)):
+            number = _statement(int(line), together) if file == _FILE else None
+            fault = kind in ("error", "fatal")
+            if number is not None and number < count:
+                (answer.faults if fault else answer.warnings)[number].append(words)
+                if kind == "fatal":
+                    answer.stopped = number
+            elif words != _CLOSING:
+                (answer.unplaced if fault else answer.advisories).append(words)
+        return answer
+
+    def each(self, groups: Sequence[Sequence[str]]) -> Several:
+        """The faults of groups of statements, each group in a file of its own; no code is generated.
+
+        Behind each file comes one that is always refused: what is said before that is about the file, also
+        what names a place in a macro of ptxas's own. What such a fault leaves unread, of the macro and of
+        the file, is read at the end of files that follow: no syntax error of theirs counts from then on,
+        and where that has piled up too high nothing does.
+        """
+        last = f"{_head(self.ptx, self.target)}.reg .b32 %b0; .reg .b64 %bd0;{_REFUSED}\nret; }}\n"
+        with ExitStack() as stack:
+            texts = [last, *(kernel(group, self.ptx, self.target) for group in groups)]
+            files = [stack.enter_context(_in_memory(text.encode())) for text in texts]
+            parting, *names = [f"/proc/{os.getpid()}/fd/{file.fileno()}" for file in files]
+            code, said, _ = self._run(
+                [part for name in names for part in (name, parting)], "/dev/null", files[0]
+            )
+        faults, behind = _parted(said, dict(zip(names, map(len, groups), strict=True)), parting)
+        ended = _end(code, behind)
+        if ended is None and len(faults) < len(groups):
+            ended = f"exit code {code} after {len(faults)} of {len(groups)} files"
+        return Several(faults, ended, code is None or code < 0)
+
+
+def _parted(
+    said: str, sizes: Mapping[str, int], parting: str
+) -> tuple[list[FileFault | str | None], list[str]]:
+    """What is wrong with every file, of so many statements, and what was said behind the last part."""
+    faults: list[FileFault | str | None] = []
+    about: list[str] = []
+    macros: list[str] = []
+    others: list[str] = []
+    fatal = spilt = False
+    for file, line, kind, words in _SAID.findall(said):
+        if kind not in ("error", "fatal") or words == _CLOSING:
+            continue
+        if _TOO_DEEP in words:
+            return faults, [words]
+        if file != parting:
+            fatal = fatal or kind == "fatal"
+            number = _statement(int(line), TOGETHER) if file in sizes else None
+            if number is not None and number < sizes[file] and not (spilt and kind == "fatal"):
+                about.append(words)
+            elif file and file not in sizes:
+                macros.append(words)
+                spilt = spilt or kind == "fatal"
+            else:
+                others.append(words)
+        elif kind == "error" and int(line) == _BEFORE and len(faults) < len(sizes):
+            placed = tuple(about or macros)
+            faults.append(FileFault(placed, fatal) if placed else "; ".join(others) or None)
+            about, macros, others, fatal = [], [], [], False
+    return faults, [*macros, *others]
+
+
+def _with_pages() -> Mapping[str, str]:
+    """The environment, with huge pages for what ptxas allocates: that is a tenth of its time."""
+    return {"GLIBC_TUNABLES": "glibc.malloc.hugetlb=1", **os.environ}
+
+
+def _in_memory(content: bytes = b"") -> BinaryIO:
+    """A file that is on no disk, to be read from its start."""
+    file = os.fdopen(os.memfd_create("ptx"), "w+b", buffering=0)
+    file.write(content)
+    file.seek(0)
+    return file
+
+
+def _content(file: BinaryIO) -> bytes:
+    file.seek(0)
+    return file.read()

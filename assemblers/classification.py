@@ -1,0 +1,384 @@
+"""What ptxas says about statements: each is accepted, refused, or kills it.
+
+Many statements are asked about in one process, over standard input; nothing is written to disk. ptxas
+reports the faults of a file in phases, and a statement counts as accepted only once it has been
+assembled, beside others that are, with exit code 0. What cannot be laid at one statement's door (a death,
+a hang, a fault without a line) is halved until it is alone.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Literal
+
+from ..spec.errors import Question
+from ..spec.nodes import Version
+from .asking import LIMIT, TOGETHER, Asking, FileFault, PtxasAnswer
+from .toolchains import Ptxas
+
+__all__ = ["AskedBefore", "Session", "StatementOutcome", "classify"]
+
+_BATCH = 16000
+_FILES = 200  # in one process
+# What a later phase says of these depends on the .version.
+_VERSIONED = re.compile(r"\.version|PTX ISA")
+_NONSENSE = "nonsense"
+_Phase = Literal["early", "later", "code"]
+
+
+@dataclass(frozen=True, slots=True)
+class StatementOutcome:
+    """The verdict on one statement, and what ptxas said: why it is refused, or its warnings."""
+
+    verdict: Literal["accepted", "refused", "died"]
+    said: tuple[str, ...] = ()
+
+    @property
+    def words(self) -> str:
+        """What ptxas said, each sentence once."""
+        return "; ".join(dict.fromkeys(self.said))
+
+
+@dataclass
+class AskedBefore:
+    """What one ptxas said that it will say again under another .version: asking it twice is a waste.
+
+    Its grammar is the same everywhere: `words` has the fault of every qualifier that it cannot read (None:
+    it can). What its later phases refuse, they refuse for a target whatever the .version (`late`), unless
+    the words name a version; what such a phase ever refused or died of is asked about on its own (`apart`).
+    And what it has assembled for a target (`assembled`) it assembles whenever the first phase finds no fault.
+    """
+
+    words: dict[str, str | None] = field(default_factory=dict)
+    late: dict[tuple[str, str], StatementOutcome] = field(default_factory=dict)
+    apart: set[str] = field(default_factory=set)
+    assembled: dict[tuple[str, str], StatementOutcome] = field(default_factory=dict)
+    _unread: dict[str, str] = field(default_factory=dict)
+
+    def unreadable(self, statement: str) -> str | None:
+        """The fault of the first qualifier that cannot be read, of those that were asked about."""
+        mnemonic = statement.split(" ", 1)[0]
+        if mnemonic not in self._unread:
+            faults = ((word, self.words.get(word)) for word in _qualifiers(mnemonic))
+            first = next(((word, fault) for word, fault in faults if fault), None)
+            self._unread[mnemonic] = f".{first[0]} cannot be read: {first[1]}" if first else ""
+        return self._unread[mnemonic] or None
+
+    def learn(self, word: str, fault: str | None) -> None:
+        """Remember whether a qualifier can be read."""
+        self.words[word] = fault
+        self._unread.clear()
+
+    def lasting(self) -> AskedBefore:
+        """What holds for every target."""
+        return AskedBefore(self.words, apart=self.apart)
+
+    def add(self, other: AskedBefore) -> None:
+        """Take over what another remembers."""
+        self.words |= other.words
+        self.late |= other.late
+        self.assembled |= other.assembled
+        self.apart |= other.apart
+        self._unread.clear()
+
+    def refused_late(self, target: str, statement: str, outcome: StatementOutcome) -> None:
+        """Remember what a later phase did."""
+        self.apart.add(statement)
+        if outcome.verdict == "refused" and not _VERSIONED.search(outcome.words):
+            self.late[target, statement] = outcome
+
+
+class Session:
+    """One ptxas asked under one .version and one .target; collects what it advises on the way."""
+
+    def __init__(
+        self, ptxas: Ptxas, ptx: Version, target: str, limit: float = LIMIT, memory: AskedBefore | None = None
+    ) -> None:
+        self._asking = Asking(ptxas, ptx, target, limit)
+        self._target = target
+        self.advisories: Counter[str] = Counter()
+        self._heard = False
+        self._memory = AskedBefore() if memory is None else memory
+
+    @property
+    def runs(self) -> int:
+        """How often ptxas was run."""
+        return self._asking.runs
+
+    def classify(self, statements: Sequence[str]) -> list[StatementOutcome]:
+        """The outcome of every statement, in their order."""
+        text = "\n".join(statements)
+        if text.count("\n") != max(len(statements) - 1, 0) or "/*" in text or "//" in text:
+            raise ValueError("a statement is not one statement when it has line breaks or comments")
+        unfinished = next((text for text in statements if not text.endswith(";")), None)
+        if unfinished is not None:
+            raise ValueError(f"{unfinished!r} is not one statement: it ends without a semicolon")
+        outcomes: dict[int, StatementOutcome] = {}
+        for start in range(0, len(statements), _BATCH):
+            numbers = list(range(start, min(start + _BATCH, len(statements))))
+            if any(self._memory.words.values()):
+                numbers = self._readable(statements, numbers, outcomes)
+            self._settle(statements, numbers, outcomes, "early")
+        return [outcomes[number] for number in range(len(statements))]
+
+    def _settle(
+        self,
+        statements: Sequence[str],
+        numbers: list[int],
+        outcomes: dict[int, StatementOutcome],
+        phase: _Phase = "code",
+    ) -> None:
+        """Find the outcome of some statements: refuse until what is left is accepted together.
+
+        The early faults are told of all lines in one run, later ones of one line of a file, and those of
+        code generation of no line at all.
+        """
+        while numbers:
+            early = phase == "early"
+            answer, left, suspects = self._sweep(
+                statements, numbers, outcomes, early and len(numbers) > TOGETHER
+            )
+            if answer.clean:
+                self._accept(statements, numbers, outcomes, answer)
+                return
+            if not early:
+                self._remember(statements, set(numbers) - set(left), outcomes)
+            if suspects and len(numbers) > len(suspects):
+                for number in suspects:
+                    self._settle(statements, [number], outcomes)
+                numbers = [number for number in left if number not in outcomes]
+                continue
+            if early and not answer.death:
+                left = self._without_known(statements, left, outcomes)
+                if answer.shut or len(left) < len(numbers):
+                    numbers, phase = left, "later"
+                    continue
+            if phase == "later" or (early and not answer.death):
+                left, phase = self._each(statements, left, outcomes), "code"
+            if len(left) == len(numbers):
+                self._halve(statements, numbers, outcomes, answer, phase)
+                return
+            numbers = left
+
+    def _each(
+        self, statements: Sequence[str], numbers: list[int], outcomes: dict[int, StatementOutcome]
+    ) -> list[int]:
+        """Who is left: the others were refused, or died, before code was generated, in files of their own."""
+        suspects = numbers
+        if len(numbers) > TOGETHER:
+            groups = [numbers[start : start + TOGETHER] for start in range(0, len(numbers), TOGETHER)]
+            faults = self._faults([[statements[number] for number in group] for group in groups])
+            suspects = [n for group, fault in zip(groups, faults, strict=True) if fault for n in group]
+        faults = self._faults([[statements[number]] for number in suspects])
+        for number, fault in zip(suspects, faults, strict=True):
+            if isinstance(fault, FileFault):
+                outcomes[number] = StatementOutcome("refused", fault.words)
+                self._remember(statements, [number], outcomes)
+            elif fault is not None:
+                self._settle(statements, [number], outcomes)
+        return [number for number in numbers if number not in outcomes]
+
+    def _faults(self, files: Sequence[Sequence[str]]) -> list[FileFault | str | None]:
+        """The fault of each file before code is generated, or how ptxas ended that read it; None: no fault.
+
+        What takes no more than one file in a process is not asked this way.
+        """
+        found: list[FileFault | str | None] = []
+        while len(found) < len(files):
+            several = self._asking.each(files[len(found) : len(found) + _FILES])
+            found += several.faults
+            if several.ended is not None and not several.faults and not several.killed:
+                return [*found, *itertools.repeat(None, len(files) - len(found))]  # it reads one file only
+            if several.ended is not None:
+                found.append(several.ended)
+        return found
+
+    def _accept(
+        self,
+        statements: Sequence[str],
+        numbers: list[int],
+        outcomes: dict[int, StatementOutcome],
+        answer: PtxasAnswer,
+    ) -> None:
+        """Take down what was assembled together."""
+        self.advisories.update(answer.advisories)
+        for place, number in enumerate(numbers):
+            outcome = StatementOutcome("accepted", tuple(answer.warnings.get(place, ())))
+            outcomes[number] = outcome
+            self._memory.assembled[self._target, statements[number]] = outcome
+
+    def _remember(
+        self, statements: Sequence[str], numbers: Iterable[int], outcomes: Mapping[int, StatementOutcome]
+    ) -> None:
+        for number in numbers:
+            self._memory.refused_late(self._target, statements[number], outcomes[number])
+
+    def _without_known(
+        self, statements: Sequence[str], numbers: list[int], outcomes: dict[int, StatementOutcome]
+    ) -> list[int]:
+        """Who is left: the others' later phases are known for this target, or were asked about apart."""
+        left, apart = [], []
+        memory = self._memory
+        for number in numbers:
+            text = statements[number]
+            known = memory.late.get((self._target, text)) or memory.assembled.get((self._target, text))
+            if known is not None:
+                outcomes[number] = known
+            elif text in memory.apart:
+                apart.append(number)
+            else:
+                left.append(number)
+        self._settle(statements, self._each(statements, apart, outcomes), outcomes)
+        return left
+
+    def _sweep(
+        self,
+        statements: Sequence[str],
+        numbers: list[int],
+        outcomes: dict[int, StatementOutcome],
+        early: bool,
+    ) -> tuple[PtxasAnswer, list[int], list[int]]:
+        """Ask once about every statement, going on behind a syntax error.
+
+        The last answer (clean only when it was about all of them), who is left, and who may have killed
+        ptxas: it goes on after every refusal but the last that it spoke of.
+        """
+        left: list[int] = []
+        rest = numbers
+        while True:
+            answer = self._asking.ask([statements[number] for number in rest], early)
+            last = max(answer.faults, default=len(rest)) if answer.death else len(rest)
+            end = last if answer.stopped is None or answer.death else answer.stopped + 1
+            for place, number in enumerate(rest[:end]):
+                words = answer.faults.get(place)
+                if words is None:
+                    left.append(number)
+                else:
+                    outcomes[number] = _refused(tuple(words))
+            behind = rest[end:]
+            if answer.death:
+                return answer, left + behind, behind[:2]
+            if answer.stopped is not None:
+                behind = self._without_unreadable(statements, rest[answer.stopped], behind, outcomes)
+            if not behind:
+                if len(rest) != len(numbers) and answer.clean:
+                    answer.unplaced.append("only a part was asked about")
+                return answer, left, []
+            rest = behind
+
+    def _without_unreadable(
+        self,
+        statements: Sequence[str],
+        stopped: int,
+        behind: list[int],
+        outcomes: dict[int, StatementOutcome],
+    ) -> list[int]:
+        """Who is left behind a syntax error when it was a qualifier that this ptxas cannot even read.
+
+        Such a word stops the parse wherever it stands, in a nonsense instruction too: what is found out
+        about the words of all these statements settles every one that has one.
+        """
+        memory = self._memory
+        if any(word not in memory.words for word in _qualifiers(statements[stopped])):
+            mnemonics = dict.fromkeys(statements[number].split(" ", 1)[0] for number in [stopped, *behind])
+            self._learn(list(dict.fromkeys(word for text in mnemonics for word in _qualifiers(text))))
+        if memory.unreadable(statements[stopped]) is None:
+            return behind
+        return self._readable(statements, behind, outcomes)
+
+    def _readable(
+        self, statements: Sequence[str], numbers: Iterable[int], outcomes: dict[int, StatementOutcome]
+    ) -> list[int]:
+        """Who is left: the others have a qualifier that cannot be read."""
+        left = []
+        for number in numbers:
+            fault = self._memory.unreadable(statements[number])
+            if fault is None:
+                left.append(number)
+            else:
+                outcomes[number] = StatementOutcome("refused", (fault,))
+        return left
+
+    def _learn(self, words: Sequence[str]) -> None:
+        """Find out which words can be read as qualifiers."""
+        words = [word for word in words if word not in self._memory.words]
+        faults = self._faults([[f"{_NONSENSE}.{word};"] for word in words])
+        for word, fault in zip(words, faults, strict=True):
+            if isinstance(fault, FileFault) and fault.fatal:
+                self._memory.learn(word, _joined(fault.words))
+            else:
+                self._memory.learn(word, None)
+
+    def _halve(
+        self,
+        statements: Sequence[str],
+        numbers: list[int],
+        outcomes: dict[int, StatementOutcome],
+        answer: PtxasAnswer,
+        phase: _Phase,
+    ) -> None:
+        """Settle each half, or the one statement, of what ptxas finds fault with but does not place."""
+        if not self._heard:
+            self._hear()
+        if len(numbers) > 1:
+            for part in _parts(numbers):
+                self._settle(statements, part, outcomes, phase)
+        else:
+            verdict: Literal["died", "refused"] = "died" if answer.death else "refused"
+            said = (answer.death,) if answer.death else tuple(answer.unplaced)
+            outcomes[numbers[0]] = StatementOutcome(verdict, said)
+            self._remember(statements, numbers, outcomes)
+
+    def mute(self) -> str | None:
+        """Why nothing can be asked: what an empty kernel is refused for. None when it is accepted."""
+        answer = self._asking.ask([])
+        return None if answer.clean else answer.death or _joined(answer.unplaced)
+
+    def _hear(self) -> None:
+        """Raise Question unless an empty kernel is accepted: no statement is to blame then."""
+        why = self.mute()
+        if why is not None:
+            raise Question(
+                f"ptxas {self._asking.ptxas.version} cannot be asked about PTX {self._asking.ptx} "
+                f"on {self._target}: {why}"
+            )
+        self._heard = True
+
+
+@lru_cache(4096)
+def _refused(words: tuple[str, ...]) -> StatementOutcome:
+    """A refusal in such words: many are."""
+    return StatementOutcome("refused", words)
+
+
+def _qualifiers(statement: str) -> list[str]:
+    """The words of a mnemonic behind its first; none in a directive."""
+    if statement.startswith("."):
+        return []
+    return statement.split(" ", 1)[0].rstrip(";").split(".")[1:]
+
+
+def _parts(numbers: list[int]) -> Iterator[list[int]]:
+    """Halves; of many, parts that are assembled fast."""
+    step = TOGETHER if len(numbers) > 2 * TOGETHER else (len(numbers) + 1) // 2
+    for start in range(0, len(numbers), step):
+        yield numbers[start : start + step]
+
+
+def _joined(words: Sequence[str]) -> str:
+    return "; ".join(dict.fromkeys(words))
+
+
+def classify(
+    ptxas: Ptxas, statements: Sequence[str], ptx: Version, target: str, limit: float = LIMIT
+) -> list[StatementOutcome]:
+    """What a ptxas says about each of many statements under a .version and a .target.
+
+    Raises Question when it cannot be run or knows no such version or target.
+    """
+    return Session(ptxas, ptx, target, limit).classify(statements)

@@ -1,0 +1,379 @@
+"""The specification against assemblers, point by point: a confusion matrix and every disagreement.
+
+Points are asked about in batches over all cores. A disagreement is registered when contradictions.yaml
+explains it; an entry that should explain something where it was looked for, and does not, is stale.
+What one assembler's grammar and later phases said is carried from setting to setting (Memory).
+"""
+
+from __future__ import annotations
+
+import gc
+import multiprocessing
+import os
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache, partial
+from typing import Any, Literal, Protocol, TypeVar
+
+from ..spec.errors import Question
+from ..spec.gates import Isa
+from ..spec.nodes import Version
+from .classification import AskedBefore, Session, StatementOutcome
+from .toolchains import Ptxas
+from .universe import GateRegion, UniversePoint, open_for
+
+__all__ = [
+    "AssemblerSetting",
+    "Column",
+    "Comparison",
+    "ContradictionLookup",
+    "Disagreement",
+    "Job",
+    "ask",
+    "columns",
+    "compare",
+    "compare_everywhere",
+    "explained",
+    "home",
+    "over_jobs",
+    "stale",
+    "targets_known",
+]
+
+_BATCH = 32_000
+AssemblerVerdict = Literal["accepted", "refused", "died"]
+
+
+class ContradictionLookup(Protocol):
+    """What the register of contradictions answers."""
+
+    def explains(
+        self,
+        instruction: str,
+        statement: str,
+        release: str,
+        ptx: Version,
+        target: str,
+        direction: AssemblerVerdict,
+    ) -> str | None:
+        """The entry that explains what an assembler does; None when none does."""
+
+    def expected(self, release: str, ptx: Version, target: str, operands: bool = True) -> frozenset[str]:
+        """The entries that must explain something there; without `operands`, of mnemonics alone."""
+
+
+@dataclass(frozen=True)
+class AssemblerSetting:
+    """One assembler under one .version and one .target."""
+
+    ptxas: Ptxas
+    ptx: Version
+    target: str
+
+    def __str__(self) -> str:
+        return f"ptxas {self.ptxas.version}, PTX {self.ptx}, {self.target}"
+
+
+@dataclass(frozen=True)
+class Job:
+    """Some points to be asked about in one setting."""
+
+    setting: AssemblerSetting
+    points: Sequence[UniversePoint]
+
+
+@dataclass(frozen=True)
+class Disagreement:
+    """A statement on which the specification and an assembler differ; `entry` explains it, if any does."""
+
+    instruction: str
+    statement: str
+    setting: AssemblerSetting
+    legal: bool
+    outcome: StatementOutcome
+    entry: str | None = None
+
+
+@dataclass
+class Comparison:
+    """What a comparison found; results of parts add up. `whole` is where whole universes were."""
+
+    counts: Counter[tuple[str, str, bool, AssemblerVerdict]] = field(default_factory=Counter)
+    disagreements: list[Disagreement] = field(default_factory=list)
+    deaths: list[Disagreement] = field(default_factory=list)
+    warnings: Counter[tuple[str, str]] = field(default_factory=Counter)
+    advisories: Counter[str] = field(default_factory=Counter)
+    settings: set[AssemblerSetting] = field(default_factory=set)
+    whole: set[tuple[str, AssemblerSetting]] = field(default_factory=set)
+    refused: dict[AssemblerSetting, str] = field(default_factory=dict)
+    targets: list[str] = field(default_factory=list)
+    memories: dict[str, AskedBefore] = field(default_factory=dict)
+    runs: int = 0
+
+    def add(self, other: Comparison) -> None:
+        """Take over what another part found."""
+        self.counts += other.counts
+        self.disagreements += other.disagreements
+        self.deaths += other.deaths
+        self.warnings += other.warnings
+        self.advisories += other.advisories
+        self.settings |= other.settings
+        self.whole |= other.whole
+        self.refused |= other.refused
+        self.targets += other.targets
+        for release, memory in other.memories.items():
+            self.memories.setdefault(release, AskedBefore()).add(memory)
+        self.runs += other.runs
+
+    @property
+    def classified(self) -> int:
+        """How many statements were classified."""
+        return self.counts.total()
+
+    def unregistered(self) -> list[Disagreement]:
+        """The disagreements that no entry explains."""
+        return [found for found in self.disagreements if found.entry is None]
+
+    def explained(self) -> Counter[str]:
+        """How many disagreements each entry explains."""
+        return Counter(found.entry for found in self.disagreements if found.entry is not None)
+
+
+def home(isa: Isa, points: Iterable[UniversePoint], ptxas: Ptxas) -> str | None:
+    """The target on which most points are legal under an assembler's own newest version, if any is.
+
+    The first of equals in the order of specs.yaml, among the targets that the assembler knows.
+    """
+    gates = Counter(point.gate for point in points if point.gate is not None)
+    open_on = {
+        target: sum(count for gate, count in gates.items() if open_for(gate, ptxas.ptx, target))
+        for target in isa.index.targets
+    }
+    for target in sorted(open_on, key=lambda name: -open_on[name]):
+        if open_on[target] and Session(ptxas, ptxas.ptx, target).mute() is None:
+            return target
+    return None
+
+
+def split(jobs: Iterable[Job], size: int = _BATCH) -> list[Job]:
+    """Jobs of a size that keeps every core busy."""
+    return [
+        Job(job.setting, job.points[start : start + size])
+        for job in jobs
+        for start in range(0, len(job.points), size)
+    ]
+
+
+_INHERITED: tuple[Sequence[Any], Callable[[Any], Any]] = ((), repr)
+J = TypeVar("J")
+T = TypeVar("T")
+
+
+def over_jobs(jobs: Sequence[J], work: Callable[[J], T]) -> Iterator[T]:
+    """Work on every job, on all cores, in their order; workers inherit the jobs, so that none travels."""
+    global _INHERITED
+    cores = min(len(os.sched_getaffinity(0)), len(jobs))
+    gc.freeze()  # to go through a million points time and again takes longer than to ask about them
+    gc.disable()
+    try:
+        if cores < 2:
+            yield from map(work, jobs)
+            return
+        _INHERITED = jobs, work
+        with multiprocessing.get_context("fork").Pool(cores) as pool:
+            yield from pool.imap(_inherited, range(len(jobs)))
+    finally:
+        gc.enable()
+        gc.unfreeze()
+
+
+def _inherited(number: int) -> Any:
+    jobs, work = _INHERITED
+    return work(jobs[number])
+
+
+def compare(jobs: Iterable[Job], register: ContradictionLookup | None) -> Comparison:
+    """Ask about every point of every job, and hold the answers against the specification."""
+    found = Comparison()
+    for part in over_jobs(split(jobs), partial(_alone, register=register)):
+        found.whole |= {(asked[0], setting) for asked in part.counts for setting in part.settings}
+        found.add(part)
+    return found
+
+
+@dataclass(frozen=True)
+class Column:
+    """One assembler and target under every .version, newest first; from `since` on it must be taken."""
+
+    ptxas: Ptxas
+    target: str
+    versions: tuple[Version, ...]
+    since: Version
+
+
+def columns(isa: Isa, releases: Sequence[Ptxas], targets: Sequence[str] | None = None) -> list[Column]:
+    """Every .target (of some) that assemblers know, the longest work first."""
+    found = [
+        Column(
+            ptxas,
+            target,
+            tuple(sorted((v for v in isa.versions if v <= ptxas.ptx), reverse=True)),
+            isa.index.targets[target].since,
+        )
+        for target, knowing in targets_known(isa, releases).items()
+        if not targets or target in targets
+        for ptxas in knowing
+    ]
+    return sorted(found, key=lambda column: (column.since, -len(column.versions)))
+
+
+def compare_everywhere(
+    isa: Isa,
+    releases: Sequence[Ptxas],
+    targets: Sequence[str] | None,
+    regions: Sequence[GateRegion],
+    register: ContradictionLookup | None,
+    memories: Mapping[str, AskedBefore],
+) -> Comparison:
+    """Compare in every setting: the regions beside what is legal there, and those that are beside nothing.
+
+    `memories` has what was found out about each release before. Where an assembler refuses a target that
+    specs.yaml dates earlier, `targets` of the comparison says so.
+    """
+    found = Comparison()
+    work = partial(_column, regions=regions, register=register, memories=memories)
+    for part in over_jobs(columns(isa, releases, targets), work):
+        found.add(part)
+    return found
+
+
+@cache
+def _apart() -> set[str]:
+    """The statements that a later phase of some release refused, as far as this process knows."""
+    return set()
+
+
+def _column(
+    column: Column,
+    regions: Sequence[GateRegion],
+    register: ContradictionLookup | None,
+    memories: Mapping[str, AskedBefore],
+) -> Comparison:
+    """One assembler and target under every version."""
+    found, memory = Comparison(), AskedBefore(apart=_apart())
+    memory.add(memories.get(column.ptxas.version, AskedBefore()))
+    for version in column.versions:
+        setting = AssemblerSetting(column.ptxas, version, column.target)
+        if version < column.since and Session(column.ptxas, version, column.target).mute() is not None:
+            break  # nor is the target taken under an older one; else what is accepted shows as disagreements
+        opened = {
+            gate: open_for(gate, version, column.target) for region in regions for gate in region.beside
+        }
+        points = [
+            point
+            for region in regions
+            if not region.beside or any(map(opened.__getitem__, region.beside))
+            for point in region.points
+        ]
+        part = _perform(Job(setting, points), register, memory)
+        found.add(part)
+        found.targets += [f"{setting}: {why}" for why in part.refused.values()]
+    return found
+
+
+def ask(jobs: Sequence[Job]) -> list[list[StatementOutcome] | str]:
+    """The outcomes of every job's points, or why nothing can be asked in its setting."""
+    return list(over_jobs(jobs, _outcomes))
+
+
+def _outcomes(job: Job) -> list[StatementOutcome] | str:
+    session = Session(job.setting.ptxas, job.setting.ptx, job.setting.target)
+    why = session.mute()
+    return why if why is not None else session.classify([point.statement for point in job.points])
+
+
+def targets_known(isa: Isa, releases: Sequence[Ptxas]) -> dict[str, list[Ptxas]]:
+    """By target, the releases that know it, oldest first."""
+    newest = [
+        AssemblerSetting(ptxas, ptxas.ptx, target) for target in isa.index.targets for ptxas in releases
+    ]
+    known: dict[str, list[Ptxas]] = {target: [] for target in isa.index.targets}
+    for setting, answer in zip(newest, ask([Job(setting, ()) for setting in newest]), strict=True):
+        if not isinstance(answer, str):
+            known[setting.target].append(setting.ptxas)
+    return known
+
+
+def _alone(job: Job, register: ContradictionLookup | None) -> Comparison:
+    """One part of a universe, with what lasts of what was found out about its release."""
+    memory = AskedBefore(apart=_apart())
+    found = _perform(job, register, memory)
+    found.memories[job.setting.ptxas.version] = memory.lasting()
+    return found
+
+
+def _perform(job: Job, register: ContradictionLookup | None, memory: AskedBefore) -> Comparison:
+    setting, found = job.setting, Comparison()
+    session = Session(setting.ptxas, setting.ptx, setting.target, memory=memory)
+    try:
+        outcomes = session.classify([point.statement for point in job.points])
+    except Question as error:
+        why = session.mute()
+        if why is None:
+            raise
+        found.refused[setting] = str(error)
+        return found
+    found.settings.add(setting)
+    gates = {id(point.gate): point.gate for point in job.points}
+    opened = {key: open_for(gate, setting.ptx, setting.target) for key, gate in gates.items()}
+    release = setting.ptxas.version
+    counted: Counter[tuple[str, bool, AssemblerVerdict]] = Counter()
+    for point, outcome in zip(job.points, outcomes, strict=True):
+        legal, verdict = opened[id(point.gate)], outcome.verdict
+        counted[point.instruction, legal, verdict] += 1
+        if outcome.said and verdict == "accepted":
+            found.warnings[point.instruction, outcome.words] += 1
+        if verdict == "died" or legal != (verdict == "accepted"):
+            differing = explained(point.instruction, point.statement, setting, legal, outcome, register)
+            agrees = verdict == "died" and not legal
+            (found.deaths if agrees else found.disagreements).append(differing)
+    found.counts = Counter({(i, release, legal, v): n for (i, legal, v), n in counted.items()})
+    found.advisories = session.advisories
+    found.runs = session.runs
+    return found
+
+
+def explained(
+    instruction: str,
+    statement: str,
+    at: AssemblerSetting,
+    legal: bool,
+    outcome: StatementOutcome,
+    register: ContradictionLookup | None,
+) -> Disagreement:
+    """A disagreement with the entry that explains it."""
+    entry = None
+    if register is not None:
+        release = at.ptxas.version
+        entry = register.explains(instruction, statement, release, at.ptx, at.target, outcome.verdict)
+    return Disagreement(instruction, statement, at, legal, outcome, entry)
+
+
+def stale(
+    found: Comparison, register: ContradictionLookup, concerns: Mapping[str, frozenset[str]]
+) -> list[str]:
+    """The entries that were looked for and did not show: `concerns` has each entry's instructions."""
+    shown = frozenset(found.explained())
+    asked = {(instruction, release) for instruction, release, _, _ in found.counts}
+    missing: dict[str, None] = {}
+    for setting in found.settings:
+        release = setting.ptxas.version
+        mnemonics = register.expected(release, setting.ptx, setting.target, False)
+        for entry in register.expected(release, setting.ptx, setting.target) - shown:
+            if any(
+                (name, release) in asked if entry in mnemonics else (name, setting) in found.whole
+                for name in concerns[entry]
+            ):
+                missing[entry] = None
+    return sorted(missing)

@@ -1,0 +1,481 @@
+"""The universe of an instruction: the statements on which the specification and assemblers are compared.
+
+Everything is built from the specification. A *legal* statement takes an operand form of a variant; a
+*field* point gives every field a value that some row of the instruction gives it, or one just outside;
+a *neighbour* differs from a legal statement in one qualifier or one operand.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import NamedTuple
+
+from ..spec.expressions import names
+from ..spec.gates import EffectiveGate
+from ..spec.loading import Specification
+from ..spec.model import Form
+from ..spec.nodes import Version
+from ..spec.statements import Statement
+from ..spec.variants import ABSENT, Family, RowView, Variant
+from .asking import REGISTERS, register_types
+
+__all__ = ["GateRegion", "Universe", "UniversePoint", "WrittenStatement", "open_for"]
+
+# Beyond this many points the product of all fields is replaced by what is within two fields of legality.
+_PRODUCT = 150_000
+_FOREIGN = "bogus"
+_SHAPES = 4  # how many of the first and last shapes stand in place of every qualifier
+Fields = Mapping[str, str | int]
+
+
+@dataclass(frozen=True)
+class WrittenStatement:
+    """A statement in parts: the mnemonic, and every operand's text."""
+
+    mnemonic: str
+    operands: tuple[str, ...]
+
+    @property
+    def text(self) -> str:
+        return f"{self.mnemonic} {', '.join(self.operands)};" if self.operands else f"{self.mnemonic};"
+
+
+class UniversePoint(NamedTuple):
+    """A statement, the instruction it was made from, and when it is legal (None: never).
+
+    There are millions; a tuple takes a quarter of the time that a frozen dataclass takes.
+    """
+
+    instruction: str
+    statement: str
+    gate: EffectiveGate | None
+
+
+@dataclass(frozen=True)
+class GateRegion:
+    """Points that are one field away from forms with certain gates; the forms themselves have none."""
+
+    beside: frozenset[EffectiveGate]
+    points: tuple[UniversePoint, ...]
+
+
+def open_for(gate: EffectiveGate | None, version: Version, target: str) -> bool:
+    """Whether a gate lets a statement pass for a version and a target."""
+    if gate is None:
+        return False
+    since = dict(gate.targets).get(target)
+    return since is not None and since <= version and (gate.removed is None or version < gate.removed)
+
+
+class Universe:
+    """Makes the statements of every instruction of a specification, and says when each is legal."""
+
+    def __init__(self, specification: Specification) -> None:
+        self.specification = specification
+        self.judge = specification.judge()
+        self.types = tuple(specification.index.types)
+        self.declared = register_types()
+        self._depends: dict[tuple[object, ...], tuple[str, ...]] = {}
+        self._written: dict[tuple[object, ...], tuple[str, ...]] = {}
+        self._bases: dict[int, tuple[dict[str, str | int], Form, tuple[str, ...]]] = {}
+
+    def legal(self, family: Family) -> Iterator[tuple[Variant, Form]]:
+        """Every variant in every operand form, what assemblers merely tolerate included."""
+        for variant in family.variants():
+            for form in variant.forms:
+                yield variant, form
+
+    def forms(self, family: Family) -> tuple[UniversePoint, ...]:
+        """Every legal form, as a statement."""
+        return self.points(family, (self.write(variant, form) for variant, form in self.legal(family)))
+
+    def near(self, family: Family) -> tuple[GateRegion, ...]:
+        """Every legal form, and every statement that differs from one in the value of one field."""
+        forms = self.forms(family)
+        legal = {point.statement for point in forms}
+        around: dict[str, tuple[WrittenStatement, set[EffectiveGate]]] = {}
+        for written, gate in self._beside(family):
+            if written.text not in legal:
+                around.setdefault(written.text, (written, set()))[1].add(gate)
+        groups: dict[frozenset[EffectiveGate], list[WrittenStatement]] = {}
+        for written, gates in around.values():
+            groups.setdefault(frozenset(gates), []).append(written)
+        beside = (GateRegion(gates, self.points(family, found)) for gates, found in groups.items())
+        return (GateRegion(frozenset(), forms), *beside)
+
+    def _beside(self, family: Family) -> Iterator[tuple[WrittenStatement, EffectiveGate]]:
+        """Every combination one field away from a variant that is none itself, with the variant's gate."""
+        domains = {field: domain(family, field) for field in sorted(family.bound)}
+        variants = {tuple(variant.fields[field] for field in domains) for variant in family.variants()}
+        spelled: dict[tuple[str | int, ...], WrittenStatement] = {}
+        for variant in family.variants():
+            mine = tuple(variant.fields[field] for field in domains)
+            for place, values in enumerate(domains.values()):
+                for value in values:
+                    key = (*mine[:place], value, *mine[place + 1 :])
+                    if key in variants:
+                        continue
+                    if key not in spelled:
+                        spelled[key] = self._spelled(variant.row, dict(zip(domains, key, strict=True)))
+                    yield spelled[key], variant.gate
+
+    def whole(self, family: Family) -> tuple[UniversePoint, ...]:
+        """The whole universe of an instruction."""
+        return self.points(
+            family,
+            itertools.chain(
+                self._legal(family), self._fields(family), self._outside(family), self._neighbours(family)
+            ),
+        )
+
+    def points(self, family: Family, written: Iterable[WrittenStatement]) -> tuple[UniversePoint, ...]:
+        """Statements without repetitions, each with the gate of what it spells."""
+        instruction = family.instruction.instruction
+        found: dict[str, UniversePoint] = {}
+        gate_of = self.judge.gate_of
+        for parts in written:
+            text = parts.text
+            if text not in found:
+                operands = ", ".join(parts.operands)
+                statement = Statement(None, parts.mnemonic, operands, self.declared)
+                found[text] = UniversePoint(instruction, text, gate_of(statement))
+        return tuple(found.values())
+
+    # Legal statements.
+
+    def write(self, variant: Variant, form: Form) -> WrittenStatement:
+        """A variant in one form, every operand in the first of the shapes it accepts."""
+        return WrittenStatement(variant.mnemonic, self._operands(variant, form))
+
+    def _legal(self, family: Family) -> Iterator[WrittenStatement]:
+        return (self.write(variant, form) for variant, form in self.legal(family))
+
+    def _operands(self, variant: Variant, form: Form) -> tuple[str, ...]:
+        """The text of every operand, each with registers of its own as far as they go.
+
+        Remembered by the fields that the operands depend on.
+        """
+        which = id(variant.row), form.operands
+        if which not in self._depends:
+            self._depends[which] = _dependencies(variant, form)
+        key = (*which, *(variant.fields[field] for field in self._depends[which]))
+        if key not in self._written:
+            used: dict[str, int] = {}
+            self._written[key] = tuple(self._operand(variant, name, used) for name in form.operands)
+        return self._written[key]
+
+    def _operand(self, variant: Variant, name: str, used: dict[str, int]) -> str:
+        operand = variant.row.family.instruction.operands[name]
+        shape = operand.accepts[0]
+        if operand.elements:
+            known = [variant.register_types(element) or () for element in operand.elements]
+            kind = next(kind for kind in known[0] if all(kind in types for types in known))
+            return "{" + ", ".join(_registers(kind, len(known), used)) + "}"
+        if shape == "immediate":
+            return str((variant.values(operand) or (0,))[0])
+        types = variant.register_types(name)
+        kind = types[0] if types else "b32"
+        if shape == "address" and "b64" in (types or ("b64",)):
+            kind = "b64"
+        count = max(variant.evaluate(operand.registers), 1) if operand.registers else 1
+        if shape != "vector":
+            return _shaped(shape, _registers(kind, 1, used)[0])
+        return "{" + ", ".join(_registers(kind, count, used)) + "}"
+
+    # Field values.
+
+    @cached_property
+    def words(self) -> dict[str, tuple[str, ...]]:
+        """By a field's name, every word that any instruction has for it."""
+        found: dict[str, dict[str, None]] = {}
+        for family in self.specification.families.values():
+            for field in sorted(family.bound):
+                for value in domain(family, field):
+                    found.setdefault(field, {})[str(value)] = None
+        return {field: tuple(words) for field, words in found.items()}
+
+    @cached_property
+    def foreign(self) -> tuple[str, ...]:
+        """Every qualifier of any instruction that is no number in words."""
+        found: dict[str, None] = {}
+        for family in self.specification.families.values():
+            found.update(dict.fromkeys(family.fixed))
+        for words in self.words.values():
+            found.update(dict.fromkeys(w for w in words if w != ABSENT and not w.isdigit()))
+        return tuple(found)
+
+    def _fields(self, family: Family) -> Iterator[WrittenStatement]:
+        """Every field at every value of the family; within two fields of legality where that is too many."""
+        domains = {field: domain(family, field) for field in sorted(family.bound)}
+        if math.prod(map(len, domains.values())) > _PRODUCT:
+            yield from self._apart(family, 1)
+            yield from self._apart(family, 2)
+            return
+        nearest = _Nearest(family, domains)
+        for values in itertools.product(*domains.values()):
+            yield self._spelled(nearest(values), dict(zip(domains, values, strict=True)))
+
+    def _apart(self, family: Family, distance: int) -> Iterator[WrittenStatement]:
+        """Every combination that differs from a legal one in so many fields."""
+        domains = {field: domain(family, field) for field in sorted(family.bound)}
+        seen = {tuple(v.fields[f] for f in domains) for v in family.variants()}
+        for variant in family.variants():
+            mine = tuple(variant.fields[f] for f in domains)
+            for changed in itertools.combinations(range(len(mine)), distance):
+                choices: list[tuple[str | int, ...]] = [(value,) for value in mine]
+                for place in changed:
+                    choices[place] = tuple(v for v in domains[tuple(domains)[place]] if v != mine[place])
+                for values in itertools.product(*choices):
+                    if values not in seen:
+                        seen.add(values)
+                        yield self._spelled(variant.row, dict(zip(domains, values, strict=True)))
+
+    def _outside(self, family: Family) -> Iterator[WrittenStatement]:
+        """Every legal combination with one field just outside what the family gives it."""
+        outside = {field: self.outside(family, field) for field in sorted(family.bound)}
+        for variant in family.variants():
+            for field, values in outside.items():
+                for value in values:
+                    yield self._spelled(variant.row, {**variant.fields, field: value})
+
+    def outside(self, family: Family, field: str) -> tuple[str | int, ...]:
+        """Values just outside a field's: numbers beside them, other types, other instructions' words."""
+        own = domain(family, field)
+        numbers = [value for value in own if isinstance(value, int)]
+        if len(numbers) == len(own):
+            step = math.gcd(*numbers)
+            beside = (min(numbers) - step, min(numbers) // 2, max(numbers) + step, max(numbers) * 2)
+            between = (max(numbers) - step // 2,) if step > 1 else ()
+            return tuple(dict.fromkeys(n for n in beside + between if n > 0 and n not in own))
+        others = [ABSENT, *self.words[field]]
+        if all(value in self.types or value == ABSENT for value in own):
+            others += self.types
+        return tuple(dict.fromkeys(word for word in others if word not in own))
+
+    def _spelled(self, row: RowView, fields: Fields) -> WrittenStatement:
+        """A combination that need not be legal, with the operands of the row's first form."""
+        if id(row) not in self._bases:
+            self._bases[id(row)] = _base(row)
+        first, form, holds = self._bases[id(row)]
+        variant = typed = Variant(row, {**first, **fields})
+        lost = [field for field in holds if variant.fields[field] not in self.specification.index.types]
+        if lost:  # no type says what the registers are: those of the row's first combination do
+            typed = Variant(row, {**variant.fields, **{field: first[field] for field in lost}})
+        return WrittenStatement(_mended(variant.mnemonic), self._operands(typed, form))
+
+    # One-field neighbours in writing: a qualifier, an operand.
+
+    def _neighbours(self, family: Family) -> Iterator[WrittenStatement]:
+        """What differs from a representative of each row and form in one qualifier or operand.
+
+        It is one that no version has removed, where there is any.
+        """
+        qualifiers = self._family_words(family)
+        seen: set[tuple[object, ...]] = set()
+        sunk: set[tuple[str, ...]] = set()
+        lasting = sorted(self.legal(family), key=lambda pair: pair[0].gate.removed is not None)
+        for variant, form in lasting:
+            written = self.write(variant, form)
+            words = tuple(value for value in variant.fields.values() if isinstance(value, str))
+            if (variant.row.id, form.operands, words) not in seen:
+                seen.add((variant.row.id, form.operands, words))
+                yield from self._other_values(variant, form, written)
+            if (variant.row.id, form.operands) not in seen:
+                seen.add((variant.row.id, form.operands))
+                yield from _other_mnemonics(family.name, written, qualifiers)
+                foreign = (f"{written.mnemonic}.{word}" for word in self.foreign)
+                yield from (replace(written, mnemonic=mnemonic) for mnemonic in foreign)
+            held = tuple(variant.register_types(name) for name in form.operands)
+            if (variant.row.id, form.operands, held) not in seen:
+                seen.add((variant.row.id, form.operands, held))
+                yield from self._other_operands(variant, form, written)
+                if form.operands not in sunk:
+                    sunk.add(form.operands)
+                    yield from _sunk(written)
+
+    def _other_values(
+        self, variant: Variant, form: Form, written: WrittenStatement
+    ) -> Iterator[WrittenStatement]:
+        """Every immediate at each of its values and just outside them."""
+        own = written.operands
+        for place, name in enumerate(form.operands):
+            for text in self._values(variant, name, own[place]):
+                yield replace(written, operands=(*own[:place], text, *own[place + 1 :]))
+
+    def _values(self, variant: Variant, name: str, text: str) -> Iterator[str]:
+        operand = variant.row.family.instruction.operands[name]
+        for place, element in enumerate(operand.elements or ()):
+            parts = text[1:-1].split(", ")
+            for other in self._values(variant, element, parts[place]):
+                yield "{" + ", ".join([*parts[:place], other, *parts[place + 1 :]]) + "}"
+        values = variant.values(operand)
+        if values and "immediate" in operand.accepts:
+            yield from map(str, range(min(values) - 2, max(values) + 3))
+
+    def _family_words(self, family: Family) -> tuple[str, ...]:
+        """Every qualifier of the family and every word just outside."""
+        found: dict[str, None] = {}
+        for view in family.rows:
+            for variant in view.variants():
+                behind = variant.mnemonic[len(family.name) :]
+                found.update(dict.fromkeys(token for token in behind.split(".") if token))
+        shapes = [word for word in found if word[:1] == "m" and word[1:2].isdigit()]
+        for shape in shapes[_SHAPES:-_SHAPES]:  # the field universe has them all
+            del found[shape]
+        for field in sorted(family.bound):
+            for value in (*domain(family, field), *self.outside(family, field)):
+                if isinstance(value, str) and value != ABSENT:
+                    found[value] = None
+        found[_FOREIGN] = None
+        return tuple(found)
+
+    def _other_operands(
+        self, variant: Variant, form: Form, written: WrittenStatement
+    ) -> Iterator[WrittenStatement]:
+        """Operands missing, doubled, swapped, of another kind, type or length, immediates off."""
+        own = written.operands
+        yield replace(written, operands=(*own, "0"))
+        yield replace(written, operands=(*own, f"{REGISTERS['b32'][0]}1"))
+        for place, text in enumerate(own):
+            yield replace(written, operands=own[:place] + own[place + 1 :])
+            yield replace(written, operands=own[: place + 1] + own[place:])
+            for other in range(place):
+                swapped = list(own)
+                swapped[place], swapped[other] = swapped[other], swapped[place]
+                yield replace(written, operands=tuple(swapped))
+            for alternative in self._alternatives(variant, form.operands[place], text):
+                yield replace(written, operands=(*own[:place], alternative, *own[place + 1 :]))
+
+    def _alternatives(self, variant: Variant, name: str, text: str) -> Iterator[str]:
+        """Other texts for one operand."""
+        operand = variant.row.family.instruction.operands[name]
+        yield from _OTHERS
+        if operand.elements:
+            parts = text[1:-1].split(", ")
+            for place, element in enumerate(operand.elements):
+                for other in self._alternatives(variant, element, parts[place]):
+                    if "{" not in other:
+                        yield "{" + ", ".join([*parts[:place], other, *parts[place + 1 :]]) + "}"
+        if "register" in operand.accepts:
+            yield from (f"{register}3" for register, _ in REGISTERS.values())
+        if "address" in operand.accepts:
+            yield from (f"[{register}3]" for register, _ in REGISTERS.values())
+        if text.startswith("{"):
+            parts = text[1:-1].split(", ")
+            yield "{" + ", ".join([*parts, parts[0]]) + "}"
+            if len(parts) > 1:
+                yield "{" + ", ".join(parts[:-1]) + "}"
+            if not operand.elements:
+                for other in ("_", "0", "1.0"):
+                    yield "{" + ", ".join([*parts[:-1], other]) + "}"
+                for kind in REGISTERS:
+                    yield "{" + ", ".join(_registers(kind, len(parts), {})) + "}"
+
+
+# Texts of every kind, to stand where they do not belong.
+_OTHERS = (
+    *(f"{REGISTERS[kind][0]}3" for kind in ("pred", "b32", "f32", "b64")),
+    *("{" + ", ".join(f"%b{i}" for i in range(n)) + "}" for n in (1, 2, 4)),
+    *("{" + ", ".join(f"%f{i}" for i in range(n)) + "}" for n in (1, 2, 4)),
+    "!%p1",
+    "[%bd0]",
+    "[%b0]",
+    "[0]",
+    *(str(n) for n in range(-2, 5)),
+    "1.0",
+)
+
+
+def domain(family: Family, field: str) -> tuple[str | int, ...]:
+    """Every value that some row of the family gives a field."""
+    return tuple(dict.fromkeys(value for view in family.rows for value in view.domains[field]))
+
+
+def _base(row: RowView) -> tuple[dict[str, str | int], Form, tuple[str, ...]]:
+    """A row's first form, the first value of every field, and the fields that say what registers hold."""
+    family = row.family
+    first = {name: values[0] for name, values in row.domains.items()}
+    form = next(Variant(row, first).forms)
+    operands = (family.instruction.operands[name] for name in form.operands)
+    return first, form, tuple({operand.holds: None for operand in operands if operand.holds})
+
+
+def _dependencies(variant: Variant, form: Form) -> tuple[str, ...]:
+    """The fields on which the text of a form's operands depends."""
+    operands = variant.row.family.instruction.operands
+    inner = [element for name in form.operands for element in operands[name].elements or ()]
+    found: dict[str, None] = {}
+    for operand in (operands[name] for name in (*form.operands, *inner)):
+        words = {operand.holds} if operand.holds else set()
+        for formula in (operand.registers, operand.valid):
+            words |= names(formula.tree) if formula else set()
+        found.update(dict.fromkeys(word.removesuffix("_bits") for word in sorted(words)))
+    return tuple(field for field in found if field in variant.fields)
+
+
+def _mended(mnemonic: str) -> str:
+    """A mnemonic without the empty places of qualifiers that it should have and has not."""
+    return ".".join(token for token in mnemonic.split(".") if token)
+
+
+def _shaped(shape: str, register: str) -> str:
+    return {"address": f"[{register}]", "negated": f"!{register}"}.get(shape, register)
+
+
+def _registers(kind: str, count: int, used: dict[str, int]) -> list[str]:
+    """The next `count` registers of a type, from the first again when they run out."""
+    name, many = REGISTERS[kind]
+    start = used.get(kind, 0)
+    if start + count > many:
+        start = 0
+    used[kind] = start + count
+    return [f"{name}{(start + i) % many}" for i in range(count)]
+
+
+def _sunk(written: WrittenStatement) -> Iterator[WrittenStatement]:
+    """One operand after another replaced by the sink: once a form, since assemblers choke on it."""
+    own = written.operands
+    return (replace(written, operands=(*own[:i], "_", *own[i + 1 :])) for i in range(len(own)))
+
+
+def _other_mnemonics(
+    name: str, written: WrittenStatement, words: tuple[str, ...]
+) -> Iterator[WrittenStatement]:
+    """Qualifiers missing, doubled, moved, replaced and added."""
+    behind = written.mnemonic[len(name) + 1 :]
+    own = behind.split(".") if behind else []
+    changed: list[list[str]] = []
+    for place, token in enumerate(own):
+        changed.append(own[:place] + own[place + 1 :])
+        changed.append([*own[:place], token, *own[place:]])
+        changed += [[*own[:place], word, *own[place + 1 :]] for word in words if word != token]
+        for other in range(place):
+            moved = own.copy()
+            moved[place], moved[other] = moved[other], moved[place]
+            changed.append(moved)
+    changed += [[*own, word] for word in words]
+    for tokens in changed:
+        yield replace(written, mnemonic=".".join([name, *tokens]))
+
+
+class _Nearest:
+    """Which row gives the most fields of a combination the values they have (the first of equals)."""
+
+    def __init__(self, family: Family, domains: Mapping[str, tuple[str | int, ...]]) -> None:
+        self._rows = family.rows
+        self._scores = [
+            {
+                value: sum(1 << (8 * r) for r, row in enumerate(family.rows) if value in row.domains[field])
+                for value in values
+            }
+            for field, values in domains.items()
+        ]
+
+    def __call__(self, values: tuple[str | int, ...]) -> RowView:
+        total = sum(scores[value] for scores, value in zip(self._scores, values, strict=True))
+        counts = total.to_bytes(len(self._rows), "little")
+        return self._rows[counts.index(max(counts))]

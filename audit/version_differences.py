@@ -1,0 +1,244 @@
+"""What changed between two PTX ISA versions, from the gates of the specification."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal, get_args
+
+from ..spec.gates import EffectiveGate
+from ..spec.loading import Specification
+from ..spec.model import Gate
+from ..spec.nodes import Version
+from ..spec.variants import ABSENT, Variant
+from .folding import Pattern, fold
+
+__all__ = ["KINDS", "Change", "ChangeKind", "GateState", "changes", "state"]
+
+ChangeKind = Literal["added", "removed", "required", "deprecated", "reinstated", "widened", "narrowed"]
+KINDS: tuple[ChangeKind, ...] = get_args(ChangeKind)
+
+
+@dataclass(frozen=True)
+class GateState:
+    """Where a gate is open under a version, and whether the form is deprecated there."""
+
+    targets: frozenset[str]
+    deprecated: bool
+
+
+@dataclass(frozen=True)
+class Change:
+    """Forms that changed in one way, for one reason.
+
+    `targets` are those that it concerns: gained or lost. `variants` are the forms; where a qualifier
+    came to be `required`, `before` holds their spellings without it. `form` names the operand list,
+    where only that one changed. A change is `fresh` where the targets themselves are in one version only.
+    """
+
+    kind: ChangeKind
+    instruction: str
+    rows: tuple[str, ...]
+    section: str
+    targets: tuple[str, ...]
+    why: tuple[str, ...]
+    variants: tuple[Variant, ...]
+    before: tuple[Variant, ...] = ()
+    form: str | None = None
+    fresh: bool = False
+
+    @cached_property
+    def patterns(self) -> tuple[Pattern, ...]:
+        """The forms, folded."""
+        return fold(self.variants)
+
+
+@dataclass(frozen=True)
+class _Item:
+    """A form that changed: what a change groups."""
+
+    kind: ChangeKind
+    variant: Variant
+    targets: tuple[str, ...]
+    why: tuple[str, ...]
+    form: str | None = None
+    before: Variant | None = None
+    fresh: bool = False
+
+    @property
+    def group(self) -> tuple[object, ...]:
+        """Forms of one instruction that changed alike for the same reasons are told together."""
+        family = self.variant.row.family.instruction.instruction
+        return KINDS.index(self.kind), family, self.form, self.targets, self.why, self.fresh
+
+
+def state(gate: EffectiveGate, ptx: Version) -> GateState:
+    """Where a gate is open under a PTX ISA version."""
+    removed = gate.removed is not None and gate.removed <= ptx
+    open_targets = frozenset(name for name, begin in gate.targets if begin <= ptx and not removed)
+    return GateState(open_targets, gate.deprecated is not None and gate.deprecated <= ptx)
+
+
+def changes(
+    specification: Specification,
+    variants: Iterable[Variant],
+    old: Version,
+    new: Version,
+    target: str | None = None,
+) -> tuple[Change, ...]:
+    """Every change of the variants from one version to another, on one target or on any."""
+    isa = specification.isa
+    only = frozenset([target] if target else isa.index.targets)
+    comparison = _Comparison(specification, old, new, only)
+    groups: dict[tuple[object, ...], list[_Item]] = defaultdict(list)
+    for item in _required(item for variant in variants for item in comparison.items(variant)):
+        groups[item.group].append(item)
+    order = {name: i for i, name in enumerate(specification.instructions)}
+    ordered = sorted(groups.values(), key=lambda items: (items[0].group[0], order[str(items[0].group[1])]))
+    return tuple(_change(items) for items in ordered)
+
+
+def _change(items: list[_Item]) -> Change:
+    first = items[0]
+    rows = {item.variant.row.row.id: item.variant.row.row for item in items}
+    instruction = first.variant.row.family.instruction
+    sources = [row.source or instruction.source for row in rows.values()]
+    sections = (section for source in sources for section in source.section.split("; "))
+    return Change(
+        first.kind,
+        instruction.instruction,
+        tuple(rows),
+        "; ".join(dict.fromkeys(sections)),
+        first.targets,
+        first.why,
+        tuple(item.variant for item in items),
+        tuple(item.before for item in items if item.before),
+        first.form,
+        first.fresh,
+    )
+
+
+@dataclass(frozen=True)
+class _Comparison:
+    """Two versions and the targets of interest."""
+
+    specification: Specification
+    old: Version
+    new: Version
+    only: frozenset[str]
+
+    def items(self, variant: Variant) -> Iterator[_Item]:
+        """What changed about a variant; operand lists with gates of their own apart."""
+        gates = dict(_labelled(variant))
+        yield from self._compare(variant, gates, None)
+        for form in variant.forms:
+            if form.gate:
+                name = ", ".join(form.operands)
+                yield from self._compare(variant, {**gates, f"the operands {name}": form.gate}, name)
+
+    def _compare(self, variant: Variant, gates: dict[str, Gate], form: str | None) -> Iterator[_Item]:
+        gate = self.specification.isa.effective(gates.values())
+        before, after = state(gate, self.old), state(gate, self.new)
+        gained = (after.targets - before.targets) & self.only
+        lost = (before.targets - after.targets) & self.only
+        kept = before.targets & after.targets & self.only
+        why = self._reasons(gates)
+        if gained and not before.targets & self.only:
+            yield _Item("added", variant, self._ordered(gained), why or self._new(gained), form)
+        elif gained:
+            yield from self._moved("widened", variant, gained, why, form)
+        if lost and not after.targets & self.only:
+            yield _Item("removed", variant, self._ordered(lost), why or self._new(lost), form)
+        elif lost:
+            yield from self._moved("narrowed", variant, lost, why, form)
+        if kept and before.deprecated != after.deprecated:
+            kind: ChangeKind = "deprecated" if after.deprecated else "reinstated"
+            yield _Item(kind, variant, self._ordered(kept), why, form)
+
+    def _moved(
+        self,
+        kind: ChangeKind,
+        variant: Variant,
+        targets: frozenset[str],
+        why: tuple[str, ...],
+        form: str | None,
+    ) -> Iterator[_Item]:
+        """Targets gained or lost by a form that both versions have; those that are new themselves apart."""
+        fresh = frozenset(name for name in targets if self._is_new(name))
+        if fresh:
+            yield _Item(kind, variant, self._ordered(fresh), self._new(fresh), form, None, True)
+        if targets - fresh:
+            yield _Item(kind, variant, self._ordered(targets - fresh), why, form)
+
+    def _ordered(self, names: frozenset[str]) -> tuple[str, ...]:
+        return tuple(name for name in self.specification.index.targets if name in names)
+
+    def _is_new(self, target: str) -> bool:
+        """Whether only one of the versions has the target at all."""
+        since = self.specification.index.targets[target].since
+        return (since <= self.old) != (since <= self.new)
+
+    def _new(self, targets: frozenset[str]) -> tuple[str, ...]:
+        since = {self.specification.index.targets[name].since for name in targets}
+        return tuple(f"the target itself: since {version}" for version in sorted(since))
+
+    def _reasons(self, gates: dict[str, Gate]) -> tuple[str, ...]:
+        """The gates whose answer differs between the two versions."""
+        return tuple(
+            f"{label}: {', '.join(moved)}"
+            for label, gate in gates.items()
+            if (moved := [words for words, at in _moments(gate) if (at <= self.old) != (at <= self.new)])
+        )
+
+
+def _moments(gate: Gate) -> Iterator[tuple[str, Version]]:
+    yield f"since {gate.since}", gate.since
+    if gate.deprecated:
+        yield f"deprecated from {gate.deprecated}", gate.deprecated
+    if gate.removed:
+        yield f"removed from {gate.removed}", gate.removed
+
+
+def _labelled(variant: Variant) -> Iterator[tuple[str, Gate]]:
+    """Every gate that applies to a variant, with what it hangs on."""
+    row = variant.row
+    yield "the instruction's gate", row.family.instruction.gate
+    if row.row.gate:
+        yield "the row's gate", row.row.gate
+    for condition in row.conditions():
+        if row.evaluate(condition.when, variant.fields):
+            yield f"gate {condition.id} ({condition.why})", condition.gate
+
+
+def _required(items: Iterable[_Item]) -> Iterator[_Item]:
+    """The items, a removed form and an added one that has a qualifier more as one requirement."""
+    listed = list(items)
+    added = {_key(item.variant, None): item for item in listed if item.kind == "added" and not item.form}
+    paired: set[int] = set()
+    joined: dict[int, _Item] = {}
+    for item in listed:
+        if item.kind != "removed" or item.form:
+            continue
+        absent = [name for name, value in item.variant.fields.items() if value == ABSENT]
+        for name in absent:
+            row = item.variant.row
+            for value in row.domains[name]:
+                found = added.get(_key(item.variant, (name, value))) if value != ABSENT else None
+                if found is not None and id(found) not in paired:
+                    why = (f".{value} became mandatory", *dict.fromkeys((*item.why, *found.why)))
+                    joined[id(found)] = _Item(
+                        "required", found.variant, found.targets, why, None, item.variant
+                    )
+                    paired |= {id(found), id(item)}
+    for item in listed:
+        if id(item) in joined:
+            yield joined[id(item)]
+        elif id(item) not in paired:
+            yield item
+
+
+def _key(variant: Variant, changed: tuple[str, str | int] | None) -> tuple[object, ...]:
+    fields = {**variant.fields, **dict([changed] if changed else [])}
+    return variant.row.id, *sorted(fields.items())

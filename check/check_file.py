@@ -1,0 +1,166 @@
+"""Other people's PTX held against the specification: every finding about a file."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+
+from ..spec.api import load
+from ..spec.errors import Question
+from ..spec.legality import ILLEGAL, Judge, Verdict
+from ..spec.statements import Statement as Read
+from .advice import advice
+from .findings import ERROR, INFO, LIKELY, Finding
+from .memory.proxy_dataflow import proxy_findings
+from .operands.constants import constant_findings
+from .operands.uniformity import operand_findings
+from .operands.wmma_fragments import fragment_findings
+from .ptx.flow import build_flow
+from .ptx.source import NAME, Function, PtxModule, PtxStatement, UnreadText, declared_types, read_module
+from .ptx.uses import Uses
+from .registers.collisions import order_findings
+from .registers.register_events import FunctionEvents
+from .suppression import Suppressed, Suppressions, fingerprint
+from .values.intervals import Values
+from .values.lanes import ThreadValues, divergence_findings
+from .walks.stages import stage_findings
+
+__all__ = ["FileReport", "check_text"]
+
+_HELD = ("wgmma.", "mma.", "wmma.", "ldmatrix", "stmatrix", "movmatrix", "fence.proxy.async")
+
+
+@dataclass(frozen=True)
+class FileReport:
+    """A file, what could not be read of it, and what was found in it."""
+
+    name: str
+    version: str
+    target: str
+    functions: int
+    statements: int
+    faults: tuple[UnreadText, ...]
+    findings: tuple[Finding, ...]
+    suppressed: tuple[Suppressed, ...] = ()
+
+
+def check_text(
+    text: str, name: str, target: str | None = None, baseline: Mapping[str, int] | None = None
+) -> FileReport:
+    """Check a PTX file; raises Question, with a place, when it is no PTX or its version is not known.
+
+    `baseline` says how often each finding, by its fingerprint, is known.
+    """
+    module = read_module(text, name)
+    try:
+        judge = _judge(module.version, target or module.target)
+    except Question as error:
+        raise Question(f"{name}: {error}") from None
+    findings: list[Finding] = []
+    count = 0
+    for function in module.functions:
+        count += len(function.statements)
+        findings += _check_function(module, function, judge, target or module.target)
+    findings.sort(key=lambda finding: finding.order)
+    findings, suppressed = _suppressed(findings, Suppressions(text, name), dict(baseline or {}))
+    return FileReport(
+        name,
+        module.version,
+        target or module.target,
+        len(module.functions),
+        count,
+        tuple(module.faults),
+        tuple(findings),
+        tuple(suppressed),
+    )
+
+
+def _suppressed(
+    findings: list[Finding], comments: Suppressions, known: dict[str, int]
+) -> tuple[list[Finding], list[Suppressed]]:
+    kept: list[Finding] = []
+    suppressed: list[Suppressed] = []
+    for finding in findings:
+        if comments.covers(finding):
+            suppressed.append(Suppressed(finding, "inSource"))
+        elif known.get(fingerprint(finding), 0) > 0:
+            known[fingerprint(finding)] -= 1
+            suppressed.append(Suppressed(finding, "external"))
+        else:
+            kept.append(finding)
+    return [*kept, *comments.idle()], suppressed
+
+
+@lru_cache(maxsize=8)
+def _judge(version: str, target: str) -> Judge:
+    return load().judge(version, target)
+
+
+def _check_function(module: PtxModule, function: Function, judge: Judge, target: str) -> Iterator[Finding]:
+    held = [i for i, s in enumerate(function.statements) if s.opcode.startswith(_HELD)]
+    flow = build_flow(function, module)
+    if not held:
+        return
+    yield from _legality(module, function, judge, held)
+    uses = Uses(function)
+    events = FunctionEvents(function, uses)
+    values, threads = Values(module, function, uses), ThreadValues(function, uses)
+    if events.mmas:
+        ordered = list(order_findings(module, function, flow, events))
+        yield from ordered
+        yield from advice(module, function, ordered)
+        yield from proxy_findings(module, function, flow, values)
+        yield from stage_findings(module, function, flow, uses, events)
+    yield from divergence_findings(module, function, flow, threads, held)
+    yield from fragment_findings(module, function, flow, uses, judge)
+    yield from constant_findings(module, function, values, judge, held)
+    yield from operand_findings(module, function, threads, values, target, held)
+
+
+def _legality(module: PtxModule, function: Function, judge: Judge, held: list[int]) -> Iterator[Finding]:
+    """The verdict on every statement that the specification holds, with declared register types."""
+    fine: set[tuple[str, str]] = set()
+    for index in held:
+        statement = function.statements[index]
+        types = declared_types(function, statement)
+        key = statement.opcode, _typed(statement, types)
+        if key in fine:
+            continue
+        verdict = judge.judge_statement(Read(statement.guard, statement.opcode, statement.operands, types))
+        if verdict.verdict != ILLEGAL and not verdict.notes and verdict.variant is not None:
+            fine.add(key)
+        yield from _verdict(module, function, statement, verdict)
+
+
+def _typed(statement: PtxStatement, types: object) -> str:
+    known: dict[str, str] = dict(types)  # type: ignore[call-overload]
+    return NAME.sub(lambda found: "." + known.get(found[0], "?"), statement.operands) + (
+        "@" if statement.guard else ""
+    )
+
+
+def _verdict(
+    module: PtxModule, function: Function, statement: PtxStatement, verdict: Verdict
+) -> Iterator[Finding]:
+    place = module.place(statement.offset)
+    if verdict.variant is None and verdict.verdict != ILLEGAL:
+        reasons = "; ".join(reason.message for reason in verdict.reasons)
+        yield Finding("legality.unknown", LIKELY, place, function.name, f"{statement.opcode}: {reasons}")
+        return
+    section = verdict.variant.row.family.instruction.source.section if verdict.variant else ""
+    for reason in verdict.reasons:
+        yield Finding(
+            f"legality.{reason.code}",
+            ERROR,
+            place,
+            function.name,
+            f"{statement.opcode}: {reason.message}",
+            section,
+        )
+    for note in verdict.notes:
+        if re.match("deprecated", note):
+            yield Finding(
+                "legality.deprecated", INFO, place, function.name, f"{statement.opcode}: {note}", section
+            )

@@ -1,0 +1,223 @@
+"""The control-flow graph of a function: blocks, edges, and which block post-dominates which."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from heapq import heappop, heappush
+from itertools import pairwise
+from typing import Protocol, TypeVar
+
+from .source import NAME, Function, PtxModule, UnreadText
+
+__all__ = ["Block", "Flow", "Worklist", "build_flow"]
+
+
+class _Happens(Protocol):
+    @property
+    def statement(self) -> int: ...
+
+
+E = TypeVar("E", bound=_Happens)
+_ENDS = ("bra", "brx", "ret", "exit", "trap")
+
+
+@dataclass
+class Block:
+    """Statements `start` to `end` (exclusive); `branch` is the successor taken, `fall` the one behind."""
+
+    start: int
+    end: int
+    successors: list[int] = field(default_factory=list)
+    predecessors: list[int] = field(default_factory=list)
+    branch: int | None = None
+    fall: int | None = None
+
+
+class Worklist:
+    """Blocks that wait to be visited, the first in an order first; each waits once."""
+
+    def __init__(self, rank: Mapping[int, int], blocks: Iterable[int]) -> None:
+        self._rank = rank
+        self._waiting: set[int] = set()
+        self._heap: list[tuple[int, int]] = []
+        for block in blocks:
+            self.add(block)
+
+    def add(self, block: int) -> None:
+        if block not in self._waiting:
+            self._waiting.add(block)
+            heappush(self._heap, (self._rank[block], block))
+
+    def pop(self) -> int:
+        block = heappop(self._heap)[1]
+        self._waiting.discard(block)
+        return block
+
+    def __bool__(self) -> bool:
+        return bool(self._heap)
+
+
+class Flow:
+    """Blocks in the order of the text; the first is the entry. Leaving the function has no block."""
+
+    def __init__(self, function: Function, blocks: list[Block], numbers: dict[int, int]) -> None:
+        self.function = function
+        self.blocks = blocks
+        self._numbers = numbers
+
+    def block_of(self, statement: int) -> int:
+        """The number of the block that holds a statement."""
+        low, high = 0, len(self.blocks) - 1
+        while low < high:
+            middle = (low + high + 1) // 2
+            if self.blocks[middle].start <= statement:
+                low = middle
+            else:
+                high = middle - 1
+        return low
+
+    def by_block(self, events: Iterable[E]) -> list[list[E]]:
+        """What happens at statements, in the order of the text, by block."""
+        found: list[list[E]] = [[] for _ in self.blocks]
+        block = 0
+        for event in events:
+            while self.blocks[block].end <= event.statement:
+                block += 1
+            found[block].append(event)
+        return found
+
+    @cached_property
+    def order(self) -> list[int]:
+        """Reachable blocks in reverse postorder."""
+        if not self.blocks:
+            return []
+        seen = {0}
+        order: list[int] = []
+        stack = [(0, iter(self.blocks[0].successors))]
+        while stack:
+            number, following = stack[-1]
+            for successor in following:
+                if successor not in seen:
+                    seen.add(successor)
+                    stack.append((successor, iter(self.blocks[successor].successors)))
+                    break
+            else:
+                order.append(number)
+                stack.pop()
+        return order[::-1]
+
+    @cached_property
+    def post_dominator(self) -> dict[int, int | None]:
+        """The immediate post-dominator of every block that can leave; None is the function's end."""
+        end = len(self.blocks)
+        backward: dict[int, list[int]] = {end: []}
+        for number in self.order:
+            block = self.blocks[number]
+            leaves = not block.successors or (block.fall is None and block.branch is None)
+            guarded_exit = self._may_leave(block)
+            if leaves or guarded_exit:
+                backward[end].append(number)
+            for successor in block.successors:
+                backward.setdefault(successor, []).append(number)
+        position = self._postorder(backward, end)
+        parent: dict[int, int] = {end: end}
+        changed = True
+        numbers = sorted((n for n in position if n != end), key=lambda n: -position[n])
+        while changed:
+            changed = False
+            for number in numbers:
+                best: int | None = None
+                for successor in self._leads(number, end):
+                    if successor in parent:
+                        best = successor if best is None else self._meet(parent, position, best, successor)
+                if best is not None and parent.get(number) != best:
+                    parent[number] = best
+                    changed = True
+        return {n: (None if p == end else p) for n, p in parent.items() if n != end}
+
+    def _may_leave(self, block: Block) -> bool:
+        if block.end == block.start:
+            return False
+        return self.function.statements[block.end - 1].opcode.split(".")[0] in ("ret", "exit", "trap")
+
+    def _leads(self, number: int, end: int) -> list[int]:
+        block = self.blocks[number]
+        found = list(block.successors)
+        if not found or self._may_leave(block):
+            found.append(end)
+        return found
+
+    @staticmethod
+    def _postorder(edges: dict[int, list[int]], root: int) -> dict[int, int]:
+        seen = {root}
+        position: dict[int, int] = {}
+        stack = [(root, iter(edges.get(root, ())))]
+        while stack:
+            number, following = stack[-1]
+            for successor in following:
+                if successor not in seen:
+                    seen.add(successor)
+                    stack.append((successor, iter(edges.get(successor, ()))))
+                    break
+            else:
+                position[number] = len(position)
+                stack.pop()
+        return position
+
+    @staticmethod
+    def _meet(parent: dict[int, int], position: dict[int, int], left: int, right: int) -> int:
+        while left != right:
+            while position[left] < position[right]:
+                left = parent[left]
+            while position[right] < position[left]:
+                right = parent[right]
+        return left
+
+
+def build_flow(function: Function, module: PtxModule) -> Flow:
+    """The control-flow graph of a function; a branch to no label is a fault of the module."""
+    statements = function.statements
+    count = len(statements)
+    leaders = {0}
+    targets: dict[int, list[int]] = {}
+    for scope in function.scopes:
+        leaders.update(scope.labels.values())
+    for index, statement in enumerate(statements):
+        head = statement.opcode.partition(".")[0]
+        if head not in _ENDS:
+            continue
+        leaders.add(index + 1)
+        names: tuple[str, ...] = ()
+        if head == "bra":
+            names = (statement.operands.split()[0],) if statement.operands else ()
+        elif head == "brx":
+            table = NAME.findall(statement.operands)
+            names = function.tables.get(table[-1], ()) if table else ()
+        for name in names:
+            target = function.target(name, statement.scope)
+            if target is None:
+                module.faults.append(
+                    UnreadText(module.place(statement.offset), f"the label {name} is not declared here")
+                )
+            else:
+                targets.setdefault(index, []).append(target)
+    starts = sorted(leader for leader in leaders if leader <= count)
+    if starts[-1] != count:
+        starts.append(count)
+    blocks = [Block(a, b) for a, b in pairwise(starts)]
+    numbers = {block.start: number for number, block in enumerate(blocks)}
+    for number, block in enumerate(blocks):
+        last = statements[block.end - 1]
+        head = last.opcode.partition(".")[0]
+        falls = head not in _ENDS or last.guard is not None
+        if falls and number + 1 < len(blocks):
+            block.fall = number + 1
+        found = [numbers[target] for target in targets.get(block.end - 1, ()) if target in numbers]
+        block.branch = found[0] if found else None
+        for successor in (*found, *([block.fall] if block.fall is not None else ())):
+            if successor not in block.successors:
+                block.successors.append(successor)
+                blocks[successor].predecessors.append(number)
+    return Flow(function, blocks, numbers)

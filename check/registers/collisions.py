@@ -1,0 +1,161 @@
+"""Findings about the order of register accesses: collisions, judged by their witness."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from ...spec.ordering import ordering
+from ..findings import ERROR, INFO, STRICT, Finding, Moment
+from ..ptx.flow import Flow
+from ..ptx.source import Function, PtxModule
+from .register_dataflow import Collision, Copy, Link, Redundant, RegisterAnalysis, Touched
+from .register_events import CommitEvent, Event, Fence, FunctionEvents, MmaEvent, Wait
+from .witness import Judgement, Path, judge_program, path_of, program_of
+
+__all__ = ["order_findings"]
+
+_SHOWN = 12
+
+
+def order_findings(
+    module: PtxModule, function: Function, flow: Flow, events: FunctionEvents
+) -> Iterator[Finding]:
+    """What is wrong with fences, groups and waits around the wgmmas of a function."""
+    if not events.mmas:
+        return
+    pending = RegisterAnalysis(flow, events)
+    grouped: dict[tuple[object, ...], Finding] = {}
+    more: dict[tuple[object, ...], int] = {}
+    for collision in pending.collisions():
+        if isinstance(collision, Redundant):
+            yield _redundant(module, function, collision)
+            continue
+        key: tuple[object, ...] = (
+            collision.what,
+            type(collision.fact),
+            flow.block_of(_root(collision.link)),
+            flow.block_of(collision.statement),
+        )
+        if key in grouped:
+            more[key] += 1
+            continue
+        path = path_of(pending, collision)
+        program, places = program_of(path, collision)
+        judgement = judge_program(program)
+        if judgement is None:
+            continue
+        finding = _finding(module, function, collision, judgement, path, places)
+        wide: tuple[object, ...] = (finding.rule, finding.tier, type(collision.fact), *key[2:])
+        known = grouped.get(wide)
+        if known is None:
+            grouped[wide] = finding
+            more[wide] = 0
+        else:
+            more[wide] += 1
+        grouped[key] = grouped[wide]
+        more.setdefault(key, 0)
+    shown: dict[int, list[tuple[object, ...]]] = {}
+    for key, finding in grouped.items():
+        shown.setdefault(id(finding), []).append(key)
+    for keys in shown.values():
+        finding = grouped[keys[0]]
+        total = sum(more[key] for key in keys)
+        yield replace(finding, more=total)
+
+
+def _root(link: Link) -> int:
+    """The statement where the fact begins; the function's first where it has no such statement."""
+    root = 0
+    rest: Link | None = link
+    while rest is not None:
+        root = rest[1] if rest[0] else 0
+        rest = rest[2]
+    return root
+
+
+def _redundant(module: PtxModule, function: Function, found: Redundant) -> Finding:
+    statement = function.statements[found.statement]
+    if found.what == "fence":
+        message = (
+            "this wgmma.fence orders nothing: no access of a register of a wgmma precedes it on any path"
+        )
+    else:
+        message = "this wgmma.wait_group waits for nothing: no group is pending that it covers"
+    return Finding(
+        f"redundant-{found.what}", INFO, module.place(statement.offset), function.name, message, "9.7.15.7"
+    )
+
+
+def _finding(
+    module: PtxModule,
+    function: Function,
+    collision: Collision,
+    judgement: Judgement,
+    path: Path,
+    places: tuple[int, ...],
+) -> Finding:
+    rule = ordering().rules[judgement.rule]
+    tier = judgement.tier
+    message = rule.title
+    statement = function.statements[collision.statement]
+    if isinstance(collision.fact, Touched) and collision.fact.how.startswith("moved"):
+        tier = STRICT
+        message += "; the access is a plain move that may as well stand before the fence"
+    elif isinstance(collision.fact, Copy) and statement.opcode.startswith("wgmma.wait_group"):
+        tier = STRICT
+        message += "; it is copied before this wait, and no one reads the copy until after it"
+    elif collision.unknown:
+        message += f"; the instruction {statement.opcode} is not known, and may write what it names"
+    witness = tuple(_moments(module, function, path, collision, places))
+    return Finding(
+        judgement.rule,
+        tier,
+        module.place(statement.offset),
+        function.name,
+        message,
+        rule.section,
+        rule.mend,
+        witness,
+        judgement.schedules if tier == ERROR else (),
+    )
+
+
+def _moments(
+    module: PtxModule, function: Function, path: Path, collision: Collision, places: tuple[int, ...]
+) -> Iterator[Moment]:
+    wanted = [event for event in path.events if event.statement in set(places)]
+    if len(wanted) > _SHOWN:
+        wanted = [*wanted[: _SHOWN // 2], *wanted[-_SHOWN // 2 :]]
+    for event in wanted:
+        statement = function.statements[event.statement]
+        yield Moment(
+            module.place(statement.offset),
+            statement.opcode,
+            _says(event, collision, event is path.events[-1]),
+        )
+
+
+def _says(event: Event, collision: Collision, last: bool) -> str:
+    match event:
+        case Fence():
+            return "orders the register accesses before it"
+        case CommitEvent():
+            return "commits what is not committed yet to a group"
+        case Wait():
+            return f"waits until at most {event.n} groups are pending"
+        case MmaEvent():
+            if collision.what in event.d:
+                text = "accumulates into the registers in question"
+            elif collision.what in event.a:
+                text = "reads the registers in question as A"
+            else:
+                text = "another wgmma of the group"
+        case _:
+            verbs = [
+                verb
+                for verb, classes in (("reads", event.reads), ("writes", event.writes))
+                if collision.what in classes
+            ]
+            text = f"{' and '.join(verbs) or 'uses a copy of'} the registers in question"
+    return f"{text}: here they collide" if last else text

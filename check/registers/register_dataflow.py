@@ -1,0 +1,309 @@
+"""The dataflow analysis of registers: which wgmmas may be pending, which accesses no fence has ordered yet.
+
+Every fact is about one class of registers and evolves by itself, so that a fact at a statement comes with a
+path on which it holds: its origin, and the blocks entered since.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from ...formal.ordering.programs import MmaShape
+from ..ptx.flow import Flow, Worklist
+from .register_events import AccessEvent, CommitEvent, Event, Fence, FunctionEvents, MmaEvent, Wait
+
+__all__ = ["Collision", "Link", "Redundant", "RegisterAnalysis"]
+
+NOWHERE, COPIES = -1, -2  # keys beside the classes: no fence yet; copies of accumulators
+UNCOMMITTED = -1
+
+# (True, statement, before): the fact begins there. (False, block, before): the path enters the block.
+Link = tuple[bool, int, "Link | None"]
+
+
+@dataclass(frozen=True, slots=True)
+class InFlight:
+    """A wgmma uses the class in a role (D or A); `groups` were committed after its own."""
+
+    role: str
+    shape: MmaShape
+    groups: int
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """A wgmma that used the class is complete; no fence since."""
+
+    role: str
+    shape: MmaShape
+
+
+@dataclass(frozen=True, slots=True)
+class Touched:
+    """An ordinary instruction read or wrote the class; no fence since.
+
+    how: `write`, `read`; or `moved write`, `moved read`: by a move that may as well stand before the fence
+    that ordered all else.
+    """
+
+    how: str
+
+
+@dataclass(frozen=True, slots=True)
+class Unfenced:
+    """No wgmma.fence since the function began."""
+
+
+@dataclass(frozen=True, slots=True)
+class Copy:
+    """A register holds a copy of a class, taken while the wgmma that computes it was pending."""
+
+    register: str
+    source: int
+    groups: int
+
+
+Fact = InFlight | Done | Touched | Unfenced | Copy
+RegisterFacts = dict[int, dict[Fact, Link]]
+
+
+@dataclass(frozen=True, slots=True)
+class Collision:
+    """A fact meets a statement that it should not: `what` is the class, `link` leads to the fact."""
+
+    fact: Fact
+    what: int
+    link: Link
+    statement: int
+    unknown: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Redundant:
+    """A fence or wait that changes nothing on any path."""
+
+    statement: int
+    what: str
+
+
+class RegisterAnalysis:
+    """Facts at the entry of every block, and the collisions."""
+
+    def __init__(self, flow: Flow, events: FunctionEvents) -> None:
+        self.flow = flow
+        self.depth = max((e.n for e in events.all if isinstance(e, Wait)), default=0)
+        self.by_block: list[list[Event]] = flow.by_block(events.all)
+        self.entry: list[RegisterFacts] = [{} for _ in flow.blocks]
+        self._solve()
+
+    def _solve(self) -> None:
+        order = self.flow.order
+        if not order:
+            return
+        rank = {number: position for position, number in enumerate(order)}
+        self.entry[0][NOWHERE] = {Unfenced(): (False, 0, None)}
+        waiting = Worklist(rank, (0,))
+        visited: set[int] = set()
+        while waiting:
+            number = waiting.pop()
+            visited.add(number)
+            leaving = {key: dict(facts) for key, facts in self.entry[number].items()}
+            for event in self.by_block[number]:
+                self._step(leaving, event, None)
+            for successor in self.flow.blocks[number].successors:
+                if self._merge(successor, leaving) or successor not in visited:
+                    waiting.add(successor)
+
+    def _merge(self, block: int, arriving: RegisterFacts) -> bool:
+        grown = False
+        known = self.entry[block]
+        for key, facts in arriving.items():
+            mine = known.setdefault(key, {})
+            for fact, link in facts.items():
+                if fact not in mine:
+                    mine[fact] = (False, block, link)
+                    grown = True
+        return grown
+
+    def collisions(self) -> Iterator[Collision | Redundant]:
+        """Every collision, block by block."""
+        for number in sorted(self.flow.order):
+            facts = {key: dict(found) for key, found in self.entry[number].items()}
+            found: list[Collision | Redundant] = []
+            for event in self.by_block[number]:
+                self._step(facts, event, found)
+            yield from found
+
+    def _step(self, facts: RegisterFacts, event: Event, found: list[Collision | Redundant] | None) -> None:
+        match event:
+            case Fence():
+                self._fence(facts, event, found)
+            case CommitEvent():
+                self._commit(facts, event)
+            case Wait():
+                self._wait(facts, event, found)
+            case MmaEvent():
+                self._mma(facts, event, found)
+            case AccessEvent():
+                self._access(facts, event, found)
+
+    def _fence(self, facts: RegisterFacts, event: Fence, found: list[Collision | Redundant] | None) -> None:
+        useful = False
+        for key in list(facts):
+            if key == COPIES:
+                continue
+            kept: dict[Fact, Link] = {f: link for f, link in facts[key].items() if isinstance(f, InFlight)}
+            useful = useful or len(kept) < len(facts[key])
+            if not event.may:
+                facts[key] = kept
+        if found is not None and not useful:
+            found.append(Redundant(event.statement, "fence"))
+
+    def _commit(self, facts: RegisterFacts, event: CommitEvent) -> None:
+        for key, held in facts.items():
+            changed: dict[Fact, Link] = {}
+            for fact, link in held.items():
+                later = self._later(fact)
+                changed.setdefault(later, link)
+                if event.may:
+                    changed.setdefault(fact, link)
+            facts[key] = changed
+
+    def _later(self, fact: Fact) -> Fact:
+        """A fact behind one more commit; more groups than any wait leaves are as good as that many."""
+        match fact:
+            case InFlight():
+                return InFlight(fact.role, fact.shape, min(fact.groups + 1, self.depth))
+            case Copy():
+                return Copy(fact.register, fact.source, min(fact.groups + 1, self.depth))
+        return fact
+
+    def _wait(self, facts: RegisterFacts, event: Wait, found: list[Collision | Redundant] | None) -> None:
+        useful = False
+        for key, held in facts.items():
+            changed: dict[Fact, Link] = {}
+            for fact, link in held.items():
+                covered = isinstance(fact, InFlight | Copy) and fact.groups >= event.n
+                covered = covered and not (isinstance(fact, InFlight | Copy) and fact.groups == UNCOMMITTED)
+                useful = useful or covered
+                if not covered or event.may:
+                    changed.setdefault(fact, link)
+                if covered and isinstance(fact, InFlight):
+                    changed.setdefault(Done(fact.role, fact.shape), link)
+                if covered and isinstance(fact, Copy) and found is not None:
+                    found.append(Collision(fact, fact.source, link, event.statement))
+            facts[key] = changed
+        if found is not None and not useful:
+            found.append(Redundant(event.statement, "wait"))
+
+    def _mma(self, facts: RegisterFacts, event: MmaEvent, found: list[Collision | Redundant] | None) -> None:
+        mine = event.statement
+        unfenced = facts.get(NOWHERE)
+        if unfenced:
+            if found is not None:
+                for fact, link in unfenced.items():
+                    for what in (*event.d, *event.a)[:1]:
+                        found.append(Collision(fact, what, link, mine))
+            facts[NOWHERE] = {}
+        for role, classes in (("D", event.d), ("A", event.a)):
+            for what in classes:
+                held = facts.setdefault(what, {})
+                if found is not None:
+                    for fact, link in held.items():
+                        if self._collides(fact, role, event.shape):
+                            found.append(Collision(fact, what, link, mine))
+                changed: dict[Fact, Link] = {
+                    fact: link for fact, link in held.items() if not isinstance(fact, Touched)
+                }
+                changed.setdefault(InFlight(role, event.shape, UNCOMMITTED), (True, mine, None))
+                facts[what] = changed
+        copies = facts.get(COPIES)
+        if copies:
+            for fact, link in list(copies.items()):
+                if isinstance(fact, Copy) and fact.source in event.d:
+                    if found is not None:
+                        found.append(Collision(fact, fact.source, link, mine))
+                    del copies[fact]
+
+    @staticmethod
+    def _collides(fact: Fact, role: str, shape: MmaShape) -> bool:
+        match fact:
+            case Touched():
+                return role == "D" or fact.how.endswith("write")
+            case InFlight():
+                return (fact.role, role) != ("A", "A") and not (
+                    fact.role == role == "D" and fact.shape == shape
+                )
+            case Done():
+                return (fact.role, role) != ("A", "A") and not (
+                    fact.role == role == "D" and fact.shape == shape
+                )
+        return False
+
+    def _access(
+        self, facts: RegisterFacts, event: AccessEvent, found: list[Collision | Redundant] | None
+    ) -> None:
+        self._copies(facts, event, found)
+        for what in event.reads:
+            held = facts.setdefault(what, {})
+            deferred = False
+            for fact, link in held.items():
+                if not isinstance(fact, InFlight):
+                    continue
+                if event.copies_made and fact.role == "D" and fact.groups != UNCOMMITTED:
+                    for register in event.copies_made:
+                        copy = Copy(register, what, fact.groups)
+                        facts[COPIES].setdefault(copy, (True, event.statement, link))
+                    deferred = True
+                elif found is not None:
+                    found.append(Collision(fact, what, link, event.statement, event.unknown))
+            if not deferred:
+                self._touch(facts, what, "read", event)
+        for what in event.writes:
+            held = facts.setdefault(what, {})
+            if found is not None:
+                for fact, link in held.items():
+                    if isinstance(fact, InFlight):
+                        found.append(Collision(fact, what, link, event.statement, event.unknown))
+            self._touch(facts, what, "write", event)
+
+    @staticmethod
+    def _touch(facts: RegisterFacts, what: int, how: str, event: AccessEvent) -> None:
+        """An access begins to wait for a fence; a move as if it stood right behind the access before it."""
+        held = facts[what]
+        if not event.moved:
+            held.setdefault(Touched(how), (True, event.statement, None))
+            return
+        before = [
+            link
+            for fact, link in held.items()
+            if isinstance(fact, Done) or (isinstance(fact, Touched) and fact.how in ("read", "write"))
+        ]
+        if before:
+            held.setdefault(Touched(how), (True, event.statement, before[0]))
+        elif not facts.get(NOWHERE):
+            held.setdefault(Touched(f"moved {how}"), (True, event.statement, None))
+
+    @staticmethod
+    def _copies(facts: RegisterFacts, event: AccessEvent, found: list[Collision | Redundant] | None) -> None:
+        """A copy that was taken in flight is read, copied again, or overwritten."""
+        copies = facts.setdefault(COPIES, {})
+        if not copies or not (event.copies_read or event.copies_written):
+            return
+        made: dict[Fact, Link] = {}
+        for fact, link in list(copies.items()):
+            if not isinstance(fact, Copy):
+                continue
+            if fact.register in event.copies_read:
+                if event.copies_made:
+                    for register in event.copies_made:
+                        made[Copy(register, fact.source, fact.groups)] = (True, event.statement, link)
+                    continue
+                if found is not None:
+                    found.append(Collision(fact, fact.source, link, event.statement))
+                del copies[fact]
+            elif fact.register in event.copies_written and not event.may:
+                del copies[fact]
+        for fact, link in made.items():
+            copies.setdefault(fact, link)

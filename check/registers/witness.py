@@ -1,0 +1,186 @@
+"""A path through a function on which two things collide, as a program of the ordering models, and replayed.
+
+The path keeps every fence, commit and wait, and what touches the registers in question; other wgmmas stand
+for their groups. An ERROR is one whose program has two results under every reading of the text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import product
+from typing import TYPE_CHECKING
+
+from ...formal.ordering import programs as model
+from ...formal.ordering.axioms import Hazard, closing
+from ...spec.ordering import ordering
+from ..findings import ERROR, LIKELY, STRICT
+from .register_dataflow import Collision, Copy, Link, RegisterAnalysis, Unfenced
+from .register_events import AccessEvent, CommitEvent, Event, Fence, MmaEvent, Wait
+
+if TYPE_CHECKING:
+    from ...formal.ordering.machine import Conduct, Schedule
+
+__all__ = ["Judgement", "Path", "judge_program", "path_of", "program_of"]
+
+_LONGEST = 40
+
+
+@dataclass(frozen=True)
+class Path:
+    """Blocks from a fact's origin to the collision, with the events on the way."""
+
+    events: tuple[Event, ...]
+    blocks: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """What the models say of a program: its tier, the rule and steps of its hazard, two schedules."""
+
+    tier: str
+    rule: str
+    steps: tuple[int, ...]
+    schedules: tuple[Schedule, ...] = ()
+
+
+def path_of(pending: RegisterAnalysis, collision: Collision) -> Path:
+    """The path that a collision's fact took."""
+    links: list[Link] = []
+    link: Link | None = collision.link
+    while link is not None:
+        links.append(link)
+        link = link[2]
+    links.reverse()
+    flow = pending.flow
+    blocks: list[int] = []
+    first = -1
+    for begins, number, _ in links:
+        if begins:
+            if not blocks:
+                blocks.append(flow.block_of(number))
+                first = number
+        else:
+            blocks.append(number)
+    events: list[Event] = []
+    last = len(blocks) - 1
+    for position, number in enumerate(blocks):
+        for event in pending.by_block[number]:
+            if position == 0 and event.statement < first:
+                continue
+            if position == last and event.statement > collision.statement:
+                break
+            events.append(event)
+    return Path(tuple(events), tuple(blocks))
+
+
+def program_of(path: Path, collision: Collision) -> tuple[model.Program, tuple[int, ...]]:
+    """The program of a path, and the statement of each of its steps (−1 for none).
+
+    Register 0 is the class in question. A guarded event counts when the path needs it: an access.
+    """
+    what = collision.what
+    unfenced = isinstance(collision.fact, Unfenced)
+    steps: list[model.Operation] = [] if unfenced else [model.WgmmaFence()]
+    places = [-1] * len(steps)
+    others: dict[tuple[int, ...], int] = {}
+    last = len(path.events) - 1
+    for position, event in enumerate(path.events):
+        made: list[model.Operation] = []
+        if isinstance(event, Fence) and not event.may:
+            made = [model.WgmmaFence()]
+        elif isinstance(event, CommitEvent):
+            made = [model.Commit()]
+        elif isinstance(event, Wait) and not event.may:
+            made = [model.Wait(event.n)]
+            if position == last and isinstance(collision.fact, Copy):
+                made = []
+        elif isinstance(event, MmaEvent):
+            made = [_mma(event, what, others)]
+        elif isinstance(event, AccessEvent):
+            final = position == last and isinstance(collision.fact, Copy)
+            if what in event.reads or final:
+                made.append(model.RegisterRead(0))
+            if what in event.writes:
+                made.append(model.RegisterWrite(0))
+        for operation in made:
+            if position == last or not _repeats(operation, steps):
+                steps.append(operation)
+                places.append(event.statement)
+    return model.Program.of(*steps), tuple(places)
+
+
+def _repeats(operation: model.Operation, steps: list[model.Operation]) -> bool:
+    """Whether the same was done already, with nothing but accesses of the register since."""
+    if isinstance(operation, model.Commit):
+        return False
+    for earlier in reversed(steps):
+        if earlier == operation:
+            return True
+        if not isinstance(operation, _ORDINARY) or not isinstance(earlier, _ORDINARY):
+            return False
+    return False
+
+
+_ORDINARY = (model.RegisterRead, model.RegisterWrite)
+
+
+def _mma(event: MmaEvent, what: int, others: dict[tuple[int, ...], int]) -> model.Mma:
+    number = others.setdefault(event.d, 100 + len(others))
+    if what in event.d:
+        return model.Mma(event.shape, 0, model.Buffer(1), 0, event.scale_d)
+    a: model.Register | model.Buffer = model.Register(0) if what in event.a else model.Buffer(1)
+    return model.Mma(event.shape, number, a, 0, event.scale_d)
+
+
+def _conducts() -> tuple[Conduct, ...]:
+    """Every conduct that some combination of readings gives."""
+    from ...formal.ordering.machine import Conduct
+
+    machines = [
+        [setting.machine for setting in switch.settings.values()] for switch in ordering().switches.values()
+    ]
+    found: dict[Conduct, None] = {}
+    base = Conduct()
+    for chosen in product(*machines):
+        changes: dict[str, object] = {}
+        for machine in chosen:
+            for name in ("chained", "fence_chains", "empty_groups", "fences_for_all", "wait_for_all"):
+                value = getattr(machine, name)
+                if value is not None:
+                    changes[name] = value
+        found[Conduct(**{**{n: getattr(base, n) for n in base.__slots__}, **changes})] = None
+    return tuple(found)
+
+
+@lru_cache(maxsize=1 << 12)
+def judge_program(program: model.Program) -> Judgement | None:
+    """What the models say of the hazard that the last step closes; None when there is none."""
+    from ...formal.ordering.machine import (
+        Conduct,
+        differ,
+    )  # only what is wrong asks the machine
+
+    known = ordering()
+    found: Sequence[Hazard] = closing(program, known.default)
+    named = next((h for h in found if known.rules[h.rule].effect == "values"), None)
+    if named is not None and len(program) <= _LONGEST:
+        schedules = differ(program, Conduct())
+        if schedules and all(differ(program, conduct) for conduct in _lenient()):
+            return Judgement(ERROR, named.rule, named.steps, schedules)
+        if schedules:
+            return Judgement(LIKELY, named.rule, named.steps, schedules)
+    found = found or closing(program, known.strict)
+    if not found:
+        return None
+    return Judgement(STRICT, found[0].rule, found[0].steps)
+
+
+@lru_cache(maxsize=1)
+def _lenient() -> tuple[Conduct, ...]:
+    """The conducts that leave least open: a program with two results under these has them under all."""
+    every = _conducts()
+    least = [c for c in every if c.fence_chains and c.fences_for_all and c.wait_for_all]
+    shortest = min(len(c.chained) for c in least)
+    return tuple(c for c in least if len(c.chained) == shortest)

@@ -1,0 +1,371 @@
+"""Accesses of shared memory that nothing orders, among what threads do on their walks.
+
+A thread's own walk tells which groups and copies are complete when it reads or writes. Between threads,
+mbarriers and named barriers tell: one that a filling thread awaits before it fills a stage again says that
+the stage is free, one that a bulk copy completes says that it is full.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict, deque
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from ..memory.shared_memory import ByteRegion
+from .thread_walk import Act, Walked
+
+__all__ = ["Overlap", "overlaps"]
+
+_UNKNOWN = -(1 << 20)  # an mbarrier whose address is not known
+_MOST = 1 << 9  # so many wgmmas, or copies, are kept in sight
+_SHOWN = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Overlap:
+    """Two statements that touch the same bytes with nothing that orders them.
+
+    what: `overwritten` (a wgmma reads, then a write), `released` (a wgmma reads, then an arrival lets another
+    thread write), `incomplete` (a copy, then a wgmma reads), `unlanded` (a copy, then a write), `unawaited`
+    (another thread's bulk copy or store, then a wgmma reads), `unfenced` (a store, then a bulk copy),
+    `unproxied` (another thread's store, then a wgmma reads). `waited`: the own warp waited for the wgmma, but
+    no barrier followed. `between` are the statements that count; `writer` is the statement that writes once
+    the stage is released.
+    """
+
+    what: str
+    first: int
+    second: int
+    region: ByteRegion
+    between: tuple[int, ...] = ()
+    waited: bool = False
+    writer: int = -1
+
+
+@dataclass(slots=True)
+class _Flying:
+    """A wgmma or copy that may not be complete; `since`: how many commits and waits came before it."""
+
+    statement: int
+    regions: tuple[ByteRegion, ...]
+    since: int
+    commits: int  # of them commits
+    barrier: int | None = None
+    loop: int = -1  # the innermost that it stands in
+    met: bool = False
+
+    def meets(self, region: ByteRegion) -> bool:
+        return any(region.meets(other) for other in self.regions)
+
+
+class _Groups:
+    """Commits and waits, those of wgmma or those of cp.async, and what is in flight between them."""
+
+    def __init__(self) -> None:
+        self.steps: list[int] = []
+        self.commits = 0
+        self.flying: deque[_Flying] = deque(maxlen=_MOST)
+
+    def begin(self, act: Act, barrier: int | None = None) -> None:
+        loop = act.loops[-1] if act.loops else -1
+        self.flying.append(_Flying(act.statement, act.regions, len(self.steps), self.commits, barrier, loop))
+
+    def commit(self, statement: int) -> None:
+        self.steps.append(statement)
+        self.commits += 1
+
+    def wait(self, act: Act) -> list[_Flying]:
+        """What a wait covers, which is in flight no more; a negative one covers all."""
+        self.steps.append(act.statement)
+        covered = [
+            one
+            for one in self.flying
+            if one.barrier is None and (act.n < 0 or self.commits - one.commits > act.n)
+        ]
+        if covered:
+            ends = {id(one) for one in covered}
+            self.flying = deque((one for one in self.flying if id(one) not in ends), _MOST)
+        return covered
+
+    def between(self, one: _Flying) -> tuple[int, ...]:
+        """The commits and waits since; the first and the last of very many."""
+        steps = self.steps[one.since :]
+        return tuple(steps if len(steps) <= _SHOWN else [*steps[: _SHOWN // 2], *steps[-_SHOWN // 2 :]])
+
+
+def overlaps(walked: Sequence[Walked]) -> Iterator[Overlap]:
+    """What the walks overwrite or read too early, each pair of statements once."""
+    known = _Protocol(walked)
+    seen: set[tuple[str, int, int, bool]] = set()
+    for walk in walked:
+        for found in _Thread(known, walk.acts).run():
+            key = found.what, found.first, found.second, found.waited
+            if key not in seen:
+                seen.add(key)
+                yield found
+
+
+@dataclass(frozen=True, slots=True)
+class _First:
+    """The first copy or store into a stage: what its thread waited for before, how often it met others."""
+
+    statement: int
+    meets: int
+    behind: frozenset[int | None]
+
+
+class _Protocol:
+    """Which barriers tell that a stage is free, or full, by what the threads do."""
+
+    def __init__(self, walked: Sequence[Walked]) -> None:
+        self.free: dict[int, dict[ByteRegion, int]] = defaultdict(
+            dict
+        )  # by barrier: stages, and who fills them
+        self.full: dict[ByteRegion, set[int | None]] = defaultdict(
+            set
+        )  # by stage: what tells of its copies, stores
+        self.first: dict[ByteRegion, _First] = {}
+        self.told: dict[int | None, set[int | None]] = defaultdict(set)  # by barrier: what arrivals know of
+        self.unfenced: dict[int | None, dict[ByteRegion, int]] = defaultdict(
+            dict
+        )  # by barrier: generic writes
+        self.awaited: set[int | None] = set()
+        self.matrices = sorted(
+            {region for walk in walked for act in walk.acts if act.kind == "mma" for region in act.regions},
+            key=lambda region: (region.low, region.high),
+        )
+        self._stages: dict[ByteRegion, tuple[ByteRegion, ...]] = {}
+        full: set[int | None] = set()
+        for walk in walked:
+            full |= self._fills(walk.acts)
+            self._signals(walk.acts)
+            if not any(act.kind == "mma" for act in walk.acts):
+                self._announces(walk.acts)
+        for barrier in full:
+            if barrier is not None:
+                self.free.pop(barrier, None)  # it tells of stages that are full
+
+    def stages(self, region: ByteRegion) -> tuple[ByteRegion, ...]:
+        """The matrices that some bytes are part of."""
+        if region not in self._stages:
+            self._stages[region] = tuple(filter(region.meets, self.matrices))
+        return self._stages[region]
+
+    def _signals(self, acts: Sequence[Act]) -> None:
+        """What a thread has awaited when it arrives at a barrier, or first copies into a stage."""
+        awaited: set[int | None] = set()
+        behind: set[int | None] = set()  # without waits that end at once: for the phase before the first
+        meets = 0
+        produces = not any(act.kind == "mma" for act in acts)
+        stored: dict[ByteRegion, _First] = {}
+        for act in acts:
+            if act.kind == "await":
+                if act.n != 1 or act.barrier in awaited:
+                    behind.add(act.barrier)
+                awaited.add(act.barrier)
+            elif act.kind == "meet":
+                meets += 1
+            elif act.kind == "arrive":
+                self.told[act.barrier] |= awaited
+                for region, first in stored.items():
+                    self.full[region].add(act.barrier)
+                    self.first.setdefault(region, first)
+                stored.clear()
+            elif act.kind == "store" and produces:
+                for region in act.regions:
+                    stored[region] = _First(act.statement, meets, frozenset(behind))
+            elif act.kind == "bulk":
+                for region in act.regions:
+                    self.full[region].add(act.barrier)
+                    self.first.setdefault(region, _First(act.statement, meets, frozenset(behind)))
+        self.awaited |= awaited
+
+    def _announces(self, acts: Sequence[Act]) -> None:
+        """What a thread that multiplies nothing wrote through the generic proxy when it arrives, unfenced."""
+        stores: dict[ByteRegion, int] = {}
+        copies: dict[ByteRegion, int] = {}
+        for act in acts:
+            if act.kind in ("store", "copy"):
+                wrote = stores if act.kind == "store" else copies
+                wrote.update((region, act.statement) for region in act.regions)
+            elif act.kind == "proxy-fence":
+                stores.clear()
+            elif act.kind in ("arrive", "meet") and act.barrier is not None:
+                self.unfenced[act.barrier].update(stores)
+            elif act.kind == "copy-arrive":
+                self.unfenced[act.barrier].update(copies)
+                copies.clear()
+
+    def _fills(self, acts: Sequence[Act]) -> set[int | None]:
+        """What a thread fills again, behind which barrier; the barriers behind which it multiplies."""
+        filled: set[ByteRegion] = set()
+        full: set[int | None] = set()
+        last: int | None = None
+        for act in acts:
+            if act.kind in ("await", "meet"):
+                last = act.barrier if act.kind == "await" else None
+            elif act.kind == "mma":
+                full.add(last)
+            elif act.kind in ("bulk", "copy", "store"):
+                for region in act.regions:
+                    if region in filled and last is not None:
+                        self.free[last].setdefault(region, act.statement)
+                    filled.add(region)
+        return full
+
+
+class _Thread:
+    """What is in flight of one thread."""
+
+    def __init__(self, known: _Protocol, acts: Sequence[Act]) -> None:
+        self.known = known
+        self.acts = acts
+        self.mine = {act.barrier for act in acts if act.kind == "await"}
+        self.others = known.awaited - self.mine
+        self.own = {region for act in acts if act.kind == "bulk" for region in act.regions}
+        self.arrives = {act.barrier for act in acts if act.kind == "arrive"}
+        self.filled: dict[int, set[ByteRegion]] = defaultdict(set)  # by copy: all that it fills
+        for act in acts:
+            if act.kind in ("copy", "bulk"):
+                self.filled[act.statement].update(act.regions)
+        self.meets = 0
+        self.mmas = _Groups()
+        self.waited: deque[tuple[_Flying, tuple[int, ...]]] = deque(maxlen=_MOST)  # by this warp alone
+        self.copies = _Groups()
+        self.unfenced: dict[ByteRegion, int] = {}  # what others wrote so, as their arrivals tell
+        self.stores: dict[ByteRegion, int] = {}  # through the generic proxy, with no fence since
+        self.awaited: set[int | None] = set()
+
+    def run(self) -> Iterator[Overlap]:
+        """What collides on the walk."""
+        for act in self.acts:
+            match act.kind:
+                case "mma":
+                    yield from self._read(act)
+                case "commit":
+                    self.mmas.commit(act.statement)
+                case "copy-commit":
+                    self.copies.commit(act.statement)
+                case "wait":
+                    self.waited += ((one, self.mmas.between(one)) for one in self.mmas.wait(act))
+                case "copy-wait":
+                    self.copies.wait(act)
+                case "copy-arrive":
+                    for one in self.copies.flying:
+                        if one.barrier is None:
+                            one.barrier = _UNKNOWN if act.barrier is None else act.barrier
+                case "bulk" | "copy" | "store":
+                    yield from self._written(act)
+                case "arrive":
+                    yield from self._released(act)
+                case "await" | "meet":
+                    self._met(act)
+                case "proxy-fence":
+                    self.stores.clear()
+                    self.unfenced.clear()
+                case "cut":  # of what is in flight here, the last rounds would have waited
+                    self.copies.flying.clear()
+
+    def _met(self, act: Act) -> None:
+        """What the thread, or one that it meets, has awaited is complete; so is what it waited for itself."""
+        if act.kind == "meet":
+            self.meets += 1
+            found = self.others
+        else:
+            found = {act.barrier, _UNKNOWN} | self.known.told[act.barrier]
+        if act.barrier is not None:
+            self.unfenced.update(self.known.unfenced.get(act.barrier, {}))
+        self.awaited |= found
+        left = [
+            one
+            for one in self.copies.flying
+            if one.barrier is None or not (None in found or one.barrier in found)
+        ]
+        for one in left:
+            one.met = True
+        self.copies.flying = deque(left, _MOST)
+        self.waited.clear()
+
+    def _released(self, act: Act) -> Iterator[Overlap]:
+        """An arrival after which another thread fills a stage that a wgmma still reads."""
+        stages = self.known.free.get(act.barrier, {}) if act.barrier is not None else {}
+        for one in self.mmas.flying if stages else ():
+            writer = next((w for region, w in stages.items() if one.meets(region)), None)
+            if writer is not None:
+                between = self.mmas.between(one)
+                yield Overlap(
+                    "released", one.statement, act.statement, one.regions[0], between, writer=writer
+                )
+
+    def _written(self, act: Act) -> Iterator[Overlap]:
+        for region in act.regions:
+            for one in self.mmas.flying:
+                if one.meets(region):
+                    between = self.mmas.between(one)
+                    yield Overlap("overwritten", one.statement, act.statement, region, between)
+                    one.regions = ()
+            for one, between in self.waited:
+                if one.meets(region):
+                    yield Overlap("overwritten", one.statement, act.statement, region, between, True)
+                    one.regions = ()
+            yield from self._unlanded(act, region)
+        if act.kind == "copy":
+            self.copies.begin(act)
+        elif act.kind == "store":
+            self.stores.update((region, act.statement) for region in act.regions)
+        elif act.kind == "bulk":
+            for region in act.regions:
+                yield from self._unfenced(act, (region, *self.known.stages(region)))
+            self.copies.begin(act, _UNKNOWN if act.barrier is None else act.barrier)
+
+    def _unfenced(self, act: Act, target: tuple[ByteRegion, ...]) -> Iterator[Overlap]:
+        """A bulk copy over what was stored through the generic proxy."""
+        for stored, statement in list(self.stores.items()):
+            if any(map(stored.meets, target)):
+                yield Overlap("unfenced", statement, act.statement, stored)
+                del self.stores[stored]
+
+    def _unlanded(self, act: Act, region: ByteRegion) -> Iterator[Overlap]:
+        """A write where a copy is on its way: to the same bytes, or to the same matrix in a later phase.
+
+        Behind the loop of the copy that is any of the matrices which it fills: how often the loop goes round
+        decides which it was last.
+        """
+        stages = self.known.stages(region)
+        for one in self.copies.flying:
+            if one.barrier is not None and one.barrier not in self.mine:
+                continue  # others say when it is complete
+            behind = one.loop >= 0 and one.loop not in act.loops
+            filled = self.filled[one.statement] if behind else one.regions
+            later = one.met and any(stage.meets(other) for stage in stages for other in filled)
+            if one.meets(region) or later:
+                between = self.copies.between(one)
+                yield Overlap("unlanded", one.statement, act.statement, region, between)
+                one.regions = ()
+
+    def _read(self, act: Act) -> Iterator[Overlap]:
+        for one in self.copies.flying:
+            for region in act.regions:
+                if one.meets(region):
+                    between = self.copies.between(one)
+                    yield Overlap("incomplete", one.statement, act.statement, one.regions[0], between)
+                    one.regions = ()
+        for region in act.regions:
+            yield from self._unawaited(act, region)
+        for stored, statement in list(self.unfenced.items()):
+            if any(map(stored.meets, act.regions)):
+                yield Overlap("unproxied", statement, act.statement, stored)
+                del self.unfenced[stored]
+        self.mmas.begin(act)
+
+    def _unawaited(self, act: Act, region: ByteRegion) -> Iterator[Overlap]:
+        """A matrix that bulk copies fill, before a wait on any of their barriers."""
+        if None in self.awaited:
+            return
+        for stage, barriers in self.known.full.items():
+            first = self.known.first[stage]
+            later = first.meets > self.meets or not self.arrives.isdisjoint(first.behind)
+            missing = None not in barriers and not barriers & self.awaited
+            if missing and not later and stage not in self.own and stage.meets(region):
+                yield Overlap("unawaited", first.statement, act.statement, region)
+                return

@@ -1,0 +1,356 @@
+"""Walks through a function with the numbers of some threads: what each does to shared memory, in its order.
+
+Loops whose end depends on the kernel's parameters are walked a few times, registers hold numbers where they
+are known. Parameters and the block's place in the grid have numbers that stand for any: arithmetic goes on
+with them, but a branch that depends on them is taken as it leads on: to where more happens. What a walk
+meets is one path.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from ..memory.shared_memory import (
+    BARRIER,
+    COPY,
+    GENERIC,
+    INTO_SHARED,
+    ByteRegion,
+    is_generic,
+    matrices,
+    width_of,
+)
+from ..ptx.source import PtxStatement
+from ..ptx.uses import operands_of
+from ..values.intervals import Interval, number_of
+from .thread_numbers import computed
+from .walk_plan import GRID, SIZE, WalkPlan, WalkStep
+
+__all__ = ["Act", "Walked", "short_walks", "walks"]
+
+_LONGEST = 60_000  # statements
+_SIZES = (1024, 512, 8)  # of what parameters count: elements, or steps
+_LARGE = 2048  # where those fill no stage twice
+_FEW = 3  # where those leave a loop before it ends: so few rounds that it is walked to its end
+_ROUND = 1 << 7  # as often a walk may come back to where no branch leads out
+_ADDRESS = re.compile(r"\[\s*([%$A-Za-z_][\w$]*)?\s*(?:\+\s*(-?\s*\w+))?\s*\]")
+_GROUP, _WARP = 128, 32
+
+
+@dataclass(frozen=True, slots=True)
+class Act:
+    """One statement that counts, with its numbers.
+
+    kind: `mma`, `commit`, `wait` (wgmma); `copy`, `copy-commit`, `copy-wait`, `copy-arrive` (cp.async);
+    `bulk`, `store`, `proxy-fence`; `arrive`, `await` (an mbarrier, or a named barrier), `meet` (both); `cut`:
+    the walk leaves a loop before it ends. `barrier` is an address, or −1 less the number of a named barrier;
+    None where it is not known. `n`: of a wait; of an await its parity, −1 where that is not known; of a cut 1
+    for an innermost loop. `loops`: those that a copy or store stands in, the outermost first.
+    """
+
+    kind: str
+    statement: int
+    regions: tuple[ByteRegion, ...] = ()
+    barrier: int | None = None
+    n: int = 0
+    loops: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
+class Walked:
+    """What one thread does on its path."""
+
+    thread: int
+    acts: tuple[Act, ...]
+
+
+def walks(plan: WalkPlan) -> list[Walked]:
+    """The walks of the first thread of each warp, where barriers part their work; else of each warpgroup.
+
+    The warps of a warpgroup that multiplies do alike.
+    """
+    function = plan.function
+    limit = max(function.threads[0], 1) if function.threads else 1
+    parted = any(s.opcode.startswith("mbarrier.arrive") for s in function.statements)
+    threads = range(0, limit, _WARP) if parted else range(0, min(limit, 3 * _GROUP), _GROUP)
+    for size in _SIZES:
+        found = _walked(plan, threads, size)
+        if any(act.kind == "mma" for walk in found for act in walk.acts):
+            more = _walked(plan, threads, _LARGE) if parted and not any(map(_refills, found)) else []
+            return more or found
+    found = _walked(plan, threads, _SIZES[-1], cut=True)
+    if any(act.kind == "mma" for walk in found for act in walk.acts):
+        return found
+    return _walked(plan, threads, _SIZES[-1], cut=True, eager=True)
+
+
+def short_walks(plan: WalkPlan, long: Sequence[Walked]) -> list[Walked]:
+    """Where the walks leave a loop that multiplies before it ends: those that come to its end, if some do."""
+    if not any(act.kind == "cut" for walk in long for act in walk.acts):
+        return []
+    found = _walked(plan, range(0, max(walk.thread for walk in long) + 1, _GROUP), _FEW)
+    ended = not any(act.kind == "cut" for walk in found for act in walk.acts)
+    return found if ended and any(act.kind == "mma" for walk in found for act in walk.acts) else []
+
+
+def _refills(walk: Walked) -> bool:
+    """Whether a thread copies into some stage twice."""
+    counts = Counter(region for act in walk.acts if act.kind in ("bulk", "copy") for region in act.regions)
+    return any(count > 1 for count in counts.values())
+
+
+def _walked(
+    plan: WalkPlan, threads: range, size: int, cut: bool = False, eager: bool = False
+) -> list[Walked]:
+    """One walk a thread; none where one multiplies in a loop that it leaves early, unless `cut`."""
+    found: dict[tuple[Act, ...], Walked] = {}
+    multiplied = -1  # the last warpgroup that did
+    for thread in threads:
+        if thread // _GROUP == multiplied:
+            continue
+        acts: list[Act] = []
+        for act in _Walk(plan, thread, size, eager).run():
+            if act.kind == "cut" and act.n and not cut and any(one.kind == "mma" for one in acts):
+                return []
+            acts.append(act)
+        found.setdefault(tuple(acts), Walked(thread, tuple(acts)))
+        if any(act.kind == "mma" for act in acts):
+            multiplied = thread // _GROUP
+    return list(found.values())
+
+
+class _Walk:
+    """The registers of one thread, and where it is."""
+
+    def __init__(self, plan: WalkPlan, thread: int, size: int, eager: bool) -> None:
+        self.plan = plan
+        self.eager = eager  # follow what happens, not the numbers that stand for any
+        self.function = plan.function
+        self.thread = thread
+        self.registers: dict[str, int | None] = {**dict(self._specials()), SIZE: size}
+        self.assumed: set[str] = set()  # registers whose numbers stand for any
+        self.rounds: dict[int, int] = {}
+        self.loops: tuple[int, ...] = ()  # around the block
+        self.forced = 0  # a loop was just left although its numbers lead on: 1, an innermost one: 2
+        self.taken: Counter[int] = Counter()  # how often each side of a branch that is not known
+
+    def run(self) -> Iterator[Act]:
+        """Walk until the function ends, or for long enough."""
+        blocks = self.plan.flow.blocks
+        number: int | None = 0 if blocks else None
+        steps = 0
+        while number is not None and steps < _LONGEST and self.plan.budget > 0:
+            block = blocks[number]
+            steps += block.end - block.start + 1
+            self.plan.budget -= block.end - block.start + 1
+            self.loops = self.plan.around.get(number, ())
+            for one in self.plan.relevant(number):
+                guard = self._holds(one.guard, one.negated)
+                if one.acts and (guard is not False or (self.eager and one.guard in self.assumed)):
+                    act = self._act(one.index, one.statement)
+                    if act is not None:
+                        yield act
+                if one.wanted:
+                    self._execute(one, guard)
+            number = self._next(number)
+            if self.forced:
+                yield Act("cut", block.end - 1, n=self.forced - 1)
+                self.forced = 0
+
+    def _holds(self, guard: str | None, negated: bool) -> bool | None:
+        """Whether a guard holds; None where that is not known."""
+        if guard is None:
+            return True
+        value = self.registers.get(guard)
+        return None if value is None else bool(value) != negated
+
+    def _next(self, number: int) -> int | None:
+        block = self.plan.flow.blocks[number]
+        if block.start == block.end:
+            return self._enter(number, block.fall)
+        statement = self.function.statements[block.end - 1]
+        head = statement.opcode.partition(".")[0]
+        if head not in ("bra", "brx", "ret", "exit", "trap"):
+            return self._enter(number, block.fall)
+        name, negated = self.plan.guard(statement)
+        guard = self._holds(name, negated)
+        if head in ("ret", "exit", "trap"):
+            return None if guard is True else self._enter(number, block.fall)
+        sides = list(block.successors)
+        if len(sides) < 2:
+            return self._enter(number, sides[0] if sides else None)
+        if guard is None or guard == (sides[0] != block.branch):
+            sides.reverse()
+        known = guard is not None and head != "brx"
+        return self._enter(number, self._side(number, sides, known, name in self.assumed))
+
+    def _side(self, number: int, sides: list[int], known: bool, is_open: bool) -> int:
+        """The side of a branch that is taken; where it is known, the first is what its numbers say."""
+        late = False  # a loop is to be left, whichever way leads out
+        for head in self.plan.around.get(number, ()):
+            body = self.plan.loops[head]
+            leaving = [side for side in sides if side not in body]
+            over = self.rounds.get(head, 0) >= self.plan.most(head, known and not is_open)
+            if leaving and over:
+                if known and sides[0] not in leaving:
+                    self.forced = 1 + self.plan.innermost(head)
+                return leaving[0]
+            if is_open and leaving and sides[0] in leaving and not self.rounds.get(head):
+                again = [side for side in sides if side in body]
+                if again and not self.plan.innermost(head):
+                    return again[0]  # what comes round is another block's, or another size's
+            late |= over
+            if not known and len(leaving) < len(sides):
+                sides = [side for side in sides if side in body]
+        if len(sides) == 1 or (known and not (is_open and self.eager)):
+            return sides[0]
+        busy = sides if late else [side for side in sides if self.plan.work(side, number)] or sides[:1]
+        taken = min(busy, key=lambda side: (self.taken[side], -self.plan.work(side, number)))
+        self.taken[taken] += 1
+        return taken
+
+    def _enter(self, number: int, following: int | None) -> int | None:
+        """Count the round where a loop begins again; a loop that is entered anew begins to count."""
+        if following is None:
+            return None
+        for head in self.plan.around.get(following, ()):
+            if head != following and number not in self.plan.loops[head]:
+                self.rounds[head] = -1  # entered behind its head, to which the first round comes late
+        if following in self.plan.loops:
+            again = number in self.plan.loops[following]
+            self.rounds[following] = self.rounds.get(following, 0) + 1 if again else 0
+            if again and self.rounds[following] > _ROUND:
+                return None
+        return following
+
+    # Numbers
+
+    def _specials(self) -> Iterator[tuple[str, int]]:
+        """The special registers that are known."""
+        shape = self.function.threads or (128, 1, 1)
+        yield "%tid.x", self.thread % shape[0]
+        yield "%laneid", self.thread % _WARP
+        if shape[1] == shape[2] == 1:
+            yield from (("%tid.y", 0), ("%tid.z", 0))
+        if self.function.exact:
+            yield "%ntid.x", shape[0]
+        yield from GRID.items()
+
+    def _value(self, text: str, scope: int) -> int | None:
+        found = self.plan.source(text, scope)
+        return found if isinstance(found, int) else self.registers.get(found)
+
+    def _execute(self, one: WalkStep, guard: bool | None) -> None:
+        written = one.written
+        if guard is False:
+            if one.guard in self.assumed:
+                self.assumed.update(written)
+            return
+        if one.result != "awaited" and (one.assumes or not self.assumed.isdisjoint(one.read)):
+            self.assumed.update(written)
+        else:
+            self.assumed.difference_update(written)
+        value = None if guard is None else self._result(one)
+        if len(written) == 1 or value is None or one.result == "parameter":
+            for register in written:
+                self.registers[register] = value
+        elif one.words[0] == "mov":  # a vector, the lowest bits first
+            width = one.bits // len(written)
+            for position, register in enumerate(written):
+                self.registers[register] = value >> position * width & (1 << width) - 1
+        else:
+            for position, register in enumerate(written):
+                self.registers[register] = None if position else value
+        if one.result == "elected" and len(written) == 2:
+            self.registers[written[1]] = int(self.thread % _WARP == 0)
+
+    def _result(self, one: WalkStep) -> int | None:
+        if one.result == "unknown" or one.result == "elected":
+            return None
+        if one.result == "awaited":
+            return 1
+        values = [s if isinstance(s, int) else self.registers.get(s) for s in one.sources]
+        if one.result == "computed":
+            return computed(one.words, one.bits, values)
+        if one.result == "packed":
+            width, number = one.bits // len(values), 0
+            for place, value in enumerate(values):
+                if value is None:
+                    return None
+                number |= (value & (1 << width) - 1) << place * width
+            return number
+        if one.result == "lane" and self.thread % _WARP:
+            return None
+        return values[0]
+
+    def _address(self, text: str, scope: int) -> int | None:
+        found = _ADDRESS.match(text)
+        if found is None:
+            return None
+        base = self._value(found[1], scope) if found[1] else 0
+        offset = number_of(found[2].replace(" ", "")) if found[2] else 0
+        return None if base is None or offset is None else (base + offset) & 0xFFFFFFFF
+
+    # What counts
+
+    def _act(self, index: int, statement: PtxStatement) -> Act | None:
+        opcode, scope, parts = statement.opcode, statement.scope, operands_of(statement)
+        if opcode.startswith("wgmma.mma_async"):
+            regions = tuple(r for r in matrices(opcode, parts, scope, self._descriptor) if r.base is not None)
+            return Act("mma", index, regions)
+        if opcode.startswith("wgmma.commit_group"):
+            return Act("commit", index)
+        if opcode.startswith("wgmma.wait_group"):
+            return Act("wait", index, n=number_of(statement.operands) or 0)
+        if opcode.startswith("cp.async.commit_group"):
+            return Act("copy-commit", index)
+        if opcode.startswith("cp.async.wait_all"):
+            return Act("copy-wait", index, n=-1)
+        if opcode.startswith("cp.async.wait_group"):
+            return Act("copy-wait", index, n=number_of(statement.operands) or 0)
+        barriers = [part for part in parts if part.startswith("[")]
+        if opcode.startswith("cp.async.mbarrier.arrive"):
+            return Act("copy-arrive", index, barrier=self._address(parts[0], scope))
+        if opcode.startswith("mbarrier."):
+            barrier = self._address(barriers[0], scope) if barriers else None
+            if "_wait" not in opcode:
+                return Act("arrive", index, barrier=barrier)
+            parity = self._value(parts[2], scope) if ".parity" in opcode and len(parts) > 2 else None
+            return Act("await", index, barrier=barrier, n=-1 if parity is None else parity & 1)
+        if opcode.startswith(("bar.", "barrier.")):
+            return self._named(index, opcode, parts, scope)
+        if opcode.startswith("fence."):
+            return None if opcode.endswith(".global") else Act("proxy-fence", index)
+        if opcode.startswith("cp.async.bulk"):
+            if not INTO_SHARED.search(opcode):
+                return None
+            barrier = self._address(barriers[-1], scope) if "mbarrier" in opcode else None
+            return Act("bulk", index, self._target(parts[0], scope, 16), barrier, loops=self.loops)
+        if COPY.match(opcode):
+            return Act("copy", index, self._target(parts[0], scope, width_of(statement)), loops=self.loops)
+        if GENERIC.match(opcode) or (opcode.startswith("st.") and is_generic(opcode)):
+            return Act("store", index, self._target(parts[0], scope, width_of(statement)), loops=self.loops)
+        return None
+
+    def _named(self, index: int, opcode: str, parts: list[str], scope: int) -> Act | None:
+        if "cluster" in opcode:
+            return Act("meet", index, barrier=-1) if "wait" in opcode else None
+        number = self._value(parts[0], scope)
+        barrier = None if number is None else -1 - number
+        if "arrive" in opcode:
+            return Act("arrive", index, barrier=barrier)
+        return Act("meet", index, barrier=barrier) if BARRIER.match(opcode) else None
+
+    def _target(self, operand: str, scope: int, width: int) -> tuple[ByteRegion, ...]:
+        address = self._address(operand, scope)
+        return () if address is None else (ByteRegion("shared", address, address + width),)
+
+    def _descriptor(self, text: str, scope: int) -> Interval:
+        word = self._value(text, scope)
+        if word is None:
+            return Interval(0, 0)
+        start = (word & 0x3FFF) << 4
+        return Interval(start, start, "shared", 4, word >> 16 << 16)

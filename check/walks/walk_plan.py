@@ -1,0 +1,294 @@
+"""What walks through a function share: its instructions taken apart, its loops, where its variables lie."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from dataclasses import dataclass
+from functools import cached_property
+from zlib import crc32
+
+from ..ptx.flow import Flow
+from ..ptx.source import NAME, Function, PtxModule, PtxStatement
+from ..ptx.uses import Uses, operands_of
+from ..values.intervals import number_of
+from .thread_numbers import MASK
+
+__all__ = ["GRID", "SIZE", "WalkPlan", "WalkStep"]
+
+_ROUNDS = 17  # of a loop whose end is not known: more than kernels have stages
+_OUTER_ROUNDS = 2  # where such a loop stands in it
+_KNOWN_ROUNDS = 1 << 6  # of a loop whose end is known
+_BUDGET = 400_000  # statements, of all walks through a function
+SIZE = "size"  # names the number of every parameter that is no pointer
+GRID = {
+    f"%{name}{axis}": int(name.startswith(("n", "cluster_n")))
+    for name in ("ctaid", "nctaid", "clusterid", "nclusterid", "cluster_ctaid", "cluster_nctaid")
+    for axis in (".x", ".y", ".z", "")
+} | {"%cluster_ctarank": 0, "%cluster_nctarank": 1}
+
+
+@dataclass(frozen=True, slots=True)
+class WalkStep:
+    """A statement taken apart: registers by their unique names, sources as numbers or names.
+
+    result: how its value is found: `parameter` (the number `sources` holds), `packed` (a vector of sources),
+    `lane` (of the first lane), `same` (the first source), `computed`, `awaited` (a wait is over), `elected`,
+    or `unknown`. `assumes`: the value stands for any, whatever the sources.
+    """
+
+    index: int
+    statement: PtxStatement
+    guard: str | None
+    negated: bool
+    written: tuple[str, ...]
+    read: frozenset[str]
+    words: tuple[str, ...]
+    bits: int
+    result: str
+    sources: tuple[int | str, ...]
+    acts: bool
+    wanted: bool
+    assumes: bool
+
+
+class WalkPlan:
+    """What all walks through a function share: where variables lie, which statements count."""
+
+    def __init__(self, module: PtxModule, function: Function, flow: Flow, uses: Uses) -> None:
+        self.function = function
+        self.flow = flow
+        self.uses = uses
+        self.budget = _BUDGET
+        self.bases: dict[str, int] = {}
+        self.roles: list[int] = []
+        self._sources: dict[tuple[str, int], int | str] = {}
+        self._place(module)
+        self.wanted = self._slice()
+        self._by_block: dict[int, list[WalkStep]] = {}
+        self._worked: dict[tuple[int, int], int] = {}
+        self.acting = frozenset(self.roles)
+
+    def _place(self, module: PtxModule) -> None:
+        """Addresses for the variables of shared memory; those of open size lie behind the others."""
+        at = 0
+        declared = [v for scope in self.function.scopes for v in scope.variables.values()]
+        variables = [v for v in (*module.variables.values(), *declared) if v.space == "shared"]
+        for variable in sorted(variables, key=lambda v: v.size is None):
+            align = max(variable.align, 1024)
+            at = -(-at // align) * align
+            self.bases[variable.name] = at
+            at += variable.size or 0
+
+    def _slice(self) -> set[str]:
+        """The registers that addresses, descriptors and branches depend on."""
+        wanted: set[str] = set()
+        waiting: list[str] = []
+        for index, statement in enumerate(self.function.statements):
+            head = statement.opcode.partition(".")[0]
+            names: tuple[str, ...] = ()
+            if head in ("bra", "ret", "exit") and statement.guard:
+                names = (statement.guard.lstrip("!"),)
+            elif _counts(statement.opcode, head):
+                parts = _tail(statement) if head == "wgmma" else operands_of(statement)
+                names = tuple(NAME.findall(" ".join(parts)))
+                names += (statement.guard.lstrip("!"),) if statement.guard else ()
+                self.roles.append(index)
+            waiting += self.uses.unique(names, statement.scope)
+        while waiting:
+            register = waiting.pop()
+            if register in wanted:
+                continue
+            wanted.add(register)
+            for index in self.uses.definitions.get(register, ()):
+                statement = self.function.statements[index]
+                if statement.opcode.partition(".")[0] not in ("ld", "atom", "mma", "wmma"):
+                    waiting += self.uses.of(index)[1]
+        return wanted
+
+    def source(self, text: str, scope: int) -> int | str:
+        """An operand as a number, or as what names a register or a special one."""
+        key = text, scope
+        found = self._sources.get(key)
+        if found is None:
+            register = self.function.register(text, scope)
+            number = number_of(text) if register is None else None
+            if register is not None:
+                found = register[0]
+            elif number is not None:
+                found = number & MASK
+            else:
+                found = self.bases.get(text, text)
+            self._sources[key] = found
+        return found
+
+    def relevant(self, number: int) -> list[WalkStep]:
+        """The instructions of a block that count, or make a number that does."""
+        known = self._by_block.get(number)
+        if known is None:
+            block = self.flow.blocks[number]
+            known = [
+                self._instruction(i)
+                for i in range(block.start, block.end)
+                if i in self.acting or not self.wanted.isdisjoint(self.uses.of(i)[0])
+            ]
+            self._by_block[number] = known
+        return known
+
+    def guard(self, statement: PtxStatement) -> tuple[str | None, bool]:
+        """The predicate of a guard, and whether it is negated."""
+        if statement.guard is None:
+            return None, False
+        return str(self.source(statement.guard.lstrip("!"), statement.scope)), statement.guard[0] == "!"
+
+    def _instruction(self, index: int) -> WalkStep:
+        statement = self.function.statements[index]
+        written, read = self.uses.of(index)
+        words = tuple(statement.opcode.split("."))
+        parts = operands_of(statement)
+        result, sources = self._result(statement, words, parts)
+        kind = words[-1][1:]
+        guard, negated = self.guard(statement)
+        return WalkStep(
+            index,
+            statement,
+            guard,
+            negated,
+            written,
+            frozenset(read),
+            words,
+            int(kind) if kind.isdigit() else 64,
+            result,
+            sources,
+            index in self.acting,
+            not self.wanted.isdisjoint(written),
+            words[0] == "ld" or not GRID.keys().isdisjoint(parts),
+        )
+
+    def _result(
+        self, statement: PtxStatement, words: tuple[str, ...], parts: list[str]
+    ) -> tuple[str, tuple[int | str, ...]]:
+        """How an instruction's value is found, and from what."""
+        head = words[0]
+        if head == "mbarrier":
+            return "awaited", ()
+        if head == "elect":
+            return "elected", ()
+        if len(parts) < 2 or head in ("call", "atom"):
+            return "unknown", ()
+        if head == "ld":
+            value = _parameter(parts[1], words[-1]) if "param" in words else None
+            return ("unknown", ()) if value is None else ("parameter", (value,))
+        if parts[1][:1] == "{":
+            names = NAME.findall(parts[1]) if head == "mov" else []
+            return "packed" if names else "unknown", tuple(self.source(n, statement.scope) for n in names)
+        if parts[1][:1] == "[":
+            return "unknown", ()
+        sources = tuple(self.source(part.lstrip("!"), statement.scope) for part in parts[1:])
+        return {"shfl": "lane", "mapa": "same"}.get(head, "computed"), sources
+
+    def work(self, side: int, number: int) -> int:
+        """How many statements that count stand on one side of a branch, before the sides join again."""
+        key = side, number
+        if key not in self._worked:
+            end = self.flow.post_dominator.get(number)
+            seen: set[int] = set()
+            waiting = [side]
+            while waiting:
+                block = waiting.pop()
+                if block != end and block not in seen:
+                    seen.add(block)
+                    waiting += self.flow.blocks[block].successors
+            self._worked[key] = sum(self._counted.get(block, 0) for block in seen)
+        return self._worked[key]
+
+    @cached_property
+    def _counted(self) -> Counter[int]:
+        """How many statements that count stand in each block."""
+        return Counter(self.flow.block_of(index) for index in self.roles)
+
+    @cached_property
+    def loops(self) -> dict[int, frozenset[int]]:
+        """By the block that a branch leads back to: the blocks of the loop."""
+        found: dict[int, set[int]] = {}
+        for number in self.flow.order:
+            for head in self.flow.blocks[number].successors:
+                if head > number:
+                    continue
+                body, waiting = {number}, [number] if number != head else []
+                while waiting:
+                    for block in self.flow.blocks[waiting.pop()].predecessors:
+                        if block not in body and block >= head:
+                            body.add(block)
+                            if block > head:
+                                waiting.append(block)
+                if head in body:
+                    found.setdefault(head, set()).update(body)
+        return {head: frozenset(body) for head, body in found.items()}
+
+    def most(self, head: int, known: bool) -> int:
+        """How often a loop is walked at most; `known`: what its branch depends on stands for nothing else."""
+        rounds = self._rounds[head]
+        return _KNOWN_ROUNDS if known and rounds > _OUTER_ROUNDS else rounds
+
+    def innermost(self, head: int) -> bool:
+        """Whether no loop that copies, stores or multiplies stands in a loop."""
+        return self._rounds[head] > _OUTER_ROUNDS
+
+    @cached_property
+    def _rounds(self) -> dict[int, int]:
+        """By loop: how often it is walked when its end is not known."""
+        statements, order = self.function.statements, sorted(self.loops)
+        accesses = Counter(
+            self.flow.block_of(i) for i in self.roles if not statements[i].opcode.startswith(_SIGNALS)
+        )
+        busy = [head for head in order if any(accesses[block] for block in self.loops[head])]
+        inner = {outer for head in busy for outer in self.around[head] if outer != head}
+        return {head: _OUTER_ROUNDS if head in inner else _ROUNDS for head in order}
+
+    @cached_property
+    def around(self) -> dict[int, tuple[int, ...]]:
+        """By block: the loops that it stands in, the outermost first, by their heads."""
+        found: dict[int, list[int]] = defaultdict(list)
+        for head, body in sorted(self.loops.items()):
+            for block in body:
+                found[block].append(head)
+        return {block: tuple(heads) for block, heads in found.items()}
+
+
+def _parameter(operand: str, kind: str) -> int | str | None:
+    """What a parameter holds: a size, or a pointer far from others."""
+    if kind.endswith("64"):
+        return (crc32(operand.encode()) % 97 + 1) << 32
+    return SIZE if kind[0] in "usb" else None
+
+
+_HEADS = frozenset(("fence", "wgmma", "cp", "st", "stmatrix", "red", "atom", "bar", "barrier", "mbarrier"))
+_OPCODES = (
+    "wgmma.mma_async",
+    "wgmma.commit_group",
+    "wgmma.wait_group",
+    "cp.async",
+    "st.",
+    "stmatrix",
+    "red.",
+    "atom.",
+    "bar.",
+    "barrier.",
+    "mbarrier.try_wait",
+    "mbarrier.test_wait",
+    "mbarrier.arrive",
+    "fence.proxy.async",
+)
+
+
+_SIGNALS = ("mbarrier.", "bar.", "barrier.", "fence.")
+
+
+def _counts(opcode: str, head: str) -> bool:
+    """Whether an instruction does something to shared memory, or to the order of what does."""
+    return head in _HEADS and opcode.startswith(_OPCODES)
+
+
+def _tail(statement: PtxStatement) -> list[str]:
+    """The descriptors among a wgmma's operands."""
+    return [part for part in operands_of(statement)[1:3] if not part.startswith("{")]

@@ -1,0 +1,174 @@
+"""Where wgmma finds the elements of A and B in shared memory, measured for many descriptors."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...spec.descriptor import encode
+from ..raw_kernel import Batch, MemoryElements, chunks, words
+from .fragment_probe import coded
+from .probe_bench import Bench
+from .products import NoProduct, ProductMap
+
+__all__ = ["DescriptorSetting", "addresses", "settings"]
+
+Ints = NDArray[np.int64]
+_WINDOW = 72 << 10  # bytes in which the elements are looked for
+_JOBS = 1 << 11
+
+
+@dataclass(frozen=True)
+class DescriptorSetting:
+    """The fields of a descriptor: byte offsets, the base offset, and the code of the swizzling mode."""
+
+    start: int
+    leading: int
+    stride: int
+    base: int
+    swizzle: int
+
+    @property
+    def fields(self) -> dict[str, int | str]:
+        """As the descriptor names them."""
+        return {
+            "start-address": self.start,
+            "leading-dimension-byte-offset": self.leading,
+            "stride-dimension-byte-offset": self.stride,
+            "base-offset": self.base,
+            "swizzle-mode": self.swizzle,
+        }
+
+
+def settings(
+    modes: Mapping[str, int], strides: Sequence[tuple[int, int]], many: bool
+) -> tuple[DescriptorSetting, ...]:
+    """Every mode with every pair of strides and several starts and base offsets."""
+    starts = [(0, 0), (16, 0), (48, 0), (128, 1), (528, 0), (1024, 5)] if many else [(32, 0), (256, 3)]
+    return tuple(
+        DescriptorSetting(start, leading, stride, base, code)
+        for code in modes.values()
+        for leading, stride in strides
+        for start, base in starts
+    )
+
+
+def addresses(
+    bench: Bench,
+    operand: str,
+    chosen: Sequence[DescriptorSetting],
+    found: ProductMap,
+    met: Ints,
+    codes: Sequence[int],
+) -> Ints:
+    """For every setting, the address of every element (x, k) of A or B, in bits, from the image's start.
+
+    x is a row of A or a column of B; `found` names the elements of the other multiplicand, whose memory
+    (or registers) is as the bench has it. `met` is the k of every packed column under each of `codes`.
+    """
+    kernel = bench.kernel
+    width = (bench.a or bench.b or MemoryElements(0, 1)).width
+    window = coded(_WINDOW * 8 // width)
+    one = bench.one(operand)
+    images = np.zeros((len(window), _WINDOW + bench.size), np.uint8)
+    for number, row in enumerate(window):
+        region = np.ascontiguousarray(words(row[None, :] * one, width), "<u4").view(np.uint8)
+        images[number, :_WINDOW] = region
+    results = []
+    ways = list(_ways(bench, operand, found, met))
+    for codes_of_other, read in ways:
+        placed = images
+        registers = np.zeros((1, kernel.threads, kernel.words), np.uint32)
+        a_descriptor, b_descriptor = bench.a_descriptor, bench.b_descriptor
+        if operand == "A" and bench.b is not None:
+            placed = _beside(images, bench.b, codes_of_other)
+            b_descriptor += _WINDOW >> 4
+        elif bench.a is not None:
+            placed = _beside(images, bench.a, codes_of_other)
+            a_descriptor += _WINDOW >> 4
+        else:
+            own = words(codes_of_other.reshape(1, kernel.threads, -1), kernel.width("A"))
+            registers[:, :, kernel.place("a")] = own
+        if bench.metadata:
+            code = codes[read.code]
+            registers[:, :, kernel.place(bench.metadata)] = np.uint32(code * 0x1111_1111)
+        descriptors = np.array(
+            [encode(bench.specification.descriptors["wgmma"], setting.fields) for setting in chosen],
+            np.uint64,
+        )
+        pairs = list(itertools.product(range(len(chosen)), range(len(window))))
+        parts = []
+        for part in chunks(len(pairs), _JOBS // len(window) * len(window)):
+            which, image = np.array(pairs[part]).T
+            mine = descriptors[which]
+            batch = Batch.of(
+                registers,
+                placed,
+                input=np.zeros(len(which), np.int64),
+                image=image,
+                a=mine if operand == "A" else a_descriptor,
+                b=mine if operand == "B" else b_descriptor,
+            )
+            shown = bench.values(bench.launcher.launch(kernel, batch)) != 0
+            grouped = shown.reshape(-1, len(window), shown.shape[1])
+            powers = np.int64(1) << np.arange(len(window) - 1)
+            at = np.einsum("jbd,b->jd", grouped[:, 1:].astype(np.int64), powers)
+            parts.append(np.where(grouped[:, 0], at, -1)[:, read.places])
+        results.append(np.concatenate(parts))
+    whole = _assembled(results, [read for _, read in ways])
+    if (whole < 0).any():
+        raise NoProduct("an element lies outside the window")
+    return whole * width
+
+
+def _beside(images: NDArray[np.uint8], memory: MemoryElements, codes: Ints) -> NDArray[np.uint8]:
+    """The images with a multiplicand behind the window."""
+    placed = images.copy()
+    region = memory.image(codes[None, :])[0]
+    start = _WINDOW + memory.start
+    placed[:, start : start + len(region)] = region
+    return placed
+
+
+@dataclass(frozen=True)
+class _Read:
+    """Which D elements show which (x, k): places of D by (x, one of `ks`), under one of the codes."""
+
+    places: Ints
+    ks: Ints
+    code: int
+
+
+def _ways(bench: Bench, operand: str, found: ProductMap, met: Ints) -> Iterator[tuple[Ints, _Read]]:
+    """What the other multiplicand holds, so that each element of D shows one element; and where."""
+    rows, columns = int(found.d[:, 0].max()) + 1, int(found.d[:, 1].max()) + 1
+    places = np.empty((rows, columns), np.int64)
+    places[found.d[:, 0], found.d[:, 1]] = np.arange(len(found.d))
+    row, packed = found.a.T
+    k, column = found.b.T
+    width = met.shape[1]
+    if operand == "A":  # column n of B is one at the k that packed column n meets
+        ones = np.zeros(len(k), np.int64)
+        for n, target in enumerate(met[0]):
+            ones |= (column == n) & (k == target)
+        yield ones * bench.one("B"), _Read(places[:, :width], np.arange(width), 0)
+        return
+    for code, ks in enumerate(met):
+        for first in range(0, width, rows):  # row r of A is one at packed column first + r
+            ones = (packed - first == row).astype(np.int64)
+            count = min(rows, width - first)
+            yield ones * bench.one("A"), _Read(places[:count].T, ks[first : first + count], code)
+
+
+def _assembled(results: Sequence[Ints], reads: Sequence[_Read]) -> Ints:
+    """(settings, x, k) from the parts."""
+    count = max(int(read.ks.max()) for read in reads) + 1
+    x = reads[0].places.shape[0]
+    whole = np.full((len(results[0]), x, count), -1, np.int64)
+    for result, read in zip(results, reads, strict=True):
+        whole[:, :, read.ks] = result
+    return whole

@@ -1,0 +1,196 @@
+"""Raw kernels: one instruction on registers and shared memory as they come, with no layout in it.
+
+Everything that is measured on a device is measured through this: a launcher runs a batch of jobs, each a
+warp or a warpgroup that loads its registers and its shared memory, executes the instruction once, and
+stores the registers of D.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..gen.kernels.kernel_list import Kernel
+from ..gen.kernels.statement import Vector
+from ..spec.fragments import packing
+from ..spec.model import Form
+from ..spec.variants import Variant
+
+__all__ = [
+    "Batch",
+    "Launcher",
+    "MemoryElements",
+    "Raw",
+    "chunks",
+    "elements",
+    "numbers",
+    "of_kernel",
+    "words",
+]
+
+Words = NDArray[np.uint32]
+_WORD = 32
+_VIEWS = {"f32": np.float32, "s32": np.int32, "f64": np.float64, "f16": np.float16}
+
+
+@dataclass(frozen=True)
+class Raw:
+    """A raw kernel: its entry, and how many 32-bit words of each operand a thread loads and stores.
+
+    `sources` are the register operands in operand order, an accumulator that is also the destination
+    among them; `values` are the immediates it was compiled with.
+    """
+
+    entry: str
+    variant: Variant
+    form: Form
+    values: Mapping[str, int]
+    threads: int
+    sources: Mapping[str, int]
+    results: int
+
+    @property
+    def words(self) -> int:
+        """How many words a thread loads."""
+        return sum(self.sources.values())
+
+    def place(self, operand: str) -> slice:
+        """Where an operand's words lie among those that a thread loads."""
+        start = 0
+        for name, count in self.sources.items():
+            if name == operand:
+                return slice(start, start + count)
+            start += count
+        raise KeyError(operand)
+
+    def width(self, letter: str) -> int:
+        """The bits that an element of A, B, C or D takes."""
+        return packing(self.variant, letter).width
+
+    def count(self, letter: str) -> int:
+        """How many elements of a fragment all threads hold together."""
+        registers = self.results if letter == "D" else self.sources[letter.lower()]
+        return self.threads * registers * _WORD // self.width(letter)
+
+    def holds(self, letter: str) -> str:
+        """The element type of a fragment."""
+        operand = self.variant.row.family.instruction.operands[letter.lower()]
+        return str(self.variant.fields[operand.holds or ""])
+
+
+@dataclass
+class Batch:
+    """Jobs for one kernel: which inputs, which image of shared memory, which descriptors, scale-d.
+
+    `inputs` is (pool, threads, words), `images` (pool, bytes). Descriptors count from the start of the
+    image. `addresses` are for instructions that name shared memory by an address.
+    """
+
+    inputs: Words
+    images: NDArray[np.uint8]
+    input: NDArray[np.uint32]
+    image: NDArray[np.uint32]
+    a: NDArray[np.uint64]
+    b: NDArray[np.uint64]
+    scale: NDArray[np.uint32]
+
+    @classmethod
+    def of(
+        cls,
+        inputs: Words,
+        images: NDArray[np.uint8] | None = None,
+        *,
+        input: Sequence[int] | NDArray[np.integer] | None = None,
+        image: Sequence[int] | NDArray[np.integer] | int = 0,
+        a: int | Sequence[int] = 0,
+        b: int | Sequence[int] = 0,
+        scale: int = 1,
+    ) -> Batch:
+        """A batch of one job an input, unless `input` lists more; what is one value is so for all."""
+        chosen = np.arange(len(inputs)) if input is None else np.asarray(input)
+        jobs = len(chosen)
+        return cls(
+            np.ascontiguousarray(inputs, np.uint32),
+            np.zeros((1, 16), np.uint8) if images is None else np.ascontiguousarray(images),
+            chosen.astype(np.uint32),
+            np.broadcast_to(np.asarray(image), jobs).astype(np.uint32),
+            np.broadcast_to(np.asarray(a, np.uint64), jobs).astype(np.uint64),
+            np.broadcast_to(np.asarray(b, np.uint64), jobs).astype(np.uint64),
+            np.full(jobs, scale, np.uint32),
+        )
+
+    def __len__(self) -> int:
+        return len(self.input)
+
+
+class Launcher(Protocol):
+    """What runs raw kernels: a device, or the stand-in."""
+
+    def launch(self, kernel: Raw, batch: Batch) -> Words:
+        """The registers of D of every job, (jobs, threads, words)."""
+
+
+def words(codes: NDArray[np.integer], width: int) -> Words:
+    """The elements (…, count) of each thread, packed low to high into 32-bit words."""
+    if width > _WORD:
+        pairs = np.ascontiguousarray(codes.astype("<u8")).view("<u4")
+        return pairs.astype(np.uint32)
+    each = _WORD // width
+    parts = codes.astype(np.uint32).reshape(*codes.shape[:-1], -1, each)
+    shifts = (np.arange(each) * width).astype(np.uint32)
+    packed: Words = np.bitwise_or.reduce(parts << shifts, axis=-1)
+    return packed
+
+
+def elements(packed: Words, width: int) -> NDArray[np.uint64]:
+    """The other way: the elements of each thread, as bit patterns."""
+    packed = np.ascontiguousarray(packed, "<u4")
+    if width > _WORD:
+        return packed.view("<u8").astype(np.uint64)
+    each = _WORD // width
+    shifts = (np.arange(each) * width).astype(np.uint32)
+    parts = (packed[..., None] >> shifts) & np.uint32((1 << width) - 1)
+    return parts.reshape(*packed.shape[:-1], -1).astype(np.uint64)
+
+
+def numbers(packed: Words, element: str) -> NDArray[np.float64]:
+    """The registers of C or D as numbers, flat over (thread, element)."""
+    flat = np.ascontiguousarray(packed, "<u4").reshape(len(packed), -1)
+    return flat.view(_VIEWS[element]).astype(np.float64)
+
+
+def chunks(total: int, size: int) -> Iterator[slice]:
+    """Slices of at most `size`."""
+    for start in range(0, total, size):
+        yield slice(start, min(start + size, total))
+
+
+@dataclass(frozen=True)
+class MemoryElements:
+    """Elements in shared memory: the byte offset of the region, the bits of an element."""
+
+    start: int
+    width: int
+    bytes: int = field(default=0)
+
+    def image(self, codes: NDArray[np.integer]) -> NDArray[np.uint8]:
+        """The bytes of the region (…, bytes) that hold these codes."""
+        return np.ascontiguousarray(words(codes, self.width), "<u4").view(np.uint8)
+
+
+def of_kernel(kernel: Kernel) -> Raw:
+    """The raw kernel that an emitted one is."""
+    sources, results = {}, 0
+    for name, operand in kernel.operands():
+        if operand.part == "address":
+            sources[name] = 1
+        elif vector := Vector.of(kernel.variant, name):
+            if operand.role != "destination":
+                sources[name] = vector.words
+            if operand.role != "source":
+                results += vector.words
+    return Raw(kernel.name, kernel.variant, kernel.form, kernel.immediates, kernel.threads, sources, results)

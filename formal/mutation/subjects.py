@@ -1,0 +1,350 @@
+"""What can be mutated: layouts, bridges, the swizzle, register counts; equality and enumeration of each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from itertools import product
+from math import comb, prod
+from typing import Any, Protocol
+
+import z3
+
+from ...spec.addresses import swizzle_bounds, swizzle_widths
+from ...spec.expressions import compiled, interval, python_text
+from ...spec.loading import Specification
+from ...spec.maps import LayoutMap
+from ...spec.model import Bridge, Layout, Operand, Sparsity, Swizzle
+from ...spec.nodes import Formula
+from ...spec.sparse import positions
+from ...spec.validation import check_layout, check_references
+from ...spec.variants import RowView
+from ..layout_equality import differences, inside, one_of, trees_of, unlike
+from ..smt.bitvectors import BitVectors, width_for
+from ..smt.obligations import refuting
+from ..theorems.fragments import known
+
+__all__ = ["BridgeSubject", "MutationSubject", "SparsitySubject", "SwizzleSubject", "subjects"]
+
+_LETTERS = "ABCD"
+
+
+class MutationSubject(Protocol):
+    """A record of the YAML whose formulas are changed, one at a time."""
+
+    @property
+    def name(self) -> str: ...
+
+    def record(self, specification: Specification) -> Any:
+        """The dataclass that holds the formulas."""
+
+    def put(self, specification: Specification, record: Any) -> Specification:
+        """The specification with another record in its place."""
+
+    def check(self, specification: Specification) -> None:
+        """What the loader would say: raises SpecError."""
+
+    def parts(self, specification: Specification) -> frozenset[str]:
+        """The parts of the specification whose theorems depend on the record."""
+
+    def differences(self, old: Specification, new: Specification) -> Iterator[str]:
+        """SMT-LIB texts that are all unsatisfiable exactly if the two are equal as functions."""
+
+    def enumerate(self, old: Specification, new: Specification) -> tuple[bool, str]:
+        """Whether the new map is one of the kind the old one is, point by point, and in words."""
+
+
+def subjects(specification: Specification) -> Iterator[MutationSubject]:
+    """Everything whose expressions say where something lies, in the order of the YAML."""
+    for name in specification.layouts:
+        yield LayoutSubject(name)
+    for name in specification.sparsities:
+        yield SparsitySubject(name)
+    yield SwizzleSubject()
+    for name in specification.bridges:
+        yield BridgeSubject(name)
+    for name, family in specification.families.items():
+        for letter in _LETTERS:
+            if any(view.row.layouts.get(letter, "opaque") != "opaque" for view in family.rows):
+                yield RegisterSubject(name, letter)
+
+
+@dataclass(frozen=True)
+class LayoutSubject:
+    """A layout: equal if it has the same points, the same image of each, and the same codomain."""
+
+    name: str
+
+    def record(self, specification: Specification) -> Layout:
+        return specification.layouts[self.name].layout
+
+    def put(self, specification: Specification, record: Layout) -> Specification:
+        return replace(specification, layouts={**specification.layouts, self.name: LayoutMap(record)})
+
+    def check(self, specification: Specification) -> None:
+        check_layout(specification.layouts[self.name])
+        check_references(specification)
+
+    def parts(self, specification: Specification) -> frozenset[str]:
+        rules = specification.addresses.addresses.items()
+        parts = {f"layout {self.name}"} | {f"address {n}" for n, r in rules if r.layout == self.name}
+        for name, bridge in specification.bridges.items():
+            if self.name in (bridge.left, bridge.right):
+                parts.add(f"bridge {name}")
+        for family in specification.families.values():
+            parts |= {f"row {v.id}" for v in family.rows if self.name in v.row.layouts.values()}
+        return frozenset(parts)
+
+    def differences(self, old: Specification, new: Specification) -> Iterator[str]:
+        return differences(old.layouts[self.name], new.layouts[self.name])
+
+    def enumerate(self, old: Specification, new: Specification) -> tuple[bool, str]:
+        layout = new.layouts[self.name]
+        kind = layout.layout.kind
+        count = 0
+        for values in layout.assignments():
+            shape = tuple(layout.shape(values).values())
+            points = layout.points(values)
+            inputs = len(layout.inputs)
+            images = {point[inputs:] for point in points}
+            count += len(points)
+            where = "".join(f" at {name} = {value}" for name, value in values.items())
+            if any(value >= extent for image in images for value, extent in zip(image, shape, strict=True)):
+                return False, f"leaves the codomain{where}"
+            if len(images) < len(points):
+                return False, f"{len(points) - len(images)} points share an image{where}"
+            if kind == "bijection" and len(images) < prod(shape):
+                return False, f"{prod(shape) - len(images)} elements are not reached{where}"
+        return True, f"another {kind}: {count} points enumerated"
+
+
+@dataclass(frozen=True)
+class BridgeSubject:
+    """A bridge: equal if it speaks of the same points and says the same of each."""
+
+    identifier: str
+
+    @property
+    def name(self) -> str:
+        return f"bridge {self.identifier}"
+
+    def record(self, specification: Specification) -> Bridge:
+        return specification.bridges[self.identifier]
+
+    def put(self, specification: Specification, record: Bridge) -> Specification:
+        return replace(specification, bridges={**specification.bridges, self.identifier: record})
+
+    def check(self, specification: Specification) -> None:
+        check_references(specification)
+
+    def parts(self, specification: Specification) -> frozenset[str]:
+        return frozenset({self.name})
+
+    def differences(self, old: Specification, new: Specification) -> Iterator[str]:
+        bridges = (self.record(old), self.record(new))
+        right = old.layouts[bridges[0].right]
+        values = {name: [int(v) for v in s.values] for name, s in bridges[0].params.items()}
+        bounds = {name: (min(v), max(v)) for name, v in values.items()} | right.bounds
+        outputs = {name: interval(tree, right.bounds) for name, tree in right.trees.items()}
+        trees = trees_of(right)
+        for bridge in bridges:
+            formulas = [*bridge.at.values(), *bridge.equals.values()]
+            trees += [f.tree for f in (*formulas, *([bridge.where] if bridge.where else []))]
+        width = 1 + width_for(trees, outputs | bounds)
+        symbols = {name: z3.BitVec(name, width) for name in bounds}
+        reader = BitVectors(width, symbols)
+        image = {name: reader.read(tree) for name, tree in right.trees.items()}
+        after = BitVectors(width, {**symbols, **image})
+        admissible = [one_of(symbols[name], v) for name, v in values.items()]
+        admissible.append(inside(right, reader))
+        where = [reader.read(b.where.tree) if b.where else z3.BoolVal(True) for b in bridges]
+        says = [
+            [reader.read(f.tree) for f in b.at.values()] + [after.read(f.tree) for f in b.equals.values()]
+            for b in bridges
+        ]
+        yield refuting(*admissible, z3.Or(where[0] != where[1], z3.And(where[0], unlike(*says))))
+
+    def enumerate(self, old: Specification, new: Specification) -> tuple[bool, str]:
+        bridge = self.record(new)
+        left, right = new.layouts[bridge.left], new.layouts[bridge.right]
+        arguments = (*bridge.params, *right.inputs)
+        at = [compiled(bridge.at[name].tree, arguments) for name in left.inputs]
+        equals = [compiled(bridge.equals[n].tree, (*bridge.params, *right.outputs)) for n in left.outputs]
+        where = compiled(bridge.where.tree, arguments) if bridge.where else None
+        split, cut = len(right.inputs), len(left.inputs)
+        claimed: dict[tuple[int, ...], set[tuple[int, ...]]] = {}
+        held: dict[tuple[int, ...], dict[tuple[int, ...], tuple[int, ...]]] = {}
+        for values in product(*(s.values for s in bridge.params.values())):
+            chosen = dict(zip(bridge.params, map(int, values), strict=True))
+            key = tuple(chosen[name] for name in left.parameters)
+            if key not in held:
+                held[key] = {p[:cut]: p[cut:] for p in left.points(chosen)}
+            seen = claimed.setdefault(key, set())
+            for point in right.points({name: chosen[name] for name in right.parameters}):
+                given = (*chosen.values(), *point[:split])
+                if where is None or where(*given):
+                    there = tuple(f(*given) for f in at)
+                    image = tuple(f(*chosen.values(), *point[split:]) for f in equals)
+                    if held[key].get(there) != image:
+                        differing = dict(zip(arguments, given, strict=True))
+                        return not bridge.holds, f"the layouts differ at {differing}"
+                    seen.add(there)
+        if not bridge.holds:
+            return False, "the layouts are equal"
+        missing = sum(len(held[key]) - len(claimed[key]) for key in held)
+        if missing:
+            return False, f"true, but it says nothing of {missing} elements of {bridge.left}"
+        return True, f"another true bridge: {sum(map(len, claimed.values()))} points enumerated"
+
+
+@dataclass(frozen=True)
+class SwizzleSubject:
+    """The swizzle: equal if it is the same permutation for every mode and base offset."""
+
+    name: str = "swizzle"
+
+    def record(self, specification: Specification) -> Swizzle:
+        return specification.addresses.swizzle
+
+    def put(self, specification: Specification, record: Swizzle) -> Specification:
+        return replace(specification, addresses=replace(specification.addresses, swizzle=record))
+
+    def check(self, specification: Specification) -> None:
+        check_references(specification)
+
+    def parts(self, specification: Specification) -> frozenset[str]:
+        return frozenset({self.name})
+
+    def differences(self, old: Specification, new: Specification) -> Iterator[str]:
+        trees = [self.record(old).address.tree, self.record(new).address.tree]
+        widths = swizzle_widths(old.addresses)
+        bounds = swizzle_bounds(old.addresses)
+        width = 1 + width_for(trees, bounds)
+        symbols = {name: z3.BitVec(name, width) for name in bounds}
+        reader = BitVectors(width, symbols)
+        domain = [z3.ULE(symbols[name], high) for name, (_, high) in bounds.items()]
+        moved = reader.read(trees[0]) != reader.read(trees[1])
+        yield refuting(*domain, one_of(symbols["W"], widths.values()), moved)
+
+    def enumerate(self, old: Specification, new: Specification) -> tuple[bool, str]:
+        text = python_text(self.record(new).address.tree)
+        bounds = swizzle_bounds(old.addresses)
+        count = bounds["linear"][1] + 1
+        image = eval(
+            f"lambda base, W: {{{text} for linear in range({count})}}", {"__builtins__": {"range": range}}
+        )
+        total = 0
+        for mode, width in swizzle_widths(old.addresses).items():
+            for base in range(bounds["base"][1] + 1):
+                found = image(base, width)
+                if len(found) < count or max(found) >= count:
+                    return False, f"no permutation for mode {mode} and base offset {base}"
+                total += count
+        return True, f"another permutation: {total} points enumerated"
+
+
+@dataclass(frozen=True)
+class SparsitySubject:
+    """A coding of sparsity: equal if every code has the same positions and is as valid."""
+
+    identifier: str
+
+    @property
+    def name(self) -> str:
+        return f"sparsity {self.identifier}"
+
+    def record(self, specification: Specification) -> Sparsity:
+        return specification.sparsities[self.identifier]
+
+    def put(self, specification: Specification, record: Sparsity) -> Specification:
+        return replace(specification, sparsities={**specification.sparsities, self.identifier: record})
+
+    def check(self, specification: Specification) -> None:
+        check_references(specification)
+
+    def parts(self, specification: Specification) -> frozenset[str]:
+        return frozenset({self.name})
+
+    def differences(self, old: Specification, new: Specification) -> Iterator[str]:
+        records = self.record(old), self.record(new)
+        bounds = {"code": (0, (1 << records[0].code_bits) - 1), "slot": (0, records[0].slots - 1)}
+        width = 1 + width_for([f.tree for r in records for f in (r.position, *r.valid.values())], bounds)
+        symbols = {name: z3.BitVec(name, width) for name in bounds}
+        reader = BitVectors(width, symbols)
+        domain = [z3.ULE(symbols[name], high) for name, (_, high) in bounds.items()]
+        says = [[reader.read(f.tree) for f in (r.position, *r.valid.values())] for r in records]
+        yield refuting(*domain, unlike(*says))
+
+    def enumerate(self, old: Specification, new: Specification) -> tuple[bool, str]:
+        record = self.record(new)
+        for setting, formula in record.valid.items():
+            valid = compiled(formula.tree, ("code",))
+            for code in range(1 << record.code_bits):
+                places = positions(record, code)
+                distinct = len(set(places)) == record.slots and max(places) < record.chunk
+                if valid(code) and not distinct:
+                    return False, f"the {setting} code {code} names no {record.slots} distinct positions"
+        named = {frozenset(positions(record, code)) for code in record.codes}
+        if len(named) != comb(record.chunk, record.slots):
+            return False, "the listed codes do not name every choice of positions"
+        return True, f"another coding: {1 << record.code_bits} codes enumerated"
+
+
+@dataclass(frozen=True)
+class RegisterSubject:
+    """A fragment's register count: equal if it is as great for every variant that has a layout."""
+
+    instruction: str
+    letter: str
+
+    @property
+    def name(self) -> str:
+        return f"{self.instruction} {self.letter}"
+
+    def record(self, specification: Specification) -> Operand:
+        return specification.instructions[self.instruction].operands[self.letter.lower()]
+
+    def put(self, specification: Specification, record: Operand) -> Specification:
+        instruction = specification.instructions[self.instruction]
+        changed = replace(instruction, operands={**instruction.operands, self.letter.lower(): record})
+        return replace(specification, instructions={**specification.instructions, self.instruction: changed})
+
+    def check(self, specification: Specification) -> None:
+        for view in self._views(specification):
+            view.check_count(self.record(specification))
+
+    def parts(self, specification: Specification) -> frozenset[str]:
+        return frozenset(f"row {view.id}" for view in self._views(specification))
+
+    def _views(self, specification: Specification) -> Iterator[RowView]:
+        for view in specification.families[self.instruction].rows:
+            if view.row.layouts.get(self.letter, "opaque") != "opaque":
+                yield view
+
+    def _count(self, specification: Specification) -> Formula:
+        count = self.record(specification).registers
+        assert count is not None
+        return count
+
+    def differences(self, old: Specification, new: Specification) -> Iterator[str]:
+        trees = self._count(old).tree, self._count(new).tree
+        counts = {
+            (known(variant, trees[0], "n"), known(variant, trees[1], "n"), view.domains["n"])
+            for view in self._views(old)
+            for variant in view.variants()
+        }
+        for left, right, values in counts:
+            bounds = {"n": (min(map(int, values)), max(map(int, values)))}
+            width = width_for([left, right], bounds)
+            n = z3.BitVec("n", width)
+            reader = BitVectors(width, {"n": n})
+            yield refuting(one_of(n, values), reader.read(left) != reader.read(right))
+
+    def enumerate(self, old: Specification, new: Specification) -> tuple[bool, str]:
+        for view in self._views(old):
+            for variant in view.variants():
+                trees = (known(variant, self._count(s).tree, "") for s in (old, new))
+                before, after = (compiled(tree, ())() for tree in trees)
+                if before != after:
+                    return False, f"{after} registers, not {before}, for {variant.mnemonic}"
+        return True, "the same count for every variant"

@@ -1,0 +1,176 @@
+"""Bridges: one layout, taken at translated points, is another one, translated."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+
+import z3
+
+from ...spec.errors import SpecError
+from ...spec.expressions import Number, compiled, names
+from ...spec.maps import LayoutMap
+from ...spec.model import Bridge, Layout
+from ...spec.nodes import Formula
+from ..smt.bitvectors import BitVectors, width_for
+from ..smt.obligations import Obligation, refuting
+from .layouts import layout_obligations
+
+__all__ = ["bridge_obligations"]
+
+_FEW = 8  # parameters of so many values are taken one value at a time
+
+
+def bridge_obligations(name: str, bridge: Bridge, layouts: Mapping[str, LayoutMap]) -> Iterator[Obligation]:
+    """The obligations of a bridge: equal as functions, at every point and parameter, and no element of
+    the left is left out; or what else the bridge says."""
+    left, right = layouts[bridge.left], layouts[bridge.right]
+    values = {key: [int(v) for v in scalars.values] for key, scalars in bridge.params.items()}
+    bounds = {key: (min(v), max(v)) for key, v in values.items()} | right.bounds
+    trees = [formula.tree for formula in bridge.at.values()]
+    outputs = dict.fromkeys(right.outputs, (0, 1 << 10))
+    width = (
+        max(
+            width_for(trees, bounds),
+            width_for([formula.tree for formula in bridge.equals.values()], bounds | outputs),
+            width_for(list(left.trees.values()), left.bounds),
+            width_for(list(right.trees.values()), right.bounds),
+        )
+        + 2
+    )
+    symbols = {key: z3.BitVec(key, width) for key in {**values, **dict.fromkeys(right.inputs)}}
+
+    def read(layout_or_formulas: Mapping[str, z3.ExprRef]) -> BitVectors:
+        return BitVectors(width, {**symbols, **layout_or_formulas})
+
+    plain = read({})
+    parts = [z3.Or(*(symbols[key] == v for v in vs)) for key, vs in values.items()]
+    parts += [z3.ULT(symbols[key], plain.read(size)) for key, size in right.sizes.items()]
+    if right.condition is not None:
+        parts.append(plain.read(right.condition))
+    if bridge.where:
+        parts.append(plain.read(bridge.where.tree))
+    there = {key: plain.read(tree) for key, tree in right.trees.items()}
+    inputs = {key: plain.read(formula.tree) for key, formula in bridge.at.items()}
+    at_left = read(inputs)
+    inside = [z3.ULT(inputs[key], plain.read(size)) for key, size in left.sizes.items()]
+    if left.condition is not None:
+        inside.append(at_left.read(left.condition))
+    after = read(there)
+    equal = [
+        at_left.read(left.trees[key]) == after.read(formula.tree) for key, formula in bridge.equals.items()
+    ]
+
+    def explain(model: Mapping[str, int]) -> str:
+        point = ", ".join(f"{key} = {model.get(key, 0)}" for key in symbols)
+        return f"{bridge.left} and {bridge.right} differ at {point}"
+
+    differ = refuting(*parts, z3.Not(z3.And(*inside, *equal)))
+    if bridge.holds:
+        yield Obligation("bridge.equal", name, differ, explain)
+        if left.condition is None:
+            yield from _covers(name, bridge, left, right)
+    else:
+        yield Obligation(
+            "bridge.differs", name, differ, lambda _: "they are equal", expects="sat", witness=explain
+        )
+    if bridge.permutes is not None:
+        yield _permutation(name, bridge, left, right, bridge.permutes)
+
+
+def _value(formula: Formula, known: Mapping[str, int]) -> int:
+    used = tuple(sorted(names(formula.tree)))
+    return compiled(formula.tree, used)(*(known[name] for name in used))
+
+
+def _points(bridge: Bridge, right: LayoutMap) -> Iterator[tuple[tuple[int, ...], dict[str, int]]]:
+    """Every point of right at every value of the parameters: who holds it in a thread, and all values."""
+    for values in itertools.product(*(scalars.values for scalars in bridge.params.values())):
+        given = {key: int(value) for key, value in zip(bridge.params, values, strict=True)}
+        for point in right.points({key: given[key] for key in right.parameters}):
+            known = dict(zip((*right.inputs, *right.outputs), point, strict=True)) | given
+            if bridge.where is None or _value(bridge.where, known):
+                yield (*given.values(), *point[1 : len(right.inputs)]), known
+
+
+def _permutation(name: str, bridge: Bridge, left: LayoutMap, right: LayoutMap, output: str) -> Obligation:
+    """There are tables, one over the elements that a thread holds in right, one over the values of
+    `output`, without repetition, that make left equal to right at every point."""
+    width = width_for(list(left.trees.values()), left.bounds) + 1
+    elements: dict[tuple[int, ...], z3.BitVecRef] = {}
+    images: dict[int, z3.BitVecRef] = {}
+    equal = []
+    for element, known in _points(bridge, right):
+        place = {key: _value(formula, known) for key, formula in bridge.equals.items()}
+        thread = _value(bridge.at[left.inputs[0]], known)
+        inner = elements.setdefault(element, z3.BitVec("_".join(map(str, ("element", *element))), width))
+        image = images.setdefault(place[output], z3.BitVec(f"{output}_{place[output]}", width))
+        variables = {key: z3.BitVecVal(known.get(key, 0), width) for key in left.parameters}
+        variables |= {left.inputs[0]: z3.BitVecVal(thread, width), left.inputs[1]: inner}
+        reader = BitVectors(width, variables)
+        for key, value in place.items():
+            wanted = image if key == output else z3.BitVecVal(value, width)
+            equal.append(reader.read(left.trees[key]) == wanted)
+    sizes = left.domain(dict.fromkeys(left.parameters, 0))
+    inside = [z3.ULT(element, sizes[left.inputs[1]]) for element in elements.values()]
+
+    def found(model: Mapping[str, int]) -> str:
+        return f"{output} 0, 1, … is that of " + ", ".join(
+            str(model.get(f"{output}_{value}", 0)) for value in sorted(images)
+        )
+
+    distinct = [z3.Distinct(*elements.values()), z3.Distinct(*images.values())]
+    return Obligation(
+        "bridge.permutation",
+        name,
+        refuting(*inside, *distinct, *equal),
+        lambda _: f"no permutation of {output} makes {bridge.left} and {bridge.right} equal",
+        expects="sat",
+        witness=found,
+    )
+
+
+def _covers(name: str, bridge: Bridge, left: LayoutMap, right: LayoutMap) -> Iterator[Obligation]:
+    """The translation of points, as a layout of its own, reaches every point of the left: at each
+    value of the layouts' parameters that `where` admits, for some value of the other parameters."""
+    fixed, sizes, cases = {}, {}, []
+    for key, scalars in bridge.params.items():
+        count = len(scalars.values)
+        if key in (*left.parameters, *right.parameters) or count == 1:
+            fixed[key] = scalars
+            if 1 < count <= _FEW:
+                cases.append(key)
+        elif scalars.values == tuple(range(count)):
+            sizes[key] = Formula(str(count), Number(count), scalars.place)
+        else:
+            raise SpecError(f"the values of {key} are not 0, 1, 2, …", scalars.place)
+    points = Layout(
+        bridge.title,
+        bridge.source,
+        {**sizes, **right.layout.domain},
+        bridge.at,
+        left.layout.domain,
+        fixed,
+        where=bridge.where,
+        cases=tuple(cases),
+        id=name,
+    )
+    spoken_of: dict[str, bool] = {}
+    for case in LayoutMap(points).cases():
+        chosen = ", ".join(
+            f"{key} = {case.layout.params[key].values[0]}" for key in cases if key in left.parameters
+        )
+        admitted = any(case.points(parameters) for parameters in case.assignments())
+        spoken_of[chosen] = spoken_of.get(chosen, False) or admitted
+        if admitted:
+            for obligation in layout_obligations(case):
+                if obligation.theorem == "layout.surjective":
+                    yield replace(obligation, theorem="bridge.covers")
+    for chosen, spoken in spoken_of.items():
+        if not spoken:
+            yield _silent(name, f"it says nothing of {bridge.left} {chosen}".rstrip())
+
+
+def _silent(name: str, why: str) -> Obligation:
+    return Obligation("bridge.covers", name, refuting(z3.BoolVal(True)), lambda _: why)

@@ -1,0 +1,67 @@
+"""Kernels of instructions on opaque fragments: each with the accesses that fill and empty them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from ...spec.variants import Variant
+from .kernel_list import FragmentAccess, Kernel
+
+__all__ = ["opaque_kernels"]
+
+_ROUNDS = 2  # kernels of every mnemonic, at least
+
+
+def opaque_kernels(variants: Sequence[Variant]) -> Iterator[Kernel]:
+    """At least two kernels of every mnemonic on opaque fragments, and more until every access is in one.
+
+    `variants` are all that a target has, those that access fragments among them.
+    """
+    by_instruction: dict[str, list[Variant]] = {}
+    for variant in variants:
+        by_instruction.setdefault(variant.row.family.instruction.instruction, []).append(variant)
+    users = [v for v in variants if v.row.family.instruction.fragments]
+    options = [(user, _options(user, by_instruction)) for user in users]
+    missing = {_key(part, access) for _, parts in options for part, all in parts.items() for access in all}
+    made: set[str] = set()
+    turn = 0
+    for number in range(max(_ROUNDS, len(missing) + _ROUNDS)):
+        for user, parts in options:
+            wanted = any(_key(part, access) in missing for part, all in parts.items() for access in all)
+            if number >= _ROUNDS and not wanted:
+                continue
+            chosen: dict[str, FragmentAccess] = {}
+            for part, all in parts.items():
+                turn += 1
+                turned = all[turn % len(all) :] + all[: turn % len(all)]
+                chosen[part] = next((a for a in turned if _key(part, a) in missing), turned[0])
+                missing.discard(_key(part, chosen[part]))
+            kernel = Kernel("value", user, user.row.row.forms[0], {}, chosen)
+            if kernel.name not in made:
+                made.add(kernel.name)
+                yield kernel
+        if not missing and number >= _ROUNDS - 1:
+            return
+
+
+def _key(part: str, access: FragmentAccess) -> tuple[str, str, str]:
+    return part, access.variant.mnemonic, access.form_name
+
+
+def _options(user: Variant, known: Mapping[str, Sequence[Variant]]) -> dict[str, list[FragmentAccess]]:
+    """By part, the accesses that give (take) what the user takes (gives): shape, type and layout match."""
+    instruction = user.row.family.instruction
+    found: dict[str, list[FragmentAccess]] = {}
+    for part, name in instruction.fragments.items():
+        holds = instruction.operands[part.lower()].holds or ""
+        wanted = {**{name: user.fields[name] for name in "mnk"}, "type": user.fields[holds]}
+        layout = f"{part.lower()}layout"
+        if layout in user.fields:
+            wanted["layout"] = user.fields[layout]
+        found[part] = [
+            FragmentAccess(variant, form)
+            for variant in known.get(name, ())
+            if wanted.items() <= variant.fields.items()
+            for form in variant.row.row.forms
+        ]
+    return found

@@ -1,0 +1,232 @@
+"""What a value kernel computes: its matrices with their shapes and types, its configuration words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+from types import MappingProxyType
+
+from ...formal.plans import computes
+from ...spec.expressions import Expression
+from ...spec.fragments import packing
+from ...spec.loading import Specification
+from ...spec.maps import LayoutMap
+from ...spec.variants import ABSENT, Variant
+from .kernel_list import Kernel
+
+__all__ = [
+    "ADDRESS",
+    "GUARD",
+    "PADS",
+    "JobMatrix",
+    "Placed",
+    "config_of",
+    "matrices",
+    "parameters_of",
+    "quantum",
+    "regions",
+]
+
+ADDRESS = "address"  # the type of an offset in shared memory
+PADS = 2  # quanta that a stride may be longer than a row, at most
+_ALIGNED = 256  # bytes
+GUARD = 32  # elements behind the D of each job, which no kernel writes
+_NOTHING: Mapping[str, int] = MappingProxyType({})
+
+
+@dataclass(frozen=True)
+class JobMatrix:
+    """A matrix of a job: its parameter's name, its shape (times `products`), its elements' type and width.
+
+    `extra` elements follow it, which are 0 where an instruction writes what it should and nothing else.
+    `offsets` says where the parts of what is no plain matrix (metadata, garbage, scale factors) begin.
+    """
+
+    name: str
+    rows: int
+    cols: int
+    type: str
+    bits: int
+    products: int = 1
+    written: bool = False
+    extra: int = 0
+    offsets: Mapping[str, int] = field(default_factory=lambda: _NOTHING)
+
+    @property
+    def count(self) -> int:
+        return self.rows * self.cols * self.products + self.extra
+
+    @property
+    def size(self) -> int:
+        """The bytes that an element takes in the row-major matrix."""
+        return 8 if self.bits > 32 else 4
+
+
+def config_of(specification: Specification) -> tuple[str, ...]:
+    """The names of the configuration words of a value kernel, in their order.
+
+    Start addresses count from the first byte of shared memory (of `meta`, in global memory); W is the width
+    of the swizzle's rows; strides are those of matrices that wmma.load and wmma.store address, in elements.
+    """
+    fields = specification.descriptors["wgmma"].fields
+    described = [f"{stem}.{name}" for stem in "ab" for name in (*fields, "W")]
+    strided = ("c.start-address", "d.start-address", *(f"{stem}.stride" for stem in "abcd"))
+    return ("scale-d", "shared-bytes", "filler", *described, *strided)
+
+
+def parameters_of(kernel: Kernel, specification: Specification, letter: str) -> dict[str, int]:
+    """The parameters of an operand's layout: fields of the variant, or what the immediates select."""
+    selected = {
+        "s": kernel.value("selector"),
+        "thread_id": kernel.value(f"thread-{letter[-1].lower()}"),
+        "byte_id": kernel.value(f"byte-{letter[-1].lower()}"),
+    }
+    layout = specification.layout_of(kernel.variant, letter)
+    found: dict[str, int] = {}
+    for name in layout.parameters:
+        value = selected.get(name)
+        found[name] = int(kernel.variant.fields[name]) if value is None else value
+    return found
+
+
+@dataclass(frozen=True)
+class Placed:
+    """An operand's layout with every parameter put in: its trees, its condition, the sizes of both sides."""
+
+    trees: Mapping[str, Expression]
+    condition: Expression | None
+    shape: Mapping[str, int]
+    domain: Mapping[str, int]
+
+    @classmethod
+    def of(cls, kernel: Kernel, specification: Specification, letter: str) -> Placed:
+        use = use_of(kernel, specification, letter)
+        return cls(
+            use.at.trees,
+            use.at.condition,
+            use.layout.shape(use.parameters),
+            use.layout.domain(use.parameters),
+        )
+
+
+class LayoutUse:
+    """A layout with some parameters put in, by which what was derived from it is known again."""
+
+    def __init__(self, specification: Specification, identifier: str, parameters: Mapping[str, int]) -> None:
+        self.layout = specification.layouts[identifier]
+        self.parameters = dict(parameters)
+        self._key = identifier, *parameters.items(), id(self.layout)
+
+    def __hash__(self) -> int:
+        return hash(self._key)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, LayoutUse) and self._key == other._key
+
+    @property
+    def at(self) -> LayoutMap:
+        """The layout; the same object every time."""
+        return _at(self)
+
+
+@lru_cache(maxsize=4096)
+def _at(use: LayoutUse) -> LayoutMap:
+    return use.layout.case(use.parameters)
+
+
+def use_of(kernel: Kernel, specification: Specification, part: str) -> LayoutUse:
+    """An operand's layout with every parameter put in."""
+    parameters = parameters_of(kernel, specification, part)
+    return LayoutUse(specification, kernel.variant.layouts[part], parameters)
+
+
+def matrices(kernel: Kernel, specification: Specification) -> dict[str, JobMatrix]:
+    """The matrices of a job by their part; `C` is what D holds before, where it is both."""
+    if computes(kernel.variant):
+        return _product(kernel, specification)
+    return _move(kernel)
+
+
+def _product(kernel: Kernel, specification: Specification) -> dict[str, JobMatrix]:
+    variant = kernel.variant
+    m, n, k = (int(variant.fields[name]) for name in "mnk")
+    products = int(variant.fields.get("products", 1))
+    sparsity = specification.sparsity_of(variant) if variant.row.row.sparsity else None
+    packed = k * sparsity.slots // sparsity.chunk if sparsity else k
+    found = {
+        "A": _matrix("a", m, packed, variant, "A", products),
+        "B": _matrix("b", k, n, variant, "B", products),
+        "C": _matrix("c", m, n, variant, "C", products),
+        "D": _matrix("d", m, n, variant, "D", products, written=True),
+    }
+    if kernel.accesses:
+        words = sum(size for _, size in regions(found).values()) // 4
+        found["metadata"] = JobMatrix("meta", 1, words, "b32", 32)
+        return found
+    offsets: dict[str, int] = {}
+    words = 0
+    if sparsity:
+        offsets["codes"] = 0
+        words = m * k // sparsity.chunk
+    offsets["garbage"] = words
+    words += kernel.threads
+    for part in ("scale-a", "scale-b"):
+        if part in variant.layouts:
+            offsets[part] = words
+            words += specification.layout_of(variant, part).count(parameters_of(kernel, specification, part))
+    if len(offsets) > 1:
+        found["metadata"] = JobMatrix("meta", 1, words, "b32", 32, offsets=offsets)
+    return found
+
+
+def _move(kernel: Kernel) -> dict[str, JobMatrix]:
+    """What is moved: A, in memory or in registers, becomes D; B says where in shared memory each row lies."""
+    variant, operands = kernel.variant, kernel.instruction.operands
+    moved = next(o for _, o in kernel.operands() if o.part in ("A", "D") and o.matrix)
+    shape = {name: variant.evaluate(formula) for name, formula in (moved.matrix or {}).items()}
+    given = str(variant.fields[moved.holds or ""])
+    types = variant.row.family.isa.index.types
+    source = given if variant.fields.get("src_fmt", ABSENT) == ABSENT else str(variant.fields["src_fmt"])
+    rows, cols = shape["row"], shape["col"]
+    extra = kernel.threads if kernel.stores else 0
+    found = {
+        "A": JobMatrix("a", rows, cols, source, types[source].bits),
+        "D": JobMatrix("d", rows, cols, given, types[given].bits, written=True, extra=extra),
+    }
+    if "p" in operands:
+        found["B"] = JobMatrix("b", 1, rows, ADDRESS, 32)
+    return found
+
+
+def regions(held: Mapping[str, JobMatrix]) -> dict[str, tuple[int, int]]:
+    """Where the matrices that an instruction addresses lie in memory: first byte and bytes, by part."""
+    found: dict[str, tuple[int, int]] = {}
+    first = 0
+    for part in "ABCD":
+        matrix = held[part]
+        longest = max(matrix.rows, matrix.cols) + PADS * quantum(matrix)
+        size = longest * max(matrix.rows, matrix.cols) * matrix.bits // 8
+        found[part] = first, -(-size // _ALIGNED) * _ALIGNED
+        first += found[part][1]
+    return found
+
+
+def quantum(matrix: JobMatrix) -> int:
+    """By how many elements a stride may grow: 16 bytes of them."""
+    return 128 // matrix.bits
+
+
+def _matrix(
+    name: str, rows: int, cols: int, variant: Variant, letter: str, products: int, written: bool = False
+) -> JobMatrix:
+    operands = variant.row.family.instruction.operands
+    of = "D" if letter == "C" and "c" not in operands else letter
+    holds = operands[of.lower()].holds if of.lower() in operands else None
+    element = str(variant.fields[holds or f"{of.lower()}type"])
+    bits = packing(variant, of).width if of.lower() in operands else _bits(variant, element)
+    return JobMatrix(name, rows, cols, element, bits, products, written)
+
+
+def _bits(variant: Variant, element: str) -> int:
+    return variant.row.family.isa.index.types[element].bits

@@ -1,0 +1,92 @@
+"""Where the matrices of a case lie in shared memory: start, strides and base offset for each of its modes."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping
+
+from ...spec.addresses import rule_for
+from ...spec.expressions import compiled
+from ...spec.loading import Specification
+from ..suite.coverage import FactorValue
+from .kernel_list import Kernel
+from .operations import ADDRESS, PADS, LayoutUse, config_of, matrices, quantum, regions
+
+__all__ = ["SPACINGS", "placements"]
+
+# How atoms lie: one after another, blocks first or columns first; with gaps; shifted against the pattern's
+# natural boundary, which the base offset tells.
+SPACINGS = ("tight", "crossed", "gaps", "shifted")
+_BOUNDARY = 1024  # bytes: every swizzling pattern repeats after so many
+
+
+def placements(
+    specification: Specification, kernel: Kernel, settings: Mapping[str, FactorValue], seed: int
+) -> dict[str, int]:
+    """The configuration words of a case by name; what does not matter is 0."""
+    config = dict.fromkeys(config_of(specification), 0)
+    config["scale-d"] = int(settings.get("scale-d", 1))
+    numbers = random.Random(f"{seed} {sorted(settings.items())}")
+    config["filler"] = numbers.getrandbits(32) | 0x7F7F7F7F  # in most types a NaN or a large number
+    end = 0
+    for letter in "AB":
+        if f"swizzle-{letter.lower()}" in settings:
+            end = _place(specification, kernel, settings, letter, end, config, numbers)
+    held = matrices(kernel, specification)
+    if kernel.accesses:
+        for part, (first, size) in regions(held).items():
+            stem, matrix = part.lower(), held[part]
+            natural = max(matrix.rows, matrix.cols)
+            config[f"{stem}.start-address"] = first
+            config[f"{stem}.stride"] = natural + numbers.randrange(PADS + 1) * quantum(matrix)
+            end = first + size
+    elif "B" in held and held["B"].type == ADDRESS:
+        end = 16 * held["B"].count * 4
+    config["shared-bytes"] = -(-end // 16) * 16 if kernel.shared else 0
+    return config
+
+
+def _place(
+    specification: Specification,
+    kernel: Kernel,
+    settings: Mapping[str, FactorValue],
+    letter: str,
+    free: int,
+    config: dict[str, int],
+    numbers: random.Random,
+) -> int:
+    """Place one matrix from the first free byte on; gives the first byte behind it."""
+    stem = letter.lower()
+    mode, spacing = str(settings[f"swizzle-{stem}"]), settings["spacing"]
+    matrix = matrices(kernel, specification)[letter]
+    rule = rule_for(
+        specification.addresses.addresses, "MN" if kernel.value(f"transpose-{letter}") else "K", mode
+    )
+    width = rule.widths[mode]
+    size, together = max(matrix.bits // 8, 1), max(8 // matrix.bits, 1)
+    layout = LayoutUse(specification, rule.layout, {"W": width, "bytes": size}).at
+    rows, along = (matrix.rows, matrix.cols) if letter == "A" else (matrix.cols, matrix.rows)
+    last = {
+        name: compiled(layout.trees[name], ("x", "k", "byte"))(rows - 1, along // together - 1, size - 1) + 1
+        for name in rule.strides
+    }
+    atom = layout.shape({"W": width, "bytes": size})["offset"]
+    inner, outer = list(rule.strides)[::-1] if spacing != "crossed" else list(rule.strides)
+    gap = {"tight": 0, "crossed": 0, "gaps": 16 * numbers.randrange(1, 16), "shifted": _BOUNDARY}[
+        str(spacing)
+    ]
+    strides = {inner: atom + gap}
+    strides[outer] = strides[inner] * last[inner] + gap
+    start = -(-free // _BOUNDARY) * _BOUNDARY
+    if spacing == "shifted":
+        start += 128 * numbers.randrange(1, 8)
+        config[f"{stem}.base-offset"] = start >> 7 & 7
+    elif spacing == "gaps" and mode == "none":
+        start += 16 * numbers.randrange(1, 16)
+    config[f"{stem}.start-address"] = start
+    config[f"{stem}.swizzle-mode"] = specification.descriptors["wgmma"].fields["swizzle-mode"].values[mode]
+    config[f"{stem}.W"] = width
+    for name, stride in rule.strides.items():
+        config[f"{stem}.{stride}"] = strides[name] if last[name] > 1 else 16 * numbers.randrange(1 << 10)
+    end = start + sum((last[name] - 1) * strides[name] for name in strides) + atom
+    return -(-end // 128) * 128

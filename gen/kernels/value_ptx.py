@@ -1,0 +1,395 @@
+"""Value kernels: matrices in, the instruction's fragments by the formulas of the specification, matrix D out.
+
+Matrices are row-major, one element a 32-bit word (64-bit elements: one 64-bit word). Each block is a job:
+its matrices follow those of the block before. All that is known of an element's place when the kernel is
+written is folded into constants; only the thread is a variable.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+from ...spec.fragments import Packing, packing
+from ...spec.loading import Specification
+from ...spec.model import AddressRule, Operand
+from .kernel_list import FragmentAccess, Kernel, space_of
+from .memory_ptx import Rows, Strided
+from .operations import GUARD, LayoutUse, Placed, config_of, matrices, use_of
+from .ptx_text import Affine, Writer
+from .statement import Vector, written
+
+__all__ = ["value_body"]
+
+_SHARED = "shared_memory"
+_THREAD = "%t"
+
+
+class _Value:
+    """One kernel while it is written."""
+
+    def __init__(self, kernel: Kernel, specification: Specification) -> None:
+        self.kernel = kernel
+        self.specification = specification
+        self.w = Writer()
+        self.matrices = matrices(kernel, specification)
+        self.before: list[str] = []
+
+    def body(self) -> str:
+        w, kernel = self.w, self.kernel
+        self.thread = w.emit("mov.u32", "%tid.x")
+        self.job = w.emit("mov.u32", "%ctaid.x")
+        self.names = config_of(self.specification)
+        self.config_pointer = self._pointer("config", 4 * len(self.names))
+        self.pointers = {
+            matrix.name: self._pointer(
+                matrix.name, (matrix.count + (GUARD if matrix.written else 0)) * matrix.size
+            )
+            for matrix in self.matrices.values()
+        }
+        if kernel.shared:
+            self._fill()
+        if kernel.accesses:
+            self._opaque()
+            w.say("ret;")
+            return w.body()
+        arguments: dict[str, list[str] | str] = {}
+        for name, operand in kernel.operands():
+            arguments |= self._argument(name, operand)
+        if kernel.shared:
+            for statement in kernel.instruction.around.written:
+                w.say(f"{statement};")
+            w.say("bar.sync 0;")
+        around = kernel.instruction.around
+        for statement in (*around.before, written(kernel, arguments), *around.after):
+            w.say(f"{statement};")
+        for name, operand in kernel.operands():
+            if operand.role != "source":
+                self._store(operand, arguments[name])
+        if kernel.stores:
+            w.say("bar.sync 0;")
+            rows = self._rows("D")
+            rows.read(self.thread, self._config("filler"))
+            rows.count_others(self.thread, self._config("shared-bytes"), self._config("filler"))
+        w.say("ret;")
+        return w.body()
+
+    def _pointer(self, name: str, size: int) -> str:
+        """A parameter's pointer, moved to this job's part of `size` bytes."""
+        start = self.w.emit("ld.param.u64", f"[{name}]", kind="b64")
+        return self.w.emit("mad.wide.u32", self.job, size, start, kind="b64")
+
+    def _config(self, name: str) -> str:
+        """A word of the configuration."""
+        return self.w.once("ld.global.b32", f"[{self.config_pointer}+{4 * self.names.index(name)}]")
+
+    def _base(self) -> str:
+        return self.w.once("mov.u32", _SHARED)
+
+    def _fill(self) -> None:
+        """Fill shared memory with a word, so that what is not written is not right by chance."""
+        w = self.w
+        base, size, filler = self._base(), self._config("shared-bytes"), self._config("filler")
+        with w.strided(w.once("shl.b32", self.thread, 2), size, 4 * self.kernel.threads) as at:
+            w.say(f"st.shared.b32 [{w.emit('add.u32', base, at)}], {filler};")
+        w.say("bar.sync 0;")
+
+    def _argument(self, name: str, operand: Operand) -> dict[str, list[str] | str]:
+        """What stands for an operand in the statement, loaded; nothing for an immediate."""
+        w, kernel = self.w, self.kernel
+        if operand.descriptor:
+            return {name: self._descriptor(operand)}
+        if operand.part == "scale-d":
+            return {name: w.emit("setp.ne.u32", self._config("scale-d"), 0, kind="pred")}
+        if operand.part == "address":
+            if not kernel.stores:
+                self._rows("A").write(self.thread)
+            return {name: self._rows("A").address(self.specification, self.thread)}
+        vector = Vector.of(kernel.variant, name)
+        if vector is None:
+            return {}
+        if operand.part == "metadata":
+            return {name: [self._metadata()]}
+        if operand.part in ("scale-a", "scale-b"):
+            return {name: [self._scales(operand.part)]}
+        if operand.role == "destination":
+            return {name: [w.new(vector.kind) for _ in range(vector.registers)]}
+        letter = "C" if operand.role == "both" else str(operand.part)
+        return {name: self._fragment(letter, str(operand.part), vector)}
+
+    def _rows(self, part: str) -> Rows:
+        """The rows in shared memory that A is read from, or D is written to."""
+        matrix = self.matrices[part]
+        pointer = self.pointers[matrix.name]
+        return Rows(self.w, self.kernel, self._base(), self.pointers["b"], matrix, pointer)
+
+    def _opaque(self) -> None:
+        """Opaque fragments: filled from memory, and D's emptied to memory."""
+        w, kernel = self.w, self.kernel
+        memory = {}
+        for part, access in kernel.accesses.items():
+            matrix = self.matrices[part]
+            shared = space_of(access.variant) == "shared"
+            memory[part] = Strided(
+                w,
+                kernel.threads,
+                access,
+                matrix,
+                self.pointers[matrix.name],
+                self._base() if shared else self.pointers["meta"],
+                self._config(f"{part.lower()}.start-address"),
+                self._config(f"{part.lower()}.stride"),
+            )
+            if part != "D":
+                memory[part].write(self.thread)
+        w.say("bar.sync 0;")
+        fragments: dict[str, list[str] | str] = {}
+        for name, _ in kernel.operands():
+            vector = Vector.of(kernel.variant, name)
+            if vector:
+                fragments[name] = [w.new(vector.kind) for _ in range(vector.registers)]
+        of = {str(operand.part): fragments[name] for name, operand in kernel.operands()}
+        for part in "ABC":
+            self._access(kernel.accesses[part], of[part], memory[part])
+        w.say(f"{written(kernel, fragments)};")
+        self._access(kernel.accesses["D"], of["D"], memory["D"])
+        w.say("bar.sync 0;")
+        memory["D"].read(self.thread)
+
+    def _access(self, access: FragmentAccess, fragment: list[str] | str, memory: Strided) -> None:
+        """Fill or empty a fragment."""
+        single = Kernel("value", access.variant, access.form_name, {})
+        (name,) = (name for name, operand in single.operands() if operand.part not in ("address", "stride"))
+        self.w.say(f"{written(single, {name: fragment, **memory.arguments()})};")
+
+    # Fragments in registers.
+
+    def _places(self, letter: str) -> tuple[Packing, list[Affine]]:
+        """The packing of a fragment, and the index of each element in its matrix."""
+        kernel, specification = self.kernel, self.specification
+        recorded, indices = _indices(use_of(kernel, specification, letter))
+        here = self.w.replay(recorded, {_THREAD: self.thread})
+        return packing(kernel.variant, letter), [renamed(index, here) for index in indices]
+
+    def _where(self, layout: Placed, name: str, value: int) -> dict[str, Affine]:
+        """Where a thread's element, or bit, belongs."""
+        return {n: self.w.value(tree, {"t": self.thread, name: value}) for n, tree in layout.trees.items()}
+
+    def _taken(self, layout: Placed, name: str, value: int) -> Affine:
+        """Whether a thread's element, or bit, takes part."""
+        if layout.condition is None:
+            return Affine(None, 1, truth=True)
+        return self.w.value(layout.condition, {"t": self.thread, name: value})
+
+    def _fragment(self, letter: str, layout: str, vector: Vector) -> list[str]:
+        """The registers of a fragment, packed from the elements of its matrix."""
+        w = self.w
+        matrix = self.matrices[letter]
+        packed, indices = self._places(layout)
+        registers: list[str] = []
+        for element, index in enumerate(indices):
+            register, bit = packed.place(element)
+            loaded = w.emit(
+                f"ld.global.b{8 * matrix.size}",
+                w.pointer(self.pointers[matrix.name], index, matrix.size),
+                kind=f"b{8 * matrix.size}",
+            )
+            if register == len(registers):
+                if packed.width < packed.word:
+                    w.say(f"and.b32 {loaded}, {loaded}, {(1 << packed.width) - 1};")
+                registers.append(loaded)
+            else:
+                registers[register] = w.emit("bfi.b32", loaded, registers[register], bit, packed.width)
+        if len(registers) != vector.registers:
+            raise AssertionError(f"{self.kernel.name}: {len(registers)} registers of {letter}")
+        return registers
+
+    def _store(self, operand: Operand, registers: list[str] | str) -> None:
+        """Store the elements of D."""
+        w = self.w
+        matrix = self.matrices["D"]
+        packed, indices = self._places(str(operand.part))
+        for element, index in enumerate(indices):
+            place, bit = packed.place(element)
+            register = registers[place]
+            if packed.width < packed.word:
+                register = w.emit("bfe.u32", register, bit, packed.width)
+            there = w.pointer(self.pointers["d"], index, matrix.size)
+            w.say(f"st.global.b{8 * matrix.size} {there}, {register};")
+
+    def _metadata(self) -> str:
+        """The metadata word of each thread; a bit that no code governs is taken from the garbage."""
+        w, specification, variant = self.w, self.specification, self.kernel.variant
+        index_bits = specification.sparsity_of(variant).index_bits
+        recorded, runs = _runs(use_of(self.kernel, specification, "metadata"), index_bits)
+        here = w.replay(recorded, {_THREAD: self.thread})
+        pointer = self.pointers["meta"]
+        garbage = Affine(self.thread, self.matrices["metadata"].offsets["garbage"])
+        word = w.emit("ld.global.b32", w.pointer(pointer, garbage, 4))
+        for run in runs:
+            index, place, taken = (renamed(value, here) for value in (run.index, run.place, run.taken))
+            code = w.once("ld.global.b32", w.pointer(pointer, index, 4))
+            value = w.once("bfe.u32", code, w.plain(place), run.width)
+            inserted = w.emit("bfi.b32", value, word, run.bit, run.width)
+            word = w.plain(w.where(taken, Affine(inserted), Affine(word)))
+        return word
+
+    def _scales(self, part: str) -> str:
+        """The scale factors of each thread, in the bytes that the selectors name; the others are garbage."""
+        w = self.w
+        layout = Placed.of(self.kernel, self.specification, part)
+        offsets = self.matrices["metadata"].offsets
+        pointer = self.pointers["meta"]
+        word = w.emit("ld.global.b32", w.pointer(pointer, Affine(self.thread, offsets["garbage"]), 4))
+        for element in range(layout.domain["i"]):
+            index = index_of(w, self._where(layout, "i", element), layout.shape)
+            index = Affine(index.register, index.constant + offsets[part])
+            taken = self._taken(layout, "i", element)
+            if taken.register is None and not taken.constant:
+                continue
+            # A thread that takes no part reads the first factor instead of one past the matrix.
+            index = w.where(taken, index, Affine(None, offsets[part]))
+            scale = w.emit("ld.global.b32", w.pointer(pointer, index, 4))
+            inserted = w.emit("bfi.b32", scale, word, 8 * element, 8)
+            word = w.plain(w.where(taken, Affine(inserted), Affine(word)))
+        return word
+
+    # Matrices in shared memory.
+
+    def _descriptor(self, operand: Operand) -> str:
+        """Write a matrix to shared memory, and give its descriptor."""
+        part = str(operand.part)
+        self._place_matrix(part)
+        w = self.w
+        descriptor = self.specification.descriptors[str(operand.descriptor)]
+        word = ""
+        for name, field in descriptor.fields.items():
+            value = Affine(self._config(f"{part.lower()}.{name}"))
+            if name == "start-address":
+                value = w.binary("+", Affine(self._base()), value)
+            coded = w.binary("//", value, Affine(None, field.unit))
+            mask = (1 << (field.high - field.low + 1)) - 1
+            coded = w.binary("&", coded, Affine(None, mask))
+            wide = w.emit("cvt.u64.u32", w.plain(coded), kind="b64")
+            shifted = w.emit("shl.b64", wide, field.low, kind="b64") if field.low else wide
+            word = w.emit("or.b64", word, shifted, kind="b64") if word else shifted
+        return word
+
+    def _place_matrix(self, part: str) -> None:
+        """Every rule that may be the matrix's, behind the question which one it is."""
+        w, specification = self.w, self.specification
+        major = "MN" if self.kernel.value(f"transpose-{part}") else "K"
+        modes = specification.descriptors["wgmma"].fields["swizzle-mode"].values
+        rules = [rule for rule in specification.addresses.addresses.values() if rule.major == major]
+        mode = Affine(self._config(f"{part.lower()}.swizzle-mode"))
+        for name in ("W", *specification.descriptors["wgmma"].fields):
+            self._config(f"{part.lower()}.{name}")  # loaded once, before control divides
+        self._base()
+        if len(rules) == 1:
+            self._write_matrix(part, rules[0])
+            return
+        for rule in rules:
+            taken = Affine(None, 0, truth=True)
+            for swizzle in rule.widths:
+                taken = w.connective("or", taken, w.compare("==", mode, Affine(None, modes[swizzle])))
+            with w.when(str(taken.register)):
+                self._write_matrix(part, rule)
+
+    def _write_matrix(self, part: str, rule: AddressRule) -> None:
+        """Write each element where the rule says, threads taking them in turns."""
+        w = self.w
+        matrix = self.matrices[part]
+        stem = part.lower()
+        bits = matrix.bits
+        size, together = max(bits // 8, 1), max(8 // bits, 1)
+        layout = LayoutUse(self.specification, rule.layout, {"bytes": size}).at
+        along = matrix.cols if part == "A" else matrix.rows
+        units = matrix.count // together
+        with w.strided(self.thread, units, self.kernel.threads) as at:
+            x = w.binary("//", Affine(at), Affine(None, along // together))
+            k = w.binary("%", Affine(at), Affine(None, along // together))
+            width = Affine(self._config(f"{stem}.W"))
+            bound: dict[str, Affine | int | str] = {"x": x, "k": k, "byte": 0, "W": width}
+            where = {name: w.value(tree, bound) for name, tree in layout.trees.items()}
+            start = w.binary("+", Affine(self._base()), Affine(self._config(f"{stem}.start-address")))
+            linear = w.binary("+", start, where["offset"])
+            for name, stride in rule.strides.items():
+                moved = w.binary("*", where[name], Affine(self._config(f"{stem}.{stride}")))
+                linear = w.binary("+", linear, moved)
+            base = Affine(self._config(f"{stem}.base-offset"))
+            swizzle = self.specification.addresses.swizzle.address.tree
+            address = w.value(swizzle, {"linear": linear, "base": base, "W": width})
+            word = ""
+            for j in range(together):
+                element = w.binary("+", w.binary("*", k, Affine(None, together)), Affine(None, j))
+                row, col = (x, element) if part == "A" else (element, x)
+                index = w.binary("+", w.binary("*", row, Affine(None, matrix.cols)), col)
+                loaded = w.emit("ld.global.b32", w.pointer(self.pointers[matrix.name], index, 4))
+                word = w.emit("bfi.b32", loaded, word, j * bits, bits) if word else loaded
+            w.say(f"st.shared.b{8 * size} [{w.plain(address)}], {word};")
+
+
+def index_of(w: Writer, where: Mapping[str, Affine], shape: Mapping[str, int]) -> Affine:
+    """The index of (row, col) in a row-major matrix, behind the matrices of the products before."""
+    index = where.get("product", Affine(None, 0))
+    for name in ("row", "col"):
+        index = w.binary("+", w.binary("*", index, Affine(None, shape[name])), where[name])
+    return index
+
+
+@lru_cache(maxsize=1024)
+def _indices(of: LayoutUse) -> tuple[Writer, list[Affine]]:
+    """The index of each element of a fragment, computed in a writer of its own for the thread `_THREAD`."""
+    w = Writer()
+    trees, shape = of.at.trees, of.layout.shape(of.parameters)
+    indices = []
+    for element in range(of.layout.domain(of.parameters)["i"]):
+        where = {n: w.value(tree, {"t": _THREAD, "i": element}) for n, tree in trees.items()}
+        indices.append(index_of(w, where, shape))
+    return w, indices
+
+
+@dataclass(frozen=True)
+class Run:
+    """Bits `bit` … of a metadata word that are bits `place` … of the code `index`, of threads `taken`."""
+
+    bit: int
+    width: int
+    index: Affine
+    place: Affine
+    taken: Affine
+
+
+@lru_cache(maxsize=1024)
+def _runs(of: LayoutUse, index_bits: int) -> tuple[Writer, list[Run]]:
+    """The runs of a thread's metadata word, computed in a writer of its own for the thread `_THREAD`."""
+    w = Writer()
+    layout = of.at
+    chunks = of.layout.shape(of.parameters)["chunk"]
+    runs: list[Run] = []
+    for bit in range(of.layout.domain(of.parameters)["bit"]):
+        bound: dict[str, Affine | int | str] = {"t": _THREAD, "bit": bit}
+        where = {name: w.value(tree, bound) for name, tree in layout.trees.items()}
+        index = w.binary("+", w.binary("*", where["row"], Affine(None, chunks)), where["chunk"])
+        slot = w.binary("*", where["slot"], Affine(None, index_bits))
+        place = w.binary("+", slot, where["index_bit"])
+        taken = w.value(layout.condition, bound) if layout.condition else Affine(None, 1, truth=True)
+        if runs:
+            last = runs[-1]
+            next_place = Affine(last.place.register, last.place.constant + last.width)
+            if (last.index, next_place, last.taken) == (index, place, taken):
+                runs[-1] = replace(last, width=last.width + 1)
+                continue
+        runs.append(Run(bit, 1, index, place, taken))
+    return w, runs
+
+
+def renamed(value: Affine, names: Mapping[str, str]) -> Affine:
+    """A value of another writer, whose registers are called otherwise here."""
+    return Affine(names[value.register], value.constant, value.truth) if value.register else value
+
+
+def value_body(kernel: Kernel, specification: Specification) -> str:
+    """The body of a value kernel, in braces."""
+    return _Value(kernel, specification).body()

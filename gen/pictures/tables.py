@@ -1,0 +1,142 @@
+"""The whole map of an operand: every thread's elements with register, bits and matrix position."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from ...spec.errors import Question
+from ...spec.expressions import Expression
+from ...spec.fragments import Packing, packing
+from ...spec.loading import Specification
+from ...spec.maps import LayoutMap
+from ...spec.variants import Variant
+
+__all__ = ["MapTable", "said", "table_of"]
+
+_NAMES = {"A": "a", "B": "b", "C": "c", "D": "d", "scale-a": "sf", "scale-b": "sf"}
+
+
+@dataclass(frozen=True)
+class MapTable:
+    """An operand's layout at one variant's parameters.
+
+    `entries` are (thread, element, register, bit_low, row, col), then the product where the
+    instruction computes several at once. `packing` is None where no register element is mapped; the
+    entries are the layout's points then: (thread, bit, row, chunk, slot, index_bit) for metadata,
+    (thread, matrix, row) for addresses.
+    """
+
+    variant: Variant
+    operand: str
+    layout: LayoutMap
+    parameters: Mapping[str, int]
+    packing: Packing | None
+
+    @property
+    def title(self) -> str:
+        return f"{self.operand} of {self.variant.mnemonic}"
+
+    @property
+    def selected(self) -> dict[str, int]:
+        """The selectors that the map depends on."""
+        return {name: value for name, value in self.parameters.items() if name not in self.variant.fields}
+
+    @cached_property
+    def entries(self) -> list[tuple[int, ...]]:
+        points = self.layout.points(self.parameters)
+        if self.packing is None:
+            return points
+        width, word = self.packing.width, self.packing.word
+        return [(t, i, i * width // word, i * width % word, *place) for t, i, *place in points]
+
+    @property
+    def headings(self) -> tuple[str, ...]:
+        """The names of an entry's numbers."""
+        if self.packing is None:
+            return ("thread", *self.layout.inputs[1:], *self.layout.outputs)
+        return ("thread", "element", "register", "bit_low", *self.layout.outputs)
+
+    @property
+    def threads(self) -> int:
+        return self.layout.domain(self.parameters)["t"]
+
+    @property
+    def elements(self) -> int:
+        """How many elements a thread holds."""
+        return self.layout.domain(self.parameters)["i"]
+
+    @property
+    def rows(self) -> int:
+        return self.layout.shape(self.parameters)["row"]
+
+    @property
+    def cols(self) -> int:
+        return self.layout.shape(self.parameters)["col"]
+
+    @property
+    def products(self) -> int:
+        """How many matrices of this shape the threads hold, each for a product of its own."""
+        return self.layout.shape(self.parameters).get("product", 1)
+
+    @property
+    def letter(self) -> str:
+        """How the manual writes an element: a0, b3, c2."""
+        return _NAMES.get(self.operand, "e")
+
+    @cached_property
+    def forward(self) -> dict[str, Expression]:
+        """Outputs as expressions of thread and element, parameters put in."""
+        return self.layout.at(self.parameters).trees
+
+    @cached_property
+    def backward(self) -> Mapping[str, Expression]:
+        """Thread and element as expressions of the outputs, parameters put in."""
+        return self.layout.at(self.parameters).inverse.inputs
+
+
+def table_of(
+    specification: Specification,
+    variant: Variant,
+    operand: str,
+    a_source: str | None = None,
+    selectors: Mapping[str, int] | None = None,
+) -> MapTable:
+    """The map of an operand of a variant.
+
+    `selectors` sets the layout's mode parameters (s, thread_id, byte_id); those not given are 0.
+    Raises Question for an operand without a register layout and for a selector out of range.
+    """
+    if a_source == "descriptor" and operand == "A":
+        raise Question(
+            "with a descriptor, A lies in shared memory and no register holds it; "
+            "see `ptxmma descriptor address`"
+        )
+    if a_source and all(form.a is None for form in variant.forms):
+        raise Question(f"{variant.mnemonic} has no choice of where A comes from")
+    layout = specification.layout_of(variant, operand)
+    given = dict(selectors or {})
+    parameters: dict[str, int] = {}
+    for name, scalars in layout.layout.params.items():
+        value = given.pop(name, None)
+        if value is None:
+            value = int(variant.fields.get(name, 0))
+        if value not in scalars.values:
+            allowed = ", ".join(map(str, scalars.values))
+            raise Question(f"{operand}: {said(name)} is {value}; it must be one of {allowed}")
+        parameters[name] = value
+    for name, value in given.items():
+        if value != 0:
+            raise Question(f"{operand} of {variant.mnemonic} has no {said(name)}")
+    packed: Packing | None = None
+    if operand in "ABCD":
+        packed = packing(variant, operand)
+    elif operand.startswith("scale"):
+        packed = Packing(8, 32)
+    return MapTable(variant, operand, layout, parameters, packed)
+
+
+def said(name: str) -> str:
+    """How a layout's parameter is called on the command line."""
+    return {"s": "selector"}.get(name, name.replace("_", "-"))

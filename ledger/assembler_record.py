@@ -1,0 +1,246 @@
+"""What assemblers did with every legal form: raw observations, from which verdicts are recomputed.
+
+A file of evidence/ holds one assembler's observations. For every row and every .version and .target that
+the assembler takes it says which of the row's forms it accepted, as a bitmap; and what the claim and the
+emitted cases were then, by hash.
+"""
+
+from __future__ import annotations
+
+import base64
+import datetime
+import json
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, partial
+from pathlib import Path
+from typing import Any, Literal
+
+from ..assemblers.classification import AskedBefore, Session
+from ..assemblers.comparison import AssemblerSetting, Column, columns, over_jobs
+from ..assemblers.toolchains import Ptxas, digest
+from ..assemblers.universe import Universe, open_for
+from ..spec.errors import Question
+from ..spec.loading import ROOT, Specification
+from ..spec.nodes import Version
+from ..spec.variants import RowView
+from .claims import cases_digest, legality_digest
+from .records import by_release, put, read
+
+__all__ = [
+    "FOLDER",
+    "Claim",
+    "ClaimVerdict",
+    "Record",
+    "claims",
+    "load_records",
+    "observe",
+    "verdicts",
+    "write",
+]
+
+FOLDER = ROOT / "evidence"
+_FORMAT = 2
+_BITMAPS = 256
+ClaimState = Literal["agrees", "differs", "stale", "unseen"]
+
+
+@dataclass(frozen=True)
+class Claim:
+    """What a row says is legal: its forms as statements, and when each is."""
+
+    view: RowView
+    universe: Universe
+
+    @property
+    def id(self) -> str:
+        return self.view.id
+
+    @cached_property
+    def digest(self) -> str:
+        return legality_digest(self.view)
+
+    @cached_property
+    def statements(self) -> tuple[str, ...]:
+        return tuple(
+            self.universe.write(variant, form).text
+            for variant in self.view.variants()
+            for form in variant.forms
+        )
+
+    @cached_property
+    def cases(self) -> str:
+        return cases_digest(self.statements)
+
+    def legal(self, ptx: Version, target: str) -> int:
+        """The bitmap of the forms that are legal for a version and a target."""
+        effective = self.view.family.isa.effective
+        bitmap, bit = 0, 1
+        for variant in self.view.variants():
+            for form in variant.forms:
+                gates = self.view.gates_on(variant.fields)
+                gate = effective([*gates, form.gate]) if form.gate else variant.gate
+                if open_for(gate, ptx, target):
+                    bitmap |= bit
+                bit <<= 1
+        return bitmap
+
+
+def claims(specification: Specification) -> tuple[Claim, ...]:
+    """The claim of every row."""
+    universe = Universe(specification)
+    return tuple(Claim(view, universe) for family in specification.families.values() for view in family.rows)
+
+
+@dataclass(frozen=True)
+class Record:
+    """One assembler's observations: for each row hashes, date, and by setting which bitmap it saw."""
+
+    release: str
+    sha256: str
+    settings: tuple[tuple[str, str], ...]
+    rows: Mapping[str, Mapping[str, Any]]
+
+    @property
+    def dates(self) -> str:
+        """When its rows were asked about: the first day, and the last."""
+        days = sorted({row["date"] for row in self.rows.values()})
+        return " to ".join(dict.fromkeys((days[0], days[-1]))) if days else ""
+
+    def seen(self, claim: Claim) -> list[int] | None:
+        """The bitmap of accepted forms at every setting; None where the claim is not as it was."""
+        row = self.rows.get(claim.id)
+        if row is None or row["claim"] != claim.digest or row["cases"] != claim.cases:
+            return None
+        which = zlib.decompress(base64.b64decode(row["observed"]))
+        bitmaps = [int(text, 16) for text in row["bitmaps"]]
+        return [bitmaps[number] for number in which]
+
+
+@dataclass(frozen=True)
+class ClaimVerdict:
+    """What a record says of a claim: how many points agree, and the first statement that does not."""
+
+    claim: Claim
+    release: str
+    state: ClaimState
+    points: int = 0
+    differing: tuple[tuple[str, str, str, bool], ...] = ()
+
+
+def verdicts(records: Sequence[Record], asked: Sequence[Claim]) -> Iterator[ClaimVerdict]:
+    """The verdict of every record on every claim, recomputed from the raw observations."""
+    legal: dict[tuple[str, str, str], int] = {}
+    for record in records:
+        for claim in asked:
+            seen = record.seen(claim)
+            if seen is None:
+                yield ClaimVerdict(claim, record.release, "stale" if claim.id in record.rows else "unseen")
+                continue
+            differing: list[tuple[str, str, str, bool]] = []
+            isa = claim.view.family.isa
+            for (ptx, target), accepted in zip(record.settings, seen, strict=True):
+                key = claim.id, ptx, target
+                if key not in legal:
+                    legal[key] = claim.legal(isa.version(ptx), target)
+                wrong = legal[key] ^ accepted
+                while wrong:
+                    number = (wrong & -wrong).bit_length() - 1
+                    wrong &= wrong - 1
+                    differing.append((ptx, target, claim.statements[number], bool(accepted >> number & 1)))
+            points = len(seen) * len(claim.statements)
+            yield ClaimVerdict(
+                claim, record.release, "differs" if differing else "agrees", points, tuple(differing)
+            )
+
+
+def observe(specification: Specification, ptxas: Ptxas, before: Record | None = None) -> Record:
+    """Ask an assembler about every form of every row under every .version and .target that it takes.
+
+    What it was asked `before` about a claim that is as it was then is not asked again.
+    """
+    every = claims(specification)
+    if before is not None and before.sha256 == digest(ptxas.path):
+        kept = {claim.id: before.rows[claim.id] for claim in every if before.seen(claim) is not None}
+    else:
+        kept = {}
+    asked = [claim for claim in every if claim.id not in kept]
+    known = columns(specification.isa, [ptxas])
+    if not known:
+        raise Question(f"ptxas {ptxas.version} takes no target of the specification")
+    unreadable = _syntax_errors(asked, Session(ptxas, ptxas.ptx, known[0].target))
+    found = over_jobs(known, partial(_accepted, asked, unreadable))
+    seen = {setting: bitmaps for column in found for setting, bitmaps in column.items()}
+    order = {target: place for place, target in enumerate(specification.index.targets)}
+    taken = sorted(seen, key=lambda setting: (order[setting.target], setting.ptx))
+    named = tuple((str(setting.ptx), setting.target) for setting in taken)
+    if before is not None and kept and named != before.settings:
+        return observe(specification, ptxas)
+    today = datetime.datetime.now(datetime.UTC).date().isoformat()
+    rows: dict[str, Mapping[str, Any]] = dict(kept)
+    for number, claim in enumerate(asked):
+        column = [seen[setting][number] for setting in taken]
+        distinct = sorted(set(column))
+        if len(distinct) > _BITMAPS:
+            raise Question(f"ptxas {ptxas.version} has more than {_BITMAPS} opinions about {claim.id}")
+        which = bytes(distinct.index(bitmap) for bitmap in column)
+        rows[claim.id] = {
+            "claim": claim.digest,
+            "cases": claim.cases,
+            "date": today,
+            "bitmaps": [f"{bitmap:x}" for bitmap in distinct],
+            "observed": base64.b64encode(zlib.compress(which, 9)).decode(),
+        }
+    in_order = {claim.id: rows[claim.id] for claim in every}
+    return Record(ptxas.version, digest(ptxas.path), named, in_order)
+
+
+def _syntax_errors(asked: Sequence[Claim], session: Session) -> frozenset[str]:
+    """The statements that an assembler cannot parse: its grammar knows no .version and no .target."""
+    statements = [statement for claim in asked for statement in claim.statements]
+    pairs = zip(statements, session.classify(statements), strict=True)
+    return frozenset(text for text, outcome in pairs if "syntax error" in outcome.words)
+
+
+def _accepted(
+    asked: Sequence[Claim], unreadable: frozenset[str], column: Column
+) -> dict[AssemblerSetting, list[int]]:
+    """By setting and claim, the bitmap of the forms that are accepted; a death is no acceptance."""
+    statements = [text for claim in asked for text in claim.statements if text not in unreadable]
+    memory, found = AskedBefore(), {}
+    for version in column.versions:
+        setting = AssemblerSetting(column.ptxas, version, column.target)
+        session = Session(setting.ptxas, setting.ptx, setting.target, memory=memory)
+        if session.mute() is None:
+            outcomes = zip(statements, session.classify(statements), strict=True)
+            accepted = {text for text, outcome in outcomes if outcome.verdict == "accepted"}
+            found[setting] = [
+                sum(1 << bit for bit, text in enumerate(claim.statements) if text in accepted)
+                for claim in asked
+            ]
+    return found
+
+
+def write(record: Record, folder: Path = FOLDER) -> Path:
+    """Put a record where it belongs."""
+    by_target: dict[str, list[str]] = {}
+    for ptx, target in record.settings:
+        by_target.setdefault(target, []).append(ptx)
+    value = {
+        "format": _FORMAT,
+        "tool": {"name": "ptxas", "version": record.release, "sha256": record.sha256},
+        "settings": by_target,
+        "rows": record.rows,
+    }
+    return put(folder, f"ptxas-{record.release}", json.dumps(value, indent=1) + "\n")
+
+
+def _record(value: Any) -> Record:
+    settings = tuple((ptx, target) for target, all_ptx in value["settings"].items() for ptx in all_ptx)
+    return Record(value["tool"]["version"], value["tool"]["sha256"], settings, value["rows"])
+
+
+def load_records(folder: Path = FOLDER) -> tuple[Record, ...]:
+    """Every record, oldest release first; raises Question for a file that is no record."""
+    return by_release(read(folder, "ptxas-*.json", _FORMAT, _record))

@@ -1,0 +1,367 @@
+"""Verdicts on what a device showed: measured maps, metadata and addresses against today's YAML."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..spec.addresses import rule_for
+from ..spec.expressions import compiled
+from ..spec.fragments import packing
+from ..spec.loading import Specification
+from ..spec.maps import LayoutMap
+from ..spec.sparse import positions
+from ..spec.variants import Variant
+from .claims import addresses_digest, layout_digest, metadata_digest
+from .silicon_record import Silicon
+
+__all__ = ["ANCHORS", "SiliconVerdict", "by_mnemonic", "claims_of", "judge", "silicon_verdicts"]
+
+Ints = NDArray[np.int64]
+ClaimState = Literal["agrees", "differs", "stale", "unseen"]
+
+# What gives the rows, columns and k of a measured map their names, by instruction.
+ANCHORS: Mapping[str, str] = {
+    "wgmma.mma_async": "rows and k by addresses of A, columns and k by addresses of B, not swizzled",
+    "wgmma.mma_async.sp": "as wgmma.mma_async; packed columns by the k that they meet",
+    "mma": "nothing: maps are compared up to one renaming of rows, one of columns and one of k",
+    "mma.sp": "nothing: maps are compared up to one renaming of rows, one of columns and one of k",
+    "ldmatrix": "rows by the lane that gives the address, columns by the address",
+    "stmatrix": "rows by the lane that gives the address, columns by the address",
+    "movmatrix": "the source's layout, which ldmatrix anchors",
+    "wmma.mma": "rows, columns and k by the addresses of wmma.load and wmma.store; fragments are opaque",
+}
+_AXES: Mapping[str, tuple[str, str]] = {
+    "A": ("row", "k"),
+    "B": ("k", "col"),
+    "C": ("row", "col"),
+    "D": ("row", "col"),
+}
+
+
+_NAMING = ("A", "B", "D", "met", "met codes")
+
+
+@dataclass(frozen=True)
+class SiliconVerdict:
+    """What observations say of one kernel: how many points were compared, and the first that differ."""
+
+    device: str
+    what: str
+    kernel: str
+    state: ClaimState
+    claims: tuple[str, ...]
+    points: int = 0
+    differing: int = 0
+    first: tuple[str, ...] = ()
+
+
+def by_mnemonic(specification: Specification) -> dict[str, Variant]:
+    """Every variant, by its mnemonic."""
+    families = specification.families.values()
+    return {variant.mnemonic: variant for family in families for variant in family.variants()}
+
+
+def claims_of(specification: Specification, variant: Variant, what: str) -> dict[str, str]:
+    """The claims that a measurement is about, by what they are called, as hashes."""
+    kind = what.split()[0]
+    found = {}
+    if kind in ("maps", "accumulator", "matrices"):
+        letters = {"accumulator": ("D",)}.get(kind, tuple(variant.layouts))
+        for letter in letters:
+            identifier = variant.layouts[letter]
+            if letter not in _AXES:
+                if kind == "matrices":
+                    found[identifier] = layout_digest(specification.layouts[identifier])
+                continue
+            layout = specification.layouts[identifier]
+            kept = packing(variant, letter) if kind != "matrices" else None
+            found[identifier] = layout_digest(layout, kept)
+    if kind == "metadata":
+        identifier = variant.layouts["metadata"]
+        sparsity = specification.sparsity_of(variant)
+        found[identifier] = metadata_digest(specification.layouts[identifier], sparsity)
+    if kind == "memory":
+        for identifier, rule in specification.addresses.addresses.items():
+            found[identifier] = addresses_digest(
+                rule,
+                specification.layouts[rule.layout],
+                specification.addresses.swizzle,
+                specification.descriptors["wgmma"],
+            )
+    return found
+
+
+class Names:
+    """One renaming an axis: what is measured to what is claimed, and back; None where names must be equal."""
+
+    def __init__(self, free: bool) -> None:
+        self.free = free
+        self._forward: dict[tuple[str, int], object] = {}
+        self._backward: dict[tuple[str, object], int] = {}
+
+    def fits(self, axis: str, measured: int, claimed: tuple[int, ...]) -> bool:
+        """Whether a measured name can stand for a claimed one, as it has so far."""
+        if not self.free:
+            return claimed == (measured,)
+        forward = self._forward.setdefault((axis, measured), claimed)
+        backward = self._backward.setdefault((axis, claimed), measured)
+        return forward == claimed and backward == measured
+
+    def knows(self, axis: str) -> bool:
+        """Whether anything is known of an axis."""
+        return not self.free or any(known == axis for known, _ in self._forward)
+
+    def of(self, axis: str, claimed: tuple[int, ...]) -> int | None:
+        """The measured name of what is claimed."""
+        return self._backward.get((axis, claimed)) if self.free else claimed[0]
+
+
+def _parameters(variant: Variant, layout: LayoutMap) -> dict[str, int]:
+    return {name: int(variant.fields[name]) for name in layout.parameters}
+
+
+def _maps(
+    specification: Specification, variant: Variant, values: Mapping[str, Any], names: Names
+) -> Iterator[str | None]:
+    """For every point of every measured fragment None, or what is wrong."""
+    all_met = np.asarray(values["met"]) if "met" in values else None
+    met = all_met[0] if all_met is not None else None
+    sparse = variant.row.row.sparsity is not None
+    for letter in ("D", "C", "B", "A"):
+        if letter not in values:
+            continue
+        measured = np.asarray(values[letter])
+        layout = specification.layout_of(variant, letter)
+        points = layout.points(_parameters(variant, layout))
+        if len(points) != len(measured):
+            yield f"{letter} has {len(measured)} elements, not {len(points)}"
+            continue
+        order = list(layout.outputs)
+        product = order.index("product") + 2 if "product" in order else None
+        row_at, col_at = order.index("row") + 2, order.index("col") + 2
+        first, second = _AXES[letter]
+        if letter == "A" and sparse:
+            second = "packed"
+        if not names.free:
+            yield from _equal(letter, np.array(points), (row_at, col_at), measured, None if sparse else met)
+            continue
+        for point, (a, b) in zip(points, measured, strict=True):
+            extra = (point[product],) if product is not None else ()
+            if letter == "A" and not sparse and met is not None and b >= 0:
+                b = met[b]
+            row, col = (*extra, point[row_at]), (*extra, point[col_at])
+            if names.fits(first, int(a), row) and names.fits(second, int(b), col):
+                yield None
+            else:
+                yield (
+                    f"{letter}: thread {point[0]} element {point[1]} is claimed to hold {row + col}; "
+                    f"measured: ({a}, {b})"
+                )
+    if sparse and all_met is not None and names.knows("k"):
+        yield from _met(specification, variant, all_met, values["met codes"], names)
+
+
+def _equal(
+    letter: str, points: Ints, at: tuple[int, int], measured: Ints, met: Ints | None
+) -> Iterator[str | None]:
+    """The same where names must be equal, for many points."""
+    found = measured.astype(np.int64)
+    if letter == "A" and met is not None:
+        found = np.stack([found[:, 0], met[found[:, 1]]], axis=1)
+    claimed = points[:, at]
+    wrong = (claimed != found).any(axis=1)
+    yield from itertools.repeat(None, int((~wrong).sum()))
+    for point, seen in zip(points[wrong], found[wrong], strict=True):
+        yield (
+            f"{letter}: thread {point[0]} element {point[1]} is claimed to hold "
+            f"({point[at[0]]}, {point[at[1]]}); measured: ({seen[0]}, {seen[1]})"
+        )
+
+
+def _met(
+    specification: Specification, variant: Variant, met: Ints, codes: Iterable[int], names: Names
+) -> Iterator[str | None]:
+    """Which k each packed column met under the codes that were tried."""
+    sparsity = specification.sparsity_of(variant)
+    for code, found in zip(codes, met, strict=True):
+        claimed = positions(sparsity, code)
+        for packed in range(len(found)):
+            chunk, slot = divmod(packed, sparsity.slots)
+            k = chunk * sparsity.chunk + claimed[slot]
+            at = names.of("packed", (packed,))
+            seen = found[at] if at is not None else None
+            good = seen is not None and names.of("k", (k,)) == seen
+            yield None if good else f"code {code:#06b}: packed column {packed} does not meet k {k}"
+
+
+def _metadata(
+    specification: Specification, variant: Variant, values: Mapping[str, Any], kernel: str, names: Names
+) -> Iterator[str | None]:
+    for fault in _maps(specification, variant, {k: values[k] for k in _NAMING if k in values}, names):
+        if fault:
+            yield fault
+    sparsity = specification.sparsity_of(variant)
+    layout = specification.layout_of(variant, "metadata")
+    selector = next((int(w.split("=")[1]) for w in kernel.split() if w.startswith(("sp-sel=", "f="))), 0)
+    parameters = specification.selector_parameters(layout, selector)
+    owner = np.asarray(values["owner"])
+    claimed = np.full(owner.shape, -1)
+    for thread, bit, row, chunk, slot, index_bit in layout.points(parameters):
+        for part in range(sparsity.run):
+            packed = chunk * sparsity.slots + slot * sparsity.run + part
+            named = names.of("row", (row,)), names.of("packed", (packed,))
+            if None not in named:
+                claimed[(*named, index_bit)] = 32 * thread + bit
+    for at in np.ndindex(*owner.shape):
+        if owner[at] == claimed[at]:
+            yield None
+        else:
+            thread, bit = divmod(int(owner[at]), 32)
+            other = divmod(int(claimed[at]), 32)
+            yield (
+                f"row {at[0]}, packed column {at[1]}, index bit {at[2]}: thread {thread} bit {bit} governs; "
+                f"claimed: thread {other[0]} bit {other[1]}"
+            )
+    if values["wrong"]:
+        yield f"{values['wrong']} of {values['checked']} elements under valid codes were elsewhere"
+    yield from _positions(specification, variant, values, names)
+
+
+def _positions(
+    specification: Specification, variant: Variant, values: Mapping[str, Any], names: Names
+) -> Iterator[str | None]:
+    """Every valid code: the index that it makes of every packed column, and the k that the index names."""
+    sparsity = specification.sparsity_of(variant)
+    codes, ks = np.asarray(values["codes"]), np.asarray(values["ks"])
+    tried = list(values["met codes"])
+    whole = sparsity.granule > 1  # the code is one index
+    for code in specification.codes_of(variant):
+        claimed = positions(sparsity, code)
+        for packed in range(codes.shape[1]):
+            at = names.of("packed", (packed,))
+            chunk, slot = divmod(packed, sparsity.slots)
+            k = chunk * sparsity.chunk + claimed[slot]
+            index = int(codes[code, at]) if at is not None else -1
+            wanted = code if whole else code >> slot // sparsity.run * sparsity.index_bits & 3
+            seen = ks[tried.index(code) if whole else index, at] if index == wanted else None
+            if seen is not None and names.of("k", (k,)) == seen:
+                yield None
+            else:
+                yield f"code {code:#06b}, packed column {packed}: index {index}; claimed: {wanted}, k {k}"
+
+
+def _memory(
+    specification: Specification, variant: Variant, values: Mapping[str, Any], kernel: str
+) -> tuple[int, list[str]]:
+    operand = values["operand"]
+    transposed = any(w == f"imm-trans-{operand.lower()}=1" for w in kernel.split())
+    width = specification.index.types[str(variant.fields[f"{operand.lower()}type"])].bits
+    modes = specification.descriptors["wgmma"].fields["swizzle-mode"].values
+    bits = np.asarray(values["bits"])
+    x, k = np.meshgrid(np.arange(bits.shape[1]), np.arange(bits.shape[2]), indexing="ij")
+    faults = []
+    for number, (start, leading, stride, base, mode) in enumerate(values["settings"]):
+        named = next(name for name, code in modes.items() if code == mode)
+        rule = rule_for(specification.addresses.addresses, "MN" if transposed else "K", named)
+        size, each = max(1, width // 8), max(1, 8 // width)
+        sized = {"W": rule.widths[named], "bytes": size}
+        case = specification.layouts[rule.layout].case(sized)
+        parts = {n: compiled(t, ("x", "k", "byte"))(x, k // each, 0) for n, t in case.trees.items()}
+        fields = {"leading-dimension-byte-offset": leading, "stride-dimension-byte-offset": stride}
+        linear = start + parts["offset"] + sum(parts[n] * fields[f] for n, f in rule.strides.items())
+        swizzle = compiled(specification.addresses.swizzle.address.tree, ("linear", "base", "W"))
+        claimed = 8 * swizzle(linear, base, rule.widths[named]) + k % each * width
+        for at in np.argwhere(claimed != bits[number]):
+            place = tuple(at)
+            faults.append(
+                f"{operand} ({at[0]}, {at[1]}) lies at byte {bits[number][place] // 8}; claimed: "
+                f"{claimed[place] // 8} (start {start}, strides {leading} and {stride}, base {base}, {named})"
+            )
+    return bits.size, faults
+
+
+def _matrices(
+    specification: Specification, variant: Variant, values: Mapping[str, Any]
+) -> Iterator[str | None]:
+    if "source" in values:
+        source, result = (specification.layout_of(variant, letter) for letter in "AD")
+        where = {point[2:]: point[:2] for point in source.points(dict.fromkeys(source.parameters, 1))}
+        for point, found in zip(
+            result.points(dict.fromkeys(result.parameters, 1)), values["source"], strict=True
+        ):
+            good = where[point[2:]] == tuple(int(v) for v in found)
+            yield None if good else f"thread {point[0]} half {point[1]} comes from {tuple(found)}"
+        return
+    letter = "D" if "D" in variant.layouts else "A"
+    layout = specification.layout_of(variant, letter)
+    lanes = specification.layout_of(variant, "p")
+    parameters = _parameters(variant, layout)
+    shape = lanes.shape(parameters)
+    giver = {m * shape["row"] + r: t for t, m, r in lanes.points(parameters)}
+    for point, (lane, half) in zip(layout.points(parameters), values["memory"], strict=True):
+        good = giver[point[2]] == lane and point[3] == half
+        yield (
+            None
+            if good
+            else (
+                f"thread {point[0]} element {point[1]} is claimed to be row {point[2]} column {point[3]}; "
+                f"measured: the row of lane {lane}, column {half}"
+            )
+        )
+
+
+def judge(
+    specification: Specification, variant: Variant, what: str, kernel: str, values: Mapping[str, Any]
+) -> tuple[int, list[str]]:
+    """How many points of one measurement were compared with the specification, and what differs."""
+    if "failed" in values:
+        return 1, [str(values["failed"])]
+    free = variant.row.family.instruction.scope == "warp"
+    names = Names(free)
+    kind = what.split()[0]
+    if kind == "memory":
+        return _memory(specification, variant, values, kernel)
+    found: Iterable[str | None]
+    if kind == "metadata":
+        found = _metadata(specification, variant, values, kernel, names)
+    elif kind == "matrices":
+        found = _matrices(specification, variant, values)
+    else:
+        found = _maps(specification, variant, values, names)
+    points, faults = 0, []
+    for fault in found:
+        points += 1
+        if fault:
+            faults.append(fault)
+    return points, faults
+
+
+def silicon_verdicts(
+    specification: Specification, silicon: Silicon, cases: Mapping[str, str]
+) -> Iterator[SiliconVerdict]:
+    """The verdict on every measurement, recomputed from the raw observations.
+
+    `cases` are what is measured today, by name, with the hash of the kernel's text: a changed kernel makes
+    what it showed stale, and so does a changed claim.
+    """
+    known = by_mnemonic(specification)
+    for name, case in cases.items():
+        what, kernel = name.split(": ", 1)
+        variant = known[kernel.split()[0]]
+        now = claims_of(specification, variant, what)
+        observed = silicon.subjects.get(name)
+        if observed is None or observed.case != case or dict(observed.claims) != now:
+            state: ClaimState = "unseen" if observed is None else "stale"
+            yield SiliconVerdict(silicon.device.name, what, kernel, state, tuple(now))
+            continue
+        points, faults = judge(specification, variant, what, kernel, observed.values)
+        state = "differs" if faults else "agrees"
+        yield SiliconVerdict(
+            silicon.device.name, what, kernel, state, tuple(now), points, len(faults), tuple(faults[:4])
+        )

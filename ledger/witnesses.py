@@ -1,0 +1,278 @@
+"""Claims with all their witnesses: theorems by solver, assemblers, and what devices showed."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from ..formal.catalogue import obligations, subjects
+from ..formal.smt.obligations import Obligation
+from ..gen.suite.files import lacking
+from ..spec.loading import Specification
+from ..spec.variants import OPAQUE, RowView
+from .assembler_record import Claim, ClaimVerdict
+from .claims import addresses_digest, layout_digest, metadata_digest
+from .contradictions import ContradictionRegister
+from .device_observations import current_cases, current_suite
+from .silicon_record import Silicon
+from .silicon_verdicts import ANCHORS, SiliconVerdict, silicon_verdicts
+from .solver_record import ProofState, SolverRecord
+
+__all__ = [
+    "Agreement",
+    "ClaimSubject",
+    "DeviceWitness",
+    "MeasurementTally",
+    "Witnessed",
+    "recorded",
+    "subjects_of",
+    "unregistered",
+    "witnessed",
+]
+
+ClaimKind = Literal["row", "layout", "metadata", "addresses"]
+MeasuredPoint = tuple[str, str, str, bool]
+
+
+@dataclass(frozen=True)
+class ClaimSubject:
+    """What is claimed: its name, its hash, and the parts of the specification whose theorems are about it."""
+
+    id: str
+    kind: ClaimKind
+    digest: str
+    parts: frozenset[str]
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """How many assemblers agree with a row, of how many; those whose differences are all registered agree."""
+
+    agree: int
+    of: int
+    registered: int
+    stale: tuple[str, ...]
+    differing: tuple[str, ...]
+
+
+@dataclass
+class MeasurementTally:
+    """How many kernels were measured, at how many points, and what did not agree."""
+
+    kernels: int = 0
+    points: int = 0
+    differing: int = 0
+    outdated: int = 0
+
+
+@dataclass(frozen=True)
+class DeviceWitness:
+    """What one device says of a claim: cases by way as (passed, of all), measurements by what was measured,
+    what names rows, columns and k, and why it says nothing."""
+
+    device: str
+    cases: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    measured: Mapping[str, MeasurementTally] = field(default_factory=dict)
+    named_by: str = ""
+    not_run: str = ""
+
+    @property
+    def holds(self) -> bool:
+        """Whether all that it says agrees with the claim as it is today."""
+        whole = all(passed == count for passed, count in self.cases.values())
+        return whole and not any(tally.differing or tally.outdated for tally in self.measured.values())
+
+
+@dataclass(frozen=True)
+class Witnessed:
+    """A claim with its witnesses. `theorems` counts obligations by theorem, solver and verdict."""
+
+    subject: ClaimSubject
+    theorems: Mapping[str, Mapping[str, Counter[ProofState]]]
+    assemblers: Agreement | None
+    silicon: tuple[DeviceWitness, ...]
+
+    @property
+    def silent(self) -> bool:
+        """Whether no device says anything of it."""
+        return not any(shown.cases or shown.measured for shown in self.silicon)
+
+    @property
+    def holds(self) -> bool:
+        """Whether every witness agrees; what is unknown, unrecorded or stale does not."""
+        proven = all(
+            set(counted) == {"proven"}
+            for by_solver in self.theorems.values()
+            for counted in by_solver.values()
+        )
+        agreed = self.assemblers is None or self.assemblers.agree == self.assemblers.of
+        return proven and agreed and all(shown.holds for shown in self.silicon)
+
+
+def subjects_of(specification: Specification, claims: Sequence[Claim]) -> tuple[ClaimSubject, ...]:
+    """What rows claim: the rows, then their layouts, metadata and addresses, each once."""
+    rests = {subject.row: subject.parts for subject in subjects(specification)}
+    rows: list[ClaimSubject] = []
+    layouts: dict[str, ClaimSubject] = {}
+    for claim in claims:
+        own = {part for part in rests[claim.id] if part.split()[0] not in ("layout", "sparsity")}
+        rows.append(ClaimSubject(claim.id, "row", claim.digest, frozenset(own)))
+        for found in _layouts(specification, claim.view):
+            layouts.setdefault(found.id, found)
+    return *rows, *layouts.values()
+
+
+def _layouts(specification: Specification, view: RowView) -> Iterator[ClaimSubject]:
+    """The layouts, metadata and addresses that a row uses."""
+    letters = {
+        name: (letter, variant)
+        for variant in view.variants()
+        for letter, name in variant.layouts.items()
+        if name != OPAQUE
+    }
+    for name, (letter, variant) in letters.items():
+        layout, parts = specification.layouts[name], {f"layout {name}"}
+        for bridge, record in specification.bridges.items():
+            if name in (record.left, record.right):
+                parts.add(f"bridge {bridge}")
+        if letter == "metadata":
+            parts.add(f"sparsity {view.row.sparsity}")
+            digest = metadata_digest(layout, specification.sparsity_of(variant))
+            yield ClaimSubject(name, "metadata", digest, frozenset(parts))
+        else:
+            yield ClaimSubject(name, "layout", layout_digest(layout), frozenset(parts))
+    instruction, addresses = view.family.instruction, specification.addresses
+    operands = {name for form in view.row.forms for name in instruction.forms[form].operands}
+    if any(instruction.operands[name].descriptor for name in operands):
+        for name, rule in addresses.addresses.items():
+            layout, descriptor = specification.layouts[rule.layout], specification.descriptors["wgmma"]
+            digest = addresses_digest(rule, layout, addresses.swizzle, descriptor)
+            parts = {f"address {name}", f"layout {rule.layout}", "swizzle", "descriptor wgmma"}
+            yield ClaimSubject(name, "addresses", digest, frozenset(parts))
+
+
+def unregistered(registered: ContradictionRegister, verdict: ClaimVerdict) -> list[MeasuredPoint]:
+    """The points of an assembler's verdict that differ and that no contradiction explains."""
+    isa = verdict.claim.view.family.isa
+    instruction = verdict.claim.view.family.instruction.instruction
+    return [
+        (ptx, target, statement, accepted)
+        for ptx, target, statement, accepted in verdict.differing
+        if registered.explains(
+            instruction,
+            statement,
+            verdict.release,
+            isa.version(ptx),
+            target,
+            "accepted" if accepted else "refused",
+        )
+        is None
+    ]
+
+
+def _agreement(found: Iterable[ClaimVerdict], registered: ContradictionRegister) -> Agreement:
+    listed = list(found)
+    stale = tuple(v.release for v in listed if v.state in ("stale", "unseen"))
+    differing = tuple(v.release for v in listed if unregistered(registered, v))
+    explained = sum(v.state == "differs" and v.release not in differing for v in listed)
+    return Agreement(len(listed) - len(stale) - len(differing), len(listed), explained, stale, differing)
+
+
+def _theorems(
+    specification: Specification,
+    every: Collection[ClaimSubject],
+    solvers: Mapping[str, Callable[[Obligation], ProofState]],
+) -> dict[str, dict[str, dict[str, Counter[ProofState]]]]:
+    """By part, theorem and solver, how many obligations have which verdict."""
+    wanted = {part for subject in every for part in subject.parts}
+    found: dict[str, dict[str, dict[str, Counter[ProofState]]]] = {}
+    for part, obligation in obligations(specification, wanted.__contains__):
+        counted = found.setdefault(part, {}).setdefault(obligation.theorem, {s: Counter() for s in solvers})
+        for solver, verdict in solvers.items():
+            counted[solver][verdict(obligation)] += 1
+    return found
+
+
+def _together(
+    parts: Iterable[str], found: Mapping[str, Mapping[str, Mapping[str, Counter[ProofState]]]]
+) -> dict[str, dict[str, Counter[ProofState]]]:
+    """The theorems of all these parts."""
+    total: dict[str, dict[str, Counter[ProofState]]] = {}
+    for part in sorted(parts):
+        for theorem, by_solver in found.get(part, {}).items():
+            of_theorem = total.setdefault(theorem, {solver: Counter() for solver in by_solver})
+            for solver, counted in by_solver.items():
+                of_theorem[solver].update(counted)
+    return total
+
+
+def witnessed(
+    specification: Specification,
+    claims: Sequence[Claim],
+    solvers: Mapping[str, Callable[[Obligation], ProofState]],
+    assembled: Iterable[ClaimVerdict],
+    registered: ContradictionRegister,
+    silicon: Sequence[Silicon],
+) -> Iterator[Witnessed]:
+    """Every claim of some rows, and of the layouts that they use, with what each witness says of it."""
+    every, views = subjects_of(specification, claims), [claim.view for claim in claims]
+    proofs = _theorems(specification, every, solvers)
+    by_row: dict[str, list[ClaimVerdict]] = {}
+    for verdict in assembled:
+        by_row.setdefault(verdict.claim.id, []).append(verdict)
+    devices = [_Device(specification, one, views) for one in silicon]
+    for subject in every:
+        agreement = _agreement(by_row[subject.id], registered) if subject.kind == "row" else None
+        shown = tuple(device.shown(subject) for device in devices)
+        yield Witnessed(subject, _together(subject.parts, proofs), agreement, shown)
+
+
+class _Device:
+    """What one device showed of some rows."""
+
+    def __init__(self, specification: Specification, silicon: Silicon, views: Sequence[RowView]) -> None:
+        self.silicon = silicon
+        rows = {view.id: view for view in views}
+        variants = [variant for view in views for variant in view.variants()]
+        self.lacking = lacking(variants, silicon.device.target)
+        self.anchors = {
+            row: ANCHORS.get(view.family.instruction.instruction, "") for row, view in rows.items()
+        }
+        self.cases = current_suite(specification, silicon.device, set(rows))
+        current = current_cases(specification, silicon.device, set(rows))
+        self.verdicts = list(silicon_verdicts(specification, silicon, current))
+
+    def shown(self, subject: ClaimSubject) -> DeviceWitness:
+        """What it says of one claim."""
+        name = self.silicon.device.name
+        if subject.kind == "row":
+            hashes = self.cases.get(subject.id, [])
+            passed = {via: self.silicon.passed(via) for via in self.silicon.cases}
+            counted = {via: (sum(h in seen for h in hashes), len(hashes)) for via, seen in passed.items()}
+            not_run = self.lacking.get(subject.id, "" if hashes else "its driver is too old for it")
+            if not hashes:
+                return DeviceWitness(name, not_run=not_run)
+            return DeviceWitness(name, counted, {}, self.anchors[subject.id], not_run)
+        measured: dict[str, MeasurementTally] = {}
+        for verdict in self.verdicts:
+            if subject.id in verdict.claims:
+                _count(measured.setdefault(verdict.what, MeasurementTally()), verdict)
+        return DeviceWitness(
+            name, {}, measured, "", "" if measured else "nothing of these rows was measured of it"
+        )
+
+
+def _count(tally: MeasurementTally, verdict: SiliconVerdict) -> None:
+    tally.kernels += 1
+    tally.points += verdict.points
+    tally.differing += verdict.differing
+    tally.outdated += verdict.state in ("stale", "unseen")
+
+
+def recorded(answers: Sequence[SolverRecord]) -> dict[str, Callable[[Obligation], ProofState]]:
+    """Solvers as they were recorded, by name; where none was, nothing is proven."""
+    if not answers:
+        return {"solvers": lambda obligation: "unrecorded"}
+    return {one.solver: one.verdict for one in answers}

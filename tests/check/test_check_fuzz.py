@@ -1,0 +1,171 @@
+"""ptxmma check on grammar and on mutated kernels: no crash, and the same verdict however it is written."""
+
+import re
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from ptxmma.check.check_file import check_text
+from ptxmma.gen.litmus.litmus_ptx import module
+from ptxmma.gen.litmus.litmus_tests import suite
+from ptxmma.spec.errors import PtxmmaError
+
+FAST = settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+TESTS = [test for test in suite() if len(test.program) > 3][::17]
+TEXTS = [module([test.kernel]) for test in TESTS]
+
+
+def verdict(text):
+    """What is found, without places: rules and tiers by function."""
+    report = check_text(text, "fuzz.ptx")
+    assert not report.faults
+    return sorted((f.function, f.tier, f.rule, f.more) for f in report.findings)
+
+
+texts = st.sampled_from(TEXTS)
+
+
+@FAST
+@given(texts, st.randoms(use_true_random=False))
+def test_renamed_registers(text, random):
+    names = sorted(set(re.findall(r"(?<=%)(?:r\d+_|word|own\d+|desc\d+)", text)))
+    fresh = [f"q{i}_" for i in range(len(names))]
+    random.shuffle(fresh)
+    table = dict(zip(names, fresh, strict=True))
+    renamed = re.sub(r"(?<=%)(?:r\d+_|word|own\d+|desc\d+)", lambda found: table[found[0]], text)
+    assert verdict(renamed) == verdict(text)
+
+
+@FAST
+@given(texts, st.randoms(use_true_random=False))
+def test_declarations_in_another_order(text, random):
+    lines = text.split("\n")
+    places = [i for i, line in enumerate(lines) if re.match(r"\s*\.(?:reg|shared) ", line)]
+    moved = [lines[i] for i in places]
+    random.shuffle(moved)
+    for place, line in zip(places, moved, strict=True):
+        lines[place] = line
+    assert verdict("\n".join(lines)) == verdict(text)
+
+
+@FAST
+@given(texts, st.randoms(use_true_random=False))
+def test_white_space_and_comments(text, random):
+    text = re.sub(r"//[^\n]*", "", text)
+    between = [" ", "\n", "\t", " /* ; { } */ ", " // wgmma.fence.sync.aligned; \n", "\r\n"]
+    written = re.sub(r"(?<=[;,{}]) (?=[%\[{\d])|(?<=;)\n", lambda _: random.choice(between), text)
+    assert verdict(written) == verdict(text)
+
+
+@FAST
+@given(texts, st.data())
+def test_a_spoilt_kernel_is_checked_or_refused(text, data):
+    start = data.draw(st.integers(0, len(text)))
+    length = data.draw(st.integers(0, 40))
+    new = data.draw(st.text(alphabet=" \n;{}[](),.@%!:/*\"'<>=+-0123456789abfrxwgmSL\x00é", max_size=20))
+    spoilt = text[:start] + new + text[start + length :]
+    try:
+        check_text(spoilt, "fuzz.ptx")
+    except PtxmmaError as error:
+        assert "fuzz.ptx" in str(error)
+
+
+@FAST
+@given(texts, st.data())
+def test_lines_lost_doubled_or_moved(text, data):
+    lines = text.split("\n")
+    for _ in range(data.draw(st.integers(1, 4))):
+        at, to = data.draw(st.integers(0, len(lines) - 1)), data.draw(st.integers(0, len(lines) - 1))
+        match data.draw(st.sampled_from(["lose", "double", "move"])):
+            case "lose" if len(lines) > 1:
+                del lines[at]
+            case "double":
+                lines.insert(to, lines[at])
+            case "move":
+                lines.insert(to, lines.pop(at))
+    try:
+        check_text("\n".join(lines), "fuzz.ptx")
+    except PtxmmaError as error:
+        assert "fuzz.ptx" in str(error)
+
+
+OPERANDS = st.sampled_from(
+    [
+        "%r1",
+        "%f1",
+        "%p1",
+        "%rd1",
+        "{%f0,%f1,%f2,%f3}",
+        "[%rd1]",
+        "1",
+        "0f00000000",
+        "tile",
+        "_",
+        "%tid.x",
+        "L",
+    ]
+)
+OPCODES = st.sampled_from(
+    [
+        "mov.b32",
+        "add.u32",
+        "setp.lt.u32",
+        "selp.b32",
+        "bra",
+        "ret",
+        "exit",
+        "wgmma.fence.sync.aligned",
+        "wgmma.commit_group.sync.aligned",
+        "wgmma.wait_group.sync.aligned",
+        "wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16",
+        "cp.async.wait_group",
+        "cp.async.cg.shared.global",
+        "st.shared.b32",
+        "fence.proxy.async",
+        "bar.sync",
+        "mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32",
+        "wmma.load.a.sync.aligned.row.m16n16k16.f16",
+        "elect.sync",
+        "shfl.sync.idx.b32",
+        "call",
+        "brx.idx",
+        "frobnicate",
+    ]
+)
+STATEMENTS = st.one_of(
+    st.builds(
+        lambda guard, opcode, operands: f"{guard}{opcode} {', '.join(operands)};",
+        st.sampled_from(["", "@%p1 ", "@!%p1 "]),
+        OPCODES,
+        st.lists(OPERANDS, max_size=6),
+    ),
+    st.sampled_from(["{", "}", "L:", ".reg .b32 %r1;", "M:", ";", "bra L;", "@%p1 bra M;"]),
+)
+
+
+@settings(FAST, max_examples=150)
+@given(st.lists(STATEMENTS, max_size=25))
+def test_statements_at_random(statements):
+    text = (
+        ".version 8.5\n.target sm_90a\n.shared .align 16 .b8 tile[64];\n.visible .entry k()\n{\n"
+        ".reg .b32 %r<4>;\n.reg .f32 %f<8>;\n.reg .b64 %rd<4>;\n.reg .pred %p<4>;\n"
+        + "\n".join(statements)
+        + "\n}\n"
+    )
+    try:
+        check_text(text, "fuzz.ptx")
+    except PtxmmaError as error:
+        assert "fuzz.ptx" in str(error)
+
+
+@pytest.mark.parametrize("deep", [2000, 20000])
+def test_deep_nesting_is_no_trouble(deep):
+    text = (
+        ".version 8.5\n.target sm_90a\n.visible .entry k()\n{\n"
+        + "{" * deep
+        + "wgmma.fence.sync.aligned;"
+        + "}" * deep
+        + "}"
+    )
+    check_text(text, "fuzz.ptx")

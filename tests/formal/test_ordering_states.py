@@ -1,0 +1,240 @@
+"""The joint states of both ordering models: they close, count programs rightly, and notice planted faults."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Mapping
+from functools import cache
+
+import pytest
+
+from ptxmma.formal.ordering import alphabet as letters_of
+from ptxmma.formal.ordering import axiom_state as knowledge
+from ptxmma.formal.ordering import closure as closures
+from ptxmma.formal.ordering import confirmation, enumeration
+from ptxmma.formal.ordering import machine_state as holding
+from ptxmma.formal.ordering.agreement import valued
+from ptxmma.formal.ordering.agreement_proof import ProofBounds, prove
+from ptxmma.formal.ordering.alphabet import LOCATIONS, Location, LocationKind, alphabet, letters, seen_from
+from ptxmma.formal.ordering.axioms import Hazard, closing
+from ptxmma.formal.ordering.closure import Closure, close
+from ptxmma.formal.ordering.confirmation import confirm
+from ptxmma.formal.ordering.enumeration import Plane, cover, direct
+from ptxmma.formal.ordering.machine import Conduct, differ
+from ptxmma.formal.ordering.programs import (
+    BulkCopy,
+    CpAsyncWait,
+    MbarrierArrive,
+    Mma,
+    Program,
+    ProxyFence,
+    Step,
+    Wait,
+    WgmmaFence,
+    parse,
+)
+from ptxmma.formal.ordering.reached import reached
+from ptxmma.formal.ordering.readings import conduct
+from ptxmma.spec.ordering import Readings, ordering
+
+EVERY = ordering().every()
+DEFAULT = EVERY["default"]
+KINDS: tuple[LocationKind, ...] = ("register", "buffer")
+VALUED = [name for name, rule in ordering().rules.items() if rule.effect == "values"]
+
+
+@cache
+def closed(name: str) -> Mapping[LocationKind, Closure]:
+    bearing = ordering().bearing
+    return {kind: close(kind, bearing(EVERY[name], registers=kind == "register")) for kind in KINDS}
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_the_states_are_finite_and_no_next_step_tells_the_models_apart(name: str) -> None:
+    found = closed(name)
+    assert all(closure.faults == [] for closure in found.values())
+    assert all(len(row) == len(closure.letters) for closure in found.values() for row in closure.follows)
+    rules = set(found["register"].hazards) | set(found["buffer"].hazards)
+    assert rules == set(VALUED)
+
+
+def test_the_letters_of_a_location() -> None:
+    assert len(letters("register")) == 12
+    assert len(letters("buffer")) == 30
+    step = parse("mma m64n8k16.f32.f16.f16 r0 r1 s1").steps[0]
+    seen = [str(seen_from(step, location)) for location in LOCATIONS]
+    assert seen == [
+        "mma m64n8k16.f32.f16.f16 r0 s0 s0",
+        "mma m64n8k16.f32.f16.f16 r1 r0 s0",
+        "mma m64n8k16.f32.f16.f16 r0 s1 s1",
+        "mma m64n8k16.f32.f16.f16 r0 s0 s0",
+    ]
+    assert str(seen_from(Step(BulkCopy(0, 0), 1), Location("buffer", 1))) == "other: bulk s1 b1"
+    assert seen_from(Step(WgmmaFence()), Location("buffer", 0)) is None
+    swapped = str.maketrans("01", "10")
+    for step in alphabet():  # swapping the buffers, with their mbarriers, keeps the alphabet
+        words = [
+            word.translate(swapped) if word[0] in "sb" and word[1:].isdigit() else word
+            for word in str(step).split()
+        ]
+        assert set(parse(" ".join(words)).steps) <= set(alphabet())
+
+
+def test_groups_are_counted_beyond_every_wait() -> None:
+    most = max(step.operation.n for step in alphabet() if isinstance(step.operation, Wait | CpAsyncWait))
+    assert most < knowledge._CAP
+    assert most < holding._MOST
+
+
+def test_the_count_of_programs_is_that_of_writing_them_all_down() -> None:
+    *_, level = cover(Plane(closed("default")), 2)
+    sound = [step for step in alphabet() if not valued(closing(Program((step,)), DEFAULT))]
+    programs = [Program((first, second)) for first in sound for second in alphabet()]
+    assert level.programs == len(programs)
+    assert level.hazards == sum(bool(valued(closing(program, DEFAULT))) for program in programs)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "default",
+        "strict",
+        "same-shape=m-n",
+        "reshaped-accumulator=fence",
+        "empty-groups=skip",
+        "proxy-fence-side=either",
+        "wait-scope=warpgroup",
+    ],
+)
+def test_long_programs_at_random(name: str) -> None:
+    """Programs of 4 to 14 steps without hazards, then one more step: both models, and the states."""
+    readings, plane, source = EVERY[name], Plane(closed(name)), random.Random(name)
+    said = set()
+    for _ in range(60):
+        steps: tuple[Step, ...] = ()
+        states = plane.start
+        for _ in range(source.randrange(4, 14)):
+            free = [n for n in range(len(plane.steps)) if not plane.broken(states) >> n & 1]
+            number = source.choice(free)
+            steps, states = (*steps, alphabet()[number]), plane.move(states, number)
+        number = source.choice(
+            [n for n, step in enumerate(alphabet()) if isinstance(step.operation, letters_of.ACCESSES)]
+        )
+        program = Program((*steps, alphabet()[number]))
+        hazard = bool(plane.broken(states) >> number & 1)
+        said.add(hazard)
+        assert bool(valued(closing(program, readings))) == hazard, str(program)
+        assert (differ(program, conduct(readings)) is not None) == hazard, str(program)
+    assert said == {False, True}
+
+
+# Planted faults. Each way is shown to notice a slip in either model.
+
+
+@pytest.mark.parametrize("rule", VALUED)
+def test_an_axiom_that_is_dropped_is_noticed_in_the_joint_states(
+    rule: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if rule in ("uncommitted-at-wait", "wait-too-shallow"):
+        pytest.skip("says why a wait does not help with another hazard")
+
+    def forgetful(known: knowledge.Knowledge, step: Step, readings: Readings) -> frozenset[str]:
+        found = knowledge.broken(known, step, readings)
+        return frozenset() if rule in found else found
+
+    monkeypatch.setattr(closures, "broken", forgetful)
+    assert any(close(kind, DEFAULT).faults for kind in KINDS)
+
+
+@pytest.mark.parametrize("rule", VALUED)
+def test_an_axiom_that_is_dropped_is_noticed_by_running_the_models(
+    rule: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if rule in ("uncommitted-at-wait", "wait-too-shallow"):
+        pytest.skip("says why a wait does not help with another hazard")
+
+    def forgetful(program: Program, readings: Readings) -> tuple[Hazard, ...]:
+        found = closing(program, readings)
+        return () if rule in {hazard.rule for hazard in found} else found
+
+    monkeypatch.setattr(confirmation, "closing", forgetful)
+    assert any(confirm(closure, DEFAULT, slice(0, 12))[1] for closure in closed("default").values())
+
+
+MACHINES = [
+    Conduct(chained=("m", "n")),
+    Conduct(chained=("m", "n", "k", "types")),
+    Conduct(fence_chains=True),
+    Conduct(empty_groups=False),
+    Conduct(fences_for_all=True),
+    Conduct(wait_for_all=True),
+]
+
+
+@pytest.mark.parametrize("machine", MACHINES, ids=str)
+def test_a_machine_that_behaves_otherwise_is_noticed_in_the_joint_states(machine: Conduct) -> None:
+    assert any(close(kind, DEFAULT, machine).faults for kind in KINDS)
+
+
+@pytest.mark.parametrize("machine", MACHINES, ids=str)
+def test_a_machine_that_behaves_otherwise_is_noticed_by_running_it(machine: Conduct) -> None:
+    found = (confirm(closed("default")[kind], DEFAULT, slice(0, 30), machine)[1] for kind in KINDS)
+    assert any(found)
+
+
+def _blind(kind: type) -> Callable[..., bool]:
+    """A machine in which operations of a kind wait for nothing."""
+
+    def waits(held: holding.Held, step: Step, stream: int, machine: Conduct) -> bool:
+        return not isinstance(step.operation, kind) and _waits(held, step, stream, machine)
+
+    return waits
+
+
+_waits = holding._waits
+
+
+@pytest.mark.parametrize("kind", [Wait, CpAsyncWait, ProxyFence], ids=lambda kind: kind.__name__)
+def test_a_machine_that_does_not_wait_is_noticed(kind: type, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(holding, "_waits", _blind(kind))
+    assert close("buffer", DEFAULT).faults
+
+
+def test_knowledge_that_forgets_a_signal_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    carry = knowledge._carry
+
+    def deaf(
+        reach: knowledge.Reach, origin: int, step: Step, readings: Readings, one: bool = False
+    ) -> knowledge.Reach:
+        return (
+            reach if isinstance(step.operation, MbarrierArrive) else carry(reach, origin, step, readings, one)
+        )
+
+    monkeypatch.setattr(knowledge, "_carry", deaf)
+    assert close("buffer", DEFAULT).faults
+
+
+def test_a_step_that_a_location_does_not_see_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    def blind(step: Step, location: Location) -> Step | None:
+        return None if isinstance(step.operation, Mma) else seen_from(step, location)
+
+    monkeypatch.setattr(enumeration, "seen_from", blind)
+    assert direct(Plane(closed("default")), DEFAULT, 1).faults
+
+
+def test_settings_that_no_value_depends_on() -> None:
+    known = ordering()
+    memory = {"empty-groups", "proxy-fence-side", "wait-scope"}
+    assert set(known.bearing(DEFAULT, registers=False)) == memory
+    assert set(known.bearing(DEFAULT)) == {*memory, "same-shape", "reshaped-accumulator"}
+    chosen = {name: EVERY[name] for name in ("default", "a-read-twice=fence")}
+    first, second = prove(chosen, ProofBounds(steps=3, direct=1, stride=90, length=0), workers=1)
+    assert (first.alike, second.alike) == (None, "default")
+    assert first.faults == second.faults == []
+    assert first.scopes == second.scopes
+
+
+def test_every_rule_and_every_setting_is_reached_within_eight_steps() -> None:
+    by_rule, by_reading = reached(8)
+    assert all(by_rule.values())
+    assert all(by_reading.values())

@@ -1,0 +1,160 @@
+"""The formulas of both ordering models against the models themselves, on programs drawn at random."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+import z3
+
+from ptxmma.formal.ordering import symbolic
+from ptxmma.formal.ordering.agreement import valued
+from ptxmma.formal.ordering.alphabet import ACCESSES, alphabet
+from ptxmma.formal.ordering.axioms import hazards
+from ptxmma.formal.ordering.machine import Conduct, differ
+from ptxmma.formal.ordering.programs import Program, parse
+from ptxmma.formal.ordering.readings import conduct
+from ptxmma.formal.ordering.symbolic import Symbols, ordering_obligations, registers, shared_memory
+from ptxmma.formal.ordering.verdicts import judge
+from ptxmma.formal.smt.solvers import ask
+from ptxmma.spec.ordering import ordering
+
+EVERY = ordering().every()
+
+
+def drawn(seed: int, length: int) -> Program:
+    """A program that begins and ends with an access."""
+    source = random.Random(seed)
+    letters = alphabet()
+    accesses = [letter for letter in letters if isinstance(letter.operation, ACCESSES)]
+    between = [letter for letter in letters if not isinstance(letter.operation, ACCESSES)]
+    middle = [source.choice(between) for _ in range(length - 2)]
+    return Program((source.choice(accesses), *middle, source.choice(accesses)))
+
+
+@pytest.mark.parametrize(
+    "name", ["default", "proxy-fence-side=either", "wait-scope=warpgroup", "empty-groups=skip"]
+)
+def test_the_formulas_say_what_the_models_say(name: str) -> None:
+    readings, length = EVERY[name], 5
+    symbols = Symbols(length)
+    found = registers(symbols, readings), shared_memory(symbols, readings)
+    given = z3.And(*(one.given for one in found))
+    hazard, swapped = z3.Or(*(one.hazard for one in found)), z3.Or(*(one.swapped for one in found))
+    kinds = set()
+    for seed in range(150):
+        program = drawn(seed, length)
+        values = list(symbols.spelling(program).items())
+        values.append((z3.Bool("empty_groups_count"), z3.BoolVal(readings["empty-groups"] == "count")))
+
+        def holds(formula: z3.BoolRef, values: list[tuple[z3.ExprRef, z3.ExprRef]] = values) -> bool:
+            return bool(z3.is_true(z3.simplify(z3.substitute(formula, *values))))
+
+        broken = valued(hazards(program, readings))
+        between = [hazard for hazard in broken if hazard.steps == (0, length - 1)]
+        assert holds(given)
+        assert holds(hazard) == bool(between), str(program)
+        if len(between) == len(broken):
+            assert holds(swapped) == (differ(program, conduct(readings)) is not None), str(program)
+            kinds.add(bool(between))
+    assert kinds == {False, True}
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_no_short_program_tells_the_models_apart(name: str) -> None:
+    asked = list(ordering_obligations(name, EVERY[name], 4))
+    assert len(asked) == 8
+    for obligation in asked:
+        for solver in ("z3", "cvc5"):
+            assert ask(solver, obligation.smt, 60_000).status == "unsat", obligation.subject
+
+
+def test_a_machine_that_reads_otherwise_is_told_apart() -> None:
+    symbols = Symbols(6)
+    one, other = (registers(symbols, EVERY[name]) for name in ("default", "empty-groups=skip"))
+    solver = z3.Solver()
+    solver.add(one.given, one.hazard != other.swapped)
+    assert solver.check() == z3.sat
+    found = symbols.program({str(d): _integer(solver.model()[d]) for d in solver.model().decls()})
+    assert sum(str(step) == "commit" for step in found.steps) >= 2  # an empty group is what they differ about
+
+
+@pytest.mark.parametrize(
+    ("relation", "about"),
+    [
+        ("fenced", "registers"),
+        ("landed", "shared memory"),
+        ("apart", "shared memory"),
+        ("complete", "registers"),
+    ],
+)
+def test_an_axiom_that_always_holds_is_told_apart(
+    relation: str, about: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(symbolic.Axioms, relation, lambda *_: z3.BoolVal(True))
+    asked = ordering_obligations("default", EVERY["default"], 5, (about,))
+    assert "sat" in {ask("z3", obligation.smt, 60_000).status for obligation in asked}
+
+
+MACHINES = [
+    (Conduct(chained=("m", "n", "k", "types")), "registers", 3),
+    (Conduct(fence_chains=True), "registers", 3),
+    (Conduct(empty_groups=False), "registers", 6),
+    (Conduct(fences_for_all=True), "shared memory", 5),
+    (Conduct(wait_for_all=True), "shared memory", 5),
+]
+
+
+@pytest.mark.parametrize(("machine", "about", "length"), MACHINES, ids=str)
+def test_a_machine_that_behaves_otherwise_is_told_apart(
+    machine: Conduct, about: str, length: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(symbolic, "conduct", lambda readings: machine)
+    asked = list(ordering_obligations("default", EVERY["default"], length, (about,)))
+    answers = [ask("z3", obligation.smt, 60_000) for obligation in asked]
+    found = [
+        obligation.explain(answer.model)
+        for obligation, answer in zip(asked, answers, strict=True)
+        if answer.status == "sat"
+    ]
+    assert found
+    assert all(text.startswith("the models disagree about: ") for text in found)
+
+
+def _integer(value: object) -> int:
+    return int(str(value) == "True") if str(value) in ("True", "False") else int(str(value))
+
+
+# What the solvers found, that enumerating short programs had not: (reading, program, rules).
+FOUND = [
+    (
+        {"wait-scope": "warpgroup"},
+        [
+            "mma m64n8k16.f32.f16.f16 r0 s3 s3",
+            "commit",
+            "wait 0",
+            "bulk s2 b3",
+            "other: await b3",
+            "other: store s3",
+        ],
+        ("first-fence",),
+    ),
+    (
+        {"proxy-fence-side": "either"},
+        ["other: store s2", "barrier", "proxy-fence", "bulk s2 b1", "other: await b1", "other: bulk s2 b2"],
+        (),
+    ),
+    (
+        {"proxy-fence-side": "either"},
+        ["store s3", "barrier", "proxy-fence", "bulk s2 b3", "other: await b3", "other: bulk s3 b0"],
+        (),
+    ),
+]
+
+
+@pytest.mark.parametrize(("chosen", "program", "rules"), FOUND)
+def test_what_one_warp_waited_or_fenced_for_all_may_be_told_by_its_copy(
+    chosen: dict[str, str], program: list[str], rules: tuple[str, ...]
+) -> None:
+    verdict = judge(parse(program), ordering().readings(chosen))
+    assert (verdict.rules, verdict.disagreement) == (rules, None)

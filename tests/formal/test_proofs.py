@@ -1,0 +1,174 @@
+"""The theorems hold by both solvers, and each of them can fail."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from ptxmma.check.rules import rules
+from ptxmma.cli.clauses_command import users
+from ptxmma.formal.catalogue import STATEMENTS, subjects
+from ptxmma.formal.consumers import check_consumers
+from ptxmma.formal.prove import prove
+from ptxmma.formal.smt.solvers import ask
+from ptxmma.gen.litmus.litmus_tests import suite
+from ptxmma.ledger.solver_record import answers_of, load_answers
+from ptxmma.spec.loading import Specification, load_files
+
+
+def test_everything_is_proven_by_both_solvers(specification: Specification) -> None:
+    verdicts: Counter[tuple[str, str, str]] = Counter()
+    results = list(prove(specification, ("z3", "cvc5")))
+    assert {a.solver: a.answers for a in answers_of(results)} == {
+        a.solver: a.answers for a in load_answers()
+    }, "`ptxmma prove --record` records what is proven today"
+    for result in results:
+        verdicts[result.solver, result.obligation.theorem, result.verdict] += 1
+    assert {verdict for _, _, verdict in verdicts} == {"proven"}
+    for solver in ("z3", "cvc5"):
+        assert {theorem for s, theorem, _ in verdicts if s == solver} == set(STATEMENTS)
+
+
+def test_every_row_rests_on_something(specification: Specification) -> None:
+    rows = list(subjects(specification))
+    assert len(rows) == sum(len(i.rows) for i in specification.instructions.values())
+    assert all(len(row.parts) >= 3 for row in rows)
+
+
+WGMMA = "spec/layouts/wgmma.yaml"
+MMA = "spec/layouts/mma.yaml"
+MATRIX = "spec/layouts/matrix.yaml"
+LDMATRIX = "spec/instructions/ldmatrix.yaml"
+SHARED = "spec/layouts/shared_memory.yaml"
+BRIDGES = "spec/layouts/bridges.yaml"
+MMA_SP = "spec/layouts/mma.sp.yaml"
+SPARSITY = "spec/sparsity.yaml"
+SP = "spec/instructions/wgmma.mma_async.sp.yaml"
+
+SPOILT = [
+    (WGMMA, "16*warp + groupID + 8*(i // 2 % 2)", "16*warp + groupID + 4*(i // 2 % 2)", "layout.injective"),
+    (WGMMA, "16*warp + groupID + 8*(i // 2 % 2)", "17*warp + groupID + 8*(i // 2 % 2)", "layout.in_bounds"),
+    (
+        WGMMA,
+        "8*(threadID_in_group // 2) + bit // 4",
+        "4*(threadID_in_group // 2) + bit // 4",
+        "layout.injective",
+    ),
+    (WGMMA, "threadID_in_group // 2 == s", "threadID_in_group == s", "layout.surjective"),
+    (
+        MMA,
+        'where: "threadID_in_group // 2 == thread_id',
+        'where: "threadID_in_group % 2 == thread_id',
+        "layout.injective",
+    ),
+    (SPARSITY, "0b1001, 0b1101", "0b1001, 0b0101", "sparse.codes"),
+    (SPARSITY, "0b1001, 0b1101", "0b1001", "sparse.complete"),
+    (SPARSITY, '"(code >> 2*slot) & 3"', '"(code >> slot) & 3"', "sparse.round_trip"),
+    (
+        SPARSITY,
+        'distinct: "(code & 3) != (code >> 2)"',
+        'distinct: "(code & 3) == (code & 3)"',
+        "sparse.product",
+    ),
+    (SPARSITY, 'position: "code >> 3"', 'position: "code >> 2"', "sparse.positions"),
+    ("spec/descriptors.yaml", "low: 16, high: 29", "low: 13, high: 29", "descriptor.disjoint"),
+    ("spec/addresses.yaml", "^ (((linear >> 7)", "+ (((linear >> 7)", "swizzle.involution"),
+    ("spec/layouts/bridges.yaml", '"8*j + col"', '"8*j + row"', "bridge.equal"),
+    (
+        "spec/layouts/bridges.yaml",
+        "equals: {row: row, col: col}",
+        "equals: {row: row, col: col}\n    holds: false",
+        "bridge.differs",
+    ),
+    (
+        "spec/layouts/bridges.yaml",
+        '"16*(row // 8) + 2*col + b"',
+        '"16*(row // 8) + col + 8*b"',
+        "bridge.equal",
+    ),
+    (
+        MATRIX,
+        "8*matrix + 2*threadID_in_group + i % 2",
+        "8*matrix + threadID_in_group + 4*i",
+        "layout.in_bounds",
+    ),
+    (MATRIX, 'col: "groupID + 8*(i // 4 % 2)"', 'col: "groupID + 8*(i // 2 % 2)"', "layout.injective"),
+    (MATRIX, 'matrix: "t // 16", row: "t % 16"', 'matrix: "t // 8 % 2", row: "t % 16"', "layout.surjective"),
+    (LDMATRIX, "matrices * m * n * type_bits // (32 * 32)", "matrices", "row.registers"),
+    (LDMATRIX, 'row: "matrices * m"', "row: m", "row.covers"),
+    ("spec/layouts/bridges.yaml", "permutes: col", "permutes: row", "bridge.permutation"),
+    ("spec/addresses.yaml", "<< 4", "<< 3", "swizzle.line"),
+    ("spec/addresses.yaml", "linear >> 7", "linear >> 8", "swizzle.spreads"),
+    (
+        MMA,
+        'where: "threadID_in_group == thread_id and i // 2 == byte_id // 2"',
+        'where: "threadID_in_group == thread_id and i // 2 == byte_id // 3"',
+        "layout.selective",
+    ),
+    (SHARED, "codomain: {block: 32,", "codomain: {block: 33,", "address.tight"),
+    (SHARED, "(63 + W) // W", "(64 + W) // W", "address.tight"),
+    (SHARED, 'offset: "8 * W"', 'offset: "9 * W"', "address.tight"),
+    (SHARED, "domain: {x: 256,", "domain: {x: 255,", "address.domain"),
+    (BRIDGES, '"8*j < n"', '"9*j < n"', "bridge.covers"),
+    (SP, '"m * n * dtype_bits // (128 * 32)"', '"m * n * dtype_bits // (64 * 32)"', "row.registers"),
+    (SP, "A: wgmma.sp.a.16b,", "A: wgmma.sp.a.8b,", "row.covers"),
+    (SPARSITY, "& 3) + slot % 2", "& 3)", "sparse.positions"),
+    (SPARSITY, "2*(slot // 2)) & 3) + slot % 2", "slot // 2) & 3) + slot % 2", "sparse.round_trip"),
+    (MMA_SP, "threadID_in_group == s", "threadID_in_group // 2 == s // 2", "layout.injective"),
+    (
+        MMA_SP,
+        "8*threadID_in_group + i % 8 + 32*(i // 16)",
+        "8*(3 - threadID_in_group) + i % 8 + 32*(i // 16)",
+        "bridge.equal",
+    ),
+]
+
+
+@pytest.mark.parametrize(("name", "right", "wrong", "theorem"), SPOILT)
+def test_a_wrong_claim_is_refuted(files: Path, name: str, right: str, wrong: str, theorem: str) -> None:
+    path = files / name
+    text = path.read_text()
+    assert right in text
+    path.write_text(text.replace(right, wrong, 1))
+    spoilt = load_files(files)
+    refuted = {
+        result.obligation.theorem: result.detail
+        for result in prove(spoilt, ("z3",), lambda _, obligation: obligation.theorem == theorem)
+        if result.verdict == "refuted"
+    }
+    assert refuted.get(theorem), theorem
+
+
+def test_a_counterexample_is_said_as_a_person_reads_it(files: Path) -> None:
+    path = files / WGMMA
+    path.write_text(path.read_text().replace("16*warp + groupID + 8*", "16*warp + groupID + 4*", 1))
+    results = prove(
+        load_files(files),
+        ("z3",),
+        lambda part, o: o.theorem == "layout.injective" and part.endswith("wgmma.d"),
+    )
+    (detail,) = [result.detail for result in results if result.verdict == "refuted"]
+    assert "thread " in detail and " both hold (" in detail
+
+
+def test_no_answer_is_no_proof(specification: Specification) -> None:
+    results = list(prove(specification, ("cvc5",), lambda part, _: part == "layout wgmma.d", milliseconds=0))
+    assert results
+    assert ask("z3", "(set-logic QF_BV)\n(assert (= x x))").status == "unknown"
+    assert ask("cvc5", "(set-logic QF_BV)\n(nonsense)").status == "unknown"
+
+
+def test_every_clause_has_a_consumer_that_exists(specification: Specification) -> None:
+    reasons = {
+        "gate.since", "gate.removed", "gate.target", "operand.count", "operand.kind", "operand.length",
+        "operand.range", "qualifier.missing", "qualifier.unexpected", "qualifier.value",
+    }  # fmt: skip
+    used = users(specification)
+    for name, clause in specification.clauses.items():
+        assert clause.consumers, name
+        assert used.get(name), name
+        for consumer in clause.consumers:
+            assert consumer.legality is None or consumer.legality in reasons
+    check_consumers(specification, {hazard for test in suite() for hazard in test.hazards}, rules())

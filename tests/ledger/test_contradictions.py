@@ -1,0 +1,256 @@
+"""The register of contradictions: it loads, it still shows, and it hides nothing."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from ptxmma.assemblers.asking import register_types
+from ptxmma.assemblers.classification import StatementOutcome
+from ptxmma.assemblers.toolchains import Ptxas, locate
+from ptxmma.ledger import contradictions
+from ptxmma.ledger.contradictions import ContradictionRegister, MinimalCase, register
+from ptxmma.spec.api import judge
+from ptxmma.spec.errors import Question, SpecError
+from ptxmma.spec.loading import ROOT
+from ptxmma.spec.nodes import Version
+from ptxmma.spec.statements import read_statement
+
+Run = Callable[..., tuple[int, str, str]]
+KINDS = {"text", "assembler", "silicon", "source"}
+
+
+def only(release: str) -> Ptxas:
+    """A fake toolchain that has every release."""
+    return Ptxas(Path("ptxas"), release, Version(9, 9))
+
+
+@pytest.fixture
+def recorded(monkeypatch: pytest.MonkeyPatch) -> dict[str, StatementOutcome]:
+    """A fake assembler that does what is recorded, but for the statements of this dictionary."""
+    wrong: dict[str, StatementOutcome] = {}
+    known: dict[tuple[str, Version, str, str], StatementOutcome] = {}
+    for _, case in cases():
+        for release, verdict in case.verdicts():
+            known.setdefault(
+                (case.text, case.ptx, case.target, release), StatementOutcome(verdict, (case.words or "",))
+            )
+
+    def classify(ptxas: Ptxas, statements: list[str], ptx: Version, target: str) -> list[StatementOutcome]:
+        return [wrong.get(text) or known[text, ptx, target, ptxas.version] for text in statements]
+
+    monkeypatch.setattr(contradictions, "classify", classify)
+    monkeypatch.setattr(contradictions, "locate", only)
+    return wrong
+
+
+def cases() -> list[tuple[str, MinimalCase]]:
+    return [(name, case) for name, entry in register().entries.items() for case in entry.cases]
+
+
+def test_every_kind_of_party_has_entries() -> None:
+    entries = register().entries
+    assert len(entries) >= 50
+    assert {party.who for entry in entries.values() for party in entry.parties} == KINDS
+    for name, entry in entries.items():
+        assert name.split("-")[0] in {"text", "asm", "silicon", "llvm", "cutlass"}
+        assert entry.section and entry.witness.says and entry.reading.why
+
+
+@pytest.mark.parametrize(("name", "case"), cases(), ids=lambda value: getattr(value, "statement", value))
+def test_the_specification_says_of_a_case_what_is_recorded(name: str, case: MinimalCase) -> None:
+    statement = replace(read_statement(case.text), declared=register_types()) if case.specification else None
+    if statement is not None:
+        verdict = judge(str(case.ptx), case.target).judge_statement(statement)
+        assert verdict.verdict == case.specification, (name, verdict.reasons)
+
+
+def test_the_cases_show_on_the_ptxas_at_hand() -> None:
+    try:
+        ptxas = locate(None)
+    except Question as error:
+        pytest.skip(f"no ptxas at all: {error}")
+    known = register()
+
+    def find(release: str) -> Ptxas:
+        if release != ptxas.version:
+            raise Question("only one is asked")
+        return ptxas
+
+    try:
+        results, _ = known.run(list(known.entries), find)
+    except Question as error:
+        pytest.skip(f"ptxas {ptxas.version} is none of those recorded: {error}")
+    assert len(results) > 50
+    assert [(r.id, r.case.text, r.recorded, r.outcome) for r in results if not r.shows] == []
+
+
+def test_every_block_of_points_is_a_disagreement_that_a_case_shows() -> None:
+    known = register()
+    for name, entry in known.entries.items():
+        for points in entry.points:
+            alone = replace(known, entries={name: replace(entry, points=(points,))})
+            assert any(
+                explained(alone, points.instruction, case, release, verdict) == name
+                for case in entry.cases
+                for release, verdict in case.verdicts()
+                if verdict == points.direction and (case.specification == "legal") != (verdict == "accepted")
+            ), (name, points.place)
+
+
+def explained(
+    known: ContradictionRegister, instruction: str, case: MinimalCase, release: str, verdict: str
+) -> str | None:
+    return known.explains(instruction, case.text, release, case.ptx, case.target, verdict)  # type: ignore[arg-type]
+
+
+# Typed by hand: instruction, statement, release, version, target, and what explains that it is accepted.
+B4 = "{%b0, %b1, %b2, %b3}"
+B8 = "{%b0, %b1, %b2, %b3, %b4, %b5, %b6, %b7}"
+HEAD = "mma.sp.sync.aligned.m16n8k32.row.col"
+
+
+def f32(selector: int, head: str = HEAD) -> str:
+    return f"{head}.f32.f16.f16.f32 {B4}, {B4}, {B4}, {B4}, %b9, {selector};"
+
+
+POINTS = [
+    ("mma.sp", f32(2), "12.9.86", "8.8", "sm_90a", "silicon-sp-k32-selectors"),
+    ("mma.sp", f32(3), "11.7.99", "7.1", "sm_80", "silicon-sp-k32-selectors"),
+    ("mma.sp", f32(4), "12.9.86", "8.8", "sm_90a", None),
+    ("mma.sp", f"{HEAD}.f16.f16.f16.f16 {{%b0, %b1}}, {B4}, {B4}, {{%b0, %b1}}, %b9, 2;", "12.9.86", "8.8", "sm_90a", None),
+    ("mma.sp", f32(2), "12.9.86", "7.0", "sm_80", None),
+    ("mma.sp", f32(2), "12.9.86", "8.8", "sm_75", None),
+    ("mma", f32(2), "12.9.86", "8.8", "sm_90a", None),
+    ("mma.sp", f32(2, HEAD.replace("m16n8k32", "m16n8k64")), "12.9.86", "8.8", "sm_90a", None),
+    ("mma.sp", f32(0).replace("%b9", "{%b8, %b9}"), "12.9.86", "8.8", "sm_90", "asm-metadata-operands"),
+    ("mma.sp", f32(0).replace("%b9", "{%b8, %b9}"), "12.9.86", "8.8", "sm_100", None),
+    ("mma.sp", f32(0).replace("%b9", "0f00000000"), "12.9.86", "8.8", "sm_100", "asm-metadata-operands"),
+    ("mma.sp", f32(0).replace("%b9", "1.0"), "12.9.86", "8.8", "sm_100", None),
+    ("mma.sp", f32(0).replace("%b9", "{%b7, %b8, %b9}"), "12.9.86", "8.8", "sm_90", None),
+    ("wgmma.fence", "wgmma.fence.sync.b8x16;", "12.9.86", "8.8", "sm_90a", "asm-surplus-formats"),
+    ("wgmma.fence", "wgmma.fence.sync.b8x16;", "12.6.85", "8.5", "sm_90a", None),
+    ("movmatrix", "movmatrix.sync.aligned.m8n8.trans.b16.bf16 %b0, %b1;", "12.9.86", "8.8", "sm_80", "asm-surplus-types"),
+    ("movmatrix", "movmatrix.sync.aligned.m8n8.trans.b16.bf16 %b0, %b1;", "12.9.86", "8.8", "sm_75", None),
+    ("movmatrix", "movmatrix.sync.aligned.m8n8.trans.b16 %b0, %b1;", "13.0.88", "8.8", "sm_88", "asm-sm-88-early"),
+    ("movmatrix", "movmatrix.sync.aligned.m8n8.trans.b16 %b0, %b1;", "13.0.88", "7.7", "sm_88", None),
+    ("ldmatrix", "ldmatrix.sync.aligned.m8n8.x1.shared.b16.col {%b5}, [%bd0];", "12.9.86", "8.8", "sm_90", "asm-matrix-layouts-ignored"),
+    ("ldmatrix", "ldmatrix.sync.aligned.m8n8.x1.row.col.b16 {%b5}, [%bd0];", "12.9.86", "8.8", "sm_90", "asm-matrix-layouts-ignored"),
+    ("ldmatrix", "ldmatrix.sync.aligned.m8n8.x1.row.b16 {%b5,%b6}, [%bd0];", "12.9.86", "8.8", "sm_90", None),
+    ("ldmatrix", "ldmatrix.sync.aligned.m8n8.x1.shared::cta.b16 {%b5}, [%bd0];", "11.7.99", "7.7", "sm_80", "asm-shared-cta-early"),
+    ("ldmatrix", "ldmatrix.sync.aligned.m8n8.x1.shared::cta.b16 {%b5}, [%bd0];", "11.8.89", "7.7", "sm_80", None),
+    ("mma.sp", f"{HEAD}.s32.s8.s8.s32 {B4}, {{%p0, %p1}}, {{%b0, %b1}}, {B4}, %b9, 0;", "12.9.86", "8.8", "sm_90", "asm-predicate-registers"),
+    ("mma.sp", f"{HEAD}.s32.s8.s8.s32 {B4}, {{%p0, %p1, %p2}}, {{%b0, %b1}}, {B4}, %b9, 0;", "12.9.86", "8.8", "sm_90", None),
+    ("mma.sp", f"{HEAD}.s32.s8.s8.s32 {B4}, {{%h0, %h1}}, {{%b0, %b1}}, {B4}, %b9, 0;", "12.9.86", "8.8", "sm_90", None),
+    ("mma.sp", f"{HEAD}.s32.s8.s8.s32 {B4}, {{%p0, %p1}}, {{%b0, %b1}}, {B4}, %b9, 0;", "12.9.86", "8.8", "sm_100", None),
+    ("mma.sp", f"{HEAD}.s32.s8.s8.s32 {B4}, %b5, {{%b0, %b1}}, {B4}, %b9, 0;", "12.9.86", "8.8", "sm_90", "asm-sp-unbraced"),
+    ("movmatrix", "movmatrix.sync.aligned.m8n8.trans.b16 %p4, %b1;", "12.9.86", "8.8", "sm_75", "asm-predicate-registers"),
+    ("movmatrix", "movmatrix.sync.aligned.m8n8.trans.b16 %h4, %b1;", "12.9.86", "8.8", "sm_75", None),
+    ("stmatrix", "stmatrix.sync.aligned.m8n8.x1.b16 [%bd0], {%p0};", "12.9.86", "8.8", "sm_90", "asm-predicate-registers"),
+    ("stmatrix", "stmatrix.sync.aligned.m8n8.x1.b16 [%bd0], {%p0};", "13.5.37", "9.5", "sm_90", None),
+    ("wmma.load.a", f"wmma.load.a.sync.aligned.row.m16n16k16 {B8}, [%bd0];", "12.9.86", "8.8", "sm_80", "asm-wmma-load-type-absent"),
+    ("wmma.load.a", f"wmma.load.a.sync.aligned.row.m16n16k16 {B8}, [%bd0];", "13.0.88", "8.8", "sm_80", None),
+    ("wmma.load.a", f"wmma.load.a.sync.aligned.row.m16n16k16.b8x16 {B8}, [%bd0];", "12.6.85", "8.5", "sm_80", None),
+    ("wmma.load.a", f"wmma.load.a.sync.aligned.row.m16n16k16 {B4}, [%bd0];", "12.9.86", "8.8", "sm_80", None),
+    ("wmma.load.b", f"wmma.load.b.sync.aligned.row.m8n32k16.shared::cluster.f16 {B8}, [%bd0];", "11.7.99", "7.7", "sm_80", "asm-shared-cluster-early"),
+    ("wmma.load.b", f"wmma.load.b.sync.aligned.row.m8n32k16.shared::cluster.f16 {B8}, [%bd0];", "11.8.89", "7.7", "sm_80", None),
+    ("wmma.mma", f"wmma.mma.sync.aligned.col.row.m16n16k8.s32.u8.u8.s32 {B8}, {{%b1}}, {{%b2}}, {B8};", "12.6.85", "8.5", "sm_80", "asm-wmma-integer-shapes"),
+    ("wmma.mma", f"wmma.mma.sync.aligned.col.row.m16n16k8.s32.u8.s8.s32 {B8}, {{%b1}}, {{%b2}}, {B8};", "12.6.85", "8.5", "sm_80", None),
+    ("wmma.mma", f"wmma.mma.sync.aligned.col.row.m16n16k8.s32.u8.u8.s32 {B8}, {{%b1}}, {{%b2}}, {B8};", "12.6.85", "6.5", "sm_75", None),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("instruction", "text", "release", "ptx", "target", "entry"), POINTS)
+def test_points_are_exact(
+    instruction: str, text: str, release: str, ptx: str, target: str, entry: str | None
+) -> None:
+    known = register()
+    assert known.explains(instruction, text, release, Version.of(ptx), target, "accepted") == entry
+    assert known.explains(instruction, text, release, Version.of(ptx), target, "refused") is None
+
+
+def test_what_must_be_explained_is_listed() -> None:
+    assert "asm-shared-cta-early" in register().expected("11.7.99", Version(7, 7), "sm_80")
+    assert "asm-shared-cta-early" not in register().expected("11.8.89", Version(7, 7), "sm_80")
+    assert "asm-scale-operands" in register().expected("12.9.86", Version(8, 8), "sm_120f")
+    assert "asm-scale-operands" not in register().expected("12.9.86", Version(8, 8), "sm_90a")
+    assert "asm-scale-operands" not in register().expected("12.9.86", Version(8, 8), "sm_120f", False)
+    assert "asm-surplus-types" in register().expected("12.9.86", Version(8, 8), "sm_120f", False)
+    assert register().concerns("asm-shared-cta-early") >= {"ldmatrix", "wmma.load.a", "wmma.store.d"}
+
+
+FAULTS = [
+    ("releases: [11.7.99], ptx", "releases: ['*'], ptx", "is a wildcard"),
+    ("releases: [11.7.99], ptx", "releases: [11.7.98], ptx", "unknown release '11.7.98'"),
+    ("targets: [sm_75, sm_80, sm_86, sm_87], since", "targets: [any], since", "'any' is a wildcard"),
+    ("targets: [sm_75, sm_80, sm_86, sm_87], since", "targets: [], since", "no target is listed"),
+    ("rows: [m16n8k32.f16]", "rows: [m16n8k32.*]", "is a wildcard"),
+    ("rows: [m16n8k32.f16]", "rows: [m16n8k32.f61]", "unknown row 'm16n8k32.f61'"),
+    ("fields: {dtype: [f32]}", "fields: {dtype: ['?']}", "is a wildcard"),
+    (', operand: f, written: ["2", "3"], instead: "0"', "", "points change one thing"),
+    ("who: silicon", "who: hearsay", "'hearsay' is not allowed here"),
+    ("target: sm_80, specification", "target: sm_81, specification", "unknown target 'sm_81'"),
+    ("accepted: [11.7.99], refused", "accepted: [11.7.99, 11.8.89], refused", "each release has one verdict"),
+    ("witness:", "witnes:", "unknown key 'witnes'"),
+]
+
+
+@pytest.mark.parametrize(("right", "wrong", "message"), FAULTS)
+def test_a_fault_is_named_where_it_is(tmp_path: Path, right: str, wrong: str, message: str) -> None:
+    text = (ROOT / "contradictions.yaml").read_text()
+    assert right in text
+    (tmp_path / "contradictions.yaml").write_text(text.replace(right, wrong, 1))
+    with pytest.raises(SpecError) as caught:
+        register(tmp_path)
+    assert message in str(caught.value)
+    assert caught.value.place is not None and caught.value.place.file == "contradictions.yaml"
+
+
+def test_the_list_and_an_entry_in_full(run: Run) -> None:
+    code, out, _ = run("contradictions")
+    assert code == 0 and "text-sp-sel-range (text, assembler; 9.7.15.6.3)" in out
+    code, out, _ = run("contradictions", "text-mma-m8n84")
+    assert code == 0
+    assert ".version 7.0\n.target sm_80\n" in out and ".reg .b32 %b<160>;" in out
+    assert "mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%fd0,%fd1}, {%fd0}, {%fd0}, {%fd0,%fd1};" in out
+    code, out, _ = run("contradictions", "text-mma-m8n84", "--format", "json")
+    assert [entry["id"] for entry in json.loads(out)] == ["text-mma-m8n84"]
+    code, _, err = run("contradictions", "text-mma-m8n48")
+    assert code == 2 and "did you mean text-mma-m8n84?" in err
+
+
+def test_run_asks_again(run: Run, recorded: dict[str, StatementOutcome]) -> None:
+    known = register()
+    verdicts = sum(1 for _, case in cases() for _ in case.verdicts())
+    results, missing = known.run(list(known.entries), only)
+    assert len(results) == verdicts and not missing and all(result.shows for result in results)
+
+
+def test_what_no_longer_shows_is_reported(
+    run: Run, recorded: dict[str, StatementOutcome], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(contradictions.Register.run, "__defaults__", (only,))
+    assert run("contradictions", "asm-shared-cta-early", "--run")[0] == 0
+    text = register().entry("asm-shared-cta-early").cases[0].text
+    recorded[text] = StatementOutcome("refused", ("Feature '::cta' requires PTX ISA .version 7.8 or later",))
+    code, out, _ = run("contradictions", "asm-shared-cta-early", "--run")
+    assert code == 1
+    assert "asm-shared-cta-early: no longer shows on ptxas 11.7.99" in out
+    assert "recorded: accepted; now: refused" in out
+    recorded[text] = StatementOutcome("refused", ("for another reason",))
+    code, out, _ = run("contradictions", "asm-shared-cta-early", "--run", "--format", "json")
+    assert code == 1
+    assert sum(not entry["shows"] for entry in json.loads(out)) == 34  # two versions, 17 releases
+
+
+def test_without_any_release_the_question_cannot_be_asked(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    def none(release: str) -> Ptxas:
+        raise Question("not here")
+
+    monkeypatch.setattr(contradictions.Register.run, "__defaults__", (none,))
+    code, _, err = run("contradictions", "text-mma-m8n84", "--run")
+    assert code == 2 and "none of the releases is here" in err

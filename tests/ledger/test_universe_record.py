@@ -1,0 +1,85 @@
+"""The record of whole universes: recomputed verdicts, one wrong bit, other statements, garbage."""
+
+from __future__ import annotations
+
+import base64
+import zlib
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from ptxmma.assemblers.universe import Universe, UniversePoint
+from ptxmma.ledger.assembler_record import FOLDER
+from ptxmma.ledger.contradictions import register
+from ptxmma.ledger.universe_record import UniverseRecord, UniverseVerdict, load_universes, verdicts, write
+from ptxmma.spec.errors import Question
+from ptxmma.spec.loading import Specification
+
+NAME = "movmatrix"
+
+
+@pytest.fixture(scope="module")
+def points(specification: Specification) -> tuple[UniversePoint, ...]:
+    return Universe(specification).whole(specification.families[NAME])
+
+
+@pytest.fixture(scope="module")
+def newest() -> UniverseRecord:
+    record = load_universes(FOLDER)[-1]
+    return replace(record, instructions={NAME: record.instructions[NAME]})
+
+
+def judged(
+    specification: Specification, points: tuple[UniversePoint, ...], record: UniverseRecord
+) -> UniverseVerdict:
+    (verdict,) = verdicts(specification, {NAME: points}, [record], register())
+    return verdict
+
+
+def spoilt(record: UniverseRecord, place: int) -> UniverseRecord:
+    """A record with the opposite verdict on one statement."""
+    entry = dict(record.instructions[NAME])
+    bits = bytearray(zlib.decompress(base64.b64decode(entry["accepted"])))
+    bits[place >> 3] ^= 1 << (place & 7)
+    entry["accepted"] = base64.b64encode(zlib.compress(bytes(bits))).decode()
+    return replace(record, instructions={NAME: entry})
+
+
+def test_every_release_is_recorded(specification: Specification) -> None:
+    releases = {a.version for release in specification.index.releases for a in release.assemblers}
+    assert {record.release for record in load_universes(FOLDER)} == releases
+
+
+def test_what_is_recorded_agrees_or_is_registered(
+    specification: Specification, points: tuple[UniversePoint, ...], newest: UniverseRecord
+) -> None:
+    verdict = judged(specification, points, newest)
+    assert (verdict.stale, verdict.points, verdict.unregistered) == (False, len(points), ())
+
+
+@pytest.mark.parametrize("legal", [True, False])
+def test_one_wrong_bit_is_found(
+    specification: Specification, points: tuple[UniversePoint, ...], newest: UniverseRecord, legal: bool
+) -> None:
+    place = next(n for n, point in enumerate(points) if (point.gate is not None) == legal)
+    verdict = judged(specification, points, spoilt(newest, place))
+    assert verdict.differing == judged(specification, points, newest).differing + 1
+    assert verdict.unregistered == (
+        f"sm_75: {'refused' if legal else 'accepted'}: {points[place].statement}",
+    )
+
+
+def test_other_statements_make_it_stale(
+    specification: Specification, points: tuple[UniversePoint, ...], newest: UniverseRecord
+) -> None:
+    assert judged(specification, points[:-1], newest).stale
+
+
+def test_a_record_survives_writing_and_garbage_is_none(tmp_path: Path, newest: UniverseRecord) -> None:
+    path = write(newest, tmp_path)
+    assert load_universes(tmp_path) == (newest,)
+    for text in ("", "[]", "{}", '{"format": 2}', "\x00"):
+        path.write_text(text)
+        with pytest.raises(Question, match="no record of observations"):
+            load_universes(tmp_path)
