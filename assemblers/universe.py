@@ -16,9 +16,9 @@ from typing import NamedTuple
 
 from ..spec.expressions import names
 from ..spec.gates import EffectiveGate
-from ..spec.loading import Specification
 from ..spec.model import Form
 from ..spec.nodes import Version
+from ..spec.specification import Specification
 from ..spec.statements import Statement
 from ..spec.variants import ABSENT, Family, RowView, Variant
 from .asking import REGISTERS, register_types

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ..spec.errors import Question
-from ..spec.loading import Specification
 from ..spec.model import Form, Gate
 from ..spec.nodes import Version
+from ..spec.specification import Specification
 from ..spec.variants import Variant
 from .version_differences import Change, state
 

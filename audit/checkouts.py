@@ -10,7 +10,8 @@ from pathlib import Path
 
 from ..spec.cache import load_cached
 from ..spec.errors import Question, SpecError
-from ..spec.loading import ROOT, Specification
+from ..spec.loading import ROOT
+from ..spec.specification import Specification
 
 __all__ = ["read"]
 

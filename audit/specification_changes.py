@@ -20,10 +20,10 @@ from ..formal.mutation.subjects import (
 from ..formal.smt.solvers import SolverAnswer, ask
 from ..spec.errors import Place
 from ..spec.expressions import source
-from ..spec.loading import Specification
 from ..spec.maps import LayoutMap
 from ..spec.model import Gate, Operand
 from ..spec.nodes import Formula, Scalars, Version
+from ..spec.specification import Specification
 from ..spec.variants import Variant
 from .folding import Pattern, fold
 

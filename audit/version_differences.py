@@ -9,9 +9,9 @@ from functools import cached_property
 from typing import Literal, get_args
 
 from ..spec.gates import EffectiveGate
-from ..spec.loading import Specification
 from ..spec.model import Gate
 from ..spec.nodes import Version
+from ..spec.specification import Specification
 from ..spec.variants import ABSENT, Variant
 from .folding import Pattern, fold
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..spec.api import judge, load
 from ..spec.errors import Question
-from ..spec.loading import Specification
+from ..spec.specification import Specification
 from ..spec.variants import Family
 
 if TYPE_CHECKING:

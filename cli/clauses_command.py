@@ -8,8 +8,8 @@ from collections import defaultdict
 from typing import Any
 
 from ..spec.api import load
-from ..spec.loading import Specification
 from ..spec.model import Consumer
+from ..spec.specification import Specification
 
 __all__ = ["add", "users"]
 

@@ -30,7 +30,7 @@ from ..ledger.universe_record import universes
 from ..ledger.witnesses import recorded, subjects_of, unregistered, witnessed
 from ..spec.api import load
 from ..spec.errors import Question
-from ..spec.loading import Specification
+from ..spec.specification import Specification
 from . import universe_report
 from .claims_report import as_json, print_claims
 from .list_command import select
@@ -91,7 +91,9 @@ def run(args: argparse.Namespace) -> int:
     asked = _chosen(specification, args.pattern)
     found = list(verdicts(records, asked))
     whole = (
-        universe_report.shown_by_assemblers(specification) if args.universes else universe_report.UniverseVerdicts(())
+        universe_report.shown_by_assemblers(specification)
+        if args.universes
+        else universe_report.UniverseVerdicts(())
     )
     if args.pattern:
         return _by_claim(specification, args, asked, found, whole)

@@ -10,8 +10,8 @@ from typing import Any
 
 from ..spec.api import load
 from ..spec.gates import EffectiveGate
-from ..spec.loading import Specification
 from ..spec.nodes import Version
+from ..spec.specification import Specification
 from ..spec.variants import Variant
 
 __all__ = ["add", "entry", "select"]

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..spec.api import load
 from ..spec.errors import Question
-from ..spec.loading import Specification
+from ..spec.specification import Specification
 
 if TYPE_CHECKING:
     from ..formal.prove import ProofResult

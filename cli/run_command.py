@@ -19,8 +19,8 @@ from ..devices.suite_runs import VIAS, CaseResult, SuiteFolder, SuiteOutcome, ex
 from ..gen.suite.files import emitted, lacking, suite_of
 from ..spec.api import load
 from ..spec.errors import Question
-from ..spec.loading import Specification
 from ..spec.nodes import Version
+from ..spec.specification import Specification
 from .list_command import select
 from .silicon_report import arithmetic_table, measured_table, print_arithmetic
 

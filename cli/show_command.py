@@ -8,7 +8,7 @@ from typing import Any
 
 from ..spec.api import find, load
 from ..spec.expressions import source
-from ..spec.loading import Specification
+from ..spec.specification import Specification
 from ..spec.variants import OPAQUE, Variant
 
 __all__ = ["add", "describe"]

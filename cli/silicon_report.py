@@ -14,7 +14,7 @@ from ..gen.kernels.kernel_list import Kernel
 from ..ledger.device_observations import current_cases, current_suite
 from ..ledger.silicon_record import Observed, Silicon, load_silicon
 from ..ledger.silicon_verdicts import ANCHORS, SiliconVerdict, by_mnemonic, judge, silicon_verdicts
-from ..spec.loading import Specification
+from ..spec.specification import Specification
 from ..spec.variants import Variant
 
 __all__ = [

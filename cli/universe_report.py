@@ -21,7 +21,7 @@ from ..ledger.universe_record import (
     write,
 )
 from ..spec.errors import Question
-from ..spec.loading import Specification
+from ..spec.specification import Specification
 
 __all__ = ["UniverseVerdicts", "again", "record", "shown_by_assemblers"]
 

@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 
 from ..spec.addresses import DescribedMatrix
 from ..spec.descriptor import decode as decode_descriptor
-from ..spec.loading import Specification
 from ..spec.maps import LayoutMap
 from ..spec.sparse import positions
+from ..spec.specification import Specification
 from .probes.codes import decode
 from .raw_kernel import Batch, Raw, elements
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from ..spec.fragments import packing
-from ..spec.loading import Specification
 from ..spec.ordering import ordering
+from ..spec.specification import Specification
 from ..spec.variants import OPAQUE
 from .ordering.symbolic import ordering_obligations
 from .plans import Computation, InputPlan, computations

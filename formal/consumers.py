@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 
 from ..spec.errors import SpecError
-from ..spec.loading import Specification
 from ..spec.model import Consumer
 from ..spec.nodes import nearest
+from ..spec.specification import Specification
 from ..spec.variants import RowView
 from .catalogue import STATEMENTS
 from .plans import PLANS, plans

@@ -12,8 +12,8 @@ from math import isqrt
 from types import MappingProxyType
 
 from ..spec.errors import Question
-from ..spec.loading import Specification
 from ..spec.model import Format, Guarantee
+from ..spec.specification import Specification
 from ..spec.variants import RowView, Variant
 
 __all__ = [

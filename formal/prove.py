@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from multiprocessing import get_context
 from typing import Literal
 
-from ..spec.loading import Specification
+from ..spec.specification import Specification
 from .catalogue import obligations
 from .smt.obligations import Obligation
 from .smt.solvers import SolverAnswer, ask

@@ -22,8 +22,9 @@ from ..assemblers.comparison import AssemblerSetting, Column, columns, over_jobs
 from ..assemblers.toolchains import Ptxas, digest
 from ..assemblers.universe import Universe, open_for
 from ..spec.errors import Question
-from ..spec.loading import ROOT, Specification
+from ..spec.loading import ROOT
 from ..spec.nodes import Version
+from ..spec.specification import Specification
 from ..spec.variants import RowView
 from .claims import cases_digest, legality_digest
 from .records import by_release, put, read

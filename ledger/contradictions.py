@@ -20,8 +20,9 @@ from ..assemblers.toolchains import Ptxas, locate
 from ..spec.api import judge, load
 from ..spec.errors import Place, Question, SpecError
 from ..spec.legality import Verdict
-from ..spec.loading import ROOT, Specification
+from ..spec.loading import ROOT
 from ..spec.nodes import Scalars, Version, compose, nearest, structure
+from ..spec.specification import Specification
 from ..spec.statements import Argument, Statement, SyntaxFault, arguments, read_statement
 from ..spec.variants import ABSENT, Variant
 from .records import in_order

@@ -23,8 +23,8 @@ from ..gen.kernels.modules import KernelModule, modules
 from ..gen.suite.files import emitted, suite_of
 from ..spec.api import load
 from ..spec.errors import Question
-from ..spec.loading import Specification
 from ..spec.nodes import Version
+from ..spec.specification import Specification
 from .claims import cases_digest
 from .silicon_record import DeviceRecord as Described
 from .silicon_record import Observed

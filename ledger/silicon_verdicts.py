@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from ..spec.addresses import rule_for
 from ..spec.expressions import compiled
 from ..spec.fragments import packing
-from ..spec.loading import Specification
 from ..spec.maps import LayoutMap
 from ..spec.sparse import positions
+from ..spec.specification import Specification
 from ..spec.variants import Variant
 from .claims import addresses_digest, layout_digest, metadata_digest
 from .silicon_record import Silicon

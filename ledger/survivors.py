@@ -14,10 +14,10 @@ from functools import cached_property
 from ..formal.mutation.mutants import Mutant
 from ..gen.suite.files import lacking
 from ..spec.expressions import Expression, parse, source, substitute
-from ..spec.loading import Specification
 from ..spec.maps import LayoutMap
 from ..spec.model import Layout
 from ..spec.nodes import Formula
+from ..spec.specification import Specification
 from ..spec.variants import Variant
 from .device_observations import newest
 from .silicon_record import Observed, Silicon

@@ -21,7 +21,7 @@ from ..assemblers.comparison import AssemblerSetting, ContradictionLookup, Job, 
 from ..assemblers.toolchains import Ptxas, digest
 from ..assemblers.universe import Universe, UniversePoint, open_for
 from ..assemblers.universe_cache import whole
-from ..spec.loading import Specification
+from ..spec.specification import Specification
 from .claims import cases_digest
 from .records import by_release, put, read
 

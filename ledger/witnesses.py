@@ -10,7 +10,7 @@ from typing import Literal
 from ..formal.catalogue import obligations, subjects
 from ..formal.smt.obligations import Obligation
 from ..gen.suite.files import lacking
-from ..spec.loading import Specification
+from ..spec.specification import Specification
 from ..spec.variants import OPAQUE, RowView
 from .assembler_record import Claim, ClaimVerdict
 from .claims import addresses_digest, layout_digest, metadata_digest

@@ -7,9 +7,9 @@ from functools import cache
 
 from .cache import load_cached
 from .legality import Judge, Verdict
-from .loading import Specification
 from .maps import LayoutMap
 from .sparse import compress_row, metadata_words
+from .specification import Specification
 from .variants import Variant
 
 __all__ = ["compress", "find", "judge", "layout", "legal", "load"]

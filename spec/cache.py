@@ -17,7 +17,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
-from .loading import ROOT, Specification, load_files
+from .loading import ROOT, load_files
+from .specification import Specification
 
 __all__ = ["cached", "load_cached"]
 

@@ -1,143 +1,32 @@
-"""The whole specification, loaded and checked: all of it is right, or an error names the fault."""
+"""Load the whole specification and check it: all of it is right, or an error names the fault."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
-from functools import cached_property
+from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
 
-from .errors import Question, SpecError
-from .gates import Isa
-from .legality import Judge
+from .errors import SpecError
 from .maps import LayoutMap
 from .model import (
     AddressFile,
-    Bridge,
     BridgeFile,
-    Clause,
     ContractFile,
-    Descriptor,
     DescriptorFile,
-    Format,
-    Guarantee,
     Index,
     Instruction,
     LayoutFile,
     NumericsFile,
-    Reading,
-    Sparsity,
     SparsityFile,
 )
-from .nodes import Version, compose, structure
-from .sparse import valid_codes
+from .nodes import compose, structure
+from .specification import Specification
 from .validation import check_layout, check_references
-from .variants import OPAQUE, Family, Variant
 
-__all__ = ["ROOT", "Specification", "load_files"]
+__all__ = ["ROOT", "load_files"]
 
 ROOT = Path(__file__).resolve().parent.parent
 T = TypeVar("T")
-
-
-@dataclass(frozen=True)
-class Specification:
-    """Everything that the YAML says, in the order in which it says it."""
-
-    index: Index
-    instructions: Mapping[str, Instruction]
-    layouts: Mapping[str, LayoutMap]
-    clauses: Mapping[str, Clause]
-    readings: Mapping[str, Reading]
-    sparsities: Mapping[str, Sparsity]
-    descriptors: Mapping[str, Descriptor]
-    bridges: Mapping[str, Bridge]
-    addresses: AddressFile
-    formats: Mapping[str, Format]
-    guarantees: Mapping[str, Guarantee]
-
-    def __getstate__(self) -> dict[str, object]:
-        """What the YAML says, without what was derived from it."""
-        return {f.name: getattr(self, f.name) for f in fields(self)}
-
-    @cached_property
-    def isa(self) -> Isa:
-        return Isa(self.index)
-
-    @cached_property
-    def families(self) -> Mapping[str, Family]:
-        names = frozenset(self.instructions)
-        return {name: Family(i, self.isa, names) for name, i in self.instructions.items()}
-
-    def find(self, mnemonic: str) -> Variant:
-        """The variant that a mnemonic spells; raises Question with the reasons and the nearest."""
-        judge = self.judge()
-        named = judge.judge_mnemonic(mnemonic.strip().rstrip(";").rstrip())
-        if named.variant is None:
-            why = "; ".join(reason.message for reason in named.reasons)
-            raise Question(f"{mnemonic}: {why}")
-        return named.variant
-
-    def layout_of(self, variant: Variant, operand: str) -> LayoutMap:
-        """The layout of an operand of a variant; raises Question when it has none, or an opaque one."""
-        known = variant.layouts
-        identifier = known.get(operand)
-        if identifier is None:
-            if f"{operand.lower()}-desc" in variant.row.family.instruction.operands:
-                raise Question(
-                    f"{operand} of {variant.mnemonic} lies in shared memory, behind a matrix descriptor; "
-                    "see `ptxmma descriptor address`"
-                )
-            has = ", ".join(known) or "none"
-            raise Question(f"{variant.mnemonic} has no layout for {operand!r}; it has: {has}")
-        if identifier == OPAQUE:
-            raise Question(
-                f"the fragment {operand} of {variant.mnemonic} is opaque: which element each of its "
-                f"{variant.fragment_registers(operand)} registers holds is unspecified (9.7.14.4.1); "
-                "use wmma.load and wmma.store"
-            )
-        return self.layouts[identifier]
-
-    def sparsity_of(self, variant: Variant) -> Sparsity:
-        """The sparsity pattern of a variant; raises Question for a dense one."""
-        if variant.row.row.sparsity is None:
-            raise Question(f"{variant.mnemonic} is not sparse")
-        return self.sparsities[variant.row.row.sparsity]
-
-    def setting_of(self, variant: Variant, reading: str) -> str:
-        """How a reading is set for a variant: as its instruction settles it, else by default."""
-        settled = variant.row.family.instruction.readings.get(reading, {})
-        default = self.readings[reading].default
-        return next((setting for setting, when in settled.items() if variant.evaluate(when)), default)
-
-    def codes_of(self, variant: Variant) -> tuple[int, ...]:
-        """The metadata codes that the text allows a variant; raises Question for a dense one."""
-        return valid_codes(self.sparsity_of(variant), self.setting_of(variant, "metadata-order"))
-
-    def check_matrix(self, variant: Variant, rows: int, columns: Sequence[int]) -> None:
-        """Raise Question unless a matrix has the shape m x k of the variant's full A."""
-        m, k = int(variant.fields["m"]), int(variant.fields["k"])
-        if rows != m or any(count != k for count in columns):
-            given = f"{rows}x{columns[0] if columns else 0}"
-            raise Question(f"the matrix is {given}; A of {variant.mnemonic} is {m}x{k}")
-
-    def selector_parameters(self, metadata: LayoutMap, selector: int) -> dict[str, int]:
-        """The parameters of a metadata layout for a sparsity selector; raises Question when invalid."""
-        if "s" not in metadata.parameters:
-            if selector != 0:
-                raise Question(f"the sparsity selector is {selector}; it must be 0")
-            return {}
-        allowed = metadata.layout.params["s"].values
-        if selector not in allowed:
-            shown = " or ".join(map(str, allowed))
-            raise Question(f"the sparsity selector is {selector}; it must be {shown}")
-        return {"s": selector}
-
-    def judge(self, ptx: str | None = None, target: str | None = None) -> Judge:
-        """A judge for a PTX ISA version (None: the newest) and a target (None: any)."""
-        version: Version = self.isa.version(ptx) if ptx else self.index.isa
-        return Judge(self.families.values(), self.isa, version, self.isa.target(target) if target else None)
 
 
 def _read(root: Path, name: str, wanted: type[T]) -> T:

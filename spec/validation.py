@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
 
 from .addresses import swizzle_bounds
 from .errors import Place, SpecError
 from .maps import LayoutMap
 from .nodes import bounded, nearest
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from .loading import Specification
+from .specification import Specification
 
 __all__ = ["check_layout", "check_references"]
 

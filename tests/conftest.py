@@ -10,7 +10,8 @@ import pytest
 
 import ptxmma
 from ptxmma.cli.main import main
-from ptxmma.spec.loading import ROOT, Specification
+from ptxmma.spec.loading import ROOT
+from ptxmma.spec.specification import Specification
 
 
 @pytest.fixture(scope="session")

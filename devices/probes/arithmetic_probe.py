@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 from ...gen.kernels.kernel_list import Kernel
 from ...spec.addresses import DescribedMatrix
 from ...spec.errors import Question
-from ...spec.loading import Specification
 from ...spec.model import Format
 from ...spec.sparse import positions
+from ...spec.specification import Specification
 from ..raw_kernel import Launcher, MemoryElements, chunks, of_kernel
 from .codes import decode, encode
 from .probe_bench import Bench

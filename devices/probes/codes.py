@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...spec.errors import Question
-from ...spec.loading import Specification
+from ...spec.specification import Specification
 
 __all__ = ["decode", "encode", "significand"]
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...gen.kernels.kernel_list import Kernel, choices
-from ...spec.loading import Specification
+from ...spec.specification import Specification
 from ...spec.variants import Variant
 from ..raw_kernel import Launcher, Raw, of_kernel
 from .address_probe import DescriptorSetting, addresses, settings

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...spec.descriptor import encode
-from ...spec.loading import Specification
+from ...spec.specification import Specification
 from ..raw_kernel import Batch, Launcher, MemoryElements, Raw, elements, numbers, words
 
 __all__ = ["Bench", "plain_descriptor"]

@@ -12,8 +12,8 @@ from typing import Any, Literal
 
 from ...spec.errors import Question, SpecError
 from ...spec.expressions import Binary, Compare, Connective, Expression, Negation, Number, Where, source
-from ...spec.loading import Specification
 from ...spec.nodes import Formula
+from ...spec.specification import Specification
 from ..catalogue import obligations
 from ..smt.solvers import ask
 from .subjects import MutationSubject, subjects

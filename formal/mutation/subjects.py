@@ -12,11 +12,11 @@ import z3
 
 from ...spec.addresses import swizzle_bounds, swizzle_widths
 from ...spec.expressions import compiled, interval, python_text
-from ...spec.loading import Specification
 from ...spec.maps import LayoutMap
 from ...spec.model import Bridge, Layout, Operand, Sparsity, Swizzle
 from ...spec.nodes import Formula
 from ...spec.sparse import positions
+from ...spec.specification import Specification
 from ...spec.validation import check_layout, check_references
 from ...spec.variants import RowView
 from ..layout_equality import differences, inside, one_of, trees_of, unlike

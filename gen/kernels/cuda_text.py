@@ -11,8 +11,8 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from ...spec.expressions import Expression, compiled
 from ...spec.fragments import packing
-from ...spec.loading import Specification
 from ...spec.model import Operand
+from ...spec.specification import Specification
 from ..c_reading import c_text
 from .kernel_list import FragmentAccess, Kernel, space_of
 from .operations import GUARD, JobMatrix, LayoutUse, Placed, config_of, matrices

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ...spec.expressions import compiled
-from ...spec.loading import Specification
+from ...spec.specification import Specification
 from .kernel_list import FragmentAccess, Kernel, space_of
 from .operations import JobMatrix, Placed
 from .ptx_text import Affine, Writer

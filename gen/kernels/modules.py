@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from ...spec.gates import Isa
-from ...spec.loading import Specification
 from ...spec.nodes import Version
+from ...spec.specification import Specification
 from .kernel_list import Kernel
 from .raw_ptx import raw_body
 from .value_ptx import value_body

@@ -10,8 +10,8 @@ from types import MappingProxyType
 from ...formal.plans import computes
 from ...spec.expressions import Expression
 from ...spec.fragments import packing
-from ...spec.loading import Specification
 from ...spec.maps import LayoutMap
+from ...spec.specification import Specification
 from ...spec.variants import ABSENT, Variant
 from .kernel_list import Kernel
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from ...spec.addresses import rule_for
 from ...spec.expressions import compiled
-from ...spec.loading import Specification
+from ...spec.specification import Specification
 from ..suite.coverage import FactorValue
 from .kernel_list import Kernel
 from .operations import ADDRESS, PADS, LayoutUse, config_of, matrices, quantum, regions

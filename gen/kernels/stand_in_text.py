@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from ...formal.plans import computes
 from ...spec.expressions import Expression, compiled
 from ...spec.fragments import packing
-from ...spec.loading import Specification
 from ...spec.model import AddressRule
+from ...spec.specification import Specification
 from ..c_reading import c_text
 from .kernel_list import Kernel, part_of, space_of
 from .operations import JobMatrix, LayoutUse, parameters_of, use_of

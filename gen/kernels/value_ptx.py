@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from ...spec.fragments import Packing, packing
-from ...spec.loading import Specification
 from ...spec.model import AddressRule, Operand
+from ...spec.specification import Specification
 from .kernel_list import FragmentAccess, Kernel, space_of
 from .memory_ptx import Rows, Strided
 from .operations import GUARD, LayoutUse, Placed, config_of, matrices, use_of

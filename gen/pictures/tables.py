@@ -9,8 +9,8 @@ from functools import cached_property
 from ...spec.errors import Question
 from ...spec.expressions import Expression
 from ...spec.fragments import Packing, packing
-from ...spec.loading import Specification
 from ...spec.maps import LayoutMap
+from ...spec.specification import Specification
 from ...spec.variants import Variant
 
 __all__ = ["MapTable", "said", "table_of"]

@@ -14,8 +14,8 @@ from functools import cached_property
 from math import prod
 
 from ...formal.plans import InputPlan, computes, plans
-from ...spec.loading import Specification
 from ...spec.model import Instruction
+from ...spec.specification import Specification
 from ...spec.variants import Variant
 from ..kernels.kernel_list import Kernel, immediates, part_of
 from ..kernels.opaque import opaque_kernels

@@ -12,9 +12,9 @@ from importlib import resources
 from typing import Any
 
 from ...formal.plans import computes
-from ...spec.loading import Specification
 from ...spec.model import ElementType
 from ...spec.sparse import positions
+from ...spec.specification import Specification
 from ...spec.variants import OPAQUE, Variant
 from ..c_reading import c_text
 from ..kernels.cuda_text import config_header, cuda_source

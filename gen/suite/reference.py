@@ -11,10 +11,10 @@ from random import Random
 
 from ...formal.plans import Computation, Draw, InputPlan, arithmetic, element_type
 from ...spec.errors import Question
-from ...spec.loading import Specification
 from ...spec.model import Sparsity
 from ...spec.patterns import decode, encode
 from ...spec.sparse import decompress_row
+from ...spec.specification import Specification
 from ...spec.variants import Variant
 
 __all__ = ["Reference", "drawn"]

@@ -23,9 +23,10 @@ from ptxmma.audit.folding import fold
 from ptxmma.formal.layout_equality import compare
 from ptxmma.spec.errors import Question
 from ptxmma.spec.expressions import parse
-from ptxmma.spec.loading import ROOT, Specification
+from ptxmma.spec.loading import ROOT
 from ptxmma.spec.maps import LayoutMap
 from ptxmma.spec.nodes import Formula, Version
+from ptxmma.spec.specification import Specification
 from ptxmma.spec.variants import Variant
 
 Run = Callable[..., tuple[int, str, str]]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 
 from ptxmma.gen.suite.cases import cases_of
-from ptxmma.spec.loading import Specification
+from ptxmma.spec.specification import Specification
 from ptxmma.spec.variants import Variant
 
 TARGET = "sm_90a"

@@ -19,8 +19,9 @@ from hypothesis import strategies as st
 from ptxmma.gen.pictures.cute import derive
 from ptxmma.gen.pictures.tables import table_of
 from ptxmma.ledger.contradictions import FILES
-from ptxmma.spec.loading import ROOT, Specification
+from ptxmma.spec.loading import ROOT
 from ptxmma.spec.schema import schemas
+from ptxmma.spec.specification import Specification
 
 Run = Callable[..., tuple[int, str, str]]
 SP = "wgmma.mma_async.sp.sync.aligned.m64n8k32.f32.f16.f16"

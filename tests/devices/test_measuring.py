@@ -23,9 +23,9 @@ from ptxmma.ledger.silicon_record import DeviceRecord, Silicon, load_silicon, wr
 from ptxmma.ledger.silicon_verdicts import judge, silicon_verdicts
 from ptxmma.spec.errors import Place, Question
 from ptxmma.spec.expressions import parse
-from ptxmma.spec.loading import Specification
 from ptxmma.spec.maps import LayoutMap
 from ptxmma.spec.nodes import Formula
+from ptxmma.spec.specification import Specification
 
 DENSE = "mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32"
 QUADS = "mma.sync.aligned.m8n8k4.row.row.f32.f16.f16.f16"

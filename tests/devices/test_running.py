@@ -15,7 +15,8 @@ import pytest
 from ptxmma.devices.gpu import Gpu
 from ptxmma.devices.suite_runs import SuiteFolder, execute
 from ptxmma.spec.errors import Question
-from ptxmma.spec.loading import ROOT, Specification
+from ptxmma.spec.loading import ROOT
+from ptxmma.spec.specification import Specification
 
 Run = Callable[..., tuple[int, str, str]]
 PROGRAM = """#!{python}

@@ -17,9 +17,9 @@ from ptxmma.formal.theorems.exactness import exactness_obligations
 from ptxmma.gen.litmus.litmus_tests import suite
 from ptxmma.gen.suite.reference import Reference, drawn
 from ptxmma.spec.errors import Question, SpecError
-from ptxmma.spec.loading import Specification
 from ptxmma.spec.model import Consumer
 from ptxmma.spec.patterns import decode
+from ptxmma.spec.specification import Specification
 
 F16 = "wgmma.mma_async.sync.aligned.m64n8k16.f16.f16.f16"
 F32 = "wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16"

@@ -13,7 +13,8 @@ import ptxmma.formal.mutation.mutants as mutation
 from ptxmma.formal.mutation.mutants import MutantOutcome, Mutation, mutants, subjects
 from ptxmma.ledger.silicon_record import Silicon, load_silicon
 from ptxmma.spec.expressions import parse, source
-from ptxmma.spec.loading import ROOT, Specification
+from ptxmma.spec.loading import ROOT
+from ptxmma.spec.specification import Specification
 
 
 def outcomes(specification: Specification, name: str, *formulas: str) -> dict[str, MutantOutcome]:

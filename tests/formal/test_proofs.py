@@ -15,7 +15,8 @@ from ptxmma.formal.prove import prove
 from ptxmma.formal.smt.solvers import ask
 from ptxmma.gen.litmus.litmus_tests import suite
 from ptxmma.ledger.solver_record import answers_of, load_answers
-from ptxmma.spec.loading import Specification, load_files
+from ptxmma.spec.loading import load_files
+from ptxmma.spec.specification import Specification
 
 
 def test_everything_is_proven_by_both_solvers(specification: Specification) -> None:

@@ -22,7 +22,8 @@ from ptxmma.gen.suite.cases import cases_of
 from ptxmma.gen.suite.coverage import Pairs
 from ptxmma.gen.suite.files import emitted, suite_of
 from ptxmma.spec.errors import Question
-from ptxmma.spec.loading import Specification, load_files
+from ptxmma.spec.loading import load_files
+from ptxmma.spec.specification import Specification
 
 GOLDEN = Path(__file__).parent / "golden"
 SAMPLE = (

@@ -15,8 +15,8 @@ from ptxmma.gen.kernels.operations import config_of, matrices, parameters_of
 from ptxmma.gen.suite.cases import cases_of
 from ptxmma.spec.addresses import DescribedMatrix
 from ptxmma.spec.fragments import packing
-from ptxmma.spec.loading import Specification
 from ptxmma.spec.sparse import metadata_words
+from ptxmma.spec.specification import Specification
 
 _MASK = {"b32": (1 << 32) - 1, "u32": (1 << 32) - 1, "b64": (1 << 64) - 1, "u64": (1 << 64) - 1}
 _TWO: dict[str, Callable[[int, int], int]] = {

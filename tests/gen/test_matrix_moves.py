@@ -13,8 +13,8 @@ from ptxmma.formal.smt.solvers import ask
 from ptxmma.formal.theorems.bridges import bridge_obligations
 from ptxmma.gen.pictures.tables import table_of
 from ptxmma.spec.expressions import compiled, names
-from ptxmma.spec.loading import Specification
 from ptxmma.spec.nodes import Formula
+from ptxmma.spec.specification import Specification
 
 Run = Callable[..., tuple[int, str, str]]
 Place = Callable[[int, int], tuple[int, int]]

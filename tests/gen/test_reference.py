@@ -11,7 +11,7 @@ import pytest
 from ptxmma.formal.plans import InputPlan, plans
 from ptxmma.gen.suite.reference import Reference, drawn
 from ptxmma.spec.errors import Question
-from ptxmma.spec.loading import Specification
+from ptxmma.spec.specification import Specification
 
 VIEWS: dict[str, tuple[type, type]] = {
     "f16": (numpy.uint16, numpy.float16),

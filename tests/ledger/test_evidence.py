@@ -16,7 +16,8 @@ from ptxmma.ledger import assembler_record as evidence
 from ptxmma.ledger.assembler_record import Claim, Record, claims, load_records, verdicts, write
 from ptxmma.ledger.claims import layout_digest, legality_digest
 from ptxmma.spec.errors import Question
-from ptxmma.spec.loading import ROOT, Specification, load_files
+from ptxmma.spec.loading import ROOT, load_files
+from ptxmma.spec.specification import Specification
 
 Run = Callable[..., tuple[int, str, str]]
 ROW = "wgmma.mma_async.sp/integer"

@@ -13,7 +13,7 @@ from ptxmma.ledger.device_observations import Work, observe
 from ptxmma.ledger.silicon_record import DeviceRecord, Silicon, load_silicon
 from ptxmma.ledger.survivors import Witness, exchanges
 from ptxmma.spec.expressions import source
-from ptxmma.spec.loading import Specification
+from ptxmma.spec.specification import Specification
 
 WANTED = (
     "maps: mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32",

@@ -14,7 +14,7 @@ from ptxmma.ledger.assembler_record import FOLDER
 from ptxmma.ledger.contradictions import register
 from ptxmma.ledger.universe_record import UniverseRecord, UniverseVerdict, load_universes, verdicts, write
 from ptxmma.spec.errors import Question
-from ptxmma.spec.loading import Specification
+from ptxmma.spec.specification import Specification
 
 NAME = "movmatrix"
 

@@ -17,7 +17,8 @@ from ptxmma.ledger.silicon_record import Silicon, load_silicon
 from ptxmma.ledger.solver_record import SolverRecord, load_answers, write_answers
 from ptxmma.ledger.witnesses import Witnessed, recorded, witnessed
 from ptxmma.spec.errors import Question
-from ptxmma.spec.loading import ROOT, Specification
+from ptxmma.spec.loading import ROOT
+from ptxmma.spec.specification import Specification
 
 Run = Callable[..., tuple[int, str, str]]
 ROW = "mma.sp/m16n8k16.tf32"

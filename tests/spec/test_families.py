@@ -7,7 +7,7 @@ from collections import Counter
 import pytest
 
 from ptxmma.cli.list_command import select
-from ptxmma.spec.loading import Specification
+from ptxmma.spec.specification import Specification
 
 SPACES = 4  # generic, .global, .shared, .shared::cta
 SHARED = 3  # generic, .shared, .shared::cta

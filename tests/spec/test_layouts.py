@@ -9,7 +9,7 @@ import pytest
 import ptxmma
 from ptxmma.gen.pictures.tables import table_of
 from ptxmma.spec.expressions import compiled
-from ptxmma.spec.loading import Specification
+from ptxmma.spec.specification import Specification
 
 Formula = Callable[[int, int], tuple[int, int]]
 

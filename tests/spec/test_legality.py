@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import ptxmma
-from ptxmma.spec.loading import Specification
+from ptxmma.spec.specification import Specification
 
 Run = Callable[..., tuple[int, str, str]]
 D4 = "{d0, d1, d2, d3}"

@@ -9,7 +9,7 @@ import pytest
 
 import ptxmma
 from ptxmma.gen.pictures.tables import table_of
-from ptxmma.spec.loading import Specification
+from ptxmma.spec.specification import Specification
 
 Run = Callable[..., tuple[int, str, str]]
 Place = tuple[int, ...]

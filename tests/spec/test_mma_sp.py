@@ -10,7 +10,7 @@ import pytest
 import ptxmma
 from ptxmma.gen.pictures.tables import table_of
 from ptxmma.spec.errors import Question
-from ptxmma.spec.loading import Specification
+from ptxmma.spec.specification import Specification
 
 Run = Callable[..., tuple[int, str, str]]
 SP = "mma.sp.sync.aligned"

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from ptxmma.spec.api import load
 from ptxmma.spec.errors import Question
-from ptxmma.spec.loading import Specification
 from ptxmma.spec.patterns import MODES, decode, encode
+from ptxmma.spec.specification import Specification
 
 VALUES = [  # format, pattern, value: greatest, least normal, least and greatest subnormal, one, and so on
     ("f16", 0x7BFF, 65504), ("f16", 0x0400, Fraction(1, 2**14)), ("f16", 0x0001, Fraction(1, 2**24)),
