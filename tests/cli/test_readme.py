@@ -1,4 +1,4 @@
-"""What the README shows is what the commands print."""
+"""What the README and the pages of docs/ show is what the commands print."""
 
 from __future__ import annotations
 
@@ -8,37 +8,53 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
+from ptxmma.cli.main import _COMMANDS
 from ptxmma.spec.loading import ROOT
 
-README = (ROOT / "README.md").read_text()
+PAGES = {path.name: path.read_text() for path in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))}
+# How many commands with output each page shows, at least: a page whose examples are not found fails.
+SHOWN = {"README.md": 4, "cookbook.md": 13}
 
 
-def shown() -> Iterator[tuple[str, str]]:
-    """Every `$ ptxmma …` of a block, with what stands below it."""
-    for block in re.findall(r"^```\n(.*?)^```", README, re.S | re.M):
+def shown(page: str) -> Iterator[tuple[str, str]]:
+    """Every `$ ptxmma …` of a block of a page, with what stands below it."""
+    for block in re.findall(r"^```\n(.*?)^```", PAGES[page], re.S | re.M):
         for part in re.split(r"^\$ ", block, flags=re.M)[1:]:
             command, _, output = part.partition("\n")
-            yield command, output
+            if command.startswith("ptxmma "):
+                yield command, output
 
 
-@pytest.mark.parametrize(("command", "output"), list(shown()))
-def test_the_readme_shows_what_is_printed(
-    run: Callable[..., tuple[int, str, str]], command: str, output: str
+EXAMPLES = [(page, *example) for page in PAGES for example in shown(page)]
+
+
+@pytest.mark.parametrize(("page", "command", "output"), EXAMPLES)
+def test_a_page_shows_what_is_printed(
+    run: Callable[..., tuple[int, str, str]], page: str, command: str, output: str
 ) -> None:
     command, _, first = command.partition(" | head -")
-    program, *words = shlex.split(command)
-    assert program == "ptxmma"
+    _, *words = shlex.split(command)
     _, printed, _ = run(*words)
     lines = printed.strip("\n").split("\n")
     assert lines[: int(first) if first else None] == output.strip("\n").split("\n")
 
 
+@pytest.mark.parametrize(("page", "least"), SHOWN.items())
+def test_the_examples_of_a_page_are_found(page: str, least: int) -> None:
+    assert sum(1 for _ in shown(page)) >= least
+
+
 def test_the_python_example_holds() -> None:
-    (example,) = re.findall(r"^```python\n(.*?)^```", README, re.S | re.M)
+    (example,) = re.findall(r"^```python\n(.*?)^```", PAGES["README.md"], re.S | re.M)
     exec(example, {})
 
 
-def test_every_command_is_named() -> None:
-    from ptxmma.cli.main import _COMMANDS
+def test_the_picture_is_what_layout_draws(run: Callable[..., tuple[int, str, str]]) -> None:
+    mnemonic = "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32"
+    code, drawn, _ = run("layout", mnemonic, "--operand", "D", "--format", "svg")
+    assert code == 0 and drawn == (ROOT / "docs" / "images" / "mma-m16n8k16-d.svg").read_text()
 
-    assert [name for name in _COMMANDS if f"ptxmma {name}" not in README] == []
+
+def test_every_command_is_named() -> None:
+    text = PAGES["README.md"] + PAGES["cookbook.md"]
+    assert [name for name in _COMMANDS if f"ptxmma {name}" not in text] == []
