@@ -25,7 +25,7 @@ from typing import Literal
 
 from ..spec.api import load
 from ..spec.errors import Question
-from ..spec.model import Assembler, Build
+from ..spec.index import Assembler, Build
 from ..spec.nodes import Version
 
 __all__ = ["KnownRelease", "Ptxas", "available", "chosen", "digest", "folder", "known", "locate"]

@@ -8,7 +8,7 @@ from collections import defaultdict
 from typing import Any
 
 from ..spec.api import load
-from ..spec.model import Consumer
+from ..spec.contract_records import Consumer
 from ..spec.specification import Specification
 
 __all__ = ["add", "users"]

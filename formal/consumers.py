@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 
+from ..spec.contract_records import Consumer
 from ..spec.errors import SpecError
-from ..spec.model import Consumer
 from ..spec.nodes import nearest
 from ..spec.specification import Specification
 from ..spec.variants import RowView

@@ -10,8 +10,8 @@ from typing import Literal
 import z3
 
 from ..spec.expressions import Expression
+from ..spec.layout_records import Layout
 from ..spec.maps import LayoutMap
-from ..spec.model import Layout
 from .smt.bitvectors import BitVectors, conjunction, width_for
 from .smt.obligations import refuting
 from .smt.solvers import ask

@@ -12,7 +12,7 @@ from math import isqrt
 from types import MappingProxyType
 
 from ..spec.errors import Question
-from ..spec.model import Format, Guarantee
+from ..spec.numerics_records import Format, Guarantee
 from ..spec.specification import Specification
 from ..spec.variants import RowView, Variant
 

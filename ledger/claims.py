@@ -15,8 +15,9 @@ from ..spec.errors import Place
 from ..spec.expressions import source
 from ..spec.fragments import Packing
 from ..spec.maps import LayoutMap
-from ..spec.model import AddressRule, Descriptor, Sparsity, Swizzle
+from ..spec.memory_records import AddressRule, Descriptor, Swizzle
 from ..spec.nodes import Formula, Scalars, Version
+from ..spec.sparsity_records import Sparsity
 from ..spec.variants import RowView
 
 __all__ = ["addresses_digest", "cases_digest", "layout_digest", "legality_digest", "metadata_digest"]

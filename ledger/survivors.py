@@ -14,8 +14,8 @@ from functools import cached_property
 from ..formal.mutation.mutants import Mutant
 from ..gen.suite.files import lacking
 from ..spec.expressions import Expression, parse, source, substitute
+from ..spec.layout_records import Layout
 from ..spec.maps import LayoutMap
-from ..spec.model import Layout
 from ..spec.nodes import Formula
 from ..spec.specification import Specification
 from ..spec.variants import Variant

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from .errors import Question
 from .expressions import compiled
 from .maps import LayoutMap
-from .model import AddressFile, AddressRule, Descriptor, Swizzle
+from .memory_records import AddressFile, AddressRule, Descriptor, Swizzle
 
 __all__ = ["ADDRESSES", "BASES", "DescribedMatrix", "rule_for", "swizzle_bounds", "swizzle_widths"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from .errors import Question
-from .model import Descriptor, DescriptorField
+from .memory_records import Descriptor, DescriptorField
 from .nodes import nearest
 
 __all__ = ["decode", "encode", "limit"]

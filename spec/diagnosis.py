@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache, cached_property
 
-from .model import Index
+from .index import Index
 from .nodes import nearest
 from .variants import ABSENT, RowView, Variant
 

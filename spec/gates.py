@@ -6,7 +6,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from .errors import Question, SpecError
-from .model import Gate, Index
+from .index import Index
+from .model import Gate
 from .nodes import Version, nearest
 
 __all__ = ["EffectiveGate", "Isa"]

@@ -6,20 +6,16 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
 
+from .contract_records import ContractFile
 from .errors import SpecError
+from .index import Index
+from .layout_records import BridgeFile, LayoutFile
 from .maps import LayoutMap
-from .model import (
-    AddressFile,
-    BridgeFile,
-    ContractFile,
-    DescriptorFile,
-    Index,
-    Instruction,
-    LayoutFile,
-    NumericsFile,
-    SparsityFile,
-)
+from .memory_records import AddressFile, DescriptorFile
+from .model import Instruction
 from .nodes import compose, structure
+from .numerics_records import NumericsFile
+from .sparsity_records import SparsityFile
 from .specification import Specification
 from .validation import check_layout, check_references
 

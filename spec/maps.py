@@ -10,7 +10,7 @@ from math import prod
 
 from .errors import SpecError
 from .expressions import Binary, Expression, Name, Number, compiled, interval, names, python_text, substitute
-from .model import Layout
+from .layout_records import Layout
 
 __all__ = ["Inverse", "LayoutMap", "NoClosedForm"]
 

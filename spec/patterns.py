@@ -6,7 +6,7 @@ from fractions import Fraction
 from typing import Literal
 
 from .errors import Question
-from .model import Format
+from .numerics_records import Format
 
 __all__ = ["MODES", "Special", "decode", "encode"]
 

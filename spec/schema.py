@@ -8,19 +8,15 @@ import typing
 from collections.abc import Mapping
 from typing import Any, Literal, Union, get_args, get_origin
 
-from .model import (
-    AddressFile,
-    BridgeFile,
-    ContractFile,
-    DescriptorFile,
-    Index,
-    Instruction,
-    LayoutFile,
-    NumericsFile,
-    SparsityFile,
-)
+from .contract_records import ContractFile
+from .index import Index
+from .layout_records import BridgeFile, LayoutFile
+from .memory_records import AddressFile, DescriptorFile
+from .model import Instruction
 from .nodes import Formula, Scalars, Version
+from .numerics_records import NumericsFile
 from .ordering import LitmusFile, RuleFile, SwitchFile, SynthesisedFile
+from .sparsity_records import SparsityFile
 
 __all__ = ["schemas"]
 

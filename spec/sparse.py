@@ -8,7 +8,7 @@ from typing import TypeVar
 from .errors import Question
 from .expressions import compiled
 from .maps import LayoutMap
-from .model import Sparsity
+from .sparsity_records import Sparsity
 
 __all__ = [
     "choose_code",

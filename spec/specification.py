@@ -6,24 +6,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
 
+from .contract_records import Clause
 from .errors import Question
 from .gates import Isa
+from .index import Index
+from .layout_records import Bridge
 from .legality import Judge
 from .maps import LayoutMap
-from .model import (
-    AddressFile,
-    Bridge,
-    Clause,
-    Descriptor,
-    Format,
-    Guarantee,
-    Index,
-    Instruction,
-    Reading,
-    Sparsity,
-)
+from .memory_records import AddressFile, Descriptor
+from .model import Instruction
 from .nodes import Version
+from .numerics_records import Format, Guarantee
 from .sparse import valid_codes
+from .sparsity_records import Reading, Sparsity
 from .variants import OPAQUE, Family, Variant
 
 __all__ = ["Specification"]

@@ -11,7 +11,8 @@ from functools import cached_property
 from .errors import SpecError
 from .expressions import compiled, names
 from .gates import EffectiveGate, Isa
-from .model import ConditionalGate, ElementType, Form, Gate, Instruction, Operand, Row
+from .index import ElementType
+from .model import ConditionalGate, Form, Gate, Instruction, Operand, Row
 from .nodes import Formula, bounded, nearest
 
 __all__ = ["ABSENT", "OPAQUE", "Family", "RowView", "Variant"]

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from ...spec.api import load
-from ...spec.model import Descriptor
+from ...spec.memory_records import Descriptor
 from ..ptx.source import Function, PtxStatement
 from ..ptx.uses import operands_of
 from ..values.intervals import Interval, Values, number_of

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from ...gen.kernels.kernel_list import Kernel
 from ...spec.addresses import DescribedMatrix
 from ...spec.errors import Question
-from ...spec.model import Format
+from ...spec.numerics_records import Format
 from ...spec.sparse import positions
 from ...spec.specification import Specification
 from ..raw_kernel import Launcher, MemoryElements, chunks, of_kernel

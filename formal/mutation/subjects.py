@@ -12,10 +12,13 @@ import z3
 
 from ...spec.addresses import swizzle_bounds, swizzle_widths
 from ...spec.expressions import compiled, interval, python_text
+from ...spec.layout_records import Bridge, Layout
 from ...spec.maps import LayoutMap
-from ...spec.model import Bridge, Layout, Operand, Sparsity, Swizzle
+from ...spec.memory_records import Swizzle
+from ...spec.model import Operand
 from ...spec.nodes import Formula
 from ...spec.sparse import positions
+from ...spec.sparsity_records import Sparsity
 from ...spec.specification import Specification
 from ...spec.validation import check_layout, check_references
 from ...spec.variants import RowView

@@ -9,7 +9,7 @@ import z3
 from ...spec.addresses import ADDRESSES, BASES, swizzle_bounds, swizzle_widths
 from ...spec.expressions import Number, interval
 from ...spec.maps import LayoutMap
-from ...spec.model import AddressFile, AddressRule
+from ...spec.memory_records import AddressFile, AddressRule
 from ...spec.variants import Family
 from ..smt.bitvectors import BitVectors, conjunction, width_for
 from ..smt.obligations import Model, Obligation, refuting

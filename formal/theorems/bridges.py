@@ -10,8 +10,8 @@ import z3
 
 from ...spec.errors import SpecError
 from ...spec.expressions import Number, compiled, names
+from ...spec.layout_records import Bridge, Layout
 from ...spec.maps import LayoutMap
-from ...spec.model import Bridge, Layout
 from ...spec.nodes import Formula
 from ..smt.bitvectors import BitVectors, width_for
 from ..smt.obligations import Obligation, refuting

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import z3
 
 from ...spec.descriptor import limit
-from ...spec.model import Descriptor
+from ...spec.memory_records import Descriptor
 from ..smt.obligations import Obligation, refuting
 
 __all__ = ["descriptor_obligations"]

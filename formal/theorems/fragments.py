@@ -11,7 +11,7 @@ from ...spec.errors import SpecError
 from ...spec.expressions import Binary, Expression, Name, Number, names, substitute
 from ...spec.fragments import Packing, packing, register_operand
 from ...spec.maps import LayoutMap
-from ...spec.model import Sparsity
+from ...spec.sparsity_records import Sparsity
 from ...spec.variants import OPAQUE, RowView, Variant
 from ..smt.bitvectors import BitVectors, width_for
 from ..smt.obligations import Obligation, refuting

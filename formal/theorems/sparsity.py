@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping
 import z3
 
 from ...spec.errors import SpecError
-from ...spec.model import Sparsity
 from ...spec.sparse import positions
+from ...spec.sparsity_records import Sparsity
 from ..smt.bitvectors import BitVectors, width_for
 from ..smt.obligations import Obligation, refuting
 

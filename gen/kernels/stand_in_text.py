@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from ...formal.plans import computes
 from ...spec.expressions import Expression, compiled
 from ...spec.fragments import packing
-from ...spec.model import AddressRule
+from ...spec.memory_records import AddressRule
 from ...spec.specification import Specification
 from ..c_reading import c_text
 from .kernel_list import Kernel, part_of, space_of

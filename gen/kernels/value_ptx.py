@@ -12,7 +12,8 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from ...spec.fragments import Packing, packing
-from ...spec.model import AddressRule, Operand
+from ...spec.memory_records import AddressRule
+from ...spec.model import Operand
 from ...spec.specification import Specification
 from .kernel_list import FragmentAccess, Kernel, space_of
 from .memory_ptx import Rows, Strided

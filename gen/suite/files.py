@@ -12,7 +12,7 @@ from importlib import resources
 from typing import Any
 
 from ...formal.plans import computes
-from ...spec.model import ElementType
+from ...spec.index import ElementType
 from ...spec.sparse import positions
 from ...spec.specification import Specification
 from ...spec.variants import OPAQUE, Variant

@@ -11,9 +11,9 @@ from random import Random
 
 from ...formal.plans import Computation, Draw, InputPlan, arithmetic, element_type
 from ...spec.errors import Question
-from ...spec.model import Sparsity
 from ...spec.patterns import decode, encode
 from ...spec.sparse import decompress_row
+from ...spec.sparsity_records import Sparsity
 from ...spec.specification import Specification
 from ...spec.variants import Variant
 

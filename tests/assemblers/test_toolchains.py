@@ -25,8 +25,8 @@ from ptxmma.assemblers import fetching, toolchains
 from ptxmma.assemblers.toolchains import KnownRelease, Ptxas, PtxasPlace, available, chosen, locate
 from ptxmma.spec.errors import Place as Position
 from ptxmma.spec.errors import Question
+from ptxmma.spec.index import Assembler, Build
 from ptxmma.spec.loading import ROOT
-from ptxmma.spec.model import Assembler, Build
 from ptxmma.spec.nodes import Version
 
 Run = Callable[..., tuple[int, str, str]]
@@ -518,7 +518,7 @@ import os, pathlib, shutil, signal, sys
 from ptxmma.check import fetching, toolchains
 from ptxmma.cli.main import main
 from ptxmma.spec.errors import Place
-from ptxmma.spec.model import Assembler, Build
+from ptxmma.spec.index import Assembler, Build
 from ptxmma.spec.nodes import Version
 
 folder, when, wheel, binary = sys.argv[1:]

@@ -16,8 +16,8 @@ from ptxmma.formal.smt.solvers import SOLVERS, ask
 from ptxmma.formal.theorems.exactness import exactness_obligations
 from ptxmma.gen.litmus.litmus_tests import suite
 from ptxmma.gen.suite.reference import Reference, drawn
+from ptxmma.spec.contract_records import Consumer
 from ptxmma.spec.errors import Question, SpecError
-from ptxmma.spec.model import Consumer
 from ptxmma.spec.patterns import decode
 from ptxmma.spec.specification import Specification
 
