@@ -1,0 +1,23 @@
+# make prove: set up what is missing, and prove everything with both solvers.
+# make test:  set up what is missing, and run the tests.
+# make lint:  style, as CI checks it.
+VENV ?= .venv
+PYTHON ?= python3
+INSTALLED := $(VENV)/.installed
+
+.PHONY: prove test lint
+
+prove: $(INSTALLED)
+	$(VENV)/bin/ptxmma prove
+
+test: $(INSTALLED)
+	$(VENV)/bin/pytest
+
+lint: $(INSTALLED)
+	$(VENV)/bin/ruff check .
+	$(VENV)/bin/ruff format --check .
+
+$(INSTALLED): pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(VENV)/bin/pip install -q -e '.[dev]'
+	touch $@
