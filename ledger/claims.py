@@ -24,7 +24,7 @@ __all__ = ["addresses_digest", "cases_digest", "layout_digest", "legality_digest
 
 _DIGITS = 16
 # What an operand is to the operation says nothing about legality.
-_ELSEWHERE = ("part", "descriptor")
+_ELSEWHERE = ("part", "descriptor", "contains")
 
 
 def _plain(value: object) -> Any:

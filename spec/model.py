@@ -99,7 +99,8 @@ class Operand:
     that is a `source`, ``_`` of one that is a `destination`; neither of one that is read and written.
     `matrix` says what the operand's layout covers, where that is not the A, B, C or D of a product.
     `part` says what the operand is to the operation, whatever its name; a `descriptor` of this kind
-    says where the part lies in shared memory.
+    says where the part lies in shared memory. `contains` names the field with the element type of
+    the matrix behind a descriptor or an address, or of scale factors.
     """
 
     what: str
@@ -113,6 +114,7 @@ class Operand:
     role: Literal["source", "destination", "both"] = "source"
     part: Part | None = None
     descriptor: str | None = None
+    contains: str | None = None
     matrix: Mapping[str, Formula] | None = None
     place: Place = field(default=Place("", 0, 0), compare=False)
 

@@ -13,7 +13,7 @@ from .index import Index
 from .layout_records import Bridge
 from .legality import Judge
 from .maps import LayoutMap
-from .memory_records import AddressFile, Descriptor
+from .memory_records import AddressFile, AddressRule, Descriptor
 from .model import Instruction
 from .nodes import Version
 from .numerics_records import Format, Guarantee
@@ -81,6 +81,11 @@ class Specification:
                 "use wmma.load and wmma.store"
             )
         return self.layouts[identifier]
+
+    def rules_of(self, descriptor: str) -> Mapping[str, AddressRule]:
+        """The address rules of a descriptor, by id, in the order of the YAML."""
+        wanted = self.descriptors[descriptor].addresses
+        return {name: rule for name, rule in self.addresses.addresses.items() if name in wanted}
 
     def sparsity_of(self, variant: Variant) -> Sparsity:
         """The sparsity pattern of a variant; raises Question for a dense one."""

@@ -64,6 +64,22 @@ def check_numerics(specification: Specification) -> None:
             _must_exist("format or field", precision, {*specification.formats, *fields}, guarantee.place)
 
 
+def _check_descriptors(specification: Specification) -> None:
+    """Every descriptor has its start, each part once, and the strides of its address rules."""
+    for descriptor in specification.descriptors.values():
+        parts = [field.part for field in descriptor.fields.values() if field.part]
+        if "start" not in parts or len(set(parts)) < len(parts):
+            raise SpecError(
+                f"the fields of the descriptor have the parts ({', '.join(parts)})",
+                descriptor.place,
+                "one start, at most one base and one mode",
+            )
+        for name in descriptor.addresses:
+            _must_exist("address rule", name, specification.addresses.addresses, descriptor.place)
+            for stride in specification.addresses.addresses[name].strides.values():
+                _must_exist("descriptor field", stride, descriptor.fields, descriptor.place)
+
+
 def check_references(specification: Specification) -> None:
     """Every layout, clause, sparsity, type and shape of a row exists."""
     index = specification.index
@@ -79,6 +95,12 @@ def check_references(specification: Specification) -> None:
         for operand in instruction.operands.values():
             if operand.descriptor:
                 _must_exist("descriptor", operand.descriptor, specification.descriptors, operand.place)
+                if operand.contains is None:
+                    raise SpecError(
+                        "a descriptor says nothing about the elements of its matrix",
+                        operand.place,
+                        "contains: the field with their element type",
+                    )
         for formula in instruction.memory.values():
             bounded(formula, dict.fromkeys(("row", "col", "stride"), (0, 1 << 10)))
         for filled in instruction.fragments.values():
@@ -105,12 +127,11 @@ def check_references(specification: Specification) -> None:
         bounded(sparsity.position, {**codes, "slot": (0, sparsity.slots - 1)})
         for formula in sparsity.valid.values():
             bounded(formula, codes)
+    _check_descriptors(specification)
     for rule in specification.addresses.addresses.values():
         _must_exist("layout", rule.layout, specification.layouts, rule.place)
         for element in rule.types:
             _must_exist("element type", element, index.types, rule.place)
-        for stride in rule.strides.values():
-            _must_exist("descriptor field", stride, specification.descriptors["wgmma"].fields, rule.place)
     for bridge in specification.bridges.values():
         for layout in (bridge.left, bridge.right):
             _must_exist("layout", layout, specification.layouts, bridge.place)

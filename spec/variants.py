@@ -341,6 +341,13 @@ class Family:
                 raise SpecError(
                     f"the value {words[0]!r} of the operand {name} is no integer", operand.place, "0"
                 )
+            field = operand.contains
+            if field is not None and field not in view.domains:
+                raise SpecError(
+                    f"the operand {name} contains elements of {field!r}, which is not a field",
+                    operand.place,
+                    nearest(field, view.domains) or "a field that every row binds",
+                )
             field = operand.holds
             if field is None:
                 continue

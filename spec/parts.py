@@ -1,0 +1,72 @@
+"""Operands by what they are to the operation: a file names its operands, code asks for their part."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from .errors import Question
+from .model import Form, Instruction, Operand
+from .variants import Variant
+
+__all__ = [
+    "computes",
+    "element_type",
+    "layout_key",
+    "layout_operand",
+    "moves",
+    "operand_name",
+    "operands_of",
+]
+
+
+def operands_of(instruction: Instruction, part: str) -> Iterator[tuple[str, Operand]]:
+    """The operands that can be this part of the operation, in the order of the file."""
+    return ((name, operand) for name, operand in instruction.operands.items() if operand.part == part)
+
+
+def operand_name(instruction: Instruction, form: Form, part: str) -> str | None:
+    """The name of the form's operand that is this part of the operation; None where the form has none."""
+    return next((name for name in form.operands if instruction.operands[name].part == part), None)
+
+
+def computes(instruction: Instruction) -> bool:
+    """Whether an instruction multiplies matrices: it has an A, a B and a D."""
+    return {"A", "B", "D"} <= {operand.part for operand in instruction.operands.values()}
+
+
+def moves(instruction: Instruction) -> bool:
+    """Whether an instruction moves whole matrices, whose elements its operands lay out themselves."""
+    return any(operand.matrix and operand.part in ("A", "D") for operand in instruction.operands.values())
+
+
+def layout_operand(instruction: Instruction, key: str) -> tuple[str, Operand] | None:
+    """The operand that the key of a layout names: by its part, or by its own name; None where none is so.
+
+    Of several operands that are one part, this is the one in registers.
+    """
+    found = [(name, operand) for name, operand in operands_of(instruction, key) if not operand.descriptor]
+    if found:
+        return found[0]
+    return (key, instruction.operands[key]) if key in instruction.operands else None
+
+
+def layout_key(variant: Variant, part: str) -> str | None:
+    """The key under which a variant has the layout of a part: the part, or its operand's name."""
+    keys = variant.row.row.layouts
+    names = (name for name, _ in operands_of(variant.row.family.instruction, part))
+    return next((key for key in (part, *names) if key in keys), None)
+
+
+def element_type(variant: Variant, part: str) -> str:
+    """The element type of a part: of a fragment, of a matrix behind a descriptor, of scale factors.
+
+    A product without a C adds to what is in D, so its C is of D's type. Raises Question where nothing says.
+    """
+    instruction = variant.row.family.instruction
+    operands = [operand for _, operand in operands_of(instruction, part)]
+    field = next((operand.holds or operand.contains for operand in operands), None)
+    if field is not None:
+        return str(variant.fields[field])
+    if part == "C" and not operands:
+        return element_type(variant, "D")
+    raise Question(f"{variant.mnemonic} has no elements {part}")
