@@ -13,35 +13,54 @@ __all__ = ["Clause", "Consumer", "ContractFile"]
 
 @dataclass(frozen=True)
 class Consumer:
-    """What would fail if a clause were wrong: exactly one of these is written.
-
-    `theorem` names a theorem, `legality` a reason code, `case` the plan of inputs of the conformance
-    cases that would fail, `varies` an operand each value of which has such cases, `litmus` the rule of
-    ordering whose tests would fail, `check` the rule that `ptxmma check` would find broken.
-    """
+    """What would fail if a clause were wrong: exactly one of these keys is written."""
 
     theorem: str | None = None
+    """A theorem that would be refuted.
+    Example: `layout.surjective`. Refuses: `[a]` (text, not a list)."""
     legality: str | None = None
+    """A reason code of `ptxmma legal` that would be wrong.
+    Example: `operand.range`. Refuses: `[a]` (text, not a list)."""
     case: str | None = None
+    """A plan of inputs: the conformance cases made so would fail.
+    Example: `sums`. Refuses: `[a]` (text, not a list)."""
     varies: str | None = None
+    """An operand, each value of which has conformance cases.
+    Example: `imm-scale-a`. Refuses: `[a]` (text, not a list)."""
     litmus: str | None = None
+    """A rule of ordering whose litmus tests would fail.
+    Example: `first-fence`. Refuses: `[a]` (text, not a list)."""
     check: str | None = None
+    """A rule of `ptxmma check` that would find programs broken.
+    Example: `aligned-divergent`. Refuses: `[a]` (text, not a list)."""
     place: Place = field(default=Place("", 0, 0), compare=False)
 
 
 @dataclass(frozen=True)
 class Clause:
-    """One sentence of a contract, with its consumers."""
+    """One sentence of a contract, with what would notice that it is wrong."""
 
     kind: Literal["numerical", "execution"]
+    """Whether it is about values (numerical) or about who executes what when (execution).
+    Example: `numerical`. Refuses: `timing` (not in the list)."""
     says: str
+    """What the text says, in one sentence.
+    Example: `the order of accumulation and its rounding are unspecified`.
+    Refuses: `null` (text must stand)."""
     section: str
+    """Where the text says it.
+    Example: `"9.7.15.6.3 Precision and rounding"`. Refuses: `9.7` (without quotes it is a number)."""
     consumers: tuple[Consumer, ...]
+    """What would fail if the clause were wrong.
+    Example: `[{theorem: sparse.product}, {case: sums}]`. Refuses: `[]` (at least one)."""
     place: Place
 
 
 @dataclass(frozen=True)
 class ContractFile:
-    """The clauses of all contracts, by id."""
+    """spec/contracts.yaml."""
 
     clauses: Mapping[str, Clause]
+    """The clauses by id; ids never change.
+    Example: `{num.mine: {kind: numerical, says: so, section: "9.7", consumers: [{case: sums}]}}`.
+    Refuses: `{num.mine: {kind: numerical}}` (the key says is missing)."""

@@ -14,78 +14,136 @@ __all__ = ["Assembler", "Build", "ElementType", "Index", "Release", "Target"]
 
 @dataclass(frozen=True)
 class Build:
-    """A release on one platform: the SHA-256 and size of the wheel, and the SHA-256 of the ptxas in it."""
+    """A release on one platform."""
 
     wheel: str
+    """The SHA-256 of the wheel.
+    Example: `34f6dfc39a85a5a6f57dfc5ed145a9f903c3f6520a86e7d24b548894769f5e48`.
+    Refuses: `34f6` (64 hexadecimal digits)."""
     bytes: int
+    """The size of the wheel in bytes.
+    Example: `17260199`. Refuses: `large` (an integer)."""
     ptxas: str
+    """The SHA-256 of the ptxas in it.
+    Example: `5327910f0a661c67ad8ad98e2f8b42ada4adbba326facfb284c2f4e32a9e3e2f`.
+    Refuses: `5327` (64 hexadecimal digits)."""
 
 
 @dataclass(frozen=True)
 class Assembler:
-    """A ptxas release: the CUDA toolkit it came with, the PyPI package that carries it, its builds.
-
-    `builds` lists the platforms (``linux-x86_64``) that have a wheel.
-    """
+    """A release of ptxas."""
 
     toolkit: str
+    """The CUDA toolkit it came with.
+    Example: `"12.4"`. Refuses: `12.4` (without quotes it is a number)."""
     package: str
+    """The package of PyPI that carries it.
+    Example: `nvidia-cuda-nvcc-cu12`. Refuses: `null` (text must stand)."""
     version: str
+    """The package's version, by which the assembler is named.
+    Example: `12.4.131`. Refuses: `12.4` (without quotes it is a number)."""
     builds: Mapping[str, Build]
+    """The builds by platform.
+    Example: `{}`. Refuses: `{linux-x86_64: {bytes: 1}}` (the key wheel is missing)."""
     place: Place
 
 
 @dataclass(frozen=True)
 class Release:
-    """One PTX ISA version, with the assemblers that brought it (none for some)."""
+    """One version of the PTX ISA."""
 
     ptx: Version
+    """The version.
+    Example: `"8.4"`. Refuses: `8.4` (not quoted)."""
     assemblers: tuple[Assembler, ...]
+    """The assemblers that brought it; an empty list where PyPI carries none.
+    Example: `[]`. Refuses: `[{toolkit: "12.4"}]` (the key package is missing)."""
     place: Place
 
 
 @dataclass(frozen=True)
 class Target:
-    """A .target: since which PTX ISA version, and which targets' features it includes."""
+    """What may stand behind .target."""
 
     since: Version
+    """The least .version that assemblers accept with the target.
+    Example: `"7.8"`. Refuses: `7.8` (not quoted)."""
     includes: tuple[str, ...]
+    """The targets whose features it has, without those that these include.
+    Example: `[sm_89]`. Refuses: `[sm_91]` (there is no such target)."""
     place: Place
 
 
 @dataclass(frozen=True)
 class ElementType:
-    """An element type: its width, and the register types that hold it as an operand."""
+    """An element type."""
 
     bits: int
+    """How wide an element is.
+    Example: `16`. Refuses: `wide` (an integer)."""
     kind: Literal["float", "signed", "unsigned", "bits", "scale"]
+    """What the bits stand for.
+    Example: `float`. Refuses: `real` (not in the list)."""
     registers: tuple[str, ...]
+    """The types that a register holding elements may be declared with; the name of a set stands for its
+    members.
+    Example: `[b32, f16x2]`. Refuses: `[b33]` (neither a register type nor a set)."""
     note: str | None = None
+    """What a reader should know about the type.
+    Example: `the low 13 bits are not part of the value`. Refuses: `[a]` (text, not a list)."""
     place: Place = field(default=Place("", 0, 0), compare=False)
 
 
 @dataclass(frozen=True)
 class Index:
-    """specs.yaml: releases, targets, element types, and the files under spec/.
-
-    `earlier` are the versions before those of `releases`, under which nothing is legal.
-    `ordered` lists, by class, the qualifiers whose order among themselves matters; element types
-    are such a class of their own. All other qualifiers may be permuted; those that are `repeatable`
-    may stand more than once.
-    """
+    """specs.yaml: what all files share, and where the others are."""
 
     isa: Version
+    """The newest PTX ISA version that the specification is about.
+    Example: `"9.5"`. Refuses: `9.5` (not quoted)."""
     earlier: tuple[Version, ...]
+    """The versions before those of `releases` that some assembler takes. Nothing is legal under them.
+    Example: `["5.0", "5.1"]`. Refuses: `[5.0]` (not quoted)."""
     releases: tuple[Release, ...]
+    """The PTX ISA versions, each with its assemblers.
+    Example: `[{ptx: "6.0", assemblers: []}]`. Refuses: `[{ptx: "6.0"}]` (the key assemblers is missing)."""
     targets: Mapping[str, Target]
+    """The targets by name.
+    Example: `{sm_35: {since: "3.1", includes: []}}`.
+    Refuses: `{sm_35: {since: "3.1"}}` (the key includes is missing)."""
     types: Mapping[str, ElementType]
+    """The element types by name.
+    Example: `{f16: {bits: 16, kind: float, registers: [b32]}}`.
+    Refuses: `{f16: {bits: 16}}` (the key kind is missing)."""
     ordered: Mapping[str, tuple[str, ...]]
+    """By class, the qualifiers whose order among themselves matters; element types are such a class of their
+    own. All others may be permuted.
+    Example: `{layout: [row, col]}`. Refuses: `{layout: row}` (a list, also of one)."""
     repeatable: tuple[str, ...]
+    """The qualifiers that may stand more than once.
+    Example: `[sync, satfinite]`. Refuses: `sync` (a list, also of one)."""
     instructions: tuple[str, ...]
+    """The files of instructions, in the order of `ptxmma list`.
+    Example: `[spec/instructions/mma.yaml]`.
+    Refuses: `[spec/instructions/nosuch.yaml]` (the file does not exist)."""
     layouts: tuple[str, ...]
+    """The files of layouts.
+    Example: `[spec/layouts/mma.yaml]`. Refuses: `[spec/layouts/nosuch.yaml]` (the file does not exist)."""
     contracts: str
+    """The file of clauses.
+    Example: `spec/contracts.yaml`. Refuses: `spec/nosuch.yaml` (the file does not exist)."""
     sparsity: str
+    """The file of sparse codings.
+    Example: `spec/sparsity.yaml`. Refuses: `spec/nosuch.yaml` (the file does not exist)."""
     descriptors: str
+    """The file of descriptors.
+    Example: `spec/descriptors.yaml`. Refuses: `spec/nosuch.yaml` (the file does not exist)."""
     bridges: str
+    """The file of bridges between layouts.
+    Example: `spec/layouts/bridges.yaml`. Refuses: `spec/nosuch.yaml` (the file does not exist)."""
     addresses: str
+    """The file of address rules.
+    Example: `spec/addresses.yaml`. Refuses: `spec/nosuch.yaml` (the file does not exist)."""
     numerics: str
+    """The file of formats and guarantees.
+    Example: `spec/numerics.yaml`. Refuses: `spec/nosuch.yaml` (the file does not exist)."""

@@ -25,32 +25,47 @@ DescriptorPart = Literal["start", "base", "mode"]
 
 @dataclass(frozen=True)
 class DescriptorField:
-    """A bit field of the matrix descriptor; `unit` is what one step of the coded value stands for.
-
-    `part` marks what the address of an element is made of: the `start` of the matrix, the `base` offset of
-    the swizzle and its `mode`. Address rules name the other fields, which are strides.
-    """
+    """A bit field of a descriptor."""
 
     what: str
+    """What the field says, in a phrase.
+    Example: `stride dimension byte offset`. Refuses: `null` (text must stand)."""
     low: int
+    """Its lowest bit.
+    Example: `16`. Refuses: `low` (an integer)."""
     high: int
+    """Its highest bit.
+    Example: `29`. Refuses: `64` (a descriptor has bits 0 to 63)."""
     unit: int
+    """What one step of the coded value stands for.
+    Example: `16`. Refuses: `0` (at least 1)."""
     values: Mapping[str, int] = field(default_factory=dict)
+    """The coded values by name, where they have names.
+    Example: `{none: 0, 128B: 1}`. Refuses: `{none: zero}` (an integer)."""
     part: DescriptorPart | None = None
+    """What the field is to the address of an element: the start of the matrix, the base offset of the
+    swizzle, or its mode. Address rules name the other fields, which are strides.
+    Example: `start`. Refuses: `stride` (not in the list)."""
     place: Place = field(default=Place("", 0, 0), compare=False)
 
 
 @dataclass(frozen=True)
 class Descriptor:
-    """A 64-bit descriptor: its fields; every bit outside them is zero.
-
-    `addresses` names the address rules that say where the elements of the matrix lie.
-    """
+    """A 64-bit descriptor; every bit outside its fields is zero."""
 
     title: str
+    """What the descriptor is of, in a phrase.
+    Example: `Matrix descriptor of wgmma.mma_async`. Refuses: `null` (text must stand)."""
     source: Source
+    """The section.
+    Example: `{section: "9.7.15.5.1.2.2"}`. Refuses: `9.7.15` (a mapping)."""
     fields: Mapping[str, DescriptorField]
+    """The bit fields by name.
+    Example: `{base-offset: {what: matrix base offset, low: 49, high: 51, unit: 1}}`.
+    Refuses: `{base-offset: {what: matrix base offset}}` (the key low is missing)."""
     addresses: tuple[str, ...]
+    """The address rules that say where the elements of the matrix lie.
+    Example: `[k-major]`. Refuses: `[nosuch]` (spec/addresses.yaml has no such rule)."""
     place: Place
 
     def field_of(self, part: DescriptorPart) -> str | None:
@@ -60,40 +75,63 @@ class Descriptor:
 
 @dataclass(frozen=True)
 class DescriptorFile:
-    """The descriptors, by id."""
+    """spec/descriptors.yaml."""
 
     descriptors: Mapping[str, Descriptor]
+    """The descriptors by id.
+    Example: `{mine: {title: Mine, source: {section: "9.7.15"}, fields: {}}}`.
+    Refuses: `{mine: {title: Mine}}` (the key source is missing)."""
 
 
 @dataclass(frozen=True)
 class Swizzle:
-    """The permutation of byte addresses of a swizzling mode: over `linear`, the descriptor's `base`
-    offset and the mode's W. It moves bytes inside lines of `line` bytes only."""
+    """The permutation of byte addresses that a swizzling mode makes, inside lines of some bytes."""
 
     source: Source
+    """The section.
+    Example: `{section: "9.7.15.5.1.2.1.3", origin: measured}`. Refuses: `9.7.15` (a mapping)."""
     address: Formula
+    """The address, over `linear`, the descriptor's base offset `base` and the mode's W.
+    Example: `"linear ^ (linear >> 3 & 0x70)"`. Refuses: `"linear ^ nosuch"` (only linear, base and W)."""
     line: int
+    """How many bytes a line has; the permutation moves bytes inside lines only.
+    Example: `128`. Refuses: `long` (an integer)."""
 
 
 @dataclass(frozen=True)
 class AddressRule:
-    """How a shared-memory layout's atoms lie: the descriptor field that is the stride of each index.
-
-    `widths` gives W for every swizzling mode that the rule is for; `types` the element types.
-    """
+    """How the atoms of a shared-memory layout lie: which descriptor field is the stride of which index."""
 
     title: str
+    """Which matrices the rule is for, in a phrase.
+    Example: `A and B not transposed`. Refuses: `null` (text must stand)."""
     major: Literal["K", "MN"]
+    """The dimension along which consecutive elements lie.
+    Example: `K`. Refuses: `N` (not in the list)."""
     layout: str
+    """The layout that splits a matrix into atoms.
+    Example: `smem.k-major`. Refuses: `nosuch` (no file has such a layout)."""
     widths: Mapping[str, int]
+    """The bytes of an atom's row, for each swizzling mode that the rule is for.
+    Example: `{none: 16, 128B: 128}`. Refuses: `{none: wide}` (an integer)."""
     strides: Mapping[str, str]
+    """The descriptor field that is the stride of each of the layout's outputs `block` and `column`.
+    Example: `{block: stride-dimension-byte-offset}`.
+    Refuses: `{block: nosuch}` (the descriptor has no such field)."""
     types: tuple[str, ...]
+    """The element types that the rule is for.
+    Example: `[f16, bf16]`. Refuses: `[f17]` (specs.yaml has no such element type)."""
     place: Place = field(default=Place("", 0, 0), compare=False)
 
 
 @dataclass(frozen=True)
 class AddressFile:
-    """The swizzle, and the address rules by id."""
+    """spec/addresses.yaml."""
 
     swizzle: Swizzle
+    """The swizzle.
+    Example: `{source: {section: "9.7.15"}, address: linear, line: 128}`. Refuses: `none` (a mapping)."""
     addresses: Mapping[str, AddressRule]
+    """The address rules by id.
+    Example: `{mine: {title: Mine, major: K, layout: smem, widths: {none: 16}, strides: {}, types: [f16]}}`.
+    Refuses: `{mine: {title: Mine}}` (the key major is missing)."""

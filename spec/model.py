@@ -1,7 +1,9 @@
 """What an instruction file says; sources and gates, which other files share.
 
 Every class here is one kind of YAML entry, as every class of `index` and of the modules named `*_records` is;
-docs/yaml.md and the JSON Schema are derived from them. The loader fills in `place`; no file writes it.
+docs/yaml.md and the JSON Schema are derived from them. The text below a field says what it means, gives an
+example, and a value that the loader refuses (`field_docs` reads it). The loader fills in `place`; no file
+writes it.
 """
 
 from __future__ import annotations
@@ -28,42 +30,61 @@ __all__ = [
 
 @dataclass(frozen=True)
 class Source:
-    """Where a claim comes from: a section of the PTX ISA, and how it was read."""
+    """Where a claim comes from: a section of the PTX ISA, and how it was read there."""
 
     section: str
+    """The section numbers, in the edition that `manual` of specs.yaml names, separated by semicolons.
+    Example: `"9.7.15.5.1; 9.7.14.5.9"`. Refuses: `9.7` (without quotes it is a number)."""
     origin: Literal["text", "figure", "recovered", "measured", "assembler"] = "text"
+    """How the claim was read: off the text or a figure, recovered from what is near it, measured on a chip,
+    or found by asking assemblers.
+    Example: `figure`. Refuses: `guess` (not in the list)."""
     note: str | None = None
+    """What a reader should know about the section.
+    Example: `Figure 175 is a picture`. Refuses: `[a, b]` (text, not a list)."""
 
 
 @dataclass(frozen=True)
 class Gate:
-    """Since which PTX ISA version, until which, on which targets.
-
-    `targets` names targets of specs.yaml; each stands for itself and for every target that
-    includes it. `any` stands for all. A target may carry a `since` of its own.
-    """
+    """Since which PTX ISA version, until which, on which targets. All gates that apply must be open."""
 
     since: Version
+    """The first PTX ISA version that has it.
+    Example: `"8.0"`. Refuses: `8.0` (a version is quoted: 9.10 comes after 9.9)."""
     deprecated: Version | None
+    """The first version that calls it deprecated; null for none. It stays legal.
+    Example: `null`. Refuses: `later` (neither a version nor null)."""
     removed: Version | None
+    """The first version that no longer has it; null for none.
+    Example: `"6.3"`. Refuses: `6.3` (not quoted)."""
     targets: tuple[str, ...]
+    """Targets of specs.yaml; each stands for itself and for every target that includes it. `any` stands for
+    all.
+    Example: `[sm_90a]`. Refuses: `[sm_91]` (specs.yaml has no such target)."""
     place: Place
 
 
 @dataclass(frozen=True)
 class ConditionalGate:
-    """A gate on field values (or on a qualifier's absence): it applies where `when` holds."""
+    """A gate on field values, or on the absence of a qualifier."""
 
     id: str
+    """The gate's name, for messages and mutants; it never changes.
+    Example: `mixed-signedness`. Refuses: `[a]` (text, not a list)."""
     when: Formula
+    """The gate applies to the variants where this holds. A word stands for itself; `::` is written `_`.
+    Example: `"space == shared_cta"`. Refuses: `"space ="` (not an expression)."""
     gate: Gate
+    """The gate.
+    Example: `{since: "7.8", deprecated: null, removed: null, targets: [any]}`.
+    Refuses: `{since: "7.8"}` (every key of a gate is written, null included)."""
     why: str
+    """The reason, in a sentence.
+    Example: `.aligned exists from PTX ISA 6.3 on`. Refuses: `null` (a reason must stand)."""
     place: Place
 
 
 Element = Literal["integer", "float", "sink"]
-
-
 OperandShape = Literal["vector", "register", "negated", "immediate", "address"]
 Part = Literal[
     "A",
@@ -90,69 +111,121 @@ Part = Literal[
 
 @dataclass(frozen=True)
 class Operand:
-    """One operand: which written forms may stand there, and what bounds them.
-
-    A `vector` has `registers` elements; `holds` names the field whose element type decides the
-    register types, `types` lists them where no field does. `values` lists the values of an immediate,
-    and `valid` says which values (named ``value``) go with the fields. `negated` is a predicate behind
-    ``!``. A vector of unlike `elements` names an operand for each. Literals may be elements of a vector
-    that is a `source`, ``_`` of one that is a `destination`; neither of one that is read and written.
-    `matrix` says what the operand's layout covers, where that is not the A, B, C or D of a product.
-    `part` says what the operand is to the operation, whatever its name; a `descriptor` of this kind
-    says where the part lies in shared memory. `contains` names the field with the element type of
-    the matrix behind a descriptor or an address, or of scale factors.
-    """
+    """One operand: which written forms may stand there, and what bounds them."""
 
     what: str
+    """What the operand is, in a phrase.
+    Example: `sparsity metadata`. Refuses: `null` (text must stand)."""
     accepts: tuple[OperandShape, ...]
+    """The written forms: a vector in braces, one register, a predicate behind `!` (negated), an integer
+    constant (immediate), an address in brackets.
+    Example: `[register, immediate]`. Refuses: `[number]` (not in the list)."""
     registers: Formula | None = None
+    """How many registers a vector has, over the fields; X_bits is the width of the element type in field X.
+    Example: `"m * n * dtype_bits // (32 * 32)"`. Refuses: `"m * nosuch"` (no field has that name)."""
     holds: str | None = None
+    """The field whose element type decides which register types may stand here.
+    Example: `dtype`. Refuses: `nosuch` (no row binds a field of that name)."""
     types: tuple[str, ...] | None = None
+    """The register types that may stand here, where no field decides.
+    Example: `[b64, u64, s64]`. Refuses: `b64` (a list, also of one)."""
     values: Scalars | None = None
+    """The values that an immediate may have.
+    Example: `[-1, 1]`. Refuses: `[]` (at least one value)."""
     valid: Formula | None = None
+    """Which values (named `value`) go with the fields.
+    Example: `"value == 0 or k != 64"`. Refuses: `"value =="` (not an expression)."""
     elements: tuple[str, ...] | None = None
+    """The operands that stand in this vector, one an element, where they are unlike each other.
+    Example: `[byte-id-a, thread-id-a]`. Refuses: `[nosuch]` (the instruction has no such operand)."""
     role: Literal["source", "destination", "both"] = "source"
+    """Whether the instruction reads the operand, writes it, or both. A vector that is only read may hold
+    literals, one that is only written may hold `_`.
+    Example: `destination`. Refuses: `output` (not in the list)."""
     part: Part | None = None
+    """What the operand is to the operation, whatever its name. Code asks for the part, never for the name.
+    Example: `metadata`. Refuses: `E` (not in the list)."""
     descriptor: str | None = None
+    """The kind of descriptor (of spec/descriptors.yaml) that says where the part lies in shared memory.
+    Example: `wgmma`. Refuses: `nosuch` (spec/descriptors.yaml has no such descriptor)."""
     contains: str | None = None
+    """The field with the element type of the matrix behind a descriptor or an address, or of scale factors.
+    Example: `atype`. Refuses: `nosuch` (no row binds a field of that name)."""
     matrix: Mapping[str, Formula] | None = None
+    """What the operand's layout covers, by output, where that is not the A, B, C or D of a product.
+    Example: `{row: "matrices * m", col: n}`. Refuses: `{row: "matrices *"}` (not an expression)."""
     place: Place = field(default=Place("", 0, 0), compare=False)
 
 
 @dataclass(frozen=True)
 class Form:
-    """An operand list; `a` says where multiplicand A comes from, when there is a choice."""
+    """An operand list."""
 
     operands: tuple[str, ...]
+    """The names of the operands, in the order in which they are written.
+    Example: `[d, a, b, c]`. Refuses: `[nosuch]` (the instruction has no such operand)."""
     a: Literal["descriptor", "register"] | None = None
+    """Where multiplicand A comes from, when there is a choice.
+    Example: `descriptor`. Refuses: `memory` (not in the list)."""
     gate: Gate | None = None
+    """A gate on this form alone.
+    Example: `{since: "8.0", deprecated: null, removed: null, targets: [any]}`.
+    Refuses: `{since: "8.0"}` (every key of a gate is written)."""
     place: Place = field(default=Place("", 0, 0), compare=False)
 
 
 @dataclass(frozen=True)
 class Row:
-    """A small closed product of field values with one gate, one count and one set of layouts.
-
-    A layout's id may name fields: `mma.m8n8k4.a.{alayout}`. `registers` says which register types an
-    operand takes, where its element type does not decide; `elements` says what else a vector may hold,
-    where that is not all that its role allows. A row that is `tolerated` is not in the text: assemblers
-    accept it, and the reason says so. It is judged legal with a note, and listed nowhere.
-    """
+    """A small closed product of field values, with one gate, one count and one set of layouts."""
 
     id: str
+    """The row's name within the instruction; other people key on it, so it never changes.
+    Example: `m8n8.b16`. Refuses: `[m8n8]` (text, not a list)."""
     bind: Mapping[str, Scalars]
+    """The values of the fields, tied together in this row. A field that only a formula needs may stand here.
+    Example: `{m: 64, n: "range(8, 257, 8)", dtype: [f16, f32]}`. Refuses: `{m: []}` (at least one value)."""
     count: int
+    """How many legal combinations the row has; the loader counts them.
+    Example: `64`. Refuses: `0` (the row has more)."""
     forms: tuple[str, ...]
+    """The operand lists that each combination may take, by name.
+    Example: `[plain, strided]`. Refuses: `[nosuch]` (the instruction has no such form)."""
     numerical: tuple[str, ...]
+    """The clauses of the numerical contract that hold for the row; an empty list where there are none.
+    Example: `[num.integer.exact]`. Refuses: `[num.nosuch]` (spec/contracts.yaml has no such clause)."""
     where: Formula | None = None
+    """Which combinations of the values are legal; all of them if it does not stand.
+    Example: `"dtype == ctype"`. Refuses: `"dtype ="` (not an expression)."""
     gate: Gate | None = None
+    """The row's own gate, on top of the instruction's.
+    Example: `{since: "8.6", deprecated: null, removed: null, targets: [sm_100f]}`.
+    Refuses: `{since: "8.6"}` (every key of a gate is written)."""
     gates: tuple[ConditionalGate, ...] = ()
+    """Gates on field values, for this row alone.
+    Example: `[{id: g, when: "k == 8", why: said so, gate: {since: "8.6", deprecated: null, removed: null,
+    targets: [any]}}]`.
+    Refuses: `[{id: g}]` (every key of a conditional gate is written)."""
     layouts: Mapping[str, str] = field(default_factory=dict)
+    """The layout of each part that has one, by id; a field in braces is put in. `opaque` means that the text
+    leaves the layout open.
+    Example: `{A: "mma.m8n8k4.a.{alayout}", D: opaque}`.
+    Refuses: `{A: nosuch}` (no file has such a layout)."""
     registers: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Which register types an operand takes in this row, where its element type does not decide.
+    Example: `{a: [b32, s32, u32]}`. Refuses: `{a: b32}` (a list, also of one)."""
     elements: Mapping[str, tuple[Element, ...]] = field(default_factory=dict)
+    """What a vector may hold beside registers, where that is not all that its role allows.
+    Example: `{r: [integer]}`. Refuses: `{r: [string]}` (not in the list)."""
     sparsity: str | None = None
+    """The coding of a sparse A, by its id in spec/sparsity.yaml.
+    Example: `"2:4"`. Refuses: `"3:4"` (spec/sparsity.yaml has no such coding)."""
     source: Source | None = None
+    """The row's own section, where it is not the instruction's.
+    Example: `{section: "9.7.14.5.1"}`. Refuses: `9.7.14` (a mapping)."""
     tolerated: str | None = None
+    """Why the row stands although the text does not have it: assemblers accept it. Such a row is judged legal
+    with a note, and listed nowhere.
+    Example: `the text has .s32 here; ptxas takes .f32 too`. Refuses: `[a]` (text, not a list)."""
     place: Place = field(default=Place("", 0, 0), compare=False)
 
 
@@ -161,57 +234,110 @@ class Tolerance:
     """A qualifier that the text calls mandatory and every assembler lets be absent."""
 
     id: str
+    """The tolerance's name, for messages; it never changes.
+    Example: `wgmma-aligned`. Refuses: `[a]` (text, not a list)."""
     absent: str
+    """The qualifier that may be absent.
+    Example: `aligned`. Refuses: `null` (a word must stand)."""
     why: str
+    """What the text says, and what assemblers do.
+    Example: `the text calls it mandatory; every assembler accepts its absence`.
+    Refuses: `null` (a reason must stand)."""
     place: Place
 
 
 @dataclass(frozen=True)
 class Around:
-    """The statements that a program puts around an instruction: behind each thread's writes of shared
-    memory that it reads, before it, and behind it, so that its results can be read."""
+    """The statements that a program puts around an instruction."""
 
     written: tuple[str, ...]
+    """What stands behind each thread's writes of the shared memory that the instruction reads.
+    Example: `["fence.proxy.async.shared::cta"]`. Refuses: `[nosuch.fence]` (no instruction spells it)."""
     before: tuple[str, ...]
+    """What stands before the instruction.
+    Example: `[wgmma.fence.sync.aligned]`. Refuses: `[wgmma.nosuch]` (no instruction spells it)."""
     after: tuple[str, ...]
+    """What stands behind the instruction, so that its results can be read.
+    Example: `[wgmma.wait_group.sync.aligned 0]`. Refuses: `[wgmma.nosuch]` (no instruction spells it)."""
 
 
 @dataclass(frozen=True)
 class Instruction:
-    """One instruction: syntax, operands, forms, rows of legal combinations, gates, contracts.
-
-    `name` is the part of the syntax that must come first; the qualifiers behind it may be permuted.
-    `shape` spells the shape qualifier from the row's m, n, k; `spelled` does so for other qualifiers
-    that are not spelled as the row's value. `open` lists what the specification
-    does not hold yet: `shape` when shapes are missing, or qualifiers whose forms are missing; a
-    statement with one of them is unknown, not illegal. `registers` says
-    which register types hold an element type, where specs.yaml does not. `readings` gives, for a
-    reading that the text settles here, when each setting holds. `execution` names the clauses of the
-    execution contract. `bind` holds the fields that a row need not bind itself. `memory` says, by the value
-    of the field `layout`, how many elements after the address element (row, col) lies. `fragments` names
-    the instructions that fill an opaque fragment from memory, and that empty D's.
-    """
+    """One instruction: syntax, operands, forms, rows of legal combinations, gates, contracts."""
 
     instruction: str
+    """The id; other people key on it, so it never changes.
+    Example: `wgmma.mma_async.sp`. Refuses: `[mma]` (text, not a list)."""
     name: str
+    """The part of the syntax that must come first; the qualifiers behind it may be permuted.
+    Example: `wgmma.mma_async`. Refuses: `nosuch` (the syntax does not begin with it)."""
     title: str
+    """What the instruction does, in a phrase.
+    Example: `Transpose a matrix in registers across the warp`. Refuses: `null` (text must stand)."""
     source: Source
+    """The section of the instruction.
+    Example: `{section: "9.7.14.5.17"}`. Refuses: `9.7.14` (a mapping)."""
     gate: Gate
+    """Since when, until when and on which targets the instruction exists.
+    Example: `{since: "7.8", deprecated: null, removed: null, targets: [sm_75]}`.
+    Refuses: `{since: "7.8", deprecated: null, removed: null, targets: [sm_76]}` (an unknown target)."""
     scope: Literal["warp", "warpgroup", "thread"]
+    """Who executes it together.
+    Example: `warp`. Refuses: `block` (not in the list)."""
     syntax: str
+    """The mnemonic, with fields in braces. A dot inside the braces goes when the field's value is `none`.
+    Example: `"movmatrix.sync.aligned.{shape}.trans.{type}"`.
+    Refuses: `"movmatrix.{nosuch}"` (no row binds a field of that name)."""
     shape: str | None
+    """How the qualifier `shape` spells the row's m, n and k; null if the instruction has none.
+    Example: `"m{m}n{n}k{k}"`. Refuses: `"m{nosuch}"` (no row binds a field of that name)."""
     open: tuple[str, ...]
+    """What the specification does not hold yet: `shape` when shapes are missing, or qualifiers whose forms
+    are missing. A statement with one of them is unknown, not illegal.
+    Example: `[]`. Refuses: `shape` (a list, also of one)."""
     operands: Mapping[str, Operand]
+    """The operands by the name that the text gives them.
+    Example: `{d: {what: the result, accepts: [register]}}`.
+    Refuses: `{d: {what: the result}}` (the key accepts is missing)."""
     forms: Mapping[str, Form]
+    """The operand lists by name.
+    Example: `{plain: {operands: [d, a]}}`. Refuses: `{plain: [d, a]}` (a mapping)."""
     rows: tuple[Row, ...]
+    """The legal combinations.
+    Example: `[{id: only, bind: {m: 8}, count: 1, forms: [plain], numerical: []}]`.
+    Refuses: `[]` (at least one row)."""
     execution: tuple[str, ...]
+    """The clauses of the execution contract, by id.
+    Example: `[exec.sync.warp]`. Refuses: `[exec.nosuch]` (spec/contracts.yaml has no such clause)."""
     spelled: Mapping[str, str] = field(default_factory=dict)
+    """How a qualifier is spelled that is not spelled as the field's value.
+    Example: `{num: "x{matrices}"}`. Refuses: `{num: "x{nosuch}"}` (no row binds a field of that name)."""
     bind: Mapping[str, Scalars] = field(default_factory=dict)
+    """The fields that a row need not bind itself.
+    Example: `{space: [none, shared], word: 32}`. Refuses: `{space: []}` (at least one value)."""
     registers: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Which register types hold an element type, where specs.yaml says otherwise.
+    Example: `{bf16: [b32, f16x2]}`. Refuses: `{nosuch: [b32]}` (specs.yaml has no such element type)."""
     readings: Mapping[str, Mapping[str, Formula]] = field(default_factory=dict)
+    """For a question that the text leaves open and settles here: when each reading holds.
+    Example: `{metadata-order: {ascending: "ordered_metadata != none"}}`.
+    Refuses: `{nosuch: {}}` (spec/sparsity.yaml has no such switch)."""
     gates: tuple[ConditionalGate, ...] = ()
+    """Gates on field values.
+    Example: `[{id: g, when: "k == 8", why: said so, gate: {since: "8.6", deprecated: null, removed: null,
+    targets: [any]}}]`.
+    Refuses: `[{id: g}]` (every key of a conditional gate is written)."""
     tolerances: tuple[Tolerance, ...] = ()
+    """Mandatory qualifiers that assemblers let be absent.
+    Example: `[{id: t, absent: aligned, why: every assembler accepts it}]`.
+    Refuses: `[aligned]` (a list of mappings)."""
     around: Around = field(default=Around((), (), ()))
+    """The statements that a program puts around the instruction.
+    Example: `{written: [], before: [], after: []}`. Refuses: `{before: []}` (every key is written)."""
     memory: Mapping[str, Formula] = field(default_factory=dict)
+    """By the value of the field `layout`: how many elements behind the address element (row, col) lies.
+    Example: `{row: "row * stride + col"}`. Refuses: `{row: "row * nosuch"}` (only row, col and stride)."""
     fragments: Mapping[str, str] = field(default_factory=dict)
+    """For an opaque fragment: the instruction that fills it from memory, or that empties D's.
+    Example: `{A: wmma.load.a}`. Refuses: `{A: nosuch}` (no file has such an instruction)."""
     place: Place = field(default=Place("", 0, 0), compare=False)

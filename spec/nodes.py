@@ -9,17 +9,30 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, ClassVar, Literal, TypeVar, Union, get_args, get_origin
 
 from .errors import Place, SpecError
 from .expressions import Expression, interval, parse, parse_range
 
-__all__ = ["Formula", "Scalars", "Version", "bounded", "compose", "nearest", "structure"]
+__all__ = [
+    "FILLED_IN",
+    "Formula",
+    "Scalars",
+    "Version",
+    "bounded",
+    "compose",
+    "nearest",
+    "structure",
+    "written_fields",
+]
 
 _INTEGER = "tag:yaml.org,2002:int"
 _BOOLEAN = "tag:yaml.org,2002:bool"
 _STRING = "tag:yaml.org,2002:str"
 _NULL = "tag:yaml.org,2002:null"
+# Metadata of a field that no file writes.
+FILLED_IN: Mapping[str, bool] = MappingProxyType({"filled_in": True})
 Node = Any  # yaml.Node, whose library is loaded only when a file is read
 T = TypeVar("T")
 
@@ -173,13 +186,19 @@ def _hints(wanted: type) -> dict[str, Any]:
     return typing.get_type_hints(wanted)
 
 
+@cache
+def written_fields(record: type) -> dict[str, dataclasses.Field[Any]]:
+    """The fields that a file writes: all but the place and others that the loader fills in."""
+    return {
+        field.name: field
+        for field in dataclasses.fields(record)
+        if field.name != "place" and not field.metadata.get("filled_in")
+    }
+
+
 def _record(node: Node, wanted: Any, file: str) -> Any:
     hints = _hints(wanted)
-    fields = {
-        f.name.replace("_", "-") if f.metadata.get("dashed") else f.name: f
-        for f in dataclasses.fields(wanted)
-        if f.name != "place"
-    }
+    fields = written_fields(wanted)
     entries = pairs(node, file)
     for key_node, _ in node.value:
         if key_node.value not in fields:
@@ -192,7 +211,7 @@ def _record(node: Node, wanted: Any, file: str) -> Any:
     values: dict[str, Any] = {}
     for key, field in fields.items():
         if key in entries:
-            values[field.name] = _structure(entries[key], hints[field.name], file)
+            values[key] = _structure(entries[key], hints[key], file)
         elif field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING:
             raise SpecError(
                 f"the key {key!r} is missing",

@@ -13,14 +13,14 @@ from .index import Index
 from .layout_records import BridgeFile, LayoutFile
 from .memory_records import AddressFile, DescriptorFile
 from .model import Instruction
-from .nodes import Formula, Scalars, Version
+from .nodes import Formula, Scalars, Version, written_fields
 from .numerics_records import NumericsFile
 from .ordering import LitmusFile, RuleFile, SwitchFile, SynthesisedFile
 from .sparsity_records import SparsityFile
 
-__all__ = ["schemas"]
+__all__ = ["FILES", "schemas"]
 
-_FILES = {
+FILES = {
     "specs.yaml": Index,
     "spec/instructions/*.yaml": Instruction,
     "spec/layouts/*.yaml": LayoutFile,
@@ -53,7 +53,7 @@ _PLAIN: dict[Any, dict[str, Any]] = {
 def schemas(more: Mapping[str, type] | None = None) -> dict[str, Any]:
     """One schema; each kind of file (and of `more`) is a property of it, named by where such files lie."""
     definitions: dict[str, Any] = {}
-    files = {**_FILES, **(more or {})}
+    files = {**FILES, **(more or {})}
     properties = {name: _schema(wanted, definitions) for name, wanted in files.items()}
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
@@ -84,7 +84,7 @@ def _record(wanted: Any, definitions: dict[str, Any]) -> dict[str, Any]:
     if name not in definitions:
         definitions[name] = {}
         hints = typing.get_type_hints(wanted)
-        fields = [field for field in dataclasses.fields(wanted) if field.name != "place"]
+        fields = list(written_fields(wanted).values())
         definitions[name] = {
             "description": " ".join((wanted.__doc__ or "").split()),
             "type": "object",

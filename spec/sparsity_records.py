@@ -14,36 +14,57 @@ __all__ = ["Reading", "Sparsity", "SparsityFile"]
 
 @dataclass(frozen=True)
 class Reading:
-    """A named reading of a sentence that the text leaves open; `default` is one of `settings`."""
+    """A question that the text leaves open, and the ways to read it."""
 
     question: str
+    """The question, with the words of the text that leave it open.
+    Example: `when both only read A?`. Refuses: `null` (text must stand)."""
     settings: Mapping[str, str]
+    """The ways to read it, by name.
+    Example: `{free: two reads need no order}`. Refuses: `{free: [a]}` (text, not a list)."""
     default: str
+    """The setting that holds unless another is asked for.
+    Example: `free`. Refuses: `nosuch` (not one of the settings)."""
     why: str
+    """The reason for the default.
+    Example: `no value can depend on the order of two reads`. Refuses: `null` (a reason must stand)."""
     place: Place
 
 
 @dataclass(frozen=True)
 class Sparsity:
-    """How a chunk of a sparse row is coded: of `chunk` columns, `slots` are stored.
-
-    A chunk's code is indices of `index_bits` bits each, the first lowest; one index stands for `run`
-    consecutive elements, all of them stored or none. `position` says, from `code` and `slot`, which
-    column of the chunk a stored element belongs to. `valid` says, per setting of the reading
-    `metadata-order`, which codes the text allows; `codes` lists those of the default, in the order in
-    which compression tries them. `granule` is how many consecutive 2-bit positions one element takes.
-    """
+    """How a chunk of a sparse row is coded in the metadata: which of its elements are stored."""
 
     title: str
+    """What the coding is, in a phrase.
+    Example: `two of four consecutive elements, two 2-bit indices`. Refuses: `null` (text must stand)."""
     source: Source
+    """The section.
+    Example: `{section: "9.7.15.6.1"}`. Refuses: `9.7.15` (a mapping)."""
     chunk: int
+    """How many consecutive columns make a chunk.
+    Example: `4`. Refuses: `four` (an integer)."""
     slots: int
+    """How many elements of a chunk are stored.
+    Example: `2`. Refuses: `two` (an integer)."""
     index_bits: int
+    """How many bits an index has. A chunk's code is its indices, the first one lowest.
+    Example: `2`. Refuses: `two` (an integer)."""
     granule: int
+    """How many consecutive 2-bit positions one element takes.
+    Example: `1`. Refuses: `one` (an integer)."""
     run: int
+    """How many consecutive elements one index stands for, all of them stored or none.
+    Example: `1`. Refuses: `one` (an integer)."""
     position: Formula
+    """The column of the chunk that a stored element belongs to, over `code` and `slot`.
+    Example: `"(code >> 2*slot) & 3"`. Refuses: `"nosuch & 3"` (only code and slot)."""
     valid: Mapping[str, Formula]
+    """By the setting of the switch metadata-order: which codes (named `code`) the text allows.
+    Example: `{ascending: "(code & 3) < (code >> 2)"}`. Refuses: `{ascending: "nosuch < 2"}` (only code)."""
     codes: tuple[int, ...]
+    """The codes that the default setting allows, in the order in which compression tries them.
+    Example: `[0b0100, 0b1000]`. Refuses: `[0b0000]` (the default setting does not allow it)."""
     place: Place
 
     @property
@@ -58,7 +79,11 @@ class Sparsity:
 
 @dataclass(frozen=True)
 class SparsityFile:
-    """Codings of structured sparsity, by id, and the readings of the text they depend on."""
+    """spec/sparsity.yaml."""
 
     readings: Mapping[str, Reading]
+    """The questions about sparsity that the text leaves open, by name.
+    Example: `{}`. Refuses: `{mine: {}}` (the key question is missing)."""
     sparsities: Mapping[str, Sparsity]
+    """The codings by id.
+    Example: `{}`. Refuses: `{mine: {}}` (the key title is missing)."""

@@ -1,0 +1,91 @@
+"""What the typed model says about each field of a YAML record: its meaning, an example, what is refused.
+
+It stands as text below the field in the class (a docstring of the field), in this form:
+
+    since: Version
+    \"\"\"The first PTX ISA version that has it.
+    Example: `"8.0"`. Refuses: `8.0` (a version is quoted).\"\"\"
+
+Docs, the JSON Schema and tests read it; nothing else does, so the loader does not pay for it.
+"""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+import inspect
+import re
+import textwrap
+import typing
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, get_args, get_origin
+
+from .nodes import Formula, Scalars, Version, written_fields
+
+__all__ = ["FieldDoc", "field_docs", "records", "summary"]
+
+_FORM = re.compile(r"(.+?) Example: `([^`]+)`\. Refuses: `([^`]+)` \((.+)\)\.")
+_VALUES = (Formula, Scalars, Version)  # dataclasses that are written as one value
+
+
+@dataclass(frozen=True)
+class FieldDoc:
+    """A field's meaning, one value as YAML that it takes, one that the loader refuses, and why."""
+
+    meaning: str
+    example: str
+    refused: str
+    why: str
+
+
+@cache
+def field_docs(record: type) -> Mapping[str, FieldDoc]:
+    """The documentation of every field that a file writes; raises TypeError where one lacks it."""
+    (tree,) = ast.parse(textwrap.dedent(inspect.getsource(record))).body
+    assert isinstance(tree, ast.ClassDef)
+    texts: dict[str, str] = {}
+    for statement, below in zip(tree.body, tree.body[1:], strict=False):
+        match statement, below:
+            case ast.AnnAssign(target=ast.Name(id=name)), ast.Expr(value=ast.Constant(value=str(text))):
+                texts[name] = text
+    return {name: _read(record, name, texts.get(name, "")) for name in written_fields(record)}
+
+
+def _read(record: type, name: str, text: str) -> FieldDoc:
+    found = _FORM.fullmatch(" ".join(text.split()))
+    if found is None:
+        raise TypeError(
+            f"{record.__name__}.{name}: below the field must stand "
+            '"""MEANING Example: `VALUE`. Refuses: `VALUE` (WHY)."""'
+        )
+    return FieldDoc(*found.groups())
+
+
+def summary(record: type) -> str:
+    """What a record is: its docstring as one line."""
+    return " ".join((record.__doc__ or "").split())
+
+
+def records(file: type) -> Iterator[type]:
+    """A kind of file and every record that may stand in it, each once, outermost first."""
+    found: dict[type, None] = {}
+    waiting = [file]
+    while waiting:
+        record = waiting.pop(0)
+        if record not in found:
+            found[record] = None
+            hints = typing.get_type_hints(record)
+            waiting += [inner for name in written_fields(record) for inner in _inside(hints[name])]
+    yield from found
+
+
+def _inside(wanted: Any) -> Iterator[type]:
+    """The records that a type mentions."""
+    if get_origin(wanted) is None:
+        if dataclasses.is_dataclass(wanted) and isinstance(wanted, type) and wanted not in _VALUES:
+            yield wanted
+    else:
+        for argument in get_args(wanted):
+            yield from _inside(argument)
