@@ -7,18 +7,16 @@ What one assembler's grammar and later phases said is carried from setting to se
 
 from __future__ import annotations
 
-import gc
-import multiprocessing
-import os
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, partial
-from typing import Any, Literal, Protocol, TypeVar
+from typing import Literal, Protocol
 
 from ..spec.errors import Question
 from ..spec.gates import Isa
 from ..spec.nodes import Version
+from ..spec.workers import over_jobs
 from .classification import AskedBefore, Session, StatementOutcome
 from .toolchains import Ptxas
 from .universe import GateRegion, UniversePoint, open_for
@@ -36,7 +34,6 @@ __all__ = [
     "compare_everywhere",
     "explained",
     "home",
-    "over_jobs",
     "stale",
     "targets_known",
 ]
@@ -163,34 +160,6 @@ def split(jobs: Iterable[Job], size: int = _BATCH) -> list[Job]:
         for job in jobs
         for start in range(0, len(job.points), size)
     ]
-
-
-_INHERITED: tuple[Sequence[Any], Callable[[Any], Any]] = ((), repr)
-J = TypeVar("J")
-T = TypeVar("T")
-
-
-def over_jobs(jobs: Sequence[J], work: Callable[[J], T]) -> Iterator[T]:
-    """Work on every job, on all cores, in their order; workers inherit the jobs, so that none travels."""
-    global _INHERITED
-    cores = min(len(os.sched_getaffinity(0)), len(jobs))
-    gc.freeze()  # to go through a million points time and again takes longer than to ask about them
-    gc.disable()
-    try:
-        if cores < 2:
-            yield from map(work, jobs)
-            return
-        _INHERITED = jobs, work
-        with multiprocessing.get_context("fork").Pool(cores) as pool:
-            yield from pool.imap(_inherited, range(len(jobs)))
-    finally:
-        gc.enable()
-        gc.unfreeze()
-
-
-def _inherited(number: int) -> Any:
-    jobs, work = _INHERITED
-    return work(jobs[number])
 
 
 def compare(jobs: Iterable[Job], register: ContradictionLookup | None) -> Comparison:

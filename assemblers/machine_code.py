@@ -17,8 +17,9 @@ from dataclasses import dataclass, replace
 from ..spec.gates import EffectiveGate
 from ..spec.nodes import Version
 from ..spec.variants import Family
+from ..spec.workers import over_jobs
 from .asking import Asking, register_types
-from .comparison import AssemblerSetting, over_jobs, targets_known
+from .comparison import AssemblerSetting, targets_known
 from .toolchains import Ptxas
 from .universe import Universe, open_for
 

@@ -1,6 +1,6 @@
 """Break every correct kernel of the corpus, one statement at a time, and count what `ptxmma check` catches.
 
-python bench/mutants.py [FILE…] [--seconds N] [--jobs N] [--list]
+python bench/mutants.py [FILE…] [--seconds N] [--jobs N | --scheduler ADDRESS] [--list]
 
 Each wgmma.fence, commit, wait and proxy fence, and each commit and wait of cp.async, is deleted, moved or
 weakened, and neighbouring groups are swapped. A kernel is correct when the checker finds nothing in it and
@@ -8,16 +8,21 @@ its abstract programs (`kernel_trace.py`) have no hazard; the others are named, 
 programs of a mutant, one a path, say whether it is another kernel: the operational machine shows two
 results, or proves that there is one. What it cannot search to the end in N seconds is judged by the axioms,
 which their theorem ties to the machine, and is counted apart.
+
+With --scheduler a Dask cluster does the work; its scheduler and workers have bench/ on PYTHONPATH, and see
+the same files.
 """
 
 from __future__ import annotations
 
 import argparse
-import signal
+import ctypes
 import sys
+import threading
+import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -33,10 +38,12 @@ from ptxmma.formal.ordering.machine import differ
 from ptxmma.formal.ordering.programs import Program
 from ptxmma.formal.ordering.readings import conduct
 from ptxmma.spec.ordering import ordering
+from ptxmma.spec.workers import dask_cluster, pool
 
 KERNELS = Path(__file__).parents[1] / "tests" / "kernels"
 # Compilers fence on the side of the thread that multiplies; the other reading is the checker's --strict.
 PATHS = 3
+_TICK = 0.05  # seconds between two looks at the clock
 LOUD = ("error", "likely")
 READINGS = ordering().readings({"proxy-fence-side": "either"})
 
@@ -235,24 +242,45 @@ def judge(path: Program, seconds: int) -> Verdict:
     if not seconds:
         return Verdict(bool(found), "axioms", rules)
 
-    def late(*_: object) -> None:
-        raise Late
-
-    signal.signal(signal.SIGVTALRM, late)
-    signal.setitimer(signal.ITIMER_VIRTUAL, seconds)
     try:
-        machine = conduct(READINGS)
-        if found:
-            first = min(found, key=lambda hazard: hazard.steps[-1])
-            prefix = Program(path.steps[: first.steps[-1] + 1])
-            differs = differ(prefix, machine, first.steps[0]) is not None
-        else:
-            differs = differ(path, machine) is not None
+        with at_most(seconds):
+            machine = conduct(READINGS)
+            if found:
+                first = min(found, key=lambda hazard: hazard.steps[-1])
+                prefix = Program(path.steps[: first.steps[-1] + 1])
+                differs = differ(prefix, machine, first.steps[0]) is not None
+            else:
+                differs = differ(path, machine) is not None
         return Verdict(differs, "machine", rules)
     except Late:
         return Verdict(bool(found), "axioms", rules)
+
+
+@contextmanager
+def at_most(seconds: float) -> Iterator[None]:
+    """Raise Late inside once this thread has worked so long; signals reach the main thread only."""
+    thread, done = threading.get_ident(), threading.Event()
+    clock = time.pthread_getcpuclockid(thread)
+    end = time.clock_gettime(clock) + seconds
+
+    def post(error: type[Exception] | None) -> None:
+        pending = ctypes.py_object(error) if error else None
+        ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), pending)
+
+    def watch() -> None:
+        while not done.wait(_TICK):
+            if time.clock_gettime(clock) > end:
+                post(Late)
+                return
+
+    watcher = threading.Thread(target=watch, daemon=True)
+    watcher.start()
+    try:
+        yield
     finally:
-        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+        done.set()
+        watcher.join()
+        post(None)  # it may have been posted since
 
 
 def findings(name: str, text: str) -> set[tuple[str, str, str, int]]:
@@ -290,17 +318,19 @@ def main() -> None:
         default=2,
         help="how long the machine may take for one mutant; 0: the axioms judge",
     )
-    parser.add_argument("--jobs", type=int, default=2, help="how many processes work at once")
+    where = parser.add_mutually_exclusive_group()
+    where.add_argument("--jobs", type=int, default=2, help="how many processes work at once")
+    where.add_argument("--scheduler", metavar="ADDRESS", help="a Dask cluster's scheduler")
     parser.add_argument(
         "--list", action="store_true", help="name those missed, and those flagged though the same"
     )
     args = parser.parse_args()
     paths = args.files or sorted(KERNELS.glob("*.ptx"))
-    with ProcessPoolExecutor(args.jobs) as pool:
-        listed = list(pool.map(_listed, paths))
+    with dask_cluster(args.scheduler) if args.scheduler else pool(args.jobs) as executor:
+        listed = list(executor.map(_listed, [path.resolve() for path in paths]))
         made = [mutant for found, _ in listed for mutant in found]
         seconds = [args.seconds] * len(made)
-        outcomes = [found for found in pool.map(outcome, made, seconds, chunksize=8) if found is not None]
+        outcomes = [found for found in executor.map(outcome, made, seconds, chunksize=8) if found is not None]
     judged = [name for _, names in listed for name, why in names if not why]
     print(
         f"{len(judged)} correct kernels, {len(made)} mutants of them, "
@@ -351,4 +381,6 @@ def report(counts: dict[str, Counter[str]]) -> None:
 
 
 if __name__ == "__main__":
+    from mutants import main  # under this name other processes find what is sent to them
+
     main()

@@ -18,6 +18,7 @@ from ..spec.api import judge, load
 from ..spec.errors import Question
 from ..spec.specification import Specification
 from ..spec.variants import Family
+from .options import add_scheduler
 
 if TYPE_CHECKING:
     from ..assemblers.comparison import Comparison, Disagreement, Job
@@ -49,6 +50,7 @@ def add(subparsers: Any) -> None:
         help="also every .version and .target, gates from both sides, and machine code",
     )
     parser.add_argument("--format", choices=("text", "json"), default="text")
+    add_scheduler(parser)
     parser.set_defaults(run=run)
 
 
@@ -73,9 +75,10 @@ class AssembleReport:
 
 def run(args: argparse.Namespace) -> int:
     """Compare; exit code 0 they agree, 1 they do not, 2 there is nothing to ask."""
-    from ..assemblers.comparison import compare, compare_everywhere, over_jobs, stale
+    from ..assemblers.comparison import compare, compare_everywhere, stale
     from ..assemblers.universe import Universe
     from ..ledger.contradictions import register
+    from ..spec.workers import over_jobs
 
     begun = time.perf_counter()
     specification = load()
@@ -138,8 +141,9 @@ def _home_jobs(
     universe: Universe, families: Sequence[Family], releases: Sequence[Ptxas], targets: Sequence[str] | None
 ) -> Iterator[Job]:
     """Every instruction's whole universe on each release's newest version and the instruction's target."""
-    from ..assemblers.comparison import AssemblerSetting, Job, home, over_jobs
+    from ..assemblers.comparison import AssemblerSetting, Job, home
     from ..assemblers.universe_cache import whole
+    from ..spec.workers import over_jobs
 
     universes = list(over_jobs(families, partial(whole, universe)))
     for ptxas in releases:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from ..check.findings import ERROR, INFO, LIKELY, STRICT
 from ..check.reports import as_github, as_text, dump, tally
 from ..check.suppression import baseline_text, read_baseline
 from ..spec.errors import Question
+from .options import add_scheduler
 
 __all__ = ["add"]
 
@@ -29,13 +31,15 @@ def add(subparsers: Any) -> None:
     parser.add_argument("--info", action="store_true", help="show what is worth knowing, too")
     parser.add_argument("--baseline", metavar="FILE", help="pass over the findings that FILE knows")
     parser.add_argument("--write-baseline", metavar="FILE", help="write what is found now to FILE")
+    add_scheduler(parser)
     parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:
     """Check every file; 1 where something fails, 2 where a file could not be read."""
     baseline = read_baseline(args.baseline) if args.baseline else {}
-    answers = _check_all([(name, args.target, baseline.get(Path(name).name)) for name in args.files])
+    asked = [(name, args.target, baseline.get(Path(name).name)) for name in args.files]
+    answers = _check_all(asked, args.scheduler is not None)
     reports = [answer for answer in answers if isinstance(answer, FileReport)]
     refused = [answer for answer in answers if isinstance(answer, str)]
     failing = frozenset((ERROR, LIKELY, STRICT) if args.strict else (ERROR, LIKELY))
@@ -73,28 +77,26 @@ def _print(form: str, reports: list[FileReport], shown: frozenset[str]) -> None:
 _Asked = tuple[str, str | None, Mapping[str, int] | None]
 
 
-def _check_all(asked: list[_Asked]) -> list[FileReport | str]:
-    """The reports in the order asked, by every core where that pays."""
+def _check_all(asked: list[_Asked], elsewhere: bool) -> list[FileReport | str]:
+    """The reports in the order asked, by every core where that pays, or by a cluster (`elsewhere`)."""
     sizes = [os.path.getsize(name) if os.path.isfile(name) else 0 for name, _, _ in asked]
-    workers = min(len(asked), len(os.sched_getaffinity(0)))
-    if workers < 2 or sum(sizes) < _LARGE:
+    if not elsewhere and (len(asked) < 2 or sum(sizes) < _LARGE):
         return [_check(one) for one in asked]
-    from concurrent.futures import ProcessPoolExecutor
+    from ..spec.workers import over_jobs
 
     order = sorted(range(len(asked)), key=lambda i: -sizes[i])
     found: list[FileReport | str] = [""] * len(asked)
-    with ProcessPoolExecutor(workers) as pool:
-        answers = pool.map(_check, [asked[i] for i in order])
-        for index, answer in zip(order, answers, strict=True):
-            found[index] = answer
+    answers = over_jobs([asked[i] for i in order], partial(_check, folder=os.getcwd()))
+    for index, answer in zip(order, answers, strict=True):
+        found[index] = answer
     return found
 
 
-def _check(asked: _Asked) -> FileReport | str:
-    """The report on a file, or why there is none."""
+def _check(asked: _Asked, folder: str = "") -> FileReport | str:
+    """The report on a file of a folder (default: the current one), or why there is none."""
     name, target, baseline = asked
     try:
-        with open(name, encoding="utf-8", errors="surrogateescape", newline="") as file:
+        with open(os.path.join(folder, name), encoding="utf-8", errors="surrogateescape", newline="") as file:
             text = file.read()
         return check_text(text, name, target, baseline)
     except Question as error:

@@ -7,7 +7,8 @@ import gc
 import importlib
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import NoReturn
 
 from ..spec.errors import PtxmmaError
@@ -63,13 +64,26 @@ def build_parser(only: str | None = None) -> argparse.ArgumentParser:
     return parser
 
 
+@contextmanager
+def _workers(scheduler: str | None) -> Iterator[None]:
+    """Where the command's work goes: to the Dask cluster of a scheduler, or to this machine."""
+    if scheduler is None:
+        yield
+        return
+    from ..spec.workers import dask_cluster, using
+
+    with dask_cluster(scheduler) as executor, using(executor):
+        yield
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; never shows a traceback."""
     gc.disable()  # a command is over before collecting would pay
     words = list(sys.argv[1:] if arguments is None else arguments)
     try:
         parsed = build_parser(words[0] if words else None).parse_args(words)
-        code: int = parsed.run(parsed)
+        with _workers(getattr(parsed, "scheduler", None)):
+            code: int = parsed.run(parsed)
         sys.stdout.flush()
         return code
     except PtxmmaError as error:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from ..spec.api import load
 from ..spec.errors import Question
 from ..spec.specification import Specification
+from .options import add_scheduler
 
 if TYPE_CHECKING:
     from ..formal.prove import ProofResult
@@ -35,6 +36,7 @@ def add(subparsers: Any) -> None:
     parser.add_argument("--record", action="store_true", help="prove it all, and write it to evidence/")
     parser.add_argument("--format", choices=("text", "json"), default="text")
     parser.add_argument("--list", action="store_true", help="the theorems and what they state")
+    add_scheduler(parser)
     parser.set_defaults(run=run)
 
 

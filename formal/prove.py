@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures import FIRST_COMPLETED, Future, wait
 from dataclasses import dataclass
-from multiprocessing import get_context
 from typing import Literal
 
 from ..spec.specification import Specification
+from ..spec.workers import pool
 from .catalogue import obligations
 from .smt.obligations import Obligation
 from .smt.solvers import SolverAnswer, ask
@@ -67,8 +66,7 @@ def prove(
     A worker that dies makes its obligations `unknown`; nothing is ever counted as proven that a
     solver did not answer.
     """
-    count = workers or os.cpu_count() or 1
-    with ProcessPoolExecutor(count, mp_context=get_context("fork")) as pool:
+    with pool(workers) as executor:
         pending: dict[Future[list[tuple[SolverAnswer, float]]], tuple[str, list[str]]]
         pending = {}
         asked: dict[str, list[tuple[str, Obligation]]] = {}
@@ -76,7 +74,7 @@ def prove(
 
         def send() -> None:
             for solver in solvers:
-                future = pool.submit(_batch, solver, list(batch), milliseconds)
+                future = executor.submit(_batch, solver, list(batch), milliseconds)
                 pending[future] = solver, list(batch)
             batch.clear()
 

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from ..assemblers.classification import AskedBefore, Session
-from ..assemblers.comparison import AssemblerSetting, Column, columns, over_jobs
+from ..assemblers.comparison import AssemblerSetting, Column, columns
 from ..assemblers.toolchains import Ptxas, digest
 from ..assemblers.universe import Universe, open_for
 from ..spec.errors import Question
@@ -26,6 +26,7 @@ from ..spec.loading import ROOT
 from ..spec.nodes import Version
 from ..spec.specification import Specification
 from ..spec.variants import RowView
+from ..spec.workers import over_jobs
 from .claims import cases_digest, legality_digest
 from .records import by_release, put, read
 

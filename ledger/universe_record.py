@@ -17,11 +17,12 @@ from pathlib import Path
 from typing import Any
 
 from ..assemblers.classification import Session
-from ..assemblers.comparison import AssemblerSetting, ContradictionLookup, Job, home, over_jobs, split
+from ..assemblers.comparison import AssemblerSetting, ContradictionLookup, Job, home, split
 from ..assemblers.toolchains import Ptxas, digest
 from ..assemblers.universe import Universe, UniversePoint, open_for
 from ..assemblers.universe_cache import whole
 from ..spec.specification import Specification
+from ..spec.workers import over_jobs
 from .claims import cases_digest
 from .records import by_release, put, read
 

@@ -232,6 +232,10 @@ class Family:
         self.name = instruction.name
         self.fixed = tokens[instruction.name.count(".") + 1 :]
 
+    def __getstate__(self) -> dict[str, object]:
+        """What goes to another process: without the functions, whose keys mean nothing there."""
+        return {**self.__dict__, "functions": {}}
+
     def token(self, field: str, fields: Mapping[str, str | int]) -> str | None:
         """How a field is spelled in a mnemonic; None when the qualifier is absent."""
         if field in self.formats:

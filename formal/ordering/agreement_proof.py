@@ -8,14 +8,13 @@ What no setting of a reading can change is looked at once, under the first readi
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Mapping
-from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures import Executor, Future
 from dataclasses import dataclass, field, replace
 from functools import cache, lru_cache
-from multiprocessing import get_context
 
 from ...spec.ordering import Readings, ordering
+from ...spec.workers import pool
 from ..smt.obligations import Obligation
 from ..smt.solvers import ask
 from .alphabet import LocationKind
@@ -70,8 +69,8 @@ class Proof:
 
 def prove(every: Mapping[str, Readings], bounds: ProofBounds, workers: int | None = None) -> Iterator[Proof]:
     """Look at every reading; its proof as soon as it and those before are done."""
-    with ProcessPoolExecutor(workers or os.cpu_count(), mp_context=get_context("fork")) as pool:
-        work = _Progress(pool, bounds)
+    with pool(workers) as executor:
+        work = _Progress(executor, bounds)
         begun = [work.begin(name, readings) for name, readings in every.items()]
         for one in begun:
             yield one.proof()
@@ -118,7 +117,7 @@ class _Begun:
 class _Progress:
     """What has been begun; settings that nothing of a part depends on do not make it begin twice."""
 
-    def __init__(self, pool: ProcessPoolExecutor, bounds: ProofBounds) -> None:
+    def __init__(self, pool: Executor, bounds: ProofBounds) -> None:
         self.pool = pool
         self.bounds = bounds
         self.named: dict[_Chosen, str] = {}

@@ -1,0 +1,184 @@
+"""Send work to the processes of this machine, or to any `concurrent.futures` executor.
+
+Inside `using(executor)` all work goes to that executor; `dask_cluster(address)` gives one of a Dask cluster.
+Elsewhere work goes to as many processes as this one may use cores. A function that is sent stands in a
+module, and it and its arguments can be pickled; forking only makes it quicker.
+"""
+
+from __future__ import annotations
+
+import gc
+import hashlib
+import multiprocessing
+import os
+import signal
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import BrokenExecutor, Executor, ProcessPoolExecutor
+from contextlib import contextmanager
+from contextvars import ContextVar
+from multiprocessing.context import BaseContext
+from pathlib import Path
+from typing import Any, TypeVar
+
+from .errors import Question
+
+__all__ = ["cores", "dask_cluster", "over_jobs", "pool", "using"]
+
+_EXECUTOR: ContextVar[Executor | None] = ContextVar("_EXECUTOR", default=None)
+_DIE_WITH_PARENT = 1  # PR_SET_PDEATHSIG of Linux's prctl
+_PATIENCE = 10  # seconds that a scheduler may take to answer
+J = TypeVar("J")
+T = TypeVar("T")
+
+
+def cores() -> int:
+    """How many cores this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+@contextmanager
+def using(executor: Executor) -> Iterator[None]:
+    """Send all work inside this context to an executor; whoever made it shuts it down."""
+    token = _EXECUTOR.set(executor)
+    try:
+        yield
+    finally:
+        _EXECUTOR.reset(token)
+
+
+@contextmanager
+def pool(count: int | None = None) -> Iterator[Executor]:
+    """The executor of the context, or else `count` processes of this machine (default: one a core).
+
+    The processes end with the context, and are killed where it ends by an exception or the parent dies.
+    Raises Question where one of them died.
+    """
+    executor = _EXECUTOR.get()
+    if executor is None:
+        with _processes(count or cores()) as local:
+            yield local
+    else:
+        yield executor
+
+
+def over_jobs(jobs: Sequence[J], work: Callable[[J], T]) -> Iterator[T]:
+    """The result of `work` for every job, in the order of the jobs, worked on side by side."""
+    executor = _EXECUTOR.get()
+    if executor is not None:
+        yield from executor.map(work, jobs)
+        return
+    count = min(cores(), len(jobs))
+    collects = gc.isenabled()
+    gc.freeze()  # to go through a million points time and again takes longer than to ask about them
+    gc.disable()
+    try:
+        if count < 2:
+            yield from map(work, jobs)
+            return
+        with _processes(count, jobs, work) as local:
+            yield from local.map(_inherited, range(len(jobs)))
+    finally:
+        gc.unfreeze()
+        if collects:
+            gc.enable()
+
+
+_INHERITED: tuple[Sequence[Any], Callable[[Any], Any]] = ((), repr)
+
+
+def _inherited(number: int) -> Any:
+    jobs, work = _INHERITED
+    return work(jobs[number])
+
+
+def _context() -> BaseContext:
+    """Forked processes need not import anything, and inherit jobs; where there are none, others do."""
+    forks = sys.platform == "linux" and "fork" in multiprocessing.get_all_start_methods()
+    return multiprocessing.get_context("fork" if forks else None)
+
+
+@contextmanager
+def _processes(
+    count: int, jobs: Sequence[Any] = (), work: Callable[[Any], Any] = repr
+) -> Iterator[ProcessPoolExecutor]:
+    local = ProcessPoolExecutor(count, _context(), _begin, (os.getpid(), jobs, work))
+    try:
+        yield local
+        local.shutdown()
+    except BaseException as error:
+        _kill(local)
+        if isinstance(error, BrokenExecutor):
+            raise Question(
+                "a worker process died, perhaps for lack of memory; use fewer cores (taskset -c 0)"
+            ) from None
+        raise
+
+
+def _kill(local: ProcessPoolExecutor) -> None:
+    """Do not wait for what the workers are doing."""
+    processes = list((local._processes or {}).values())
+    local.shutdown(wait=False, cancel_futures=True)
+    for process in processes:
+        process.kill()
+
+
+def _begin(parent: int, jobs: Sequence[Any], work: Callable[[Any], Any]) -> None:
+    """In a new process: take over the jobs, leave Ctrl-C to the parent, and die with it."""
+    global _INHERITED
+    _INHERITED = jobs, work
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    if sys.platform == "linux":
+        import ctypes
+
+        ctypes.CDLL(None).prctl(_DIE_WITH_PARENT, signal.SIGKILL)
+        if os.getppid() != parent:  # it died before it was asked
+            os._exit(1)
+
+
+@contextmanager
+def dask_cluster(address: str) -> Iterator[Executor]:
+    """An executor of the Dask cluster whose scheduler has this address (tcp://host:8786).
+
+    Raises Question where Dask is not installed, the scheduler does not answer, the cluster has no workers,
+    or a worker's ptxmma is not the one that runs here.
+    """
+    try:
+        from distributed import Client
+    except ImportError:
+        raise Question("--scheduler needs Dask: pip install 'ptxmma[cluster]'") from None
+    try:
+        client = Client(address, timeout=_PATIENCE, set_as_default=False)
+    except (OSError, ValueError, RuntimeError) as error:
+        why = str(error) or type(error).__name__
+        raise Question(
+            f"no Dask scheduler answers at {address} ({why}); `dask scheduler` prints its address"
+        ) from None
+    with client:
+        try:
+            held = client.run(fingerprint)
+        except ImportError as error:
+            raise Question(
+                f"a worker of {address} cannot import ptxmma ({error}); install it there"
+            ) from None
+        if not held:
+            raise Question(f"the cluster at {address} has no workers; `dask worker {address}` starts one")
+        other = [worker for worker, digest in held.items() if digest != fingerprint()]
+        if other:
+            raise Question(f"the worker {other[0]} has another version of ptxmma; install this one there")
+        with client.get_executor(pure=False) as executor:
+            yield executor
+
+
+def fingerprint() -> str:
+    """A hash of this package's code and YAML: two processes with the same one do the same work."""
+    root = Path(__file__).resolve().parents[1]
+    folders = sorted(entry.parent for entry in root.glob("*/__init__.py"))
+    files = [path for f in folders for path in sorted(f.rglob("*")) if path.suffix in (".py", ".yaml")]
+    digest = hashlib.sha256()
+    for path in (root / "specs.yaml", *files):
+        digest.update(f"{path.relative_to(root)}\n".encode())
+        digest.update(path.read_bytes())
+    return digest.hexdigest()[:16]
