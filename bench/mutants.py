@@ -36,7 +36,6 @@ from ptxmma.check.findings import TIERS
 from ptxmma.formal.ordering.axioms import Hazard, hazards
 from ptxmma.formal.ordering.machine import differ
 from ptxmma.formal.ordering.programs import Program
-from ptxmma.formal.ordering.readings import conduct
 from ptxmma.spec.ordering import ordering
 from ptxmma.spec.workers import dask_cluster, pool
 
@@ -244,7 +243,7 @@ def judge(path: Program, seconds: int) -> Verdict:
 
     try:
         with at_most(seconds):
-            machine = conduct(READINGS)
+            machine = ordering().conduct(READINGS)
             if found:
                 first = min(found, key=lambda hazard: hazard.steps[-1])
                 prefix = Program(path.steps[: first.steps[-1] + 1])

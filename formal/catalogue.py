@@ -10,7 +10,7 @@ from ..spec.fragments import packing
 from ..spec.ordering import ordering
 from ..spec.specification import Specification
 from ..spec.variants import OPAQUE
-from .ordering.symbolic import ordering_obligations
+from .ordering.symbolic.questions import ordering_obligations
 from .plans import Computation, InputPlan, computations
 from .smt.obligations import Obligation
 from .theorems.addresses import address_obligations, swizzle_obligations

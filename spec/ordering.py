@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
 from functools import cache
+from itertools import product
 from pathlib import Path
-from typing import Literal, TypeVar
+from typing import Any, Literal, TypeVar
 
 from .errors import Place, Question, SpecError
 from .nodes import compose, nearest, structure
 
 __all__ = [
-    "ConductChange",
+    "Conduct",
     "LitmusFile",
     "LitmusTest",
     "Ordering",
@@ -20,6 +21,7 @@ __all__ = [
     "Rule",
     "RuleFile",
     "Setting",
+    "ShapeField",
     "Switch",
     "SwitchFile",
     "SynthesisedFile",
@@ -57,31 +59,39 @@ class Rule:
         return all(readings[switch] == setting for switch, setting in self.under.items())
 
 
-@dataclass(frozen=True)
-class ConductChange:
-    """What a setting changes in the conduct of the machine; null leaves it."""
+ShapeField = Literal["m", "n", "k", "types"]
 
-    chained: tuple[str, ...] | None = None
-    fence_chains: bool | None = None
-    empty_groups: bool | None = None
-    fences_for_all: bool | None = None
-    wait_for_all: bool | None = None
+
+@dataclass(frozen=True, slots=True)
+class Conduct:
+    """How the machine behaves where the text leaves it open; a field that is not settled is None or ().
+
+    The machine is the operational model of formal/ordering/machine.py. Each field belongs to one switch of
+    switches.yaml, and every setting of that switch settles it.
+    """
+
+    same_shape: tuple[ShapeField, ...] = ()
+    fence_orders_shapes: bool | None = None
+    empty_groups_count: bool | None = None
+    proxy_fence_covers_all: bool | None = None
+    wait_covers_all: bool | None = None
 
     @property
-    def changed(self) -> frozenset[str]:
-        """The fields that the setting sets."""
-        return frozenset(field.name for field in fields(self) if getattr(self, field.name) is not None)
+    def settled(self) -> Mapping[str, object]:
+        """The fields that have a value."""
+        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        return {name: value for name, value in values.items() if value not in (None, ())}
 
 
-_OF_ACCUMULATORS = frozenset({"chained", "fence_chains"})
+_OF_ACCUMULATORS = frozenset({"same_shape", "fence_orders_shapes"})  # they bear on registers alone
 
 
 @dataclass(frozen=True)
 class Setting:
-    """One way to read a sentence."""
+    """One reading of a sentence: in words, and as what it settles of the machine's conduct."""
 
     says: str
-    machine: ConductChange
+    machine: Conduct
     place: Place
 
 
@@ -194,17 +204,38 @@ class Ordering:
         valued = {name for rule in self.rules.values() if rule.effect == "values" for name in rule.under}
         found = {}
         for name, switch in self.switches.items():
-            changed = {field for setting in switch.settings.values() for field in setting.machine.changed}
+            changed = {field for setting in switch.settings.values() for field in setting.machine.settled}
             apart = textual - valued if not changed else ()
             if name not in apart and (registers or not changed or changed - _OF_ACCUMULATORS):
                 found[name] = readings[name]
         return found
+
+    def conduct(self, readings: Readings | None = None) -> Conduct:
+        """The machine's conduct under some readings (None: the default ones)."""
+        chosen = self.default if readings is None else readings
+        return _joined(self.switches[name].settings[setting] for name, setting in chosen.items())
+
+    def same_shape(self, readings: Readings) -> tuple[ShapeField, ...]:
+        """The fields in which two shapes must agree to be the same, under some readings."""
+        return self.switches["same-shape"].settings[readings["same-shape"]].machine.same_shape
+
+    def conducts(self) -> tuple[Conduct, ...]:
+        """Every conduct that some combination of settings gives."""
+        combinations = product(*(switch.settings.values() for switch in self.switches.values()))
+        return tuple(dict.fromkeys(map(_joined, combinations)))
 
     @staticmethod
     def _must_know(kind: str, name: str, known: Mapping[str, object]) -> None:
         if name not in known:
             guess = nearest(name, known) or ", ".join(known)
             raise Question(f"there is no {kind} {name!r}; right would be: {guess}")
+
+
+def _joined(settings: Iterable[Setting]) -> Conduct:
+    values: dict[str, Any] = {}
+    for setting in settings:
+        values |= setting.machine.settled
+    return Conduct(**values)
 
 
 def read(root: Path = _ROOT) -> Ordering:
@@ -217,11 +248,34 @@ def read(root: Path = _ROOT) -> Ordering:
                 raise SpecError(
                     f"{name} has no setting {setting!r}", switch.place, ", ".join(switch.settings)
                 )
+    _check_conduct(switches)
     for rule in rules.values():
         for name, setting in rule.under.items():
             if name not in switches or setting not in switches[name].settings:
                 raise SpecError(f"there is no reading {name}: {setting}", rule.place, ", ".join(switches))
     return Ordering(rules, switches)
+
+
+def _check_conduct(switches: Mapping[str, Switch]) -> None:
+    """Each field of the machine's conduct is settled by one switch, in all of its settings."""
+    owners: dict[str, str] = {}
+    for name, switch in switches.items():
+        settled = {field for setting in switch.settings.values() for field in setting.machine.settled}
+        for field in sorted(settled):
+            if field in owners:
+                raise SpecError(
+                    f"{name} settles {field}, and so does {owners[field]}", switch.place, "one switch a field"
+                )
+            owners[field] = name
+            for key, setting in switch.settings.items():
+                if field not in setting.machine.settled:
+                    raise SpecError(
+                        f"{name}={key} does not settle {field}", setting.place, f"machine: {{{field}: …}}"
+                    )
+    for conduct_field in fields(Conduct):
+        if conduct_field.name not in owners:
+            place = next(iter(switches.values())).place
+            raise SpecError(f"no switch settles {conduct_field.name}", place, "one switch a field")
 
 
 def _file(root: Path, name: str, wanted: type[T]) -> T:

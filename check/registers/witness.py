@@ -9,18 +9,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import product
 from typing import TYPE_CHECKING
 
 from ...formal.ordering import programs as model
 from ...formal.ordering.axioms import Hazard, closing
-from ...spec.ordering import ordering
+from ...spec.ordering import Conduct, ordering
 from ..findings import ERROR, LIKELY, STRICT
 from .register_dataflow import Collision, Copy, Link, RegisterAnalysis, Unfenced
 from .register_events import AccessEvent, CommitEvent, Event, Fence, MmaEvent, Wait
 
 if TYPE_CHECKING:
-    from ...formal.ordering.machine import Conduct, Schedule
+    from ...formal.ordering.machine import Schedule
 
 __all__ = ["Judgement", "Path", "judge_program", "path_of", "program_of"]
 
@@ -134,39 +133,16 @@ def _mma(event: MmaEvent, what: int, others: dict[tuple[int, ...], int]) -> mode
     return model.Mma(event.shape, number, a, 0, event.scale_d)
 
 
-def _conducts() -> tuple[Conduct, ...]:
-    """Every conduct that some combination of readings gives."""
-    from ...formal.ordering.machine import Conduct
-
-    machines = [
-        [setting.machine for setting in switch.settings.values()] for switch in ordering().switches.values()
-    ]
-    found: dict[Conduct, None] = {}
-    base = Conduct()
-    for chosen in product(*machines):
-        changes: dict[str, object] = {}
-        for machine in chosen:
-            for name in ("chained", "fence_chains", "empty_groups", "fences_for_all", "wait_for_all"):
-                value = getattr(machine, name)
-                if value is not None:
-                    changes[name] = value
-        found[Conduct(**{**{n: getattr(base, n) for n in base.__slots__}, **changes})] = None
-    return tuple(found)
-
-
 @lru_cache(maxsize=1 << 12)
 def judge_program(program: model.Program) -> Judgement | None:
     """What the models say of the hazard that the last step closes; None when there is none."""
-    from ...formal.ordering.machine import (
-        Conduct,
-        differ,
-    )  # only what is wrong asks the machine
+    from ...formal.ordering.machine import differ  # only what is wrong asks the machine
 
     known = ordering()
     found: Sequence[Hazard] = closing(program, known.default)
     named = next((h for h in found if known.rules[h.rule].effect == "values"), None)
     if named is not None and len(program) <= _LONGEST:
-        schedules = differ(program, Conduct())
+        schedules = differ(program)
         if schedules and all(differ(program, conduct) for conduct in _lenient()):
             return Judgement(ERROR, named.rule, named.steps, schedules)
         if schedules:
@@ -180,7 +156,7 @@ def judge_program(program: model.Program) -> Judgement | None:
 @lru_cache(maxsize=1)
 def _lenient() -> tuple[Conduct, ...]:
     """The conducts that leave least open: a program with two results under these has them under all."""
-    every = _conducts()
-    least = [c for c in every if c.fence_chains and c.fences_for_all and c.wait_for_all]
-    shortest = min(len(c.chained) for c in least)
-    return tuple(c for c in least if len(c.chained) == shortest)
+    every = ordering().conducts()
+    least = [c for c in every if c.fence_orders_shapes and c.proxy_fence_covers_all and c.wait_covers_all]
+    shortest = min(len(c.same_shape) for c in least)
+    return tuple(c for c in least if len(c.same_shape) == shortest)

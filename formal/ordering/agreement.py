@@ -8,12 +8,11 @@ one that schedules can show, on the program up to the hazard's last step.
 
 from __future__ import annotations
 
-from ...spec.ordering import Readings, ordering
+from ...spec.ordering import Conduct, Readings, ordering
 from .alphabet import ACCESSES
 from .axioms import Hazard, closing
-from .machine import Conduct, differ
+from .machine import differ
 from .programs import Program
-from .readings import conduct
 
 __all__ = ["disagreement", "shows", "valued"]
 
@@ -27,7 +26,7 @@ def valued(found: tuple[Hazard, ...]) -> tuple[Hazard, ...]:
 def disagreement(program: Program, readings: Readings, machine: Conduct | None = None) -> str | None:
     """How the models disagree about the last step of a program without a hazard before; None: they agree."""
     found = valued(closing(program, readings))
-    differs = differ(program, machine or conduct(readings))
+    differs = differ(program, machine or ordering().conduct(readings))
     if bool(found) == (differs is not None):
         return None
     if found:

@@ -21,8 +21,8 @@ from .alphabet import LocationKind
 from .closure import Closure, close
 from .confirmation import confirm
 from .enumeration import Level, ModelTally, Plane, cover, direct
-from .induction import staged_obligations
-from .symbolic import ordering_obligations, settled
+from .symbolic.induction import staged_obligations
+from .symbolic.questions import memory_readings, ordering_obligations
 
 __all__ = ["LocationStates", "Proof", "ProofBounds", "prove"]
 
@@ -136,7 +136,7 @@ class _Progress:
             if key not in self.confirmed:
                 self.confirmed[key] = self._confirm(kind, readings)
             confirmed[kind] = self.confirmed[key]
-            question = kind, key[1] if kind == "register" else _items(settled(readings))
+            question = kind, key[1] if kind == "register" else _items(memory_readings(readings))
             if question not in self.asked:
                 self.asked[question] = self._ask(name, kind, readings)
             asked += self.asked[question]

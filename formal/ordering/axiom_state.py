@@ -13,8 +13,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from ...spec.ordering import Readings
-from .axioms import SHAPES_ALIKE
+from ...spec.ordering import Readings, ordering
 from .programs import (
     OTHER,
     WARPGROUP,
@@ -303,7 +302,7 @@ def _of_register(known: Plain | PendingMma, step: Step, readings: Readings) -> t
         if known.shape is None:
             rule = "a-as-accumulator"
         else:
-            fields = SHAPES_ALIKE[readings["same-shape"]]
+            fields = ordering().same_shape(readings)
             alike = all(getattr(known.shape, name) == getattr(act.shape, name) for name in fields)
             rule = "" if alike or known.fenced else "accumulator-reshaped"
     elif isinstance(act, Mma) and act.a == Register(0) and known.shape is not None:

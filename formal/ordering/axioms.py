@@ -37,14 +37,7 @@ from .programs import (
     WgmmaFence,
 )
 
-__all__ = ["SHAPES_ALIKE", "Hazard", "ProgramEvents", "SyncReach", "closing", "hazards"]
-
-# By the setting of `same-shape`: what two shapes must have alike.
-SHAPES_ALIKE: Mapping[str, tuple[str, ...]] = {
-    "m-n": ("m", "n"),
-    "m-n-k": ("m", "n", "k"),
-    "types": ("m", "n", "k", "types"),
-}
+__all__ = ["Hazard", "ProgramEvents", "SyncReach", "closing", "hazards"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +82,7 @@ class ProgramEvents:
         self.steps = program.steps
         self.acts = [step.operation for step in program.steps]
         self.threads = [step.thread for step in program.steps]
-        self.shape = SHAPES_ALIKE[self.readings["same-shape"]]
+        self.shape = known.same_shape(self.readings)
         self._reached: dict[tuple[int, bool], SyncReach] = {}
 
     # Relations

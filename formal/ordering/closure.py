@@ -14,13 +14,11 @@ from collections import Counter, deque
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from ...spec.ordering import Readings
+from ...spec.ordering import Conduct, Readings, ordering
 from .alphabet import LocationKind, letters
 from .axiom_state import FIRST, Knowledge, advance, begin, broken
-from .machine import Conduct
 from .machine_state import Held, HeldRegister, effects, first_value, go_on, reaches
 from .programs import Program, Step
-from .readings import conduct
 
 __all__ = ["BROKEN", "Closure", "Joint", "close"]
 
@@ -77,7 +75,7 @@ class Closure:
 
 def close(kind: LocationKind, readings: Readings, machine: Conduct | None = None) -> Closure:
     """Find every joint state of a location under some readings."""
-    machine = machine or conduct(readings)
+    machine = machine or ordering().conduct(readings)
     found = Closure(kind, letters(kind))
     known: dict[Joint, int] = {}
     rest: deque[int] = deque()

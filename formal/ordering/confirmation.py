@@ -9,15 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ...spec.ordering import Readings
+from ...spec.ordering import Conduct, Readings, ordering
 from .agreement import valued
 from .alphabet import parted
 from .axioms import closing
 from .closure import BROKEN, Closure
 from .locations import classes
-from .machine import Conduct, differ
+from .machine import differ
 from .programs import Program, Step, WgmmaFence
-from .readings import conduct
 
 __all__ = ["confirm"]
 
@@ -28,7 +27,7 @@ def confirm(
     found: Closure, readings: Readings, part: slice = slice(None), machine: Conduct | None = None
 ) -> tuple[int, list[str]]:
     """Run both models for every class in a part of them: how many programs, and disagreements."""
-    machine = machine or conduct(readings)
+    machine = machine or ordering().conduct(readings)
     runs, faults = 0, []
     for steps in _representatives(found)[part]:
         for program in (steps, *((*steps, letter) for letter in found.letters)):

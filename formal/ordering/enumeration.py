@@ -13,15 +13,13 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from ...spec.ordering import Readings
+from ...spec.ordering import Conduct, Readings, ordering
 from .agreement import disagreement, shows, valued
 from .alphabet import LOCATIONS, LocationKind, alphabet, seen_from
 from .axioms import closing
 from .closure import BROKEN, Closure
 from .locations import Chart
-from .machine import Conduct
 from .programs import Program, Step
-from .readings import conduct
 
 __all__ = ["Level", "ModelTally", "Plane", "cover", "direct"]
 
@@ -116,7 +114,7 @@ class ModelTally:
 def direct(plane: Plane, readings: Readings, bound: int, machine: Conduct | None = None) -> ModelTally:
     """Run both models on every program up to a length with no hazard before its last step, up to symmetry."""
     tally = ModelTally()
-    machine = machine or conduct(readings)
+    machine = machine or ordering().conduct(readings)
     steps = list(enumerate(alphabet()))
     rest: list[tuple[tuple[Step, ...], _States]] = [((), plane.start)]
     while rest:

@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from ...spec.ordering import Conduct, ordering
 from .programs import (
     OTHER,
     Buffer,
@@ -39,29 +40,12 @@ from .programs import (
     WgmmaFence,
 )
 
-__all__ = ["Conduct", "MachineResult", "Schedule", "Standstill", "differ", "outcomes", "standstills"]
+__all__ = ["MachineResult", "Schedule", "Standstill", "differ", "outcomes", "standstills"]
 
 _WARP, _OTHERS, _THREAD = 0, 1, 2
 _FEW = 1000
 _ANY = -9
 _NAMES = ("the warp", "the other warps", "the other thread")
-
-
-@dataclass(frozen=True, slots=True)
-class Conduct:
-    """How the machine behaves where the text leaves it open.
-
-    `chained` names the fields of a Shape in which two mmas on one accumulator must agree to take effect in
-    order; `fence_chains`: so do two that a wgmma.fence parts; `empty_groups`: a commit without mmas makes
-    a group; `fences_for_all`: a proxy fence waits for every thread's stored values, not only its own's;
-    `wait_for_all`: a wait waits for the mmas of every warp.
-    """
-
-    chained: tuple[str, ...] = ("m", "n", "k")
-    fence_chains: bool = False
-    empty_groups: bool = True
-    fences_for_all: bool = False
-    wait_for_all: bool = False
 
 
 MachineResult = tuple[object, ...]
@@ -89,7 +73,7 @@ _Came = dict[_State, tuple[_State, _Key] | None]
 def outcomes(program: Program, conduct: Conduct | None = None) -> frozenset[MachineResult]:
     """Every result that some schedule of the program has: final registers and memory, what each read saw
     and each mma computed."""
-    return frozenset(_Machine(program, conduct or Conduct()).explore())
+    return frozenset(_Machine(program, conduct or ordering().conduct()).explore())
 
 
 def differ(
@@ -99,7 +83,7 @@ def differ(
 
     What holding back the step `suspect` shows is tried first: the answer is the same, but sooner.
     """
-    return _Machine(program, conduct or Conduct()).disagreement(suspect)
+    return _Machine(program, conduct or ordering().conduct()).disagreement(suspect)
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +104,7 @@ class Standstill:
 
 def standstills(program: Program, conduct: Conduct | None = None) -> tuple[Standstill, ...]:
     """For everything that an operation of the program does, how far all else gets without it."""
-    return tuple(_Machine(program, conduct or Conduct()).standstills())
+    return tuple(_Machine(program, conduct or ordering().conduct()).standstills())
 
 
 class _Machine:
@@ -181,12 +165,12 @@ class _Machine:
                 if isinstance(operation, kind):
                     loose.append(step)
                 elif isinstance(operation, commit):
-                    if loose or self.conduct.empty_groups or commit is CpAsyncCommit:
+                    if loose or self.conduct.empty_groups_count or commit is CpAsyncCommit:
                         groups.append(loose)
                         loose = []
                 elif isinstance(operation, Wait | CpAsyncWait) and isinstance(operation, wait):
                     done = groups[: max(0, len(groups) - operation.n)]
-                    for_all = self.conduct.wait_for_all and kind is Mma
+                    for_all = self.conduct.wait_covers_all and kind is Mma
                     whose = [who for who in self.streams if who != _THREAD] if for_all else [stream]
                     needed[stream, step] = {(who, n) for group in done for n in group for who in whose}
         return needed
@@ -447,9 +431,9 @@ class _Machine:
             before = self.operations[earlier]
             if other != stream or earlier >= step or not isinstance(before, Mma) or before.d != mma.d:
                 continue
-            alike = all(getattr(before.shape, f) == getattr(mma.shape, f) for f in self.conduct.chained)
+            alike = all(getattr(before.shape, f) == getattr(mma.shape, f) for f in self.conduct.same_shape)
             parted = any(isinstance(operation, WgmmaFence) for operation in self.operations[earlier:step])
-            if alike or (self.conduct.fence_chains and parted):
+            if alike or (self.conduct.fence_orders_shapes and parted):
                 return True
         return False
 
@@ -520,7 +504,7 @@ class _Machine:
         if isinstance(operation, Wait | CpAsyncWait):
             return all(self._done(state, *needed) for needed in self.needed[stream, step])
         if isinstance(operation, ProxyFence):
-            everybody = self.conduct.fences_for_all
+            everybody = self.conduct.proxy_fence_covers_all
             return not any(everybody or who == stream for queue in state.landing for who, _ in queue)
         if isinstance(operation, MbarrierWait):
             return all(

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from .machine import Conduct
+from ...spec.ordering import Conduct
 from .programs import (
     OTHER,
     Buffer,
@@ -122,7 +122,7 @@ def _of_stream(step: Step, stream: int, conduct: Conduct) -> Iterator[Held]:
         else:
             stored = Held("issue", stream, True, halves, _GENERIC, stuck=1 << stream)
         yield stored
-        until = stored if conduct.fences_for_all else None
+        until = stored if conduct.proxy_fence_covers_all else None
         for half in (1, 2):
             if half & halves:
                 copies = 0 if late else None
@@ -167,7 +167,7 @@ def go_on(held: HeldRegister | Held, step: Step, conduct: Conduct) -> HeldRegist
         return None if isinstance(act, WgmmaFence) else held
     if isinstance(act, Wait) and held.group[0] > act.n:
         return None
-    if isinstance(act, WgmmaFence) and conduct.fence_chains:
+    if isinstance(act, WgmmaFence) and conduct.fence_orders_shapes:
         return held._replace(fenced=True)
     return held._replace(group=_grouped(held.group, step, conduct))
 
@@ -184,7 +184,7 @@ def _go_on(held: Held, step: Step, conduct: Conduct) -> Held:
     if isinstance(act, MbarrierArrive | BulkCopy) and undone:
         withheld |= 1 << act.barrier
     mmas = [group and _grouped(group, step, conduct) for group in held.mmas]
-    if isinstance(act, Mma) and conduct.wait_for_all:
+    if isinstance(act, Mma) and conduct.wait_covers_all:
         for stream in undone:
             mmas[stream] = mmas[stream] or (0, True)
     if stuck & 3 == 3:
@@ -207,7 +207,7 @@ def _waits(held: Held, step: Step, stream: int, conduct: Conduct) -> bool:
     if isinstance(act, CtaBarrier):
         return bool(held.stuck)
     if isinstance(act, Wait):
-        whose = held.mmas if conduct.wait_for_all else held.mmas[stream : stream + 1]
+        whose = held.mmas if conduct.wait_covers_all else held.mmas[stream : stream + 1]
         return any(group is not None and group[0] > act.n for group in whose)
     if isinstance(act, CpAsyncWait):
         late = held.kind == "flight" and stream == held.stream
@@ -226,7 +226,7 @@ def _grouped(group: _Group, step: Step, conduct: Conduct) -> _Group:
     if isinstance(step.operation, Mma):
         return made, True
     if isinstance(step.operation, Commit):
-        return min(_MOST, made + loose), conduct.empty_groups
+        return min(_MOST, made + loose), bool(conduct.empty_groups_count)
     return group
 
 
@@ -251,7 +251,7 @@ def _reaches_register(held: HeldRegister, step: Step, conduct: Conduct) -> bool:
     if act.d == 0:
         if held.shape is None:
             return True
-        alike = all(getattr(held.shape, name) == getattr(act.shape, name) for name in conduct.chained)
+        alike = all(getattr(held.shape, name) == getattr(act.shape, name) for name in conduct.same_shape)
         return not alike and not held.fenced
     return act.a == Register(0) and held.writes
 

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ...spec.ordering import Readings
+from ...spec.ordering import Readings, ordering
 from .agreement import valued
 from .axioms import Hazard, hazards
 from .machine import Schedule, differ
 from .programs import Program
-from .readings import conduct
 
 __all__ = ["ModelVerdict", "judge", "rules"]
 
@@ -40,7 +39,7 @@ def judge(program: Program, readings: Readings) -> ModelVerdict:
     """Ask the axioms; then the machine, about the program up to its first hazard and before it."""
     found = hazards(program, readings)
     first = next(iter(valued(found)), None)
-    machine = conduct(readings)
+    machine = ordering().conduct(readings)
     if first is None:
         schedules = differ(program, machine)
         wrong = (

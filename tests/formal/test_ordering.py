@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import jsonschema
 import pytest
@@ -12,19 +15,23 @@ import pytest
 from ptxmma.formal.ordering.agreement import disagreement, valued
 from ptxmma.formal.ordering.alphabet import ACCESSES, alphabet
 from ptxmma.formal.ordering.axioms import hazards
-from ptxmma.formal.ordering.machine import Conduct, differ, outcomes
+from ptxmma.formal.ordering.machine import differ, outcomes
 from ptxmma.formal.ordering.programs import Mma, MmaShape, Program, RegisterRead, Step, Wait, parse
-from ptxmma.formal.ordering.readings import conduct
 from ptxmma.formal.ordering.verdicts import judge
 from ptxmma.gen.litmus.litmus_tests import suite
 from ptxmma.spec.errors import Question, SpecError
 from ptxmma.spec.loading import ROOT
-from ptxmma.spec.ordering import ordering, read
+from ptxmma.spec.ordering import Conduct, ordering, read
 
 MMA = "mma m64n8k16.f32.f16.f16 r0 s0 s0"
 EVERY = ordering().every()
 OUTPUTS = json.loads((ROOT / "cli" / "schemas" / "outputs.json").read_text())
 Run = Callable[..., tuple[int, str, str]]
+
+
+def conduct(**changes: Any) -> Conduct:
+    """The default conduct of the machine, with some fields otherwise."""
+    return replace(ordering().conduct(), **changes)
 
 
 def rules(text: str, reading: str = "default") -> list[str]:
@@ -122,12 +129,12 @@ def test_a_rule_that_is_dropped_is_missed(rule: str) -> None:
 @pytest.mark.parametrize(
     ("name", "machine"),
     [
-        ("switch-same-shape-k", Conduct(chained=("m", "n"))),
-        ("switch-same-shape-types", Conduct(chained=("m", "n", "k", "types"))),
-        ("switch-reshaped-accumulator", Conduct(fence_chains=True)),
-        ("switch-empty-groups", Conduct(empty_groups=False)),
-        ("switch-proxy-fence-side", Conduct(fences_for_all=True)),
-        ("switch-wait-scope", Conduct(wait_for_all=True)),
+        ("switch-same-shape-k", conduct(same_shape=("m", "n"))),
+        ("switch-same-shape-types", conduct(same_shape=("m", "n", "k", "types"))),
+        ("switch-reshaped-accumulator", conduct(fence_orders_shapes=True)),
+        ("switch-empty-groups", conduct(empty_groups_count=False)),
+        ("switch-proxy-fence-side", conduct(proxy_fence_covers_all=True)),
+        ("switch-wait-scope", conduct(wait_covers_all=True)),
     ],
 )
 def test_a_machine_that_behaves_otherwise_is_noticed(name: str, machine: Conduct) -> None:
@@ -145,9 +152,32 @@ def test_every_setting_changes_some_verdict(name: str) -> None:
 
 
 def test_conduct_follows_the_readings() -> None:
-    assert conduct() == Conduct()
-    assert conduct(EVERY["wait-scope=warpgroup"]) == Conduct(wait_for_all=True)
-    assert conduct(EVERY["same-shape=types"]).chained == ("m", "n", "k", "types")
+    known = ordering()
+    assert known.conduct() == Conduct(("m", "n", "k"), False, True, False, False)
+    assert known.conduct(EVERY["wait-scope=warpgroup"]) == conduct(wait_covers_all=True)
+    assert known.conduct(EVERY["same-shape=types"]).same_shape == ("m", "n", "k", "types")
+    assert len(known.conducts()) == len(set(known.conducts())) == 3 * 2**4
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "fault"),
+    [
+        (
+            "{same_shape: [m, n]}",
+            "{same_shap: [m, n]}",
+            "unknown key 'same_shap'",
+        ),
+        ("{same_shape: [m, n]}", "{same_shape: [m, x]}", "'x' is not allowed here"),
+        ("{wait_covers_all: true}", "{wait_covers_all: yes please}", "true or false belongs"),
+        ("{wait_covers_all: true}", "{}", "wait-scope=warpgroup does not settle wait_covers_all"),
+        ("machine: {}", "machine: {wait_covers_all: true}", "settles wait_covers_all, and so does"),
+    ],
+)
+def test_a_wrong_conduct_is_an_error(files: Path, old: str, new: str, fault: str) -> None:
+    path = files / "spec" / "ordering" / "switches.yaml"
+    path.write_text(path.read_text().replace(old, new))
+    with pytest.raises(SpecError, match=rf"switches\.yaml:\d+:\d+: .*{re.escape(fault)}"):
+        read(files)
 
 
 def test_unknown_switches_and_settings() -> None:

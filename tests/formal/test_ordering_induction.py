@@ -3,21 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
 
 import pytest
 import z3
 
-from ptxmma.formal.ordering import symbolic
-from ptxmma.formal.ordering.induction import ProofStage, Stages, staged_obligations
-from ptxmma.formal.ordering.machine import Conduct
-from ptxmma.formal.ordering.readings import conduct
-from ptxmma.formal.ordering.symbolic import FIRST, Symbols, held_back, registers, shared_memory
+from ptxmma.formal.ordering.programs import MbarrierArrive
+from ptxmma.formal.ordering.symbolic.axioms import SymbolicAxioms
+from ptxmma.formal.ordering.symbolic.induction import ProofStage, Stages, staged_obligations
+from ptxmma.formal.ordering.symbolic.machine import MachineSteps
+from ptxmma.formal.ordering.symbolic.program import SymbolicProgram
+from ptxmma.formal.ordering.symbolic.questions import (
+    FIRST_STEPS,
+    delayed_effects,
+    memory_formulas,
+    memory_readings,
+    register_formulas,
+)
 from ptxmma.formal.smt.solvers import ask
-from ptxmma.spec.ordering import ordering
+from ptxmma.spec.ordering import Conduct, Ordering, ordering
 
 EVERY = ordering().every()
 DISTINCT = ["default", "wait-scope=warpgroup", "proxy-fence-side=either"]  # settings about shared memory
-KINDS = FIRST["shared memory"]
+KINDS = FIRST_STEPS["shared memory"]
+
+
+def conduct(**changes: Any) -> Conduct:
+    """The default conduct of the machine, with some fields otherwise."""
+    return replace(ordering().conduct(), **changes)
 
 
 def staged(stages: Stages) -> Iterator[tuple[str, int, ProofStage]]:
@@ -42,8 +56,8 @@ def refuted(name: str, length: int) -> list[str]:
 
 
 def test_other_settings_are_open_in_the_formulas_about_shared_memory() -> None:
-    asked = {tuple(sorted(symbolic.settled(readings).items())) for readings in EVERY.values()}
-    known = {tuple(sorted(symbolic.settled(EVERY[name]).items())) for name in DISTINCT}
+    asked = {tuple(sorted(memory_readings(readings).items())) for readings in EVERY.values()}
+    known = {tuple(sorted(memory_readings(EVERY[name]).items())) for name in DISTINCT}
     assert asked == known
 
 
@@ -69,31 +83,31 @@ def test_a_stage_assumes_only_what_earlier_steps_claim_under_no_more_premises(na
 @pytest.mark.parametrize("name", DISTINCT)
 def test_the_last_stages_claim_the_theorem_of_every_program(name: str) -> None:
     stages = Stages(EVERY[name], 6)
-    verdicts = shared_memory(stages.symbols, symbolic.settled(EVERY[name]))
+    verdicts = memory_formulas(stages.program, memory_readings(EVERY[name]))
     solver = z3.Solver()
-    solver.add(verdicts.given, verdicts.hazard != verdicts.swapped)
+    solver.add(verdicts.premise, verdicts.hazard != verdicts.overtaken)
     for kind in KINDS:
         stage = stages.last(kind)
-        assert [claim.eq(verdicts.hazard == verdicts.swapped) for claim in stage.claimed] == [True]
+        assert [claim.eq(verdicts.hazard == verdicts.overtaken) for claim in stage.claimed] == [True]
         solver.add(z3.Not(z3.Implies(z3.And(*stage.premises), z3.And(*stage.claimed))))
     solver.push()
     assert solver.check() == z3.unsat  # no program that tells the models apart is left out
     # … and not because no program is: with a hazard each kind can be first, and no other.
     loose = z3.Solver()
-    loose.add(verdicts.given, z3.Or(verdicts.hazard, verdicts.swapped))
+    loose.add(verdicts.premise, z3.Or(verdicts.hazard, verdicts.overtaken))
     for kind in KINDS:
-        assert loose.check(stages.symbols.is_a(0, kind)) == z3.sat
-    loose.add(*(z3.Not(stages.symbols.is_a(0, kind)) for kind in KINDS))
+        assert loose.check(stages.program.is_a(0, kind)) == z3.sat
+    loose.add(*(z3.Not(stages.program.is_a(0, kind)) for kind in KINDS))
     assert loose.check() == z3.unsat
 
 
 def test_the_kinds_of_first_step_cover_the_registers() -> None:
-    symbols = Symbols(6)
-    verdicts = registers(symbols, EVERY["default"])
+    symbols = SymbolicProgram(6)
+    verdicts = register_formulas(symbols, EVERY["default"])
     solver = z3.Solver()
-    solver.add(verdicts.given, z3.Or(verdicts.hazard, verdicts.swapped))
+    solver.add(verdicts.premise, z3.Or(verdicts.hazard, verdicts.overtaken))
     assert solver.check() == z3.sat
-    solver.add(*(z3.Not(symbols.is_a(0, kind)) for kind in FIRST["registers"]))
+    solver.add(*(z3.Not(symbols.is_a(0, kind)) for kind in FIRST_STEPS["registers"]))
     assert solver.check() == z3.unsat
 
 
@@ -101,12 +115,12 @@ def test_the_kinds_of_first_step_cover_the_registers() -> None:
 def test_an_axiom_that_always_speaks_or_never_refutes_each_last_stage(
     said: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    hazard = symbolic.Axioms.memory_hazard
+    hazard = SymbolicAxioms.memory_hazard
 
-    def spoilt(self: symbolic.Axioms, i: int, j: int) -> z3.BoolRef:
+    def spoilt(self: SymbolicAxioms, i: int, j: int) -> z3.BoolRef:
         return z3.BoolVal(said) if j == self.s.length - 1 else hazard(self, i, j)
 
-    monkeypatch.setattr(symbolic.Axioms, "memory_hazard", spoilt)
+    monkeypatch.setattr(SymbolicAxioms, "memory_hazard", spoilt)
     assert refuted("default", 4) == [
         f"default, shared memory, {kind.__name__} first, 4 steps" for kind in KINDS
     ]
@@ -116,41 +130,45 @@ def test_an_axiom_that_always_speaks_or_never_refutes_each_last_stage(
 def test_a_machine_in_which_arrivals_tell_nothing_refutes_a_stage_of_each_effect(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    awaited = symbolic._Common._is_awaited
+    awaited = MachineSteps._waits_for_signal
 
-    def deaf(self: symbolic._Common, i: int, k: int, signal: type) -> z3.BoolRef:
+    def deaf(self: MachineSteps, i: int, k: int, signal: type) -> z3.BoolRef:
         known: z3.BoolRef = awaited(self, i, k, signal)
-        return z3.BoolVal(False) if signal is symbolic.MbarrierArrive else known
+        return z3.BoolVal(False) if signal is MbarrierArrive else known
 
-    monkeypatch.setattr(symbolic._Common, "_is_awaited", deaf)
+    monkeypatch.setattr(MachineSteps, "_waits_for_signal", deaf)
     found = refuted(name, 6)
-    for effect, stream, half in held_back(conduct(EVERY[name])):
+    for effect, stream, half in delayed_effects(ordering().conduct(EVERY[name])):
         whose = ("the warp", "the other warps", "the other thread")[stream]
         assert any(f"{effect} by {whose}, half {half}," in subject for subject in found), (effect, stream)
 
 
-@pytest.mark.parametrize("relation", ["landed", "apart", "complete", "overlays", "covers"])
+@pytest.mark.parametrize(
+    "relation",
+    ["visible_to_async_proxy", "ordered_in_all_warps", "complete", "same_or_later_store", "covers"],
+)
 def test_a_relation_that_always_holds_refutes_a_stage(relation: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(symbolic.Axioms, relation, lambda *_: z3.BoolVal(True))
+    monkeypatch.setattr(SymbolicAxioms, relation, lambda *_: z3.BoolVal(True))
     assert refuted("default", 5)
 
 
-@pytest.mark.parametrize("machine", [Conduct(fences_for_all=True), Conduct(wait_for_all=True)], ids=str)
+@pytest.mark.parametrize(
+    "machine", [conduct(proxy_fence_covers_all=True), conduct(wait_covers_all=True)], ids=str
+)
 def test_a_machine_that_behaves_otherwise_refutes_a_stage(
     machine: Conduct, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(symbolic, "conduct", lambda readings: machine)
-    monkeypatch.setattr("ptxmma.formal.ordering.induction.conduct", lambda readings: machine)
+    monkeypatch.setattr(Ordering, "conduct", lambda *_: machine)
     assert refuted("default", 5)
 
 
 def test_a_fault_is_found_as_soon_as_programs_are_long_enough(monkeypatch: pytest.MonkeyPatch) -> None:
     """A wait that covers nothing if it leaves two groups shows behind a copy, three commits and the wait."""
-    covers = symbolic.Axioms.covers
+    covers = SymbolicAxioms.covers
 
-    def shallow(self: symbolic.Axioms, c: int, i: int) -> z3.BoolRef:
+    def shallow(self: SymbolicAxioms, c: int, i: int) -> z3.BoolRef:
         return z3.And(covers(self, c, i), z3.ULT(self.s.count[c], 2))
 
-    monkeypatch.setattr(symbolic.Axioms, "covers", shallow)
+    monkeypatch.setattr(SymbolicAxioms, "covers", shallow)
     assert refuted("default", 4) == []
     assert refuted("default", 5)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import cache
+from typing import Any
 
 import pytest
 
@@ -20,7 +22,7 @@ from ptxmma.formal.ordering.axioms import Hazard, closing
 from ptxmma.formal.ordering.closure import Closure, close
 from ptxmma.formal.ordering.confirmation import confirm
 from ptxmma.formal.ordering.enumeration import Plane, cover, direct
-from ptxmma.formal.ordering.machine import Conduct, differ
+from ptxmma.formal.ordering.machine import differ
 from ptxmma.formal.ordering.programs import (
     BulkCopy,
     CpAsyncWait,
@@ -34,12 +36,18 @@ from ptxmma.formal.ordering.programs import (
     parse,
 )
 from ptxmma.formal.ordering.reached import reached
-from ptxmma.formal.ordering.readings import conduct
-from ptxmma.spec.ordering import Readings, ordering
+from ptxmma.spec.ordering import Conduct, Readings, ordering
 
 EVERY = ordering().every()
 DEFAULT = EVERY["default"]
 KINDS: tuple[LocationKind, ...] = ("register", "buffer")
+
+
+def conduct(**changes: Any) -> Conduct:
+    """The default conduct of the machine, with some fields otherwise."""
+    return replace(ordering().conduct(), **changes)
+
+
 VALUED = [name for name, rule in ordering().rules.items() if rule.effect == "values"]
 
 
@@ -124,7 +132,7 @@ def test_long_programs_at_random(name: str) -> None:
         hazard = bool(plane.broken(states) >> number & 1)
         said.add(hazard)
         assert bool(valued(closing(program, readings))) == hazard, str(program)
-        assert (differ(program, conduct(readings)) is not None) == hazard, str(program)
+        assert (differ(program, ordering().conduct(readings)) is not None) == hazard, str(program)
     assert said == {False, True}
 
 
@@ -162,12 +170,12 @@ def test_an_axiom_that_is_dropped_is_noticed_by_running_the_models(
 
 
 MACHINES = [
-    Conduct(chained=("m", "n")),
-    Conduct(chained=("m", "n", "k", "types")),
-    Conduct(fence_chains=True),
-    Conduct(empty_groups=False),
-    Conduct(fences_for_all=True),
-    Conduct(wait_for_all=True),
+    conduct(same_shape=("m", "n")),
+    conduct(same_shape=("m", "n", "k", "types")),
+    conduct(fence_orders_shapes=True),
+    conduct(empty_groups_count=False),
+    conduct(proxy_fence_covers_all=True),
+    conduct(wait_covers_all=True),
 ]
 
 

@@ -3,23 +3,30 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
+from typing import Any
 
 import pytest
 import z3
 
-from ptxmma.formal.ordering import symbolic
 from ptxmma.formal.ordering.agreement import valued
 from ptxmma.formal.ordering.alphabet import ACCESSES, alphabet
 from ptxmma.formal.ordering.axioms import hazards
-from ptxmma.formal.ordering.machine import Conduct, differ
+from ptxmma.formal.ordering.machine import differ
 from ptxmma.formal.ordering.programs import Program, parse
-from ptxmma.formal.ordering.readings import conduct
-from ptxmma.formal.ordering.symbolic import Symbols, ordering_obligations, registers, shared_memory
+from ptxmma.formal.ordering.symbolic.axioms import SymbolicAxioms
+from ptxmma.formal.ordering.symbolic.program import SymbolicProgram
+from ptxmma.formal.ordering.symbolic.questions import memory_formulas, ordering_obligations, register_formulas
 from ptxmma.formal.ordering.verdicts import judge
 from ptxmma.formal.smt.solvers import ask
-from ptxmma.spec.ordering import ordering
+from ptxmma.spec.ordering import Conduct, Ordering, ordering
 
 EVERY = ordering().every()
+
+
+def conduct(**changes: Any) -> Conduct:
+    """The default conduct of the machine, with some fields otherwise."""
+    return replace(ordering().conduct(), **changes)
 
 
 def drawn(seed: int, length: int) -> Program:
@@ -37,10 +44,10 @@ def drawn(seed: int, length: int) -> Program:
 )
 def test_the_formulas_say_what_the_models_say(name: str) -> None:
     readings, length = EVERY[name], 5
-    symbols = Symbols(length)
-    found = registers(symbols, readings), shared_memory(symbols, readings)
-    given = z3.And(*(one.given for one in found))
-    hazard, swapped = z3.Or(*(one.hazard for one in found)), z3.Or(*(one.swapped for one in found))
+    symbols = SymbolicProgram(length)
+    found = register_formulas(symbols, readings), memory_formulas(symbols, readings)
+    given = z3.And(*(one.premise for one in found))
+    hazard, swapped = z3.Or(*(one.hazard for one in found)), z3.Or(*(one.overtaken for one in found))
     kinds = set()
     for seed in range(150):
         program = drawn(seed, length)
@@ -55,7 +62,7 @@ def test_the_formulas_say_what_the_models_say(name: str) -> None:
         assert holds(given)
         assert holds(hazard) == bool(between), str(program)
         if len(between) == len(broken):
-            assert holds(swapped) == (differ(program, conduct(readings)) is not None), str(program)
+            assert holds(swapped) == (differ(program, ordering().conduct(readings)) is not None), str(program)
             kinds.add(bool(between))
     assert kinds == {False, True}
 
@@ -70,10 +77,10 @@ def test_no_short_program_tells_the_models_apart(name: str) -> None:
 
 
 def test_a_machine_that_reads_otherwise_is_told_apart() -> None:
-    symbols = Symbols(6)
-    one, other = (registers(symbols, EVERY[name]) for name in ("default", "empty-groups=skip"))
+    symbols = SymbolicProgram(6)
+    one, other = (register_formulas(symbols, EVERY[name]) for name in ("default", "empty-groups=skip"))
     solver = z3.Solver()
-    solver.add(one.given, one.hazard != other.swapped)
+    solver.add(one.premise, one.hazard != other.overtaken)
     assert solver.check() == z3.sat
     found = symbols.program({str(d): _integer(solver.model()[d]) for d in solver.model().decls()})
     assert sum(str(step) == "commit" for step in found.steps) >= 2  # an empty group is what they differ about
@@ -83,25 +90,25 @@ def test_a_machine_that_reads_otherwise_is_told_apart() -> None:
     ("relation", "about"),
     [
         ("fenced", "registers"),
-        ("landed", "shared memory"),
-        ("apart", "shared memory"),
+        ("visible_to_async_proxy", "shared memory"),
+        ("ordered_in_all_warps", "shared memory"),
         ("complete", "registers"),
     ],
 )
 def test_an_axiom_that_always_holds_is_told_apart(
     relation: str, about: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(symbolic.Axioms, relation, lambda *_: z3.BoolVal(True))
+    monkeypatch.setattr(SymbolicAxioms, relation, lambda *_: z3.BoolVal(True))
     asked = ordering_obligations("default", EVERY["default"], 5, (about,))
     assert "sat" in {ask("z3", obligation.smt, 60_000).status for obligation in asked}
 
 
 MACHINES = [
-    (Conduct(chained=("m", "n", "k", "types")), "registers", 3),
-    (Conduct(fence_chains=True), "registers", 3),
-    (Conduct(empty_groups=False), "registers", 6),
-    (Conduct(fences_for_all=True), "shared memory", 5),
-    (Conduct(wait_for_all=True), "shared memory", 5),
+    (conduct(same_shape=("m", "n", "k", "types")), "registers", 3),
+    (conduct(fence_orders_shapes=True), "registers", 3),
+    (conduct(empty_groups_count=False), "registers", 6),
+    (conduct(proxy_fence_covers_all=True), "shared memory", 5),
+    (conduct(wait_covers_all=True), "shared memory", 5),
 ]
 
 
@@ -109,7 +116,7 @@ MACHINES = [
 def test_a_machine_that_behaves_otherwise_is_told_apart(
     machine: Conduct, about: str, length: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(symbolic, "conduct", lambda readings: machine)
+    monkeypatch.setattr(Ordering, "conduct", lambda *_: machine)
     asked = list(ordering_obligations("default", EVERY["default"], length, (about,)))
     answers = [ask("z3", obligation.smt, 60_000) for obligation in asked]
     found = [
