@@ -65,10 +65,7 @@ class GateRegion:
 
 def open_for(gate: EffectiveGate | None, version: Version, target: str) -> bool:
     """Whether a gate lets a statement pass for a version and a target."""
-    if gate is None:
-        return False
-    since = dict(gate.targets).get(target)
-    return since is not None and since <= version and (gate.removed is None or version < gate.removed)
+    return gate is not None and gate.opens(version, target)
 
 
 class Universe:

@@ -11,7 +11,7 @@ import base64
 import datetime
 import json
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
@@ -20,12 +20,14 @@ from typing import Any, Literal
 from ..assemblers.classification import AskedBefore, Session
 from ..assemblers.comparison import AssemblerSetting, Column, columns
 from ..assemblers.toolchains import Ptxas, digest
-from ..assemblers.universe import Universe, open_for
+from ..assemblers.universe import Universe
 from ..spec.errors import Question
+from ..spec.gates import EffectiveGate
 from ..spec.loading import ROOT
+from ..spec.model import Form
 from ..spec.nodes import Version
 from ..spec.specification import Specification
-from ..spec.variants import RowView
+from ..spec.variants import RowView, Variant
 from ..spec.workers import over_jobs
 from .claims import cases_digest, legality_digest
 from .records import by_release, put, read
@@ -64,29 +66,33 @@ class Claim:
         return legality_digest(self.view)
 
     @cached_property
+    def _forms(self) -> tuple[tuple[Variant, Form], ...]:
+        """Every variant of the row in every operand form."""
+        return tuple((variant, form) for variant in self.view.variants() for form in variant.forms)
+
+    @cached_property
     def statements(self) -> tuple[str, ...]:
-        return tuple(
-            self.universe.write(variant, form).text
-            for variant in self.view.variants()
-            for form in variant.forms
-        )
+        """Every form as a statement; the number of a statement is its bit in every bitmap."""
+        return tuple(self.universe.write(variant, form).text for variant, form in self._forms)
 
     @cached_property
     def cases(self) -> str:
         return cases_digest(self.statements)
 
+    @cached_property
+    def _by_gate(self) -> Mapping[EffectiveGate, int]:
+        """The bitmap of the forms that have each gate: a row has few gates, and many forms."""
+        effective = self.view.family.isa.effective
+        found: dict[EffectiveGate, int] = {}
+        for number, (variant, form) in enumerate(self._forms):
+            own = [*self.view.gates_on(variant.fields), form.gate] if form.gate else ()
+            gate = effective(own) if own else variant.gate
+            found[gate] = found.get(gate, 0) | 1 << number
+        return found
+
     def legal(self, ptx: Version, target: str) -> int:
         """The bitmap of the forms that are legal for a version and a target."""
-        effective = self.view.family.isa.effective
-        bitmap, bit = 0, 1
-        for variant in self.view.variants():
-            for form in variant.forms:
-                gates = self.view.gates_on(variant.fields)
-                gate = effective([*gates, form.gate]) if form.gate else variant.gate
-                if open_for(gate, ptx, target):
-                    bitmap |= bit
-                bit <<= 1
-        return bitmap
+        return sum(forms for gate, forms in self._by_gate.items() if gate.opens(ptx, target))
 
 
 def claims(specification: Specification) -> tuple[Claim, ...]:
@@ -133,28 +139,47 @@ class ClaimVerdict:
 
 def verdicts(records: Sequence[Record], asked: Sequence[Claim]) -> Iterator[ClaimVerdict]:
     """The verdict of every record on every claim, recomputed from the raw observations."""
-    legal: dict[tuple[str, str, str], int] = {}
+    legal = {claim.id: _Legality(claim) for claim in asked}
     for record in records:
+        settings = record.settings
         for claim in asked:
             seen = record.seen(claim)
             if seen is None:
                 yield ClaimVerdict(claim, record.release, "stale" if claim.id in record.rows else "unseen")
                 continue
-            differing: list[tuple[str, str, str, bool]] = []
-            isa = claim.view.family.isa
-            for (ptx, target), accepted in zip(record.settings, seen, strict=True):
-                key = claim.id, ptx, target
-                if key not in legal:
-                    legal[key] = claim.legal(isa.version(ptx), target)
-                wrong = legal[key] ^ accepted
-                while wrong:
-                    number = (wrong & -wrong).bit_length() - 1
-                    wrong &= wrong - 1
-                    differing.append((ptx, target, claim.statements[number], bool(accepted >> number & 1)))
-            points = len(seen) * len(claim.statements)
-            yield ClaimVerdict(
-                claim, record.release, "differs" if differing else "agrees", points, tuple(differing)
+            claimed = legal[claim.id].at(settings)
+            differing = tuple(
+                (*setting, claim.statements[number], bool(accepted >> number & 1))
+                for setting, wanted, accepted in zip(settings, claimed, seen, strict=True)
+                if wanted != accepted
+                for number in _places(wanted ^ accepted)
             )
+            points = len(seen) * len(claim.statements)
+            yield ClaimVerdict(claim, record.release, "differs" if differing else "agrees", points, differing)
+
+
+class _Legality:
+    """The legal forms of one claim by setting: releases share most of their settings."""
+
+    def __init__(self, claim: Claim) -> None:
+        self._claim = claim
+        self._bitmaps: dict[tuple[str, str], int] = {}
+
+    def at(self, settings: Iterable[tuple[str, str]]) -> list[int]:
+        """The bitmap of the legal forms in every setting."""
+        version = self._claim.view.family.isa.version
+        for setting in settings:
+            if setting not in self._bitmaps:
+                ptx, target = setting
+                self._bitmaps[setting] = self._claim.legal(version(ptx), target)
+        return [self._bitmaps[setting] for setting in settings]
+
+
+def _places(bitmap: int) -> Iterator[int]:
+    """The numbers of the bits that are set, lowest first."""
+    while bitmap:
+        yield (bitmap & -bitmap).bit_length() - 1
+        bitmap &= bitmap - 1
 
 
 def observe(specification: Specification, ptxas: Ptxas, before: Record | None = None) -> Record:

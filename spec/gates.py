@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 from .errors import Question, SpecError
 from .index import Index
@@ -29,6 +30,16 @@ class EffectiveGate:
     @property
     def satisfiable(self) -> bool:
         return bool(self.targets) and (self.removed is None or self.since < self.removed)
+
+    @cached_property
+    def begins(self) -> Mapping[str, Version]:
+        """The version from which the form is legal, by target."""
+        return dict(self.targets)
+
+    def opens(self, version: Version, target: str) -> bool:
+        """Whether the form is legal under a version and on a target."""
+        since = self.begins.get(target)
+        return since is not None and since <= version and (self.removed is None or version < self.removed)
 
 
 class Isa:
