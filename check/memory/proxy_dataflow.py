@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 
 from ...spec.ordering import ordering
 from ..findings import LIKELY, STRICT, Finding, Moment
-from ..ptx.flow import Flow, Worklist
+from ..ptx.dataflow import Trail, join_facts, solve_forward, trail_blocks
+from ..ptx.flow import Flow
 from ..ptx.source import Function, PtxModule
-from ..registers.register_dataflow import Link
 from ..values.intervals import Values
 from .shared_memory import (
     Barrier,
@@ -43,7 +43,7 @@ class GenericWrite:
     synced: bool = False
 
 
-ProxyFacts = dict[GenericWrite, Link]
+ProxyFacts = dict[GenericWrite, Trail]
 
 
 def proxy_findings(module: PtxModule, function: Function, flow: Flow, values: Values) -> Iterator[Finding]:
@@ -54,7 +54,7 @@ def proxy_findings(module: PtxModule, function: Function, flow: Flow, values: Va
     analysis = _Analysis(flow, _merged(events))
     rules = ordering().rules
     found: dict[tuple[str, str, int], Finding] = {}
-    for read, fact, link in analysis.collisions():
+    for read, fact, trail in analysis.collisions():
         rule, tier, why = _judged(fact)
         block = flow.block_of(read.statement)
         key = rule, tier, block
@@ -71,7 +71,7 @@ def proxy_findings(module: PtxModule, function: Function, flow: Flow, values: Va
             f"{rules[rule].title}: {why}",
             rules[rule].section,
             rules[rule].mend,
-            tuple(analysis.moments(module, function, read, link)),
+            tuple(analysis.moments(module, function, read, trail)),
         )
     yield from found.values()
 
@@ -117,36 +117,28 @@ class _Analysis:
         self.depth = max((e.n for e in events if isinstance(e, CopyWait)), default=0)
         self.copied = any(isinstance(e, BulkCopyWrite) for e in events)
         self.by_block: list[list[MemoryEvent]] = flow.by_block(events)
-        self.entry: list[ProxyFacts] = [{} for _ in flow.blocks]
-        self._solve()
+        start: list[ProxyFacts] = [{} for _ in flow.blocks]
+        self.entry = solve_forward(flow, start, self._leave, join_facts)
 
-    def _solve(self) -> None:
-        rank = {number: position for position, number in enumerate(self.flow.order)}
-        waiting = Worklist(rank, rank)
-        while waiting:
-            number = waiting.pop()
-            leaving = dict(self.entry[number])
-            for event in self.by_block[number]:
-                leaving = self._step(leaving, event)
-            for successor in self.flow.blocks[number].successors:
-                known = self.entry[successor]
-                for fact, link in leaving.items():
-                    if fact not in known:
-                        known[fact] = (False, successor, link)
-                        waiting.add(successor)
+    def _leave(self, number: int, entry: ProxyFacts) -> ProxyFacts:
+        """The writes behind a block."""
+        facts = dict(entry)
+        for event in self.by_block[number]:
+            facts = self._step(facts, event)
+        return facts
 
     def _step(self, facts: ProxyFacts, event: MemoryEvent) -> ProxyFacts:
         if isinstance(event, Store):
             fact = GenericWrite(event.region, LOOSE if event.copy else COMPLETE)
-            facts.setdefault(fact, (True, event.statement, None))
+            facts.setdefault(fact, Trail(True, event.statement))
             return facts
         if isinstance(event, MatrixRead) or not facts:
             return facts
         changed: ProxyFacts = {}
-        for fact, link in facts.items():
+        for fact, trail in facts.items():
             later = self._after(fact, event)
             if later is not None:
-                changed.setdefault(later, link)
+                changed.setdefault(later, trail)
         return changed
 
     def _after(self, fact: GenericWrite, event: MemoryEvent) -> GenericWrite | None:
@@ -174,29 +166,25 @@ class _Analysis:
             return fact.region.high - fact.region.low >= matrix.high - matrix.low
         return fact.region.meets(matrix)
 
-    def collisions(self) -> Iterator[tuple[MatrixRead, GenericWrite, Link]]:
+    def collisions(self) -> Iterator[tuple[MatrixRead, GenericWrite, Trail]]:
         """Every complete write that meets a matrix, with the path."""
         for number in sorted(self.flow.order):
             facts = dict(self.entry[number])
             for event in self.by_block[number]:
                 if isinstance(event, MatrixRead):
-                    for fact, link in facts.items():
+                    for fact, trail in facts.items():
                         if fact.groups == COMPLETE and any(self._meets(fact, r) for r in event.regions):
-                            yield event, fact, link
+                            yield event, fact, trail
                 facts = self._step(facts, event)
 
     def moments(
-        self, module: PtxModule, function: Function, read: MatrixRead, link: Link | None
+        self, module: PtxModule, function: Function, read: MatrixRead, trail: Trail
     ) -> Iterator[Moment]:
         """The path from the write to the wgmma."""
-        links: list[Link] = []
-        while link is not None:
-            links.append(link)
-            link = link[2]
-        links.reverse()
-        origin = links[0][1]
+        origin = trail.origin
+        assert origin is not None  # every fact is a write's
         yield self._moment(module, function, origin, "writes through the generic proxy")
-        blocks = [self.flow.block_of(origin), *(number for begins, number, _ in links[1:] if not begins)]
+        blocks = trail_blocks(self.flow, trail)
         last = len(blocks) - 1
         for position, number in enumerate(blocks):
             for event in self.by_block[number]:

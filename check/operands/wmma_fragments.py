@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from ...spec.legality import Judge
 from ...spec.variants import Variant
 from ..findings import ERROR, Finding, Moment
-from ..ptx.flow import Flow, Worklist
+from ..ptx.dataflow import solve_forward
+from ..ptx.flow import Flow
 from ..ptx.source import NAME, Function, PtxModule
 from ..ptx.uses import Uses, operands_of
 
@@ -75,7 +76,6 @@ class _Provenance:
                     or self._moves(index)
                 ):
                     self.events[number].append(index)
-        self.entry: list[FragmentState] = [{} for _ in flow.blocks]
 
     def _moves(self, index: int) -> bool:
         if not self.function.statements[index].opcode.startswith("mov."):
@@ -129,26 +129,18 @@ class _Provenance:
             origins = state.get(read[0], frozenset()) if move else frozenset()
             state[register] = state.get(register, frozenset()) | origins if guarded else origins
 
-    def _solve(self) -> None:
-        rank = {number: position for position, number in enumerate(self.flow.order)}
-        waiting = Worklist(rank, rank)
-        while waiting:
-            number = waiting.pop()
-            state = dict(self.entry[number])
-            for index in self.events[number]:
-                self._step(state, index)
-            for successor in self.flow.blocks[number].successors:
-                known = self.entry[successor]
-                for register, origins in state.items():
-                    merged = known.get(register, frozenset()) | origins
-                    if merged != known.get(register):
-                        known[register] = merged
-                        waiting.add(successor)
+    def _leave(self, number: int, entry: FragmentState) -> FragmentState:
+        """What each register may hold behind a block."""
+        state = dict(entry)
+        for index in self.events[number]:
+            self._step(state, index)
+        return state
 
     def findings(self, module: PtxModule) -> Iterator[Finding]:
-        self._solve()
+        start: list[FragmentState] = [{} for _ in self.flow.blocks]
+        entry = solve_forward(self.flow, start, self._leave, _join)
         for number in sorted(self.flow.order):
-            state = dict(self.entry[number])
+            state = dict(entry[number])
             for index in self.events[number]:
                 for wanted, vector in self.users.get(index, ()):
                     yield from self._compare(module, index, wanted, vector, state)
@@ -188,3 +180,14 @@ class _Provenance:
                         ),
                     ),
                 )
+
+
+def _join(known: FragmentState, arriving: FragmentState, block: int) -> bool:
+    """Add the origins that arrive at a block to those of its entry; whether there are more now."""
+    grown = False
+    for register, origins in arriving.items():
+        before = known.get(register)
+        if before is None or not origins <= before:
+            known[register] = origins if before is None else before | origins
+            grown = True
+    return grown

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
-from heapq import heappop, heappush
 from itertools import pairwise
 from typing import Protocol, TypeVar
 
 from .source import NAME, Function, PtxModule, UnreadText
 
-__all__ = ["Block", "Flow", "Worklist", "build_flow"]
+__all__ = ["Block", "Flow", "build_flow"]
 
 
 class _Happens(Protocol):
@@ -33,30 +32,6 @@ class Block:
     predecessors: list[int] = field(default_factory=list)
     branch: int | None = None
     fall: int | None = None
-
-
-class Worklist:
-    """Blocks that wait to be visited, the first in an order first; each waits once."""
-
-    def __init__(self, rank: Mapping[int, int], blocks: Iterable[int]) -> None:
-        self._rank = rank
-        self._waiting: set[int] = set()
-        self._heap: list[tuple[int, int]] = []
-        for block in blocks:
-            self.add(block)
-
-    def add(self, block: int) -> None:
-        if block not in self._waiting:
-            self._waiting.add(block)
-            heappush(self._heap, (self._rank[block], block))
-
-    def pop(self) -> int:
-        block = heappop(self._heap)[1]
-        self._waiting.discard(block)
-        return block
-
-    def __bool__(self) -> bool:
-        return bool(self._heap)
 
 
 class Flow:

@@ -9,7 +9,7 @@ from ...spec.ordering import ordering
 from ..findings import ERROR, INFO, STRICT, Finding, Moment
 from ..ptx.flow import Flow
 from ..ptx.source import Function, PtxModule
-from .register_dataflow import Collision, Copy, Link, Redundant, RegisterAnalysis, Touched
+from .register_dataflow import Collision, Copy, Redundant, RegisterAnalysis, Touched
 from .register_events import CommitEvent, Event, Fence, FunctionEvents, MmaEvent, Wait
 from .witness import Judgement, Path, judge_program, path_of, program_of
 
@@ -34,7 +34,7 @@ def order_findings(
         key: tuple[object, ...] = (
             collision.what,
             type(collision.fact),
-            flow.block_of(_root(collision.link)),
+            flow.block_of(collision.trail.origin or 0),
             flow.block_of(collision.statement),
         )
         if key in grouped:
@@ -62,16 +62,6 @@ def order_findings(
         finding = grouped[keys[0]]
         total = sum(more[key] for key in keys)
         yield replace(finding, more=total)
-
-
-def _root(link: Link) -> int:
-    """The statement where the fact begins; the function's first where it has no such statement."""
-    root = 0
-    rest: Link | None = link
-    while rest is not None:
-        root = rest[1] if rest[0] else 0
-        rest = rest[2]
-    return root
 
 
 def _redundant(module: PtxModule, function: Function, found: Redundant) -> Finding:

@@ -10,16 +10,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ...formal.ordering.programs import MmaShape
-from ..ptx.flow import Flow, Worklist
+from ..ptx.dataflow import Trail, join_facts, solve_forward
+from ..ptx.flow import Flow
 from .register_events import AccessEvent, CommitEvent, Event, Fence, FunctionEvents, MmaEvent, Wait
 
-__all__ = ["Collision", "Link", "Redundant", "RegisterAnalysis"]
+__all__ = ["Collision", "Redundant", "RegisterAnalysis"]
 
 NOWHERE, COPIES = -1, -2  # keys beside the classes: no fence yet; copies of accumulators
 UNCOMMITTED = -1
-
-# (True, statement, before): the fact begins there. (False, block, before): the path enters the block.
-Link = tuple[bool, int, "Link | None"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,16 +63,16 @@ class Copy:
 
 
 Fact = InFlight | Done | Touched | Unfenced | Copy
-RegisterFacts = dict[int, dict[Fact, Link]]
+RegisterFacts = dict[int, dict[Fact, Trail]]
 
 
 @dataclass(frozen=True, slots=True)
 class Collision:
-    """A fact meets a statement that it should not: `what` is the class, `link` leads to the fact."""
+    """A fact meets a statement that it should not: `what` is the class, `trail` leads to the fact."""
 
     fact: Fact
     what: int
-    link: Link
+    trail: Trail
     statement: int
     unknown: bool = False
 
@@ -94,37 +92,17 @@ class RegisterAnalysis:
         self.flow = flow
         self.depth = max((e.n for e in events.all if isinstance(e, Wait)), default=0)
         self.by_block: list[list[Event]] = flow.by_block(events.all)
-        self.entry: list[RegisterFacts] = [{} for _ in flow.blocks]
-        self._solve()
+        start: list[RegisterFacts] = [{} for _ in flow.blocks]
+        if start:
+            start[0][NOWHERE] = {Unfenced(): Trail(False, 0)}
+        self.entry = solve_forward(flow, start, self._leave, _join)
 
-    def _solve(self) -> None:
-        order = self.flow.order
-        if not order:
-            return
-        rank = {number: position for position, number in enumerate(order)}
-        self.entry[0][NOWHERE] = {Unfenced(): (False, 0, None)}
-        waiting = Worklist(rank, (0,))
-        visited: set[int] = set()
-        while waiting:
-            number = waiting.pop()
-            visited.add(number)
-            leaving = {key: dict(facts) for key, facts in self.entry[number].items()}
-            for event in self.by_block[number]:
-                self._step(leaving, event, None)
-            for successor in self.flow.blocks[number].successors:
-                if self._merge(successor, leaving) or successor not in visited:
-                    waiting.add(successor)
-
-    def _merge(self, block: int, arriving: RegisterFacts) -> bool:
-        grown = False
-        known = self.entry[block]
-        for key, facts in arriving.items():
-            mine = known.setdefault(key, {})
-            for fact, link in facts.items():
-                if fact not in mine:
-                    mine[fact] = (False, block, link)
-                    grown = True
-        return grown
+    def _leave(self, number: int, entry: RegisterFacts) -> RegisterFacts:
+        """The facts behind a block."""
+        facts = {key: dict(found) for key, found in entry.items()}
+        for event in self.by_block[number]:
+            self._step(facts, event, None)
+        return facts
 
     def collisions(self) -> Iterator[Collision | Redundant]:
         """Every collision, block by block."""
@@ -153,7 +131,7 @@ class RegisterAnalysis:
         for key in list(facts):
             if key == COPIES:
                 continue
-            kept: dict[Fact, Link] = {f: link for f, link in facts[key].items() if isinstance(f, InFlight)}
+            kept: dict[Fact, Trail] = {f: trail for f, trail in facts[key].items() if isinstance(f, InFlight)}
             useful = useful or len(kept) < len(facts[key])
             if not event.may:
                 facts[key] = kept
@@ -162,12 +140,12 @@ class RegisterAnalysis:
 
     def _commit(self, facts: RegisterFacts, event: CommitEvent) -> None:
         for key, held in facts.items():
-            changed: dict[Fact, Link] = {}
-            for fact, link in held.items():
+            changed: dict[Fact, Trail] = {}
+            for fact, trail in held.items():
                 later = self._later(fact)
-                changed.setdefault(later, link)
+                changed.setdefault(later, trail)
                 if event.may:
-                    changed.setdefault(fact, link)
+                    changed.setdefault(fact, trail)
             facts[key] = changed
 
     def _later(self, fact: Fact) -> Fact:
@@ -182,17 +160,17 @@ class RegisterAnalysis:
     def _wait(self, facts: RegisterFacts, event: Wait, found: list[Collision | Redundant] | None) -> None:
         useful = False
         for key, held in facts.items():
-            changed: dict[Fact, Link] = {}
-            for fact, link in held.items():
+            changed: dict[Fact, Trail] = {}
+            for fact, trail in held.items():
                 covered = isinstance(fact, InFlight | Copy) and fact.groups >= event.n
                 covered = covered and not (isinstance(fact, InFlight | Copy) and fact.groups == UNCOMMITTED)
                 useful = useful or covered
                 if not covered or event.may:
-                    changed.setdefault(fact, link)
+                    changed.setdefault(fact, trail)
                 if covered and isinstance(fact, InFlight):
-                    changed.setdefault(Done(fact.role, fact.shape), link)
+                    changed.setdefault(Done(fact.role, fact.shape), trail)
                 if covered and isinstance(fact, Copy) and found is not None:
-                    found.append(Collision(fact, fact.source, link, event.statement))
+                    found.append(Collision(fact, fact.source, trail, event.statement))
             facts[key] = changed
         if found is not None and not useful:
             found.append(Redundant(event.statement, "wait"))
@@ -202,28 +180,28 @@ class RegisterAnalysis:
         unfenced = facts.get(NOWHERE)
         if unfenced:
             if found is not None:
-                for fact, link in unfenced.items():
+                for fact, trail in unfenced.items():
                     for what in (*event.d, *event.a)[:1]:
-                        found.append(Collision(fact, what, link, mine))
+                        found.append(Collision(fact, what, trail, mine))
             facts[NOWHERE] = {}
         for role, classes in (("D", event.d), ("A", event.a)):
             for what in classes:
                 held = facts.setdefault(what, {})
                 if found is not None:
-                    for fact, link in held.items():
+                    for fact, trail in held.items():
                         if self._collides(fact, role, event.shape):
-                            found.append(Collision(fact, what, link, mine))
-                changed: dict[Fact, Link] = {
-                    fact: link for fact, link in held.items() if not isinstance(fact, Touched)
+                            found.append(Collision(fact, what, trail, mine))
+                changed: dict[Fact, Trail] = {
+                    fact: trail for fact, trail in held.items() if not isinstance(fact, Touched)
                 }
-                changed.setdefault(InFlight(role, event.shape, UNCOMMITTED), (True, mine, None))
+                changed.setdefault(InFlight(role, event.shape, UNCOMMITTED), Trail(True, mine))
                 facts[what] = changed
         copies = facts.get(COPIES)
         if copies:
-            for fact, link in list(copies.items()):
+            for fact, trail in list(copies.items()):
                 if isinstance(fact, Copy) and fact.source in event.d:
                     if found is not None:
-                        found.append(Collision(fact, fact.source, link, mine))
+                        found.append(Collision(fact, fact.source, trail, mine))
                     del copies[fact]
 
     @staticmethod
@@ -248,24 +226,24 @@ class RegisterAnalysis:
         for what in event.reads:
             held = facts.setdefault(what, {})
             deferred = False
-            for fact, link in held.items():
+            for fact, trail in held.items():
                 if not isinstance(fact, InFlight):
                     continue
                 if event.copies_made and fact.role == "D" and fact.groups != UNCOMMITTED:
                     for register in event.copies_made:
                         copy = Copy(register, what, fact.groups)
-                        facts[COPIES].setdefault(copy, (True, event.statement, link))
+                        facts[COPIES].setdefault(copy, Trail(True, event.statement, trail))
                     deferred = True
                 elif found is not None:
-                    found.append(Collision(fact, what, link, event.statement, event.unknown))
+                    found.append(Collision(fact, what, trail, event.statement, event.unknown))
             if not deferred:
                 self._touch(facts, what, "read", event)
         for what in event.writes:
             held = facts.setdefault(what, {})
             if found is not None:
-                for fact, link in held.items():
+                for fact, trail in held.items():
                     if isinstance(fact, InFlight):
-                        found.append(Collision(fact, what, link, event.statement, event.unknown))
+                        found.append(Collision(fact, what, trail, event.statement, event.unknown))
             self._touch(facts, what, "write", event)
 
     @staticmethod
@@ -273,17 +251,17 @@ class RegisterAnalysis:
         """An access begins to wait for a fence; a move as if it stood right behind the access before it."""
         held = facts[what]
         if not event.moved:
-            held.setdefault(Touched(how), (True, event.statement, None))
+            held.setdefault(Touched(how), Trail(True, event.statement))
             return
         before = [
-            link
-            for fact, link in held.items()
+            trail
+            for fact, trail in held.items()
             if isinstance(fact, Done) or (isinstance(fact, Touched) and fact.how in ("read", "write"))
         ]
         if before:
-            held.setdefault(Touched(how), (True, event.statement, before[0]))
+            held.setdefault(Touched(how), Trail(True, event.statement, before[0]))
         elif not facts.get(NOWHERE):
-            held.setdefault(Touched(f"moved {how}"), (True, event.statement, None))
+            held.setdefault(Touched(f"moved {how}"), Trail(True, event.statement))
 
     @staticmethod
     def _copies(facts: RegisterFacts, event: AccessEvent, found: list[Collision | Redundant] | None) -> None:
@@ -291,19 +269,25 @@ class RegisterAnalysis:
         copies = facts.setdefault(COPIES, {})
         if not copies or not (event.copies_read or event.copies_written):
             return
-        made: dict[Fact, Link] = {}
-        for fact, link in list(copies.items()):
+        made: dict[Fact, Trail] = {}
+        for fact, trail in list(copies.items()):
             if not isinstance(fact, Copy):
                 continue
             if fact.register in event.copies_read:
                 if event.copies_made:
                     for register in event.copies_made:
-                        made[Copy(register, fact.source, fact.groups)] = (True, event.statement, link)
+                        made[Copy(register, fact.source, fact.groups)] = Trail(True, event.statement, trail)
                     continue
                 if found is not None:
-                    found.append(Collision(fact, fact.source, link, event.statement))
+                    found.append(Collision(fact, fact.source, trail, event.statement))
                 del copies[fact]
             elif fact.register in event.copies_written and not event.may:
                 del copies[fact]
-        for fact, link in made.items():
-            copies.setdefault(fact, link)
+        for fact, trail in made.items():
+            copies.setdefault(fact, trail)
+
+
+def _join(known: RegisterFacts, arriving: RegisterFacts, block: int) -> bool:
+    """Add the facts that arrive at a block to those of its entry; whether there are more now."""
+    grown = [join_facts(known.setdefault(key, {}), facts, block) for key, facts in arriving.items()]
+    return any(grown)

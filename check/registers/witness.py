@@ -15,7 +15,8 @@ from ...formal.ordering import programs as model
 from ...formal.ordering.axioms import Hazard, closing
 from ...spec.ordering import Conduct, ordering
 from ..findings import ERROR, LIKELY, STRICT
-from .register_dataflow import Collision, Copy, Link, RegisterAnalysis, Unfenced
+from ..ptx.dataflow import trail_blocks
+from .register_dataflow import Collision, Copy, RegisterAnalysis, Unfenced
 from .register_events import AccessEvent, CommitEvent, Event, Fence, MmaEvent, Wait
 
 if TYPE_CHECKING:
@@ -46,27 +47,13 @@ class Judgement:
 
 def path_of(pending: RegisterAnalysis, collision: Collision) -> Path:
     """The path that a collision's fact took."""
-    links: list[Link] = []
-    link: Link | None = collision.link
-    while link is not None:
-        links.append(link)
-        link = link[2]
-    links.reverse()
-    flow = pending.flow
-    blocks: list[int] = []
-    first = -1
-    for begins, number, _ in links:
-        if begins:
-            if not blocks:
-                blocks.append(flow.block_of(number))
-                first = number
-        else:
-            blocks.append(number)
+    blocks = trail_blocks(pending.flow, collision.trail)
+    origin = collision.trail.origin
     events: list[Event] = []
     last = len(blocks) - 1
     for position, number in enumerate(blocks):
         for event in pending.by_block[number]:
-            if position == 0 and event.statement < first:
+            if position == 0 and origin is not None and event.statement < origin:
                 continue
             if position == last and event.statement > collision.statement:
                 break

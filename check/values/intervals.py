@@ -7,11 +7,11 @@ address field of a matrix descriptor, of which the higher fields are kept apart.
 from __future__ import annotations
 
 import re
-from collections import defaultdict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from ...spec.statements import SyntaxFault, argument_of
+from ..ptx.dataflow import Equations
 from ..ptx.source import NAME, Function, PtxModule, PtxStatement
 from ..ptx.uses import Uses, operands_of
 
@@ -72,6 +72,21 @@ def joined(left: Interval | None, right: Interval) -> Interval:
     return Interval(min(left.low, right.low), max(left.high, right.high), left.base, left.shift, fields)
 
 
+def _grown(old: Interval, new: Interval, turn: int) -> Interval:
+    """What a register may hold that held `old` so far and `new` now; a bound that grows on is dropped."""
+    if old is not _NOTHING and new is not _NOTHING:
+        new = joined(old, new)
+    if new == old or turn <= _ROUNDS:
+        return new
+    if turn > 2 * _ROUNDS:
+        return TOP
+    if old is _NOTHING or new.base != old.base:
+        return new
+    low = new.low if new.low == old.low else -_WIDEST
+    high = new.high if new.high == old.high else _WIDEST
+    return _clamped(low, high, new.base, new.shift, new.fields)
+
+
 class Values:
     """The values of a function's registers, found on demand."""
 
@@ -79,7 +94,9 @@ class Values:
         self.module = module
         self.function = function
         self.definitions = uses.definitions
-        self._known: dict[str, Interval] = {}
+        self._registers: Equations[str, Interval] = Equations(
+            self._sources, self._defined, _NOTHING, _grown, lambda value: TOP if value is _NOTHING else value
+        )
 
     def address(self, statement: PtxStatement, operand: str) -> Interval:
         """Where an address operand `[register+offset]` may point."""
@@ -101,7 +118,7 @@ class Values:
             return TOP
         register = self.function.register(text, scope)
         if register is not None:
-            return self._register(register[0])
+            return self._registers[register[0]]
         variable = self.function.variable(text, scope) or self.module.variables.get(text)
         if variable is not None:
             return Interval(0, 0, variable.name if variable.size is not None else "extern")
@@ -123,55 +140,6 @@ class Values:
         if name in ("ctaid", "nctaid", "ntid"):
             return Interval(0, (1 << 31) - 1)
         return TOP
-
-    def _register(self, name: str) -> Interval:
-        found = self._known.get(name)
-        if found is None:
-            self._solve(name)
-            found = self._known[name]
-        return found
-
-    def _solve(self, root: str) -> None:
-        """The least fixed point over all that a register depends on; what keeps growing is widened."""
-        readers: dict[str, set[str]] = defaultdict(set)
-        order: list[str] = []
-        waiting = [root]
-        seen = {root}
-        while waiting:
-            name = waiting.pop()
-            order.append(name)
-            for source in self._sources(name):
-                if source in self._known:
-                    continue
-                readers[source].add(name)
-                if source not in seen:
-                    seen.add(source)
-                    waiting.append(source)
-        for name in order:
-            self._known[name] = _NOTHING
-        turns: dict[str, int] = defaultdict(int)
-        pending = dict.fromkeys(reversed(order))
-        while pending:
-            name = next(iter(pending))
-            del pending[name]
-            old = self._known[name]
-            new = self._defined(name)
-            if old is not _NOTHING and new is not _NOTHING:
-                new = joined(old, new)
-            if new == old:
-                continue
-            turns[name] += 1
-            if turns[name] > 2 * _ROUNDS:
-                new = TOP
-            elif turns[name] > _ROUNDS and old is not _NOTHING and new.base == old.base:
-                low = new.low if new.low == old.low else -_WIDEST
-                high = new.high if new.high == old.high else _WIDEST
-                new = _clamped(low, high, new.base, new.shift, new.fields)
-            self._known[name] = new
-            pending.update(dict.fromkeys(readers[name]))
-        for name in order:
-            if self._known[name] is _NOTHING:
-                self._known[name] = TOP
 
     def _sources(self, name: str) -> list[str]:
         """The registers that a register's definitions read, where the instruction is modelled."""

@@ -6,7 +6,6 @@ in every thread, or nothing is known. Only the first can prove a divergence; onl
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -14,6 +13,7 @@ from functools import cached_property
 from ...spec.effects import load_effects
 from ...spec.statements import SyntaxFault, argument_of
 from ..findings import ERROR, INFO, LIKELY, Finding, Moment
+from ..ptx.dataflow import Equations
 from ..ptx.flow import Flow
 from ..ptx.source import Function, PtxModule, PtxStatement
 from ..ptx.uses import Uses, operands_of
@@ -77,6 +77,11 @@ TWO: Mapping[str, Callable[[int, int], int]] = {
 }
 
 
+def _changed(old: ThreadSet, new: ThreadSet, turn: int) -> ThreadSet:
+    """What to keep of a register that was `old`; one that changes again and again is not known."""
+    return new if new == old or turn <= _CHANGES else None
+
+
 class ThreadValues:
     """What is known of every register, thread by thread."""
 
@@ -88,40 +93,9 @@ class ThreadValues:
         self.line = shape is not None and shape[1] == shape[2] == 1
         self.shape = shape or (1024, 1, 1)
         self.count = max(_GROUP, min(1024, self.shape[0] * self.shape[1] * self.shape[2] if shape else 0))
-        self._known: dict[str, ThreadSet] = {}
-
-    def register(self, name: str) -> ThreadSet:
-        if name not in self._known:
-            self._solve(name)
-        return self._known[name]
-
-    def _solve(self, root: str) -> None:
-        """All that a register depends on: the same in every thread until something says otherwise."""
-        readers: dict[str, set[str]] = defaultdict(set)
-        order: list[str] = []
-        waiting, seen = [root], {root}
-        while waiting:
-            name = waiting.pop()
-            order.append(name)
-            for source in self._sources(name):
-                if source not in self._known:
-                    readers[source].add(name)
-                    if source not in seen:
-                        seen.add(source)
-                        waiting.append(source)
-        for name in order:
-            self._known[name] = SAME
-        turns: dict[str, int] = defaultdict(int)
-        pending = dict.fromkeys(reversed(order))
-        while pending:
-            name = next(iter(pending))
-            del pending[name]
-            found = self._definitions(name)
-            if found == self._known[name]:
-                continue
-            turns[name] += 1
-            self._known[name] = found if turns[name] <= _CHANGES else None
-            pending.update(dict.fromkeys(readers[name]))
+        self._registers: Equations[str, ThreadSet] = Equations(
+            self._sources, self._definitions, SAME, _changed
+        )
 
     def _sources(self, name: str) -> list[str]:
         found: list[str] = []
@@ -161,7 +135,7 @@ class ThreadValues:
             return SAME
         register = self.function.register(text, scope)
         if register:
-            return self.register(register[0])
+            return self._registers[register[0]]
         name = text.lstrip("%").split(".")[0]
         if text.startswith("%"):
             if name in self.effects.uniform_names:

@@ -1,0 +1,168 @@
+"""The one solver of the checker's dataflow analyses: states grow until nothing changes any more.
+
+Two kinds of question use it. `solve_forward` pushes a state along the edges of the control-flow graph.
+`Equations` finds values that depend on one another, such as those of registers, when they are asked for.
+Both visit what waits in a fixed order, so that the same function always gives the same answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Mapping
+from heapq import heappop, heappush
+from typing import Generic, NamedTuple, TypeVar
+
+from .flow import Flow
+
+__all__ = ["Equations", "Trail", "join_facts", "settle", "solve_forward", "trail_blocks"]
+
+N = TypeVar("N", bound=Hashable)
+S = TypeVar("S")
+V = TypeVar("V")
+
+
+def settle(rank: Mapping[N, int], waiting: Iterable[N], visit: Callable[[N], Iterable[N]]) -> None:
+    """Visit nodes, the lowest rank first, until no visit asks for another one.
+
+    `visit` returns the nodes that have to be visited again. Each node waits at most once.
+    """
+    queued = set(waiting)
+    heap = sorted((rank[node], node) for node in queued)
+    while heap:
+        node = heappop(heap)[1]
+        queued.discard(node)
+        for again in visit(node):
+            if again not in queued:
+                queued.add(again)
+                heappush(heap, (rank[again], again))
+
+
+def solve_forward(
+    flow: Flow,
+    states: list[S],
+    transfer: Callable[[int, S], S],
+    join: Callable[[S, S, int], bool],
+) -> list[S]:
+    """The state at the entry of every block: what holds after some path from the function's start.
+
+    `states` holds the state that each block begins with (nothing, but for the first block); it is grown in
+    place. `transfer(block, state)` returns the state behind a block and leaves its argument alone.
+    `join(known, arriving, block)` adds to a block's state what arrives there and says whether it grew.
+    States must not grow forever.
+    """
+    rank = {number: position for position, number in enumerate(flow.order)}
+
+    def visit(number: int) -> Iterable[int]:
+        leaving = transfer(number, states[number])
+        return [s for s in flow.blocks[number].successors if join(states[s], leaving, s)]
+
+    settle(rank, rank, visit)
+    return states
+
+
+class Equations(Generic[N, V]):
+    """Values of names, each computed from the values of others: the least fixed point, found on demand.
+
+    `sources(name)` are the names that a name's value is computed from. `evaluate(name)` computes it anew
+    from what is known so far; every value is `bottom` at first. `widen(old, new, turn)` is the value to keep
+    when the `turn`-th change of a name leads from `old` to `new`; it must end every chain of changes.
+    `close` gives the final value.
+    """
+
+    def __init__(
+        self,
+        sources: Callable[[N], Iterable[N]],
+        evaluate: Callable[[N], V],
+        bottom: V,
+        widen: Callable[[V, V, int], V],
+        close: Callable[[V], V] = lambda value: value,
+    ) -> None:
+        self._sources = sources
+        self._evaluate = evaluate
+        self._bottom = bottom
+        self._widen = widen
+        self._close = close
+        self._values: dict[N, V] = {}
+
+    def __getitem__(self, name: N) -> V:
+        if name not in self._values:
+            self._solve(name)
+        return self._values[name]
+
+    def _solve(self, root: N) -> None:
+        readers, order = self._dependencies(root)
+        values = self._values
+        values.update(dict.fromkeys(order, self._bottom))
+        turns = dict.fromkeys(order, 0)
+
+        def visit(name: N) -> Iterable[N]:
+            old = values[name]
+            new = self._widen(old, self._evaluate(name), turns[name] + 1)
+            if new == old:
+                return ()
+            turns[name] += 1
+            values[name] = new
+            return readers[name]
+
+        rank = {name: -position for position, name in enumerate(order)}
+        settle(rank, order, visit)
+        for name in order:
+            values[name] = self._close(values[name])
+
+    def _dependencies(self, root: N) -> tuple[dict[N, list[N]], list[N]]:
+        """Who reads each name that `root` depends on and that has no value yet; and these names."""
+        readers: dict[N, list[N]] = {root: []}
+        order: list[N] = []
+        waiting = [root]
+        while waiting:
+            name = waiting.pop()
+            order.append(name)
+            for source in dict.fromkeys(self._sources(name)):
+                if source in self._values:
+                    continue
+                if source not in readers:
+                    readers[source] = []
+                    waiting.append(source)
+                readers[source].append(name)
+        return readers, order
+
+
+class Trail(NamedTuple):
+    """How a fact came to where it holds: it starts at a statement, or enters a block; `before` came first."""
+
+    starts: bool
+    number: int  # of the statement, or of the block
+    before: Trail | None = None
+
+    @property
+    def origin(self) -> int | None:
+        """The statement where it starts; None where it is the function's own start."""
+        step = self
+        while step.before is not None:
+            step = step.before
+        return step.number if step.starts else None
+
+
+F = TypeVar("F", bound=Hashable)
+
+
+def join_facts(known: dict[F, Trail], arriving: Mapping[F, Trail], block: int) -> bool:
+    """Add the facts that arrive at a block; a fact that holds there already keeps its trail."""
+    grown = False
+    for fact, trail in arriving.items():
+        if fact not in known:
+            known[fact] = Trail(False, block, trail)
+            grown = True
+    return grown
+
+
+def trail_blocks(flow: Flow, trail: Trail) -> list[int]:
+    """The blocks that a trail passes, the first one first."""
+    blocks: list[int] = []
+    step: Trail | None = trail
+    while step is not None:
+        if not step.starts:
+            blocks.append(step.number)
+        elif step.before is None:
+            blocks.append(flow.block_of(step.number))
+        step = step.before
+    return blocks[::-1]
