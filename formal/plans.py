@@ -1,6 +1,6 @@
 """Plans of inputs: from which ranges a test draws, so that the text leaves one result only.
 
-A plan is a claim; formal/exactness.py proves it. Numbers are integers times a power of two.
+A plan is a claim; formal/theorems/exactness.py proves it. Numbers are integers times a power of two.
 """
 
 from __future__ import annotations

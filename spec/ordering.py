@@ -110,7 +110,7 @@ class Switch:
 
 @dataclass(frozen=True)
 class LitmusTest:
-    """A hand-written test: a program in the notation of formal/programs.py, and what it deserves.
+    """A hand-written test: a program in the notation of formal/ordering/programs.py, and what it deserves.
 
     `hazards` are the rules it breaks under the default readings, in order of the steps that close them;
     `under` those that it breaks with one `switch=setting` other than the default, where that differs.
@@ -127,7 +127,7 @@ class LitmusTest:
 
 @dataclass(frozen=True)
 class SynthesisedTest:
-    """A test made by formal/synthesis.py: its program, and the rules it breaks under the default readings."""
+    """A test made by formal/ordering/synthesis.py: its program, and the rules it breaks under the default readings."""
 
     program: str
     hazards: tuple[str, ...]

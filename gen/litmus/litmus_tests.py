@@ -16,7 +16,7 @@ from .litmus_ptx import LitmusKernel, module
 __all__ = ["SuiteLitmus", "single_settings", "suite", "synthesised_file"]
 
 _HEAD = """\
-# Litmus tests that formal/synthesis.py makes; `ptxmma litmus --synthesise` prints this file. A name says
+# Litmus tests that formal/ordering/synthesis.py makes; `ptxmma litmus --synthesise` prints this file. A name says
 # which accesses are ordered, in which of several ways, and (of a spoilt program) what was done to one step.
 tests:
 """
@@ -97,7 +97,7 @@ def suite() -> tuple[SuiteLitmus, ...]:
         why = known.rules[made.hazards[0]].why if made.hazards else "every step but the accesses is needed"
         title = "synthesised: spoilt" if made.hazards else "synthesised: ordered, and no step can be left out"
         tests.append(
-            SuiteLitmus(name, title, "formal/synthesis.py", why, parse(made.program), made.hazards, None)
+            SuiteLitmus(name, title, "formal/ordering/synthesis.py", why, parse(made.program), made.hazards, None)
         )
     return tuple(tests)
 

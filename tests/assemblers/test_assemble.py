@@ -570,7 +570,7 @@ def alone(fake: Fake, universe: Universe, monkeypatch: pytest.MonkeyPatch) -> Fa
     """A fake ptxas that agrees about fence.proxy.async, and an empty register."""
     from ptxmma.ledger import contradictions
 
-    empty = contradictions.Register(universe.specification, {})
+    empty = contradictions.ContradictionRegister(universe.specification, {})
     monkeypatch.setattr(contradictions, "register", lambda: empty)
     fence(universe, fake)
     return fake

@@ -515,7 +515,7 @@ def test_the_cache_cannot_be_written(
 
 DRIVER = """
 import os, pathlib, shutil, signal, sys
-from ptxmma.check import fetching, toolchains
+from ptxmma.assemblers import fetching, toolchains
 from ptxmma.cli.main import main
 from ptxmma.spec.errors import Place
 from ptxmma.spec.index import Assembler, Build
@@ -525,7 +525,7 @@ folder, when, wheel, binary = sys.argv[1:]
 signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored in what a shell runs in the background
 build = Build(wheel, 1, binary)
 assembler = Assembler("12.4", "nvidia-cuda-nvcc-cu12", "12.4.131", {toolchains.PLATFORM: build}, Place("", 1, 1))
-toolchains.known = lambda: {"12.4.131": toolchains.Known("12.4.131", Version(8, 4), assembler, build)}
+toolchains.known = lambda: {"12.4.131": toolchains.KnownRelease("12.4.131", Version(8, 4), assembler, build)}
 fetching._pip = lambda: [sys.executable, folder + "/pip.py"]
 
 def die(*ignored):

@@ -212,8 +212,8 @@ def test_knowledge_that_forgets_a_signal_is_noticed(monkeypatch: pytest.MonkeyPa
     carry = knowledge._carry
 
     def deaf(
-        reach: knowledge.Reach, origin: int, step: Step, readings: Readings, one: bool = False
-    ) -> knowledge.Reach:
+        reach: knowledge.ThreadReach, origin: int, step: Step, readings: Readings, one: bool = False
+    ) -> knowledge.ThreadReach:
         return (
             reach if isinstance(step.operation, MbarrierArrive) else carry(reach, origin, step, readings, one)
         )

@@ -233,7 +233,7 @@ def test_run_asks_again(run: Run, recorded: dict[str, StatementOutcome]) -> None
 def test_what_no_longer_shows_is_reported(
     run: Run, recorded: dict[str, StatementOutcome], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(contradictions.Register.run, "__defaults__", (only,))
+    monkeypatch.setattr(contradictions.ContradictionRegister.run, "__defaults__", (only,))
     assert run("contradictions", "asm-shared-cta-early", "--run")[0] == 0
     text = register().entry("asm-shared-cta-early").cases[0].text
     recorded[text] = StatementOutcome("refused", ("Feature '::cta' requires PTX ISA .version 7.8 or later",))
@@ -251,6 +251,6 @@ def test_without_any_release_the_question_cannot_be_asked(run: Run, monkeypatch:
     def none(release: str) -> Ptxas:
         raise Question("not here")
 
-    monkeypatch.setattr(contradictions.Register.run, "__defaults__", (none,))
+    monkeypatch.setattr(contradictions.ContradictionRegister.run, "__defaults__", (none,))
     code, _, err = run("contradictions", "text-mma-m8n84", "--run")
     assert code == 2 and "none of the releases is here" in err
