@@ -127,7 +127,7 @@ class LitmusTest:
 
 @dataclass(frozen=True)
 class SynthesisedTest:
-    """A test made by formal/ordering/synthesis.py: its program, and the rules it breaks under the default readings."""
+    """A test of formal/ordering/synthesis.py: the rules its program breaks under the default readings."""
 
     program: str
     hazards: tuple[str, ...]

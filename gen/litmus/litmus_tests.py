@@ -13,11 +13,13 @@ from ...spec.errors import SpecError
 from ...spec.ordering import Readings, litmus_tests, ordering, synthesised_tests
 from .litmus_ptx import LitmusKernel, module
 
-__all__ = ["SuiteLitmus", "single_settings", "suite", "synthesised_file"]
+__all__ = ["MAKER", "SuiteLitmus", "single_settings", "suite", "synthesised_file"]
 
+MAKER = "formal/ordering/synthesis.py"
 _HEAD = """\
-# Litmus tests that formal/ordering/synthesis.py makes; `ptxmma litmus --synthesise` prints this file. A name says
-# which accesses are ordered, in which of several ways, and (of a spoilt program) what was done to one step.
+# Litmus tests that formal/ordering/synthesis.py makes; `ptxmma litmus --synthesise` prints this file.
+# A name says which accesses are ordered, in which of several ways, and (of a spoilt program) what was
+# done to one step.
 tests:
 """
 
@@ -96,9 +98,7 @@ def suite() -> tuple[SuiteLitmus, ...]:
     for name, made in synthesised_tests().items():
         why = known.rules[made.hazards[0]].why if made.hazards else "every step but the accesses is needed"
         title = "synthesised: spoilt" if made.hazards else "synthesised: ordered, and no step can be left out"
-        tests.append(
-            SuiteLitmus(name, title, "formal/ordering/synthesis.py", why, parse(made.program), made.hazards, None)
-        )
+        tests.append(SuiteLitmus(name, title, MAKER, why, parse(made.program), made.hazards, None))
     return tuple(tests)
 
 
