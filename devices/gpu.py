@@ -192,10 +192,10 @@ def configuration(kernel: Raw, batch: Batch, size: int) -> NDArray[np.uint32]:
     columns: dict[str, NDArray[Any] | int] = {
         "image-bytes": size,
         "scale-d": batch.scale,
-        "a-desc.low": batch.a & np.uint64(0xFFFF_FFFF),
-        "a-desc.high": batch.a >> np.uint64(32),
-        "b-desc.low": batch.b & np.uint64(0xFFFF_FFFF),
-        "b-desc.high": batch.b >> np.uint64(32),
+        "A.low": batch.a & np.uint64(0xFFFF_FFFF),
+        "A.high": batch.a >> np.uint64(32),
+        "B.low": batch.b & np.uint64(0xFFFF_FFFF),
+        "B.high": batch.b >> np.uint64(32),
         "input": batch.input,
         "image": batch.image if kernel.results else np.arange(len(batch)),
     }

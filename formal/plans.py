@@ -13,6 +13,7 @@ from types import MappingProxyType
 
 from ..spec.errors import Question
 from ..spec.numerics_records import Format, Guarantee
+from ..spec.parts import computes, element_type
 from ..spec.specification import Specification
 from ..spec.variants import RowView, Variant
 
@@ -24,8 +25,6 @@ __all__ = [
     "Range",
     "arithmetic",
     "computations",
-    "computes",
-    "element_type",
     "plans",
 ]
 
@@ -165,16 +164,6 @@ class Computation:
         return ", ".join([words, *filter(None, marks)])
 
 
-def element_type(variant: Variant, letter: str) -> str:
-    """The element type of A, B, C or D of a product; A's and B's also where they lie in shared memory."""
-    operands = variant.row.family.instruction.operands
-    operand = operands.get(letter.lower())
-    field = operand.holds if operand and operand.holds else f"{letter.lower()}type"
-    if letter == "C" and field not in variant.fields:
-        return element_type(variant, "D")
-    return str(variant.fields[field])
-
-
 def _float_range(name: str, form: Format) -> Range:
     """The normal numbers of a format."""
     codes = 1 << form.exponent
@@ -261,7 +250,7 @@ def plans(specification: Specification, variant: Variant) -> tuple[InputPlan, ..
         for consumer in specification.clauses[clause].consumers:
             if consumer.case:
                 clauses.setdefault(consumer.case, []).append(clause)
-    if not computes(variant):
+    if not computes(variant.instruction):
         if "bits" not in clauses:
             return ()
         nothing = Draw(0, 0)
@@ -274,12 +263,6 @@ def plans(specification: Specification, variant: Variant) -> tuple[InputPlan, ..
     )
 
 
-def computes(variant: Variant) -> bool:
-    """Whether a variant computes a product of A and B."""
-    operands = variant.row.family.instruction.operands
-    return any(name in operands for name in ("b", "b-desc"))
-
-
 def computations(
     specification: Specification, view: RowView
 ) -> Iterator[tuple[Computation, tuple[InputPlan, ...]]]:
@@ -289,7 +272,7 @@ def computations(
     seen: set[object] = set()
     for variant in view.variants():
         key = tuple(value for name, value in variant.fields.items() if name != "n")
-        if key not in seen and computes(variant):
+        if key not in seen and computes(variant.instruction):
             computed = arithmetic(specification, variant)
             if computed not in seen:
                 yield computed, plans(specification, variant)

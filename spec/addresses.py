@@ -11,7 +11,15 @@ from .expressions import compiled
 from .maps import LayoutMap
 from .memory_records import AddressFile, AddressRule, Descriptor, Swizzle
 
-__all__ = ["ADDRESSES", "BASES", "DescribedMatrix", "rule_for", "swizzle_bounds", "swizzle_widths"]
+__all__ = [
+    "ADDRESSES",
+    "BASES",
+    "DescribedMatrix",
+    "permutes",
+    "rule_for",
+    "swizzle_bounds",
+    "swizzle_widths",
+]
 
 ADDRESSES = 1 << 18  # what a descriptor's start address can reach, in bytes
 BASES = 8  # a descriptor's base offsets
@@ -26,6 +34,12 @@ def swizzle_bounds(file: AddressFile) -> dict[str, tuple[int, int]]:
     """Least and greatest value of everything that the swizzle depends on."""
     widths = swizzle_widths(file).values()
     return {"linear": (0, ADDRESSES - 1), "base": (0, BASES - 1), "W": (min(widths), max(widths))}
+
+
+def permutes(swizzle: Swizzle, width: int) -> bool:
+    """Whether the swizzle of a mode of this W moves any address."""
+    function = compiled(swizzle.address.tree, ("linear", "base", "W"))
+    return any(function(linear, 0, width) != linear for linear in range(0, 8 * swizzle.line, width))
 
 
 def rule_for(rules: Mapping[str, AddressRule], major: str, mode: str) -> AddressRule:

@@ -50,11 +50,15 @@ def layout_operand(instruction: Instruction, key: str) -> tuple[str, Operand] | 
     return (key, instruction.operands[key]) if key in instruction.operands else None
 
 
-def layout_key(variant: Variant, part: str) -> str | None:
-    """The key under which a variant has the layout of a part: the part, or its operand's name."""
-    keys = variant.row.row.layouts
-    names = (name for name, _ in operands_of(variant.row.family.instruction, part))
-    return next((key for key in (part, *names) if key in keys), None)
+def layout_key(variant: Variant, name: str) -> str | None:
+    """The key under which a variant has the layout of a part, or of an operand; None where it has none.
+
+    Keys are parts, or names of operands.
+    """
+    instruction = variant.row.family.instruction
+    operand = instruction.operands.get(name)
+    others = [str(operand.part)] if operand else [found for found, _ in operands_of(instruction, name)]
+    return next((key for key in (name, *others) if key in variant.row.row.layouts), None)
 
 
 def element_type(variant: Variant, part: str) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields
 from functools import cached_property
 
 from .contract_records import Clause
-from .errors import Question
+from .errors import Question, SpecError
 from .gates import Isa
 from .index import Index
 from .layout_records import Bridge
@@ -17,6 +17,7 @@ from .memory_records import AddressFile, AddressRule, Descriptor
 from .model import Instruction
 from .nodes import Version
 from .numerics_records import Format, Guarantee
+from .parts import layout_key, operands_of
 from .sparse import valid_codes
 from .sparsity_records import Reading, Sparsity
 from .variants import OPAQUE, Family, Variant
@@ -64,23 +65,36 @@ class Specification:
 
     def layout_of(self, variant: Variant, operand: str) -> LayoutMap:
         """The layout of an operand of a variant; raises Question when it has none, or an opaque one."""
-        known = variant.layouts
-        identifier = known.get(operand)
-        if identifier is None:
-            if f"{operand.lower()}-desc" in variant.row.family.instruction.operands:
+        key = layout_key(variant, operand)
+        if key is None:
+            described = [o for _, o in operands_of(variant.row.family.instruction, operand) if o.descriptor]
+            if described:
                 raise Question(
                     f"{operand} of {variant.mnemonic} lies in shared memory, behind a matrix descriptor; "
                     "see `ptxmma descriptor address`"
                 )
-            has = ", ".join(known) or "none"
+            has = ", ".join(variant.layouts) or "none"
             raise Question(f"{variant.mnemonic} has no layout for {operand!r}; it has: {has}")
+        identifier = variant.layouts[key]
         if identifier == OPAQUE:
             raise Question(
                 f"the fragment {operand} of {variant.mnemonic} is opaque: which element each of its "
                 f"{variant.fragment_registers(operand)} registers holds is unspecified (9.7.14.4.1); "
-                "use wmma.load and wmma.store"
+                f"use {self._accesses(variant.row.family.instruction)}"
             )
         return self.layouts[identifier]
+
+    def _accesses(self, instruction: Instruction) -> str:
+        """The instructions that fill and empty the opaque fragments of an instruction, or beside it."""
+        for user in self.instructions.values():
+            accesses = list(user.fragments.values())
+            if instruction is user or instruction.instruction in accesses:
+                return f"{', '.join(accesses[:-1])} and {accesses[-1]}"
+        raise SpecError(
+            f"nothing accesses the opaque fragments of {instruction.instruction}",
+            instruction.place,
+            "fragments: the instructions that fill and empty them",
+        )
 
     def rules_of(self, descriptor: str) -> Mapping[str, AddressRule]:
         """The address rules of a descriptor, by id, in the order of the YAML."""

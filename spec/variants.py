@@ -34,6 +34,11 @@ class Variant:
     row: RowView
     fields: Mapping[str, str | int]
 
+    @property
+    def instruction(self) -> Instruction:
+        """The instruction that this is a variant of."""
+        return self.row.family.instruction
+
     @cached_property
     def mnemonic(self) -> str:
         return self.row.spell(self.fields)
@@ -51,11 +56,12 @@ class Variant:
         """The layout of every operand that has one, by its id."""
         return {letter: self.row.layout_id(letter, self.fields) for letter in self.row.row.layouts}
 
-    def fragment_registers(self, letter: str) -> int:
-        """How many registers a thread's part of fragment A, B, C or D takes."""
-        operands = self.row.family.instruction.operands
-        operand = operands.get(letter.lower()) or operands["r"]
-        return self.evaluate(operand.registers) if operand.registers else 0
+    def fragment_registers(self, part: str) -> int:
+        """How many registers of a thread fragment A, B, C or D takes; 0 where none is in registers."""
+        operands = self.row.family.instruction.operands.values()
+        counts = (operand.registers for operand in operands if operand.part == part and operand.registers)
+        count = next(counts, None)
+        return self.evaluate(count) if count else 0
 
     def values(self, operand: Operand) -> tuple[int, ...]:
         """The values that an immediate operand may have."""

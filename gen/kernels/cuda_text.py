@@ -15,7 +15,19 @@ from ...spec.model import Operand
 from ...spec.specification import Specification
 from ..c_reading import c_text
 from .kernel_list import FragmentAccess, Kernel, space_of
-from .operations import GUARD, JobMatrix, LayoutUse, Placed, config_of, matrices
+from .operations import (
+    BASE,
+    GUARD,
+    MODE,
+    PARAMETERS,
+    START,
+    JobMatrix,
+    LayoutUse,
+    Placed,
+    config_of,
+    field_word,
+    matrices,
+)
 from .stand_in_text import stand_in
 from .statement import Vector, written
 
@@ -54,7 +66,7 @@ class _Text:
         source = kernel.variant.row.row.source or kernel.instruction.source
         sizes = {matrix.name: matrix for matrix in self.matrices.values()}
         constants = [f"threads = {kernel.threads}", f"words = {len(config_of(self.specification))}"]
-        for name in ("a", "b", "c", "d", "meta"):
+        for name in PARAMETERS:
             matrix = sizes.get(name)
             count = matrix.count + (GUARD if matrix.written else 0) if matrix else 0
             constants.append(f"{name}_bytes = {count * matrix.size if matrix else 0}")
@@ -225,14 +237,13 @@ class _Text:
         addresses = self.specification.addresses
         major = "MN" if self.kernel.value(f"transpose-{part}") else "K"
         descriptor = self.specification.descriptors[str(operand.descriptor)]
-        modes = descriptor.fields["swizzle-mode"].values
-        rules = [rule for rule in addresses.addresses.values() if rule.major == major]
+        rules = [r for r in self.specification.rules_of(str(operand.descriptor)).values() if r.major == major]
         size, together = max(matrix.bits // 8, 1), max(8 // matrix.bits, 1)
         along = (matrix.cols if part == "A" else matrix.rows) // together
         word = {1: "uint8_t", 2: "uint16_t", 4: "uint32_t"}[size]
         yield f"for (unsigned at = t; at < {matrix.count // together}; at += {self.kernel.threads}) {{"
         yield f"  const unsigned x = at / {along}, k = at % {along}, byte = 0, W = job.config[{stem}_W];"
-        yield "  unsigned linear = job.base + job.config[" + stem + "_start_address];"
+        yield "  unsigned linear = job.base + job.config[" + f"{stem}_{identifier(START)}];"
         for number, rule in enumerate(rules):
             layout = LayoutUse(self.specification, rule.layout, {"bytes": size}).at
             strides = " + ".join(
@@ -243,9 +254,12 @@ class _Text:
             if len(rules) == 1:
                 yield f"  {line}"
             else:
-                taken = " || ".join(f"job.config[{stem}_swizzle_mode] == {modes[m]}" for m in rule.widths)
+                modes = descriptor.fields[str(descriptor.field_of("mode"))].values
+                taken = " || ".join(
+                    f"job.config[{stem}_{identifier(MODE)}] == {modes[m]}" for m in rule.widths
+                )
                 yield f"  {'else ' if number else ''}if ({taken}) {line}"
-        yield f"  const unsigned base = job.config[{stem}_base_offset];"
+        yield f"  const unsigned base = job.config[{stem}_{identifier(BASE)}];"
         yield f"  const unsigned address = {c_text(addresses.swizzle.address.tree)};"
         if together == 1:
             index = f"x * {matrix.cols} + k" if part == "A" else f"k * {matrix.cols} + x"
@@ -261,8 +275,8 @@ class _Text:
         yield "}"
         fields = []
         for field_name, field in descriptor.fields.items():
-            value = f"job.config[{stem}_{identifier(field_name)}]"
-            if field_name == "start-address":
+            value = f"job.config[{stem}_{identifier(field_word(field_name, field))}]"
+            if field.part == "start":
                 value = f"(job.base + {value})"
             mask = (1 << (field.high - field.low + 1)) - 1
             coded = value if field.unit == 1 else f"{value} / {field.unit}"
@@ -273,7 +287,7 @@ class _Text:
 
     def _rows(self, name: str) -> Iterator[str]:
         kernel = self.kernel
-        layout = self._layout("p")
+        layout = self._layout("address")
         if not kernel.stores:
             matrix = self.matrices["A"]
             yield f"for (unsigned row = t; row < {matrix.rows}; row += {kernel.threads}) {{"
@@ -344,6 +358,7 @@ class _Text:
 
     def _place_strided(self, part: str, access: FragmentAccess) -> Iterator[str]:
         stem = part.lower()
+        start = f"job.config[{stem}_{identifier(START)}]"
         if part != "D":
             matrix, index, word, together = self._strided(part, access)
             length = (matrix.cols if by_rows(access) else matrix.rows) // together
@@ -351,7 +366,7 @@ class _Text:
             yield f"for (unsigned at = t; at < {matrix.count // together}; at += {self.kernel.threads}) {{"
             yield f"  const unsigned stride = {self._stride(part, access)}, {line} = at / {length};"
             yield f"  unsigned {place} = at % {length} * {together};"
-            yield f"  unsigned char* const first = {self._first(access)} + job.config[{stem}_start_address];"
+            yield f"  unsigned char* const first = {self._first(access)} + {start};"
             yield f"  {word}& there = ptxmma::memory<{word}>(first, ({index}) / {together} * sizeof({word}));"
             element = f"ptxmma::get<{_type(matrix)}>(job.{matrix.name}, row * {matrix.cols} + col)"
             if together == 1:
@@ -362,7 +377,6 @@ class _Text:
                 yield f"    value |= {element} << {matrix.bits} * j;"
                 yield f"  there = static_cast<{word}>(value);"
             yield "}"
-        start = f"job.config[{stem}_start_address]"
         if space_of(access.variant) == "shared":
             yield f"r.{stem}_at = job.base + {start};"
         else:
@@ -375,7 +389,7 @@ class _Text:
         yield f"for (unsigned at = t; at < {matrix.count}; at += {self.kernel.threads}) {{"
         yield f"  const unsigned row = at / {matrix.cols}, col = at % {matrix.cols};"
         yield f"  const unsigned stride = {self._stride('D', access)};"
-        there = f"{self._first(access)} + job.config[d_start_address]"
+        there = f"{self._first(access)} + job.config[d_{identifier(START)}]"
         yield f"  const {word} value = ptxmma::memory<{word}>({there}, ({index}) * sizeof({word}));"
         yield f"  ptxmma::set<{_type(matrix)}>(job.d, at, value);"
         yield "}"

@@ -10,6 +10,7 @@ from functools import cached_property
 from typing import Literal
 
 from ...spec.model import Form, Instruction, Operand
+from ...spec.parts import operand_name
 from ...spec.variants import ABSENT, Variant
 
 __all__ = [
@@ -18,7 +19,6 @@ __all__ = [
     "Kernel",
     "choices",
     "immediates",
-    "part_of",
     "raw_kernels",
     "space_of",
 ]
@@ -39,7 +39,7 @@ class FragmentAccess:
     def strided(self) -> bool:
         """Whether the form has an operand that is the stride."""
         instruction = self.variant.row.family.instruction
-        return part_of(instruction, instruction.forms[self.form_name], "stride") is not None
+        return operand_name(instruction, instruction.forms[self.form_name], "stride") is not None
 
     @property
     def word(self) -> str:
@@ -101,12 +101,16 @@ class Kernel:
     @property
     def space(self) -> Space | None:
         """Where the memory is that the address operand points to; None where there is none."""
-        return space_of(self.variant) if part_of(self.instruction, self.form, "address") else None
+        return space_of(self.variant) if operand_name(self.instruction, self.form, "address") else None
 
     @property
     def generic(self) -> bool:
         """Whether the address operand is a generic address."""
         return self.space is not None and self.variant.fields["space"] == ABSENT
+
+    def descriptor(self, part: str) -> str | None:
+        """The descriptor that says where a matrix lies in shared memory; None where it is in registers."""
+        return next((operand.descriptor for _, operand in self.operands() if operand.part == part), None)
 
     @property
     def stores(self) -> bool:
@@ -125,11 +129,6 @@ def space_of(variant: Variant) -> Space:
     space = variant.fields["space"]
     spaces = variant.row.domains["space"]
     return "global" if space == "global" or (space == ABSENT and "global" in spaces) else "shared"
-
-
-def part_of(instruction: Instruction, form: Form, part: str) -> str | None:
-    """The name of the form's operand that is a part of the operation."""
-    return next((name for name in form.operands if instruction.operands[name].part == part), None)
 
 
 def immediates(variant: Variant, form: Form) -> dict[str, tuple[int, ...]]:

@@ -12,7 +12,7 @@ __all__ = ["Rows", "Strided"]
 
 
 class Rows:
-    """Rows of a matrix in shared memory, each where `offsets` says: those of ldmatrix and stmatrix."""
+    """Rows of a matrix in shared memory, each where `offsets` says: what moves of matrices read or write."""
 
     def __init__(
         self, w: Writer, kernel: Kernel, base: str, offsets: str, matrix: JobMatrix, pointer: str
@@ -28,7 +28,7 @@ class Rows:
     def address(self, specification: Specification, thread: str) -> str:
         """The address that a thread supplies: of its row, of the first byte where it has none."""
         w = self.w
-        layout = Placed.of(self.kernel, specification, "p")
+        layout = Placed.of(self.kernel, specification, "address")
         where = {name: w.value(tree, {"t": thread}) for name, tree in layout.trees.items()}
         row = w.binary("+", w.binary("*", where["matrix"], Affine(None, layout.shape["row"])), where["row"])
         if layout.domain["t"] < self.kernel.threads:

@@ -10,6 +10,7 @@ from ...spec.gates import Isa
 from ...spec.nodes import Version
 from ...spec.specification import Specification
 from .kernel_list import Kernel
+from .operations import PARAMETERS
 from .raw_ptx import raw_body
 from .value_ptx import value_body
 
@@ -19,7 +20,7 @@ _SHARED = ".extern .shared .align 1024 .b8 shared_memory[];\n"
 KERNELS = 40  # of a module, at most
 _PARAMETERS: Mapping[str, tuple[str, ...]] = {
     "raw": ("in", "image", "out", "config"),
-    "value": ("a", "b", "c", "d", "meta", "config"),
+    "value": (*PARAMETERS, "config"),
 }
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from ...spec.parts import element_type
 from ...spec.variants import Variant
 from .kernel_list import FragmentAccess, Kernel
 
@@ -19,8 +20,8 @@ def opaque_kernels(variants: Sequence[Variant]) -> Iterator[Kernel]:
     """
     by_instruction: dict[str, list[Variant]] = {}
     for variant in variants:
-        by_instruction.setdefault(variant.row.family.instruction.instruction, []).append(variant)
-    users = [v for v in variants if v.row.family.instruction.fragments]
+        by_instruction.setdefault(variant.instruction.instruction, []).append(variant)
+    users = [v for v in variants if v.instruction.fragments]
     options = [(user, _options(user, by_instruction)) for user in users]
     missing = {_key(part, access) for _, parts in options for part, all in parts.items() for access in all}
     made: set[str] = set()
@@ -50,11 +51,9 @@ def _key(part: str, access: FragmentAccess) -> tuple[str, str, str]:
 
 def _options(user: Variant, known: Mapping[str, Sequence[Variant]]) -> dict[str, list[FragmentAccess]]:
     """By part, the accesses that give (take) what the user takes (gives): shape, type and layout match."""
-    instruction = user.row.family.instruction
     found: dict[str, list[FragmentAccess]] = {}
-    for part, name in instruction.fragments.items():
-        holds = instruction.operands[part.lower()].holds or ""
-        wanted = {**{name: user.fields[name] for name in "mnk"}, "type": user.fields[holds]}
+    for part, name in user.instruction.fragments.items():
+        wanted = {name: user.fields[name] for name in "mnk"}
         layout = f"{part.lower()}layout"
         if layout in user.fields:
             wanted["layout"] = user.fields[layout]
@@ -62,6 +61,7 @@ def _options(user: Variant, known: Mapping[str, Sequence[Variant]]) -> dict[str,
             FragmentAccess(variant, form)
             for variant in known.get(name, ())
             if wanted.items() <= variant.fields.items()
+            and element_type(variant, part) == element_type(user, part)
             for form in variant.row.row.forms
         ]
     return found

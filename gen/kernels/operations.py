@@ -7,31 +7,46 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from types import MappingProxyType
 
-from ...formal.plans import computes
 from ...spec.expressions import Expression
-from ...spec.fragments import packing
+from ...spec.fragments import element_bits
 from ...spec.maps import LayoutMap
+from ...spec.memory_records import DescriptorField
+from ...spec.parts import computes, element_type, layout_key, operand_name, operands_of
 from ...spec.specification import Specification
 from ...spec.variants import ABSENT, Variant
 from .kernel_list import Kernel
 
 __all__ = [
     "ADDRESS",
+    "BASE",
     "GUARD",
+    "META",
+    "MODE",
     "PADS",
+    "PARAMETERS",
+    "START",
     "JobMatrix",
     "Placed",
     "config_of",
+    "field_word",
     "matrices",
+    "parameter",
     "parameters_of",
     "quantum",
     "regions",
 ]
 
 ADDRESS = "address"  # the type of an offset in shared memory
+WORD = "word"  # the type of a word that is no element
 PADS = 2  # quanta that a stride may be longer than a row, at most
 _ALIGNED = 256  # bytes
 GUARD = 32  # elements behind the D of each job, which no kernel writes
+START = "start-address"
+BASE = "base-offset"
+MODE = "swizzle-mode"
+_WORDS: Mapping[str, str] = {"start": START, "base": BASE, "mode": MODE}
+META = "meta"  # the parameter of what is not a plain matrix
+PARAMETERS = (*(part.lower() for part in "ABCD"), META)  # of a value kernel, before its configuration
 _NOTHING: Mapping[str, int] = MappingProxyType({})
 
 
@@ -69,10 +84,16 @@ def config_of(specification: Specification) -> tuple[str, ...]:
     Start addresses count from the first byte of shared memory (of `meta`, in global memory); W is the width
     of the swizzle's rows; strides are those of matrices that wmma.load and wmma.store address, in elements.
     """
-    fields = specification.descriptors["wgmma"].fields
-    described = [f"{stem}.{name}" for stem in "ab" for name in (*fields, "W")]
-    strided = ("c.start-address", "d.start-address", *(f"{stem}.stride" for stem in "abcd"))
+    descriptors = specification.descriptors.values()
+    words = [field_word(name, field) for record in descriptors for name, field in record.fields.items()]
+    described = [f"{stem}.{word}" for stem in "ab" for word in dict.fromkeys((START, *words, "W"))]
+    strided = (f"c.{START}", f"d.{START}", *(f"{stem}.stride" for stem in "abcd"))
     return ("scale-d", "shared-bytes", "filler", *described, *strided)
+
+
+def field_word(name: str, field: DescriptorField) -> str:
+    """The configuration word of a descriptor's field: its part's, however the field is named, or its own."""
+    return _WORDS[field.part] if field.part else name
 
 
 def parameters_of(kernel: Kernel, specification: Specification, letter: str) -> dict[str, int]:
@@ -136,14 +157,15 @@ def _at(use: LayoutUse) -> LayoutMap:
 
 
 def use_of(kernel: Kernel, specification: Specification, part: str) -> LayoutUse:
-    """An operand's layout with every parameter put in."""
+    """The layout of a part with every parameter put in."""
     parameters = parameters_of(kernel, specification, part)
-    return LayoutUse(specification, kernel.variant.layouts[part], parameters)
+    key = layout_key(kernel.variant, part) or part
+    return LayoutUse(specification, kernel.variant.layouts[key], parameters)
 
 
 def matrices(kernel: Kernel, specification: Specification) -> dict[str, JobMatrix]:
     """The matrices of a job by their part; `C` is what D holds before, where it is both."""
-    if computes(kernel.variant):
+    if computes(kernel.instruction):
         return _product(kernel, specification)
     return _move(kernel)
 
@@ -155,14 +177,14 @@ def _product(kernel: Kernel, specification: Specification) -> dict[str, JobMatri
     sparsity = specification.sparsity_of(variant) if variant.row.row.sparsity else None
     packed = k * sparsity.slots // sparsity.chunk if sparsity else k
     found = {
-        "A": _matrix("a", m, packed, variant, "A", products),
-        "B": _matrix("b", k, n, variant, "B", products),
-        "C": _matrix("c", m, n, variant, "C", products),
-        "D": _matrix("d", m, n, variant, "D", products, written=True),
+        "A": _matrix(variant, "A", m, packed, products),
+        "B": _matrix(variant, "B", k, n, products),
+        "C": _matrix(variant, "C", m, n, products),
+        "D": _matrix(variant, "D", m, n, products),
     }
     if kernel.accesses:
         words = sum(size for _, size in regions(found).values()) // 4
-        found["metadata"] = JobMatrix("meta", 1, words, "b32", 32)
+        found["metadata"] = JobMatrix(META, 1, words, WORD, 32)
         return found
     offsets: dict[str, int] = {}
     words = 0
@@ -176,26 +198,29 @@ def _product(kernel: Kernel, specification: Specification) -> dict[str, JobMatri
             offsets[part] = words
             words += specification.layout_of(variant, part).count(parameters_of(kernel, specification, part))
     if len(offsets) > 1:
-        found["metadata"] = JobMatrix("meta", 1, words, "b32", 32, offsets=offsets)
+        found["metadata"] = JobMatrix(META, 1, words, WORD, 32, offsets=offsets)
     return found
 
 
 def _move(kernel: Kernel) -> dict[str, JobMatrix]:
     """What is moved: A, in memory or in registers, becomes D; B says where in shared memory each row lies."""
-    variant, operands = kernel.variant, kernel.instruction.operands
+    variant = kernel.variant
     moved = next(o for _, o in kernel.operands() if o.part in ("A", "D") and o.matrix)
     shape = {name: variant.evaluate(formula) for name, formula in (moved.matrix or {}).items()}
     given = str(variant.fields[moved.holds or ""])
     types = variant.row.family.isa.index.types
-    source = given if variant.fields.get("src_fmt", ABSENT) == ABSENT else str(variant.fields["src_fmt"])
+    address = operand_name(kernel.instruction, kernel.form, "address")
+    contains = kernel.instruction.operands[address].contains if address else None
+    source = str(variant.fields[contains]) if contains else given
+    source = given if source == ABSENT else source
     rows, cols = shape["row"], shape["col"]
     extra = kernel.threads if kernel.stores else 0
     found = {
-        "A": JobMatrix("a", rows, cols, source, types[source].bits),
-        "D": JobMatrix("d", rows, cols, given, types[given].bits, written=True, extra=extra),
+        "A": JobMatrix(parameter("A"), rows, cols, source, types[source].bits),
+        "D": JobMatrix(parameter("D"), rows, cols, given, types[given].bits, written=True, extra=extra),
     }
-    if "p" in operands:
-        found["B"] = JobMatrix("b", 1, rows, ADDRESS, 32)
+    if address:
+        found["B"] = JobMatrix(parameter("B"), 1, rows, ADDRESS, 32)
     return found
 
 
@@ -217,16 +242,13 @@ def quantum(matrix: JobMatrix) -> int:
     return 128 // matrix.bits
 
 
-def _matrix(
-    name: str, rows: int, cols: int, variant: Variant, letter: str, products: int, written: bool = False
-) -> JobMatrix:
-    operands = variant.row.family.instruction.operands
-    of = "D" if letter == "C" and "c" not in operands else letter
-    holds = operands[of.lower()].holds if of.lower() in operands else None
-    element = str(variant.fields[holds or f"{of.lower()}type"])
-    bits = packing(variant, of).width if of.lower() in operands else _bits(variant, element)
-    return JobMatrix(name, rows, cols, element, bits, products, written)
+def parameter(part: str) -> str:
+    """The name of the parameter that points to the matrices of a part."""
+    return part.lower()
 
 
-def _bits(variant: Variant, element: str) -> int:
-    return variant.row.family.isa.index.types[element].bits
+def _matrix(variant: Variant, part: str, rows: int, cols: int, products: int) -> JobMatrix:
+    """The matrix of a part; C is what D holds before, where there is no C."""
+    of = "D" if part == "C" and not list(operands_of(variant.instruction, part)) else part
+    bits, written = element_bits(variant, of), part == "D"
+    return JobMatrix(parameter(part), rows, cols, element_type(variant, of), bits, products, written)

@@ -5,12 +5,12 @@ from __future__ import annotations
 import random
 from collections.abc import Mapping
 
-from ...spec.addresses import rule_for
+from ...spec.addresses import permutes, rule_for
 from ...spec.expressions import compiled
 from ...spec.specification import Specification
 from ..suite.coverage import FactorValue
 from .kernel_list import Kernel
-from .operations import ADDRESS, PADS, LayoutUse, config_of, matrices, quantum, regions
+from .operations import ADDRESS, BASE, MODE, PADS, START, LayoutUse, config_of, matrices, quantum, regions
 
 __all__ = ["SPACINGS", "placements"]
 
@@ -37,7 +37,7 @@ def placements(
         for part, (first, size) in regions(held).items():
             stem, matrix = part.lower(), held[part]
             natural = max(matrix.rows, matrix.cols)
-            config[f"{stem}.start-address"] = first
+            config[f"{stem}.{START}"] = first
             config[f"{stem}.stride"] = natural + numbers.randrange(PADS + 1) * quantum(matrix)
             end = first + size
     elif "B" in held and held["B"].type == ADDRESS:
@@ -59,9 +59,9 @@ def _place(
     stem = letter.lower()
     mode, spacing = str(settings[f"swizzle-{stem}"]), settings["spacing"]
     matrix = matrices(kernel, specification)[letter]
-    rule = rule_for(
-        specification.addresses.addresses, "MN" if kernel.value(f"transpose-{letter}") else "K", mode
-    )
+    name = str(kernel.descriptor(letter))
+    descriptor = specification.descriptors[name]
+    rule = rule_for(specification.rules_of(name), "MN" if kernel.value(f"transpose-{letter}") else "K", mode)
     width = rule.widths[mode]
     size, together = max(matrix.bits // 8, 1), max(8 // matrix.bits, 1)
     layout = LayoutUse(specification, rule.layout, {"W": width, "bytes": size}).at
@@ -79,14 +79,18 @@ def _place(
     strides[outer] = strides[inner] * last[inner] + gap
     start = -(-free // _BOUNDARY) * _BOUNDARY
     if spacing == "shifted":
-        start += 128 * numbers.randrange(1, 8)
-        config[f"{stem}.base-offset"] = start >> 7 & 7
-    elif spacing == "gaps" and mode == "none":
+        shift = 128 * numbers.randrange(1, 8)
+        if descriptor.field_of("base"):  # without it nothing could tell where the pattern starts
+            start += shift
+            config[f"{stem}.{BASE}"] = start >> 7 & 7
+    elif spacing == "gaps" and not permutes(specification.addresses.swizzle, width):
         start += 16 * numbers.randrange(1, 16)
-    config[f"{stem}.start-address"] = start
-    config[f"{stem}.swizzle-mode"] = specification.descriptors["wgmma"].fields["swizzle-mode"].values[mode]
+    config[f"{stem}.{START}"] = start
+    if field := descriptor.field_of("mode"):
+        config[f"{stem}.{MODE}"] = descriptor.fields[field].values[mode]
     config[f"{stem}.W"] = width
     for name, stride in rule.strides.items():
-        config[f"{stem}.{stride}"] = strides[name] if last[name] > 1 else 16 * numbers.randrange(1 << 10)
+        unit = descriptor.fields[stride].unit
+        config[f"{stem}.{stride}"] = strides[name] if last[name] > 1 else unit * numbers.randrange(1 << 10)
     end = start + sum((last[name] - 1) * strides[name] for name in strides) + atom
     return -(-end // 128) * 128

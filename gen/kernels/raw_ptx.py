@@ -18,15 +18,14 @@ __all__ = ["CONFIG", "raw_body", "words_in", "words_out"]
 CONFIG = (
     "image-bytes",
     "scale-d",
-    "a-desc.low",
-    "a-desc.high",
-    "b-desc.low",
-    "b-desc.high",
+    "A.low",
+    "A.high",
+    "B.low",
+    "B.high",
     "stride",
     "input",
     "image",
 )
-_DESCRIPTORS = {"A": "a-desc", "B": "b-desc"}
 
 
 def words_in(kernel: Kernel) -> int:
@@ -95,7 +94,7 @@ def raw_body(kernel: Kernel) -> str:
         elif operand.part == "stride":
             arguments[name] = config["stride"]
         elif operand.descriptor:
-            stem = _DESCRIPTORS[str(operand.part)]
+            stem = str(operand.part)
             word = w.emit("mov.b64", f"{{{config[f'{stem}.low']}, {config[f'{stem}.high']}}}", kind="b64")
             start = w.once("cvt.u64.u32", base, kind="b64")
             start = w.once("shr.u64", start, 4, kind="b64")

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from ...formal.plans import computes
 from ...spec.expressions import Expression, compiled
 from ...spec.fragments import packing
-from ...spec.memory_records import AddressRule
+from ...spec.memory_records import AddressRule, Descriptor
+from ...spec.parts import computes, element_type, operand_name
 from ...spec.specification import Specification
 from ..c_reading import c_text
-from .kernel_list import Kernel, part_of, space_of
+from .kernel_list import Kernel, space_of
 from .operations import JobMatrix, LayoutUse, parameters_of, use_of
 
 __all__ = ["stand_in", "types_header"]
@@ -46,7 +46,7 @@ def types_header(specification: Specification, names: Sequence[str]) -> str:
 def stand_in(kernel: Kernel, specification: Specification, held: Mapping[str, JobMatrix]) -> Iterator[str]:
     """The lines of the function that takes the instruction's place."""
     text = _StandIn(kernel, specification, held)
-    yield from text.product() if computes(kernel.variant) else text.move()
+    yield from text.product() if computes(kernel.instruction) else text.move()
 
 
 class _StandIn:
@@ -56,7 +56,7 @@ class _StandIn:
         self.held = held
 
     def _operand(self, part: str) -> str:
-        name = part_of(self.kernel.instruction, self.kernel.form, part)
+        name = operand_name(self.kernel.instruction, self.kernel.form, part)
         if name is None:
             raise AssertionError(f"{self.kernel.name} has no operand {part}")
         return name.replace("-", "_")
@@ -95,12 +95,12 @@ class _StandIn:
                 yield from self._memory(letter)
         else:
             for letter in "AB":
-                name = str(part_of(instruction, form, letter))
+                name = str(operand_name(instruction, form, letter))
                 if instruction.operands[name].descriptor:
                     yield from self._shared(letter, name.replace("-", "_"))
                 else:
-                    yield from self._gather(letter.lower(), letter, letter, name)
-            into = "C" if part_of(instruction, form, "C") else "D"
+                    yield from self._gather(letter.lower(), letter, letter, _c(name))
+            into = "C" if operand_name(instruction, form, "C") else "D"
             yield from self._gather("c", "C", into, self._operand(into))
         yield self._tile("d", self.held["D"])
         yield from self._meets()
@@ -110,7 +110,7 @@ class _StandIn:
                 yield from self._scale(part)
         keeps = (
             f"all[0].{self._operand('scale-d')} ? &c : nullptr"
-            if part_of(instruction, form, "scale-d")
+            if operand_name(instruction, form, "scale-d")
             else "&c"
         )
         fields = kernel.variant.fields
@@ -122,7 +122,7 @@ class _StandIn:
         clamps = str(fields.get("satfinite") == "satfinite").lower()
         how = f"{types}, ptxmma::Product::{operation}, {sign}, {clamps}, exact::{rounding}"
         yield f"const ptxmma::Product how{{{how}}};"
-        scales = f", &scale_a, &scale_b, &types::{fields['stype']}" if scaled else ""
+        scales = f", &scale_a, &scale_b, &types::{element_type(kernel.variant, 'scale-a')}" if scaled else ""
         yield f"ptxmma::multiply(a, b, {keeps}, d, how, meets{scales});"
         if kernel.accesses:
             yield from self._memory("D")
@@ -166,8 +166,8 @@ class _StandIn:
     def _shared(self, letter: str, operand: str) -> Iterator[str]:
         """A matrix behind a descriptor: each byte of each atom is put where the inverse says."""
         matrix, name = self.held[letter], letter.lower()
-        addresses = self.specification.addresses
-        descriptor = self.specification.descriptors["wgmma"]
+        kind = str(self.kernel.descriptor(letter))
+        descriptor = self.specification.descriptors[kind]
         major = "MN" if self.kernel.value(f"transpose-{letter}") else "K"
         yield self._tile(name, matrix)
         yield "{"
@@ -176,15 +176,23 @@ class _StandIn:
             mask = (1 << (field.high - field.low + 1)) - 1
             scaled = f" * {field.unit}" if field.unit != 1 else ""
             yield f"  const unsigned {_c(field_name)} = unsigned(word >> {field.low} & {mask}){scaled};"
-        yield "  (void)leading_dimension_byte_offset, (void)stride_dimension_byte_offset, (void)base_offset;"
-        modes = descriptor.fields["swizzle-mode"].values
-        for rule in addresses.addresses.values():
+        idle = [name for name, field in descriptor.fields.items() if field.part not in ("start", "mode")]
+        if idle:
+            yield f"  {', '.join(f'(void){_c(name)}' for name in idle)};"
+        selects = descriptor.field_of("mode")
+        for rule in self.specification.rules_of(kind).values():
             if rule.major == major:
                 for mode, width in rule.widths.items():
-                    yield from self._mode(letter, rule, width, modes[mode])
+                    taken = (
+                        f"{_c(selects)} == {descriptor.fields[selects].values[mode]}" if selects else "true"
+                    )
+                    yield from self._mode(letter, rule, width, taken, descriptor)
         yield "}"
 
-    def _mode(self, letter: str, rule: AddressRule, width: int, code: int) -> Iterator[str]:
+    def _mode(
+        self, letter: str, rule: AddressRule, width: int, taken: str, descriptor: Descriptor
+    ) -> Iterator[str]:
+        """What is done where the descriptor's mode is `taken`: every byte of every atom is read."""
         matrix, name = self.held[letter], letter.lower()
         size, together = max(matrix.bits // 8, 1), max(8 // matrix.bits, 1)
         along = (matrix.cols if letter == "A" else matrix.rows) // together
@@ -196,8 +204,9 @@ class _StandIn:
             index: compiled(layout.trees[index], ("x", "k", "byte"))(rows - 1, along - 1, size - 1) + 1
             for index in rule.strides
         }
-        yield f"  if (swizzle_mode == {code}) {{"
-        yield f"    const unsigned W = {width}, base = base_offset;"
+        start, base = (descriptor.field_of(part) for part in ("start", "base"))
+        yield f"  if ({taken}) {{"
+        yield f"    const unsigned W = {width}, base = {_c(base) if base else 0};"
         for index in rule.strides:
             yield f"    for (unsigned {index} = 0; {index} < {last[index]}; ++{index})"
         yield f"    for (unsigned offset = 0; offset < {shape['offset']}; ++offset) {{"
@@ -207,7 +216,7 @@ class _StandIn:
         again = " || ".join(f"{c_text(layout.trees[index])} != {index}" for index in layout.outputs)
         yield f"      if (x >= {rows} || k >= {along} || {again}) continue;"
         strides = " + ".join(f"{index} * {_c(stride)}" for index, stride in rule.strides.items())
-        yield f"      const unsigned linear = start_address + offset + {strides};"
+        yield f"      const unsigned linear = {_c(str(start))} + offset + {strides};"
         yield f"      const unsigned address = {c_text(self.specification.addresses.swizzle.address.tree)};"
         yield "      (void)W, (void)base;"
         yield "      const uint64_t value = ptxmma::shared<uint8_t>(all.job, address);"
@@ -279,9 +288,9 @@ class _StandIn:
 
     def _each_row(self, matrix: JobMatrix, body: str, store: bool) -> Iterator[str]:
         """For every element of every row that a thread gives the address of: `value`, from bit `low` on."""
-        inverse = self._inverse("p")
-        rows = self.specification.layout_of(self.kernel.variant, "p").shape(
-            parameters_of(self.kernel, self.specification, "p")
+        inverse = self._inverse("address")
+        rows = self.specification.layout_of(self.kernel.variant, "address").shape(
+            parameters_of(self.kernel, self.specification, "address")
         )["row"]
         operand = self._operand("address")
         yield f"for (unsigned number = 0; number < {matrix.rows}; ++number) {{"

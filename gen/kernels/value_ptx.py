@@ -17,7 +17,20 @@ from ...spec.model import Operand
 from ...spec.specification import Specification
 from .kernel_list import FragmentAccess, Kernel, space_of
 from .memory_ptx import Rows, Strided
-from .operations import GUARD, LayoutUse, Placed, config_of, matrices, use_of
+from .operations import (
+    BASE,
+    GUARD,
+    META,
+    MODE,
+    START,
+    LayoutUse,
+    Placed,
+    config_of,
+    field_word,
+    matrices,
+    parameter,
+    use_of,
+)
 from .ptx_text import Affine, Writer
 from .statement import Vector, written
 
@@ -123,7 +136,7 @@ class _Value:
         """The rows in shared memory that A is read from, or D is written to."""
         matrix = self.matrices[part]
         pointer = self.pointers[matrix.name]
-        return Rows(self.w, self.kernel, self._base(), self.pointers["b"], matrix, pointer)
+        return Rows(self.w, self.kernel, self._base(), self.pointers[parameter("B")], matrix, pointer)
 
     def _opaque(self) -> None:
         """Opaque fragments: filled from memory, and D's emptied to memory."""
@@ -138,8 +151,8 @@ class _Value:
                 access,
                 matrix,
                 self.pointers[matrix.name],
-                self._base() if shared else self.pointers["meta"],
-                self._config(f"{part.lower()}.start-address"),
+                self._base() if shared else self.pointers[META],
+                self._config(f"{part.lower()}.{START}"),
                 self._config(f"{part.lower()}.stride"),
             )
             if part != "D":
@@ -216,7 +229,7 @@ class _Value:
             register = registers[place]
             if packed.width < packed.word:
                 register = w.emit("bfe.u32", register, bit, packed.width)
-            there = w.pointer(self.pointers["d"], index, matrix.size)
+            there = w.pointer(self.pointers[matrix.name], index, matrix.size)
             w.say(f"st.global.b{8 * matrix.size} {there}, {register};")
 
     def _metadata(self) -> str:
@@ -225,7 +238,7 @@ class _Value:
         index_bits = specification.sparsity_of(variant).index_bits
         recorded, runs = _runs(use_of(self.kernel, specification, "metadata"), index_bits)
         here = w.replay(recorded, {_THREAD: self.thread})
-        pointer = self.pointers["meta"]
+        pointer = self.pointers[META]
         garbage = Affine(self.thread, self.matrices["metadata"].offsets["garbage"])
         word = w.emit("ld.global.b32", w.pointer(pointer, garbage, 4))
         for run in runs:
@@ -241,7 +254,7 @@ class _Value:
         w = self.w
         layout = Placed.of(self.kernel, self.specification, part)
         offsets = self.matrices["metadata"].offsets
-        pointer = self.pointers["meta"]
+        pointer = self.pointers[META]
         word = w.emit("ld.global.b32", w.pointer(pointer, Affine(self.thread, offsets["garbage"]), 4))
         for element in range(layout.domain["i"]):
             index = index_of(w, self._where(layout, "i", element), layout.shape)
@@ -266,8 +279,8 @@ class _Value:
         descriptor = self.specification.descriptors[str(operand.descriptor)]
         word = ""
         for name, field in descriptor.fields.items():
-            value = Affine(self._config(f"{part.lower()}.{name}"))
-            if name == "start-address":
+            value = Affine(self._config(f"{part.lower()}.{field_word(name, field)}"))
+            if field.part == "start":
                 value = w.binary("+", Affine(self._base()), value)
             coded = w.binary("//", value, Affine(None, field.unit))
             mask = (1 << (field.high - field.low + 1)) - 1
@@ -281,15 +294,17 @@ class _Value:
         """Every rule that may be the matrix's, behind the question which one it is."""
         w, specification = self.w, self.specification
         major = "MN" if self.kernel.value(f"transpose-{part}") else "K"
-        modes = specification.descriptors["wgmma"].fields["swizzle-mode"].values
-        rules = [rule for rule in specification.addresses.addresses.values() if rule.major == major]
-        mode = Affine(self._config(f"{part.lower()}.swizzle-mode"))
-        for name in ("W", *specification.descriptors["wgmma"].fields):
-            self._config(f"{part.lower()}.{name}")  # loaded once, before control divides
+        kind = str(self.kernel.descriptor(part))
+        fields = specification.descriptors[kind].fields
+        rules = [rule for rule in specification.rules_of(kind).values() if rule.major == major]
+        mode = Affine(self._config(f"{part.lower()}.{MODE}"))
+        for word in ("W", *(field_word(name, field) for name, field in fields.items())):
+            self._config(f"{part.lower()}.{word}")  # loaded once, before control divides
         self._base()
         if len(rules) == 1:
             self._write_matrix(part, rules[0])
             return
+        modes = fields[str(specification.descriptors[kind].field_of("mode"))].values
         for rule in rules:
             taken = Affine(None, 0, truth=True)
             for swizzle in rule.widths:
@@ -313,12 +328,12 @@ class _Value:
             width = Affine(self._config(f"{stem}.W"))
             bound: dict[str, Affine | int | str] = {"x": x, "k": k, "byte": 0, "W": width}
             where = {name: w.value(tree, bound) for name, tree in layout.trees.items()}
-            start = w.binary("+", Affine(self._base()), Affine(self._config(f"{stem}.start-address")))
+            start = w.binary("+", Affine(self._base()), Affine(self._config(f"{stem}.{START}")))
             linear = w.binary("+", start, where["offset"])
             for name, stride in rule.strides.items():
                 moved = w.binary("*", where[name], Affine(self._config(f"{stem}.{stride}")))
                 linear = w.binary("+", linear, moved)
-            base = Affine(self._config(f"{stem}.base-offset"))
+            base = Affine(self._config(f"{stem}.{BASE}"))
             swizzle = self.specification.addresses.swizzle.address.tree
             address = w.value(swizzle, {"linear": linear, "base": base, "W": width})
             word = ""

@@ -13,11 +13,12 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from math import prod
 
-from ...formal.plans import InputPlan, computes, plans
+from ...formal.plans import InputPlan, plans
 from ...spec.model import Instruction
+from ...spec.parts import computes, operand_name
 from ...spec.specification import Specification
 from ...spec.variants import Variant
-from ..kernels.kernel_list import Kernel, immediates, part_of
+from ..kernels.kernel_list import Kernel, immediates
 from ..kernels.opaque import opaque_kernels
 from ..kernels.placement import SPACINGS, placements
 from .coverage import Factors, FactorValue, Pairs, products
@@ -104,7 +105,7 @@ def cases_of(specification: Specification, variants: Sequence[Variant], known: S
         groups_of = {
             group[0].mnemonic: Group(specification, group)
             for group in ([v] for v in known)
-            if computes(group[0])
+            if computes(group[0].instruction)
         }
         for kernel in opaque_kernels(known):
             accessing = (access.variant for access in kernel.accesses.values())
@@ -150,15 +151,23 @@ class Group:
         form = instruction.forms[form_name]
         world: dict[str, tuple[FactorValue, ...]] = {_FORM: (form_name,), **immediates(variant, form)}
         world["plan"] = tuple(self.plans)
-        if part_of(instruction, form, "scale-d"):
+        if operand_name(instruction, form, "scale-d"):
             world["scale-d"] = (1, 0)
         described = [o for o in map(instruction.operands.get, form.operands) if o and o.descriptor]
-        modes = self.specification.descriptors["wgmma"].fields["swizzle-mode"].values
         for operand in described:
-            world[f"swizzle-{str(operand.part).lower()}"] = tuple(modes)
+            world[f"swizzle-{str(operand.part).lower()}"] = self._modes(str(operand.descriptor))
         if described:
             world["spacing"] = tuple(SPACINGS)
         return world
+
+    def _modes(self, kind: str) -> tuple[str, ...]:
+        """The swizzling modes of a descriptor; where no field tells them, those of its address rules."""
+        descriptor = self.specification.descriptors[kind]
+        field = descriptor.field_of("mode")
+        if field:
+            return tuple(descriptor.fields[field].values)
+        rules = self.specification.rules_of(kind).values()
+        return tuple(dict.fromkeys(mode for rule in rules for mode in rule.widths))
 
     def cases(self) -> Iterator[tuple[Kernel, list[Case]]]:
         """Every kernel with its cases; the smallest shape first."""

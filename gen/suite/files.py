@@ -11,8 +11,8 @@ from functools import cached_property
 from importlib import resources
 from typing import Any
 
-from ...formal.plans import computes
 from ...spec.index import ElementType
+from ...spec.parts import computes, element_type
 from ...spec.sparse import positions
 from ...spec.specification import Specification
 from ...spec.variants import OPAQUE, Variant
@@ -84,7 +84,7 @@ class Suite:
         """The element types of all matrices."""
         kernels = [kernel for module in self.modules for kernel in module.kernels]
         used = {matrix.type for kernel in kernels for matrix in matrices(kernel, self.specification).values()}
-        used |= {str(kernel.variant.fields.get("stype")) for kernel in kernels}
+        used |= {element_type(kernel.variant, "scale-a") for kernel in kernels if _scaled(kernel)}
         return [name for name in self.specification.index.types if name in used]
 
     def _lines(self) -> Iterator[str]:
@@ -111,7 +111,7 @@ class Suite:
             kernel.name,
             module.name,
             kernel.threads,
-            "move" if not computes(kernel.variant) else "multiply" if operation == "none" else operation,
+            "move" if not computes(kernel.instruction) else "multiply" if operation == "none" else operation,
             kernel.value("negate-A") or 1,
             kernel.value("negate-B") or 1,
             int(fields.get("satfinite") == "satfinite"),
@@ -127,10 +127,11 @@ class Suite:
             used[matrix.type] = None
             shape = f"{matrix.rows} {matrix.cols} {matrix.products}"
             yield f"matrix {matrix.name} {shape} {matrix.type} {matrix.bits} {matrix.extra}"
-        if "scale-a" in kernel.variant.layouts:
+        if _scaled(kernel):
             offsets = held["metadata"].offsets
-            used[str(fields["stype"])] = None
-            yield f"scales {offsets['scale-a']} {offsets['scale-b']} {fields['scales']} {fields['stype']}"
+            scale = element_type(kernel.variant, "scale-a")
+            used[scale] = None
+            yield f"scales {offsets['scale-a']} {offsets['scale-b']} {fields['scales']} {scale}"
         if kernel.variant.row.row.sparsity:
             sparsity = self.specification.sparsity_of(kernel.variant)
             codes = (
@@ -292,6 +293,11 @@ def seed_of(identity: str) -> int:
 def _located(kernel: Kernel) -> bool:
     """Whether some thread and element is known to hold each element of D."""
     return kernel.variant.layouts.get("D", OPAQUE) != OPAQUE
+
+
+def _scaled(kernel: Kernel) -> bool:
+    """Whether the instruction multiplies with scale factors."""
+    return "scale-a" in kernel.variant.layouts
 
 
 def _type_line(specification: Specification, name: str) -> str:

@@ -9,8 +9,9 @@ from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
 from random import Random
 
-from ...formal.plans import Computation, Draw, InputPlan, arithmetic, element_type
+from ...formal.plans import Computation, Draw, InputPlan, arithmetic
 from ...spec.errors import Question
+from ...spec.parts import element_type
 from ...spec.patterns import decode, encode
 from ...spec.sparse import decompress_row
 from ...spec.sparsity_records import Sparsity
@@ -66,7 +67,7 @@ class Reference:
         if self.sparsity is not None:
             rows = self._decompressed(rows, codes)
         if scale_a is not None and scale_b is not None:
-            scale = str(self.variant.fields["stype"])
+            scale = element_type(self.variant, "scale-a")
             rows = [self._scaled(scale, row, by) for row, by in zip(rows, scale_a, strict=True)]
             factors = list(zip(*scale_b, strict=True))
             columns = [self._scaled(scale, col, by) for col, by in zip(columns, factors, strict=True)]
