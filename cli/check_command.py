@@ -74,10 +74,10 @@ def _print(form: str, reports: list[FileReport], shown: frozenset[str]) -> None:
             print(as_text(reports, shown))
 
 
-_Asked = tuple[str, str | None, Mapping[str, int] | None]
+_AskedFile = tuple[str, str | None, Mapping[str, int] | None]
 
 
-def _check_all(asked: list[_Asked], elsewhere: bool) -> list[FileReport | str]:
+def _check_all(asked: list[_AskedFile], elsewhere: bool) -> list[FileReport | str]:
     """The reports in the order asked, by every core where that pays, or by a cluster (`elsewhere`)."""
     sizes = [os.path.getsize(name) if os.path.isfile(name) else 0 for name, _, _ in asked]
     if not elsewhere and (len(asked) < 2 or sum(sizes) < _LARGE):
@@ -92,7 +92,7 @@ def _check_all(asked: list[_Asked], elsewhere: bool) -> list[FileReport | str]:
     return found
 
 
-def _check(asked: _Asked, folder: str = "") -> FileReport | str:
+def _check(asked: _AskedFile, folder: str = "") -> FileReport | str:
     """The report on a file of a folder (default: the current one), or why there is none."""
     name, target, baseline = asked
     try:

@@ -7,35 +7,35 @@ from ..spec.expressions import Expression, fold
 __all__ = ["c_text"]
 
 _STRENGTH = {"|": 3, "^": 4, "&": 5, "<<": 8, ">>": 8, "+": 9, "-": 9, "*": 10, "//": 10, "%": 10}
-_Text = tuple[str, int]
+_CText = tuple[str, int]
 
 
 class _C:
     """Each reading is (text, binding strength in C)."""
 
-    def number(self, value: int) -> _Text:
+    def number(self, value: int) -> _CText:
         return f"{value}", 11
 
-    def name(self, identifier: str) -> _Text:
+    def name(self, identifier: str) -> _CText:
         return identifier, 11
 
-    def binary(self, op: str, left: _Text, right: _Text) -> _Text:
+    def binary(self, op: str, left: _CText, right: _CText) -> _CText:
         strength = _STRENGTH[op]
         a = left[0] if left[1] >= strength else f"({left[0]})"
         b = right[0] if right[1] > strength else f"({right[0]})"
         return f"{a} {'/' if op == '//' else op} {b}", strength
 
-    def compare(self, op: str, left: _Text, right: _Text) -> _Text:
+    def compare(self, op: str, left: _CText, right: _CText) -> _CText:
         a, b = (text if strength > 7 else f"({text})" for text, strength in (left, right))
         return f"{a} {op} {b}", 6
 
-    def connective(self, op: str, left: _Text, right: _Text) -> _Text:
+    def connective(self, op: str, left: _CText, right: _CText) -> _CText:
         return f"({left[0]}) {'&&' if op == 'and' else '||'} ({right[0]})", 1
 
-    def negation(self, operand: _Text) -> _Text:
+    def negation(self, operand: _CText) -> _CText:
         return f"!({operand[0]})", 11
 
-    def where(self, condition: _Text, then: _Text, otherwise: _Text) -> _Text:
+    def where(self, condition: _CText, then: _CText, otherwise: _CText) -> _CText:
         return f"({condition[0]} ? {then[0]} : {otherwise[0]})", 11
 
 

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from ..assemblers.classification import AskedBefore, Session
 from ..assemblers.comparison import AssemblerSetting, Column, columns
@@ -29,7 +29,7 @@ from ..spec.nodes import Version
 from ..spec.specification import Specification
 from ..spec.variants import RowView, Variant
 from ..spec.workers import over_jobs
-from .claims import cases_digest, legality_digest
+from .claims import ClaimState, cases_digest, legality_digest
 from .records import by_release, put, read
 
 __all__ = [
@@ -47,7 +47,6 @@ __all__ = [
 FOLDER = ROOT / "evidence"
 _FORMAT = 2
 _BITMAPS = 256
-ClaimState = Literal["agrees", "differs", "stale", "unseen"]
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ import dataclasses
 import hashlib
 import json
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, Literal
 
 from ..spec.errors import Place
 from ..spec.expressions import source
@@ -20,7 +20,17 @@ from ..spec.nodes import Formula, Scalars, Version
 from ..spec.sparsity_records import Sparsity
 from ..spec.variants import RowView
 
-__all__ = ["addresses_digest", "cases_digest", "layout_digest", "legality_digest", "metadata_digest"]
+__all__ = [
+    "ClaimState",
+    "addresses_digest",
+    "cases_digest",
+    "layout_digest",
+    "legality_digest",
+    "metadata_digest",
+]
+
+# What the witnesses of one kind say of a claim; "stale": what they said was said of another claim.
+ClaimState = Literal["agrees", "differs", "stale", "unseen"]
 
 _DIGITS = 16
 # What an operand is to the operation says nothing about legality.

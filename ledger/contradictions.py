@@ -29,11 +29,11 @@ from .records import in_order
 
 __all__ = [
     "FILES",
-    "CaseResult",
     "Contradiction",
     "ContradictionFile",
     "ContradictionRegister",
     "MinimalCase",
+    "MinimalCaseResult",
     "Party",
     "Points",
     "register",
@@ -165,7 +165,7 @@ FILES: Mapping[str, type] = {_NAME: ContradictionFile}
 
 
 @dataclass(frozen=True)
-class CaseResult:
+class MinimalCaseResult:
     """A case asked of one release again: what is recorded, and what it does now."""
 
     id: str
@@ -244,7 +244,7 @@ class ContradictionRegister:
 
     def run(
         self, identifiers: Sequence[str], find: Callable[[str], Ptxas] = locate
-    ) -> tuple[list[CaseResult], list[str]]:
+    ) -> tuple[list[MinimalCaseResult], list[str]]:
         """Ask every release that can be had about the cases again; the results, and the releases missing.
 
         Raises Question when none can be had.
@@ -255,7 +255,7 @@ class ContradictionRegister:
                 for release, verdict in case.verdicts():
                     asked = wanted.setdefault(release, {}).setdefault((case.ptx, case.target), [])
                     asked.append((identifier, case, verdict))
-        results: list[CaseResult] = []
+        results: list[MinimalCaseResult] = []
         missing: list[str] = []
         for release in sorted(wanted, key=in_order):
             try:
@@ -266,7 +266,7 @@ class ContradictionRegister:
             for (ptx, target), asked in wanted[release].items():
                 outcomes = classify(ptxas, [case.text for _, case, _ in asked], ptx, target)
                 results += [
-                    CaseResult(identifier, case, release, verdict, outcome)
+                    MinimalCaseResult(identifier, case, release, verdict, outcome)
                     for (identifier, case, verdict), outcome in zip(asked, outcomes, strict=True)
                 ]
         if not results:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,13 +17,12 @@ from ..spec.maps import LayoutMap
 from ..spec.sparse import positions
 from ..spec.specification import Specification
 from ..spec.variants import Variant
-from .claims import addresses_digest, layout_digest, metadata_digest
+from .claims import ClaimState, addresses_digest, layout_digest, metadata_digest
 from .silicon_record import Silicon
 
 __all__ = ["ANCHORS", "SiliconVerdict", "by_mnemonic", "claims_of", "judge", "silicon_verdicts"]
 
 Ints = NDArray[np.int64]
-ClaimState = Literal["agrees", "differs", "stale", "unseen"]
 
 # What gives the rows, columns and k of a measured map their names, by instruction.
 ANCHORS: Mapping[str, str] = {

@@ -43,7 +43,7 @@ __all__ = ["Held", "HeldRegister", "effects", "first_value", "go_on", "reaches"]
 
 _WARP, _OTHERS, _THREAD = 0, 1, 2
 _MOST = 2  # groups are counted so far: more than any wait of the alphabet leaves
-_Group = tuple[int, bool]  # groups made since, its own among them; whether the next commit makes one
+_GroupAge = tuple[int, bool]  # groups made since, its own among them; whether the next commit makes one
 
 
 class HeldRegister(NamedTuple):
@@ -55,7 +55,7 @@ class HeldRegister(NamedTuple):
     flies: bool
     writes: bool
     shape: MmaShape | None = None
-    group: _Group = (0, True)
+    group: _GroupAge = (0, True)
     fenced: bool = False
     every: bool = False
 
@@ -76,7 +76,7 @@ class Held(NamedTuple):
     views: int
     stuck: int = 0
     withheld: int = 0
-    mmas: tuple[_Group | None, _Group | None] = (None, None)
+    mmas: tuple[_GroupAge | None, _GroupAge | None] = (None, None)
     copies: int | None = None
     until: Held | None = None
 
@@ -111,7 +111,7 @@ def _of_stream(step: Step, stream: int, conduct: Conduct) -> Iterator[Held]:
     elif isinstance(act, BulkCopy):
         yield Held("flight", stream, True, 3, _GENERIC | _ASYNC, withheld=1 << act.barrier)
     elif isinstance(act, Mma):
-        mine: list[_Group | None] = [None, None]
+        mine: list[_GroupAge | None] = [None, None]
         mine[stream] = (0, True)
         yield Held("flight", stream, False, 3, _ASYNC, mmas=(mine[0], mine[1]))
     else:
@@ -220,7 +220,7 @@ def _waits(held: Held, step: Step, stream: int, conduct: Conduct) -> bool:
     return False
 
 
-def _grouped(group: _Group, step: Step, conduct: Conduct) -> _Group:
+def _grouped(group: _GroupAge, step: Step, conduct: Conduct) -> _GroupAge:
     """The groups since an mma, after the step."""
     made, loose = group
     if isinstance(step.operation, Mma):
