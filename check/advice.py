@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from .findings import INFO, Finding
-from .ptx.source import Function, PtxModule
+from .ptx.decoded_function import DecodedFunction
+from .ptx.source import PtxModule
 
 __all__ = ["advice"]
 
@@ -27,10 +28,11 @@ _FENCES = frozenset(("register-fence", "first-fence"))
 _SECTION = "9.7.15.4"
 
 
-def advice(module: PtxModule, function: Function, findings: Iterable[Finding]) -> Iterator[Finding]:
+def advice(module: PtxModule, code: DecodedFunction, findings: Iterable[Finding]) -> Iterator[Finding]:
     """One finding for each thing that an assembler will do, at the first place that makes it do so."""
+    function, operations = code.function, code.operations
     for statement in function.statements:
-        if statement.opcode.partition(".")[0] == "call":
+        if operations.of(statement.opcode).does == "call":
             yield Finding(
                 "serialised",
                 INFO,

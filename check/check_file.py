@@ -14,12 +14,14 @@ from ..spec.statements import Statement as Read
 from .advice import advice
 from .findings import ERROR, INFO, LIKELY, Finding
 from .memory.proxy_dataflow import proxy_findings
+from .not_judged import NotJudged, not_judged
 from .operands.constants import constant_findings
 from .operands.uniformity import operand_findings
 from .operands.wmma_fragments import fragment_findings
+from .ptx.decode import Operations
+from .ptx.decoded_function import DecodedFunction
 from .ptx.flow import build_flow
 from .ptx.source import NAME, Function, PtxModule, PtxStatement, UnreadText, declared_types, read_module
-from .ptx.uses import Uses
 from .registers.collisions import order_findings
 from .registers.register_events import FunctionEvents
 from .suppression import Suppressed, Suppressions, fingerprint
@@ -29,12 +31,10 @@ from .walks.stages import stage_findings
 
 __all__ = ["FileReport", "check_text"]
 
-_HELD = ("wgmma.", "mma.", "wmma.", "ldmatrix", "stmatrix", "movmatrix", "fence.proxy.async")
-
 
 @dataclass(frozen=True)
 class FileReport:
-    """A file, what could not be read of it, and what was found in it."""
+    """A file, what could not be read of it, what was found in it, and what no rule is for."""
 
     name: str
     version: str
@@ -44,6 +44,7 @@ class FileReport:
     faults: tuple[UnreadText, ...]
     findings: tuple[Finding, ...]
     suppressed: tuple[Suppressed, ...] = ()
+    not_judged: tuple[NotJudged, ...] = ()
 
 
 def check_text(
@@ -55,14 +56,14 @@ def check_text(
     """
     module = read_module(text, name)
     try:
-        judge = _judge(module.version, target or module.target)
+        operations = _operations(module.version, target or module.target)
     except Question as error:
         raise Question(f"{name}: {error}") from None
     findings: list[Finding] = []
     count = 0
     for function in module.functions:
         count += len(function.statements)
-        findings += _check_function(module, function, judge, target or module.target)
+        findings += _check_function(module, function, operations, target or module.target)
     findings.sort(key=lambda finding: finding.order)
     findings, suppressed = _suppressed(findings, Suppressions(text, name), dict(baseline or {}))
     return FileReport(
@@ -74,6 +75,7 @@ def check_text(
         tuple(module.faults),
         tuple(findings),
         tuple(suppressed),
+        tuple(not_judged(module, operations)),
     )
 
 
@@ -94,29 +96,31 @@ def _suppressed(
 
 
 @lru_cache(maxsize=8)
-def _judge(version: str, target: str) -> Judge:
-    return load().judge(version, target)
+def _operations(version: str, target: str) -> Operations:
+    return Operations(load().judge(version, target))
 
 
-def _check_function(module: PtxModule, function: Function, judge: Judge, target: str) -> Iterator[Finding]:
-    held = [i for i, s in enumerate(function.statements) if s.opcode.startswith(_HELD)]
-    flow = build_flow(function, module)
+def _check_function(
+    module: PtxModule, function: Function, operations: Operations, target: str
+) -> Iterator[Finding]:
+    held = [i for i, s in enumerate(function.statements) if operations.is_held(s.opcode)]
+    flow = build_flow(function, module, operations)
     if not held:
         return
-    yield from _legality(module, function, judge, held)
-    uses = Uses(function)
-    events = FunctionEvents(function, uses)
-    values, threads = Values(module, function, uses), ThreadValues(function, uses)
+    yield from _legality(module, function, operations.judge, held)
+    code = DecodedFunction(function, operations)
+    events = FunctionEvents(code)
+    values, threads = Values(module, code), ThreadValues(code)
     if events.mmas:
         ordered = list(order_findings(module, function, flow, events))
         yield from ordered
-        yield from advice(module, function, ordered)
-        yield from proxy_findings(module, function, flow, values)
-        yield from stage_findings(module, function, flow, uses, events)
-    yield from divergence_findings(module, function, flow, threads, held)
-    yield from fragment_findings(module, function, flow, uses, judge)
-    yield from constant_findings(module, function, values, judge, held)
-    yield from operand_findings(module, function, threads, values, target, held)
+        yield from advice(module, code, ordered)
+        yield from proxy_findings(module, code, flow, values)
+        yield from stage_findings(module, code, flow, events)
+    yield from divergence_findings(module, code, flow, threads, held)
+    yield from fragment_findings(module, code, flow)
+    yield from constant_findings(module, code, values, held)
+    yield from operand_findings(module, code, threads, values, target, held)
 
 
 def _legality(module: PtxModule, function: Function, judge: Judge, held: list[int]) -> Iterator[Finding]:

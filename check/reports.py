@@ -28,6 +28,7 @@ def as_text(reports: Sequence[FileReport], shown: frozenset[str]) -> str:
     lines: list[str] = []
     for report in reports:
         lines += [f"{fault.place}: unreadable: {fault.what}" for fault in report.faults]
+        lines += [f"{one.place}: not judged: {one.message}" for one in report.not_judged]
         for finding in report.findings:
             if finding.tier in shown:
                 lines += _finding(finding)
@@ -41,6 +42,9 @@ def as_text(reports: Sequence[FileReport], shown: frozenset[str]) -> str:
     suppressed = sum(len(report.suppressed) for report in reports)
     if suppressed:
         lines[-1] += f"; {suppressed} suppressed"
+    unjudged = sum(one.statements for report in reports for one in report.not_judged)
+    if unjudged:
+        lines[-1] += f"; {unjudged} not judged"
     if any(counts[tier] for tier in shown):
         lines.append(CLAIM)
     return "\n".join(lines)
@@ -93,6 +97,16 @@ def as_json(reports: Sequence[FileReport]) -> dict[str, Any]:
                     {"rule": s.finding.rule, "line": s.finding.place.line, "kind": s.kind}
                     for s in report.suppressed
                 ],
+                "not_judged": [
+                    {
+                        "instruction": one.instruction,
+                        "statements": one.statements,
+                        "line": one.place.line,
+                        "column": one.place.column,
+                        "why": one.why,
+                    }
+                    for one in report.not_judged
+                ],
             }
             for report in reports
         ],
@@ -128,6 +142,12 @@ def as_github(reports: Sequence[FileReport], shown: frozenset[str]) -> str:
             lines.append(
                 _command(
                     "error", fault.place.file, fault.place.line, fault.place.column, fault.what, "unreadable"
+                )
+            )
+        for one in report.not_judged:
+            lines.append(
+                _command(
+                    "notice", one.place.file, one.place.line, one.place.column, one.message, "not judged"
                 )
             )
         for finding in report.findings:

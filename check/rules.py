@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cache
 
+from ..spec.api import load
+from ..spec.model import Instruction
 from ..spec.ordering import ordering
 
-__all__ = ["rules"]
+__all__ = ["rules", "rules_of"]
 
 _OWN = {
     "aligned-divergent": "an .aligned instruction that not all threads execute",
@@ -34,3 +36,16 @@ _OWN = {
 def rules() -> Mapping[str, str]:
     """Every rule with its title: those of ordering, and the checker's own."""
     return {**{name: rule.title for name, rule in ordering().rules.items()}, **_OWN}
+
+
+def rules_of(instruction: Instruction | None) -> frozenset[str]:
+    """The rules that the clauses of an instruction's execution contract name."""
+    return _rules_of(instruction.execution) if instruction else frozenset()
+
+
+@cache
+def _rules_of(execution: tuple[str, ...]) -> frozenset[str]:
+    clauses = load().clauses
+    return frozenset(
+        consumer.check for clause in execution for consumer in clauses[clause].consumers if consumer.check
+    )

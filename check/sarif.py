@@ -31,6 +31,14 @@ def as_sarif(reports: Sequence[FileReport], shown: frozenset[str]) -> str:
             notices.append(
                 {"level": "error", "message": {"text": fault.what}, "locations": [_location(fault.place)]}
             )
+        for one in report.not_judged:
+            notices.append(
+                {
+                    "level": "note",
+                    "message": {"text": f"not judged: {one.message}"},
+                    "locations": [_location(one.place)],
+                }
+            )
         for finding, why in (
             *((finding, None) for finding in report.findings),
             *((hidden.finding, hidden.kind) for hidden in report.suppressed),
@@ -45,11 +53,12 @@ def as_sarif(reports: Sequence[FileReport], shown: frozenset[str]) -> str:
         "fullDescription": {"text": CLAIM},
         "rules": list(rules.values()),
     }
+    readable = not any(report.faults for report in reports)
     run = {
         "tool": {"driver": driver},
         "columnKind": "unicodeCodePoints",
         "results": results,
-        "invocations": [{"executionSuccessful": not notices, "toolExecutionNotifications": notices}],
+        "invocations": [{"executionSuccessful": readable, "toolExecutionNotifications": notices}],
     }
     return json.dumps({"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}, indent=1)
 

@@ -15,6 +15,9 @@ __all__ = [
     "ADDRESSES",
     "BASES",
     "DescribedMatrix",
+    "MatrixAtoms",
+    "matrix_atoms",
+    "mode_of",
     "permutes",
     "rule_for",
     "swizzle_bounds",
@@ -51,6 +54,58 @@ def rule_for(rules: Mapping[str, AddressRule], major: str, mode: str) -> Address
     raise Question(f"there is no {major}-major layout with mode {mode!r}; there are: {', '.join(known)}")
 
 
+def mode_of(descriptor: Descriptor, fields: Mapping[str, int]) -> str:
+    """The swizzling mode that a descriptor's fields name; raises Question when they name none."""
+    modes = descriptor.fields["swizzle-mode"].values
+    for name, code in modes.items():
+        if code == fields["swizzle-mode"]:
+            return name
+    raise Question(f"there is no swizzling mode {fields['swizzle-mode']}; there are: {', '.join(modes)}")
+
+
+@dataclass(frozen=True)
+class MatrixAtoms:
+    """How far a matrix goes in shared memory: steps along each stride, an atom's bytes and those of its row.
+
+    `steps` says, by descriptor field, how many strides lie between the first atom and the last.
+    """
+
+    steps: Mapping[str, int]
+    atom: int
+    row: int
+
+    def extent(self, fields: Mapping[str, int]) -> int:
+        """The bytes from the first atom's begin to the last one's end, by a descriptor's fields."""
+        return self.atom + sum(fields[field] * count for field, count in self.steps.items())
+
+
+def matrix_atoms(
+    rules: Mapping[str, AddressRule],
+    layouts: Mapping[str, LayoutMap],
+    major: str,
+    mode: str,
+    size: int,
+    shape: tuple[int, int],
+) -> MatrixAtoms:
+    """The atoms of a matrix of (rows of A or columns of B, depth along K) elements of `size` bytes.
+
+    `major` is K or MN. Every index of an atom grows with x and with k, so the last element has the greatest.
+    Raises Question when no rule is for such a matrix.
+    """
+    rule = rule_for(rules, major, mode)
+    layout = layouts[rule.layout]
+    if size not in layout.layout.params["bytes"].values:
+        raise Question(f"there is no {major}-major layout of elements of {size} bytes")
+    parameters = {"W": rule.widths[mode], "bytes": size}
+    case = layout.case(parameters)
+    last = {"x": shape[0] - 1, "k": shape[1] - 1, "byte": size - 1}
+    values = [last[name] for name in case.inputs]
+    steps = {
+        stride: compiled(case.trees[index], case.inputs)(*values) for index, stride in rule.strides.items()
+    }
+    return MatrixAtoms(steps, case.shape(parameters)["offset"], parameters["W"])
+
+
 @dataclass(frozen=True)
 class DescribedMatrix:
     """A matrix in shared memory, as a descriptor describes it.
@@ -77,8 +132,7 @@ class DescribedMatrix:
         major: str,
         size: int,
     ) -> DescribedMatrix:
-        modes = descriptor.fields["swizzle-mode"].values
-        mode = next(name for name, code in modes.items() if code == fields["swizzle-mode"])
+        mode = mode_of(descriptor, fields)
         rule = rule_for(rules, major, mode)
         layout = layouts[rule.layout]
         if size not in layout.layout.params["bytes"].values:

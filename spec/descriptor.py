@@ -8,7 +8,7 @@ from .errors import Question
 from .memory_records import Descriptor, DescriptorField
 from .nodes import nearest
 
-__all__ = ["decode", "encode", "limit"]
+__all__ = ["address_field", "decode", "encode", "fields_of", "limit", "mask", "split_address"]
 
 
 def limit(field: DescriptorField) -> int:
@@ -45,17 +45,37 @@ def _value(name: str, field: DescriptorField, given: int | str) -> int:
     return given
 
 
+def mask(field: DescriptorField) -> int:
+    """The bits of a word that a field takes."""
+    return (1 << field.high + 1) - (1 << field.low)
+
+
+def address_field(descriptor: Descriptor) -> DescriptorField:
+    """The field that says where the matrix begins."""
+    return descriptor.fields["start-address"]
+
+
+def split_address(descriptor: Descriptor, word: int) -> tuple[int, int]:
+    """Where the matrix of a word begins, in bytes, and the word without that field."""
+    bits = mask(address_field(descriptor))
+    return fields_of(descriptor, word & bits)["start-address"], word & ~bits
+
+
+def fields_of(descriptor: Descriptor, word: int) -> dict[str, int]:
+    """Every field's value, whatever the bits outside the fields are."""
+    return {
+        name: ((word & mask(field)) >> field.low) * field.unit for name, field in descriptor.fields.items()
+    }
+
+
 def decode(descriptor: Descriptor, word: int) -> dict[str, int]:
     """Every field's value; raises Question when a bit outside the fields is set."""
     if not 0 <= word < 1 << 64:
         raise Question(f"{word:#x} is no 64-bit word")
-    values = {}
     rest = word
-    for name, field in descriptor.fields.items():
-        mask = (1 << (field.high - field.low + 1)) - 1
-        values[name] = (word >> field.low & mask) * field.unit
-        rest &= ~(mask << field.low)
+    for field in descriptor.fields.values():
+        rest &= ~mask(field)
     if rest:
         bits = ", ".join(str(bit) for bit in range(64) if rest >> bit & 1)
         raise Question(f"the reserved bits {bits} are set; they must be 0")
-    return values
+    return fields_of(descriptor, word)

@@ -219,6 +219,11 @@ class Judge:
         self._plain: dict[tuple[int, str], Verdict] = {}
         self._ever: dict[tuple[int, str], EffectiveGate | None] = {}
 
+    @property
+    def names(self) -> Iterable[str]:
+        """The names of all instructions."""
+        return self._groups.keys()
+
     def judge(self, text: str) -> Verdict:
         """The verdict on one statement, with register declarations before it if there are any."""
         try:
@@ -251,6 +256,20 @@ class Judge:
                 verdict = self.judge_statement(Statement(None, mnemonic, operands, {}))
             self._plain[key] = verdict
         return verdict, shape
+
+    def variant_of(self, mnemonic: str) -> Variant | None:
+        """The variant that a mnemonic spells, whatever its gates say; None when it spells none."""
+        group = self._group_of(mnemonic)
+        return group.variant_of(mnemonic) if group else None
+
+    def closest(self, mnemonic: str) -> Variant | None:
+        """The variant that a mnemonic spells, or comes nearest to; None when the name is not known."""
+        group = self._group_of(mnemonic)
+        if group is None:
+            return None
+        spelling = group.spelling(mnemonic)
+        found = group.index.get(spelling)
+        return found[0] if found else group.nearest_profile(spelling).closest(spelling)
 
     def gate_of(self, statement: Statement) -> EffectiveGate | None:
         """When a statement is legal, whatever this judge's version and target; None when it never is."""
@@ -489,12 +508,9 @@ class Judge:
 
     def suggest(self, statement: Statement) -> str | None:
         """The nearest legal form, mnemonic and operand names; None for an unknown instruction."""
-        group = self._group_of(statement.mnemonic)
-        if group is None:
+        variant = self.closest(statement.mnemonic)
+        if variant is None:
             return None
-        spelling = group.spelling(statement.mnemonic)
-        found = group.index.get(spelling)
-        variant = found[0] if found else group.nearest_profile(spelling).closest(spelling)
         form, _ = self._judge_operands(variant, statement)
         form = form or next(variant.forms)
         return f"{variant.mnemonic} {', '.join(form.operands)};"

@@ -8,13 +8,14 @@ from dataclasses import dataclass, replace
 from ...spec.ordering import ordering
 from ..findings import LIKELY, STRICT, Finding, Moment
 from ..ptx.dataflow import Trail, join_facts, solve_forward, trail_blocks
+from ..ptx.decoded_function import DecodedFunction
 from ..ptx.flow import Flow
 from ..ptx.source import Function, PtxModule
 from ..values.intervals import Values
+from .byte_regions import ByteRegion
 from .shared_memory import (
     Barrier,
     BulkCopyWrite,
-    ByteRegion,
     CopyCommit,
     CopyWait,
     MatrixRead,
@@ -46,9 +47,10 @@ class GenericWrite:
 ProxyFacts = dict[GenericWrite, Trail]
 
 
-def proxy_findings(module: PtxModule, function: Function, flow: Flow, values: Values) -> Iterator[Finding]:
+def proxy_findings(module: PtxModule, code: DecodedFunction, flow: Flow, values: Values) -> Iterator[Finding]:
     """Generic writes of shared memory that a wgmma may read without a fence.proxy.async or a barrier."""
-    events = list(memory_events(function, values))
+    function = code.function
+    events = list(memory_events(code, values))
     if not any(isinstance(e, Store) for e in events) or not any(isinstance(e, MatrixRead) for e in events):
         return
     analysis = _Analysis(flow, _merged(events))

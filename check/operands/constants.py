@@ -5,76 +5,57 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ...spec.api import load
-from ...spec.descriptor import decode
+from ...spec.descriptor import address_field, decode
 from ...spec.errors import Question
-from ...spec.legality import Judge, Verdict
+from ...spec.memory_records import Descriptor
 from ...spec.sparse import read_words, valid_codes
-from ...spec.statements import SyntaxFault, argument_of
 from ..findings import ERROR, LIKELY, STRICT, Finding
-from ..ptx.source import Function, PtxModule, PtxStatement
-from ..ptx.uses import operands_of
+from ..memory.matrices import described
+from ..ptx.decode import DecodedStatement, NamedOperand, number_of
+from ..ptx.decoded_function import DecodedFunction
+from ..ptx.site import Site
+from ..ptx.source import PtxModule
 from ..values.intervals import Values
 
 __all__ = ["constant_findings"]
 
 
 def constant_findings(
-    module: PtxModule, function: Function, values: Values, judge: Judge, held: list[int]
+    module: PtxModule, code: DecodedFunction, values: Values, held: list[int]
 ) -> Iterator[Finding]:
     """Invalid metadata codes, and descriptors with fields that no matrix can have."""
     for index in held:
-        statement = function.statements[index]
-        head = statement.opcode
-        if not (".sp" in head or head.startswith("wgmma.mma_async")):
+        statement = code[index]
+        if statement.operation.variant is None or not statement.is_complete:
             continue
-        named = judge.judge_mnemonic(head)
-        if named.variant is None:
-            continue
-        verdict = Verdict(named.verdict, variant=named.variant)
-        parts = operands_of(statement)
-        forms = [form for form in named.variant.forms if len(form.operands) == len(parts)]
-        if not forms:
-            continue
-        for name, text in zip(forms[0].operands, parts, strict=True):
-            if name in ("sp-meta", "e", "metadata"):
-                yield from _metadata(
-                    module, function, statement, values, verdict, text, parts, forms[0].operands
-                )
-            elif name in ("a-desc", "b-desc") or (name == "a" and not text.startswith("{")):
-                yield from _descriptor(module, function, statement, values, text, name)
+        site = Site(module, code.function, index)
+        for operand in statement.named:
+            if operand.operand.part == "metadata":
+                yield from _metadata(site, statement, values, operand)
+        for operand, descriptor in described(statement):
+            yield from _descriptor(site, statement, values, operand, descriptor)
 
 
 def _metadata(
-    module: PtxModule,
-    function: Function,
-    statement: PtxStatement,
-    values: Values,
-    verdict: Verdict,
-    text: str,
-    parts: list[str],
-    names: tuple[str, ...],
+    site: Site, statement: DecodedStatement, values: Values, operand: NamedOperand
 ) -> Iterator[Finding]:
-    word = values.operand(text, statement.scope).constant
-    variant = verdict.variant
+    word = values.operand(operand.text, statement.scope).constant
+    variant = statement.operation.variant
     if word is None or variant is None or variant.row.row.sparsity is None:
         return
     specification = load()
     sparsity = specification.sparsity_of(variant)
     layout = specification.layout_of(variant, "metadata")
-    selector = 0
-    for name, part in zip(names, parts, strict=True):
-        if "sel" in name or name == "f":
-            try:
-                selector = argument_of(part).value
-            except SyntaxFault:
-                return
+    given = statement.part("selector")
+    selector = number_of(given.text) if given else 0
+    if selector is None:
+        return
     try:
         parameters = specification.selector_parameters(layout, selector)
     except Question:
         return  # legality says so
     words = [word & 0xFFFFFFFF] * layout.domain(parameters)["t"]
     codes = {code for row in read_words(sparsity, layout, parameters, words) for code in row}
-    place = module.place(statement.offset)
     distinct = set(valid_codes(sparsity, "distinct"))
     ascending = set(specification.codes_of(variant))
     settled = "metadata-order" in variant.row.family.instruction.readings
@@ -85,8 +66,8 @@ def _metadata(
         yield Finding(
             "metadata-code",
             tier,
-            place,
-            function.name,
+            site.place,
+            site.function.name,
             f"the metadata is {word & 0xFFFFFFFF:#010x}, which holds the code {shown}: "
             + (
                 "it names no distinct elements of a chunk"
@@ -99,41 +80,40 @@ def _metadata(
 
 
 def _descriptor(
-    module: PtxModule, function: Function, statement: PtxStatement, values: Values, text: str, name: str
+    site: Site, statement: DecodedStatement, values: Values, operand: NamedOperand, descriptor: Descriptor
 ) -> Iterator[Finding]:
-    value = values.operand(text, statement.scope)
-    place = module.place(statement.offset)
-    descriptor = load().descriptors["wgmma"]
-    section = descriptor.source.section
-    if value.constant is not None:
-        try:
-            decode(descriptor, value.constant & (1 << 64) - 1)
-        except Question as fault:
-            yield Finding("descriptor-field", ERROR, place, function.name, f"{name}: {fault}", section)
-        return
-    if value.base is None or value.shift != 4 or value.fields is None:
+    name, value = operand.name, values.operand(operand.text, statement.scope)
+    function, section = site.function.name, descriptor.source.section
+    unit = address_field(descriptor).unit
+    word = value.constant
+    if word is None and value.base is not None and 1 << value.shift == unit:
+        word = value.fields
+    if word is None:
         return
     try:
-        decode(descriptor, value.fields & (1 << 64) - 1)
+        decode(descriptor, word & (1 << 64) - 1)
     except Question as fault:
-        yield Finding("descriptor-field", ERROR, place, function.name, f"{name}: {fault}", section)
+        yield Finding("descriptor-field", ERROR, site.place, function, f"{name}: {fault}", section)
         return
-    variable = function.variable(value.base, statement.scope) or module.variables.get(value.base)
-    if value.low == value.high and value.low % 16:
+    if value.base is None:
+        return
+    variable = site.variable(value.base)
+    if value.low == value.high and value.low % unit:
         yield Finding(
             "descriptor-alignment",
             ERROR,
-            place,
-            function.name,
-            f"{name}: the matrix begins at byte {value.low} of {value.base}, which is no multiple of 16",
+            site.place,
+            function,
+            f"{name}: the matrix begins at byte {value.low} of {value.base}, which is no multiple of {unit}",
             section,
         )
-    elif variable is not None and variable.align < 16:
+    elif variable is not None and variable.align < unit:
         yield Finding(
             "descriptor-alignment",
             LIKELY,
-            place,
-            function.name,
-            f"{name}: {value.base} is aligned to {variable.align} bytes; a matrix begins at a multiple of 16",
+            site.place,
+            function,
+            f"{name}: {value.base} is aligned to {variable.align} bytes; "
+            f"a matrix begins at a multiple of {unit}",
             section,
         )

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
+from math import prod
 
 from ..findings import ERROR, INFO, LIKELY, Finding
-from ..ptx.source import NAME, Function, PtxModule, PtxStatement
-from ..ptx.uses import operands_of
+from ..memory.matrices import described
+from ..ptx.decode import DecodedStatement, NamedOperand, address_of
+from ..ptx.decoded_function import DecodedFunction
+from ..ptx.site import Site
+from ..ptx.source import PtxModule
+from ..rules import rules_of
 from ..values.intervals import Values
 from ..values.lanes import Threads, ThreadValues
 
@@ -15,48 +19,54 @@ __all__ = ["operand_findings"]
 
 _WARP, _GROUP = 32, 128
 _ROWS = 16  # bytes: what the address of a row is a multiple of
-_FEW = re.compile(r"\.x[12](?=\.|$)")
 
 
 def operand_findings(
-    module: PtxModule, function: Function, threads: ThreadValues, values: Values, target: str, held: list[int]
+    module: PtxModule,
+    code: DecodedFunction,
+    threads: ThreadValues,
+    values: Values,
+    target: str,
+    held: list[int],
 ) -> Iterator[Finding]:
-    """Descriptors and wmma addresses that differ between threads; addresses that no row can have."""
+    """Descriptors, addresses and strides that differ between threads; addresses that no row can have."""
     for index in held:
-        statement = function.statements[index]
-        opcode, parts = statement.opcode, operands_of(statement)
-        if opcode.startswith("wgmma.mma_async"):
-            for text in parts[1:3]:
-                if not text.startswith("{"):
-                    yield from _parted(module, function, statement, threads, text, _GROUP)
-        elif opcode.startswith(("wmma.load", "wmma.store")):
-            wanted = [*NAME.findall(parts["load" in opcode] if len(parts) > 1 else ""), *parts[2:]]
-            for text in wanted:
-                yield from _parted(module, function, statement, threads, text, _WARP)
-        elif opcode.startswith(("ldmatrix", "stmatrix")) and parts:
-            address = parts["ldmatrix" in opcode] if len(parts) > 1 else ""
-            yield from _row(module, function, statement, values, address)
-            if target.startswith("sm_75") and opcode.startswith("ldmatrix") and _FEW.search(opcode):
+        statement = code[index]
+        rules = rules_of(statement.operation.instruction)
+        site = Site(module, code.function, index)
+        address, stride = statement.part("address"), statement.part("stride")
+        if "descriptor-divergent" in rules:
+            for operand, _ in described(statement):
+                yield from _parted(site, threads, operand.text, _GROUP)
+        if "wmma-divergent" in rules:
+            where = address_of(address.text) if address else None
+            for text in (where.base if where else None, stride.text if stride else None):
+                if text is not None:
+                    yield from _parted(site, threads, text, _WARP)
+        if "matrix-alignment" in rules and address is not None:
+            yield from _row(site, statement, values, address)
+            if "matrix-lanes" in rules and target.startswith("sm_75") and _rows(statement, address) < _WARP:
                 yield Finding(
                     "matrix-lanes",
                     INFO,
-                    module.place(statement.offset),
-                    function.name,
+                    site.place,
+                    code.function.name,
                     "on sm_75 every lane must supply a valid address, those that supply no row too",
                     "9.7.14.5.15",
                 )
 
 
-def _parted(
-    module: PtxModule,
-    function: Function,
-    statement: PtxStatement,
-    threads: ThreadValues,
-    text: str,
-    size: int,
-) -> Iterator[Finding]:
+def _rows(statement: DecodedStatement, address: NamedOperand) -> int:
+    """How many lanes supply the address of a row."""
+    variant = statement.operation.nearest
+    if variant is None or address.operand.matrix is None:
+        return _WARP
+    return prod(variant.evaluate(size) for size in address.operand.matrix.values())
+
+
+def _parted(site: Site, threads: ThreadValues, text: str, size: int) -> Iterator[Finding]:
     """An operand that provably differs between the threads of a warp, or the warps of a warpgroup."""
-    known = threads.operand(text, statement.scope)
+    known = threads.operand(text, site.statement.scope)
     if not isinstance(known, Threads):
         return
     for first in range(0, len(known.values), size):
@@ -65,8 +75,8 @@ def _parted(
             yield Finding(
                 "descriptor-divergent" if group else "wmma-divergent",
                 LIKELY if known.assumed else ERROR,
-                module.place(statement.offset),
-                function.name,
+                site.place,
+                site.function.name,
                 f"{text} is not the same in threads {first} to {first + size - 1}: "
                 + (
                     "a descriptor must be, in all warps of the warpgroup"
@@ -79,21 +89,18 @@ def _parted(
             return
 
 
-def _row(
-    module: PtxModule, function: Function, statement: PtxStatement, values: Values, address: str
-) -> Iterator[Finding]:
+def _row(site: Site, statement: DecodedStatement, values: Values, address: NamedOperand) -> Iterator[Finding]:
     """The address of a row, where it is a number of bytes from a variable."""
-    value = values.address(statement, address)
+    value = values.address(address_of(address.text), statement.scope)
     name = value.base
-    variable = (function.variable(name, statement.scope) or module.variables.get(name)) if name else None
-    place = module.place(statement.offset)
+    variable = site.variable(name) if name else None
     section = "9.7.14.5.15; 9.7.14.5.16"
     if variable is not None and variable.space != "shared":
         yield Finding(
             "matrix-space",
             ERROR,
-            place,
-            function.name,
+            site.place,
+            site.function.name,
             f"the address is one of {variable.name} in .{variable.space}; it must lie in shared memory",
             section,
         )
@@ -107,8 +114,8 @@ def _row(
         yield Finding(
             "matrix-alignment",
             ERROR,
-            place,
-            function.name,
+            site.place,
+            site.function.name,
             f"the row begins at byte {value.low}{where}; the address of a row is a multiple of {_ROWS}",
             section,
         )

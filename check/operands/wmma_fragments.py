@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from ...spec.legality import Judge
 from ...spec.variants import Variant
 from ..findings import ERROR, Finding, Moment
 from ..ptx.dataflow import solve_forward
+from ..ptx.decode import DecodedStatement, NamedOperand, Operation
+from ..ptx.decoded_function import DecodedFunction
 from ..ptx.flow import Flow
-from ..ptx.source import NAME, Function, PtxModule
-from ..ptx.uses import Uses, operands_of
+from ..ptx.source import PtxModule
+from ..rules import rules_of
 
 __all__ = ["fragment_findings"]
 
@@ -42,89 +43,95 @@ Origin = tuple[int, int]  # the statement, and which element of its vector
 FragmentState = dict[str, frozenset[Origin]]
 
 
-def fragment_findings(
-    module: PtxModule, function: Function, flow: Flow, uses: Uses, judge: Judge
-) -> Iterator[Finding]:
+def fragment_findings(module: PtxModule, code: DecodedFunction, flow: Flow) -> Iterator[Finding]:
     """Fragments that are used otherwise than they were made."""
-    provenance = _Provenance(function, flow, uses, judge)
+    provenance = _Provenance(code, flow)
     if provenance.makers and provenance.users:
         yield from provenance.findings(module)
+
+
+def _moves_fragments(operation: Operation) -> bool:
+    """Whether an instruction fills or uses opaque fragments, by its contract."""
+    return operation.variant is not None and "wmma-fragment" in rules_of(operation.instruction)
+
+
+def _fragment(variant: Variant, operand: NamedOperand) -> Fragment | None:
+    """What an instruction says of the fragment in an operand; C and D are fragments of one kind."""
+    part, holds = operand.operand.part, operand.operand.holds
+    if part not in ("A", "B", "C", "D") or holds is None:
+        return None
+    fields = variant.fields
+    shape = f"m{fields['m']}n{fields['n']}k{fields['k']}"
+    layout = fields.get(f"{part.lower()}layout", fields.get("layout")) if part in "AB" else None
+    return Fragment(
+        "c" if part in "CD" else part.lower(),
+        shape,
+        str(fields[holds]),
+        None if layout is None else str(layout),
+    )
 
 
 class _Provenance:
     """Which wmma instruction may have filled each register."""
 
-    def __init__(self, function: Function, flow: Flow, uses: Uses, judge: Judge) -> None:
-        self.function = function
+    def __init__(self, code: DecodedFunction, flow: Flow) -> None:
+        self.code = code
+        self.function = code.function
         self.flow = flow
-        self.uses = uses
         self.makers: dict[int, tuple[Fragment, tuple[str, ...]]] = {}
         self.users: dict[int, list[tuple[Fragment, tuple[str, ...]]]] = {}
-        for index, statement in enumerate(function.statements):
-            if not statement.opcode.startswith("wmma."):
-                continue
-            variant = judge.judge_mnemonic(statement.opcode).variant
-            if variant is not None:
-                self._note(index, variant)
+        for index in range(len(code)):
+            if _moves_fragments(code.operation(index)):
+                self._note(index, code[index])
         self.registers = {r for _, vector in self.makers.values() for r in vector}
         self.events: list[list[int]] = [[] for _ in flow.blocks]
         for number, block in enumerate(flow.blocks):
             for index in range(block.start, block.end):
                 if (
                     index in self.users
-                    or not self.registers.isdisjoint(uses.of(index)[0])
+                    or not self.registers.isdisjoint(code[index].writes)
                     or self._moves(index)
                 ):
                     self.events[number].append(index)
 
     def _moves(self, index: int) -> bool:
-        if not self.function.statements[index].opcode.startswith("mov."):
+        statement = self.code[index]
+        if not statement.operation.is_move:
             return False
-        written, read = self.uses.of(index)
+        written, read = statement.writes, statement.reads
         if len(read) == 1 and len(written) == 1 and read[0] in self.registers:
             self.registers.add(written[0])
             return True
         return False
 
-    def _vector(self, index: int, position: int) -> tuple[str, ...]:
-        statement = self.function.statements[index]
-        parts = operands_of(statement)
-        text = parts[position] if position < len(parts) else ""
-        return self.uses.unique(NAME.findall(text), statement.scope)
-
-    def _note(self, index: int, variant: Variant) -> None:
-        fields = variant.fields
-        name = variant.row.family.instruction.instruction
-        shape = f"m{fields['m']}n{fields['n']}k{fields['k']}"
-
-        def told(field: str, instead: str = "multiplicand") -> str:
-            value = fields.get(field, "none")
-            return str(fields.get(instead, value)) if value == "none" else str(value)
-
-        if name.startswith("wmma.load."):
-            matrix = name[-1]
-            layout = str(fields["layout"]) if matrix in "ab" else None
-            self.makers[index] = (Fragment(matrix, shape, told("type"), layout), self._vector(index, 0))
-        elif name == "wmma.store.d":
-            self.users[index] = [(Fragment("c", shape, told("type"), None), self._vector(index, 1))]
-        elif name == "wmma.mma":
-            self.makers[index] = (Fragment("c", shape, told("dtype"), None), self._vector(index, 0))
-            self.users[index] = [
-                (Fragment("a", shape, told("atype"), str(fields["alayout"])), self._vector(index, 1)),
-                (Fragment("b", shape, told("btype"), str(fields["blayout"])), self._vector(index, 2)),
-                (Fragment("c", shape, told("ctype"), None), self._vector(index, 3)),
-            ]
+    def _note(self, index: int, statement: DecodedStatement) -> None:
+        """The fragments that a statement fills, and those that it uses."""
+        variant = statement.operation.variant
+        assert variant is not None
+        users: list[tuple[Fragment, tuple[str, ...]]] = []
+        for operand in statement.named:
+            fragment = _fragment(variant, operand)
+            if fragment is None:
+                continue
+            vector = self.code.registers_in(operand.text, statement.scope)
+            if operand.operand.role == "destination":
+                self.makers[index] = fragment, vector
+            else:
+                users.append((fragment, vector))
+        if users:
+            self.users[index] = users
 
     def _step(self, state: FragmentState, index: int) -> None:
-        written, read = self.uses.of(index)
-        guarded = self.function.statements[index].guard is not None
+        statement = self.code[index]
+        written, read = statement.writes, statement.reads
+        guarded = statement.guard is not None
         maker = self.makers.get(index)
         if maker is not None:
             for position, register in enumerate(maker[1]):
                 origin = frozenset(((index, position),))
                 state[register] = state.get(register, frozenset()) | origin if guarded else origin
             return
-        move = self.function.statements[index].opcode.startswith("mov.") and len(read) == len(written) == 1
+        move = statement.operation.is_move and len(read) == len(written) == 1
         for register in written:
             origins = state.get(read[0], frozenset()) if move else frozenset()
             state[register] = state.get(register, frozenset()) | origins if guarded else origins

@@ -8,6 +8,7 @@ from functools import cached_property
 from itertools import pairwise
 from typing import Protocol, TypeVar
 
+from .decode import Operations
 from .source import NAME, Function, PtxModule, UnreadText
 
 __all__ = ["Block", "Flow", "build_flow"]
@@ -19,12 +20,15 @@ class _Happens(Protocol):
 
 
 E = TypeVar("E", bound=_Happens)
-_ENDS = ("bra", "brx", "ret", "exit", "trap")
+_JUMPS, _LEAVES = ("jump", "switch"), ("leave", "abort")
 
 
 @dataclass
 class Block:
-    """Statements `start` to `end` (exclusive); `branch` is the successor taken, `fall` the one behind."""
+    """Statements `start` to `end` (exclusive); `branch` is the successor taken, `fall` the one behind.
+
+    `leaves`: its last statement leaves the function, perhaps under a guard.
+    """
 
     start: int
     end: int
@@ -32,15 +36,15 @@ class Block:
     predecessors: list[int] = field(default_factory=list)
     branch: int | None = None
     fall: int | None = None
+    leaves: bool = False
 
 
 class Flow:
     """Blocks in the order of the text; the first is the entry. Leaving the function has no block."""
 
-    def __init__(self, function: Function, blocks: list[Block], numbers: dict[int, int]) -> None:
+    def __init__(self, function: Function, blocks: list[Block]) -> None:
         self.function = function
         self.blocks = blocks
-        self._numbers = numbers
 
     def block_of(self, statement: int) -> int:
         """The number of the block that holds a statement."""
@@ -91,8 +95,7 @@ class Flow:
         for number in self.order:
             block = self.blocks[number]
             leaves = not block.successors or (block.fall is None and block.branch is None)
-            guarded_exit = self._may_leave(block)
-            if leaves or guarded_exit:
+            if leaves or block.leaves:
                 backward[end].append(number)
             for successor in block.successors:
                 backward.setdefault(successor, []).append(number)
@@ -112,15 +115,10 @@ class Flow:
                     changed = True
         return {n: (None if p == end else p) for n, p in parent.items() if n != end}
 
-    def _may_leave(self, block: Block) -> bool:
-        if block.end == block.start:
-            return False
-        return self.function.statements[block.end - 1].opcode.split(".")[0] in ("ret", "exit", "trap")
-
     def _leads(self, number: int, end: int) -> list[int]:
         block = self.blocks[number]
         found = list(block.successors)
-        if not found or self._may_leave(block):
+        if not found or block.leaves:
             found.append(end)
         return found
 
@@ -151,7 +149,7 @@ class Flow:
         return left
 
 
-def build_flow(function: Function, module: PtxModule) -> Flow:
+def build_flow(function: Function, module: PtxModule, operations: Operations) -> Flow:
     """The control-flow graph of a function; a branch to no label is a fault of the module."""
     statements = function.statements
     count = len(statements)
@@ -160,14 +158,14 @@ def build_flow(function: Function, module: PtxModule) -> Flow:
     for scope in function.scopes:
         leaders.update(scope.labels.values())
     for index, statement in enumerate(statements):
-        head = statement.opcode.partition(".")[0]
-        if head not in _ENDS:
+        does = operations.of(statement.opcode).does
+        if does not in _JUMPS and does not in _LEAVES:
             continue
         leaders.add(index + 1)
         names: tuple[str, ...] = ()
-        if head == "bra":
+        if does == "jump":
             names = (statement.operands.split()[0],) if statement.operands else ()
-        elif head == "brx":
+        elif does == "switch":
             table = NAME.findall(statement.operands)
             names = function.tables.get(table[-1], ()) if table else ()
         for name in names:
@@ -185,8 +183,9 @@ def build_flow(function: Function, module: PtxModule) -> Flow:
     numbers = {block.start: number for number, block in enumerate(blocks)}
     for number, block in enumerate(blocks):
         last = statements[block.end - 1]
-        head = last.opcode.partition(".")[0]
-        falls = head not in _ENDS or last.guard is not None
+        does = operations.of(last.opcode).does
+        block.leaves = does in _LEAVES
+        falls = (does not in _JUMPS and does not in _LEAVES) or last.guard is not None
         if falls and number + 1 < len(blocks):
             block.fall = number + 1
         found = [numbers[target] for target in targets.get(block.end - 1, ()) if target in numbers]
@@ -195,4 +194,4 @@ def build_flow(function: Function, module: PtxModule) -> Flow:
             if successor not in block.successors:
                 block.successors.append(successor)
                 blocks[successor].predecessors.append(number)
-    return Flow(function, blocks, numbers)
+    return Flow(function, blocks)

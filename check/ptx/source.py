@@ -68,7 +68,6 @@ class PtxStatement:
     operands: str
     guard: str | None
     scope: int
-    parts: list[str] | None = None  # the operands, once they were parted
 
 
 @dataclass(frozen=True)

@@ -6,23 +6,19 @@ vectors. A wgmma uses a class as a whole, so that a class is as good as each of 
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 from ...formal.ordering.programs import MmaShape
-from ...spec.statements import SyntaxFault, arguments
-from ..ptx.source import NAME, Function, PtxStatement
-from ..ptx.uses import Uses, operands_of
+from ..ptx.decode import DecodedStatement, NamedOperand, Operation, number_of
+from ..ptx.decoded_function import DecodedFunction
 
 __all__ = ["AccessEvent", "CommitEvent", "Event", "Fence", "FunctionEvents", "MmaEvent", "Wait"]
 
-_SHAPE = re.compile(r"\.m(\d+)n(\d+)k(\d+)(?=\.|$)")
-_TYPE = re.compile(r"\.(f16|f32|s32|bf16|tf32|e4m3|e5m2|s8|u8|b1)(?=\.|$)")
-_MOVE = re.compile(r"mov\.\w+$")
+_CUTS = frozenset(("fence", "jump", "switch", "leave"))  # no move is thought back across these
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,29 +86,27 @@ Event = Fence | CommitEvent | Wait | MmaEvent | AccessEvent
 class FunctionEvents:
     """The events of a function, in the order of its text."""
 
-    def __init__(self, function: Function, uses: Uses) -> None:
-        self.function = function
-        self.uses = uses
-        self.mmas = [i for i, s in enumerate(function.statements) if s.opcode.startswith("wgmma.mma_async")]
+    def __init__(self, code: DecodedFunction) -> None:
+        self.code = code
+        self.mmas = [i for i in range(len(code)) if code.operation(i).does == "multiply"]
 
     @cached_property
     def _vectors(self) -> dict[int, tuple[tuple[str, ...], tuple[str, ...] | None]]:
-        """By wgmma: the registers of D, and those of A (None where A is a descriptor)."""
-        found = {}
+        """By wgmma: the registers of D, and those of A (None where A lies in shared memory)."""
         known: dict[tuple[str, int], tuple[str, ...]] = {}
+
+        def registers(operand: NamedOperand | None, scope: int) -> tuple[str, ...] | None:
+            if operand is None or not operand.is_vector:
+                return None
+            key = operand.text, scope
+            if key not in known:
+                known[key] = self.code.registers_in(*key)
+            return known[key]
+
+        found = {}
         for index in self.mmas:
-            statement = self.function.statements[index]
-            parts = operands_of(statement)
-            vectors: list[tuple[str, ...] | None] = []
-            for text in (*parts, "", "")[:2]:
-                if not text.startswith("{"):
-                    vectors.append(None)
-                    continue
-                key = text, statement.scope
-                if key not in known:
-                    known[key] = self.uses.unique(NAME.findall(text), statement.scope)
-                vectors.append(known[key])
-            found[index] = (vectors[0] or (), vectors[1])
+            mma = self.code[index]
+            found[index] = registers(mma.part("D"), mma.scope) or (), registers(mma.part("A"), mma.scope)
         return found
 
     @cached_property
@@ -137,11 +131,9 @@ class FunctionEvents:
         """Registers that a move copies a register of a class into, or such a copy."""
         found: set[str] = set()
         moves: dict[str, set[str]] = defaultdict(set)
-        for index, statement in enumerate(self.function.statements):
-            if _MOVE.match(statement.opcode):
-                written, read = self.uses.of(index)
-                if len(read) == 1:
-                    moves[read[0]].update(written)
+        for statement in self.code:
+            if statement.operation.is_move and len(statement.reads) == 1:
+                moves[statement.reads[0]].update(statement.writes)
         waiting = [register for register in self.classes if register in moves]
         while waiting:
             for register in moves[waiting.pop()]:
@@ -161,79 +153,69 @@ class FunctionEvents:
         if not self.mmas:
             return found
         wanted = self.copies | self.classes.keys()
-        for index, statement in enumerate(self.function.statements):
-            opcode = statement.opcode
-            if opcode.startswith("wgmma."):
-                event = self._wgmma(index, statement)
+        for index, statement in enumerate(self.code):
+            make = _EVENTS.get(statement.does)
+            if make is not None:
+                event = make(self, index, statement)
                 if event is not None:
                     found.append(event)
-                continue
-            written, read = self.uses.of(index)
-            if not (wanted.isdisjoint(written) and wanted.isdisjoint(read)):
-                found.append(self._access(index, statement, written, read))
+            elif not (wanted.isdisjoint(statement.writes) and wanted.isdisjoint(statement.reads)):
+                found.append(self._access(index, statement))
         return found
 
-    def _wgmma(self, index: int, statement: PtxStatement) -> Event | None:
-        may = statement.guard is not None
-        opcode = statement.opcode
-        if opcode.startswith("wgmma.fence"):
-            return Fence(index, may)
-        if opcode.startswith("wgmma.commit_group"):
-            return CommitEvent(index, may)
-        if opcode.startswith("wgmma.wait_group"):
-            try:
-                given = arguments(statement.operands)
-            except SyntaxFault:
-                return None
-            return Wait(index, given[0].value, may) if given and given[0].shape == "immediate" else None
-        if index not in self._vectors:
-            return None
-        shape = _SHAPE.search(opcode)
+    def _fence(self, index: int, statement: DecodedStatement) -> Fence:
+        return Fence(index, statement.guard is not None)
+
+    def _commit(self, index: int, statement: DecodedStatement) -> CommitEvent:
+        return CommitEvent(index, statement.guard is not None)
+
+    def _wait(self, index: int, statement: DecodedStatement) -> Wait | None:
+        n = number_of(statement.pending or "")
+        return None if n is None else Wait(index, n, statement.guard is not None)
+
+    def _mma(self, index: int, statement: DecodedStatement) -> MmaEvent | None:
+        shape = _shape(statement.operation)
         if shape is None:
             return None
         d, a = self._vectors[index]
-        parts = operands_of(statement)
-        sparse = opcode.startswith("wgmma.mma_async.sp")
-        scale = parts[5 if sparse else 3] if len(parts) > (5 if sparse else 3) else "1"
+        in_memory, b, scale = statement.part("A"), statement.part("B"), statement.part("scale-d")
         return MmaEvent(
             index,
-            MmaShape(int(shape[1]), int(shape[2]), int(shape[3]), ".".join(_TYPE.findall(opcode)[:3])),
+            shape,
             self.classes_of(d),
             self.classes_of(a) if a else (),
-            parts[2] if len(parts) > 2 else "",
-            parts[1] if a is None and len(parts) > 1 else None,
-            scale != "0",
-            may,
+            b.text if b else "",
+            in_memory.text if a is None and in_memory else None,
+            scale is None or scale.text != "0",
+            statement.guard is not None,
         )
 
     @cached_property
     def _cuts(self) -> list[int]:
         """Statements that no move is thought across backwards: fences and branches."""
-        heads = ("wgmma.fence", "bra", "brx", "ret", "exit")
-        return [i for i, s in enumerate(self.function.statements) if s.opcode.startswith(heads)]
+        return [i for i in range(len(self.code)) if self.code.operation(i).does in _CUTS]
 
     def _settled(self, index: int, register: str) -> bool:
         """Whether only moves wrote a register since the last wgmma.fence (or branch) before a statement."""
         position = bisect_left(self._cuts, index)
         cut = self._cuts[position - 1] if position else -1
         while True:
-            index = self.uses.last_definition(register, index)
+            index = self.code.last_definition(register, index)
             if index <= cut:
                 return True
-            statement = self.function.statements[index]
-            sources = self.uses.of(index)[1]
-            if _MOVE.match(statement.opcode) is None or statement.guard is not None or len(sources) > 1:
+            statement = self.code[index]
+            moves = statement.operation.is_move and statement.guard is None
+            if not moves or len(statement.reads) > 1:
                 return False
-            if not sources:
+            if not statement.reads:
                 return True
-            register = sources[0]
+            register = statement.reads[0]
 
-    def _access(
-        self, index: int, statement: PtxStatement, writes: tuple[str, ...], reads: tuple[str, ...]
-    ) -> AccessEvent:
+    def _access(self, index: int, statement: DecodedStatement) -> AccessEvent:
         classes, copies = self.classes, self.copies
+        writes, reads = statement.writes, statement.reads
         copies_written = tuple(r for r in writes if r in copies)
-        plain = _MOVE.match(statement.opcode) is not None and statement.guard is None
+        plain = statement.operation.is_move and statement.guard is None
         return AccessEvent(
             index,
             tuple(sorted({classes[r] for r in reads if r in classes})),
@@ -242,6 +224,21 @@ class FunctionEvents:
             copies_written if plain and len(reads) == 1 else (),
             tuple(r for r in reads if r in copies),
             copies_written,
-            self.uses.kind(statement.opcode) is None,
+            statement.operation.is_unknown,
             statement.guard is not None,
         )
+
+
+_EVENTS: Mapping[str, Callable[[FunctionEvents, int, DecodedStatement], Event | None]] = {
+    "fence": FunctionEvents._fence,
+    "commit": FunctionEvents._commit,
+    "wait": FunctionEvents._wait,
+    "multiply": FunctionEvents._mma,
+}
+
+
+@lru_cache(maxsize=1 << 10)
+def _shape(operation: Operation) -> MmaShape | None:
+    """The shape and the types of a product; None where its qualifiers spell no shape that there is."""
+    factors = operation.factors
+    return None if factors is None else MmaShape(factors.m, factors.n, factors.k, ".".join(operation.types))

@@ -10,13 +10,14 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
-from ...spec.statements import SyntaxFault, argument_of
 from ..ptx.dataflow import Equations
-from ..ptx.source import NAME, Function, PtxModule, PtxStatement
-from ..ptx.uses import Uses, operands_of
+from ..ptx.decode import Address, DecodedStatement, number_of
+from ..ptx.decoded_function import DecodedFunction
+from ..ptx.source import PtxModule
 
-__all__ = ["TOP", "Interval", "Values", "joined", "number_of"]
+__all__ = ["TOP", "Interval", "Values", "joined"]
 
+Words = tuple[str, ...]  # the parts of an opcode, or the texts of operands
 _WIDEST = 1 << 62
 _ADDRESS = 0x3FFF  # the address field of a matrix descriptor
 _HALF = 1 << 15  # the first field above the address begins at bit 16
@@ -24,9 +25,7 @@ _LOW = (1 << 32) - 1
 _ROUNDS = 12  # how often a value may grow before it is widened
 _MANY = 64  # a register with more definitions may hold anything
 _NAMED = re.compile(r"[%$A-Za-z_][\w$]*(?:\.[xyzw])?")
-_NAMES = ("%", "$", "_")
 _SPECIAL = re.compile(r"%(\w+?)(?:\.[xyz])?$")
-_INDIRECT = re.compile(r"\[\s*([%$A-Za-z_][\w$]*)?\s*(?:\+?\s*(-?\s*\w+))?\s*\]")
 _COMPARED = {"lt": -1, "le": 0, "gt": 1, "ge": 0}
 
 
@@ -90,24 +89,21 @@ def _grown(old: Interval, new: Interval, turn: int) -> Interval:
 class Values:
     """The values of a function's registers, found on demand."""
 
-    def __init__(self, module: PtxModule, function: Function, uses: Uses) -> None:
+    def __init__(self, module: PtxModule, code: DecodedFunction) -> None:
         self.module = module
-        self.function = function
-        self.definitions = uses.definitions
+        self.code = code
+        self.function = code.function
+        self.definitions = code.definitions
         self._registers: Equations[str, Interval] = Equations(
             self._sources, self._defined, _NOTHING, _grown, lambda value: TOP if value is _NOTHING else value
         )
 
-    def address(self, statement: PtxStatement, operand: str) -> Interval:
-        """Where an address operand `[register+offset]` may point."""
-        found = _INDIRECT.match(operand)
-        if found is None:
+    def address(self, address: Address | None, scope: int) -> Interval:
+        """Where an address may point; anywhere if it could not be decoded."""
+        if address is None:
             return TOP
-        base = self.operand(found[1], statement.scope) if found[1] else Interval(0, 0)
-        offset = number_of(found[2].replace(" ", "")) if found[2] else 0
-        if offset is None:
-            return TOP
-        return _shifted(base, offset, offset)
+        base = Interval(0, 0) if address.base is None else self.operand(address.base, scope)
+        return _shifted(base, address.offset, address.offset)
 
     def operand(self, text: str, scope: int) -> Interval:
         """What an operand may hold."""
@@ -143,17 +139,13 @@ class Values:
 
     def _sources(self, name: str) -> list[str]:
         """The registers that a register's definitions read, where the instruction is modelled."""
-        found = []
+        found: list[str] = []
         definitions = self.definitions.get(name, ())
         if len(definitions) > _MANY:
             return []
         for index in definitions:
-            statement = self.function.statements[index]
-            if statement.opcode.partition(".")[0] in _MODELS:
-                for text in NAME.findall(statement.operands):
-                    register = self.function.register(text, statement.scope)
-                    if register:
-                        found.append(register[0])
+            if self.code.operation(index).words[0] in _MODELS:
+                found += self.code[index].reads
         return found
 
     def _defined(self, name: str) -> Interval:
@@ -162,33 +154,33 @@ class Values:
             return TOP
         found = _NOTHING
         for index in definitions:
-            one = self._evaluate(self.function.statements[index])
+            one = self._evaluate(self.code[index])
             if one == TOP:
                 return TOP
             if one is not _NOTHING:
                 found = one if found is _NOTHING else joined(found, one)
         return found
 
-    def _evaluate(self, statement: PtxStatement) -> Interval:
+    def _evaluate(self, statement: DecodedStatement) -> Interval:
         """What one instruction computes; an instruction that is not modelled may compute anything."""
-        head = statement.opcode.split(".")
+        head = statement.operation.words
         model = _MODELS.get(head[0])
         if model is None:
             return TOP
-        parts = operands_of(statement)
+        parts = statement.operands
         if parts and "|" in parts[0] and head[0] != "shfl":
             return TOP
         return model(self, statement, head, parts)
 
-    def _two(self, statement: PtxStatement, parts: list[str]) -> tuple[Interval, Interval]:
+    def _two(self, statement: DecodedStatement, parts: Words) -> tuple[Interval, Interval]:
         return self.operand(parts[1], statement.scope), self.operand(parts[2], statement.scope)
 
-    def _move(self, statement: PtxStatement, head: list[str], parts: list[str]) -> Interval:
+    def _move(self, statement: DecodedStatement, head: Words, parts: Words) -> Interval:
         if len(parts) < 2 or parts[1].startswith("{") or parts[0].startswith("{"):
             return TOP
         return self.operand(parts[1], statement.scope)
 
-    def _convert(self, statement: PtxStatement, head: list[str], parts: list[str]) -> Interval:
+    def _convert(self, statement: DecodedStatement, head: Words, parts: Words) -> Interval:
         value = self._move(statement, head, parts)
         kinds = head[-2:]
         if any(kind[0] not in "usb" for kind in kinds):
@@ -198,11 +190,11 @@ class Values:
             return value
         if bits and value.low >= 0 and value.high < (1 << (bits - 1)):
             return value
-        if kinds == ["s64", "s32"] or kinds[0] == kinds[1]:
+        if kinds == ("s64", "s32") or kinds[0] == kinds[1]:
             return value
         return Interval(0, (1 << bits) - 1, fields=None) if kinds[0][0] == "u" and bits <= 32 else TOP
 
-    def _add(self, statement: PtxStatement, head: list[str], parts: list[str]) -> Interval:
+    def _add(self, statement: DecodedStatement, head: Words, parts: Words) -> Interval:
         left, right = self._two(statement, parts)
         if left is _NOTHING or right is _NOTHING:
             return _NOTHING
@@ -225,7 +217,7 @@ class Values:
             return _shifted(replace(left, fields=known), offset, offset)
         return _shifted(left, right.low, right.high)
 
-    def _multiply(self, statement: PtxStatement, head: list[str], parts: list[str]) -> Interval:
+    def _multiply(self, statement: DecodedStatement, head: Words, parts: Words) -> Interval:
         left, right = self._two(statement, parts)
         if left is _NOTHING or right is _NOTHING:
             return _NOTHING
@@ -239,7 +231,7 @@ class Values:
             return _shifted(third, product.low, product.high)
         return product
 
-    def _shift_left(self, statement: PtxStatement, head: list[str], parts: list[str]) -> Interval:
+    def _shift_left(self, statement: DecodedStatement, head: Words, parts: Words) -> Interval:
         left, right = self._two(statement, parts)
         if left is _NOTHING or right is _NOTHING:
             return _NOTHING
@@ -250,7 +242,7 @@ class Values:
             return replace(left, shift=left.shift - amount) if amount <= left.shift else TOP
         return _products(left, Interval(1 << amount, 1 << amount))
 
-    def _shift_right(self, statement: PtxStatement, head: list[str], parts: list[str]) -> Interval:
+    def _shift_right(self, statement: DecodedStatement, head: Words, parts: Words) -> Interval:
         left, right = self._two(statement, parts)
         if left is _NOTHING or right is _NOTHING:
             return _NOTHING
@@ -266,7 +258,7 @@ class Values:
             return Interval(0, ((1 << bits) - 1) >> amount, fields=None)
         return _clamped(left.low >> amount, left.high >> amount, None, 0, 0)
 
-    def _extract(self, statement: PtxStatement, head: list[str], parts: list[str]) -> Interval:
+    def _extract(self, statement: DecodedStatement, head: Words, parts: Words) -> Interval:
         value = self.operand(parts[1], statement.scope)
         low, count = number_of(parts[2]), number_of(parts[3])
         if value is _NOTHING:
@@ -282,7 +274,7 @@ class Values:
             0, min(high, value.high >> low) if value.low >= 0 and value.high >> low <= high else high
         )
 
-    def _and(self, statement: PtxStatement, head: list[str], parts: list[str]) -> Interval:
+    def _and(self, statement: DecodedStatement, head: Words, parts: Words) -> Interval:
         left, right = self._two(statement, parts)
         if left is _NOTHING or right is _NOTHING:
             return _NOTHING
@@ -299,7 +291,7 @@ class Values:
             return TOP
         return Interval(0, min(bounds), fields=None if min(bounds) > _LOW else 0)
 
-    def _or(self, statement: PtxStatement, head: list[str], parts: list[str]) -> Interval:
+    def _or(self, statement: DecodedStatement, head: Words, parts: Words) -> Interval:
         left, right = self._two(statement, parts)
         if left is _NOTHING or right is _NOTHING:
             return _NOTHING
@@ -324,7 +316,7 @@ class Values:
         low = 0 if head[0] == "xor" else max(left.low, right.low)
         return _clamped(low, (1 << max(left.high, right.high).bit_length()) - 1, None, 0, None)
 
-    def _select(self, statement: PtxStatement, head: list[str], parts: list[str]) -> Interval:
+    def _select(self, statement: DecodedStatement, head: Words, parts: Words) -> Interval:
         scope = statement.scope
         left, right = self.operand(parts[1], scope), self.operand(parts[2], scope)
         bounds = self._comparison(parts[3], scope)
@@ -345,9 +337,8 @@ class Values:
         found = self.definitions.get(register[0], []) if register else []
         if len(found) != 1:
             return None
-        statement = self.function.statements[found[0]]
-        head = statement.opcode.split(".")
-        parts = operands_of(statement)
+        statement = self.code[found[0]]
+        head, parts = statement.operation.words, statement.operands
         if head[0] != "setp" or len(parts) != 3 or head[1] not in ("lt", "le", "gt", "ge", "eq", "ne"):
             return None
         limit = number_of(parts[2])
@@ -355,7 +346,7 @@ class Values:
             return None
         return self.function.register(parts[1], statement.scope), head[1], limit
 
-    def _extreme(self, statement: PtxStatement, head: list[str], parts: list[str]) -> Interval:
+    def _extreme(self, statement: DecodedStatement, head: Words, parts: Words) -> Interval:
         left, right = self._two(statement, parts)
         if left is _NOTHING or right is _NOTHING:
             return _NOTHING
@@ -364,7 +355,7 @@ class Values:
         choose: Callable[[int, int], int] = min if head[0] == "min" else max
         return _clamped(choose(left.low, right.low), choose(left.high, right.high), None, 0, None)
 
-    def _remainder(self, statement: PtxStatement, head: list[str], parts: list[str]) -> Interval:
+    def _remainder(self, statement: DecodedStatement, head: Words, parts: Words) -> Interval:
         left, right = self._two(statement, parts)
         if left is _NOTHING or right is _NOTHING:
             return _NOTHING
@@ -375,10 +366,10 @@ class Values:
             return _clamped(left.low // number, left.high // number, None, 0, None) if left.low >= 0 else TOP
         return Interval(0 if left.low >= 0 else 1 - number, min(number - 1, max(left.high, 0)))
 
-    def _shuffle(self, statement: PtxStatement, head: list[str], parts: list[str]) -> Interval:
+    def _shuffle(self, statement: DecodedStatement, head: Words, parts: Words) -> Interval:
         return self.operand(parts[1], statement.scope)
 
-    def _logic(self, statement: PtxStatement, head: list[str], parts: list[str]) -> Interval:
+    def _logic(self, statement: DecodedStatement, head: Words, parts: Words) -> Interval:
         values = [self.operand(part, statement.scope) for part in parts[1:4]]
         table = number_of(parts[4]) if len(parts) > 4 else None
         if table is None or table & 1 or any(v.low < 0 or v.base or v.shift for v in values):
@@ -388,7 +379,7 @@ class Values:
 
 _NOTHING = Interval(1, 0, "nothing")
 
-_Model = Callable[[Values, PtxStatement, list[str], list[str]], Interval]
+_Model = Callable[[Values, DecodedStatement, Words, Words], Interval]
 _MODELS: Mapping[str, _Model] = {
     "mov": Values._move,
     "cvta": Values._move,
@@ -411,17 +402,6 @@ _MODELS: Mapping[str, _Model] = {
     "shfl": Values._shuffle,
     "lop3": Values._logic,
 }
-
-
-def number_of(text: str) -> int | None:
-    """The number that a literal spells; None for anything else."""
-    if text[:1] in _NAMES:
-        return None
-    try:
-        found = argument_of(text)
-    except SyntaxFault:
-        return None
-    return found.value if found.shape == "immediate" else None
 
 
 def _shifted(value: Interval, low: int, high: int) -> Interval:

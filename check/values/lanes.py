@@ -10,16 +10,18 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from ...spec.effects import load_effects
+from ...spec.effects import RESULT
 from ...spec.statements import SyntaxFault, argument_of
 from ..findings import ERROR, INFO, LIKELY, Finding, Moment
 from ..ptx.dataflow import Equations
+from ..ptx.decode import DecodedStatement, Operation
+from ..ptx.decoded_function import DecodedFunction
 from ..ptx.flow import Flow
-from ..ptx.source import Function, PtxModule, PtxStatement
-from ..ptx.uses import Uses, operands_of
+from ..ptx.source import PtxModule
 
 __all__ = ["COMPARE", "TWO", "ThreadValues", "Threads", "divergence_findings"]
 
+Words = tuple[str, ...]  # the parts of an opcode, or the texts of operands
 _WARP, _GROUP = 32, 128
 _MASK = (1 << 32) - 1
 _MANY = 64  # a register with more definitions is not known
@@ -44,6 +46,7 @@ class _Same:
 SAME = _Same()
 ThreadSet = Threads | _Same | None
 
+_PARTS = frozenset(("jump", "switch", "leave"))
 _SIGNED = {
     "s16": 16,
     "s32": 32,
@@ -85,10 +88,10 @@ def _changed(old: ThreadSet, new: ThreadSet, turn: int) -> ThreadSet:
 class ThreadValues:
     """What is known of every register, thread by thread."""
 
-    def __init__(self, function: Function, uses: Uses) -> None:
-        self.function = function
-        self.uses = uses
-        self.effects = load_effects()
+    def __init__(self, code: DecodedFunction) -> None:
+        self.code = code
+        function = self.function = code.function
+        self.effects = code.effects
         shape = function.threads
         self.line = shape is not None and shape[1] == shape[2] == 1
         self.shape = shape or (1024, 1, 1)
@@ -99,27 +102,27 @@ class ThreadValues:
 
     def _sources(self, name: str) -> list[str]:
         found: list[str] = []
-        definitions = self.uses.definitions.get(name, [])
+        definitions = self.code.definitions.get(name, [])
         if len(definitions) > _MANY:
             return found
         for index in definitions:
-            if self.function.statements[index].opcode.partition(".")[0] not in _OPAQUE:
-                found += self.uses.of(index)[1]
+            if self.code.operation(index).words[0] not in _OPAQUE:
+                found += self.code[index].reads
         return found
 
     def _definitions(self, name: str) -> ThreadSet:
-        definitions = self.uses.definitions.get(name, [])
+        definitions = self.code.definitions.get(name, [])
         if not definitions or len(definitions) > _MANY:
             return None
-        if len(definitions) == 1 and self.function.statements[definitions[0]].guard is None:
-            return self._evaluate(self.function.statements[definitions[0]], definitions[0])
+        if len(definitions) == 1 and self.code[definitions[0]].guard is None:
+            return self._evaluate(self.code[definitions[0]])
         for index in definitions:
-            statement = self.function.statements[index]
-            known = self._evaluate(statement, index)
+            statement = self.code[index]
+            known = self._evaluate(statement)
             if known is None or (isinstance(known, Threads) and len(set(known.values)) > 1):
                 return None
             if statement.guard is not None:
-                guard = self.operand(statement.guard.lstrip("!"), statement.scope)
+                guard = self.operand(statement.guard, statement.scope)
                 if guard is None or (isinstance(guard, Threads) and len(set(guard.values)) > 1):
                     return None
         return SAME
@@ -158,9 +161,8 @@ class ThreadValues:
             return None
         return Threads((0,) * self.count)
 
-    def _evaluate(self, statement: PtxStatement, index: int) -> ThreadSet:
-        head = statement.opcode.split(".")
-        parts = operands_of(statement)
+    def _evaluate(self, statement: DecodedStatement) -> ThreadSet:
+        head, parts = statement.operation.words, statement.operands
         if head[0] in ("ld", "ldu"):
             return SAME if head[1] in ("param", "const") else None
         if head[0] == "elect":
@@ -178,7 +180,7 @@ class ThreadValues:
         if all(isinstance(v, _Same) or (isinstance(v, Threads) and len(set(v.values)) == 1) for v in values):
             exact = [v for v in values if isinstance(v, Threads)]
             if len(exact) < len(values):
-                return SAME if self.uses.kind(statement.opcode) == "result" else None
+                return SAME if statement.operation.registers == RESULT else None
         known = [v for v in values if isinstance(v, Threads)]
         if len(known) < len(values):
             return None
@@ -187,7 +189,7 @@ class ThreadValues:
         found = self._by_thread(head, [Threads(v.values[:1], v.assumed) for v in known])
         return Threads(found.values * self.count, found.assumed) if isinstance(found, Threads) else found
 
-    def _by_thread(self, head: list[str], values: list[Threads]) -> ThreadSet:
+    def _by_thread(self, head: Words, values: list[Threads]) -> ThreadSet:
         assumed = any(v.assumed for v in values)
         kind = head[-1]
         rows = list(zip(*(v.values for v in values), strict=True))
@@ -230,7 +232,7 @@ class ThreadValues:
                 return through(TWO[name])
         return None
 
-    def _shuffle(self, statement: PtxStatement, head: list[str], parts: list[str]) -> ThreadSet:
+    def _shuffle(self, statement: DecodedStatement, head: Words, parts: Words) -> ThreadSet:
         value = self.operand(parts[1], statement.scope)
         lane = self.operand(parts[2], statement.scope)
         clamp = self.operand(parts[3], statement.scope) if len(parts) > 3 else None
@@ -259,17 +261,17 @@ class _Parting:
 class _Divergence:
     """The guards of a function, and what executes under them."""
 
-    def __init__(self, function: Function, flow: Flow, threads: ThreadValues) -> None:
-        self.function = function
+    def __init__(self, code: DecodedFunction, flow: Flow, threads: ThreadValues) -> None:
+        self.code = code
         self.flow = flow
         self.values = threads
 
     def parting(self, index: int) -> _Parting | bool:
         """How a statement's guard parts threads; False where it does not, True where it is not known."""
-        statement = self.function.statements[index]
-        if statement.guard is None:
+        statement = self.code[index]
+        name = statement.guard
+        if name is None:
             return False
-        name = statement.guard.lstrip("!")
         known = self.values.operand(name, statement.scope)
         if known is None:
             return True
@@ -295,9 +297,8 @@ class _Divergence:
     def guards(self) -> list[int]:
         """Guarded statements that end a block: branches and exits."""
         ends = [block.end - 1 for block in self.flow.blocks if block.end > block.start]
-        heads = ("bra", "brx", "ret", "exit")
-        statements = self.function.statements
-        return [i for i in ends if statements[i].guard and statements[i].opcode.split(".")[0] in heads]
+        statements = self.code.function.statements
+        return [i for i in ends if statements[i].guard and self.code.operation(i).does in _PARTS]
 
     def region(self, index: int) -> set[int]:
         """The blocks that only some of the threads which reach a branch may execute."""
@@ -323,19 +324,19 @@ def _threads(numbers: list[int]) -> str:
 
 
 def divergence_findings(
-    module: PtxModule, function: Function, flow: Flow, threads: ThreadValues, held: list[int]
+    module: PtxModule, code: DecodedFunction, flow: Flow, threads: ThreadValues, held: list[int]
 ) -> Iterator[Finding]:
     """Instructions with .aligned that not all threads of the warp (or warpgroup) execute."""
-    aligned = [i for i in held if _is_aligned(function.statements[i])]
+    aligned = [i for i in held if _is_aligned(code.operation(i))]
     if not aligned:
         return
-    found = _Divergence(function, flow, threads)
+    found = _Divergence(code, flow, threads)
     by_block: dict[int, list[int]] = {}
     for index in aligned:
         by_block.setdefault(flow.block_of(index), []).append(index)
-        parting = found.parting(index) if function.statements[index].guard else False
+        parting = found.parting(index)
         if parting:
-            finding = _finding(module, function, parting, index, index)
+            finding = _finding(module, code, parting, index, index)
             if finding:
                 yield finding
     unknown: set[int] = set()
@@ -348,23 +349,25 @@ def divergence_findings(
             for index in by_block.get(block, ()):
                 if index in reported or (parting is True and index in unknown):
                     continue
-                finding = _finding(module, function, parting, guard, index)
+                finding = _finding(module, code, parting, guard, index)
                 if finding is not None:
                     (unknown if parting is True else reported).add(index)
                     yield finding
                     break
 
 
-def _is_aligned(statement: PtxStatement) -> bool:
-    return ".sync" in statement.opcode
+def _is_aligned(operation: Operation) -> bool:
+    return "sync" in operation.words
 
 
 def _finding(
-    module: PtxModule, function: Function, parting: _Parting | bool, guard: int, index: int
+    module: PtxModule, code: DecodedFunction, parting: _Parting | bool, guard: int, index: int
 ) -> Finding | None:
+    function = code.function
     statement, at = function.statements[index], function.statements[guard]
     place = module.place(statement.offset)
-    group = statement.opcode.startswith("wgmma.")
+    instruction = code.operation(index).instruction
+    group = instruction is not None and instruction.scope == "warpgroup"
     if parting is True:
         line = module.place(at.offset).line
         what = "its guard" if guard == index else f"the branch in line {line}"
@@ -381,7 +384,7 @@ def _finding(
     if not parting.warp and not group:
         return None
     whom = "warp" if parting.warp else "warpgroup"
-    leaves = at.opcode.split(".")[0] in ("ret", "exit")
+    leaves = code.operation(guard).does == "leave"
     how = "after threads of it have exited" if leaves else "under a condition that parts them"
     message = f"an .aligned instruction that not all threads of the {whom} execute: {how}; {parting.shown}"
     if parting.assumed:

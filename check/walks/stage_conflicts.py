@@ -11,7 +11,7 @@ from collections import defaultdict, deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from ..memory.shared_memory import ByteRegion
+from ..memory.byte_regions import ByteRegion
 from .thread_walk import Act, Walked
 
 __all__ = ["Overlap", "overlaps"]

@@ -9,10 +9,11 @@ from ...formal.ordering import programs as model
 from ...formal.ordering.axioms import closing
 from ...spec.ordering import ordering
 from ..findings import LIKELY, Finding, Moment
-from ..memory.shared_memory import COPY, INTO_SHARED
+from ..memory.shared_memory import fills_shared
+from ..ptx.decode import DecodedStatement, number_of
+from ..ptx.decoded_function import DecodedFunction
 from ..ptx.flow import Flow
-from ..ptx.source import Function, PtxModule, PtxStatement
-from ..ptx.uses import Uses
+from ..ptx.source import PtxModule
 from ..registers.register_events import FunctionEvents, MmaEvent
 from .stage_conflicts import Overlap, overlaps
 from .thread_walk import short_walks, walks
@@ -22,17 +23,17 @@ __all__ = ["stage_findings"]
 
 
 def stage_findings(
-    module: PtxModule, function: Function, flow: Flow, uses: Uses, events: FunctionEvents
+    module: PtxModule, code: DecodedFunction, flow: Flow, events: FunctionEvents
 ) -> Iterator[Finding]:
     """What threads overwrite or read too early on their walks."""
     mmas = {event.statement: event for event in events.all if isinstance(event, MmaEvent)}
     found: dict[tuple[str, int, int], Finding] = {}
-    plan = WalkPlan(module, function, flow, uses)
+    plan = WalkPlan(module, code, flow)
     long = walks(plan)
     short = short_walks(plan, long)
     for overlap in (*overlaps(long), *overlaps(short)):
         first, second = flow.block_of(overlap.first), flow.block_of(overlap.second)
-        finding = _finding(module, function, overlap, mmas)
+        finding = _finding(module, code, overlap, mmas)
         if finding is None:
             continue
         key = finding.rule, first, second
@@ -42,21 +43,20 @@ def stage_findings(
 
 
 def _finding(
-    module: PtxModule, function: Function, overlap: Overlap, mmas: dict[int, MmaEvent]
+    module: PtxModule, code: DecodedFunction, overlap: Overlap, mmas: dict[int, MmaEvent]
 ) -> Finding | None:
-    statements = function.statements
     after = overlap.what in ("overwritten", "released")  # the wgmma comes first
     access: model.Operation
     if overlap.what in ("unlanded", "unfenced"):
-        access = _write(statements[overlap.second])
+        access = _write(code[overlap.second])
     else:
         reader = mmas.get(overlap.first if after else overlap.second)
         if reader is None:
             return None
         access = model.Mma(reader.shape, 0, model.Buffer(0), 0, reader.scale_d)
     written = overlap.second if after else overlap.first
-    write = _write(statements[written if overlap.writer < 0 else overlap.writer])
-    between = [made for index in overlap.between if (made := _between(statements[index])) is not None]
+    write = _write(code[written if overlap.writer < 0 else overlap.writer])
+    between = [made for index in overlap.between if (made := _between(code[index])) is not None]
     known = ordering()
     program = _program(overlap.what, access, write, between)
     hazards = closing(program, known.default) or closing(program, known.strict)
@@ -69,12 +69,12 @@ def _finding(
     return Finding(
         hazards[0].rule,
         LIKELY,
-        module.place(statements[overlap.second].offset),
-        function.name,
+        module.place(code.function.statements[overlap.second].offset),
+        code.function.name,
         f"{rule.title}: {_why(overlap)}",
         rule.section,
         rule.mend,
-        tuple(_moments(module, function, places)),
+        tuple(_moments(module, code, places)),
     )
 
 
@@ -117,41 +117,40 @@ _REASONS = {
 }
 
 
-def _write(statement: PtxStatement) -> model.Operation:
-    if INTO_SHARED.search(statement.opcode) and "bulk" in statement.opcode:
+def _write(statement: DecodedStatement) -> model.Operation:
+    if fills_shared(statement):
         return model.BulkCopy(0, 0)
-    return model.CpAsync(0) if COPY.match(statement.opcode) else model.SharedWrite(0)
+    return model.CpAsync(0) if statement.does == "copy" else model.SharedWrite(0)
 
 
-def _between(statement: PtxStatement) -> model.Operation | None:
-    opcode = statement.opcode
-    last = statement.operands.split()[-1:]
-    n = int(last[0], 0) if last and last[0].isalnum() and last[0][0].isdigit() else 0
-    if opcode.startswith("wgmma.commit_group"):
-        return model.Commit()
-    if opcode.startswith("wgmma.wait_group"):
-        return model.Wait(n)
-    if opcode.startswith("cp.async.commit_group"):
-        return model.CpAsyncCommit()
-    if opcode.startswith("cp.async.wait_group"):
-        return model.CpAsyncWait(n)
+def _between(statement: DecodedStatement) -> model.Operation | None:
+    n = number_of(statement.pending or "") or 0
+    match statement.does:
+        case "commit":
+            return model.Commit()
+        case "wait":
+            return model.Wait(n)
+        case "copy-commit":
+            return model.CpAsyncCommit()
+        case "copy-wait" if statement.pending is not None:
+            return model.CpAsyncWait(n)
     return None
 
 
-def _moments(module: PtxModule, function: Function, places: list[int]) -> Iterator[Moment]:
+def _moments(module: PtxModule, code: DecodedFunction, places: list[int]) -> Iterator[Moment]:
     for index in places if len(places) <= 12 else [*places[:6], *places[-6:]]:
-        statement = function.statements[index]
-        yield Moment(module.place(statement.offset), statement.opcode, _says(statement))
+        statement = code.function.statements[index]
+        yield Moment(module.place(statement.offset), statement.opcode, _says(code[index]))
 
 
-def _says(statement: PtxStatement) -> str:
-    opcode = statement.opcode
-    if opcode.startswith("wgmma.mma_async"):
-        return "reads the stage"
-    if "arrive" in opcode:
-        return "lets another thread fill the stage again"
-    if "commit_group" in opcode:
-        return "commits to a group"
-    if "wait_group" in opcode:
-        return f"waits until at most {statement.operands} groups are pending"
+def _says(statement: DecodedStatement) -> str:
+    match statement.does:
+        case "multiply":
+            return "reads the stage"
+        case "arrive" | "copy-arrive":
+            return "lets another thread fill the stage again"
+        case "commit" | "copy-commit" | "bulk-commit":
+            return "commits to a group"
+        case "wait" | "copy-wait" | "bulk-wait" if statement.pending is not None:
+            return f"waits until at most {statement.pending} groups are pending"
     return "writes the stage"

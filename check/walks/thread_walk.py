@@ -8,24 +8,17 @@ meets is one path.
 
 from __future__ import annotations
 
-import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from ..memory.shared_memory import (
-    BARRIER,
-    COPY,
-    GENERIC,
-    INTO_SHARED,
-    ByteRegion,
-    is_generic,
-    matrices,
-    width_of,
-)
-from ..ptx.source import PtxStatement
-from ..ptx.uses import operands_of
-from ..values.intervals import Interval, number_of
+from ...spec.descriptor import address_field, split_address
+from ...spec.memory_records import Descriptor
+from ..memory.byte_regions import ByteRegion
+from ..memory.matrices import matrices
+from ..memory.shared_memory import WIDEST, fences_shared, fills_shared, stores_shared
+from ..ptx.decode import Address, DecodedStatement, number_of
+from ..values.intervals import Interval
 from .thread_numbers import computed
 from .walk_plan import GRID, SIZE, WalkPlan, WalkStep
 
@@ -36,8 +29,10 @@ _SIZES = (1024, 512, 8)  # of what parameters count: elements, or steps
 _LARGE = 2048  # where those fill no stage twice
 _FEW = 3  # where those leave a loop before it ends: so few rounds that it is walked to its end
 _ROUND = 1 << 7  # as often a walk may come back to where no branch leads out
-_ADDRESS = re.compile(r"\[\s*([%$A-Za-z_][\w$]*)?\s*(?:\+\s*(-?\s*\w+))?\s*\]")
 _GROUP, _WARP = 128, 32
+_WORD = (1 << 32) - 1  # addresses of shared memory have 32 bits
+_LEAVES = frozenset(("leave", "abort"))
+_ENDS = _LEAVES | {"jump", "switch"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +69,8 @@ def walks(plan: WalkPlan) -> list[Walked]:
     """
     function = plan.function
     limit = max(function.threads[0], 1) if function.threads else 1
-    parted = any(s.opcode.startswith("mbarrier.arrive") for s in function.statements)
+    actions = (plan.code.operation(index).action for index in plan.roles)
+    parted = any(action.does == "arrive" and action.barrier == "object" for action in actions)
     threads = range(0, limit, _WARP) if parted else range(0, min(limit, 3 * _GROUP), _GROUP)
     for size in _SIZES:
         found = _walked(plan, threads, size)
@@ -171,20 +167,19 @@ class _Walk:
         block = self.plan.flow.blocks[number]
         if block.start == block.end:
             return self._enter(number, block.fall)
-        statement = self.function.statements[block.end - 1]
-        head = statement.opcode.partition(".")[0]
-        if head not in ("bra", "brx", "ret", "exit", "trap"):
+        statement = self.plan.code[block.end - 1]
+        if statement.does not in _ENDS:
             return self._enter(number, block.fall)
-        name, negated = self.plan.guard(statement)
-        guard = self._holds(name, negated)
-        if head in ("ret", "exit", "trap"):
+        name = self.plan.guard(statement)
+        guard = self._holds(name, statement.negated)
+        if statement.does in _LEAVES:
             return None if guard is True else self._enter(number, block.fall)
         sides = list(block.successors)
         if len(sides) < 2:
             return self._enter(number, sides[0] if sides else None)
         if guard is None or guard == (sides[0] != block.branch):
             sides.reverse()
-        known = guard is not None and head != "brx"
+        known = guard is not None and statement.does != "switch"
         return self._enter(number, self._side(number, sides, known, name in self.assumed))
 
     def _side(self, number: int, sides: list[int], known: bool, is_open: bool) -> int:
@@ -257,7 +252,7 @@ class _Walk:
         if len(written) == 1 or value is None or one.result == "parameter":
             for register in written:
                 self.registers[register] = value
-        elif one.words[0] == "mov":  # a vector, the lowest bits first
+        elif one.statement.operation.is_move:  # a vector, the lowest bits first
             width = one.bits // len(written)
             for position, register in enumerate(written):
                 self.registers[register] = value >> position * width & (1 << width) - 1
@@ -286,71 +281,95 @@ class _Walk:
             return None
         return values[0]
 
-    def _address(self, text: str, scope: int) -> int | None:
-        found = _ADDRESS.match(text)
-        if found is None:
+    def _address(self, address: Address | None, scope: int) -> int | None:
+        if address is None:
             return None
-        base = self._value(found[1], scope) if found[1] else 0
-        offset = number_of(found[2].replace(" ", "")) if found[2] else 0
-        return None if base is None or offset is None else (base + offset) & 0xFFFFFFFF
+        base = 0 if address.base is None else self._value(address.base, scope)
+        return None if base is None else (base + address.offset) & _WORD
 
     # What counts
 
-    def _act(self, index: int, statement: PtxStatement) -> Act | None:
-        opcode, scope, parts = statement.opcode, statement.scope, operands_of(statement)
-        if opcode.startswith("wgmma.mma_async"):
-            regions = tuple(r for r in matrices(opcode, parts, scope, self._descriptor) if r.base is not None)
-            return Act("mma", index, regions)
-        if opcode.startswith("wgmma.commit_group"):
-            return Act("commit", index)
-        if opcode.startswith("wgmma.wait_group"):
-            return Act("wait", index, n=number_of(statement.operands) or 0)
-        if opcode.startswith("cp.async.commit_group"):
-            return Act("copy-commit", index)
-        if opcode.startswith("cp.async.wait_all"):
-            return Act("copy-wait", index, n=-1)
-        if opcode.startswith("cp.async.wait_group"):
-            return Act("copy-wait", index, n=number_of(statement.operands) or 0)
-        barriers = [part for part in parts if part.startswith("[")]
-        if opcode.startswith("cp.async.mbarrier.arrive"):
-            return Act("copy-arrive", index, barrier=self._address(parts[0], scope))
-        if opcode.startswith("mbarrier."):
-            barrier = self._address(barriers[0], scope) if barriers else None
-            if "_wait" not in opcode:
-                return Act("arrive", index, barrier=barrier)
-            parity = self._value(parts[2], scope) if ".parity" in opcode and len(parts) > 2 else None
-            return Act("await", index, barrier=barrier, n=-1 if parity is None else parity & 1)
-        if opcode.startswith(("bar.", "barrier.")):
-            return self._named(index, opcode, parts, scope)
-        if opcode.startswith("fence."):
-            return None if opcode.endswith(".global") else Act("proxy-fence", index)
-        if opcode.startswith("cp.async.bulk"):
-            if not INTO_SHARED.search(opcode):
-                return None
-            barrier = self._address(barriers[-1], scope) if "mbarrier" in opcode else None
-            return Act("bulk", index, self._target(parts[0], scope, 16), barrier, loops=self.loops)
-        if COPY.match(opcode):
-            return Act("copy", index, self._target(parts[0], scope, width_of(statement)), loops=self.loops)
-        if GENERIC.match(opcode) or (opcode.startswith("st.") and is_generic(opcode)):
-            return Act("store", index, self._target(parts[0], scope, width_of(statement)), loops=self.loops)
-        return None
+    def _act(self, index: int, statement: DecodedStatement) -> Act | None:
+        make = _ACTS.get(statement.does)
+        return make(self, index, statement) if make is not None else None
 
-    def _named(self, index: int, opcode: str, parts: list[str], scope: int) -> Act | None:
-        if "cluster" in opcode:
-            return Act("meet", index, barrier=-1) if "wait" in opcode else None
-        number = self._value(parts[0], scope)
-        barrier = None if number is None else -1 - number
-        if "arrive" in opcode:
-            return Act("arrive", index, barrier=barrier)
-        return Act("meet", index, barrier=barrier) if BARRIER.match(opcode) else None
+    def _mma(self, index: int, statement: DecodedStatement) -> Act:
+        found = matrices(statement, self._described)
+        return Act("mma", index, tuple(region for region in found if region.base is not None))
 
-    def _target(self, operand: str, scope: int, width: int) -> tuple[ByteRegion, ...]:
-        address = self._address(operand, scope)
+    def _group(self, index: int, statement: DecodedStatement) -> Act:
+        """A commit, or a wait, of products or of copies; −1 waits for all."""
+        pending = statement.pending
+        n = -1 if pending is None and statement.does == "copy-wait" else number_of(pending or "") or 0
+        return Act(statement.does, index, n=n)
+
+    def _copy_arrive(self, index: int, statement: DecodedStatement) -> Act:
+        return Act("copy-arrive", index, barrier=self._barrier(statement))
+
+    def _arrive(self, index: int, statement: DecodedStatement) -> Act | None:
+        known = statement.operation.action.barrier in ("object", "named")
+        return Act("arrive", index, barrier=self._barrier(statement)) if known else None
+
+    def _await(self, index: int, statement: DecodedStatement) -> Act:
+        parity = None if statement.phase is None else self._value(statement.phase, statement.scope)
+        n = -1 if parity is None else parity & 1
+        return Act("await", index, barrier=self._barrier(statement), n=n)
+
+    def _meet(self, index: int, statement: DecodedStatement) -> Act | None:
+        known = statement.operation.action.barrier in ("named", "cluster")
+        return Act("meet", index, barrier=self._barrier(statement)) if known else None
+
+    def _fence(self, index: int, statement: DecodedStatement) -> Act | None:
+        return Act("proxy-fence", index) if fences_shared(statement) else None
+
+    def _bulk(self, index: int, statement: DecodedStatement) -> Act | None:
+        if not fills_shared(statement):
+            return None
+        target = self._target(statement, WIDEST)
+        return Act("bulk", index, target, self._barrier(statement), loops=self.loops)
+
+    def _copy(self, index: int, statement: DecodedStatement) -> Act:
+        return Act("copy", index, self._target(statement, statement.bytes or WIDEST), loops=self.loops)
+
+    def _store(self, index: int, statement: DecodedStatement) -> Act | None:
+        if not stores_shared(statement):
+            return None
+        return Act("store", index, self._target(statement, statement.bytes or WIDEST), loops=self.loops)
+
+    def _barrier(self, statement: DecodedStatement) -> int | None:
+        """An mbarrier's address; −1 less the number of a named barrier; −1 for the cluster's."""
+        kind, name = statement.operation.action.barrier, statement.barrier_name
+        if kind == "object":
+            return self._address(statement.barrier, statement.scope)
+        number = 0 if kind == "cluster" else self._value(name, statement.scope) if name else None
+        return None if number is None else -1 - number
+
+    def _target(self, statement: DecodedStatement, width: int) -> tuple[ByteRegion, ...]:
+        address = self._address(statement.address, statement.scope)
         return () if address is None else (ByteRegion("shared", address, address + width),)
 
-    def _descriptor(self, text: str, scope: int) -> Interval:
+    def _described(self, text: str, scope: int, descriptor: Descriptor) -> Interval:
         word = self._value(text, scope)
         if word is None:
             return Interval(0, 0)
-        start = (word & 0x3FFF) << 4
-        return Interval(start, start, "shared", 4, word >> 16 << 16)
+        start, fields = split_address(descriptor, word)
+        shift = address_field(descriptor).unit.bit_length() - 1
+        return Interval(start, start, "shared", shift, fields)
+
+
+_ACTS: Mapping[str, Callable[[_Walk, int, DecodedStatement], Act | None]] = {
+    "multiply": _Walk._mma,
+    "commit": _Walk._group,
+    "wait": _Walk._group,
+    "copy-commit": _Walk._group,
+    "copy-wait": _Walk._group,
+    "copy-arrive": _Walk._copy_arrive,
+    "arrive": _Walk._arrive,
+    "await": _Walk._await,
+    "meet": _Walk._meet,
+    "proxy-fence": _Walk._fence,
+    "bulk-copy": _Walk._bulk,
+    "copy": _Walk._copy,
+    "store": _Walk._store,
+    "update": _Walk._store,
+}

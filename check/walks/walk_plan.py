@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from zlib import crc32
 
+from ..memory.matrices import described
+from ..ptx.decode import DecodedStatement, number_of
+from ..ptx.decoded_function import DecodedFunction
 from ..ptx.flow import Flow
-from ..ptx.source import NAME, Function, PtxModule, PtxStatement
-from ..ptx.uses import Uses, operands_of
-from ..values.intervals import number_of
+from ..ptx.source import NAME, PtxModule
 from .thread_numbers import MASK
 
 __all__ = ["GRID", "SIZE", "WalkPlan", "WalkStep"]
@@ -20,6 +21,20 @@ _OUTER_ROUNDS = 2  # where such a loop stands in it
 _KNOWN_ROUNDS = 1 << 6  # of a loop whose end is known
 _BUDGET = 400_000  # statements, of all walks through a function
 SIZE = "size"  # names the number of every parameter that is no pointer
+_SIGNALS = frozenset(("arrive", "await", "meet", "proxy-fence"))
+_ACCESSES = frozenset(("multiply", "commit", "wait", "store", "update")) | frozenset(
+    ("copy", "copy-commit", "copy-wait", "copy-arrive", "bulk-copy", "bulk-commit", "bulk-wait")
+)
+COUNTED = _SIGNALS | _ACCESSES  # what does something to shared memory, or to the order of what does
+_GUARDED = frozenset(("jump", "leave"))
+_OPAQUE = frozenset(("load", "update"))  # what they give does not follow from registers
+_RESULTS = {
+    "await": "awaited",
+    "arrive": "awaited",
+    "elect": "elected",
+    "call": "unknown",
+    "update": "unknown",
+}  # how a value is found, where what the statement does decides
 GRID = {
     f"%{name}{axis}": int(name.startswith(("n", "cluster_n")))
     for name in ("ctaid", "nctaid", "clusterid", "nclusterid", "cluster_ctaid", "cluster_nctaid")
@@ -37,7 +52,7 @@ class WalkStep:
     """
 
     index: int
-    statement: PtxStatement
+    statement: DecodedStatement
     guard: str | None
     negated: bool
     written: tuple[str, ...]
@@ -54,10 +69,10 @@ class WalkStep:
 class WalkPlan:
     """What all walks through a function share: where variables lie, which statements count."""
 
-    def __init__(self, module: PtxModule, function: Function, flow: Flow, uses: Uses) -> None:
-        self.function = function
+    def __init__(self, module: PtxModule, code: DecodedFunction, flow: Flow) -> None:
+        self.code = code
+        self.function = code.function
         self.flow = flow
-        self.uses = uses
         self.budget = _BUDGET
         self.bases: dict[str, int] = {}
         self.roles: list[int] = []
@@ -83,27 +98,29 @@ class WalkPlan:
         """The registers that addresses, descriptors and branches depend on."""
         wanted: set[str] = set()
         waiting: list[str] = []
-        for index, statement in enumerate(self.function.statements):
-            head = statement.opcode.partition(".")[0]
-            names: tuple[str, ...] = ()
-            if head in ("bra", "ret", "exit") and statement.guard:
-                names = (statement.guard.lstrip("!"),)
-            elif _counts(statement.opcode, head):
-                parts = _tail(statement) if head == "wgmma" else operands_of(statement)
-                names = tuple(NAME.findall(" ".join(parts)))
-                names += (statement.guard.lstrip("!"),) if statement.guard else ()
+        for index, statement in enumerate(self.code):
+            if statement.does in _GUARDED and statement.guard:
+                waiting += self.code.unique((statement.guard,), statement.scope)
+            elif statement.does in COUNTED:
+                waiting += self._named(statement)
                 self.roles.append(index)
-            waiting += self.uses.unique(names, statement.scope)
         while waiting:
             register = waiting.pop()
             if register in wanted:
                 continue
             wanted.add(register)
-            for index in self.uses.definitions.get(register, ()):
-                statement = self.function.statements[index]
-                if statement.opcode.partition(".")[0] not in ("ld", "atom", "mma", "wmma"):
-                    waiting += self.uses.of(index)[1]
+            for index in self.code.definitions.get(register, ()):
+                operation = self.code.operation(index)
+                if operation.does not in _OPAQUE and operation.instruction is None:
+                    waiting += self.code[index].reads
         return wanted
+
+    def _named(self, statement: DecodedStatement) -> tuple[str, ...]:
+        """The registers that a statement that counts needs: of a product its descriptors and its guard."""
+        if statement.does != "multiply":
+            return statement.reads + statement.writes
+        texts = [operand.text for operand, _ in described(statement)]
+        return self.code.registers_in(" ".join([*texts, statement.guard or ""]), statement.scope)
 
     def source(self, text: str, scope: int) -> int | str:
         """An operand as a number, or as what names a register or a special one."""
@@ -129,62 +146,56 @@ class WalkPlan:
             known = [
                 self._instruction(i)
                 for i in range(block.start, block.end)
-                if i in self.acting or not self.wanted.isdisjoint(self.uses.of(i)[0])
+                if i in self.acting or not self.wanted.isdisjoint(self.code[i].writes)
             ]
             self._by_block[number] = known
         return known
 
-    def guard(self, statement: PtxStatement) -> tuple[str | None, bool]:
-        """The predicate of a guard, and whether it is negated."""
-        if statement.guard is None:
-            return None, False
-        return str(self.source(statement.guard.lstrip("!"), statement.scope)), statement.guard[0] == "!"
+    def guard(self, statement: DecodedStatement) -> str | None:
+        """The predicate of a guard."""
+        return None if statement.guard is None else str(self.source(statement.guard, statement.scope))
 
     def _instruction(self, index: int) -> WalkStep:
-        statement = self.function.statements[index]
-        written, read = self.uses.of(index)
-        words = tuple(statement.opcode.split("."))
-        parts = operands_of(statement)
-        result, sources = self._result(statement, words, parts)
+        statement = self.code[index]
+        words = statement.operation.words
+        result, sources = self._result(statement, words, statement.operands)
         kind = words[-1][1:]
-        guard, negated = self.guard(statement)
         return WalkStep(
             index,
             statement,
-            guard,
-            negated,
-            written,
-            frozenset(read),
+            self.guard(statement),
+            statement.negated,
+            statement.writes,
+            frozenset(statement.reads),
             words,
             int(kind) if kind.isdigit() else 64,
             result,
             sources,
             index in self.acting,
-            not self.wanted.isdisjoint(written),
-            words[0] == "ld" or not GRID.keys().isdisjoint(parts),
+            not self.wanted.isdisjoint(statement.writes),
+            statement.does == "load" or not GRID.keys().isdisjoint(statement.operands),
         )
 
     def _result(
-        self, statement: PtxStatement, words: tuple[str, ...], parts: list[str]
+        self, statement: DecodedStatement, words: tuple[str, ...], parts: tuple[str, ...]
     ) -> tuple[str, tuple[int | str, ...]]:
         """How an instruction's value is found, and from what."""
-        head = words[0]
-        if head == "mbarrier":
-            return "awaited", ()
-        if head == "elect":
-            return "elected", ()
-        if len(parts) < 2 or head in ("call", "atom"):
+        known = _RESULTS.get(statement.does)
+        if known is not None:
+            return known, ()
+        if len(parts) < 2:
             return "unknown", ()
-        if head == "ld":
-            value = _parameter(parts[1], words[-1]) if "param" in words else None
+        if statement.does == "load":
+            is_parameter = statement.operation.space == "param"
+            value = _parameter(parts[1], words[-1]) if is_parameter else None
             return ("unknown", ()) if value is None else ("parameter", (value,))
         if parts[1][:1] == "{":
-            names = NAME.findall(parts[1]) if head == "mov" else []
+            names = NAME.findall(parts[1]) if statement.operation.is_move else []
             return "packed" if names else "unknown", tuple(self.source(n, statement.scope) for n in names)
         if parts[1][:1] == "[":
             return "unknown", ()
         sources = tuple(self.source(part.lstrip("!"), statement.scope) for part in parts[1:])
-        return {"shfl": "lane", "mapa": "same"}.get(head, "computed"), sources
+        return {"shuffle": "lane", "map-address": "same"}.get(statement.does, "computed"), sources
 
     def work(self, side: int, number: int) -> int:
         """How many statements that count stand on one side of a branch, before the sides join again."""
@@ -237,9 +248,9 @@ class WalkPlan:
     @cached_property
     def _rounds(self) -> dict[int, int]:
         """By loop: how often it is walked when its end is not known."""
-        statements, order = self.function.statements, sorted(self.loops)
+        order = sorted(self.loops)
         accesses = Counter(
-            self.flow.block_of(i) for i in self.roles if not statements[i].opcode.startswith(_SIGNALS)
+            self.flow.block_of(i) for i in self.roles if self.code.operation(i).does not in _SIGNALS
         )
         busy = [head for head in order if any(accesses[block] for block in self.loops[head])]
         inner = {outer for head in busy for outer in self.around[head] if outer != head}
@@ -260,35 +271,3 @@ def _parameter(operand: str, kind: str) -> int | str | None:
     if kind.endswith("64"):
         return (crc32(operand.encode()) % 97 + 1) << 32
     return SIZE if kind[0] in "usb" else None
-
-
-_HEADS = frozenset(("fence", "wgmma", "cp", "st", "stmatrix", "red", "atom", "bar", "barrier", "mbarrier"))
-_OPCODES = (
-    "wgmma.mma_async",
-    "wgmma.commit_group",
-    "wgmma.wait_group",
-    "cp.async",
-    "st.",
-    "stmatrix",
-    "red.",
-    "atom.",
-    "bar.",
-    "barrier.",
-    "mbarrier.try_wait",
-    "mbarrier.test_wait",
-    "mbarrier.arrive",
-    "fence.proxy.async",
-)
-
-
-_SIGNALS = ("mbarrier.", "bar.", "barrier.", "fence.")
-
-
-def _counts(opcode: str, head: str) -> bool:
-    """Whether an instruction does something to shared memory, or to the order of what does."""
-    return head in _HEADS and opcode.startswith(_OPCODES)
-
-
-def _tail(statement: PtxStatement) -> list[str]:
-    """The descriptors among a wgmma's operands."""
-    return [part for part in operands_of(statement)[1:3] if not part.startswith("{")]

@@ -153,3 +153,45 @@ def test_many_files_are_reported_in_the_order_asked(run, file):
     paths = [file(FAULTY, f"{name}.ptx") for name in "cab"]
     out = json.loads(run("check", "--format", "json", *paths)[1])
     assert [entry["file"] for entry in out["files"]] == paths
+
+
+TCGEN05 = """.version 8.6
+.target sm_100a
+.address_size 64
+.visible .entry k()
+{
+.reg .b32 %r<4>;
+.reg .b64 %rd<4>;
+.reg .pred %p<2>;
+tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [%rd0], 128;
+tcgen05.mma.cta_group::1.kind::f16 [%r0], %rd1, %rd2, %r1, %p0;
+tcgen05.mma.cta_group::1.kind::f16 [%r0], %rd1, %rd2, %r1, %p1;
+frobnicate.sync %r1, %r2;
+ret;
+}
+"""
+
+
+def test_what_was_not_judged_is_said_aloud(run, file):
+    """A file whose tensor-core instructions the specification does not hold is not clean in silence."""
+    path = file(TCGEN05)
+    code, out, _ = run("check", path)
+    assert code == 0
+    assert f"{path}:10:1: not judged: tcgen05.mma (2 statements): " in out
+    assert f"{path}:12:1: not judged: frobnicate.sync (1 statement): " in out
+    assert out.rstrip().endswith("0 info; 4 not judged")
+    found = json.loads(run("check", "--format", "json", path)[1])
+    names = [(one["instruction"], one["statements"]) for one in found["files"][0]["not_judged"]]
+    assert names == [("tcgen05.alloc", 1), ("tcgen05.mma", 2), ("frobnicate.sync", 1)]
+    outputs = json.loads((ROOT / "cli" / "schemas" / "outputs.json").read_text())
+    jsonschema.validate(found, {"$ref": "#/$defs/check", "$defs": outputs["$defs"]})
+    sarif = Sarif.model_validate_json(run("check", "--format", "sarif", path)[1])
+    (invocation,) = sarif.runs[0].invocations
+    assert invocation.executionSuccessful is True
+    assert len(invocation.toolExecutionNotifications) == 3
+    github = run("check", "--format", "github", path)[1].splitlines()
+    assert [line.split(" ")[0] for line in github] == ["::notice"] * 3
+
+
+def test_a_plain_kernel_has_nothing_that_is_not_judged(run, file):
+    assert "not judged" not in run("check", file(RIGHT))[1]

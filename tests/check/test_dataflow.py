@@ -17,7 +17,7 @@ def graph(*successors):
     for number, block in enumerate(blocks):
         for after in block.successors:
             blocks[after].predecessors.append(number)
-    return Flow(Function("k", "entry", 0), blocks, {})
+    return Flow(Function("k", "entry", 0), blocks)
 
 
 #    0

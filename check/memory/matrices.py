@@ -1,0 +1,93 @@
+"""The bytes of shared memory that a product reads: by its descriptors, and by spec/addresses.yaml."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import lru_cache
+
+from ...spec.addresses import MatrixAtoms, matrix_atoms, mode_of
+from ...spec.api import load
+from ...spec.descriptor import address_field, fields_of
+from ...spec.errors import Question
+from ...spec.memory_records import Descriptor
+from ..ptx.decode import DecodedStatement, NamedOperand, Operation
+from ..values.intervals import Interval
+from .byte_regions import FAR, ByteRegion
+
+__all__ = ["described", "matrices"]
+
+ValueOf = Callable[[str, int, Descriptor], Interval]  # what an operand may hold, in a scope
+
+
+def described(statement: DecodedStatement) -> Iterator[tuple[NamedOperand, Descriptor]]:
+    """The operands of a statement that are matrix descriptors."""
+    for operand in statement.named:
+        if operand.operand.descriptor is not None:
+            yield operand, load().descriptors[operand.operand.descriptor]
+
+
+def matrices(statement: DecodedStatement, value_of: ValueOf) -> Iterator[ByteRegion]:
+    """The bytes that the matrices of a product may take, at most, where the descriptors say how they lie."""
+    operation = statement.operation
+    for operand, descriptor in described(statement):
+        part = operand.operand.part or ""
+        matrix = _matrix(operation, part)
+        if matrix is None:
+            continue
+        rows, depth, size = matrix
+        value = value_of(operand.text, statement.scope, descriptor)
+        if value.base is None or 1 << value.shift != address_field(descriptor).unit:
+            yield ByteRegion(None, 0, rows * depth * size)
+            continue
+        if value.fields is None:
+            yield ByteRegion(value.base, value.low, FAR + 1)
+            continue
+        fields = fields_of(descriptor, value.fields)
+        transposed = _holds_one(statement, f"transpose-{part}")
+        try:
+            atoms = _atoms(matrix, "MN" if transposed else "K", mode_of(descriptor, fields))
+        except Question:  # an illegal product; legality says so
+            yield ByteRegion(value.base, value.low, FAR + 1)
+            continue
+        # A swizzled matrix keeps to its lines, wherever in one it begins.
+        low, high = (end // atoms.row * atoms.row for end in (value.low, value.high))
+        yield ByteRegion(value.base, low, high + atoms.extent(fields))
+
+
+def _holds_one(statement: DecodedStatement, part: str) -> bool:
+    return any(one.operand.part == part and one.text == "1" for one in statement.named)
+
+
+@lru_cache(maxsize=1 << 10)
+def _matrix(operation: Operation, part: str) -> tuple[int, int, int] | None:
+    """Rows (of B: columns), depth along K as it is stored, and bytes of an element; None where not known."""
+    factors, variant = operation.factors, operation.nearest
+    if factors is None or variant is None or not operation.types:
+        return None
+    specification = load()
+    depth = factors.k
+    if part == "A" and variant.row.row.sparsity is not None:
+        sparsity = specification.sparsity_of(variant)
+        depth = depth * sparsity.slots // sparsity.chunk
+    bits = specification.index.types[_element(operation, part)].bits
+    size = max(bits // 8, 1)
+    return factors.m if part == "A" else factors.n, depth * bits // 8 // size, size
+
+
+def _element(operation: Operation, part: str) -> str:
+    """The element type of a matrix: what an operand of its part holds, else the last that is spelled."""
+    instruction, variant = operation.instruction, operation.nearest
+    assert instruction is not None and variant is not None
+    for operand in instruction.operands.values():
+        if operand.part == part and operand.holds:
+            return str(variant.fields[operand.holds])
+    return operation.types[-1]
+
+
+@lru_cache(maxsize=1 << 10)
+def _atoms(matrix: tuple[int, int, int], major: str, mode: str) -> MatrixAtoms:
+    specification = load()
+    rows, depth, size = matrix
+    return matrix_atoms(
+        specification.addresses.addresses, specification.layouts, major, mode, size, (rows, depth)
+    )

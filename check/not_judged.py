@@ -1,0 +1,72 @@
+"""Instructions that no rule is for: `ptxmma check` says that it judged nothing, or not all, of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from ..spec.errors import Place
+from .ptx.decode import Operation, Operations
+from .ptx.source import PtxModule
+
+__all__ = ["NotJudged", "not_judged"]
+
+_NOTHING = "nothing about it was judged"
+_ABSENT = f"the specification does not hold this instruction: {_NOTHING}"
+_UNKNOWN = f"neither the specification nor spec/effects.yaml knows this instruction: {_NOTHING}"
+_ORDER = (
+    "spec/effects.yaml has no row for this instruction: "
+    "its qualifiers and operands were judged, what it orders was not judged"
+)
+
+
+@dataclass(frozen=True)
+class NotJudged:
+    """An instruction of a file, where it first stands, how many statements of it there are, and why."""
+
+    instruction: str
+    place: Place
+    statements: int
+    why: str
+
+    @property
+    def message(self) -> str:
+        """The sentence that reports show."""
+        count = "1 statement" if self.statements == 1 else f"{self.statements} statements"
+        return f"{self.instruction} ({count}): {self.why}"
+
+
+def not_judged(module: PtxModule, operations: Operations) -> Iterator[NotJudged]:
+    """The instructions of a file that are not judged, or only in part, in the order of the text."""
+    found: dict[tuple[str, str], NotJudged] = {}
+    for function in module.functions:
+        for statement in function.statements:
+            operation = operations.of(statement.opcode)
+            why = _why(operation, operations)
+            if why is None:
+                continue
+            name = _name(operation)
+            known = found.get((name, why))
+            found[name, why] = (
+                NotJudged(name, module.place(statement.offset), 1, why)
+                if known is None
+                else replace(known, statements=known.statements + 1)
+            )
+    yield from found.values()
+
+
+def _why(operation: Operation, operations: Operations) -> str | None:
+    if operation.instruction is not None:
+        return _ORDER if operation.registers is None else None
+    if operations.effects.is_unjudged(operation.opcode):
+        return _ABSENT
+    if operation.is_unknown and not operations.is_held(operation.opcode):
+        return _UNKNOWN
+    return None  # a plain instruction; or one that legality reports as unknown
+
+
+def _name(operation: Operation) -> str:
+    """What an instruction is called: as the specification does, else by its first two words."""
+    if operation.instruction is not None:
+        return operation.instruction.instruction
+    return ".".join(operation.words[:2])

@@ -1,0 +1,33 @@
+"""Where a statement stands: what a finding about it needs beside the statement itself."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ...spec.errors import Place
+from .source import Function, PtxModule, PtxStatement, Variable
+
+__all__ = ["Site"]
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """A statement of a function, by its index."""
+
+    module: PtxModule
+    function: Function
+    index: int
+
+    @property
+    def statement(self) -> PtxStatement:
+        """The statement as it is written."""
+        return self.function.statements[self.index]
+
+    @property
+    def place(self) -> Place:
+        """Where it begins."""
+        return self.module.place(self.statement.offset)
+
+    def variable(self, name: str) -> Variable | None:
+        """The variable that a name means there."""
+        return self.function.variable(name, self.statement.scope) or self.module.variables.get(name)
