@@ -10,6 +10,7 @@ from ...spec.api import load
 from ...spec.descriptor import address_field, fields_of
 from ...spec.errors import Question
 from ...spec.memory_records import Descriptor
+from ...spec.parts import element_type
 from ..ptx.decode import DecodedStatement, NamedOperand, Operation
 from ..values.intervals import Interval
 from .byte_regions import FAR, ByteRegion
@@ -62,26 +63,16 @@ def _holds_one(statement: DecodedStatement, part: str) -> bool:
 def _matrix(operation: Operation, part: str) -> tuple[int, int, int] | None:
     """Rows (of B: columns), depth along K as it is stored, and bytes of an element; None where not known."""
     factors, variant = operation.factors, operation.nearest
-    if factors is None or variant is None or not operation.types:
+    if factors is None or variant is None or part not in ("A", "B"):
         return None
     specification = load()
     depth = factors.k
     if part == "A" and variant.row.row.sparsity is not None:
         sparsity = specification.sparsity_of(variant)
         depth = depth * sparsity.slots // sparsity.chunk
-    bits = specification.index.types[_element(operation, part)].bits
+    bits = specification.index.types[element_type(variant, part)].bits
     size = max(bits // 8, 1)
     return factors.m if part == "A" else factors.n, depth * bits // 8 // size, size
-
-
-def _element(operation: Operation, part: str) -> str:
-    """The element type of a matrix: what an operand of its part holds, else the last that is spelled."""
-    instruction, variant = operation.instruction, operation.nearest
-    assert instruction is not None and variant is not None
-    for operand in instruction.operands.values():
-        if operand.part == part and operand.holds:
-            return str(variant.fields[operand.holds])
-    return operation.types[-1]
 
 
 @lru_cache(maxsize=1 << 10)

@@ -81,7 +81,7 @@ def test_registers(decode, text, writes, reads):
         ("st.release.cta.shared::cta.b16 [64], %r1;", "store", "shared", (None, 64), 2),
         ("st.async.weak.shared::cluster.b32 [%r1], %r2, [%r3];", "store", "shared", ("%r1", 0), 4),
         ("stmatrix.sync.aligned.m8n8.x1.b16 [%r1], {%r2};", "store", "shared", ("%r1", 0), 16),
-        ("ldmatrix.sync.aligned.m8n8.x1.b16 {%r2}, [%r1+0x20];", "load", "shared", ("%r1", 32), 2),
+        ("ldmatrix.sync.aligned.m8n8.x1.b16 {%r2}, [%r1+0x20];", "load", "shared", ("%r1", 32), 16),
         ("red.shared.add.noftz.f16x2 [%r1], %r2;", "update", "shared", ("%r1", 0), 4),
         ("atom.global.add.f32 %f1, [%rd1], %f2;", "update", "global", ("%rd1", 0), 4),
         ("cp.async.cg.shared.global [%r1+8], [%rd1], 16, %r2;", "copy", "shared", ("%r1", 8), 16),
