@@ -5,10 +5,11 @@ from __future__ import annotations
 import argparse
 import json
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ..ledger.contradictions import Contradiction, ContradictionRegister, MinimalCase, Party, register
+from ..ledger.contradiction_file import Contradiction, MinimalCase, Party
+from ..ledger.contradictions import ContradictionRegister, register
 
 __all__ = ["add"]
 
@@ -32,9 +33,9 @@ def run(args: argparse.Namespace) -> int:
     if args.again:
         return _again(known, identifiers, args.format)
     if args.format == "json":
-        print(json.dumps([_record(name, entry) for name, entry in chosen.items()], indent=1))
+        print(json.dumps([_record(known, name, entry) for name, entry in chosen.items()], indent=1))
     elif args.id:
-        print("\n".join(_in_full(args.id, chosen[args.id])))
+        print("\n".join(_in_full(known, args.id, chosen[args.id])))
     else:
         for name, entry in chosen.items():
             print(f"{name} ({entry.kind}; {entry.section})")
@@ -76,7 +77,7 @@ def _again(known: ContradictionRegister, identifiers: Sequence[str], form: str) 
     return 1 if gone else 0
 
 
-def _record(name: str, entry: Contradiction) -> dict[str, Any]:
+def _record(known: ContradictionRegister, name: str, entry: Contradiction) -> dict[str, Any]:
     return {
         "id": name,
         "title": entry.title,
@@ -90,7 +91,7 @@ def _record(name: str, entry: Contradiction) -> dict[str, Any]:
                 "version": str(case.ptx),
                 "target": case.target,
                 "specification": case.specification,
-                "verdicts": dict(case.verdicts()),
+                "verdicts": dict(known.verdicts(case)),
                 "file": case.file,
             }
             for case in entry.cases
@@ -102,14 +103,14 @@ def _party(party: Party) -> dict[str, str]:
     return {"who": party.who, "where": party.where, "says": party.says}
 
 
-def _in_full(name: str, entry: Contradiction) -> list[str]:
+def _in_full(known: ContradictionRegister, name: str, entry: Contradiction) -> list[str]:
     lines = [f"{name}: {entry.title}", f"section {entry.section}", ""]
     for party in entry.parties:
         lines += _said(party.who, party)
     lines += _said("a second witness", entry.witness)
     lines += _wrapped(f"the specification takes the {entry.reading.takes}: {entry.reading.why}")
     for number, case in enumerate(entry.cases, 1):
-        lines += ["", *_case(number, case)]
+        lines += ["", *_case(number, case, known.verdicts(case))]
     return lines
 
 
@@ -121,10 +122,10 @@ def _wrapped(text: str) -> list[str]:
     return textwrap.wrap(text, 110, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
 
 
-def _case(number: int, case: MinimalCase) -> list[str]:
+def _case(number: int, case: MinimalCase, verdicts: Mapping[str, str]) -> list[str]:
     lines = [f"case {number}, {case.specification} to the specification"]
     for verdict in ("accepted", "refused", "died"):
-        releases = [release for release, which in case.verdicts() if which == verdict]
+        releases = [release for release, which in verdicts.items() if which == verdict]
         if releases:
             words = f" ({case.words})" if verdict == "refused" and case.words else ""
             lines += _wrapped(f"  {verdict}{words} by ptxas {', '.join(releases)}")

@@ -6,7 +6,7 @@ import argparse
 import json
 from typing import Any
 
-from ..ledger.contradictions import FILES
+from ..ledger.contradiction_file import FILES
 from ..spec.schema import schemas
 
 __all__ = ["add"]

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from ptxmma.gen.pictures.cute import derive
 from ptxmma.gen.pictures.tables import table_of
-from ptxmma.ledger.contradictions import FILES
+from ptxmma.ledger.contradiction_file import FILES
 from ptxmma.spec.loading import ROOT
 from ptxmma.spec.schema import schemas
 from ptxmma.spec.specification import Specification

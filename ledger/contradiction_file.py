@@ -1,0 +1,283 @@
+"""contradictions.yaml as it is written: the typed model of its entries, and how it is read and checked."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+from ..assemblers.asking import kernel
+from ..spec.errors import Place, SpecError
+from ..spec.nodes import Scalars, Version, compose, structure
+from ..spec.specification import Specification
+from .listed import Listed, ListedVersions, expanded, known_names, releases_of
+
+__all__ = [
+    "FILES",
+    "Contradiction",
+    "ContradictionFile",
+    "Decision",
+    "Direction",
+    "MinimalCase",
+    "Party",
+    "Points",
+    "read_contradictions",
+    "written_out",
+]
+
+Direction = Literal["accepted", "refused", "died"]
+_NAME = "contradictions.yaml"
+_REPEATED = re.compile(r"%([a-z]+)\*(\d+)")
+
+
+@dataclass(frozen=True)
+class Party:
+    """Who says what, and where: the text, an assembler, a chip, or another public source."""
+
+    who: Literal["text", "assembler", "silicon", "source"]
+    """The kind of party.
+    Example: `silicon`. Refuses: `hearsay` (not one of the kinds)."""
+    where: str
+    """Where it says so: a section of the text, a release, a chip, a file of a public source.
+    Example: `"9.7.15.6.1"`. Refuses: `[H200]` (one text)."""
+    says: str
+    """What it says, in a sentence.
+    Example: `refuses 2 and 3 for k16 and k32`. Refuses: `null` (text must stand)."""
+
+
+@dataclass(frozen=True)
+class MinimalCase:
+    """A minimal statement with the verdict of each release, and with that of the specification."""
+
+    statement: str
+    """One PTX statement; `{%f*4}` is short for `{%f0,%f1,%f2,%f3}`.
+    Example: `"wgmma.fence.sync.aligned;"`. Refuses: `[a, b]` (one text)."""
+    ptx: Version
+    """The `.version` of the file that holds it.
+    Example: `"8.0"`. Refuses: `8.0` (a version is quoted)."""
+    target: str
+    """The `.target` of the file that holds it.
+    Example: `sm_90a`. Refuses: `sm_81` (not a target of specs.yaml)."""
+    specification: Literal["legal", "illegal"] | None
+    """What `ptxmma legal` says; null where the statement is not one of its instructions.
+    Example: `legal`. Refuses: `maybe` (not one of the verdicts)."""
+    accepted: Listed = ()
+    """The releases of ptxas that accept it.
+    Example: `{first: 12.0.140}`. Refuses: `["*"]` (a wildcard)."""
+    refused: Listed = ()
+    """The releases that refuse it.
+    Example: `[11.7.99, {first: 12.5.82}]`. Refuses: `[11.7.98]` (not a release of specs.yaml)."""
+    died: Listed = ()
+    """The releases that die of it.
+    Example: `{first: 11.7.99, last: 12.2.140}`. Refuses: `{last: 12.2.140}` (a range has a first)."""
+    words: str | None = None
+    """Words of every refusal: another reason does not count.
+    Example: `Argument vector size mismatch`. Refuses: `[a, b]` (one text)."""
+    place: Place = field(default=Place("", 0, 0), compare=False)
+
+    @property
+    def text(self) -> str:
+        """The statement written out."""
+        return written_out(self.statement)
+
+    @property
+    def file(self) -> str:
+        """A whole PTX file that holds the statement."""
+        return kernel([self.text], self.ptx, self.target)
+
+    def verdicts(self, releases: Sequence[str]) -> Iterator[tuple[str, Direction]]:
+        """The verdict of each of these releases that was asked."""
+        listed: tuple[tuple[Direction, Listed], ...] = (
+            ("accepted", self.accepted),
+            ("refused", self.refused),
+            ("died", self.died),
+        )
+        for verdict, those in listed:
+            for release in expanded(those, releases, "release", self.place):
+                yield release, verdict
+
+
+@dataclass(frozen=True)
+class Points:
+    """Statements on which specification and assembler disagree, and what the assembler does with them.
+
+    They are the legal statements of some rows, changed in one respect; or they are listed.
+    """
+
+    direction: Direction
+    """What the assembler does with them.
+    Example: `accepted`. Refuses: `taken` (not one of the verdicts)."""
+    instruction: str
+    """The instruction that they are spelled as.
+    Example: `mma.sp`. Refuses: `mma.ps` (not an instruction of the specification)."""
+    releases: Listed
+    """The releases of ptxas that do so.
+    Example: `{first: 11.8.89}`. Refuses: `any` (a wildcard)."""
+    ptx: ListedVersions
+    """The versions under which they do so.
+    Example: `{first: "7.1", last: "8.8"}`. Refuses: `["7.1", 7.2]` (a version is quoted)."""
+    targets: Listed
+    """The targets on which they do so; a range goes by the order of specs.yaml.
+    Example: `[sm_89, {first: sm_120}]`. Refuses: `[]` (not one target)."""
+    rows: tuple[str, ...] = ()
+    """The rows whose legal statements are changed, each by its id.
+    Example: `[m16n8k32.f16]`. Refuses: `["m16n8k32.*"]` (a wildcard)."""
+    statements: tuple[str, ...] = ()
+    """Where no row is near, the statements, up to the numbers of registers; `<row|col>` stands for both.
+    Example: `["wgmma.fence.sync.<row|col>;"]`. Refuses: `text` (a list)."""
+    fields: Mapping[str, Scalars] = field(default_factory=dict)
+    """Only the statements of the rows that have one of these values in each of these fields.
+    Example: `{dtype: [f32]}`. Refuses: `{dtype: []}` (not one value)."""
+    operand: str | None = None
+    """The operand that is written otherwise than is legal.
+    Example: `sp-meta`. Refuses: `[e, f]` (one operand)."""
+    written: tuple[str, ...] = ()
+    """How the operand is written.
+    Example: `["2", "3"]`. Refuses: `[2, 3]` (texts)."""
+    elements: tuple[str, ...] = ()
+    """What stands in place of some of the elements of a vector, or of a plain operand.
+    Example: `["%p0"]`. Refuses: `"%p0"` (a list)."""
+    instead: str | None = None
+    """What would be legal in the place of `written` or of each of `elements`; absent where that is legal.
+    Example: `"0"`. Refuses: `0` (a text)."""
+    surplus: tuple[str, ...] = ()
+    """Qualifiers that stand beside the legal ones.
+    Example: `[row, col]`. Refuses: `row` (a list)."""
+    qualifiers: Mapping[str, str] = field(default_factory=dict)
+    """Qualifiers as they are written, each with the legal one that it stands for; `none` is an absent one.
+    Example: `{none: f16}`. Refuses: `[f16]` (a mapping)."""
+    since: Version | None = None
+    """The version from which on the statements are legal: they are taken before it.
+    Example: `"7.8"`. Refuses: `7.8` (a version is quoted)."""
+    like: str | None = None
+    """The older target as which one is taken that is too new for the version.
+    Example: `sm_87`. Refuses: `[sm_87]` (one target)."""
+    place: Place = field(default=Place("", 0, 0), compare=False)
+
+
+@dataclass(frozen=True)
+class Decision:
+    """Which party the specification follows, and why."""
+
+    takes: Literal["text", "assembler", "silicon", "source"]
+    """The party.
+    Example: `text`. Refuses: `both` (not one of the kinds)."""
+    why: str
+    """The reason.
+    Example: `the table and the assembler agree`. Refuses: `null` (a reason must stand)."""
+
+
+@dataclass(frozen=True)
+class Contradiction:
+    """One disagreement: the parties, a second witness, whom the specification follows, and cases."""
+
+    title: str
+    """What disagrees, in a sentence.
+    Example: `a shape of mma with .f64 is printed .m8n84`. Refuses: `null` (text must stand)."""
+    section: str
+    """The sections of the manual that it is about.
+    Example: `"9.7.15.6.3"`. Refuses: `["9.7.15.6.3"]` (one text)."""
+    parties: tuple[Party, ...]
+    """The parties, two at least.
+    Example: `[{who: text, where: "9.7.14", says: both}, {who: assembler, where: ptxas, says: one}]`.
+    Refuses: `text` (a list)."""
+    witness: Party
+    """Somebody else who says something about it.
+    Example: `{who: silicon, where: H200, says: the layout is a bijection}`. Refuses: `H200` (a mapping)."""
+    reading: Decision
+    """The party that the specification follows.
+    Example: `{takes: assembler, why: every release agrees}`. Refuses: `assembler` (a mapping)."""
+    cases: tuple[MinimalCase, ...]
+    """Minimal statements that show it, one at least.
+    Example: `[{statement: "wgmma.fence.sync;", ptx: "8.0", target: sm_90a, specification: legal,
+    accepted: [12.0.140]}]`.
+    Refuses: `[]` (not one case)."""
+    points: tuple[Points, ...] = ()
+    """Where the specification and an assembler still disagree.
+    Example: `[{direction: accepted, instruction: mma, releases: [11.7.99], ptx: ["7.0"], targets: [sm_80],
+    rows: [m8n8k4.f16], surplus: [row]}]`.
+    Refuses: `mma` (a list)."""
+    place: Place = field(default=Place("", 0, 0), compare=False)
+
+    @property
+    def kind(self) -> str:
+        """The kinds of the parties, as `text, assembler`."""
+        return ", ".join(dict.fromkeys(party.who for party in self.parties))
+
+
+@dataclass(frozen=True)
+class ContradictionFile:
+    """contradictions.yaml: where text, assemblers, silicon and other sources disagree."""
+
+    contradictions: Mapping[str, Contradiction]
+    """Every entry by its id, which is never changed or used again.
+    Example: `{}`. Refuses: `[]` (a mapping)."""
+
+
+FILES: Mapping[str, type] = {_NAME: ContradictionFile}
+
+
+def written_out(text: str) -> str:
+    """A statement or an operand with every `%f*4` written out."""
+    return _REPEATED.sub(lambda m: ",".join(f"%{m[1]}{i}" for i in range(int(m[2]))), text)
+
+
+def read_contradictions(root: Path, specification: Specification) -> Mapping[str, Contradiction]:
+    """Every entry of a checkout by its id; raises SpecError at what is wrong in the file."""
+    file = structure(compose(root / _NAME, _NAME), ContradictionFile, _NAME)
+    for identifier, entry in file.contradictions.items():
+        _check(identifier, entry, specification)
+    return file.contradictions
+
+
+def _check(identifier: str, entry: Contradiction, specification: Specification) -> None:
+    """Raise SpecError at what an entry names that does not exist, and at whatever is not written out."""
+    if len(entry.parties) < 2:
+        raise SpecError(f"{identifier} has one party; it takes two to disagree", entry.place)
+    if not entry.cases:
+        raise SpecError(f"{identifier} has no case", entry.place, "a minimal statement")
+    index = specification.index
+    for case in entry.cases:
+        listed = [release for release, _ in case.verdicts(releases_of(index))]
+        known_names([case.target], index.targets, "target", case.place)
+        if len(set(listed)) < len(listed) or not listed:
+            raise SpecError("each release has one verdict, and one release at least", case.place)
+    for points in entry.points:
+        _check_points(points, specification)
+
+
+def _check_points(points: Points, specification: Specification) -> None:
+    """Raise SpecError at what points name that does not exist, and where they change more than one thing."""
+    index = specification.index
+    for listed, known, what in (
+        (points.releases, releases_of(index), "release"),
+        (points.targets, tuple(index.targets), "target"),
+    ):
+        if not expanded(listed, known, what, points.place):
+            raise SpecError(f"no {what} is listed", points.place, f"each {what} by name, or a range")
+    if not expanded(points.ptx, specification.isa.versions, "version", points.place):
+        raise SpecError("no version is listed", points.place, "each version, or a range")
+    known_names([points.instruction], specification.instructions, "instruction", points.place)
+    rows = {row.id: row for row in specification.instructions[points.instruction].rows}
+    if points.rows or not points.statements:
+        known_names(points.rows, rows, "row", points.place)
+    changes = (
+        points.statements,
+        points.operand,
+        points.surplus,
+        points.qualifiers,
+        points.since,
+        points.like,
+    )
+    if sum(map(bool, changes)) != 1 or bool(points.operand) != (
+        bool(points.written) != bool(points.elements)
+    ):
+        raise SpecError(
+            "points change one thing",
+            points.place,
+            "statements, operand with written or elements, surplus, qualifiers, since or like",
+        )
+    for values in points.fields.values():
+        known_names(map(str, values.values), None, "value", values.place)
