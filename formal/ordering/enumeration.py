@@ -10,7 +10,7 @@ every program up to a smaller length and holds the states' word against theirs.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from ...spec.ordering import Conduct, Readings, ordering
@@ -40,7 +40,7 @@ class Level:
 class Plane:
     """The joint states of all locations, and the steps of the alphabet between them."""
 
-    def __init__(self, closures: dict[LocationKind, Closure]) -> None:
+    def __init__(self, closures: Mapping[LocationKind, Closure]) -> None:
         self.charts = {kind: Chart(closure) for kind, closure in closures.items()}
         self.steps: list[tuple[int | None, ...]] = []
         self.start: _States = (0,) * len(LOCATIONS)

@@ -615,7 +615,8 @@ def changed(layout: LayoutMap, **formulas: str) -> LayoutMap:
         part, key = name.split("_")
         known = getattr(record, part)
         formula = Formula(text, parse(text), record.place)
-        record = replace(record, **{part: {**known, key: formula}})
+        changes: dict[str, Any] = {part: {**known, key: formula}}
+        record = replace(record, **changes)
     return LayoutMap(record)
 
 

@@ -1,12 +1,19 @@
 """ptxmma check as a command: formats, exit codes, suppression, baseline, bad input."""
 
+from __future__ import annotations
+
 import json
+from collections.abc import Callable
+from pathlib import Path
 
 import jsonschema
 import pytest
 from pydantic_sarif.model import StaticAnalysisResultsFormatSarifVersion210JsonSchema as Sarif
 
 from ptxmma.spec.loading import ROOT
+
+Run = Callable[..., tuple[int, str, str]]
+Write = Callable[..., str]
 
 FAULTY = """.version 8.0
 .target sm_90a
@@ -29,8 +36,8 @@ STRICT = RIGHT.replace("wgmma.mma_async", "mov.f32 %f0, 0f00000000;\nwgmma.mma_a
 
 
 @pytest.fixture
-def file(tmp_path):
-    def write(text, name="k.ptx"):
+def file(tmp_path: Path) -> Write:
+    def write(text: str, name: str = "k.ptx") -> str:
         path = tmp_path / name
         path.write_text(text)
         return str(path)
@@ -38,13 +45,13 @@ def file(tmp_path):
     return write
 
 
-def test_exit_codes(run, file):
+def test_exit_codes(run: Run, file: Write) -> None:
     assert run("check", file(RIGHT))[0] == 0
     assert run("check", file(FAULTY))[0] == 1
     assert run("check", "absent.ptx")[0] == 2
 
 
-def test_text_names_the_place_the_rule_and_the_witness(run, file):
+def test_text_names_the_place_the_rule_and_the_witness(run: Run, file: Write) -> None:
     path = file(FAULTY)
     code, out, _ = run("check", path)
     assert code == 1
@@ -54,12 +61,12 @@ def test_text_names_the_place_the_rule_and_the_witness(run, file):
     assert "These are claims about the PTX as given" in out
 
 
-def test_strict_raises_the_tier_that_fails(run, file):
+def test_strict_raises_the_tier_that_fails(run: Run, file: Write) -> None:
     assert run("check", file(STRICT))[0] == 0
     assert run("check", "--strict", file(STRICT))[0] == 1
 
 
-def test_json(run, file):
+def test_json(run: Run, file: Write) -> None:
     code, out, _ = run("check", "--format", "json", file(FAULTY))
     found = json.loads(out)
     assert code == 1 and found["counts"]["error"] == 1
@@ -68,7 +75,7 @@ def test_json(run, file):
     jsonschema.validate(found, {"$ref": "#/$defs/check", "$defs": outputs["$defs"]})
 
 
-def test_sarif_is_valid(run, file):
+def test_sarif_is_valid(run: Run, file: Write) -> None:
     code, out, _ = run("check", "--format", "sarif", file(FAULTY))
     assert code == 1
     sarif = Sarif.model_validate_json(out)
@@ -77,7 +84,7 @@ def test_sarif_is_valid(run, file):
     Sarif.model_validate_json(run("check", "--format", "sarif", file(FAULTY + "garbage"))[1])
 
 
-def test_github_annotations(run, file):
+def test_github_annotations(run: Run, file: Write) -> None:
     path = file(FAULTY)
     code, out, _ = run("check", "--format", "github", path)
     assert code == 1
@@ -85,7 +92,7 @@ def test_github_annotations(run, file):
 
 
 @pytest.mark.parametrize("place", ["before", "behind"])
-def test_a_comment_suppresses_its_rule(run, file, place):
+def test_a_comment_suppresses_its_rule(run: Run, file: Write, place: str) -> None:
     statement = "add.f32 %f9, %f0, %f1;"
     comment = "// ptxmma: ignore accumulator-in-flight"
     text = FAULTY.replace(
@@ -95,13 +102,13 @@ def test_a_comment_suppresses_its_rule(run, file, place):
     assert code == 0 and "1 suppressed" in out
 
 
-def test_a_comment_suppresses_no_other_rule_and_is_said_to_be_idle(run, file):
+def test_a_comment_suppresses_no_other_rule_and_is_said_to_be_idle(run: Run, file: Write) -> None:
     text = FAULTY.replace("add.f32 %f9", "// ptxmma: ignore proxy-fence\nadd.f32 %f9")
     code, out, _ = run("check", "--info", file(text))
     assert code == 1 and "idle-suppression" in out
 
 
-def test_a_baseline_passes_over_what_it_knows(run, file, tmp_path):
+def test_a_baseline_passes_over_what_it_knows(run: Run, file: Write, tmp_path: Path) -> None:
     known = str(tmp_path / "baseline.json")
     assert run("check", "--write-baseline", known, file(FAULTY))[0] == 0
     assert run("check", "--baseline", known, file(FAULTY))[0] == 0
@@ -114,7 +121,7 @@ def test_a_baseline_passes_over_what_it_knows(run, file, tmp_path):
     assert run("check", "--baseline", known, file(worse))[0] == 1
 
 
-def test_a_baseline_that_is_none(run, file):
+def test_a_baseline_that_is_none(run: Run, file: Write) -> None:
     code, _, err = run("check", "--baseline", file("[]", "b.json"), file(FAULTY))
     assert code == 2 and "no baseline file" in err
 
@@ -131,25 +138,25 @@ def test_a_baseline_that_is_none(run, file):
         (FAULTY.replace("8.0", "99.0"), "99.0"),
     ],
 )
-def test_garbage_is_refused_with_its_place(run, file, text, what):
+def test_garbage_is_refused_with_its_place(run: Run, file: Write, text: str, what: str) -> None:
     path = file(text)
     code, _, err = run("check", path)
     assert code == 2 and what in err and path in err
     assert "Traceback" not in err
 
 
-def test_a_statement_that_cannot_be_read_is_reported(run, file):
+def test_a_statement_that_cannot_be_read_is_reported(run: Run, file: Write) -> None:
     path = file(FAULTY.replace("ret;", "mov.f32 = 3 {;\nret;"))
     code, out, _ = run("check", path)
     assert code == 2 and f"{path}:14:" in out and "unreadable" in out
 
 
-def test_an_unknown_label_is_reported(run, file):
+def test_an_unknown_label_is_reported(run: Run, file: Write) -> None:
     code, out, _ = run("check", file(FAULTY.replace("ret;", "bra nowhere;\nret;")))
     assert code == 2 and "the label nowhere is not declared" in out
 
 
-def test_many_files_are_reported_in_the_order_asked(run, file):
+def test_many_files_are_reported_in_the_order_asked(run: Run, file: Write) -> None:
     paths = [file(FAULTY, f"{name}.ptx") for name in "cab"]
     out = json.loads(run("check", "--format", "json", *paths)[1])
     assert [entry["file"] for entry in out["files"]] == paths
@@ -172,7 +179,7 @@ ret;
 """
 
 
-def test_what_was_not_judged_is_said_aloud(run, file):
+def test_what_was_not_judged_is_said_aloud(run: Run, file: Write) -> None:
     """A file whose tensor-core instructions the specification does not hold is not clean in silence."""
     path = file(TCGEN05)
     code, out, _ = run("check", path)
@@ -193,5 +200,5 @@ def test_what_was_not_judged_is_said_aloud(run, file):
     assert [line.split(" ")[0] for line in github] == ["::notice"] * 3
 
 
-def test_a_plain_kernel_has_nothing_that_is_not_judged(run, file):
+def test_a_plain_kernel_has_nothing_that_is_not_judged(run: Run, file: Write) -> None:
     assert "not judged" not in run("check", file(RIGHT))[1]

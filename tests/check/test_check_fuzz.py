@@ -1,6 +1,9 @@
 """ptxmma check on grammar and on mutated kernels: no crash, and the same verdict however it is written."""
 
+from __future__ import annotations
+
 import re
+from random import Random
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -16,7 +19,7 @@ TESTS = [test for test in suite() if len(test.program) > 3][::17]
 TEXTS = [module([test.kernel]) for test in TESTS]
 
 
-def verdict(text):
+def verdict(text: str) -> list[tuple[str, str, str, int]]:
     """What is found, without places: rules and tiers by function."""
     report = check_text(text, "fuzz.ptx")
     assert not report.faults
@@ -28,7 +31,7 @@ texts = st.sampled_from(TEXTS)
 
 @FAST
 @given(texts, st.randoms(use_true_random=False))
-def test_renamed_registers(text, random):
+def test_renamed_registers(text: str, random: Random) -> None:
     names = sorted(set(re.findall(r"(?<=%)(?:r\d+_|word|own\d+|desc\d+)", text)))
     fresh = [f"q{i}_" for i in range(len(names))]
     random.shuffle(fresh)
@@ -39,7 +42,7 @@ def test_renamed_registers(text, random):
 
 @FAST
 @given(texts, st.randoms(use_true_random=False))
-def test_declarations_in_another_order(text, random):
+def test_declarations_in_another_order(text: str, random: Random) -> None:
     lines = text.split("\n")
     places = [i for i, line in enumerate(lines) if re.match(r"\s*\.(?:reg|shared) ", line)]
     moved = [lines[i] for i in places]
@@ -51,7 +54,7 @@ def test_declarations_in_another_order(text, random):
 
 @FAST
 @given(texts, st.randoms(use_true_random=False))
-def test_white_space_and_comments(text, random):
+def test_white_space_and_comments(text: str, random: Random) -> None:
     text = re.sub(r"//[^\n]*", "", text)
     between = [" ", "\n", "\t", " /* ; { } */ ", " // wgmma.fence.sync.aligned; \n", "\r\n"]
     written = re.sub(r"(?<=[;,{}]) (?=[%\[{\d])|(?<=;)\n", lambda _: random.choice(between), text)
@@ -60,7 +63,7 @@ def test_white_space_and_comments(text, random):
 
 @FAST
 @given(texts, st.data())
-def test_a_spoilt_kernel_is_checked_or_refused(text, data):
+def test_a_spoilt_kernel_is_checked_or_refused(text: str, data: st.DataObject) -> None:
     start = data.draw(st.integers(0, len(text)))
     length = data.draw(st.integers(0, 40))
     new = data.draw(st.text(alphabet=" \n;{}[](),.@%!:/*\"'<>=+-0123456789abfrxwgmSL\x00é", max_size=20))
@@ -73,7 +76,7 @@ def test_a_spoilt_kernel_is_checked_or_refused(text, data):
 
 @FAST
 @given(texts, st.data())
-def test_lines_lost_doubled_or_moved(text, data):
+def test_lines_lost_doubled_or_moved(text: str, data: st.DataObject) -> None:
     lines = text.split("\n")
     for _ in range(data.draw(st.integers(1, 4))):
         at, to = data.draw(st.integers(0, len(lines) - 1)), data.draw(st.integers(0, len(lines) - 1))
@@ -146,7 +149,7 @@ STATEMENTS = st.one_of(
 
 @settings(FAST, max_examples=150)
 @given(st.lists(STATEMENTS, max_size=25))
-def test_statements_at_random(statements):
+def test_statements_at_random(statements: list[str]) -> None:
     text = (
         ".version 8.5\n.target sm_90a\n.shared .align 16 .b8 tile[64];\n.visible .entry k()\n{\n"
         ".reg .b32 %r<4>;\n.reg .f32 %f<8>;\n.reg .b64 %rd<4>;\n.reg .pred %p<4>;\n"
@@ -160,7 +163,7 @@ def test_statements_at_random(statements):
 
 
 @pytest.mark.parametrize("deep", [2000, 20000])
-def test_deep_nesting_is_no_trouble(deep):
+def test_deep_nesting_is_no_trouble(deep: int) -> None:
     text = (
         ".version 8.5\n.target sm_90a\n.visible .entry k()\n{\n"
         + "{" * deep

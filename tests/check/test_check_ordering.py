@@ -1,10 +1,15 @@
 """ptxmma check: the order of accesses, held against every litmus test and the patterns of real kernels."""
 
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
 import pytest
 
 from ptxmma.check.check_file import check_text
+from ptxmma.check.findings import Finding
 from ptxmma.gen.litmus.litmus_ptx import module
-from ptxmma.gen.litmus.litmus_tests import suite
+from ptxmma.gen.litmus.litmus_tests import SuiteLitmus, suite
 from ptxmma.spec.ordering import ordering
 
 HEAD = ".version 8.0\n.target sm_90a\n.address_size 64\n.shared .align 1024 .b8 tile[32768];\n"
@@ -21,7 +26,7 @@ REGISTER_RULES = {
 }
 
 
-def found(body, tiers=("error", "likely")):
+def found(body: str, tiers: tuple[str, ...] = ("error", "likely")) -> list[tuple[str, str]]:
     report = check_text(
         f"{HEAD}.visible .entry k()\n.reqntid 128, 1, 1\n{{\n{REGISTERS}{body}\nret;\n}}\n", "k.ptx"
     )
@@ -29,14 +34,14 @@ def found(body, tiers=("error", "likely")):
     return [(f.tier, f.rule) for f in report.findings if f.tier in tiers]
 
 
-def verdicts(tests):
+def verdicts(tests: Iterable[SuiteLitmus]) -> Iterator[tuple[SuiteLitmus, tuple[Finding, ...]]]:
     for test in tests:
         report = check_text(module([test.kernel]), test.name)
         assert not report.faults
         yield test, report.findings
 
 
-def test_what_a_litmus_test_calls_defined_is_not_flagged():
+def test_what_a_litmus_test_calls_defined_is_not_flagged() -> None:
     tests = [test for test in suite() if not test.hazards]
     assert len(tests) > 200
     wrong = [
@@ -45,14 +50,14 @@ def test_what_a_litmus_test_calls_defined_is_not_flagged():
     assert wrong == []
 
 
-def test_every_fault_of_registers_in_a_litmus_test_is_an_error():
+def test_every_fault_of_registers_in_a_litmus_test_is_an_error() -> None:
     tests = [test for test in suite() if test.hazards and set(test.hazards) <= REGISTER_RULES]
     assert len(tests) > 200
     missed = [t.name for t, findings in verdicts(tests) if not any(f.tier == "error" for f in findings)]
     assert missed == []
 
 
-def test_an_error_names_a_rule_of_the_litmus_test_and_has_its_witness():
+def test_an_error_names_a_rule_of_the_litmus_test_and_has_its_witness() -> None:
     tests = [test for test in suite() if test.hazards and set(test.hazards) <= REGISTER_RULES][::7]
     for test, findings in verdicts(tests):
         for finding in findings:
@@ -62,7 +67,7 @@ def test_an_error_names_a_rule_of_the_litmus_test_and_has_its_witness():
                 assert finding.section == ordering().rules[finding.rule].section
 
 
-def test_what_only_the_text_forbids_is_no_error():
+def test_what_only_the_text_forbids_is_no_error() -> None:
     known = ordering().rules
     tests = [t for t in suite() if t.hazards and all(known[h].effect == "text" for h in t.hazards)]
     assert tests
@@ -80,11 +85,11 @@ WAIT = "wgmma.wait_group.sync.aligned 0;\n"
 USE = "add.f32 %f9, %f0, %f1;\n"
 
 
-def wait(n):
+def wait(n: int) -> str:
     return f"wgmma.wait_group.sync.aligned {n};\n"
 
 
-def test_a_stage_as_it_should_be():
+def test_a_stage_as_it_should_be() -> None:
     assert found(FENCE + MMA + MMA + COMMIT + WAIT + USE, ("error", "likely", "strict")) == []
 
 
@@ -100,7 +105,7 @@ def test_a_stage_as_it_should_be():
         (FENCE + MMA_A + COMMIT + WAIT + "mov.u32 %r0, 1;\n" + MMA_A + COMMIT + WAIT, "register-fence"),
     ],
 )
-def test_faults_of_straight_code(body, rule):
+def test_faults_of_straight_code(body: str, rule: str) -> None:
     tiers = found(body)
     assert tiers and tiers[0][0] == "error"
     assert {
@@ -108,60 +113,60 @@ def test_faults_of_straight_code(body, rule):
     }.get(rule, {rule}) & {name for _, name in tiers}
 
 
-def test_a_constant_between_the_fence_and_the_first_use_is_strict_at_most():
+def test_a_constant_between_the_fence_and_the_first_use_is_strict_at_most() -> None:
     body = FENCE + "mov.f32 %f0, 0f00000000;\nmov.f32 %f1, %f0;\n" + MMA + COMMIT + WAIT
     assert found(body) == []
     assert found(body, ("strict",)) == [("strict", "register-fence")]
 
 
-def test_a_constant_where_no_fence_stands_before_is_an_error():
+def test_a_constant_where_no_fence_stands_before_is_an_error() -> None:
     body = "mov.f32 %f0, 0f00000000;\n" + MMA + COMMIT + WAIT
     assert found(body) == [("error", "first-fence")]
 
 
-def test_a_copy_that_nobody_reads_before_the_wait():
+def test_a_copy_that_nobody_reads_before_the_wait() -> None:
     body = FENCE + MMA + COMMIT + "mov.f32 %f20, %f0;\n" + WAIT + "add.f32 %f9, %f20, %f20;\n"
     assert found(body) == []
     assert found(body, ("strict",)) == [("strict", "accumulator-in-flight")]
 
 
-def test_a_copy_that_is_read_before_the_wait():
+def test_a_copy_that_is_read_before_the_wait() -> None:
     body = FENCE + MMA + COMMIT + "mov.f32 %f20, %f0;\nadd.f32 %f9, %f20, %f20;\n" + WAIT
     assert found(body) == [("error", "accumulator-in-flight")]
 
 
-def test_groups_in_flight_across_a_back_edge():
+def test_groups_in_flight_across_a_back_edge() -> None:
     loop = "L:\n" + FENCE + MMA_A + COMMIT + wait(1) + "setp.lt.u32 %p1, %r9, %r8;\n@%p1 bra L;\n"
     assert found(loop + WAIT + USE) == []
     assert found(loop + USE)[0][0] == "error"
 
 
-def test_a_register_rewritten_in_the_next_round_of_a_loop():
+def test_a_register_rewritten_in_the_next_round_of_a_loop() -> None:
     loop = "L:\ncvt.rn.f16x2.f32 %r0, %f8, %f9;\n" + FENCE + MMA_A + COMMIT + wait(1) + "@%p1 bra L;\n" + WAIT
     assert found(loop) == [("error", "a-written-in-flight")]
     assert found(loop.replace(wait(1), wait(0))) == []
 
 
-def test_a_fence_hoisted_out_of_a_loop_is_legal():
+def test_a_fence_hoisted_out_of_a_loop_is_legal() -> None:
     loop = FENCE + "L:\n" + MMA + COMMIT + WAIT + "@%p1 bra L;\n" + USE
     assert found(loop, ("error", "likely", "strict")) == []
 
 
-def test_the_path_around_a_wait_counts():
+def test_the_path_around_a_wait_counts() -> None:
     body = FENCE + MMA + COMMIT + "@%p1 bra L;\n" + WAIT + "L:\n" + USE
     assert found(body)[0][0] == "error"
 
 
-def test_a_guarded_wait_may_not_wait():
+def test_a_guarded_wait_may_not_wait() -> None:
     assert found(FENCE + MMA + COMMIT + "@%p1 " + WAIT + USE)[0][0] == "error"
 
 
-def test_each_wgmma_in_a_scope_of_its_own():
+def test_each_wgmma_in_a_scope_of_its_own() -> None:
     scoped = "{ .reg .pred p;\nsetp.ne.b32 p, %r9, 0;\n" + MMA.replace(" 1, 1, 1", " p, 1, 1") + "}\n"
     assert found(FENCE + scoped + scoped + COMMIT + WAIT + USE, ("error", "likely", "strict")) == []
 
 
-def test_an_unknown_instruction_that_touches_an_accumulator_is_reported():
+def test_an_unknown_instruction_that_touches_an_accumulator_is_reported() -> None:
     assert found(FENCE + MMA + COMMIT + "frobnicate.f32 %f0, %f9;\n" + WAIT)[0][0] in ("error", "likely")
 
 
@@ -179,30 +184,30 @@ TAIL = FENCE + MMA + COMMIT + WAIT
 COPY = "cp.async.cg.shared.global [%r33], [%rd9], 16;\ncp.async.commit_group;\n"
 
 
-def test_a_store_fenced_by_its_writer():
+def test_a_store_fenced_by_its_writer() -> None:
     assert found(ADDRESSES + STORE + PROXY + BARRIER + TAIL, ("error", "likely", "strict")) == []
 
 
-def test_a_store_without_a_proxy_fence():
+def test_a_store_without_a_proxy_fence() -> None:
     assert found(ADDRESSES + STORE + BARRIER + TAIL) == [("likely", "proxy-fence")]
 
 
-def test_wgmma_fence_is_no_proxy_fence():
+def test_wgmma_fence_is_no_proxy_fence() -> None:
     assert found(ADDRESSES + STORE + FENCE + BARRIER + TAIL) == [("likely", "proxy-fence")]
 
 
-def test_a_proxy_fence_by_the_consumer_is_strict():
+def test_a_proxy_fence_by_the_consumer_is_strict() -> None:
     body = ADDRESSES + STORE + BARRIER + PROXY + TAIL
     assert found(body) == []
     assert found(body, ("strict",)) == [("strict", "proxy-fence")]
 
 
-def test_a_store_elsewhere_is_no_matter():
+def test_a_store_elsewhere_is_no_matter() -> None:
     assert found(ADDRESSES + STORE.replace("[%r33]", "[%r33+16384]") + BARRIER + TAIL) == []
 
 
 @pytest.mark.parametrize("number", [0x4000004000010002, 0x400000400000FFFE])
-def test_fields_and_an_offset_added_to_an_address(number):
+def test_fields_and_an_offset_added_to_an_address(number: int) -> None:
     """32 bytes behind the address and 32 before it, which borrows from the fields."""
     body = ADDRESSES.replace("or.b64 %rd1, %rd3, 0x4000004000000000", f"add.s64 %rd1, %rd3, {number}")
     assert body != ADDRESSES
@@ -210,20 +215,20 @@ def test_fields_and_an_offset_added_to_an_address(number):
     assert found(body + STORE + BARRIER + TAIL) == [("likely", "proxy-fence")]
 
 
-def test_a_proxy_fence_before_the_copy_is_complete_does_not_cover_it():
+def test_a_proxy_fence_before_the_copy_is_complete_does_not_cover_it() -> None:
     waited = "cp.async.wait_group 0;\n"
     assert found(ADDRESSES + COPY + PROXY + waited + BARRIER + TAIL) == [("likely", "proxy-fence")]
     assert found(ADDRESSES + COPY + waited + PROXY + BARRIER + TAIL) == []
 
 
-def test_a_stage_overwritten_while_a_wgmma_reads_it():
+def test_a_stage_overwritten_while_a_wgmma_reads_it() -> None:
     body = ADDRESSES + STORE + PROXY + BARRIER + FENCE + MMA + COMMIT + "HERE" + BARRIER + STORE + WAIT
     assert ("likely", "shared-overwritten") in found(body.replace("HERE", ""))
     assert found(body.replace("HERE", WAIT)) == []
 
 
-def test_a_pipeline_that_waits_for_too_few():
-    def kernel(n):
+def test_a_pipeline_that_waits_for_too_few() -> None:
+    def kernel(n: int) -> str:
         return (
             ADDRESSES
             + "mov.u32 %r40, 0;\nL:\nand.b32 %r41, %r40, 1;\nshl.b32 %r42, %r41, 10;\nadd.u32 %r43, %r30, %r42;\n"
@@ -243,19 +248,19 @@ def test_a_pipeline_that_waits_for_too_few():
     assert ("likely", "shared-overwritten") in found(kernel(2))
 
 
-def test_a_stage_that_only_the_own_warp_has_waited_for():
+def test_a_stage_that_only_the_own_warp_has_waited_for() -> None:
     body = ADDRESSES + STORE + PROXY + BARRIER + FENCE + MMA + COMMIT
     assert found(body + BARRIER + WAIT + STORE) == [("likely", "shared-overwritten")]
     assert found(body + WAIT + BARRIER + STORE) == []
 
 
-def test_a_store_where_a_copy_is_on_its_way():
+def test_a_store_where_a_copy_is_on_its_way() -> None:
     body = ADDRESSES + COPY + "HERE" + BARRIER + PROXY + STORE + PROXY + BARRIER + TAIL
     assert ("likely", "copy-incomplete") in found(body.replace("HERE", ""))
     assert found(body.replace("HERE", "cp.async.wait_group 0;\n")) == []
 
 
-def test_a_copy_left_in_flight_behind_its_loop():
+def test_a_copy_left_in_flight_behind_its_loop() -> None:
     """The loop's last copies may be in either stage, whichever the walk leaves them in."""
     loop = (
         "mov.u32 %r40, 0;\nL:\nand.b32 %r41, %r40, 1;\nshl.b32 %r42, %r41, 14;\nadd.u32 %r43, %r33, %r42;\n"
@@ -281,7 +286,7 @@ def test_a_copy_left_in_flight_behind_its_loop():
         assert found(ADDRESSES + COPY + loop + again + "cp.async.wait_group 0;\n" + end) == []
 
 
-def test_a_bulk_copy_over_what_was_stored():
+def test_a_bulk_copy_over_what_was_stored() -> None:
     bulk = "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%r30], [%rd9], 16, [%r35];\n"
     assert found(ADDRESSES + STORE + BARRIER + bulk + TAIL)[0] == ("likely", "proxy-fence-copy")
     assert ("likely", "proxy-fence-copy") not in found(ADDRESSES + STORE + PROXY + BARRIER + bulk + TAIL)
@@ -290,7 +295,7 @@ def test_a_bulk_copy_over_what_was_stored():
 # What ptxas makes of it
 
 
-def test_what_ptxas_will_serialise_or_repair_is_told():
+def test_what_ptxas_will_serialise_or_repair_is_told() -> None:
     tiers = ("info",)
     assert found(FENCE + MMA + COMMIT + USE + WAIT, tiers) == [("info", "serialised")]
     assert found(FENCE + "mov.f32 %f0, 0f00000000;\n" + MMA + COMMIT + WAIT, tiers) == [("info", "repaired")]
@@ -299,6 +304,6 @@ def test_what_ptxas_will_serialise_or_repair_is_told():
     assert found(FENCE + MMA + COMMIT + WAIT + USE, tiers) == []
 
 
-def test_a_fence_or_a_wait_that_does_nothing_is_told():
+def test_a_fence_or_a_wait_that_does_nothing_is_told() -> None:
     assert found(FENCE + FENCE + MMA + COMMIT + WAIT + USE, ("info",)) == [("info", "redundant-fence")]
     assert found(FENCE + MMA + COMMIT + WAIT + WAIT + USE, ("info",)) == [("info", "redundant-wait")]

@@ -1,5 +1,7 @@
 """ptxmma check: legality, execution contract, wmma provenance, constant metadata and descriptors."""
 
+from __future__ import annotations
+
 import re
 
 from ptxmma.check.check_file import check_text
@@ -13,11 +15,11 @@ REGISTERS = (
 )
 
 
-def kernel(body, head=".maxntid 128, 1, 1", version=HEAD):
+def kernel(body: str, head: str = ".maxntid 128, 1, 1", version: str = HEAD) -> str:
     return f"{version}.visible .entry k(.param .u64 out) {head}\n{{\n{REGISTERS}{body}\nret;\n}}\n"
 
 
-def found(body, tiers=("error", "likely"), **more):
+def found(body: str, tiers: tuple[str, ...] = ("error", "likely"), **more: str) -> list[tuple[str, str]]:
     report = check_text(kernel(body, **more), "k.ptx")
     assert not report.faults
     return [(f.tier, f.rule) for f in report.findings if f.tier in tiers]
@@ -27,62 +29,62 @@ MMA = "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%f0,%f1,%f2,%f3}, {%r0
 WGMMA_FENCE = "wgmma.fence.sync.aligned;"
 
 
-def test_a_legal_statement_is_found_legal():
+def test_a_legal_statement_is_found_legal() -> None:
     assert found(MMA) == []
 
 
-def test_an_operand_of_the_wrong_length_is_illegal():
+def test_an_operand_of_the_wrong_length_is_illegal() -> None:
     assert found(MMA.replace("{%r4,%r5}", "{%r4}")) == [("error", "legality.operand.length")]
 
 
-def test_declared_types_count():
+def test_declared_types_count() -> None:
     assert found(MMA.replace("%r4", "%f9")) == [("error", "legality.operand.type")]
 
 
-def test_the_files_target_counts():
+def test_the_files_target_counts() -> None:
     text = kernel(WGMMA_FENCE).replace("sm_90a", "sm_80")
     assert [f.rule for f in check_text(text, "k").findings] == ["legality.gate.target"]
     assert not check_text(text, "k", "sm_90a").findings
 
 
-def test_registers_of_a_scope_hide_those_outside():
+def test_registers_of_a_scope_hide_those_outside() -> None:
     assert found("{ .reg .f32 %r4;\n" + MMA + "}") == [("error", "legality.operand.type")]
 
 
 # Execution contract (9.7.14.4.5, 9.7.15.7)
 
 
-def test_a_branch_on_the_lane_parts_a_warp():
+def test_a_branch_on_the_lane_parts_a_warp() -> None:
     body = "mov.u32 %r9, %laneid;\nsetp.lt.u32 %p1, %r9, 16;\n@%p1 bra L;\n" + MMA + "\nL:"
     assert found(body) == [("error", "aligned-divergent")]
 
 
-def test_behind_the_join_all_threads_are_together_again():
+def test_behind_the_join_all_threads_are_together_again() -> None:
     body = "mov.u32 %r9, %laneid;\nsetp.lt.u32 %p1, %r9, 16;\n@%p1 bra L;\nadd.u32 %r8, %r8, 1;\nL:\n" + MMA
     assert found(body) == []
 
 
-def test_a_guard_parts_a_warp():
+def test_a_guard_parts_a_warp() -> None:
     body = "mov.u32 %r9, %tid.x;\nsetp.eq.u32 %p1, %r9, 0;\n@%p1 " + MMA
     assert found(body) == [("error", "aligned-divergent")]
 
 
-def test_the_shape_of_a_block_that_is_not_declared_is_an_assumption():
+def test_the_shape_of_a_block_that_is_not_declared_is_an_assumption() -> None:
     body = "mov.u32 %r9, %tid.x;\nsetp.eq.u32 %p1, %r9, 0;\n@%p1 " + MMA
     assert found(body, head="") == [("likely", "aligned-divergent")]
 
 
-def test_threads_that_have_exited():
+def test_threads_that_have_exited() -> None:
     body = "mov.u32 %r9, %laneid;\nsetp.gt.u32 %p1, %r9, 20;\n@%p1 exit;\n" + MMA
     assert found(body) == [("error", "aligned-exited")]
 
 
-def test_whole_warps_may_part():
+def test_whole_warps_may_part() -> None:
     body = "mov.u32 %r9, %tid.x;\nsetp.lt.u32 %p1, %r9, 64;\n@%p1 bra L;\n" + MMA + "\nL:"
     assert found(body) == []
 
 
-def test_a_warpgroup_may_not_be_split_across_a_wgmma():
+def test_a_warpgroup_may_not_be_split_across_a_wgmma() -> None:
     body = (
         "mov.u32 %r9, %tid.x;\nshr.u32 %r8, %r9, 5;\nsetp.eq.s32 %p1, %r8, 2;\n@%p1 bra L;\n"
         + WGMMA_FENCE
@@ -91,17 +93,17 @@ def test_a_warpgroup_may_not_be_split_across_a_wgmma():
     assert found(body) == [("error", "aligned-divergent")]
 
 
-def test_whole_warpgroups_may_part():
+def test_whole_warpgroups_may_part() -> None:
     body = "mov.u32 %r9, %tid.x;\nsetp.lt.u32 %p1, %r9, 128;\n@%p1 bra L;\n" + WGMMA_FENCE + "\nL:"
     assert found(body, head=".reqntid 256, 1, 1") == []
 
 
-def test_the_elected_thread_alone():
+def test_the_elected_thread_alone() -> None:
     body = "elect.sync %r9|%p1, -1;\n@!%p1 bra L;\n" + MMA + "\nL:"
     assert found(body) == [("error", "aligned-divergent")]
 
 
-def test_a_warps_number_from_its_first_lane_is_uniform_in_the_warp():
+def test_a_warps_number_from_its_first_lane_is_uniform_in_the_warp() -> None:
     body = (
         "mov.u32 %r9, %tid.x;\nshr.u32 %r8, %r9, 5;\nshfl.sync.idx.b32 %r7, %r8, 0, 31, -1;\n"
         "setp.eq.s32 %p1, %r7, 0;\n@%p1 bra L;\n" + MMA + "\nL:"
@@ -109,18 +111,18 @@ def test_a_warps_number_from_its_first_lane_is_uniform_in_the_warp():
     assert found(body) == []
 
 
-def test_what_is_loaded_is_unknown_and_no_more():
+def test_what_is_loaded_is_unknown_and_no_more() -> None:
     body = "ld.global.u32 %r9, [%rd1];\nsetp.eq.u32 %p1, %r9, 0;\n@%p1 bra L;\n" + MMA + "\nL:"
     assert found(body) == []
     assert found(body, tiers=("info",)) == [("info", "aligned-unknown")]
 
 
-def test_parameters_are_the_same_in_all_threads():
+def test_parameters_are_the_same_in_all_threads() -> None:
     body = "ld.param.u32 %r9, [out];\nsetp.eq.u32 %p1, %r9, 0;\n@%p1 bra L;\n" + MMA + "\nL:"
     assert found(body, tiers=("error", "likely", "info")) == []
 
 
-def test_a_loop_over_a_counter_that_all_threads_share():
+def test_a_loop_over_a_counter_that_all_threads_share() -> None:
     body = (
         "mov.u32 %r9, 0;\nld.param.u32 %r8, [out];\nL:\n" + MMA + "\nadd.u32 %r9, %r9, 1;\n"
         "setp.lt.u32 %p1, %r9, %r8;\n@%p1 bra L;"
@@ -142,34 +144,34 @@ STORE = (
 )
 
 
-def test_fragments_that_agree():
+def test_fragments_that_agree() -> None:
     assert found(LOAD_A + LOAD_B + LOAD_C + WMMA + STORE) == []
 
 
-def test_a_fragment_of_another_layout():
+def test_a_fragment_of_another_layout() -> None:
     assert found(LOAD_A.replace("row", "col") + LOAD_B + LOAD_C + WMMA + STORE) == [
         ("error", "wmma-fragment")
     ]
 
 
-def test_a_fragment_of_the_other_matrix():
+def test_a_fragment_of_the_other_matrix() -> None:
     swapped = WMMA.replace("{%h0,", "{%h8,", 1).replace(
         "%h1,%h2,%h3,%h4,%h5,%h6,%h7", "%h9,%h10,%h11,%h12,%h13,%h14,%h15", 1
     )
     assert ("error", "wmma-fragment") in found(LOAD_A + LOAD_B + LOAD_C + swapped + STORE)
 
 
-def test_a_fragment_of_another_shape_at_the_store():
+def test_a_fragment_of_another_shape_at_the_store() -> None:
     store = STORE.replace("m16n16k16", "m8n32k16")
     assert found(LOAD_A + LOAD_B + LOAD_C + WMMA + store) == [("error", "wmma-fragment")]
 
 
-def test_the_path_that_disagrees_is_enough():
+def test_the_path_that_disagrees_is_enough() -> None:
     other = "@%p1 bra L;\n" + LOAD_A.replace("row", "col") + "L:\n"
     assert found(LOAD_A + LOAD_B + LOAD_C + other + WMMA + STORE) == [("error", "wmma-fragment")]
 
 
-def test_elementwise_work_on_an_accumulator_is_free():
+def test_elementwise_work_on_an_accumulator_is_free() -> None:
     scale = "".join(f"mul.f32 %f{i}, %f{i}, 0f40000000;\n" for i in range(8, 16))
     assert found(LOAD_A + LOAD_B + LOAD_C + WMMA + scale + STORE) == []
 
@@ -182,15 +184,15 @@ SPARSE = (
 )
 
 
-def test_metadata_that_is_constant_and_valid():
+def test_metadata_that_is_constant_and_valid() -> None:
     assert found("mov.b32 %r20, 0x44444444;\n" + SPARSE.replace("::ordered_metadata", "")) == []
 
 
-def test_metadata_that_names_one_element_twice():
+def test_metadata_that_names_one_element_twice() -> None:
     assert found("mov.b32 %r20, 0x44444440;\n" + SPARSE) == [("error", "metadata-code")]
 
 
-def test_metadata_in_descending_order():
+def test_metadata_in_descending_order() -> None:
     body = "mov.b32 %r20, 0x44444441;\n" + SPARSE
     assert found(body) == [("error", "metadata-code")]
     assert found(body.replace("::ordered_metadata", ""), tiers=("error", "likely", "strict")) == []
@@ -202,7 +204,7 @@ WGMMA = (
 )
 
 
-def descriptor(register, offset=0, fields=0x4000004000000000):
+def descriptor(register: str, offset: int = 0, fields: int = 0x4000004000000000) -> str:
     n = register[-1]
     return (
         f"mov.u32 %r1{n}, tile;\nadd.u32 %r2{n}, %r1{n}, {offset};\nand.b32 %r3{n}, %r2{n}, 262128;\n"
@@ -210,16 +212,16 @@ def descriptor(register, offset=0, fields=0x4000004000000000):
     )
 
 
-def test_a_descriptor_that_is_right():
+def test_a_descriptor_that_is_right() -> None:
     assert found(descriptor("%rd1") + descriptor("%rd2", 8192) + WGMMA) == []
 
 
-def test_a_reserved_bit_of_a_descriptor():
+def test_a_reserved_bit_of_a_descriptor() -> None:
     body = descriptor("%rd1") + descriptor("%rd2", 8192, 0x4010004000000000) + WGMMA
     assert found(body) == [("error", "descriptor-field")]
 
 
-def test_a_matrix_that_does_not_begin_at_a_multiple_of_16():
+def test_a_matrix_that_does_not_begin_at_a_multiple_of_16() -> None:
     body = descriptor("%rd1", 8) + WGMMA
     assert ("error", "descriptor-alignment") in found(body)
 
@@ -229,18 +231,18 @@ def test_a_matrix_that_does_not_begin_at_a_multiple_of_16():
 TID = "mov.u32 %r9, %tid.x;\nshr.u32 %r8, %r9, {bits};\ncvt.u64.u32 %rd3, %r8;\nor.b64 %rd1, %rd3, 0x4000004000000000;\n"
 
 
-def test_a_descriptor_of_the_warp():
+def test_a_descriptor_of_the_warp() -> None:
     same = "mov.b64 %rd2, 0x4000004000000000;\n" + WGMMA
     assert found(TID.format(bits=5) + same) == [("error", "descriptor-divergent")]
     assert found(TID.format(bits=7) + same, head=".reqntid 256, 1, 1") == []
 
 
-def test_a_stride_of_the_lane():
+def test_a_stride_of_the_lane() -> None:
     lane = "mov.u32 %r1, %laneid;\n"
     assert ("error", "wmma-divergent") in found(lane + LOAD_A + LOAD_B + LOAD_C + WMMA + STORE)
 
 
-def test_rows_are_aligned_and_in_shared_memory():
+def test_rows_are_aligned_and_in_shared_memory() -> None:
     row = (
         "mov.u64 %rd1, {where};\nldmatrix.sync.aligned.m8n8.x4{space}.b16 {{%r0,%r1,%r2,%r3}}, [%rd1+{at}];\n"
     )
@@ -251,13 +253,13 @@ def test_rows_are_aligned_and_in_shared_memory():
     assert found(body, version=elsewhere) == [("error", "matrix-space")]
 
 
-def test_every_lane_of_sm_75_gives_an_address():
+def test_every_lane_of_sm_75_gives_an_address() -> None:
     body = "ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%r0}, [tile];\n"
     assert found(body, tiers=("info",)) == []
     assert found(body, tiers=("info",), version=HEAD.replace("sm_90a", "sm_75")) == [("info", "matrix-lanes")]
 
 
-def test_a_rule_that_a_suppression_may_name_has_a_title():
+def test_a_rule_that_a_suppression_may_name_has_a_title() -> None:
     named = {rule for path in (ROOT / "check").glob("*.py") for rule in RULE.findall(path.read_text())}
     own = set(rules()) - set(ordering().rules)
     assert own - {"redundant-fence", "redundant-wait", "repaired", "serialised"} <= named

@@ -1,5 +1,7 @@
 """ptxmma check: shared memory between threads: stages that mbarriers free, bulk copies that they complete."""
 
+from __future__ import annotations
+
 import pytest
 
 from ptxmma.check.check_file import check_text
@@ -54,52 +56,52 @@ RELEASE = (
 )
 
 
-def kernel(producer=FREE + COPY, consumer=FULL + FENCE + MMA + WAIT + RELEASE):
+def kernel(producer: str = FREE + COPY, consumer: str = FULL + FENCE + MMA + WAIT + RELEASE) -> str:
     return (
         f"{HEAD}PRODUCE:\n{STAGE}{producer}{NEXT}@%p2 bra PRODUCE;\nbra END;\n"
         f"CONSUMER:\n{STAGE}{consumer}{NEXT}@%p2 bra CONSUMER;\nwgmma.wait_group.sync.aligned 0;\nEND:\nret;\n}}\n"
     )
 
 
-def found(**parts):
+def found(**parts: str) -> list[tuple[str, str]]:
     report = check_text(kernel(**parts), "k.ptx")
     assert not report.faults
     return [(f.tier, f.rule) for f in report.findings if f.tier in ("error", "likely")]
 
 
-def test_a_ring_of_stages_as_it_should_be():
+def test_a_ring_of_stages_as_it_should_be() -> None:
     assert found() == []
 
 
 @pytest.mark.parametrize("wait", ["", "wgmma.wait_group.sync.aligned 2;\n"])
-def test_a_stage_released_while_a_group_reads_it(wait):
+def test_a_stage_released_while_a_group_reads_it(wait: str) -> None:
     assert found(consumer=FULL + FENCE + MMA + wait + RELEASE) == [("likely", "shared-overwritten")]
 
 
-def test_the_witness_of_a_release_ends_with_the_copy():
+def test_the_witness_of_a_release_ends_with_the_copy() -> None:
     text = kernel(consumer=FULL + FENCE + MMA + RELEASE)
     (finding,) = (f for f in check_text(text, "k.ptx").findings if f.tier == "likely")
     steps = [moment.statement.split(".")[0] for moment in finding.witness]
     assert (steps[0], steps[-2], steps[-1]) == ("wgmma", "mbarrier", "cp")
 
 
-def test_a_stage_released_before_the_wait():
+def test_a_stage_released_before_the_wait() -> None:
     assert found(consumer=FULL + FENCE + MMA + RELEASE + WAIT) == [("likely", "shared-overwritten")]
     now = RELEASE.replace("add.u32 %r16, %r6, 3", "add.u32 %r16, %r6, 0")
     assert found(consumer=FULL + FENCE + MMA + now + WAIT) == [("likely", "shared-overwritten")]
     assert found(consumer=FULL + FENCE + MMA + WAIT.replace("1", "0") + now) == []
 
 
-def test_a_bulk_copy_that_nobody_awaits():
+def test_a_bulk_copy_that_nobody_awaits() -> None:
     assert found(consumer=FENCE + MMA + WAIT + RELEASE) == [("likely", "copy-incomplete")]
 
 
-def test_a_wait_on_another_barrier_is_none():
+def test_a_wait_on_another_barrier_is_none() -> None:
     other = FULL.replace("[%r10]", "[%r11]")
     assert ("likely", "copy-incomplete") in found(consumer=other + FENCE + MMA + WAIT + RELEASE)
 
 
-def test_a_wait_behind_the_product_comes_too_late():
+def test_a_wait_behind_the_product_comes_too_late() -> None:
     late = FENCE + MMA + FULL + WAIT + RELEASE
     assert ("likely", "copy-incomplete") in found(consumer=late)
 
@@ -111,24 +113,24 @@ STORE = (
 PROXY = "fence.proxy.async.shared::cta;\n"
 
 
-def test_a_producer_that_stores_executes_a_proxy_fence():
+def test_a_producer_that_stores_executes_a_proxy_fence() -> None:
     assert found(producer=FREE + STORE.replace("PROXY", PROXY)) == []
     assert found(producer=FREE + STORE.replace("PROXY", "")) == [("likely", "proxy-fence")]
     late = FREE + STORE.replace("PROXY", "") + PROXY
     assert found(producer=late) == [("likely", "proxy-fence")]
 
 
-def test_the_consumer_may_execute_it():
+def test_the_consumer_may_execute_it() -> None:
     consumer = FULL + PROXY + FENCE + MMA + WAIT + RELEASE
     assert found(producer=FREE + STORE.replace("PROXY", ""), consumer=consumer) == []
 
 
-def test_a_producers_stores_that_nobody_awaits():
+def test_a_producers_stores_that_nobody_awaits() -> None:
     wrong = found(producer=FREE + STORE.replace("PROXY", PROXY), consumer=FENCE + MMA + WAIT + RELEASE)
     assert wrong and {rule for _, rule in wrong} <= {"shared-unsynchronised", "proxy-fence"}
 
 
-def test_copies_beside_a_wgmma_without_a_shape():
+def test_copies_beside_a_wgmma_without_a_shape() -> None:
     copied = "cp.async.cg.shared.global [%r2], [%rd0], 16;\nst.shared.b32 [%r2], %r0;\n"
     wgmma = "wgmma.mma_async.sync.aligned.f32.f16.f16 {%f0, %f1, %f2, %f3}, %rd1, %rd1, 1, 1, 1, 0, 0;\n"
     text = f"{HEAD}{copied}CONSUMER:\nEND:\n{wgmma}ret;\n}}\n"

@@ -1,6 +1,10 @@
 """The solver of the checker's dataflow analyses: its order, its answers, and the paths it names."""
 
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -10,8 +14,11 @@ from ptxmma.check.ptx.dataflow import Equations, Trail, join_facts, settle, solv
 from ptxmma.check.ptx.flow import Block, Flow
 from ptxmma.check.ptx.source import Function
 
+# By fact: the trail to where it was established.
+Facts = dict[Any, Trail]
 
-def graph(*successors):
+
+def graph(*successors: Sequence[int]) -> Flow:
     """A control-flow graph of blocks of one statement each."""
     blocks = [Block(number, number + 1, list(after)) for number, after in enumerate(successors)]
     for number, block in enumerate(blocks):
@@ -30,10 +37,10 @@ def graph(*successors):
 DIAMOND = graph([1, 2], [3], [3], [2, 4], [], [4])
 
 
-def gathered(flow, written):
+def gathered(flow: Flow, written: Mapping[int, Sequence[int | str]]) -> list[Facts]:
     """By block: the facts that hold at its entry, when blocks only add facts."""
 
-    def leave(number, state):
+    def leave(number: int, state: Facts) -> Facts:
         state = dict(state)
         for fact in written.get(number, ()):
             state.setdefault(fact, Trail(True, number))
@@ -42,11 +49,11 @@ def gathered(flow, written):
     return solve_forward(flow, [{} for _ in flow.blocks], leave, join_facts)
 
 
-def test_settle_visits_the_lowest_rank_first_and_each_node_once_a_wait():
+def test_settle_visits_the_lowest_rank_first_and_each_node_once_a_wait() -> None:
     visits = []
     asked = {"b": ["a", "c", "c"]}
 
-    def visit(node):
+    def visit(node: str) -> list[str]:
         visits.append(node)
         return asked.pop(node, [])
 
@@ -54,14 +61,19 @@ def test_settle_visits_the_lowest_rank_first_and_each_node_once_a_wait():
     assert visits == ["b", "a", "c"]
 
 
-def test_settle_comes_back_to_an_earlier_node():
+def test_settle_comes_back_to_an_earlier_node() -> None:
     visits = []
     asked = {2: [0]}
-    settle({0: 0, 1: 1, 2: 2}, [0, 1, 2], lambda node: visits.append(node) or asked.pop(node, []))
+
+    def visit(node: int) -> list[int]:
+        visits.append(node)
+        return asked.pop(node, [])
+
+    settle({0: 0, 1: 1, 2: 2}, [0, 1, 2], visit)
     assert visits == [0, 1, 2, 0]
 
 
-def test_facts_reach_what_the_edges_lead_to():
+def test_facts_reach_what_the_edges_lead_to() -> None:
     states = gathered(DIAMOND, {1: ["one"], 3: ["three"], 5: ["five"]})
     assert [sorted(state) for state in states] == [
         [],
@@ -73,17 +85,18 @@ def test_facts_reach_what_the_edges_lead_to():
     ]
 
 
-def test_a_fact_that_is_removed_on_one_of_two_paths_still_arrives():
-    def leave(number, state):
+def test_a_fact_that_is_removed_on_one_of_two_paths_still_arrives() -> None:
+    def leave(number: int, state: Facts) -> Facts:
         return {"x": Trail(True, 0)} if number == 0 else {} if number == 1 else dict(state)
 
-    states = solve_forward(DIAMOND, [{} for _ in DIAMOND.blocks], leave, join_facts)
+    empty: list[Facts] = [{} for _ in DIAMOND.blocks]
+    states = solve_forward(DIAMOND, empty, leave, join_facts)
     assert trail_blocks(DIAMOND, states[3]["x"]) == [0, 2, 3]
     assert "x" in states[4]
 
 
-def test_the_first_block_may_begin_with_facts_that_no_statement_starts():
-    states = [{} for _ in DIAMOND.blocks]
+def test_the_first_block_may_begin_with_facts_that_no_statement_starts() -> None:
+    states: list[Facts] = [{} for _ in DIAMOND.blocks]
     states[0]["nothing yet"] = Trail(False, 0)
     solve_forward(DIAMOND, states, lambda _, state: state, join_facts)
     trail = states[4]["nothing yet"]
@@ -91,18 +104,18 @@ def test_the_first_block_may_begin_with_facts_that_no_statement_starts():
     assert trail_blocks(DIAMOND, trail)[0] == 0
 
 
-def test_a_trail_that_starts_in_another_fact_keeps_that_one_s_origin():
+def test_a_trail_that_starts_in_another_fact_keeps_that_one_s_origin() -> None:
     first = Trail(False, 1, Trail(True, 0))
     copied = Trail(False, 3, Trail(True, 1, first))
     assert copied.origin == 0
     assert trail_blocks(DIAMOND, copied) == [0, 1, 3]
 
 
-def test_a_function_without_statements_has_no_states():
+def test_a_function_without_statements_has_no_states() -> None:
     assert solve_forward(graph(), [], lambda _, state: state, join_facts) == []
 
 
-def reached(flow, number):
+def reached(flow: Flow, number: int) -> set[int]:
     """The blocks that a path of at least one edge leads to."""
     seen, waiting = set(), list(flow.blocks[number].successors)
     while waiting:
@@ -114,13 +127,13 @@ def reached(flow, number):
 
 
 @st.composite
-def graphs(draw):
+def graphs(draw: st.DrawFn) -> Flow:
     count = draw(st.integers(1, 9))
     return graph(*(draw(st.lists(st.integers(0, count - 1), max_size=3, unique=True)) for _ in range(count)))
 
 
 @given(graphs())
-def test_each_block_s_fact_holds_exactly_where_a_path_leads(flow):
+def test_each_block_s_fact_holds_exactly_where_a_path_leads(flow: Flow) -> None:
     states = gathered(flow, {number: [number] for number in range(len(flow.blocks))})
     live = {0} | reached(flow, 0)
     for number in range(len(flow.blocks)):
@@ -130,7 +143,7 @@ def test_each_block_s_fact_holds_exactly_where_a_path_leads(flow):
 
 
 @given(graphs())
-def test_every_trail_is_a_path_of_the_graph(flow):
+def test_every_trail_is_a_path_of_the_graph(flow: Flow) -> None:
     states = gathered(flow, {number: [number] for number in range(len(flow.blocks))})
     for number, state in enumerate(states):
         for fact, trail in state.items():
@@ -139,7 +152,12 @@ def test_every_trail_is_a_path_of_the_graph(flow):
             assert all(b in flow.blocks[a].successors for a, b in pairwise(blocks))
 
 
-def equations(sources, evaluate, widen=lambda old, new, turn: new, **more):
+def equations(
+    sources: Any,
+    evaluate: Callable[[Any], Any],
+    widen: Callable[[Any, Any, int], Any] = lambda old, new, turn: new,
+    **more: Any,
+) -> Equations[Any, Any]:
     return Equations(lambda name: sources[name], evaluate, 0, widen, **more)
 
 
@@ -149,50 +167,52 @@ SOURCES = st.lists(
 
 
 @given(SOURCES, st.permutations(range(8)))
-def test_equations_find_the_least_solution_in_whatever_order_they_are_asked(rules, asked):
+def test_equations_find_the_least_solution_in_whatever_order_they_are_asked(
+    rules: list[tuple[list[int], int]], asked: list[int]
+) -> None:
     """Against rounds over all names: value = the largest of its own number and its sources' plus one, at most 20."""
 
-    def right(name, values):
+    def right(name: int, values: Any) -> int:
         sources, least = rules[name]
-        return min(20, max([least, *(values[s] + 1 for s in sources)]))
+        return min(20, max([least, *(int(values[s]) + 1 for s in sources)]))
 
     expected = dict.fromkeys(range(8), 0)
     while expected != (better := {name: right(name, expected) for name in expected}):
         expected = better
-    solved = equations([sources for sources, _ in rules], lambda name: right(name, solved))
+    solved: Any = equations([sources for sources, _ in rules], lambda name: right(name, solved))
     assert {name: solved[name] for name in asked} == expected
 
 
-def test_what_grows_for_ever_is_widened():
+def test_what_grows_for_ever_is_widened() -> None:
     turns = []
 
-    def widen(old, new, turn):
+    def widen(old: int, new: int, turn: int) -> int:
         turns.append(turn)
         return new if turn <= 5 else 1000
 
-    solved = equations({"i": ["i"]}, lambda name: min(solved[name] + 1, 1000), widen)
+    solved: Any = equations({"i": ["i"]}, lambda name: min(solved[name] + 1, 1000), widen)
     assert solved["i"] == 1000
     assert turns == [1, 2, 3, 4, 5, 6, 7]  # the last one finds that nothing changes
 
 
-def test_a_value_is_closed_once_it_is_final():
-    solved = equations({"a": ["b"], "b": []}, lambda name: 0, close=lambda value: "nothing known")
+def test_a_value_is_closed_once_it_is_final() -> None:
+    solved: Any = equations({"a": ["b"], "b": []}, lambda name: 0, close=lambda value: "nothing known")
     assert solved["a"] == solved["b"] == "nothing known"
 
 
-def test_a_name_is_evaluated_again_only_when_a_source_changes():
+def test_a_name_is_evaluated_again_only_when_a_source_changes() -> None:
     evaluated = []
 
-    def evaluate(name):
+    def evaluate(name: str) -> int:
         evaluated.append(name)
         return {"a": 1, "b": 2}.get(name) or solved["a"] + solved["b"]
 
-    solved = equations({"a": [], "b": [], "sum": ["a", "b", "a"]}, evaluate)
+    solved: Any = equations({"a": [], "b": [], "sum": ["a", "b", "a"]}, evaluate)
     assert solved["sum"] == 3
     assert sorted(evaluated) == ["a", "b", "sum"]
     assert solved["a"] == 1 and len(evaluated) == 3
 
 
-def test_a_missing_rank_is_a_mistake():
+def test_a_missing_rank_is_a_mistake() -> None:
     with pytest.raises(KeyError):
         settle({}, ["a"], lambda _: [])

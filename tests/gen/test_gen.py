@@ -10,6 +10,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -24,6 +25,7 @@ from ptxmma.gen.suite.files import emitted, suite_of
 from ptxmma.spec.errors import Question
 from ptxmma.spec.loading import load_files
 from ptxmma.spec.specification import Specification
+from ptxmma.spec.variants import Variant
 
 GOLDEN = Path(__file__).parent / "golden"
 SAMPLE = (
@@ -39,7 +41,7 @@ SAMPLE = (
 )
 
 
-def chosen(specification: Specification, *patterns: str | None) -> list:
+def chosen(specification: Specification, *patterns: str | None) -> list[Variant]:
     return [v for p in patterns for v in select(specification, p, None, "sm_90a") if emitted(v)]
 
 
@@ -105,7 +107,10 @@ def test_every_pair_of_settings_meets(specification: Specification) -> None:
 
 
 def test_pairs_are_counted_once_and_covered_by_what_is_complete() -> None:
-    worlds = [{"a": (0, 1, 2), "b": ("x", "y")}, {"a": (0, 1, 2), "c": (7, 8)}]
+    worlds: list[dict[str, Sequence[int | str]]] = [
+        {"a": (0, 1, 2), "b": ("x", "y")},
+        {"a": (0, 1, 2), "c": (7, 8)},
+    ]
     pairs = Pairs(worlds)
     assert pairs.total == pairs.left == 12
     while pairs.left:
@@ -179,7 +184,7 @@ def stand_in(
     folder: Path,
     patterns: Sequence[str],
     spoil: Callable[[str], str] = lambda text: text,
-) -> tuple[int, list[dict]]:
+) -> tuple[int, list[dict[str, Any]]]:
     """Run a suite on the stand-in, its CUDA text spoilt first; the exit code and the lines."""
     known = chosen(specification, None) if "wmma" in patterns[0] else chosen(specification, *patterns)
     write(suite_of(specification, chosen(specification, *patterns), known, "sm_90a").files("cuda"), folder)

@@ -188,7 +188,7 @@ REGISTERS = [
 def test_ptx_fills_and_empties_the_registers_as_the_layouts_say(
     specification: Specification, mnemonic: str, fixed: dict[str, int]
 ) -> None:
-    kernel = kernel_of(specification, mnemonic, **fixed)
+    kernel = kernel_of(specification, mnemonic, None, **fixed)
     held = matrices(kernel, specification)
     numbers = random.Random(mnemonic)
     memory: dict[int, int] = {}
@@ -245,7 +245,7 @@ def test_ptx_fills_and_empties_the_registers_as_the_layouts_say(
 def test_ptx_places_matrices_behind_descriptors_as_the_addresses_say(
     specification: Specification, mnemonic: str, fixed: dict[str, int], mode: str
 ) -> None:
-    kernel = kernel_of(specification, mnemonic, **fixed)
+    kernel = kernel_of(specification, mnemonic, None, **fixed)
     held = matrices(kernel, specification)
     found = cases_of(specification, [kernel.variant], [kernel.variant])
     case = next(

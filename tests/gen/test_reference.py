@@ -30,7 +30,7 @@ def seen(patterns: Any, name: str) -> Any:
     word, kind = VIEWS[name]
     if name == "tf32":
         patterns = [[x & ~0x1FFF for x in row] for row in patterns]
-    values = numpy.array(patterns, dtype=word).view(kind)
+    values: Any = numpy.array(patterns, dtype=word).view(kind)
     return values.astype(numpy.float64 if kind in (numpy.float16, numpy.float32) else kind).astype(
         numpy.int64 if numpy.issubdtype(kind, numpy.integer) else numpy.float64
     )

@@ -85,8 +85,7 @@ def test_patterns_are_numpys(specification: Specification, name: str, kind: type
 @settings(max_examples=400, deadline=None)
 @given(st.floats(-65000, 65000, allow_nan=False), st.sampled_from(["f16", "f32"]))
 def test_rounding_to_nearest_is_numpys(value: float, name: str) -> None:
-    kind = {"f16": numpy.float16, "f32": numpy.float32}[name]
-    theirs = kind(value)
+    theirs = numpy.float16(value) if name == "f16" else numpy.float32(value)
     pattern = encode(load().formats[name], Fraction(value))
     assert decode(load().formats[name], pattern) == Fraction(float(theirs))
 

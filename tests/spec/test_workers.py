@@ -38,7 +38,7 @@ def die(_: int) -> None:
 
 
 @pytest.mark.parametrize("executor", [None, ProcessPoolExecutor, ThreadPoolExecutor])
-def test_results_come_in_the_order_of_the_jobs(executor: type[Executor] | None) -> None:
+def test_results_come_in_the_order_of_the_jobs(executor: Callable[[int], Executor] | None) -> None:
     jobs = range(50)
     expected = [number * number for number in jobs]
     if executor is None:
