@@ -1,23 +1,22 @@
-"""Raw kernels: one instruction on registers and shared memory as they come, with no layout in it.
+"""Raw kernels: one instruction on registers and shared memory as they are, without any layout.
 
-Everything that is measured on a device is measured through this: a launcher runs a batch of jobs, each a
-warp or a warpgroup that loads its registers and its shared memory, executes the instruction once, and
-stores the registers of D.
+A device is measured through them alone. A launcher runs a batch of jobs; a job is a warp or a warpgroup that
+loads its registers and its shared memory, executes the instruction once and stores the registers of D.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..gen.kernels.kernel_list import Kernel
 from ..gen.kernels.statement import Vector
-from ..spec.fragments import packing
-from ..spec.model import Form
+from ..spec.fragments import element_bits
+from ..spec.parts import element_type
 from ..spec.variants import Variant
 
 __all__ = [
@@ -34,20 +33,20 @@ __all__ = [
 
 Words = NDArray[np.uint32]
 _WORD = 32
-_VIEWS = {"f32": np.float32, "s32": np.int32, "f64": np.float64, "f16": np.float16}
 
 
 @dataclass(frozen=True)
 class Raw:
     """A raw kernel: its entry, and how many 32-bit words of each operand a thread loads and stores.
 
-    `sources` are the register operands in operand order, an accumulator that is also the destination
-    among them; `values` are the immediates it was compiled with.
+    `sources` are the register operands by their part, in operand order, an accumulator that is also the
+    destination among them; `descriptors` says which descriptor a part in shared memory has; `values` are
+    the immediates that the kernel was compiled with, by their part.
     """
 
     entry: str
     variant: Variant
-    form: Form
+    descriptors: Mapping[str, str]
     values: Mapping[str, int]
     threads: int
     sources: Mapping[str, int]
@@ -58,28 +57,27 @@ class Raw:
         """How many words a thread loads."""
         return sum(self.sources.values())
 
-    def place(self, operand: str) -> slice:
+    def place(self, part: str) -> slice:
         """Where an operand's words lie among those that a thread loads."""
         start = 0
         for name, count in self.sources.items():
-            if name == operand:
+            if name == part:
                 return slice(start, start + count)
             start += count
-        raise KeyError(operand)
+        raise KeyError(part)
 
-    def width(self, letter: str) -> int:
+    def width(self, part: str) -> int:
         """The bits that an element of A, B, C or D takes."""
-        return packing(self.variant, letter).width
+        return element_bits(self.variant, part)
 
-    def count(self, letter: str) -> int:
+    def count(self, part: str) -> int:
         """How many elements of a fragment all threads hold together."""
-        registers = self.results if letter == "D" else self.sources[letter.lower()]
-        return self.threads * registers * _WORD // self.width(letter)
+        registers = self.results if part == "D" else self.sources[part]
+        return self.threads * registers * _WORD // self.width(part)
 
-    def holds(self, letter: str) -> str:
-        """The element type of a fragment."""
-        operand = self.variant.row.family.instruction.operands[letter.lower()]
-        return str(self.variant.fields[operand.holds or ""])
+    def holds(self, part: str) -> str:
+        """The element type of A, B, C or D."""
+        return element_type(self.variant, part)
 
 
 @dataclass
@@ -157,10 +155,10 @@ def elements(packed: Words, width: int) -> NDArray[np.uint64]:
     return parts.reshape(*packed.shape[:-1], -1).astype(np.uint64)
 
 
-def numbers(packed: Words, element: str) -> NDArray[np.float64]:
-    """The registers of C or D as numbers, flat over (thread, element)."""
+def numbers(packed: Words, kind: np.dtype[Any]) -> NDArray[np.float64]:
+    """The registers of C or D as numbers, flat over (thread, element); `kind` is their numpy type."""
     flat = np.ascontiguousarray(packed, "<u4").reshape(len(packed), -1)
-    return flat.view(_VIEWS[element]).astype(np.float64)
+    return flat.view(kind).astype(np.float64)
 
 
 def chunks(total: int, size: int) -> Iterator[slice]:
@@ -184,13 +182,17 @@ class MemoryElements:
 
 def of_kernel(kernel: Kernel) -> Raw:
     """The raw kernel that an emitted one is."""
-    sources, results = {}, 0
+    sources, descriptors, results = {}, {}, 0
     for name, operand in kernel.operands():
-        if operand.part == "address":
-            sources[name] = 1
+        part = str(operand.part)
+        if operand.descriptor:
+            descriptors[part] = operand.descriptor
+        elif operand.part == "address":
+            sources[part] = 1
         elif vector := Vector.of(kernel.variant, name):
             if operand.role != "destination":
-                sources[name] = vector.words
+                sources[part] = vector.words
             if operand.role != "source":
                 results += vector.words
-    return Raw(kernel.name, kernel.variant, kernel.form, kernel.immediates, kernel.threads, sources, results)
+    values = {str(kernel.instruction.operands[name].part): value for name, value in kernel.immediates.items()}
+    return Raw(kernel.name, kernel.variant, descriptors, values, kernel.threads, sources, results)

@@ -15,15 +15,16 @@ from numpy.typing import NDArray
 from ..spec.addresses import DescribedMatrix
 from ..spec.descriptor import decode as decode_descriptor
 from ..spec.maps import LayoutMap
+from ..spec.parts import computes
 from ..spec.sparse import positions
 from ..spec.specification import Specification
-from .probes.codes import decode
+from .probes.codes import decode, number_type
+from .probes.probe_bench import stored_columns
 from .raw_kernel import Batch, Raw, elements
 
 __all__ = ["StandIn"]
 
 Ints = NDArray[np.int64]
-_DTYPES = {"f32": np.float32, "s32": np.int32, "f64": np.float64, "f16": np.float16}
 
 
 @dataclass
@@ -39,10 +40,9 @@ class StandIn:
 
     def launch(self, kernel: Raw, batch: Batch) -> NDArray[np.uint32]:
         """The registers of D of every job."""
-        name = kernel.variant.row.family.instruction.instruction
-        if name in ("ldmatrix", "stmatrix", "movmatrix"):
-            return self._matrices(kernel, batch)
-        return self._products(kernel, batch)
+        if computes(kernel.variant.instruction):
+            return self._products(kernel, batch)
+        return self._matrices(kernel, batch)
 
     def _layout(self, kernel: Raw, letter: str) -> LayoutMap:
         identifier = kernel.variant.layouts[letter]
@@ -68,34 +68,34 @@ class StandIn:
         m, n, k = (int(fields[name]) for name in "mnk")
         count = int(fields.get("products", 1))
         sparse = kernel.variant.row.row.sparsity
-        packed = k // 2 if sparse else k
+        packed = stored_columns(self.specification, kernel)
         inputs = batch.inputs[batch.input]
         jobs = len(batch)
 
         def fragment(letter: str, rows: int, columns: int) -> NDArray[np.uint64]:
-            words = inputs[:, :, kernel.place(letter.lower())]
+            words = inputs[:, :, kernel.place(letter)]
             codes = np.zeros((jobs, count * rows * columns), np.uint64)
             packed = elements(np.ascontiguousarray(words), kernel.width(letter))
             codes[:, self._flat(kernel, letter)] = packed.reshape(jobs, -1)
             return codes.reshape(jobs, count, rows, columns)
 
-        if "a" in kernel.sources:
+        if "A" in kernel.sources:
             a_codes = fragment("A", m, packed)
         else:
             a_codes = self._shared(kernel, batch, "A", batch.a, m, packed)[:, None]
-        if "b" in kernel.sources:
+        if "B" in kernel.sources:
             b_codes = fragment("B", k, n)
         else:
             b_codes = self._shared(kernel, batch, "B", batch.b, n, k).transpose(0, 2, 1)[:, None]
-        a = decode(self.specification, str(fields["atype"]), a_codes)
-        b = decode(self.specification, str(fields["btype"]), b_codes)
-        letter = "C" if "c" in kernel.sources else "D"
+        a = decode(self.specification, kernel.holds("A"), a_codes)
+        b = decode(self.specification, kernel.holds("B"), b_codes)
+        letter = "C" if "C" in kernel.sources else "D"
         c = decode(self.specification, kernel.holds(letter), fragment(letter, m, n))
         c = np.where(batch.scale[:, None, None, None] != 0, c, 0)
         if sparse:
             codes = self._codes(kernel, inputs, m, k)
             if self.specification.sparsities[sparse].granule > 1:
-                met = decode(self.specification, str(fields["btype"]), _halves(codes, b_codes[:, 0]))
+                met = decode(self.specification, kernel.holds("B"), _halves(codes, b_codes[:, 0]))
                 with np.errstate(invalid="ignore"):
                     total = (a[:, 0, :, :, None] * met).sum(axis=2)[:, None] + c
                 return self._stored(kernel, total)
@@ -112,17 +112,15 @@ class StandIn:
         jobs = len(total)
         flat = total.reshape(jobs, -1)[:, self._flat(kernel, "D")]
         with np.errstate(over="ignore"):
-            words = np.ascontiguousarray(flat.astype(_DTYPES[kernel.holds("D")]))
+            words = np.ascontiguousarray(flat.astype(number_type(self.specification, kernel.holds("D"))))
         return words.view(np.uint32).reshape(jobs, kernel.threads, kernel.results)
 
     def _codes(self, kernel: Raw, inputs: NDArray[np.uint32], rows: int, k: int) -> Ints:
         """The code of every (job, row, chunk), from the metadata."""
         sparsity = self.specification.sparsity_of(kernel.variant)
         layout = self._layout(kernel, "metadata")
-        selector = next((value for name, value in kernel.values.items() if name in ("sp-sel", "f")), 0)
-        parameters = self.specification.selector_parameters(layout, selector)
-        operand = next(name for name in ("sp-meta", "e") if name in kernel.sources)
-        words = inputs[:, :, kernel.place(operand)][:, :, 0].astype(np.int64)
+        parameters = self.specification.selector_parameters(layout, kernel.values.get("selector", 0))
+        words = inputs[:, :, kernel.place("metadata")][:, :, 0].astype(np.int64)
         codes = np.zeros((len(inputs), rows, k // sparsity.chunk), np.int64)
         for thread, bit, row, chunk, slot, index_bit in layout.points(parameters):
             codes[:, row, chunk] |= (words[:, thread] >> bit & 1) << (slot * sparsity.index_bits + index_bit)
@@ -145,13 +143,14 @@ class StandIn:
         self, kernel: Raw, batch: Batch, letter: str, descriptors: NDArray[np.uint64], rows: int, columns: int
     ) -> NDArray[np.uint64]:
         """The codes of the matrix (rows, columns) behind each job's descriptor."""
-        element = str(kernel.variant.fields[f"{letter.lower()}type"])
-        width = self.specification.index.types[element].bits
-        transposed = kernel.values.get(f"imm-trans-{letter.lower()}", 0)
+        width = kernel.width(letter)
+        transposed = kernel.values.get(f"transpose-{letter}", 0)
         result = np.empty((len(batch), rows, columns), np.uint64)
         for descriptor in np.unique(descriptors):
             chosen = np.flatnonzero(descriptors == descriptor)
-            bits = self._bits(int(descriptor), width, bool(transposed), rows, columns)
+            bits = self._bits(
+                kernel.descriptors[letter], int(descriptor), width, bool(transposed), rows, columns
+            )
             images = batch.images[batch.image[chosen]]
             codes = np.zeros((len(chosen), rows, columns), np.int64)
             for byte in range(max(1, width // 8)):
@@ -162,15 +161,15 @@ class StandIn:
         return result
 
     @lru_cache(maxsize=256)  # noqa: B019
-    def _bits(self, word: int, width: int, transposed: bool, rows: int, columns: int) -> Ints:
+    def _bits(self, kind: str, word: int, width: int, transposed: bool, rows: int, columns: int) -> Ints:
         specification = self.specification
         each = max(1, 8 // width)
         matrix = DescribedMatrix.of(
-            specification.addresses.addresses,
+            specification.rules_of(kind),
             {**specification.layouts, **self.layouts},
             specification.addresses.swizzle,
-            specification.descriptors["wgmma"],
-            decode_descriptor(specification.descriptors["wgmma"], word),
+            specification.descriptors[kind],
+            decode_descriptor(specification.descriptors[kind], word),
             "MN" if transposed else "K",
             max(1, width // 8),
         )
@@ -185,13 +184,13 @@ class StandIn:
     def _matrices(self, kernel: Raw, batch: Batch) -> NDArray[np.uint32]:
         inputs = batch.inputs[batch.input]
         jobs = len(batch)
-        if "p" not in kernel.sources:
+        if "address" not in kernel.sources:
             source, destination = (self._points(kernel, letter)[0] for letter in "AD")
             halves = np.ascontiguousarray(inputs).view("<u2").reshape(jobs, -1)
             place = {(row, col): t * 2 + i for t, i, row, col in source}
             order = np.array([place[row, col] for _, _, row, col in destination])
             return np.ascontiguousarray(halves[:, order]).view("<u4").reshape(jobs, kernel.threads, -1)
-        given = inputs[:, :, kernel.place("p")][:, :, 0].astype(np.int64)
+        given = inputs[:, :, kernel.place("address")][:, :, 0].astype(np.int64)
         letter = "D" if kernel.results else "A"
         points, _ = self._points(kernel, letter)
         at = given[:, points[:, 2]] // 2 + points[:, 3]
@@ -200,8 +199,7 @@ class StandIn:
         if kernel.results:
             halves = np.ascontiguousarray(memory[job, at])
             return halves.view("<u4").reshape(jobs, kernel.threads, -1)
-        (name,) = [name for name in kernel.sources if name != "p"]
-        words = np.ascontiguousarray(inputs[:, :, kernel.place(name)])
+        words = np.ascontiguousarray(inputs[:, :, kernel.place(letter)])
         memory[job, at] = words.view("<u2").reshape(jobs, -1)
         return memory.view("<u4").reshape(jobs, 1, -1)
 

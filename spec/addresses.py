@@ -1,4 +1,4 @@
-"""Shared-memory addresses of wgmma matrices: element and descriptor to byte address, and back."""
+"""Addresses of matrices in shared memory: element and descriptor to byte address, and back."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ __all__ = [
     "matrix_atoms",
     "mode_of",
     "permutes",
+    "plain_fields",
     "rule_for",
     "swizzle_bounds",
     "swizzle_widths",
@@ -54,13 +55,19 @@ def rule_for(rules: Mapping[str, AddressRule], major: str, mode: str) -> Address
     raise Question(f"there is no {major}-major layout with mode {mode!r}; there are: {', '.join(known)}")
 
 
-def mode_of(descriptor: Descriptor, fields: Mapping[str, int]) -> str:
-    """The swizzling mode that a descriptor's fields name; raises Question when they name none."""
-    modes = descriptor.fields["swizzle-mode"].values
+def mode_of(rules: Mapping[str, AddressRule], descriptor: Descriptor, fields: Mapping[str, int]) -> str:
+    """The swizzling mode that a descriptor's fields name; raises Question when they name none.
+
+    A descriptor without a mode has the only one of its address rules.
+    """
+    coded = descriptor.field_of("mode")
+    if coded is None:
+        return next(mode for rule in rules.values() for mode in rule.widths)
+    modes = descriptor.fields[coded].values
     for name, code in modes.items():
-        if code == fields["swizzle-mode"]:
+        if code == fields[coded]:
             return name
-    raise Question(f"there is no swizzling mode {fields['swizzle-mode']}; there are: {', '.join(modes)}")
+    raise Question(f"there is no swizzling mode {fields[coded]}; there are: {', '.join(modes)}")
 
 
 @dataclass(frozen=True)
@@ -106,18 +113,53 @@ def matrix_atoms(
     return MatrixAtoms(steps, case.shape(parameters)["offset"], parameters["W"])
 
 
+def plain_fields(
+    rules: Mapping[str, AddressRule],
+    layouts: Mapping[str, LayoutMap],
+    swizzle: Swizzle,
+    descriptor: Descriptor,
+    start: int,
+    row: int,
+    size: int,
+) -> dict[str, int]:
+    """A descriptor's fields for a K-major matrix that is not swizzled, its atoms one after another.
+
+    `start` is a byte address, `row` the bytes of a row of the matrix, `size` those of an element. Raises
+    Question where the descriptor has no such mode.
+    """
+    plain = (
+        (rule, mode, width)
+        for rule in rules.values()
+        if rule.major == "K"
+        for mode, width in rule.widths.items()
+        if not permutes(swizzle, width)
+    )
+    rule, mode, width = next(plain, (None, "", 0))
+    if rule is None:
+        raise Question("the descriptor has no K-major layout without swizzling")
+    atom = layouts[rule.layout].shape({"W": width, "bytes": size})["offset"]
+    distances = {"column": atom, "block": atom * (row // width)}
+    fields = dict.fromkeys(descriptor.fields, 0)
+    fields[str(descriptor.field_of("start"))] = start
+    if coded := descriptor.field_of("mode"):
+        fields[coded] = descriptor.fields[coded].values[mode]
+    return fields | {stride: distances[index] for index, stride in rule.strides.items()}
+
+
 @dataclass(frozen=True)
 class DescribedMatrix:
     """A matrix in shared memory, as a descriptor describes it.
 
     `fields` are the decoded descriptor's, in bytes; `bytes` the size of an element (1 stands for a
-    byte of eight .b1 elements too); `major` K or MN.
+    byte of several smaller elements too); `major` K or MN.
     """
 
     rule: AddressRule
     layout: LayoutMap
     swizzle: Swizzle
     fields: Mapping[str, int]
+    start: int
+    base: int
     mode: str
     bytes: int
 
@@ -132,13 +174,14 @@ class DescribedMatrix:
         major: str,
         size: int,
     ) -> DescribedMatrix:
-        mode = mode_of(descriptor, fields)
+        mode = mode_of(rules, descriptor, fields)
         rule = rule_for(rules, major, mode)
         layout = layouts[rule.layout]
         if size not in layout.layout.params["bytes"].values:
             allowed = " or ".join(map(str, layout.layout.params["bytes"].values))
             raise Question(f"{major}-major elements have {allowed} bytes, not {size}")
-        return cls(rule, layout, swizzle, fields, mode, size)
+        start, base = (descriptor.field_of(part) for part in ("start", "base"))
+        return cls(rule, layout, swizzle, fields, fields[str(start)], fields[base] if base else 0, mode, size)
 
     @property
     def _width(self) -> int:
@@ -146,7 +189,7 @@ class DescribedMatrix:
 
     def _permute(self, address: int) -> int:
         function = compiled(self.swizzle.address.tree, ("linear", "base", "W"))
-        return function(address, self.fields["base-offset"], self._width)
+        return function(address, self.base, self._width)
 
     def address(self, x: int, k: int) -> int:
         """The byte address of element (x, k): x the row of A or column of B, k along K.
@@ -158,7 +201,7 @@ class DescribedMatrix:
         if not (0 <= x < sizes["x"] and 0 <= k < sizes["k"]):
             raise Question(f"({x}, {k}) is outside: x is 0..{sizes['x'] - 1}, k is 0..{sizes['k'] - 1}")
         parts = {n: compiled(tree, ("x", "k", "byte"))(x, k, 0) for n, tree in case.trees.items()}
-        linear = self.fields["start-address"] + parts["offset"]
+        linear = self.start + parts["offset"]
         for index, stride in self.rule.strides.items():
             linear += parts[index] * self.fields[stride]
         return self._permute(linear)
@@ -170,7 +213,7 @@ class DescribedMatrix:
         """
         case = self.layout.case({"W": self._width, "bytes": self.bytes})
         shape = case.shape({"W": self._width, "bytes": self.bytes})
-        linear = self._permute(address) - self.fields["start-address"]
+        linear = self._permute(address) - self.start
         strides = {index: self.fields[stride] for index, stride in self.rule.strides.items()}
         for block, column in itertools.product(range(shape["block"]), range(shape["column"])):
             offset = linear - block * strides["block"] - column * strides["column"]

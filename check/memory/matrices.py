@@ -46,7 +46,9 @@ def matrices(statement: DecodedStatement, value_of: ValueOf) -> Iterator[ByteReg
         fields = fields_of(descriptor, value.fields)
         transposed = _holds_one(statement, f"transpose-{part}")
         try:
-            atoms = _atoms(matrix, "MN" if transposed else "K", mode_of(descriptor, fields))
+            kind = str(operand.operand.descriptor)
+            mode = mode_of(load().rules_of(kind), descriptor, fields)
+            atoms = _atoms(kind, matrix, "MN" if transposed else "K", mode)
         except Question:  # an illegal product; legality says so
             yield ByteRegion(value.base, value.low, FAR + 1)
             continue
@@ -76,9 +78,7 @@ def _matrix(operation: Operation, part: str) -> tuple[int, int, int] | None:
 
 
 @lru_cache(maxsize=1 << 10)
-def _atoms(matrix: tuple[int, int, int], major: str, mode: str) -> MatrixAtoms:
+def _atoms(kind: str, matrix: tuple[int, int, int], major: str, mode: str) -> MatrixAtoms:
     specification = load()
     rows, depth, size = matrix
-    return matrix_atoms(
-        specification.addresses.addresses, specification.layouts, major, mode, size, (rows, depth)
-    )
+    return matrix_atoms(specification.rules_of(kind), specification.layouts, major, mode, size, (rows, depth))

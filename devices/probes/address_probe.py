@@ -1,4 +1,4 @@
-"""Where wgmma finds the elements of A and B in shared memory, measured for many descriptors."""
+"""Where an instruction finds the elements of A and B in shared memory, measured for many descriptors."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...spec.descriptor import encode
+from ...spec.memory_records import Descriptor
 from ..raw_kernel import Batch, MemoryElements, chunks, words
 from .fragment_probe import coded
 from .probe_bench import Bench
@@ -22,39 +23,27 @@ _WINDOW = 72 << 10  # bytes in which the elements are looked for
 _JOBS = 1 << 11
 
 
-@dataclass(frozen=True)
-class DescriptorSetting:
-    """The fields of a descriptor: byte offsets, the base offset, and the code of the swizzling mode."""
-
-    start: int
-    leading: int
-    stride: int
-    base: int
-    swizzle: int
-
-    @property
-    def fields(self) -> dict[str, int | str]:
-        """As the descriptor names them."""
-        return {
-            "start-address": self.start,
-            "leading-dimension-byte-offset": self.leading,
-            "stride-dimension-byte-offset": self.stride,
-            "base-offset": self.base,
-            "swizzle-mode": self.swizzle,
-        }
+DescriptorSetting = Mapping[str, int]  # every field of a descriptor by name, in the order of the YAML
 
 
 def settings(
-    modes: Mapping[str, int], strides: Sequence[tuple[int, int]], many: bool
+    descriptor: Descriptor, strides: Sequence[tuple[int, int]], many: bool
 ) -> tuple[DescriptorSetting, ...]:
-    """Every mode with every pair of strides and several starts and base offsets."""
+    """Every mode of a descriptor with every pair of strides and several starts and base offsets."""
     starts = [(0, 0), (16, 0), (48, 0), (128, 1), (528, 0), (1024, 5)] if many else [(32, 0), (256, 3)]
-    return tuple(
-        DescriptorSetting(start, leading, stride, base, code)
-        for code in modes.values()
-        for leading, stride in strides
-        for start, base in starts
-    )
+    start, base, mode = (descriptor.field_of(part) for part in ("start", "base", "mode"))
+    free = [name for name, field in descriptor.fields.items() if field.part is None]
+    codes = list(descriptor.fields[mode].values.values()) if mode else [0]
+    found = []
+    for code in codes:
+        for pair in strides:
+            for first, offset in starts:
+                if offset and base is None:
+                    continue
+                given: dict[str | None, int] = {start: first, base: offset, mode: code}
+                given.update(zip(free, pair, strict=False))
+                found.append({name: given.get(name, 0) for name in descriptor.fields})
+    return tuple(found)
 
 
 def addresses(
@@ -71,6 +60,7 @@ def addresses(
     (or registers) is as the bench has it. `met` is the k of every packed column under each of `codes`.
     """
     kernel = bench.kernel
+    descriptor = bench.specification.descriptors[kernel.descriptors[operand]]
     width = (bench.a or bench.b or MemoryElements(0, 1)).width
     window = coded(_WINDOW * 8 // width)
     one = bench.one(operand)
@@ -92,12 +82,12 @@ def addresses(
             a_descriptor += _WINDOW >> 4
         else:
             own = words(codes_of_other.reshape(1, kernel.threads, -1), kernel.width("A"))
-            registers[:, :, kernel.place("a")] = own
-        if bench.metadata:
+            registers[:, :, kernel.place("A")] = own
+        if bench.sparse:
             code = codes[read.code]
-            registers[:, :, kernel.place(bench.metadata)] = np.uint32(code * 0x1111_1111)
+            registers[:, :, kernel.place("metadata")] = np.uint32(code * 0x1111_1111)
         descriptors = np.array(
-            [encode(bench.specification.descriptors["wgmma"], setting.fields) for setting in chosen],
+            [encode(descriptor, setting) for setting in chosen],
             np.uint64,
         )
         pairs = list(itertools.product(range(len(chosen)), range(len(window))))

@@ -19,11 +19,12 @@ from ...gen.kernels.kernel_list import Kernel
 from ...spec.addresses import DescribedMatrix
 from ...spec.errors import Question
 from ...spec.numerics_records import Format
+from ...spec.parts import computes, element_type
 from ...spec.sparse import positions
 from ...spec.specification import Specification
 from ..raw_kernel import Launcher, MemoryElements, chunks, of_kernel
 from .codes import decode, encode
-from .probe_bench import Bench
+from .probe_bench import Bench, plain, stored_columns
 
 __all__ = [
     "Dot",
@@ -55,12 +56,12 @@ def arithmetic_kernels(specification: Specification, kernels: Sequence[Kernel]) 
     """Those of some kernels that multiply and add floating-point numbers: one for each set of types."""
     seen = set()
     for kernel in kernels:
-        fields = kernel.variant.fields
-        element = fields.get("atype")
-        if element not in specification.formats or fields.get("dtype") not in specification.formats:
+        if not computes(kernel.instruction):
             continue
-        ctype = fields.get("ctype", fields["dtype"])
-        key = (kernel.variant.row.id, fields.get("spvariant"), element, fields["dtype"], ctype)
+        element, ctype, dtype = (element_type(kernel.variant, part) for part in "ACD")
+        if element not in specification.formats or dtype not in specification.formats:
+            continue
+        key = (kernel.variant.row.id, kernel.variant.fields.get("spvariant"), element, dtype, ctype)
         if key not in seen:
             seen.add(key)
             yield kernel
@@ -74,18 +75,12 @@ class Dot:
         self.raw = of_kernel(kernel)
         self.variant = kernel.variant
         self.bench = Bench.of(specification, self.raw, launcher, lambda e: encode(specification, e, 1.0))
-        self.types = {letter: self._type(letter) for letter in "ABCD"}
-
-    def _type(self, letter: str) -> str:
-        fields = self.variant.fields
-        name = f"{letter.lower()}type"
-        return str(fields[name] if name in fields else fields["dtype"])
+        self.types = {part: element_type(self.variant, part) for part in "ABCD"}
 
     @cached_property
     def length(self) -> int:
         """How many products an element of D has."""
-        k = int(self.variant.fields["k"])
-        return k // 2 if self.variant.row.row.sparsity else k
+        return stored_columns(self.specification, self.raw)
 
     @cached_property
     def columns(self) -> tuple[int, ...]:
@@ -113,18 +108,13 @@ class Dot:
     def _stored(self, memory: MemoryElements, letter: str, k: int) -> int:
         """The element of a matrix in shared memory, not swizzled, at (0, k)."""
         row = memory.bytes // int(self.variant.fields["m" if letter == "A" else "n"])
+        kind = self.raw.descriptors[letter]
         matrix = DescribedMatrix.of(
-            self.specification.addresses.addresses,
+            self.specification.rules_of(kind),
             self.specification.layouts,
             self.specification.addresses.swizzle,
-            self.specification.descriptors["wgmma"],
-            {
-                "start-address": 0,
-                "leading-dimension-byte-offset": 128,
-                "stride-dimension-byte-offset": 8 * row,
-                "base-offset": 0,
-                "swizzle-mode": 0,
-            },
+            self.specification.descriptors[kind],
+            plain(self.specification, kind, 0, row, memory.width),
             "K",
             memory.width // 8,
         )

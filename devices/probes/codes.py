@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,7 +11,19 @@ from numpy.typing import NDArray
 from ...spec.errors import Question
 from ...spec.specification import Specification
 
-__all__ = ["decode", "encode", "significand"]
+__all__ = ["decode", "encode", "number_type", "significand"]
+
+
+def number_type(specification: Specification, element: str) -> np.dtype[Any]:
+    """The numpy type with the numbers of an element type; raises Question where numpy has none."""
+    form, kind = specification.formats.get(element), specification.index.types[element]
+    if form is None:
+        return np.dtype(f"{'i' if kind.kind == 'signed' else 'u'}{kind.bits // 8}")
+    for known in (np.float16, np.float32, np.float64):
+        info = np.finfo(known)
+        if (info.nexp, info.nmant, kind.bits) == (form.exponent, form.fraction, info.bits):
+            return np.dtype(known)
+    raise Question(f"numpy has no numbers like those of .{element}")
 
 
 def significand(specification: Specification, element: str) -> int:

@@ -1,4 +1,4 @@
-"""ldmatrix, stmatrix and movmatrix, measured: which address and which half word is whose element."""
+"""Moves of matrices, measured: which address and which half word is whose element."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def loaded(kernel: Raw, launcher: Launcher, seed: int = 1, jobs: int = 8) -> Int
 
 
 def stored(kernel: Raw, launcher: Launcher, seed: int = 1, jobs: int = 8) -> Ints:
-    """The same for stmatrix: where each half word of the registers goes.
+    """The same for a store: where each half word of the registers goes.
 
     Raises NoProduct when anything else in memory changed.
     """
@@ -52,7 +52,7 @@ def stored(kernel: Raw, launcher: Launcher, seed: int = 1, jobs: int = 8) -> Int
     count = kernel.words - 1
     inputs = np.zeros((jobs, _LANES, kernel.words), np.uint32)
     codes = np.arange(1, _LANES * count * 2 + 1, dtype="<u2")
-    inputs[:, :, kernel.place("p")] = given[:, :, None]
+    inputs[:, :, kernel.place("address")] = given[:, :, None]
     inputs[:, :, _registers(kernel)] = codes.view("<u4").reshape(_LANES, count)
     image = np.zeros((1, _BYTES), np.uint8)
     seen = launcher.launch(kernel, Batch.of(inputs, image))
@@ -64,7 +64,7 @@ def stored(kernel: Raw, launcher: Launcher, seed: int = 1, jobs: int = 8) -> Int
         row, half = np.nonzero(memory[job])
         code = memory[job][row, half].astype(np.int64) - 1
         if len(code) != len(codes) or len({*code}) != len(codes) or (lane[row] < 0).any():
-            raise NoProduct("stmatrix wrote elsewhere than to the rows whose addresses were given")
+            raise NoProduct("the instruction wrote elsewhere than to the rows whose addresses were given")
         found[job, code] = np.stack([lane[row], half], axis=1)
     if not (found == found[0]).all():
         raise NoProduct("which half word goes where depends on the addresses")
@@ -74,12 +74,12 @@ def stored(kernel: Raw, launcher: Launcher, seed: int = 1, jobs: int = 8) -> Int
 
 def _registers(kernel: Raw) -> slice:
     """The operand that is no address."""
-    (name,) = [name for name in kernel.sources if name != "p"]
+    (name,) = [name for name in kernel.sources if name != "address"]
     return kernel.place(name)
 
 
 def moved(kernel: Raw, launcher: Launcher) -> Ints:
-    """(lane, half word) of the result to (lane, half word) of the source, for movmatrix."""
+    """(lane, half word) of the result to (lane, half word) of the source, of a move between registers."""
     codes = np.arange(_LANES * kernel.words * 2, dtype="<u2").view("<u4").reshape(1, _LANES, kernel.words)
     seen = launcher.launch(kernel, Batch.of(codes.astype(np.uint32)))
     halves = np.ascontiguousarray(seen, "<u4").view("<u2").reshape(-1).astype(np.int64)

@@ -12,10 +12,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...gen.kernels.kernel_list import Kernel, choices
+from ...spec.fragments import register_operand
+from ...spec.parts import computes, element_type, moves
 from ...spec.specification import Specification
-from ...spec.variants import Variant
+from ...spec.variants import OPAQUE, Variant
 from ..raw_kernel import Launcher, Raw, of_kernel
-from .address_probe import DescriptorSetting, addresses, settings
+from .address_probe import addresses, settings
 from .codes import encode
 from .fragment_probe import accumulate, accumulator, multiplicands, reach, renamed
 from .matrix_probe import loaded, moved, stored
@@ -26,6 +28,8 @@ from .products import NoProduct, ProductMap
 __all__ = ["MeasuredKernel", "Measurer", "kernels", "measure", "survey"]
 
 _STRIDES = ((2064, 1168), (640, 2048))
+# Fields that change how a variant is spelled, or what its values are, and none of its maps.
+_SPELLED = ("space", "kind", "block_scale", "scale_vec", "stype")
 
 
 @dataclass(frozen=True)
@@ -57,14 +61,23 @@ def _kernels(variant: Variant) -> Iterator[Kernel]:
 
 
 def _key(variant: Variant) -> tuple[object, ...]:
-    """Variants of one key have the same maps, by their types and by what the YAML names."""
-    fields = variant.fields
-    named = [fields.get(name) for name in ("m", "n", "k", "atype", "dtype", "ctype", "op", "spvariant")]
-    return variant.row.id, *named, *sorted(variant.layouts.items()), *sorted(map(str, _signature(fields)))
+    """Variants of one key have the same maps: they differ in `_SPELLED` fields only."""
+    return variant.row.id, *(value for name, value in variant.fields.items() if name not in _SPELLED)
 
 
-def _signature(fields: Mapping[str, str | int]) -> list[str | int]:
-    return [fields[name] for name in ("alayout", "blayout", "trans", "matrices") if name in fields]
+def _alike(variant: Variant) -> bool:
+    """Whether A and B are of one type, where there is an A and a B."""
+    if not computes(variant.instruction):
+        return True
+    return element_type(variant, "A") == element_type(variant, "B")
+
+
+def _widest(specification: Specification, variant: Variant) -> Variant:
+    """The variant with the widest D of its row: what an element of it holds is never rounded."""
+    field = register_operand(variant, "D").holds or ""
+    types = specification.index.types
+    widest = max(variant.row.domains[field], key=lambda name: types[str(name)].bits)
+    return Variant(variant.row, {**variant.fields, field: widest})
 
 
 def _variants(specification: Specification, target: str) -> list[Variant]:
@@ -74,8 +87,12 @@ def _variants(specification: Specification, target: str) -> list[Variant]:
         for variant in family.listed():
             fields = variant.fields
             plain = fields.get("satfinite", "none") == "none" and fields.get("rnd", "none") == "none"
-            alike = fields.get("atype") == fields.get("btype")
-            if plain and alike and target in dict(variant.gate.targets) and not variant.gate.removed:
+            if (
+                plain
+                and _alike(variant)
+                and target in dict(variant.gate.targets)
+                and not variant.gate.removed
+            ):
                 found.setdefault(_key(variant), variant)
     return list(found.values())
 
@@ -93,43 +110,45 @@ def _survey(specification: Specification, variants: Sequence[Variant]) -> Iterat
             least[variant.row.id] = min(n, least.get(variant.row.id, n))
     accumulators = set()
     for variant in variants:
-        operands = variant.row.family.instruction.operands
-        parts = {operand.part for operand in operands.values()}
-        if "address" in parts or variant.row.family.instruction.instruction == "movmatrix":
-            if variant.layouts and "opaque" not in variant.layouts.values():
-                for kernel in _kernels(variant):
-                    yield MeasuredKernel(kernel, "matrices")
+        if not variant.layouts or OPAQUE in variant.layouts.values():
             continue
-        if "A" not in parts or "opaque" in variant.layouts.values():
+        if moves(variant.instruction):
+            for kernel in _kernels(variant):
+                yield MeasuredKernel(kernel, "matrices")
+        if not computes(variant.instruction):
             continue
         kernels = [kernel for kernel in _kernels(variant) if _neutral(kernel)]
         smallest = int(variant.fields["n"]) == least[variant.row.id]
         for kernel in kernels:
-            descriptors = [name for name in kernel.form.operands if operands[name].descriptor]
+            described = _described(kernel)
             selector = kernel.value("selector") or 0
             if smallest and selector == 0:
                 yield MeasuredKernel(kernel, "maps")
-            if smallest and kernel.value("selector") is not None and len(descriptors) != 1:
+            if smallest and kernel.value("selector") is not None and len(described) != 1:
                 yield MeasuredKernel(kernel, "metadata")
-            named = kernel.instruction.instruction, variant.fields["dtype"], variant.fields["n"]
-            if len(descriptors) == 2 and selector == 0 and not smallest and named not in accumulators:
+            named = kernel.instruction.instruction, element_type(variant, "D"), variant.fields["n"]
+            if len(described) == 2 and selector == 0 and not smallest and named not in accumulators:
                 accumulators.add(named)
                 yield MeasuredKernel(kernel, "accumulator")
     for variant in variants:
-        yield from _memory_subjects(variant)
+        yield from _memory_subjects(specification, variant)
 
 
-def _memory_subjects(variant: Variant) -> Iterator[MeasuredKernel]:
+def _described(kernel: Kernel) -> list[str]:
+    """The parts that lie in shared memory, behind a descriptor."""
+    return [str(operand.part) for _, operand in kernel.operands() if operand.descriptor]
+
+
+def _memory_subjects(specification: Specification, variant: Variant) -> Iterator[MeasuredKernel]:
     """B at the largest N with A in registers; A at the least N that shows all of K."""
     ns = [int(n) for n in variant.row.domains.get("n", ())]
-    if variant.row.family.instruction.scope != "warpgroup" or "n" not in variant.fields:
+    if variant.instruction.scope != "warpgroup" or "n" not in variant.fields:
         return
     n, k = int(variant.fields["n"]), int(variant.fields["k"])
-    if variant.fields.get("dtype") == "f16":
+    if _widest(specification, variant).fields != variant.fields:
         return
     for kernel in _kernels(variant):
-        operands = kernel.instruction.operands
-        descriptors = [name for name in kernel.form.operands if operands[name].descriptor]
+        descriptors = _described(kernel)
         if kernel.value("selector"):
             continue
         for transposed in (0, 1):
@@ -166,18 +185,11 @@ class Measurer:
         return valid[0], valid[-1]
 
     def plain(self, variant: Variant, n: int) -> tuple[ProductMap, Any]:
-        """The maps of a wgmma with everything in shared memory, at some N."""
-        key = (variant.row.id, variant.fields["atype"], n)
+        """The maps of a product with everything in shared memory, at some N."""
+        key = (variant.row.id, element_type(variant, "A"), n)
         if key not in self._plain:
-            fields = {**variant.fields, "n": n}
-            if "f32" in variant.row.domains["dtype"]:
-                fields["dtype"] = "f32"
-            like = Variant(variant.row, fields)
-            kernel = next(
-                k
-                for k in _kernels(like)
-                if _neutral(k) and "a-desc" in k.form.operands and not k.value("selector")
-            )
+            like = _widest(self.specification, Variant(variant.row, {**variant.fields, "n": n}))
+            kernel = _first(like, "A", described=True)
             self._plain[key] = multiplicands(self.bench(of_kernel(kernel)), self.codes(variant))
         return self._plain[key]
 
@@ -186,16 +198,16 @@ class Measurer:
         kernel = of_kernel(subject.kernel)
         bench = self.bench(kernel)
         found, met = multiplicands(bench, self.codes(kernel.variant))
-        if "b-desc" in kernel.form.operands:
+        if "B" in kernel.descriptors:
             anchor, _ = self.plain(kernel.variant, int(kernel.variant.fields["n"]))
             found = renamed(found, _as_wide(anchor, found))
         codes = list(self.codes(kernel.variant))
         value: dict[str, Any] = {"D": found.d, "met": met, "met codes": codes}
-        if "a" in kernel.sources:
+        if "A" in kernel.sources:
             value["A"] = found.a
-        if "b" in kernel.sources:
+        if "B" in kernel.sources:
             value["B"] = found.b
-        if "c" in kernel.sources:
+        if "C" in kernel.sources:
             value["C"] = found.d[accumulate(bench)]
         return value
 
@@ -212,14 +224,12 @@ class Measurer:
         bench = self.bench(kernel)
         codes = self.codes(kernel.variant)
         found, met = multiplicands(bench, codes)
-        if "b-desc" in kernel.form.operands:
+        if "B" in kernel.descriptors:
             anchor, _ = self.plain(kernel.variant, int(kernel.variant.fields["n"]))
             found = renamed(found, _as_wide(anchor, found))
         valid = self.specification.codes_of(kernel.variant)
         seen = metadata(bench, found, met, valid)
-        named = {
-            name: part for name, part in (("A", found.a), ("B", found.b)) if name.lower() in kernel.sources
-        }
+        named = {name: part for name, part in (("A", found.a), ("B", found.b)) if name in kernel.sources}
         return {
             **named,
             "D": found.d,
@@ -239,34 +249,34 @@ class Measurer:
         kernel = of_kernel(subject.kernel)
         variant = kernel.variant
         operand = subject.what.split()[1]
-        modes = self.specification.descriptors["wgmma"].fields["swizzle-mode"].values
-        many = variant.fields["atype"] in ("f16", "tf32", "e4m3")
+        kind = kernel.descriptors[operand]
+        many = self._first_of_size(kind, element_type(variant, "A"))
         strides = _STRIDES if many else _STRIDES[:1]
-        chosen = settings(modes, strides, many)
+        chosen = settings(self.specification.descriptors[kind], strides, many)
         found, met = self._names(kernel)
         where = addresses(self.bench(kernel), operand, chosen, found, met, self.codes(variant) or (0,))
-        listed = [list(_tuple(setting)) for setting in chosen]
+        listed = [list(setting.values()) for setting in chosen]
         return {"operand": operand, "settings": listed, "bits": where}
+
+    def _first_of_size(self, kind: str, element: str) -> bool:
+        """Whether an element type is the first of its size in bytes among those of a descriptor's rules."""
+        sizes: dict[int, str] = {}
+        for rule in self.specification.rules_of(kind).values():
+            for name in rule.types:
+                sizes.setdefault(max(1, self.specification.index.types[name].bits // 8), name)
+        return element in sizes.values()
 
     def _names(self, kernel: Raw) -> tuple[ProductMap, Any]:
         """The maps of a kernel at its N: A and k as at the least N, D as measured there."""
         variant = kernel.variant
         ns = [int(n) for n in variant.row.domains["n"]]
         anchor, met = self.plain(variant, min(ns))
-        descriptor = next(
-            k
-            for k in _kernels(variant)
-            if _neutral(k) and "a-desc" in k.form.operands and not k.value("selector")
-        )
+        descriptor = _first(variant, "A", described=True)
         d = accumulator(self.bench(of_kernel(descriptor)), anchor.a)
         a = anchor.a
-        if "a" in kernel.sources:
+        if "A" in kernel.sources:
             small = Variant(variant.row, {**variant.fields, "n": min(ns)})
-            register = next(
-                k
-                for k in _kernels(small)
-                if _neutral(k) and "a" in k.form.operands and not k.value("selector")
-            )
+            register = _first(small, "A", described=False)
             own, met = multiplicands(self.bench(of_kernel(register)), self.codes(variant))
             a = renamed(own, _as_wide(anchor, own)).a
         b = reach(self.bench(of_kernel(descriptor)), anchor.a, d, anchor.met)
@@ -275,15 +285,20 @@ class Measurer:
     def matrices(self, subject: MeasuredKernel) -> dict[str, Any]:
         """Which half word of which row is whose."""
         kernel = of_kernel(subject.kernel)
-        if "p" not in kernel.sources:
+        if "address" not in kernel.sources:
             return {"source": moved(kernel, self.launcher)}
         if kernel.results:
             return {"memory": loaded(kernel, self.launcher)}
         return {"memory": stored(kernel, self.launcher)}
 
 
-def _tuple(setting: DescriptorSetting) -> tuple[int, ...]:
-    return setting.start, setting.leading, setting.stride, setting.base, setting.swizzle
+def _first(variant: Variant, part: str, described: bool) -> Kernel:
+    """The first kernel that negates, transposes and selects nothing, with a part in shared memory, or not."""
+    return next(
+        kernel
+        for kernel in _kernels(variant)
+        if _neutral(kernel) and not kernel.value("selector") and (part in _described(kernel)) == described
+    )
 
 
 def _as_wide(anchor: ProductMap, found: ProductMap) -> Any:
@@ -321,12 +336,14 @@ def kernels(specification: Specification, subjects: Sequence[MeasuredKernel]) ->
     found = {subject.kernel.name: subject.kernel for subject in subjects}
     for subject in subjects:
         variant = subject.kernel.variant
-        if variant.row.family.instruction.scope != "warpgroup":
+        if variant.instruction.scope != "warpgroup":
             continue
         ns = [int(n) for n in variant.row.domains["n"]]
-        dtypes = {variant.fields["dtype"], *({"f32"} & set(variant.row.domains["dtype"]))}
-        for n, dtype in itertools.product((min(ns), variant.fields["n"]), dtypes):
-            for kernel in _kernels(Variant(variant.row, {**variant.fields, "n": n, "dtype": dtype})):
+        alike = [variant]
+        if _widest(specification, variant).fields != variant.fields:
+            alike.append(_widest(specification, variant))
+        for n, like in itertools.product((min(ns), variant.fields["n"]), alike):
+            for kernel in _kernels(Variant(like.row, {**like.fields, "n": n})):
                 if _neutral(kernel) and not kernel.value("selector"):
                     found.setdefault(kernel.name, kernel)
     return list(found.values())

@@ -9,26 +9,34 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from ...spec.addresses import plain_fields
 from ...spec.descriptor import encode
 from ...spec.specification import Specification
 from ..raw_kernel import Batch, Launcher, MemoryElements, Raw, elements, numbers, words
+from .codes import number_type
 
-__all__ = ["Bench", "plain_descriptor"]
+__all__ = ["Bench", "plain", "plain_descriptor", "stored_columns"]
 
-_LINE = 16  # bytes of a row of a core matrix
 _ALIGNED = 1024
 Codes = NDArray[np.integer]
 
 
-def plain_descriptor(specification: Specification, start: int, row_bytes: int) -> int:
-    """The descriptor of a K-major matrix without swizzling whose core matrices lie one after another."""
-    return encode(
-        specification.descriptors["wgmma"],
-        {
-            "start-address": start,
-            "leading-dimension-byte-offset": 8 * _LINE,
-            "stride-dimension-byte-offset": 8 * row_bytes,
-        },
+def plain_descriptor(specification: Specification, kind: str, start: int, row: int, width: int) -> int:
+    """The descriptor of a K-major matrix at `start` without swizzling: rows of `row` bytes, elements of
+    `width` bits."""
+    return encode(specification.descriptors[kind], plain(specification, kind, start, row, width))
+
+
+def plain(specification: Specification, kind: str, start: int, row: int, width: int) -> dict[str, int]:
+    """The fields of such a descriptor."""
+    return plain_fields(
+        specification.rules_of(kind),
+        specification.layouts,
+        specification.addresses.swizzle,
+        specification.descriptors[kind],
+        start,
+        row,
+        max(1, width // 8),
     )
 
 
@@ -56,21 +64,19 @@ class Bench:
     ) -> Bench:
         """A bench with the matrices that lie in shared memory one after another, not swizzled."""
         fields = kernel.variant.fields
-        operands = kernel.form.operands
-        a = b = None
-        a_descriptor = b_descriptor = top = 0
-        if "a-desc" in operands:
-            packed = 2 if kernel.variant.row.row.sparsity else 1
-            row = int(fields["k"]) * kernel.width("A") // 8 // packed
-            a = MemoryElements(0, kernel.width("A"), int(fields["m"]) * row)
-            a_descriptor = plain_descriptor(specification, 0, row)
-            top = -(-a.bytes // _ALIGNED) * _ALIGNED
-        if "b-desc" in operands:
-            width = specification.index.types[str(fields["btype"])].bits
-            row = int(fields["k"]) * width // 8
-            b = MemoryElements(top, width, int(fields["n"]) * row)
-            b_descriptor = plain_descriptor(specification, top, row)
-            top += -(-b.bytes // _ALIGNED) * _ALIGNED
+        m, n, k = (int(fields[name]) for name in "mnk")
+        memory: dict[str, MemoryElements] = {}
+        descriptors = {"A": 0, "B": 0}
+        top = 0
+        for part, rows, columns in (("A", m, stored_columns(specification, kernel)), ("B", n, k)):
+            if part in kernel.descriptors:
+                width = kernel.width(part)
+                row = columns * width // 8
+                memory[part] = MemoryElements(top, width, rows * row)
+                descriptors[part] = plain_descriptor(specification, kernel.descriptors[part], top, row, width)
+                top += -(-rows * row // _ALIGNED) * _ALIGNED
+        a, b = memory.get("A"), memory.get("B")
+        a_descriptor, b_descriptor = descriptors["A"], descriptors["B"]
         return cls(specification, kernel, launcher, unit, a, b, a_descriptor, b_descriptor, top)
 
     def count(self, letter: str) -> int:
@@ -80,19 +86,17 @@ class Bench:
 
     def one(self, letter: str) -> int:
         """The code of 1."""
-        if letter == "B" and self.b:
-            return self.unit(str(self.kernel.variant.fields["btype"]))
         return self.unit(self.kernel.holds(letter))
 
     @cached_property
     def accumulator(self) -> str:
         """The operand that is added: C, or D where it is both."""
-        return "C" if "c" in self.kernel.sources else "D"
+        return "C" if "C" in self.kernel.sources else "D"
 
     @property
-    def metadata(self) -> str | None:
-        """The operand that holds the metadata."""
-        return next((name for name in ("sp-meta", "e") if name in self.kernel.sources), None)
+    def sparse(self) -> bool:
+        """Whether metadata goes with A."""
+        return "metadata" in self.kernel.sources
 
     def launch(
         self,
@@ -119,13 +123,13 @@ class Bench:
                 images[:, memory.start : memory.start + region.shape[1]] = region[which]  # type: ignore[index]
             else:
                 packed = words(codes.reshape(len(codes), kernel.threads, -1), kernel.width(letter))
-                inputs[:, :, kernel.place(letter.lower())] = packed[which]
+                inputs[:, :, kernel.place(letter)] = packed[which]
         if c is not None:
             letter = self.accumulator
             packed = words(c.reshape(len(c), kernel.threads, -1), kernel.width(letter))
-            inputs[:, :, kernel.place(letter.lower())] = packed
-        if self.metadata and metadata is not None:
-            inputs[:, :, kernel.place(self.metadata)] = metadata[..., None]
+            inputs[:, :, kernel.place(letter)] = packed
+        if self.sparse and metadata is not None:
+            inputs[:, :, kernel.place("metadata")] = metadata[..., None]
         batch = Batch.of(
             inputs, images, image=np.arange(jobs) if self.b else 0, a=self.a_descriptor, b=self.b_descriptor
         )
@@ -133,7 +137,7 @@ class Bench:
 
     def values(self, result: NDArray[np.uint32]) -> NDArray[np.float64]:
         """D as numbers, (jobs, elements)."""
-        return numbers(result, self.kernel.holds("D"))
+        return numbers(result, number_type(self.specification, self.kernel.holds("D")))
 
     def patterns(self, result: NDArray[np.uint32]) -> NDArray[np.uint64]:
         """D as bit patterns, (jobs, elements)."""
@@ -143,3 +147,12 @@ class Bench:
 def _rows(codes: Codes, jobs: int) -> Codes:
     """Which row of codes each job takes: its own, or the only one."""
     return np.zeros(jobs, np.int64) if len(codes) == 1 else np.arange(jobs)
+
+
+def stored_columns(specification: Specification, kernel: Raw) -> int:
+    """How many elements of a row of A are stored: K, or of a sparse A what its metadata leaves."""
+    k = int(kernel.variant.fields["k"])
+    if kernel.variant.row.row.sparsity is None:
+        return k
+    sparsity = specification.sparsity_of(kernel.variant)
+    return k * sparsity.slots // sparsity.chunk

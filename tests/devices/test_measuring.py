@@ -327,8 +327,8 @@ def test_every_job_has_its_configuration(subjects: tuple[MeasuredKernel, ...]) -
     rows = [
         dict(zip(CONFIG, row, strict=True)) for row in configuration(of_kernel(kernel), batch, 64).tolist()
     ]
-    assert [(row["a-desc.low"], row["a-desc.high"]) for row in rows] == [(2, 1), (3, 0)]
-    assert {row["b-desc.high"] for row in rows} == {1 << 30} and {row["b-desc.low"] for row in rows} == {0}
+    assert [(row["A.low"], row["A.high"]) for row in rows] == [(2, 1), (3, 0)]
+    assert {row["B.high"] for row in rows} == {1 << 30} and {row["B.low"] for row in rows} == {0}
     assert [(row["input"], row["image"]) for row in rows] == [(0, 2), (1, 1)]
     assert {(row["image-bytes"], row["scale-d"]) for row in rows} == {(64, 1)}
     mover = next(s.kernel for s in subjects if s.kernel.variant.mnemonic.startswith("stmatrix"))
