@@ -320,7 +320,7 @@ def _plain(specification: Specification) -> dict[str, Any]:
         "instructions": specification.instructions,
         "layouts": layouts,
         "contracts": specification.clauses,
-        "readings": specification.readings,
+        "switches": specification.switches,
         "sparsities": specification.sparsities,
         "descriptors": specification.descriptors,
         "bridges": specification.bridges,

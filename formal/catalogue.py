@@ -82,7 +82,7 @@ def _shared(specification: Specification) -> Iterator[tuple[str, Iterator[Obliga
     """What rows rest on, each part proven once."""
     for name, layout in specification.layouts.items():
         yield f"layout {name}", layout_obligations(layout)
-    default = specification.readings["metadata-order"].default
+    default = specification.switches["metadata-order"].default
     for name, sparsity in specification.sparsities.items():
         yield f"sparsity {name}", sparsity_obligations(name, sparsity, default)
     for name, descriptor in specification.descriptors.items():

@@ -4,12 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Literal
 
 from .errors import Place
-from .nodes import Version
+from .nodes import FileName, Version, compose, structure
 
-__all__ = ["Assembler", "Build", "ElementType", "Index", "Release", "Target"]
+__all__ = [
+    "INDEX",
+    "Assembler",
+    "Build",
+    "ElementType",
+    "Index",
+    "OrderingFiles",
+    "Release",
+    "Target",
+    "read_index",
+]
 
 
 @dataclass(frozen=True)
@@ -95,6 +106,24 @@ class ElementType:
 
 
 @dataclass(frozen=True)
+class OrderingFiles:
+    """The files about ordering."""
+
+    rules: FileName
+    """The file of rules.
+    Example: `spec/ordering/rules.yaml`. Refuses: `[rules.yaml]` (one file, not a list)."""
+    switches: FileName
+    """The file of switches: questions about ordering that the text leaves open.
+    Example: `spec/ordering/switches.yaml`. Refuses: `[switches.yaml]` (one file, not a list)."""
+    litmus: FileName
+    """The file of litmus tests written by hand.
+    Example: `spec/ordering/litmus.yaml`. Refuses: `[litmus.yaml]` (one file, not a list)."""
+    synthesised: FileName
+    """The file of synthesised litmus tests, which `ptxmma litmus --synthesise` prints.
+    Example: `spec/ordering/synthesised.yaml`. Refuses: `[synthesised.yaml]` (one file, not a list)."""
+
+
+@dataclass(frozen=True)
 class Index:
     """specs.yaml: what all files share, and where the others are."""
 
@@ -111,6 +140,13 @@ class Index:
     """The targets by name.
     Example: `{sm_35: {since: "3.1", includes: []}}`.
     Refuses: `{sm_35: {since: "3.1"}}` (the key includes is missing)."""
+    register_types: tuple[str, ...]
+    """Every type that a register may be declared with.
+    Example: `[pred, b32, f32]`. Refuses: `[b32]` (an operand takes a register of another type)."""
+    register_sets: Mapping[str, tuple[str, ...]]
+    """Names for register types that often stand together; where register types are listed, the name of a set
+    stands for its members.
+    Example: `{float32: [b32, f32]}`. Refuses: `{float32: [b33]}` (not a register type)."""
     types: Mapping[str, ElementType]
     """The element types by name.
     Example: `{f16: {bits: 16, kind: float, registers: [b32]}}`.
@@ -122,28 +158,61 @@ class Index:
     repeatable: tuple[str, ...]
     """The qualifiers that may stand more than once.
     Example: `[sync, satfinite]`. Refuses: `sync` (a list, also of one)."""
-    instructions: tuple[str, ...]
+    instructions: tuple[FileName, ...]
     """The files of instructions, in the order of `ptxmma list`.
     Example: `[spec/instructions/mma.yaml]`.
     Refuses: `[spec/instructions/nosuch.yaml]` (the file does not exist)."""
-    layouts: tuple[str, ...]
+    layouts: tuple[FileName, ...]
     """The files of layouts.
     Example: `[spec/layouts/mma.yaml]`. Refuses: `[spec/layouts/nosuch.yaml]` (the file does not exist)."""
-    contracts: str
+    contracts: FileName
     """The file of clauses.
     Example: `spec/contracts.yaml`. Refuses: `spec/nosuch.yaml` (the file does not exist)."""
-    sparsity: str
+    sparsity: FileName
     """The file of sparse codings.
     Example: `spec/sparsity.yaml`. Refuses: `spec/nosuch.yaml` (the file does not exist)."""
-    descriptors: str
+    descriptors: FileName
     """The file of descriptors.
     Example: `spec/descriptors.yaml`. Refuses: `spec/nosuch.yaml` (the file does not exist)."""
-    bridges: str
+    bridges: FileName
     """The file of bridges between layouts.
     Example: `spec/layouts/bridges.yaml`. Refuses: `spec/nosuch.yaml` (the file does not exist)."""
-    addresses: str
+    addresses: FileName
     """The file of address rules.
     Example: `spec/addresses.yaml`. Refuses: `spec/nosuch.yaml` (the file does not exist)."""
-    numerics: str
+    numerics: FileName
     """The file of formats and guarantees.
     Example: `spec/numerics.yaml`. Refuses: `spec/nosuch.yaml` (the file does not exist)."""
+    effects: FileName
+    """The file that says what all instructions of PTX do, for reading whole kernels.
+    Example: `spec/effects.yaml`. Refuses: `[effects.yaml]` (one file, not a list)."""
+    ordering: OrderingFiles
+    """The files about ordering.
+    Example: `{rules: a.yaml, switches: b.yaml, litmus: c.yaml, synthesised: d.yaml}`.
+    Refuses: `{rules: a.yaml}` (the key switches is missing)."""
+    contradictions: FileName
+    """The register of disagreements between the text, assemblers, silicon and others.
+    Example: `contradictions.yaml`. Refuses: `[contradictions.yaml]` (one file, not a list)."""
+
+    def files(self) -> tuple[FileName, ...]:
+        """Every other file, in the order in which specs.yaml names them."""
+        ordering = self.ordering
+        single = (
+            self.contracts,
+            self.sparsity,
+            self.descriptors,
+            self.bridges,
+            self.addresses,
+            self.numerics,
+            self.effects,
+        )
+        ordered = (ordering.rules, ordering.switches, ordering.litmus, ordering.synthesised)
+        return (*self.instructions, *self.layouts, *single, *ordered, self.contradictions)
+
+
+INDEX = "specs.yaml"
+
+
+def read_index(root: Path) -> Index:
+    """The index under `root`; raises SpecError where it is wrong."""
+    return structure(compose(root / INDEX, INDEX), Index, INDEX)

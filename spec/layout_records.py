@@ -62,6 +62,9 @@ class LayoutFile:
     Example: `{mine: {title: Mine, source: {section: "9.7.14"}, domain: {t: 32}, map: {row: t}, codomain:
     {row: 32}}}`.
     Refuses: `{mine: {title: Mine}}` (the key source is missing)."""
+    let: Mapping[str, Formula] = field(default_factory=dict)
+    """Names for subexpressions that several layouts of the file use; a layout takes those that it uses.
+    Example: `{groupID: "t // 4"}`. Refuses: `{nosuch: "t // 4"}` (no layout uses the name)."""
 
 
 @dataclass(frozen=True)

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
 
 from .contract_records import ContractFile
-from .errors import SpecError
-from .index import Index
+from .errors import Place, SpecError
+from .expansion import each_instruction, expanded_index, expanded_instruction, expanded_layouts
+from .index import INDEX, Index, read_index
 from .layout_records import BridgeFile, LayoutFile
 from .maps import LayoutMap
 from .memory_records import AddressFile, DescriptorFile
 from .model import Instruction
-from .nodes import compose, structure
+from .nodes import FileName, compose, structure
 from .numerics_records import NumericsFile
 from .sparsity_records import SparsityFile
 from .specification import Specification
-from .validation import check_layout, check_references
+from .validation import check_index, check_layout, check_references
 
 __all__ = ["ROOT", "load_files"]
 
@@ -25,33 +25,22 @@ ROOT = Path(__file__).resolve().parent.parent
 T = TypeVar("T")
 
 
-def _read(root: Path, name: str, wanted: type[T]) -> T:
-    return structure(compose(root / name, name), wanted, name)
-
-
 def load_files(root: Path = ROOT) -> Specification:
-    """Read and check every file that specs.yaml names; raises SpecError, and loads nothing then."""
-    index = _read(root, "specs.yaml", Index)
-    instructions: dict[str, Instruction] = {}
-    for name in index.instructions:
-        instruction = _read(root, name, Instruction)
-        if instruction.instruction in instructions:
-            raise SpecError(f"the instruction {instruction.instruction} is defined twice", instruction.place)
-        instructions[instruction.instruction] = instruction
-    layouts: dict[str, LayoutMap] = {}
-    for name in index.layouts:
-        for identifier, layout in _read(root, name, LayoutFile).layouts.items():
-            if identifier in layouts:
-                raise SpecError(f"the layout {identifier} is defined twice", layout.place)
-            layouts[identifier] = LayoutMap(replace(layout, id=identifier))
+    """Read and check every file that specs.yaml names; raises SpecError, and loads nothing then.
+
+    The files about ordering, effects and contradictions are read by `ordering`, `effects` and the ledger.
+    """
+    index = expanded_index(read_index(root))
+    check_index(index)
+    _check_listed(root, index)
     sparsity = _read(root, index.sparsity, SparsityFile)
     numerics = _read(root, index.numerics, NumericsFile)
     specification = Specification(
         index,
-        instructions,
-        layouts,
+        _instructions(root, index),
+        _layouts(root, index),
         _read(root, index.contracts, ContractFile).clauses,
-        sparsity.readings,
+        sparsity.switches,
         sparsity.sparsities,
         _read(root, index.descriptors, DescriptorFile).descriptors,
         _read(root, index.bridges, BridgeFile).bridges,
@@ -59,9 +48,44 @@ def load_files(root: Path = ROOT) -> Specification:
         numerics.formats,
         numerics.guarantees,
     )
-    for layout_map in layouts.values():
-        check_layout(layout_map)
+    for layout in specification.layouts.values():
+        check_layout(layout)
     for family in specification.families.values():
         family.check()
     check_references(specification)
     return specification
+
+
+def _read(root: Path, named: FileName, wanted: type[T]) -> T:
+    return structure(compose(root / named.text, named.text, named.place), wanted, named.text)
+
+
+def _instructions(root: Path, index: Index) -> dict[str, Instruction]:
+    found: dict[str, Instruction] = {}
+    for named in index.instructions:
+        node = compose(root / named.text, named.text, named.place)
+        for instruction in each_instruction(node, named.text):
+            name = instruction.instruction
+            if name in found:
+                raise SpecError(f"the instruction {name} is defined twice", instruction.place)
+            found[name] = expanded_instruction(instruction, index)
+    return found
+
+
+def _layouts(root: Path, index: Index) -> dict[str, LayoutMap]:
+    found: dict[str, LayoutMap] = {}
+    for named in index.layouts:
+        for identifier, layout in expanded_layouts(_read(root, named, LayoutFile)).items():
+            if identifier in found:
+                raise SpecError(f"the layout {identifier} is defined twice", layout.place)
+            found[identifier] = LayoutMap(layout)
+    return found
+
+
+def _check_listed(root: Path, index: Index) -> None:
+    """Every YAML file under spec/ is listed; raises SpecError for one that nobody would read."""
+    listed = {named.text for named in index.files()}
+    for path in sorted(root.glob("spec/**/*.yaml")):
+        name = path.relative_to(root).as_posix()
+        if name not in listed:
+            raise SpecError(f"{INDEX} does not list this file", Place(name, 1, 1), f"a line in {INDEX}")

@@ -337,6 +337,11 @@ class Instruction:
     memory: Mapping[str, Formula] = field(default_factory=dict)
     """By the value of the field `layout`: how many elements behind the address element (row, col) lies.
     Example: `{row: "row * stride + col"}`. Refuses: `{row: "row * nosuch"}` (only row, col and stride)."""
+    each: tuple[Mapping[str, Scalars], ...] = field(default=(), compare=False)
+    """For a file that several instructions share: one entry an instruction, and <name> anywhere in the file
+    stands for the entry's value. The loader writes the instructions out and leaves this empty.
+    Example: `[{matrix: a, rows: m}, {matrix: b, rows: k}]`.
+    Refuses: `[{matrix: a, nosuch: m}]` (nothing in the file uses the name)."""
     fragments: Mapping[str, str] = field(default_factory=dict)
     """For an opaque fragment: the instruction that fills it from memory, or that empties D's.
     Example: `{A: wmma.load.a}`. Refuses: `{A: nosuch}` (no file has such an instruction)."""

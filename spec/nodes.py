@@ -17,12 +17,17 @@ from .expressions import Expression, interval, parse, parse_range
 
 __all__ = [
     "FILLED_IN",
+    "FileName",
     "Formula",
+    "Node",
     "Scalars",
     "Version",
     "bounded",
     "compose",
     "nearest",
+    "pairs",
+    "place_of",
+    "retagged",
     "structure",
     "written_fields",
 ]
@@ -48,7 +53,7 @@ class Version:
     def of(cls, text: str, place: Place | None = None) -> Version:
         parts = text.split(".")
         if len(parts) != 2 or not all(part.isascii() and part.isdigit() for part in parts):
-            raise SpecError(f"{text!r} is no PTX ISA version", place, 'a quoted string such as "8.4"')
+            raise SpecError(f"{text!r} is not a PTX ISA version", place, 'a quoted string such as "8.4"')
         return cls(int(parts[0]), int(parts[1]))
 
     def __str__(self) -> str:
@@ -84,6 +89,19 @@ class Scalars:
     }
 
 
+@dataclass(frozen=True)
+class FileName:
+    """A file by its way from the folder of specs.yaml, and where a file names it."""
+
+    text: str
+    place: Place
+
+    json_schema: ClassVar[dict[str, Any]] = {
+        "type": "string",
+        "description": "a file, by its way from the folder of specs.yaml",
+    }
+
+
 def bounded(formula: Formula, bounds: Mapping[str, tuple[int, int]]) -> tuple[int, int]:
     """The least and greatest value of a formula; an error of `interval` at the formula's place."""
     try:
@@ -100,15 +118,16 @@ def nearest(word: str, known: typing.Iterable[str]) -> str | None:
     return close[0] if close else None
 
 
-def compose(path: Path, shown: str) -> Node:
-    """The root node of a YAML file; `shown` is the file's name in errors."""
+def compose(path: Path, shown: str, named: Place | None = None) -> Node:
+    """The root node of a YAML file; `shown` is its name in errors, `named` where another file names it."""
     import yaml  # here, so that a command that reads the cache does not pay for it
 
     loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     try:
         node = yaml.compose(path.read_text(encoding="utf-8"), Loader=loader)
     except OSError as error:
-        raise SpecError(f"{shown}: cannot be read: {error.strerror}") from None
+        reason = error.strerror or "it cannot be opened"
+        raise SpecError(f"{shown} cannot be read: {reason}", named or Place(shown, 1, 1)) from None
     except UnicodeDecodeError as error:
         raise SpecError(f"not UTF-8: {error.reason}", Place(shown, 1, 1)) from None
     except yaml.MarkedYAMLError as error:
@@ -119,6 +138,16 @@ def compose(path: Path, shown: str) -> Node:
         raise SpecError(f"not YAML: {error}", Place(shown, 1, 1)) from None
     if node is None:
         raise SpecError("the file is empty", Place(shown, 1, 1))
+    return node
+
+
+def retagged(node: Node) -> Node:
+    """A scalar node whose text was changed, with the tag that YAML gives to the new text."""
+    import yaml
+
+    plain = node.style is None
+    resolver: Any = yaml.SafeLoader("")
+    node.tag = resolver.resolve(yaml.ScalarNode, node.value, (plain, not plain))
     return node
 
 
@@ -255,7 +284,7 @@ def _scalar(node: Node, file: str) -> str | int | bool | None:
         try:
             return int(node.value, 0)
         except ValueError:
-            raise SpecError(f"{node.value!r} is no integer", place_of(node, file)) from None
+            raise SpecError(f"{node.value!r} is not an integer", place_of(node, file)) from None
     if node.tag == _BOOLEAN:
         return bool(node.value.lower() in ("true", "yes", "on"))
     if node.tag == _NULL:
@@ -296,6 +325,10 @@ def _version(node: Node, file: str) -> Version:
     return Version.of(_string(node, file), place_of(node, file))
 
 
+def _file_name(node: Node, file: str) -> FileName:
+    return FileName(_string(node, file), place_of(node, file))
+
+
 def _formula(node: Node, file: str) -> Formula:
     value = _scalar(node, file)
     if isinstance(value, bool) or value is None:
@@ -330,6 +363,7 @@ _SCALARS: dict[Any, typing.Callable[[Node, str], Any]] = {
     int: _integer,
     bool: _boolean,
     Version: _version,
+    FileName: _file_name,
     Formula: _formula,
     Scalars: _scalars,
 }

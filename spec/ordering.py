@@ -7,158 +7,23 @@ from dataclasses import dataclass, fields
 from functools import cache
 from itertools import product
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Any, TypeVar
 
-from .errors import Place, Question, SpecError
-from .nodes import compose, nearest, structure
+from .errors import Question, SpecError
+from .index import read_index
+from .nodes import FileName, compose, nearest, structure
+from .ordering_records import LitmusFile, LitmusTest, Rule, RuleFile, SynthesisedFile, SynthesisedTest
+from .switches import Conduct, Setting, ShapeField, Switch, SwitchFile, check_switches
 
-__all__ = [
-    "Conduct",
-    "LitmusFile",
-    "LitmusTest",
-    "Ordering",
-    "Readings",
-    "Rule",
-    "RuleFile",
-    "Setting",
-    "ShapeField",
-    "Switch",
-    "SwitchFile",
-    "SynthesisedFile",
-    "SynthesisedTest",
-    "litmus_tests",
-    "ordering",
-    "synthesised_tests",
-]
+__all__ = ["Ordering", "Readings", "litmus_tests", "ordering", "read", "synthesised_tests"]
 
 _ROOT = Path(__file__).resolve().parent.parent
-_FOLDER = "spec/ordering"
 
 Readings = Mapping[str, str]
 T = TypeVar("T")
 
 
-@dataclass(frozen=True)
-class Rule:
-    """A named hazard: what the text demands, and whether a value can depend on it.
-
-    It applies under the settings of switches that `under` names (none: always).
-    """
-
-    title: str
-    says: str
-    section: str
-    effect: Literal["values", "text"]
-    under: Mapping[str, str]
-    why: str
-    mend: str
-    place: Place
-
-    def applies(self, readings: Readings) -> bool:
-        """Whether the rule holds under these readings."""
-        return all(readings[switch] == setting for switch, setting in self.under.items())
-
-
-ShapeField = Literal["m", "n", "k", "types"]
-
-
-@dataclass(frozen=True, slots=True)
-class Conduct:
-    """How the machine behaves where the text leaves it open; a field that is not settled is None or ().
-
-    The machine is the operational model of formal/ordering/machine.py. Each field belongs to one switch of
-    switches.yaml, and every setting of that switch settles it.
-    """
-
-    same_shape: tuple[ShapeField, ...] = ()
-    fence_orders_shapes: bool | None = None
-    empty_groups_count: bool | None = None
-    proxy_fence_covers_all: bool | None = None
-    wait_covers_all: bool | None = None
-
-    @property
-    def settled(self) -> Mapping[str, object]:
-        """The fields that have a value."""
-        values = {field.name: getattr(self, field.name) for field in fields(self)}
-        return {name: value for name, value in values.items() if value not in (None, ())}
-
-
 _OF_ACCUMULATORS = frozenset({"same_shape", "fence_orders_shapes"})  # they bear on registers alone
-
-
-@dataclass(frozen=True)
-class Setting:
-    """One reading of a sentence: in words, and as what it settles of the machine's conduct."""
-
-    says: str
-    machine: Conduct
-    place: Place
-
-
-@dataclass(frozen=True)
-class Switch:
-    """A question that the text leaves open; `default` and `strict` are among its settings."""
-
-    question: str
-    section: str
-    settings: Mapping[str, Setting]
-    default: str
-    strict: str
-    why: str
-    place: Place
-
-
-@dataclass(frozen=True)
-class LitmusTest:
-    """A hand-written test: a program in the notation of formal/ordering/programs.py, and what it deserves.
-
-    `hazards` are the rules it breaks under the default readings, in order of the steps that close them;
-    `under` those that it breaks with one `switch=setting` other than the default, where that differs.
-    """
-
-    title: str
-    source: str
-    program: tuple[str, ...]
-    hazards: tuple[str, ...]
-    why: str
-    under: Mapping[str, tuple[str, ...]]
-    place: Place
-
-
-@dataclass(frozen=True)
-class SynthesisedTest:
-    """A test of formal/ordering/synthesis.py: the rules its program breaks under the default readings."""
-
-    program: str
-    hazards: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class RuleFile:
-    """spec/ordering/rules.yaml."""
-
-    rules: Mapping[str, Rule]
-
-
-@dataclass(frozen=True)
-class SwitchFile:
-    """spec/ordering/switches.yaml."""
-
-    switches: Mapping[str, Switch]
-
-
-@dataclass(frozen=True)
-class LitmusFile:
-    """spec/ordering/litmus.yaml."""
-
-    tests: Mapping[str, LitmusTest]
-
-
-@dataclass(frozen=True)
-class SynthesisedFile:
-    """spec/ordering/synthesised.yaml, which `ptxmma litmus --synthesise` prints."""
-
-    tests: Mapping[str, SynthesisedTest]
 
 
 @dataclass(frozen=True)
@@ -240,14 +105,10 @@ def _joined(settings: Iterable[Setting]) -> Conduct:
 
 def read(root: Path = _ROOT) -> Ordering:
     """Read and check the rules and switches under `root`; raises SpecError where they are wrong."""
-    switches = _file(root, "switches.yaml", SwitchFile).switches
-    rules = _file(root, "rules.yaml", RuleFile).rules
-    for name, switch in switches.items():
-        for setting in (switch.default, switch.strict):
-            if setting not in switch.settings:
-                raise SpecError(
-                    f"{name} has no setting {setting!r}", switch.place, ", ".join(switch.settings)
-                )
+    files = read_index(root).ordering
+    switches = _file(root, files.switches, SwitchFile).switches
+    rules = _file(root, files.rules, RuleFile).rules
+    check_switches(switches)
     _check_conduct(switches)
     for rule in rules.values():
         for name, setting in rule.under.items():
@@ -278,9 +139,8 @@ def _check_conduct(switches: Mapping[str, Switch]) -> None:
             raise SpecError(f"no switch settles {conduct_field.name}", place, "one switch a field")
 
 
-def _file(root: Path, name: str, wanted: type[T]) -> T:
-    shown = f"{_FOLDER}/{name}"
-    return structure(compose(root / shown, shown), wanted, shown)
+def _file(root: Path, named: FileName, wanted: type[T]) -> T:
+    return structure(compose(root / named.text, named.text, named.place), wanted, named.text)
 
 
 @cache
@@ -289,13 +149,23 @@ def ordering() -> Ordering:
     return read()
 
 
+def litmus_tests_of(root: Path) -> Mapping[str, LitmusTest]:
+    """The litmus tests written by hand under `root`; raises SpecError where the file is wrong."""
+    return _file(root, read_index(root).ordering.litmus, LitmusFile).tests
+
+
+def synthesised_tests_of(root: Path) -> Mapping[str, SynthesisedTest]:
+    """The synthesised litmus tests under `root`; raises SpecError where the file is wrong."""
+    return _file(root, read_index(root).ordering.synthesised, SynthesisedFile).tests
+
+
 @cache
 def litmus_tests() -> Mapping[str, LitmusTest]:
-    """The hand-written litmus tests."""
-    return _file(_ROOT, "litmus.yaml", LitmusFile).tests
+    """The litmus tests of this package that were written by hand."""
+    return litmus_tests_of(_ROOT)
 
 
 @cache
 def synthesised_tests() -> Mapping[str, SynthesisedTest]:
-    """The synthesised litmus tests."""
-    return _file(_ROOT, "synthesised.yaml", SynthesisedFile).tests
+    """The synthesised litmus tests of this package."""
+    return synthesised_tests_of(_ROOT)

@@ -15,8 +15,9 @@ from .memory_records import AddressFile, DescriptorFile
 from .model import Instruction
 from .nodes import Formula, Scalars, Version, written_fields
 from .numerics_records import NumericsFile
-from .ordering import LitmusFile, RuleFile, SwitchFile, SynthesisedFile
+from .ordering_records import LitmusFile, RuleFile, SynthesisedFile
 from .sparsity_records import SparsityFile
+from .switches import SwitchFile
 
 __all__ = ["FILES", "schemas"]
 

@@ -1,4 +1,4 @@
-"""What spec/sparsity.yaml says: how a sparse row is coded, and which readings of the text that rests on."""
+"""What spec/sparsity.yaml says: how a sparse row is coded, and the questions that the text leaves open."""
 
 from __future__ import annotations
 
@@ -8,27 +8,9 @@ from dataclasses import dataclass
 from .errors import Place
 from .model import Source
 from .nodes import Formula
+from .switches import Switch
 
-__all__ = ["Reading", "Sparsity", "SparsityFile"]
-
-
-@dataclass(frozen=True)
-class Reading:
-    """A question that the text leaves open, and the ways to read it."""
-
-    question: str
-    """The question, with the words of the text that leave it open.
-    Example: `when both only read A?`. Refuses: `null` (text must stand)."""
-    settings: Mapping[str, str]
-    """The ways to read it, by name.
-    Example: `{free: two reads need no order}`. Refuses: `{free: [a]}` (text, not a list)."""
-    default: str
-    """The setting that holds unless another is asked for.
-    Example: `free`. Refuses: `nosuch` (not one of the settings)."""
-    why: str
-    """The reason for the default.
-    Example: `no value can depend on the order of two reads`. Refuses: `null` (a reason must stand)."""
-    place: Place
+__all__ = ["Sparsity", "SparsityFile"]
 
 
 @dataclass(frozen=True)
@@ -81,7 +63,7 @@ class Sparsity:
 class SparsityFile:
     """spec/sparsity.yaml."""
 
-    readings: Mapping[str, Reading]
+    switches: Mapping[str, Switch]
     """The questions about sparsity that the text leaves open, by name.
     Example: `{}`. Refuses: `{mine: {}}` (the key question is missing)."""
     sparsities: Mapping[str, Sparsity]

@@ -19,10 +19,13 @@ from .nodes import Version
 from .numerics_records import Format, Guarantee
 from .parts import layout_key, operands_of
 from .sparse import valid_codes
-from .sparsity_records import Reading, Sparsity
+from .sparsity_records import Sparsity
+from .switches import Switch
 from .variants import OPAQUE, Family, Variant
 
-__all__ = ["Specification"]
+__all__ = ["METADATA_ORDER", "Specification"]
+
+METADATA_ORDER = "metadata-order"  # the switch of spec/sparsity.yaml that settles which codes are valid
 
 
 @dataclass(frozen=True)
@@ -33,7 +36,7 @@ class Specification:
     instructions: Mapping[str, Instruction]
     layouts: Mapping[str, LayoutMap]
     clauses: Mapping[str, Clause]
-    readings: Mapping[str, Reading]
+    switches: Mapping[str, Switch]
     sparsities: Mapping[str, Sparsity]
     descriptors: Mapping[str, Descriptor]
     bridges: Mapping[str, Bridge]
@@ -107,15 +110,15 @@ class Specification:
             raise Question(f"{variant.mnemonic} is not sparse")
         return self.sparsities[variant.row.row.sparsity]
 
-    def setting_of(self, variant: Variant, reading: str) -> str:
-        """How a reading is set for a variant: as its instruction settles it, else by default."""
-        settled = variant.row.family.instruction.readings.get(reading, {})
-        default = self.readings[reading].default
+    def setting_of(self, variant: Variant, switch: str) -> str:
+        """The setting of a switch for a variant: as its instruction settles it, else the default."""
+        settled = variant.row.family.instruction.readings.get(switch, {})
+        default = self.switches[switch].default
         return next((setting for setting, when in settled.items() if variant.evaluate(when)), default)
 
     def codes_of(self, variant: Variant) -> tuple[int, ...]:
         """The metadata codes that the text allows a variant; raises Question for a dense one."""
-        return valid_codes(self.sparsity_of(variant), self.setting_of(variant, "metadata-order"))
+        return valid_codes(self.sparsity_of(variant), self.setting_of(variant, METADATA_ORDER))
 
     def check_matrix(self, variant: Variant, rows: int, columns: Sequence[int]) -> None:
         """Raise Question unless a matrix has the shape m x k of the variant's full A."""

@@ -2,15 +2,37 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
 from .addresses import swizzle_bounds
+from .contract_records import Consumer
 from .errors import Place, SpecError
+from .index import Index
 from .maps import LayoutMap
-from .nodes import bounded, nearest
-from .specification import Specification
+from .nodes import bounded, nearest, written_fields
+from .sparse import valid_codes
+from .specification import METADATA_ORDER, Specification
+from .switches import check_switches
 
-__all__ = ["check_layout", "check_references"]
+__all__ = ["check_index", "check_layout", "check_references"]
+
+_SHA256 = re.compile("[0-9a-f]{64}")
+_DESCRIPTOR_BITS = 64
+
+
+def check_index(index: Index) -> None:
+    """Every build of an assembler has checksums."""
+    for release in index.releases:
+        for assembler in release.assemblers:
+            for platform, build in assembler.builds.items():
+                for digest in (build.wheel, build.ptxas):
+                    if not _SHA256.fullmatch(digest):
+                        raise SpecError(
+                            f"{digest!r} (of {platform}) is not a SHA-256",
+                            assembler.place,
+                            "64 hexadecimal digits",
+                        )
 
 
 def check_layout(layout: LayoutMap) -> None:
@@ -23,6 +45,8 @@ def check_layout(layout: LayoutMap) -> None:
             record.place,
             "the same names in the same order",
         )
+    for name in record.cases:
+        _must_exist("parameter", name, record.params, record.place)
     bounds = dict(layout.bounds)
     for name, formula in record.let.items():
         bounds[name] = bounded(formula, bounds)
@@ -64,6 +88,44 @@ def check_numerics(specification: Specification) -> None:
             _must_exist("format or field", precision, {*specification.formats, *fields}, guarantee.place)
 
 
+def _check_sparsity(specification: Specification) -> None:
+    """Every formula of a coding stays in its domain, and the default setting allows the codes."""
+    check_switches(specification.switches)
+    order = specification.switches[METADATA_ORDER]
+    for sparsity in specification.sparsities.values():
+        codes = {"code": (0, (1 << sparsity.code_bits) - 1)}
+        bounded(sparsity.position, {**codes, "slot": (0, sparsity.slots - 1)})
+        for formula in sparsity.valid.values():
+            bounded(formula, codes)
+        for setting in order.settings:
+            _must_exist("setting of the coding", setting, sparsity.valid, sparsity.place)
+        allowed = valid_codes(sparsity, order.default)
+        for code in sparsity.codes:
+            if code not in allowed:
+                raise SpecError(
+                    f"the setting {order.default} does not allow the code {code:#b}",
+                    sparsity.place,
+                    "some of " + ", ".join(f"{valid:#b}" for valid in allowed),
+                )
+
+
+def _check_clauses(specification: Specification) -> None:
+    """Every clause has consumers, each of one kind."""
+    for name, clause in specification.clauses.items():
+        if not clause.consumers:
+            raise SpecError(
+                f"nothing would notice that {name} is wrong", clause.place, "at least one consumer"
+            )
+        for consumer in clause.consumers:
+            written = [kind for kind in written_fields(Consumer) if getattr(consumer, kind) is not None]
+            if len(written) != 1:
+                raise SpecError(
+                    f"a consumer has {len(written)} keys",
+                    consumer.place,
+                    "one of: " + ", ".join(written_fields(Consumer)),
+                )
+
+
 def _check_descriptors(specification: Specification) -> None:
     """Every descriptor has its start, each part once, and the strides of its address rules."""
     for descriptor in specification.descriptors.values():
@@ -74,6 +136,13 @@ def _check_descriptors(specification: Specification) -> None:
                 descriptor.place,
                 "one start, at most one base and one mode",
             )
+        for name, field in descriptor.fields.items():
+            if not 0 <= field.low <= field.high < _DESCRIPTOR_BITS or field.unit < 1:
+                raise SpecError(
+                    f"the field {name} has bits {field.low} to {field.high} and the unit {field.unit}",
+                    field.place,
+                    f"0 <= low <= high <= {_DESCRIPTOR_BITS - 1}, and a unit of at least 1",
+                )
         for name in descriptor.addresses:
             _must_exist("address rule", name, specification.addresses.addresses, descriptor.place)
             for stride in specification.addresses.addresses[name].strides.values():
@@ -89,9 +158,9 @@ def check_references(specification: Specification) -> None:
         for element in instruction.registers:
             _must_exist("element type", element, index.types, instruction.place)
         for name, settled in instruction.readings.items():
-            _must_exist("reading", name, specification.readings, instruction.place)
+            _must_exist("switch", name, specification.switches, instruction.place)
             for setting in settled:
-                _must_exist("setting", setting, specification.readings[name].settings, instruction.place)
+                _must_exist("setting", setting, specification.switches[name].settings, instruction.place)
         for operand in instruction.operands.values():
             if operand.descriptor:
                 _must_exist("descriptor", operand.descriptor, specification.descriptors, operand.place)
@@ -122,11 +191,8 @@ def check_references(specification: Specification) -> None:
                 _must_exist("layout", layout, specification.layouts, view.row.place)
     check_numerics(specification)
     bounded(specification.addresses.swizzle.address, swizzle_bounds(specification.addresses))
-    for sparsity in specification.sparsities.values():
-        codes = {"code": (0, (1 << sparsity.code_bits) - 1)}
-        bounded(sparsity.position, {**codes, "slot": (0, sparsity.slots - 1)})
-        for formula in sparsity.valid.values():
-            bounded(formula, codes)
+    _check_sparsity(specification)
+    _check_clauses(specification)
     _check_descriptors(specification)
     for rule in specification.addresses.addresses.values():
         _must_exist("layout", rule.layout, specification.layouts, rule.place)

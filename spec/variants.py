@@ -121,7 +121,7 @@ class RowView:
         if value not in types:
             bound = self.row.bind.get(field) or self.family.instruction.bind.get(field)
             raise SpecError(
-                f"the value {value} of {field} is no element type",
+                f"the value {value} of {field} is not an element type",
                 bound.place if bound else self.row.place,
                 nearest(str(value), types) or "a type of specs.yaml",
             )
@@ -296,6 +296,14 @@ class Family:
                         self.instruction.forms[name].place,
                         nearest(operand, self.instruction.operands),
                     )
+        for name, operand_record in self.instruction.operands.items():
+            for inner in operand_record.elements or ():
+                if inner not in self.instruction.operands:
+                    raise SpecError(
+                        f"the operand {name} holds the unknown operand {inner!r}",
+                        operand_record.place,
+                        nearest(inner, self.instruction.operands),
+                    )
         self._check_registers(view)
         count = 0
         dead = {(name, value) for name, values in view.domains.items() for value in values}
@@ -349,7 +357,7 @@ class Family:
             words = [v for v in operand.values.values if isinstance(v, str)] if operand.values else []
             if words:
                 raise SpecError(
-                    f"the value {words[0]!r} of the operand {name} is no integer", operand.place, "0"
+                    f"the value {words[0]!r} of the operand {name} is not an integer", operand.place, "0"
                 )
             field = operand.contains
             if field is not None and field not in view.domains:
@@ -363,7 +371,7 @@ class Family:
                 continue
             if field not in view.domains:
                 raise SpecError(
-                    f"the operand {name} holds the type of {field!r}, which is no field",
+                    f"the operand {name} holds the type of {field!r}, which is not a field",
                     operand.place,
                     nearest(field, view.domains) or "a field that every row binds",
                 )

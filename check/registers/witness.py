@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 
 from ...formal.ordering import programs as model
 from ...formal.ordering.axioms import Hazard, closing
-from ...spec.ordering import Conduct, ordering
+from ...spec.ordering import ordering
+from ...spec.switches import Conduct
 from ..findings import ERROR, LIKELY, STRICT
 from ..ptx.dataflow import trail_blocks
 from .register_dataflow import Collision, Copy, RegisterAnalysis, Unfenced

@@ -8,7 +8,8 @@ one that schedules can show, on the program up to the hazard's last step.
 
 from __future__ import annotations
 
-from ...spec.ordering import Conduct, Readings, ordering
+from ...spec.ordering import Readings, ordering
+from ...spec.switches import Conduct
 from .alphabet import ACCESSES
 from .axioms import Hazard, closing
 from .machine import differ

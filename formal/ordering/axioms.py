@@ -13,7 +13,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from ...spec.ordering import Readings, Rule, ordering
+from ...spec.ordering import Readings, ordering
+from ...spec.ordering_records import Rule
 from .programs import (
     OTHER,
     WARPGROUP,

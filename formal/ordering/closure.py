@@ -14,7 +14,8 @@ from collections import Counter, deque
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from ...spec.ordering import Conduct, Readings, ordering
+from ...spec.ordering import Readings, ordering
+from ...spec.switches import Conduct
 from .alphabet import LocationKind, letters
 from .axiom_state import FIRST, Knowledge, advance, begin, broken
 from .machine_state import Held, HeldRegister, effects, first_value, go_on, reaches

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ...spec.ordering import Conduct, Readings, ordering
+from ...spec.ordering import Readings, ordering
+from ...spec.switches import Conduct
 from .agreement import valued
 from .alphabet import parted
 from .axioms import closing

@@ -13,7 +13,8 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from ...spec.ordering import Conduct, Readings, ordering
+from ...spec.ordering import Readings, ordering
+from ...spec.switches import Conduct
 from .agreement import disagreement, shows, valued
 from .alphabet import LOCATIONS, LocationKind, alphabet, seen_from
 from .axioms import closing

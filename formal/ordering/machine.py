@@ -16,7 +16,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from ...spec.ordering import Conduct, ordering
+from ...spec.ordering import ordering
+from ...spec.switches import Conduct
 from .programs import (
     OTHER,
     Buffer,

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from ...spec.ordering import Conduct
+from ...spec.switches import Conduct
 from .programs import (
     OTHER,
     Buffer,

@@ -21,7 +21,8 @@ from ptxmma.formal.ordering.verdicts import judge
 from ptxmma.gen.litmus.litmus_tests import MAKER, suite
 from ptxmma.spec.errors import Question, SpecError
 from ptxmma.spec.loading import ROOT
-from ptxmma.spec.ordering import Conduct, ordering, read
+from ptxmma.spec.ordering import ordering, read
+from ptxmma.spec.switches import Conduct
 
 MMA = "mma m64n8k16.f32.f16.f16 r0 s0 s0"
 EVERY = ordering().every()

@@ -22,7 +22,8 @@ from ptxmma.formal.ordering.symbolic.questions import (
     register_formulas,
 )
 from ptxmma.formal.smt.solvers import ask
-from ptxmma.spec.ordering import Conduct, Ordering, ordering
+from ptxmma.spec.ordering import Ordering, ordering
+from ptxmma.spec.switches import Conduct
 
 EVERY = ordering().every()
 DISTINCT = ["default", "wait-scope=warpgroup", "proxy-fence-side=either"]  # settings about shared memory

@@ -36,7 +36,8 @@ from ptxmma.formal.ordering.programs import (
     parse,
 )
 from ptxmma.formal.ordering.reached import reached
-from ptxmma.spec.ordering import Conduct, Readings, ordering
+from ptxmma.spec.ordering import Readings, ordering
+from ptxmma.spec.switches import Conduct
 
 EVERY = ordering().every()
 DEFAULT = EVERY["default"]

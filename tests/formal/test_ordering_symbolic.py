@@ -19,7 +19,8 @@ from ptxmma.formal.ordering.symbolic.program import SymbolicProgram
 from ptxmma.formal.ordering.symbolic.questions import memory_formulas, ordering_obligations, register_formulas
 from ptxmma.formal.ordering.verdicts import judge
 from ptxmma.formal.smt.solvers import ask
-from ptxmma.spec.ordering import Conduct, Ordering, ordering
+from ptxmma.spec.ordering import Ordering, ordering
+from ptxmma.spec.switches import Conduct
 
 EVERY = ordering().every()
 

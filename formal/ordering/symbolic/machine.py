@@ -17,7 +17,7 @@ from collections.abc import Callable, Mapping
 
 import z3
 
-from ....spec.ordering import Conduct
+from ....spec.switches import Conduct
 from ..programs import (
     BulkCopy,
     Commit,

@@ -15,7 +15,8 @@ from functools import cache, partial
 
 import z3
 
-from ....spec.ordering import Conduct, Readings, ordering
+from ....spec.ordering import Readings, ordering
+from ....spec.switches import Conduct
 from ...smt.obligations import Model, Obligation, refuting
 from ..programs import BulkCopy, CpAsync, Mma, RegisterRead, RegisterWrite, SharedRead, SharedWrite
 from .axioms import SymbolicAxioms

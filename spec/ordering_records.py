@@ -1,0 +1,110 @@
+"""What the files of spec/ordering/ say: the rules of ordering, and litmus tests of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from .errors import Place
+
+__all__ = ["LitmusFile", "LitmusTest", "Rule", "RuleFile", "SynthesisedFile", "SynthesisedTest"]
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A named hazard: what the text demands, and whether a value can depend on it."""
+
+    title: str
+    """The hazard, in a phrase.
+    Example: `no wgmma.fence before the first wgmma.mma_async`. Refuses: `null` (text must stand)."""
+    says: str
+    """When a program has the hazard, in a sentence.
+    Example: `a wgmma.mma_async with no wgmma.fence before it`. Refuses: `null` (text must stand)."""
+    section: str
+    """Where the text demands the order.
+    Example: `"9.7.15.7.1"`. Refuses: `9.7` (without quotes it is a number)."""
+    effect: Literal["values", "text"]
+    """values: two schedules of the program give different results. text: the text calls it undefined,
+    although no schedule can change a value.
+    Example: `values`. Refuses: `none` (not in the list)."""
+    under: Mapping[str, str]
+    """The settings of switches under which the rule applies; always if it is empty.
+    Example: `{accumulator-chain: wait}`. Refuses: `{nosuch: wait}` (there is no such switch)."""
+    why: str
+    """What can go wrong; for an effect on the text alone, why no value can change.
+    Example: `the result may arrive before or after the access`. Refuses: `null` (a reason must stand)."""
+    mend: str
+    """What a programmer should do.
+    Example: `put wgmma.fence before the first wgmma.mma_async`. Refuses: `null` (text must stand)."""
+    place: Place
+
+    def applies(self, readings: Mapping[str, str]) -> bool:
+        """Whether the rule holds under these readings."""
+        return all(readings[switch] == setting for switch, setting in self.under.items())
+
+
+@dataclass(frozen=True)
+class LitmusTest:
+    """A litmus test written by hand: a program, and the rules that it breaks."""
+
+    title: str
+    """What the program shows, in a phrase.
+    Example: `the example of wgmma.commit_group, a commit alone`. Refuses: `null` (text must stand)."""
+    source: str
+    """The section or the public report that the program comes from.
+    Example: `"9.7.15.7.2"`. Refuses: `9.7` (without quotes it is a number)."""
+    program: tuple[str, ...]
+    """The steps, in the notation of formal/ordering/programs.py.
+    Example: `[fence, commit, wait 0]`. Refuses: `fence` (a list, also of one)."""
+    hazards: tuple[str, ...]
+    """The rules that it breaks under the default settings, in the order of the steps that complete them.
+    Example: `[first-fence]`. Refuses: `first-fence` (a list, also of one)."""
+    why: str
+    """Why it deserves them, or none.
+    Example: `without uncommitted wgmma.mma_async it makes an empty group`.
+    Refuses: `null` (a reason must stand)."""
+    under: Mapping[str, tuple[str, ...]]
+    """By switch=setting: the rules that it breaks with that one setting, where they are others.
+    Example: `{same-shape=types: [accumulator-reshaped]}`.
+    Refuses: `{same-shape=types: accumulator-reshaped}` (a list, also of one)."""
+    place: Place
+
+
+@dataclass(frozen=True)
+class SynthesisedTest:
+    """A litmus test made by formal/ordering/synthesis.py."""
+
+    program: str
+    """The steps, separated by semicolons.
+    Example: `"read r0; fence"`. Refuses: `[fence]` (text, not a list)."""
+    hazards: tuple[str, ...]
+    """The rules that it breaks under the default settings.
+    Example: `[first-fence]`. Refuses: `first-fence` (a list, also of one)."""
+
+
+@dataclass(frozen=True)
+class RuleFile:
+    """spec/ordering/rules.yaml."""
+
+    rules: Mapping[str, Rule]
+    """The rules by id.
+    Example: `{}`. Refuses: `{mine: {}}` (the key title is missing)."""
+
+
+@dataclass(frozen=True)
+class LitmusFile:
+    """spec/ordering/litmus.yaml."""
+
+    tests: Mapping[str, LitmusTest]
+    """The tests by name.
+    Example: `{}`. Refuses: `{mine: {}}` (the key title is missing)."""
+
+
+@dataclass(frozen=True)
+class SynthesisedFile:
+    """spec/ordering/synthesised.yaml, which `ptxmma litmus --synthesise` prints."""
+
+    tests: Mapping[str, SynthesisedTest]
+    """The tests by name.
+    Example: `{}`. Refuses: `{mine: {}}` (the key program is missing)."""

@@ -1,0 +1,103 @@
+"""Questions that the text leaves open: each is a switch, and each reading of the text one of its settings."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from typing import Literal
+
+from .errors import Place, SpecError
+
+__all__ = ["Conduct", "Setting", "ShapeField", "Switch", "SwitchFile", "check_switches"]
+
+ShapeField = Literal["m", "n", "k", "types"]
+
+
+@dataclass(frozen=True, slots=True)
+class Conduct:
+    """How the machine behaves where the text leaves it open; a field that is not settled is None or ().
+
+    The machine is the operational model of formal/ordering/machine.py. Each field belongs to one switch of
+    switches.yaml, and every setting of that switch settles it.
+    """
+
+    same_shape: tuple[ShapeField, ...] = ()
+    """In what two wgmma.mma_async must agree for accesses of one accumulator to be ordered by default.
+    Example: `[m, n, k]`. Refuses: `[m, q]` (not in the list)."""
+    fence_orders_shapes: bool | None = None
+    """Whether a wgmma.fence orders them where they do not agree.
+    Example: `true`. Refuses: `maybe` (neither true nor false)."""
+    empty_groups_count: bool | None = None
+    """Whether wgmma.wait_group counts groups with nothing to wait for.
+    Example: `true`. Refuses: `maybe` (neither true nor false)."""
+    proxy_fence_covers_all: bool | None = None
+    """Whether a fence.proxy.async orders the earlier writes of other threads too.
+    Example: `true`. Refuses: `maybe` (neither true nor false)."""
+    wait_covers_all: bool | None = None
+    """Whether wgmma.wait_group in one warp waits for the other warps' parts too.
+    Example: `true`. Refuses: `maybe` (neither true nor false)."""
+
+    @property
+    def settled(self) -> Mapping[str, object]:
+        """The fields that have a value."""
+        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        return {name: value for name, value in values.items() if value not in (None, ())}
+
+
+@dataclass(frozen=True)
+class Setting:
+    """One way to read a sentence of the text: a reading."""
+
+    says: str
+    """How the sentence is read.
+    Example: `two reads need no order`. Refuses: `null` (text must stand)."""
+    machine: Conduct = field(default=Conduct())
+    """What the setting settles of the machine's conduct; nothing if it does not stand.
+    Example: `{fence_orders_shapes: true}`. Refuses: `{nosuch: true}` (there is no such key)."""
+    place: Place = field(default=Place("", 0, 0), compare=False)
+
+
+@dataclass(frozen=True)
+class Switch:
+    """A question that the text leaves open, and the ways to read it."""
+
+    question: str
+    """The question, with the words of the text that leave it open.
+    Example: `when both only read A?`. Refuses: `null` (text must stand)."""
+    section: str
+    """Where the sentence stands.
+    Example: `"9.7.15.7.1"`. Refuses: `9.7` (without quotes it is a number)."""
+    settings: Mapping[str, Setting]
+    """The ways to read it, by name.
+    Example: `{free: {says: two reads need no order}}`. Refuses: `{free: two reads}` (a mapping)."""
+    default: str
+    """The setting that holds unless another is asked for.
+    Example: `free`. Refuses: `nosuch` (not one of the settings)."""
+    strict: str
+    """The setting that allows least.
+    Example: `fence`. Refuses: `nosuch` (not one of the settings)."""
+    why: str
+    """The reason for the default.
+    Example: `no value can depend on the order of two reads`. Refuses: `null` (a reason must stand)."""
+    place: Place
+
+
+@dataclass(frozen=True)
+class SwitchFile:
+    """spec/ordering/switches.yaml."""
+
+    switches: Mapping[str, Switch]
+    """The switches by name.
+    Example: `{}`. Refuses: `{mine: {}}` (the key question is missing)."""
+
+
+def check_switches(switches: Mapping[str, Switch]) -> None:
+    """The default and the strict setting are settings of their switch; raises SpecError."""
+    for name, switch in switches.items():
+        for setting in (switch.default, switch.strict):
+            if setting not in switch.settings:
+                raise SpecError(
+                    f"{name} has no setting {setting!r}",
+                    switch.place,
+                    "one of: " + ", ".join(switch.settings),
+                )
