@@ -47,7 +47,7 @@ class Kept:
             self.given.append((before, texts, [files.index(name) for name in names], ["-o", output]))
             return plain(asking, names, output, given)
 
-        Asking._run = run  # type: ignore[method-assign]
+        Asking._run = run  # type: ignore[method-assign, assignment]
 
     def replay(self) -> float:
         """Seconds of processor time that ptxas alone takes, fed and heard in the same way."""

@@ -9,7 +9,7 @@ judge.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from kernel_statements import Kernel, NoTrace, Statement, kernels
 from kernel_walk import Event, Walk, WalkPlan
@@ -233,8 +233,7 @@ def abstract(walk: Walk) -> Program:
         elif kind == "bulk":
             made = [BulkCopy(stage, barriers.number(words[1])) for stage in stages.touched(at)]
         elif kind in ("copy", "store", "load"):
-            maker = {"copy": CpAsync, "store": SharedWrite, "load": SharedRead}[kind]
-            made = [maker(stage) for stage in stages.touched(at)]
+            made = [_OF_STAGE[kind](stage) for stage in stages.touched(at)]
         elif kind in _SIMPLE:
             made = [_SIMPLE[kind]()]
         for step in made:
@@ -243,7 +242,8 @@ def abstract(walk: Walk) -> Program:
     return Program.of(*steps)
 
 
-_SIMPLE = {
+_OF_STAGE: dict[str, Callable[[int], Operation]] = {"copy": CpAsync, "store": SharedWrite, "load": SharedRead}
+_SIMPLE: dict[str, Callable[[], Operation]] = {
     "fence": WgmmaFence,
     "commit": Commit,
     "proxy": ProxyFence,
@@ -274,7 +274,7 @@ def _name_registers(
     tracked: set[str] = set()
     for kind, words in events:
         if kind == "mma":
-            tracked |= set(words[1])  # type: ignore[call-overload]
+            tracked |= set(words[1])
             if isinstance(words[2], tuple):
                 tracked |= set(words[2])
     sets = _Sets()
@@ -311,7 +311,7 @@ def _name_registers(
             out.append((at, Event("mma", (shape, (d_store,), first, b, scale))))
             sets.unite([(d_store,), d_store])
         elif kind == "copied":
-            (source,), targets = words  # type: ignore[misc]
+            (source,), targets = words
             if any(str(holder.get(source, source)) in group for group in groups):
                 for target in targets:
                     holder[target] = holder.setdefault(source, source)

@@ -12,10 +12,10 @@ from __future__ import annotations
 import operator
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from kernel_statements import LOCAL, Kernel, NoTrace, Statement
@@ -34,7 +34,7 @@ class Event(NamedTuple):
     """What happened: its kind, and what it touched."""
 
     kind: str
-    words: tuple[object, ...]
+    words: tuple[Any, ...]  # as many, and of such types, as the kind has
 
 
 class WalkPlan(NamedTuple):
@@ -121,7 +121,8 @@ class Walk:
         if value is None:
             return self.here
         wanted = np.full(len(self.lanes), value, dtype=object) != 0
-        return self.here & (wanted != statement.guard.startswith("!"))
+        executed: np.ndarray = self.here & (wanted != statement.guard.startswith("!"))
+        return executed
 
     def granules(self, operand: str, size: int, who: np.ndarray) -> Granules | None:
         """The granules of shared memory that some threads touch; None where they are not known."""
@@ -317,7 +318,9 @@ class Walk:
         if parts[0] not in ("ldmatrix", "stmatrix"):
             return who
         count = next(int(part[1:]) for part in parts if re.fullmatch(r"x\d", part))
-        return who & (self.lanes % 32 < (8 * count if "m8n8" in parts else 16 * count)).astype(bool)
+        addressing = 8 * count if "m8n8" in parts else 16 * count
+        asked: np.ndarray = who & (self.lanes % 32 < addressing).astype(bool)
+        return asked
 
     def _mbarrier(self, name: str, operands: tuple[str, ...], who: np.ndarray) -> None:
         place = next((operand for operand in operands if operand.startswith("[")), "[0]")
@@ -503,7 +506,7 @@ COMPARISONS = {name: getattr(operator, name) for name in ("eq", "ne", "lt", "le"
 COMPARISONS |= {"lo": operator.lt, "ls": operator.le, "hi": operator.gt, "hs": operator.ge}
 
 
-def _compute(root: str, parts: list[str], v: list) -> object:  # type: ignore[type-arg]
+def _compute(root: str, parts: list[str], v: list[Any]) -> object:
     if any(part.startswith(("f", "bf")) for part in parts[1:]):
         return None
     if root == "setp":
@@ -516,7 +519,7 @@ def _compute(root: str, parts: list[str], v: list) -> object:  # type: ignore[ty
         return _plain(both[parts[2]]()) if parts[2] in both else None
     if root in ("div", "rem") and np.any(v[1] == 0):
         return None
-    simple = {
+    simple: dict[str, Callable[[], Any]] = {
         "add": lambda: v[0] + v[1],
         "sub": lambda: v[0] - v[1],
         "mul": lambda: v[0] * v[1] >> (int(re.sub(r"\D", "", parts[-1])) if "hi" in parts else 0),
@@ -542,7 +545,7 @@ def _compute(root: str, parts: list[str], v: list) -> object:  # type: ignore[ty
     return _plain(simple[root]()) if root in simple else None
 
 
-def _least(a, b):  # type: ignore[no-untyped-def]
+def _least(a: Any, b: Any) -> Any:
     """The lesser, thread by thread where there are many."""
     return np.minimum(a, b) if isinstance(a, np.ndarray) or isinstance(b, np.ndarray) else min(a, b)
 

@@ -351,11 +351,11 @@ def main() -> None:
     if args.list:
         for found in outcomes:
             mutant, verdict = found.mutant, found.verdict
-            where = f"{mutant.file.name}:{mutant.line}: {mutant.kind}"
+            place = f"{mutant.file.name}:{mutant.line}: {mutant.kind}"
             if verdict.differs and not found.caught:
-                print(f"missed: {where}: {', '.join(verdict.rules)}; {found.tier or 'nothing'} is found")
+                print(f"missed: {place}: {', '.join(verdict.rules)}; {found.tier or 'nothing'} is found")
             elif found.caught and not verdict.differs:
-                print(f"flagged: {where}: the same by the {verdict.by}")
+                print(f"flagged: {place}: the same by the {verdict.by}")
 
 
 def _listed(path: Path) -> tuple[list[Mutant], list[tuple[str, str]]]:
