@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from .findings import INFO, Finding
-from .ptx.decoded_function import DecodedFunction
+from .ptx.decode import DecodedFunction
 from .ptx.source import PtxModule
 
 __all__ = ["advice"]

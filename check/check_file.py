@@ -16,11 +16,11 @@ from .findings import ERROR, INFO, LIKELY, Finding
 from .memory.proxy_dataflow import proxy_findings
 from .not_judged import NotJudged, not_judged
 from .operands.constants import constant_findings
+from .operands.opaque_fragments import fragment_findings
 from .operands.uniformity import operand_findings
-from .operands.wmma_fragments import fragment_findings
-from .ptx.decode import Operations
-from .ptx.decoded_function import DecodedFunction
+from .ptx.decode import DecodedFunction
 from .ptx.flow import build_flow
+from .ptx.operation import Operations
 from .ptx.source import NAME, Function, PtxModule, PtxStatement, UnreadText, declared_types, read_module
 from .registers.collisions import order_findings
 from .registers.register_events import FunctionEvents

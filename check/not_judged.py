@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from ..spec.errors import Place
-from .ptx.decode import Operation, Operations
+from .ptx.operation import Operation, Operations
 from .ptx.source import PtxModule
 
 __all__ = ["NotJudged", "not_judged"]

@@ -38,6 +38,7 @@ Does = Literal[
     "commit",
     "wait",
     "elect",
+    "vote",
     "shuffle",
     "map-address",
     "jump",
@@ -132,4 +133,9 @@ def _longest(opcode: str, names: Container[str]) -> str | None:
 @cache
 def load_effects() -> Effects:
     """The effects, read once; raises SpecError when the file is wrong."""
-    return structure(compose(_ROOT / _FILE, _FILE), Effects, _FILE)
+    found = structure(compose(_ROOT / _FILE, _FILE), Effects, _FILE)
+    for name, action in found.actions.items():
+        if found.kind(name) is None:
+            what = f"nothing says what {name} does to registers"
+            raise SpecError(what, action.place, "its name in a list above")
+    return found

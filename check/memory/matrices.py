@@ -11,7 +11,9 @@ from ...spec.descriptor import address_field, fields_of
 from ...spec.errors import Question
 from ...spec.memory_records import Descriptor
 from ...spec.parts import element_type
-from ..ptx.decode import DecodedStatement, NamedOperand, Operation
+from ..ptx.decode import DecodedStatement
+from ..ptx.operands import NamedOperand
+from ..ptx.operation import Operation
 from ..values.intervals import Interval
 from .byte_regions import FAR, ByteRegion
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from ...spec.ordering import ordering
 from ..findings import LIKELY, STRICT, Finding, Moment
 from ..ptx.dataflow import Trail, join_facts, solve_forward, trail_blocks
-from ..ptx.decoded_function import DecodedFunction
+from ..ptx.decode import DecodedFunction
 from ..ptx.flow import Flow
 from ..ptx.source import Function, PtxModule
 from ..values.intervals import Values

@@ -6,8 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 from ...spec.memory_records import Descriptor
-from ..ptx.decode import DecodedStatement
-from ..ptx.decoded_function import DecodedFunction
+from ..ptx.decode import DecodedFunction, DecodedStatement
 from ..values.intervals import Interval, Values
 from .byte_regions import ByteRegion, region_of
 from .matrices import matrices

@@ -11,8 +11,8 @@ from ...spec.memory_records import Descriptor
 from ...spec.sparse import read_words, valid_codes
 from ..findings import ERROR, LIKELY, STRICT, Finding
 from ..memory.matrices import described
-from ..ptx.decode import DecodedStatement, NamedOperand, number_of
-from ..ptx.decoded_function import DecodedFunction
+from ..ptx.decode import DecodedFunction, DecodedStatement
+from ..ptx.operands import NamedOperand, number_of
 from ..ptx.site import Site
 from ..ptx.source import PtxModule
 from ..values.intervals import Values

@@ -7,8 +7,8 @@ from math import prod
 
 from ..findings import ERROR, INFO, LIKELY, Finding
 from ..memory.matrices import described
-from ..ptx.decode import DecodedStatement, NamedOperand, address_of
-from ..ptx.decoded_function import DecodedFunction
+from ..ptx.decode import DecodedFunction, DecodedStatement
+from ..ptx.operands import NamedOperand, address_of
 from ..ptx.site import Site
 from ..ptx.source import PtxModule
 from ..rules import rules_of

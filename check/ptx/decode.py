@@ -6,250 +6,22 @@ what all others do. No analysis looks at the text of a statement again.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Mapping
+from bisect import bisect_left
+from collections import defaultdict
+from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
-from typing import NamedTuple
+from functools import cached_property
 
-from ...spec.effects import Action, Effects, load_effects
-from ...spec.legality import Judge
-from ...spec.model import Form, Instruction, Operand, Part
-from ...spec.statements import SyntaxFault, argument_of
-from ...spec.variants import Variant
+from ...spec.effects import ASYNCHRONOUS, CALL, EFFECT
+from ...spec.model import Part
+from .operands import Address, NamedOperand, address_of, number_of, operand_texts
+from .operation import Operation, Operations
+from .source import NAME, Function, PtxStatement
 
-__all__ = ["Address", "DecodedStatement", "Operation", "Operations", "address_of", "number_of", "operands_of"]
+__all__ = ["DecodedFunction", "DecodedStatement"]
 
-SPACES = ("shared", "global", "local", "param", "const")
-_ADDRESS = re.compile(r"\[\s*([%$A-Za-z_][\w$]*)?\s*(?:\+?\s*(-?\s*\w+))?\s*\]")
-_BRACKETS = re.compile(r"[{}()\[\],]")
-_TYPE = re.compile(r"[a-z]+(\d+)(?:x(\d+))?")
-_NAMES = ("%", "$", "_")
 _COPIED = 2  # the addresses of a bulk copy before its mbarrier: where it writes, and what it reads
-
-
-class Address(NamedTuple):
-    """`[base+offset]`: the name of a register or variable (None for an absolute address), and bytes."""
-
-    base: str | None
-    offset: int
-
-
-class Factors(NamedTuple):
-    """The shape of a product."""
-
-    m: int
-    n: int
-    k: int
-
-
-class NamedOperand(NamedTuple):
-    """An operand of an instruction of the specification: its name there, what it is, how it is written."""
-
-    name: str
-    operand: Operand
-    text: str
-
-    @property
-    def is_vector(self) -> bool:
-        """Whether registers in braces stand there."""
-        return self.text.startswith("{")
-
-
-def operands_of(text: str) -> tuple[str, ...]:
-    """The operands' texts, parted by the commas outside braces, brackets and parentheses."""
-    if "{" not in text and "(" not in text and "[" not in text:
-        return tuple(part.strip() for part in text.split(","))
-    found, depth, start = [], 0, 0
-    for match in _BRACKETS.finditer(text):
-        letter = match[0]
-        if letter in "{[(":
-            depth += 1
-        elif letter in "}])":
-            depth -= 1
-        elif not depth:
-            found.append(text[start : match.start()].strip())
-            start = match.end()
-    found.append(text[start:].strip())
-    return tuple(found)
-
-
-@lru_cache(maxsize=1 << 14)
-def number_of(text: str) -> int | None:
-    """The number that a literal spells; None for anything else."""
-    if text[:1] in _NAMES:
-        return None
-    try:
-        found = argument_of(text)
-    except SyntaxFault:
-        return None
-    return found.value if found.shape == "immediate" else None
-
-
-@lru_cache(maxsize=1 << 14)
-def address_of(text: str) -> Address | None:
-    """The address that `[…]` spells; None where it is not a base and an offset."""
-    found = _ADDRESS.match(text)
-    if found is None:
-        return None
-    offset = number_of(found[2].replace(" ", "")) if found[2] else 0
-    return None if offset is None else Address(found[1], offset)
-
-
-@dataclass(frozen=True, eq=False)
-class Operation:
-    """What an opcode says by itself; all statements with it share one.
-
-    `variant` is the one of the specification that it spells, `nearest` that one or, where it spells none, the
-    one it comes nearest to; None for an instruction that the specification does not hold.
-    `spaces` are the state spaces that the qualifiers name, `bytes` what the type says of an access.
-    `registers` is what the instruction does to registers, None where nobody knows.
-    """
-
-    opcode: str
-    words: tuple[str, ...]
-    registers: str | None
-    action: Action
-    variant: Variant | None
-    nearest: Variant | None
-    spaces: tuple[str, ...]
-    bytes: int | None
-
-    @property
-    def does(self) -> str:
-        """What the instruction does beside its registers: a word of spec/effects.yaml."""
-        return self.action.does
-
-    @property
-    def instruction(self) -> Instruction | None:
-        """The instruction of the specification; None where it holds none of this name."""
-        return self.nearest.row.family.instruction if self.nearest else None
-
-    @property
-    def space(self) -> str:
-        """The state space of what is accessed (of a copy: where it is written), or `generic`."""
-        return self.action.space or (self.spaces[0] if self.spaces else "generic")
-
-    @property
-    def is_move(self) -> bool:
-        """Whether it copies registers or a constant, and does nothing else."""
-        return self.action.does == "move"
-
-    @property
-    def is_unknown(self) -> bool:
-        """Whether neither the specification nor spec/effects.yaml knows the instruction."""
-        return self.registers is None and self.nearest is None
-
-    @cached_property
-    def factors(self) -> Factors | None:
-        """M, N and K of a product; None where the qualifiers spell no shape that there is."""
-        variant = self.nearest
-        if variant is None or (variant is not self.variant and _shape_word(variant) not in self.words):
-            return None
-        m, n, k = (variant.fields.get(name) for name in Factors._fields)
-        if isinstance(m, int) and isinstance(n, int) and isinstance(k, int):
-            return Factors(m, n, k)
-        return None
-
-    @cached_property
-    def types(self) -> tuple[str, ...]:
-        """The element types that the qualifiers spell, in their order."""
-        known = self.nearest.row.family.isa.index.types if self.nearest else {}
-        return tuple(word for word in self.words if word in known)
-
-    @cached_property
-    def forms(self) -> tuple[Form, ...]:
-        """The operand lists that the specification gives to the instruction."""
-        return tuple(self.nearest.forms) if self.nearest else ()
-
-    @cached_property
-    def _fitting(self) -> dict[str, tuple[tuple[str, Operand], ...]]:
-        return {}
-
-    def expected(self, operands: tuple[str, ...]) -> tuple[tuple[str, Operand], ...]:
-        """The operands of the form that a statement's operands fit best, by their names."""
-        if self.instruction is None:
-            return ()
-        shapes = "".join(map(_shape, operands))
-        found = self._fitting.get(shapes)
-        if found is None:
-            known = self.instruction.operands
-            form = max(self.forms, key=lambda form: _fit(form, known, shapes), default=None)
-            found = self._fitting[shapes] = tuple(
-                (name, known[name]) for name in (form.operands if form else ())
-            )
-        return found
-
-
-def _shape_word(variant: Variant) -> str | None:
-    """How a variant spells its shape."""
-    return variant.row.family.token("shape", variant.fields) if variant.row.family.instruction.shape else None
-
-
-_SHAPES = {"{": "vector", "[": "address", "!": "negated"}
-_LETTERS = {"v": "vector", "a": "address", "n": "negated", "i": "immediate", "r": "register"}
-
-
-def _shape(text: str) -> str:
-    """A letter for the form of an operand."""
-    first = text[:1]
-    if first in _SHAPES:
-        return _SHAPES[first][0]
-    return "i" if first.isdigit() or first == "-" else "r"
-
-
-def _fit(form: Form, known: Mapping[str, Operand], shapes: str) -> tuple[bool, int]:
-    """How well operands of some shapes fit a form: in number, then one by one."""
-    accepted = sum(
-        _LETTERS[shape] in known[name].accepts for name, shape in zip(form.operands, shapes, strict=False)
-    )
-    return len(form.operands) == len(shapes), accepted
-
-
-class Operations:
-    """The operations of a file's opcodes, each decoded once; gates do not count."""
-
-    def __init__(self, judge: Judge, effects: Effects | None = None) -> None:
-        self.judge = judge
-        self.effects = effects or load_effects()
-        self._found: dict[str, Operation] = {}
-        self._heads = frozenset(name.partition(".")[0] for name in judge.names)
-
-    def is_held(self, opcode: str) -> bool:
-        """Whether legality judges an opcode: by its name, or for its first word where nothing knows it."""
-        found = self.of(opcode)
-        return found.nearest is not None or (found.is_unknown and found.words[0] in self._heads)
-
-    def of(self, opcode: str) -> Operation:
-        """The operation that an opcode spells."""
-        found = self._found.get(opcode)
-        if found is None:
-            found = self._found[opcode] = self._decode(opcode)
-        return found
-
-    def _decode(self, opcode: str) -> Operation:
-        words = tuple(opcode.split("."))
-        spaces = tuple(space for word in words if (space := word.partition("::")[0]) in SPACES)
-        return Operation(
-            opcode,
-            words,
-            self.effects.kind(opcode),
-            self.effects.action(opcode),
-            self.judge.variant_of(opcode),
-            self.judge.closest(opcode),
-            spaces,
-            _bytes(words),
-        )
-
-
-def _bytes(words: tuple[str, ...]) -> int | None:
-    """The bytes of a type, the last word, and of the vector before it."""
-    kind = _TYPE.fullmatch(words[-1])
-    if kind is None or len(words) < 2:
-        return None
-    vector = words[-2]
-    count = int(vector[1:]) if vector[0] == "v" and vector[1:].isdigit() else 1
-    return count * int(kind[1]) * int(kind[2] or 1) // 8
+_Registers = tuple[tuple[str, ...], tuple[str, ...]]
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -338,3 +110,104 @@ class DecodedStatement:
 
     def _operand(self, position: int) -> str:
         return self.operands[position] if position < len(self.operands) else ""
+
+
+class DecodedFunction:
+    """A function's statements by their index; and where each register is written."""
+
+    def __init__(self, function: Function, operations: Operations) -> None:
+        self.function = function
+        self.operations = operations
+        self.effects = operations.effects
+        self._names: list[dict[str, str | None]] = [{} for _ in function.scopes]
+        self._decoded: list[DecodedStatement | None] = [None] * len(function.statements)
+
+    def __len__(self) -> int:
+        return len(self._decoded)
+
+    def __getitem__(self, index: int) -> DecodedStatement:
+        found = self._decoded[index]
+        if found is None:
+            found = self._decoded[index] = self._decode(self.function.statements[index])
+        return found
+
+    def __iter__(self) -> Iterator[DecodedStatement]:
+        return (self[index] for index in range(len(self._decoded)))
+
+    def operation(self, index: int) -> Operation:
+        """What a statement's opcode says, without its operands."""
+        return self.operations.of(self.function.statements[index].opcode)
+
+    def _decode(self, statement: PtxStatement) -> DecodedStatement:
+        operation, scope = self.operations.of(statement.opcode), statement.scope
+        operands = operand_texts(statement.operands)
+        guard, negated = None, False
+        read: tuple[str, ...] = ()
+        if statement.guard is not None:
+            negated = statement.guard[0] == "!"
+            guard = statement.guard[1:] if negated else statement.guard
+            read = self.unique((guard,), scope)
+        writes, reads = self._registers(operation, statement.operands, operands, scope)
+        return DecodedStatement(operation, operands, guard, negated, scope, writes, reads + read)
+
+    def _registers(
+        self, operation: Operation, text: str, operands: tuple[str, ...], scope: int
+    ) -> _Registers:
+        """The registers that a statement writes and reads, without its guard."""
+        kind = operation.registers
+        if kind is None:
+            if operation.instruction is not None:
+                return self._by_role(operation, operands, scope)
+            named = self.unique(NAME.findall(text), scope)
+            return named, named
+        if kind in (EFFECT, ASYNCHRONOUS):
+            return (), self.unique(NAME.findall(text), scope)
+        first = operands[0]
+        if first[:1] == "[" or (kind == CALL and first[:1] != "("):
+            return (), self.unique(NAME.findall(text), scope)
+        rest = text[len(first) :]
+        return self.unique(NAME.findall(first), scope), self.unique(NAME.findall(rest), scope)
+
+    def _by_role(self, operation: Operation, operands: tuple[str, ...], scope: int) -> _Registers:
+        """What an instruction writes and reads that only the specification knows: by its operands' roles."""
+        writes: list[str] = []
+        reads: list[str] = []
+        roles = [operand.role for _, operand in operation.expected(operands)]
+        for position, text in enumerate(operands):
+            role = roles[position] if position < len(roles) else "both"
+            names = NAME.findall(text)
+            writes += names if role != "source" else ()
+            reads += names if role != "destination" else ()
+        return self.unique(tuple(writes), scope), self.unique(tuple(reads), scope)
+
+    def unique(self, names: list[str] | tuple[str, ...], scope: int) -> tuple[str, ...]:
+        """Names as a scope means them, without those that are not registers."""
+        known = self._names[scope]
+        found = []
+        for name in names:
+            if name not in known:
+                register = self.function.register(name, scope)
+                known[name] = register[0] if register else None
+            unique = known[name]
+            if unique is not None:
+                found.append(unique)
+        return tuple(found)
+
+    def registers_in(self, text: str, scope: int) -> tuple[str, ...]:
+        """The registers that an operand names."""
+        return self.unique(NAME.findall(text), scope)
+
+    @cached_property
+    def definitions(self) -> dict[str, list[int]]:
+        """The statements that write each register, in order."""
+        found: dict[str, list[int]] = defaultdict(list)
+        for index, statement in enumerate(self):
+            for register in statement.writes:
+                found[register].append(index)
+        return found
+
+    def last_definition(self, register: str, before: int) -> int:
+        """The last statement of the text before another that writes a register; −1 where there is none."""
+        found = self.definitions.get(register, ())
+        position = bisect_left(found, before)
+        return found[position - 1] if position else -1

@@ -8,7 +8,7 @@ from functools import cached_property
 from itertools import pairwise
 from typing import Protocol, TypeVar
 
-from .decode import Operations
+from .operation import Operations
 from .source import NAME, Function, PtxModule, UnreadText
 
 __all__ = ["Block", "Flow", "build_flow"]

@@ -92,7 +92,7 @@ def _finding(
     if isinstance(collision.fact, Touched) and collision.fact.how.startswith("moved"):
         tier = STRICT
         message += "; the access is a plain move that may as well stand before the fence"
-    elif isinstance(collision.fact, Copy) and statement.opcode.startswith("wgmma.wait_group"):
+    elif isinstance(collision.fact, Copy) and isinstance(path.events[-1], Wait):
         tier = STRICT
         message += "; it is copied before this wait, and no one reads the copy until after it"
     elif collision.unknown:

@@ -13,8 +13,9 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
 from ...formal.ordering.programs import MmaShape
-from ..ptx.decode import DecodedStatement, NamedOperand, Operation, number_of
-from ..ptx.decoded_function import DecodedFunction
+from ..ptx.decode import DecodedFunction, DecodedStatement
+from ..ptx.operands import NamedOperand, number_of
+from ..ptx.operation import Operation
 
 __all__ = ["AccessEvent", "CommitEvent", "Event", "Fence", "FunctionEvents", "MmaEvent", "Wait"]
 

@@ -9,18 +9,19 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import cache
 
+from ...spec.api import load
+from ...spec.descriptor import address_field
 from ..ptx.dataflow import Equations
-from ..ptx.decode import Address, DecodedStatement, number_of
-from ..ptx.decoded_function import DecodedFunction
+from ..ptx.decode import DecodedFunction, DecodedStatement
+from ..ptx.operands import Address, number_of
 from ..ptx.source import PtxModule
 
 __all__ = ["TOP", "Interval", "Values", "joined"]
 
 Words = tuple[str, ...]  # the parts of an opcode, or the texts of operands
 _WIDEST = 1 << 62
-_ADDRESS = 0x3FFF  # the address field of a matrix descriptor
-_HALF = 1 << 15  # the first field above the address begins at bit 16
 _LOW = (1 << 32) - 1
 _ROUNDS = 12  # how often a value may grow before it is widened
 _MANY = 64  # a register with more definitions may hold anything
@@ -48,6 +49,37 @@ class Interval:
     def known(self) -> bool:
         """Whether anything is known."""
         return self.base is not None or self.low > -_WIDEST or self.high < _WIDEST
+
+
+@dataclass(frozen=True, slots=True)
+class _Encoding:
+    """How a matrix descriptor holds an address: bits dropped, bits kept, and where the fields above begin."""
+
+    dropped: int
+    kept: int
+    above: int
+
+    @property
+    def mask(self) -> int:
+        """The bits of the address field."""
+        return (1 << self.kept) - 1
+
+    def fields(self, number: int) -> int:
+        """What a number holds above the address field, in whole steps of the lowest field there."""
+        return number >> self.above << self.above
+
+    def nearest_fields(self, number: int) -> int:
+        """The fields whose sum with a small offset, perhaps a negative one, is a number."""
+        return self.fields(number + (1 << self.above - 1))
+
+
+@cache
+def _encoding() -> _Encoding:
+    """That of the descriptors, which is one for all of them."""
+    descriptor = next(iter(load().descriptors.values()))
+    address = address_field(descriptor)
+    above = min(field.low for field in descriptor.fields.values() if field.low > address.high)
+    return _Encoding(address.unit.bit_length() - 1, address.high - address.low + 1, above)
 
 
 TOP = Interval(-_WIDEST, _WIDEST, fields=None)
@@ -211,7 +243,7 @@ class Values:
         if not left.shift and left.base is None and right.constant is not None and right.constant > _LOW:
             return TOP
         if left.shift and not left.fields and right.constant is not None:  # the fields above an address
-            fields = right.constant + _HALF >> 16 << 16
+            fields = _encoding().nearest_fields(right.constant)
             offset = right.constant - fields
             known = None if left.fields is None else fields
             return _shifted(replace(left, fields=known), offset, offset)
@@ -250,7 +282,11 @@ class Values:
         if amount is None or not 0 <= amount < 64:
             return TOP
         if left.base is not None:
-            return replace(left, shift=left.shift + amount) if left.shift + amount == 4 else TOP
+            return (
+                replace(left, shift=left.shift + amount)
+                if left.shift + amount == _encoding().dropped
+                else TOP
+            )
         if left.shift:
             return TOP
         if left.low < 0 and head[-1][0] != "s":
@@ -266,7 +302,9 @@ class Values:
         if low is None or count is None or not 0 < count < 32:
             return TOP
         if value.base is not None:
-            return replace(value, shift=4) if low == 4 and count >= 14 and not value.shift else TOP
+            dropped, kept = _encoding().dropped, _encoding().kept
+            encodes = low == dropped and count >= kept and not value.shift
+            return replace(value, shift=dropped) if encodes else TOP
         if head[-1][0] == "s":
             return Interval(-(1 << count - 1), (1 << count - 1) - 1, fields=None)
         high = (1 << count) - 1
@@ -282,10 +320,8 @@ class Values:
             left, right = right, left
         mask = right.constant
         if left.base is not None:
-            encodes = (
-                mask is not None and (mask & (_ADDRESS << 4 >> left.shift)) == _ADDRESS << 4 >> left.shift
-            )
-            return left if encodes else TOP
+            wanted = _encoding().mask << _encoding().dropped >> left.shift
+            return left if mask is not None and mask & wanted == wanted else TOP
         bounds = [value.high for value in (left, right) if value.low >= 0]
         if not bounds:
             return TOP
@@ -299,8 +335,8 @@ class Values:
             left, right = right, left
         if left.base is not None and right.base is None and not right.shift:
             number = right.constant
-            if left.shift and number is not None and not number & _ADDRESS:
-                fields = None if left.fields is None else left.fields | (number >> 16 << 16)
+            if left.shift and number is not None and not number & _encoding().mask:
+                fields = None if left.fields is None else left.fields | _encoding().fields(number)
                 return replace(left, fields=fields)
             if right.low >= 0 and right.high < 1 << 20:
                 width = (1 << right.high.bit_length()) - 1

@@ -14,9 +14,9 @@ from ...spec.effects import RESULT
 from ...spec.statements import SyntaxFault, argument_of
 from ..findings import ERROR, INFO, LIKELY, Finding, Moment
 from ..ptx.dataflow import Equations
-from ..ptx.decode import DecodedStatement, Operation
-from ..ptx.decoded_function import DecodedFunction
+from ..ptx.decode import DecodedFunction, DecodedStatement
 from ..ptx.flow import Flow
+from ..ptx.operation import Operation
 from ..ptx.source import PtxModule
 
 __all__ = ["COMPARE", "TWO", "ThreadValues", "Threads", "divergence_findings"]
@@ -26,9 +26,7 @@ _WARP, _GROUP = 32, 128
 _MASK = (1 << 32) - 1
 _MANY = 64  # a register with more definitions is not known
 _CHANGES = 8  # nor is one that has changed so often
-_OPAQUE = frozenset(
-    ("activemask", "vote", "match", "redux", "atom", "call", "mbarrier", "ld", "ldu", "mma", "wmma", "elect")
-)
+_OPAQUE = frozenset(("load", "update", "vote", "elect", "call", "arrive", "await"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +104,7 @@ class ThreadValues:
         if len(definitions) > _MANY:
             return found
         for index in definitions:
-            if self.code.operation(index).words[0] not in _OPAQUE:
+            if not _is_opaque(self.code.operation(index)):
                 found += self.code[index].reads
         return found
 
@@ -163,14 +161,15 @@ class ThreadValues:
 
     def _evaluate(self, statement: DecodedStatement) -> ThreadSet:
         head, parts = statement.operation.words, statement.operands
-        if head[0] in ("ld", "ldu"):
-            return SAME if head[1] in ("param", "const") else None
-        if head[0] == "elect":
+        operation = statement.operation
+        if operation.does == "load":
+            return SAME if operation.space in ("param", "const") else None
+        if operation.does == "elect":
             lowest = tuple(int(t % _WARP == 0) for t in range(self.count))
             return Threads(lowest) if "|" in parts[0] else None
-        if head[0] == "shfl" and len(parts) >= 3:
+        if operation.does == "shuffle" and len(parts) >= 3:
             return self._shuffle(statement, head, parts)
-        if head[0] in _OPAQUE:
+        if _is_opaque(operation):
             return None
         if "|" in parts[0]:
             return None
@@ -180,7 +179,7 @@ class ThreadValues:
         if all(isinstance(v, _Same) or (isinstance(v, Threads) and len(set(v.values)) == 1) for v in values):
             exact = [v for v in values if isinstance(v, Threads)]
             if len(exact) < len(values):
-                return SAME if statement.operation.registers == RESULT else None
+                return SAME if operation.registers == RESULT else None
         known = [v for v in values if isinstance(v, Threads)]
         if len(known) < len(values):
             return None
@@ -246,6 +245,11 @@ class ThreadValues:
         source = lane.values[0] & 31
         found = tuple(value.values[t - t % _WARP + source] for t in range(self.count))
         return Threads(found, value.assumed)
+
+
+def _is_opaque(operation: Operation) -> bool:
+    """Whether what an instruction gives does not follow from the registers that it reads."""
+    return operation.does in _OPAQUE or operation.instruction is not None
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,9 +10,9 @@ from ...formal.ordering.axioms import closing
 from ...spec.ordering import ordering
 from ..findings import LIKELY, Finding, Moment
 from ..memory.shared_memory import fills_shared
-from ..ptx.decode import DecodedStatement, number_of
-from ..ptx.decoded_function import DecodedFunction
+from ..ptx.decode import DecodedFunction, DecodedStatement
 from ..ptx.flow import Flow
+from ..ptx.operands import number_of
 from ..ptx.source import PtxModule
 from ..registers.register_events import FunctionEvents, MmaEvent
 from .stage_conflicts import Overlap, overlaps

@@ -17,7 +17,8 @@ from ...spec.memory_records import Descriptor
 from ..memory.byte_regions import ByteRegion
 from ..memory.matrices import matrices
 from ..memory.shared_memory import WIDEST, fences_shared, fills_shared, stores_shared
-from ..ptx.decode import Address, DecodedStatement, number_of
+from ..ptx.decode import DecodedStatement
+from ..ptx.operands import Address, number_of
 from ..values.intervals import Interval
 from .thread_numbers import computed
 from .walk_plan import GRID, SIZE, WalkPlan, WalkStep

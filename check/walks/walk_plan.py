@@ -8,9 +8,9 @@ from functools import cached_property
 from zlib import crc32
 
 from ..memory.matrices import described
-from ..ptx.decode import DecodedStatement, number_of
-from ..ptx.decoded_function import DecodedFunction
+from ..ptx.decode import DecodedFunction, DecodedStatement
 from ..ptx.flow import Flow
+from ..ptx.operands import number_of
 from ..ptx.source import NAME, PtxModule
 from .thread_numbers import MASK
 

@@ -5,8 +5,9 @@ import dataclasses
 import pytest
 
 from ptxmma.check.not_judged import not_judged
-from ptxmma.check.ptx.decode import Address, Operations
-from ptxmma.check.ptx.decoded_function import DecodedFunction
+from ptxmma.check.ptx.decode import DecodedFunction
+from ptxmma.check.ptx.operands import Address
+from ptxmma.check.ptx.operation import Operations
 from ptxmma.check.ptx.source import read_module
 from ptxmma.spec.api import load
 from ptxmma.spec.effects import load_effects

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from ...spec.variants import Variant
 from ..findings import ERROR, Finding, Moment
 from ..ptx.dataflow import solve_forward
-from ..ptx.decode import DecodedStatement, NamedOperand, Operation
-from ..ptx.decoded_function import DecodedFunction
+from ..ptx.decode import DecodedFunction, DecodedStatement
 from ..ptx.flow import Flow
+from ..ptx.operands import NamedOperand
+from ..ptx.operation import Operation
 from ..ptx.source import PtxModule
 from ..rules import rules_of
 

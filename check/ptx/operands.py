@@ -1,0 +1,76 @@
+"""Operands as they are written: texts, numbers, addresses; and by the names of the specification."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import NamedTuple
+
+from ...spec.model import Operand
+from ...spec.statements import SyntaxFault, argument_of
+
+__all__ = ["Address", "NamedOperand", "address_of", "number_of", "operand_texts"]
+
+_ADDRESS = re.compile(r"\[\s*([%$A-Za-z_][\w$]*)?\s*(?:\+?\s*(-?\s*\w+))?\s*\]")
+_BRACKETS = re.compile(r"[{}()\[\],]")
+_NAMES = ("%", "$", "_")
+
+
+class Address(NamedTuple):
+    """`[base+offset]`: the name of a register or variable (None for an absolute address), and bytes."""
+
+    base: str | None
+    offset: int
+
+
+class NamedOperand(NamedTuple):
+    """An operand of an instruction of the specification: its name there, what it is, how it is written."""
+
+    name: str
+    operand: Operand
+    text: str
+
+    @property
+    def is_vector(self) -> bool:
+        """Whether registers in braces stand there."""
+        return self.text.startswith("{")
+
+
+def operand_texts(text: str) -> tuple[str, ...]:
+    """The operands' texts, parted by the commas outside braces, brackets and parentheses."""
+    if "{" not in text and "(" not in text and "[" not in text:
+        return tuple(part.strip() for part in text.split(","))
+    found, depth, start = [], 0, 0
+    for match in _BRACKETS.finditer(text):
+        letter = match[0]
+        if letter in "{[(":
+            depth += 1
+        elif letter in "}])":
+            depth -= 1
+        elif not depth:
+            found.append(text[start : match.start()].strip())
+            start = match.end()
+    found.append(text[start:].strip())
+    return tuple(found)
+
+
+@lru_cache(maxsize=1 << 14)
+def number_of(text: str) -> int | None:
+    """The number that a literal spells; None for anything else."""
+    if text[:1] in _NAMES:
+        return None
+    try:
+        found = argument_of(text)
+    except SyntaxFault:
+        return None
+    return found.value if found.shape == "immediate" else None
+
+
+@lru_cache(maxsize=1 << 14)
+def address_of(text: str) -> Address | None:
+    """The address that `[…]` spells; None where it is not a base and an offset."""
+    found = _ADDRESS.match(text)
+    if found is None:
+        return None
+    offset = number_of(found[2].replace(" ", "")) if found[2] else 0
+    return None if offset is None else Address(found[1], offset)

@@ -1,0 +1,183 @@
+"""What an opcode says by itself: by the specification, and by spec/effects.yaml."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+from ...spec.effects import Action, Effects, load_effects
+from ...spec.legality import Judge
+from ...spec.model import Form, Instruction, Operand
+from ...spec.variants import Variant
+
+__all__ = ["Factors", "Operation", "Operations"]
+
+SPACES = ("shared", "global", "local", "param", "const")
+_TYPE = re.compile(r"[a-z]+(\d+)(?:x(\d+))?")
+
+
+class Factors(NamedTuple):
+    """The shape of a product."""
+
+    m: int
+    n: int
+    k: int
+
+
+@dataclass(frozen=True, eq=False)
+class Operation:
+    """What an opcode says by itself; all statements with it share one.
+
+    `variant` is the one of the specification that it spells, `nearest` that one or, where it spells none, the
+    one it comes nearest to; None for an instruction that the specification does not hold.
+    `spaces` are the state spaces that the qualifiers name, `bytes` what the type says of an access.
+    `registers` is what the instruction does to registers, None where nobody knows.
+    """
+
+    opcode: str
+    words: tuple[str, ...]
+    registers: str | None
+    action: Action
+    variant: Variant | None
+    nearest: Variant | None
+    spaces: tuple[str, ...]
+    bytes: int | None
+
+    @property
+    def does(self) -> str:
+        """What the instruction does beside its registers: a word of spec/effects.yaml."""
+        return self.action.does
+
+    @property
+    def instruction(self) -> Instruction | None:
+        """The instruction of the specification; None where it holds none of this name."""
+        return self.nearest.row.family.instruction if self.nearest else None
+
+    @property
+    def space(self) -> str:
+        """The state space of what is accessed (of a copy: where it is written), or `generic`."""
+        return self.action.space or (self.spaces[0] if self.spaces else "generic")
+
+    @property
+    def is_move(self) -> bool:
+        """Whether it copies registers or a constant, and does nothing else."""
+        return self.action.does == "move"
+
+    @property
+    def is_unknown(self) -> bool:
+        """Whether neither the specification nor spec/effects.yaml knows the instruction."""
+        return self.registers is None and self.nearest is None
+
+    @cached_property
+    def factors(self) -> Factors | None:
+        """M, N and K of a product; None where the qualifiers spell no shape that there is."""
+        variant = self.nearest
+        if variant is None or (variant is not self.variant and _shape_word(variant) not in self.words):
+            return None
+        m, n, k = (variant.fields.get(name) for name in Factors._fields)
+        if isinstance(m, int) and isinstance(n, int) and isinstance(k, int):
+            return Factors(m, n, k)
+        return None
+
+    @cached_property
+    def types(self) -> tuple[str, ...]:
+        """The element types that the qualifiers spell, in their order."""
+        known = self.nearest.row.family.isa.index.types if self.nearest else {}
+        return tuple(word for word in self.words if word in known)
+
+    @cached_property
+    def forms(self) -> tuple[Form, ...]:
+        """The operand lists that the specification gives to the instruction."""
+        return tuple(self.nearest.forms) if self.nearest else ()
+
+    @cached_property
+    def _fitting(self) -> dict[str, tuple[tuple[str, Operand], ...]]:
+        return {}
+
+    def expected(self, operands: tuple[str, ...]) -> tuple[tuple[str, Operand], ...]:
+        """The operands of the form that a statement's operands fit best, by their names."""
+        if self.instruction is None:
+            return ()
+        shapes = "".join(map(_shape, operands))
+        found = self._fitting.get(shapes)
+        if found is None:
+            known = self.instruction.operands
+            form = max(self.forms, key=lambda form: _fit(form, known, shapes), default=None)
+            found = self._fitting[shapes] = tuple(
+                (name, known[name]) for name in (form.operands if form else ())
+            )
+        return found
+
+
+def _shape_word(variant: Variant) -> str | None:
+    """How a variant spells its shape."""
+    return variant.row.family.token("shape", variant.fields) if variant.row.family.instruction.shape else None
+
+
+_SHAPES = {"{": "vector", "[": "address", "!": "negated"}
+_LETTERS = {"v": "vector", "a": "address", "n": "negated", "i": "immediate", "r": "register"}
+
+
+def _shape(text: str) -> str:
+    """A letter for the form of an operand."""
+    first = text[:1]
+    if first in _SHAPES:
+        return _SHAPES[first][0]
+    return "i" if first.isdigit() or first == "-" else "r"
+
+
+def _fit(form: Form, known: Mapping[str, Operand], shapes: str) -> tuple[bool, int]:
+    """How well operands of some shapes fit a form: in number, then one by one."""
+    accepted = sum(
+        _LETTERS[shape] in known[name].accepts for name, shape in zip(form.operands, shapes, strict=False)
+    )
+    return len(form.operands) == len(shapes), accepted
+
+
+class Operations:
+    """The operations of a file's opcodes, each decoded once; gates do not count."""
+
+    def __init__(self, judge: Judge, effects: Effects | None = None) -> None:
+        self.judge = judge
+        self.effects = effects or load_effects()
+        self._found: dict[str, Operation] = {}
+        self._heads = frozenset(name.partition(".")[0] for name in judge.names)
+
+    def is_held(self, opcode: str) -> bool:
+        """Whether legality judges an opcode: by its name, or for its first word where nothing knows it."""
+        found = self.of(opcode)
+        return found.nearest is not None or (found.is_unknown and found.words[0] in self._heads)
+
+    def of(self, opcode: str) -> Operation:
+        """The operation that an opcode spells."""
+        found = self._found.get(opcode)
+        if found is None:
+            found = self._found[opcode] = self._decode(opcode)
+        return found
+
+    def _decode(self, opcode: str) -> Operation:
+        words = tuple(opcode.split("."))
+        spaces = tuple(space for word in words if (space := word.partition("::")[0]) in SPACES)
+        return Operation(
+            opcode,
+            words,
+            self.effects.kind(opcode),
+            self.effects.action(opcode),
+            self.judge.variant_of(opcode),
+            self.judge.closest(opcode),
+            spaces,
+            _bytes(words),
+        )
+
+
+def _bytes(words: tuple[str, ...]) -> int | None:
+    """The bytes of a type, the last word, and of the vector before it."""
+    kind = _TYPE.fullmatch(words[-1])
+    if kind is None or len(words) < 2:
+        return None
+    vector = words[-2]
+    count = int(vector[1:]) if vector[0] == "v" and vector[1:].isdigit() else 1
+    return count * int(kind[1]) * int(kind[2] or 1) // 8
