@@ -1,17 +1,21 @@
 """One decoding of a statement: hand-typed statements of every kind, and what each of them is."""
 
 import dataclasses
+from collections.abc import Callable
 
 import pytest
 
 from ptxmma.check.not_judged import not_judged
-from ptxmma.check.ptx.decode import DecodedFunction
-from ptxmma.check.ptx.operands import Address
+from ptxmma.check.ptx.decode import DecodedFunction, DecodedStatement
+from ptxmma.check.ptx.operands import Address, NamedOperand
 from ptxmma.check.ptx.operation import Operations
 from ptxmma.check.ptx.source import read_module
 from ptxmma.spec.api import load
 from ptxmma.spec.effects import load_effects
 from ptxmma.spec.errors import SpecError
+from ptxmma.spec.model import Part
+
+Decode = Callable[[str], DecodedStatement]
 
 HEAD = """.version 8.6
 .target sm_90a
@@ -27,13 +31,13 @@ HEAD = """.version 8.6
 
 
 @pytest.fixture(scope="module")
-def operations():
+def operations() -> Operations:
     return Operations(load().judge("8.6", "sm_90a"))
 
 
 @pytest.fixture
-def decode(operations):
-    def one(text):
+def decode(operations: Operations) -> Decode:
+    def one(text: str) -> DecodedStatement:
         (function,) = read_module(f"{HEAD}{text}\n}}\n", "k.ptx").functions
         return DecodedFunction(function, operations)[len(function.statements) - 1]
 
@@ -63,7 +67,7 @@ def decode(operations):
         ("add.u32 %r1, %laneid, tile;", "%r1", ""),
     ],
 )
-def test_registers(decode, text, writes, reads):
+def test_registers(decode: Decode, text: str, writes: str, reads: str) -> None:
     found = decode(text)
     assert (" ".join(found.writes), " ".join(found.reads)) == (writes, reads)
 
@@ -93,13 +97,15 @@ def test_registers(decode, text, writes, reads):
         ("st.shared.b32 [%r1+%r2], %r3;", "store", "shared", None, 4),
     ],
 )
-def test_accesses(decode, text, does, space, address, size):
+def test_accesses(
+    decode: Decode, text: str, does: str, space: str, address: tuple[str | None, int] | None, size: int | None
+) -> None:
     found = decode(text)
     assert (found.does, found.operation.space, found.bytes) == (does, space, size)
     assert found.address == (None if address is None else Address(*address))
 
 
-def test_a_bulk_copy(decode):
+def test_a_bulk_copy(decode: Decode) -> None:
     into = decode(
         "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes "
         "[%r1], [%rd1, {%r2, %r3}], [%r4+8];"
@@ -132,7 +138,7 @@ def test_a_bulk_copy(decode):
         ("fence.mbarrier_init.release.cluster;", "nothing", None),
     ],
 )
-def test_groups(decode, text, does, pending):
+def test_groups(decode: Decode, text: str, does: str, pending: str | None) -> None:
     found = decode(text)
     assert (found.does, found.pending) == (does, pending)
 
@@ -155,7 +161,15 @@ def test_groups(decode, text, does, pending):
         ("mbarrier.init.shared::cta.b64 [%r1], 1;", "nothing", None, None, None, None),
     ],
 )
-def test_barriers(decode, text, does, kind, where, name, phase):
+def test_barriers(
+    decode: Decode,
+    text: str,
+    does: str,
+    kind: str | None,
+    where: str | None,
+    name: str | None,
+    phase: str | None,
+) -> None:
     found = decode(text)
     assert (found.does, found.operation.action.barrier) == (does, kind)
     assert found.barrier == (None if where is None else Address(where, 0))
@@ -174,7 +188,7 @@ def test_barriers(decode, text, does, kind, where, name, phase):
         ("shfl.sync.idx.b32 %r1, %r2, 0, 31, -1;", "shuffle"),
     ],
 )
-def test_control(decode, text, does):
+def test_control(decode: Decode, text: str, does: str) -> None:
     assert decode(text).does == does
 
 
@@ -185,11 +199,17 @@ WGMMA = "wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16"
 SPARSE = "wgmma.mma_async.sp.sync.aligned.m64n8k32.f32.f16.f16"
 
 
-def parts(statement):
+def parts(statement: DecodedStatement) -> dict[str | None, str]:
     return {one.operand.part: one.text for one in statement.named}
 
 
-def test_the_operands_of_a_product_by_part(decode):
+def part(statement: DecodedStatement, name: Part) -> NamedOperand:
+    found = statement.part(name)
+    assert found is not None
+    return found
+
+
+def test_the_operands_of_a_product_by_part(decode: Decode) -> None:
     found = decode(f"{WGMMA} {D}, %rd1, %rd2, %p1, 1, -1, 0, 1;")
     assert (found.does, found.operation.factors, found.operation.types) == (
         "multiply",
@@ -206,24 +226,24 @@ def test_the_operands_of_a_product_by_part(decode):
         "transpose-A": "0",
         "transpose-B": "1",
     }
-    assert found.part("A").operand.descriptor is not None and found.is_complete
+    assert part(found, "A").operand.descriptor is not None and found.is_complete
 
 
-def test_a_fragment_of_a_stands_where_a_descriptor_does(decode):
+def test_a_fragment_of_a_stands_where_a_descriptor_does(decode: Decode) -> None:
     """The two forms have as many operands; which it is shows in how A is written."""
     a = "{%r0,%r1,%r2,%r3}"
     found = decode(f"wgmma.mma_async.sync.aligned.m64n8k32.s32.s8.s8 {D}, {a}, %rd2, 1;")
-    assert found.part("A").text == a and found.part("A").is_vector
-    assert found.part("A").operand.descriptor is None and found.part("B").text == "%rd2"
+    assert part(found, "A").text == a and part(found, "A").is_vector
+    assert part(found, "A").operand.descriptor is None and part(found, "B").text == "%rd2"
 
 
-def test_a_sparse_product_has_its_metadata_before_scale_d(decode):
+def test_a_sparse_product_has_its_metadata_before_scale_d(decode: Decode) -> None:
     found = decode(f"{SPARSE} {D}, %rd1, %rd2, %r9, 1, 0, 1, 1, 0, 0;")
     assert parts(found)["metadata"] == "%r9" and parts(found)["selector"] == "1"
     assert parts(found)["scale-d"] == "0" and parts(found)["transpose-B"] == "0"
 
 
-def test_names_differ_and_parts_do_not(decode):
+def test_names_differ_and_parts_do_not(decode: Decode) -> None:
     """mma.sp calls its metadata e and its selector f."""
     found = decode(
         "mma.sp::ordered_metadata.sync.aligned.m16n8k32.row.col.f32.f16.f16.f32 "
@@ -235,12 +255,12 @@ def test_names_differ_and_parts_do_not(decode):
     ]
 
 
-def test_too_few_operands_are_named_so_far_as_they_go(decode):
+def test_too_few_operands_are_named_so_far_as_they_go(decode: Decode) -> None:
     found = decode(f"{WGMMA} {D}, %rd1;")
     assert parts(found) == {"D": D, "A": "%rd1"} and not found.is_complete
 
 
-def test_an_instruction_that_the_specification_does_not_hold_has_no_parts(decode):
+def test_an_instruction_that_the_specification_does_not_hold_has_no_parts(decode: Decode) -> None:
     found = decode("add.u32 %r1, %r2, 7;")
     assert parts(found) == {} and found.operation.instruction is None
 
@@ -253,11 +273,13 @@ def test_an_instruction_that_the_specification_does_not_hold_has_no_parts(decode
         ("m64n9k16.f32.f16.f16", None),  # there is no such shape
     ],
 )
-def test_a_product_that_is_not_spelled_right(decode, qualifiers, factors):
+def test_a_product_that_is_not_spelled_right(
+    decode: Decode, qualifiers: str, factors: tuple[int, int, int] | None
+) -> None:
     found = decode(f"wgmma.mma_async.sync.aligned.{qualifiers} {D}, %rd1, %rd2, 1, 1, 1, 0, 0;")
     assert found.operation.variant is None and found.operation.instruction is not None
     assert found.operation.factors == factors
-    assert found.part("B").text == "%rd2"
+    assert part(found, "B").text == "%rd2"
 
 
 # What nobody knows
@@ -274,11 +296,11 @@ def test_a_product_that_is_not_spelled_right(decode, qualifiers, factors):
         ("frobnicate", False),
     ],
 )
-def test_what_legality_judges(operations, opcode, held):
+def test_what_legality_judges(operations: Operations, opcode: str, held: bool) -> None:
     assert operations.is_held(opcode) is held
 
 
-def test_an_instruction_without_effects_is_read_by_its_roles_and_its_order_is_not_judged():
+def test_an_instruction_without_effects_is_read_by_its_roles_and_its_order_is_not_judged() -> None:
     """As one is that was added as YAML alone, in spec/instructions."""
     known = load_effects()
     less = dataclasses.replace(
@@ -295,14 +317,14 @@ def test_an_instruction_without_effects_is_read_by_its_roles_and_its_order_is_no
     assert not list(not_judged(module, Operations(load().judge("8.6", "sm_90a"))))
 
 
-def test_an_opcode_has_one_effect():
+def test_an_opcode_has_one_effect() -> None:
     known = load_effects()
     twice = dataclasses.replace(known, calls=("ld",))
     with pytest.raises(SpecError, match="ld is both"):
         twice.kind("ld.global.b32")
 
 
-def test_every_action_is_of_an_instruction_whose_registers_are_known():
+def test_every_action_is_of_an_instruction_whose_registers_are_known() -> None:
     known = load_effects()
     assert len(known.actions) > 50
     assert [name for name in known.actions if known.kind(name) is None] == []

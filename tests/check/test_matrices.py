@@ -14,6 +14,7 @@ from ptxmma.check.values.intervals import Interval
 from ptxmma.spec.addresses import DescribedMatrix, matrix_atoms
 from ptxmma.spec.api import load
 from ptxmma.spec.descriptor import address_field, decode, encode, fields_of, split_address
+from ptxmma.spec.memory_records import Descriptor
 
 SPEC = load()
 DESCRIPTOR = SPEC.descriptors["wgmma"]
@@ -32,7 +33,9 @@ MODES = DESCRIPTOR.fields["swizzle-mode"].values
         *itertools.product(["MN"], MODES, [2], [(64, 16), (128, 16), (8, 32)]),
     ],
 )
-def test_every_element_lies_in_the_extent_and_the_last_atom_is_used(major, mode, size, shape):
+def test_every_element_lies_in_the_extent_and_the_last_atom_is_used(
+    major: str, mode: str, size: int, shape: tuple[int, int]
+) -> None:
     """Against the addresses of all elements: the extent ends behind the last, less than one atom behind it."""
     rules = SPEC.addresses
     word = WORD | MODES[mode] << DESCRIPTOR.fields["swizzle-mode"].low
@@ -57,13 +60,13 @@ HEAD = """.version 8.6
 """
 
 
-def regions(mma, mode, low=0):
+def regions(mma: str, mode: str, low: int = 0) -> list[ByteRegion]:
     operations = Operations(SPEC.judge("8.6", "sm_90a"))
     (function,) = read_module(f"{HEAD}{mma}\n}}\n", "k.ptx").functions
     statement = DecodedFunction(function, operations)[0]
     fields = WORD | MODES[mode] << DESCRIPTOR.fields["swizzle-mode"].low
 
-    def value_of(text, scope, descriptor):
+    def value_of(text: str, scope: int, descriptor: Descriptor) -> Interval:
         assert descriptor is DESCRIPTOR
         return Interval(low, low, text, 4, fields)
 
@@ -92,20 +95,20 @@ BINARY = f"wgmma.mma_async.sync.aligned.m64n8k256.s32.b1.b1.and.popc {D}, %rd1, 
         (BOTH_TRANSPOSED, "64B", LEADING + STRIDE + 512, STRIDE + 512),  # leading offsets do
     ],
 )
-def test_extents_by_hand(mma, mode, a, b):
+def test_extents_by_hand(mma: str, mode: str, a: int, b: int) -> None:
     assert regions(mma, mode) == [ByteRegion("%rd1", 0, a), ByteRegion("%rd2", 0, b)]
 
 
-def test_a_swizzled_matrix_keeps_to_its_lines():
+def test_a_swizzled_matrix_keeps_to_its_lines() -> None:
     assert regions(DENSE, "128B", 1024 + 32)[1] == ByteRegion("%rd2", 1024, 2048)
 
 
-def test_a_fragment_takes_no_memory():
+def test_a_fragment_takes_no_memory() -> None:
     mma = DENSE.replace("%rd1", "{%r0,%r1,%r2,%r3}").replace("0, 0;", "0;")
     assert regions(mma, "32B") == [ByteRegion("%rd2", 0, 256)]
 
 
-def test_the_address_of_a_word_and_the_rest_of_it():
+def test_the_address_of_a_word_and_the_rest_of_it() -> None:
     word = WORD | 0x40
     start, rest = split_address(DESCRIPTOR, word)
     assert (start, rest) == (0x400, WORD)
@@ -113,7 +116,7 @@ def test_the_address_of_a_word_and_the_rest_of_it():
     assert fields_of(DESCRIPTOR, word | 1 << 60)["start-address"] == 0x400
 
 
-def kernel(mma, where, fields):
+def kernel(mma: str, where: int, fields: int) -> str:
     """Descriptors of A at 0 and B at 32768 of the tile; a generic store at `where`, with no proxy fence."""
     return (
         f"{HEAD}mov.u32 %r1, tile;\nst.shared.b32 [%r1+{where}], %r2;\nbar.sync 0;\n"
@@ -133,10 +136,12 @@ def kernel(mma, where, fields):
         (DENSE.replace("0, 0;", "0, 1;"), "none", 32768 + LEADING, 32768 + LEADING + 128),
     ],
 )
-def test_a_store_into_a_matrix_is_found_and_one_beside_it_is_not(mma, mode, inside, outside):
+def test_a_store_into_a_matrix_is_found_and_one_beside_it_is_not(
+    mma: str, mode: str, inside: int, outside: int
+) -> None:
     fields = WORD | MODES[mode] << DESCRIPTOR.fields["swizzle-mode"].low
 
-    def rules(where):
+    def rules(where: int) -> set[str]:
         found = check_text(kernel(mma, where, fields), "k.ptx").findings
         return {finding.rule for finding in found if finding.tier in ("error", "likely")}
 
