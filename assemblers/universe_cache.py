@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..spec.cache import cached
+from ..spec.cache import cached, yaml_files
 from ..spec.gates import EffectiveGate
 from ..spec.variants import Family
 from . import asking, universe
@@ -51,5 +51,7 @@ class _Packed:
 def whole(made: Universe, family: Family) -> tuple[UniversePoint, ...]:
     """The whole universe of an instruction of the specification that ships, as Universe.whole makes it."""
     name = family.instruction.instruction
-    packed = cached(f"universe-{name}", _Packed, lambda: _Packed.of(made.whole(family)), code=_CODE)
+    packed = cached(
+        f"universe-{name}", _Packed, lambda: _Packed.of(made.whole(family)), (*_CODE, *yaml_files())
+    )
     return packed.points(name)

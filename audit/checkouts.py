@@ -8,7 +8,7 @@ import tarfile
 import tempfile
 from pathlib import Path
 
-from ..spec.cache import load_cached
+from ..spec.api import load_cached
 from ..spec.errors import Question, SpecError
 from ..spec.loading import ROOT
 from ..spec.specification import Specification

@@ -87,7 +87,7 @@ def _suppressed(
     for finding in findings:
         if comments.covers(finding):
             suppressed.append(Suppressed(finding, "inSource"))
-        elif known.get(fingerprint(finding), 0) > 0:
+        elif known and known.get(fingerprint(finding), 0) > 0:
             known[fingerprint(finding)] -= 1
             suppressed.append(Suppressed(finding, "external"))
         else:

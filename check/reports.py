@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -179,4 +178,6 @@ def _command(kind: str, file: str, line: int, column: int, message: str, title: 
 
 def dump(reports: Sequence[FileReport]) -> str:
     """The JSON text."""
+    import json  # slow to import, and text needs none
+
     return json.dumps(as_json(reports), indent=1)

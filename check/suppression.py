@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -30,6 +28,8 @@ class Suppressed:
 
 def fingerprint(finding: Finding) -> str:
     """What stays the same when lines move: the function, the rule, the tier, the witness's statements."""
+    import hashlib  # only a baseline asks, and it is slow to import
+
     steps = "|".join(moment.statement for moment in finding.witness)
     text = "\n".join((finding.function, finding.rule, finding.tier, finding.message, steps))
     return hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()[:24]
@@ -72,6 +72,8 @@ class Suppressions:
 
 def baseline_text(findings: Iterable[Finding]) -> str:
     """A baseline file: how often each finding is known, by file."""
+    import json
+
     known: dict[str, Counter[str]] = {}
     for finding in findings:
         if finding.tier != INFO:
@@ -82,6 +84,8 @@ def baseline_text(findings: Iterable[Finding]) -> str:
 
 def read_baseline(path: str) -> Mapping[str, Mapping[str, int]]:
     """The findings that a baseline file knows; raises Question when it is none."""
+    import json
+
     try:
         found = json.loads(Path(path).read_text(encoding="utf-8"))
     except (ValueError, RecursionError) as error:

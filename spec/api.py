@@ -4,21 +4,33 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cache
+from pathlib import Path
 
-from .cache import load_cached
+from .cache import ROOT, cached, yaml_files
 from .legality import Judge, Verdict
 from .maps import LayoutMap
 from .sparse import compress_row, metadata_words
 from .specification import Specification
 from .variants import Variant
 
-__all__ = ["compress", "find", "judge", "layout", "legal", "load"]
+__all__ = ["compress", "find", "judge", "layout", "legal", "load", "load_cached"]
 
 
 @cache
 def load() -> Specification:
     """The whole specification, checked; raises SpecError when the YAML is wrong."""
     return load_cached()
+
+
+def load_cached(root: Path = ROOT) -> Specification:
+    """The specification under `root`, from the cache where it can be; raises SpecError where it is wrong."""
+    return cached("specification", Specification, lambda: _load(root), yaml_files(root))
+
+
+def _load(root: Path) -> Specification:
+    from .loading import load_files  # a warm cache needs none of it
+
+    return load_files(root)
 
 
 @cache

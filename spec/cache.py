@@ -1,61 +1,38 @@
-"""A cache of what is made from the specification, keyed by the content of every file it was made from.
+"""A cache of what is made from YAML files, keyed by the content of every file that it was made from.
 
 The key hashes the YAML, the code that reads it and the interpreter's version, so an entry can never
 be stale; one that cannot be read or written is passed over. Reading YAML takes most of a short
-command's time, which is all that this saves.
+command's time, which is all that this saves; so nothing is imported here that a warm cache does not need.
 """
 
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import os
 import pickle
 import sys
-import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from functools import cache
+from importlib.util import source_hash
 from pathlib import Path
 from typing import TypeVar
 
-from .loading import ROOT, load_files
-from .specification import Specification
+__all__ = ["ROOT", "cache_folder", "cached", "yaml_files"]
 
-__all__ = ["cached", "load_cached"]
-
+ROOT = Path(__file__).resolve().parent.parent
 _KEPT = 4
 T = TypeVar("T")
 
 
-def _key(root: Path, code: tuple[Path, ...]) -> str:
-    digest = hashlib.sha256(f"{sys.version}".encode())
-    for path in (
-        *sorted(Path(__file__).resolve().parent.glob("*.py")),
-        *code,
-        root / "specs.yaml",
-        *sorted(root.glob("spec/**/*.yaml")),
-    ):
-        digest.update(path.name.encode())
-        digest.update(path.read_bytes())
-    return digest.hexdigest()[:32]
+def yaml_files(root: Path = ROOT) -> tuple[Path, ...]:
+    """Every YAML file of the specification under `root`."""
+    return (root / "specs.yaml", *sorted(root.glob("spec/**/*.yaml")))
 
 
-def _folder() -> Path:
-    import platformdirs
-
-    return Path(platformdirs.user_cache_dir("ptxmma"))
-
-
-def load_cached(root: Path = ROOT) -> Specification:
-    """The specification under `root`; raises SpecError like load_files when it is wrong."""
-    return cached("specification", Specification, lambda: load_files(root), root)
-
-
-def cached(
-    name: str, kind: type[T], make: Callable[[], T], root: Path = ROOT, code: tuple[Path, ...] = ()
-) -> T:
-    """Something made from the specification under `root` by this package's code and by `code`."""
+def cached(name: str, kind: type[T], make: Callable[[], T], files: Iterable[Path]) -> T:
+    """Something made from some files by the code of `spec`; code from elsewhere is listed among the files."""
     try:
-        path = _folder() / f"{name}-{_key(root, code)}.pickle"
+        path = cache_folder() / f"{name}-{_key(files)}.pickle"
     except OSError:
         return make()
     try:
@@ -71,8 +48,33 @@ def cached(
     return made
 
 
+def _key(files: Iterable[Path]) -> str:
+    """The hash by which Python itself knows whether source has changed: quick, and imported already."""
+    return source_hash(b"\n".join((sys.version.encode(), *_code(), *_contents(files)))).hex()
+
+
+@cache
+def _code() -> tuple[bytes, ...]:
+    return _contents(sorted(Path(__file__).resolve().parent.glob("*.py")))
+
+
+def _contents(files: Iterable[Path]) -> tuple[bytes, ...]:
+    return tuple(b"%b\n%b" % (path.name.encode(), path.read_bytes()) for path in files)
+
+
+def cache_folder() -> Path:
+    """Where the operating system wants caches; on Linux without platformdirs, which is slow to import."""
+    if sys.platform == "linux":
+        return Path(os.environ.get("XDG_CACHE_HOME", "").strip() or "~/.cache").expanduser() / "ptxmma"
+    import platformdirs
+
+    return Path(platformdirs.user_cache_dir("ptxmma"))
+
+
 def _write(path: Path, kind: str, made: object) -> None:
     """Write beside, then rename: a half-written entry is never seen. Old entries are dropped."""
+    import tempfile
+
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{kind}-")
     try:
@@ -82,8 +84,6 @@ def _write(path: Path, kind: str, made: object) -> None:
     except BaseException:
         os.unlink(name)
         raise
-    entries = sorted(
-        path.parent.glob(f"{kind}-????????????????????????????????.pickle"), key=lambda p: p.stat().st_mtime
-    )
+    entries = sorted(path.parent.glob(f"{kind}-{'?' * 16}.pickle"), key=lambda p: p.stat().st_mtime)
     for old in entries[:-_KEPT]:
         old.unlink(missing_ok=True)

@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Container, Mapping
 from dataclasses import dataclass, field
 from functools import cache, cached_property
-from pathlib import Path
 from typing import Literal
 
+from .cache import ROOT, cached
 from .errors import Place, SpecError
 from .nodes import compose, structure
 
 __all__ = ["ASYNCHRONOUS", "CALL", "EFFECT", "NOTHING", "RESULT", "Action", "Does", "Effects", "load_effects"]
 
-_ROOT = Path(__file__).resolve().parent.parent
 _FILE = "spec/effects.yaml"
 RESULT, EFFECT, CALL, ASYNCHRONOUS = "result", "effect", "call", "asynchronous"
 Does = Literal[
@@ -133,7 +132,11 @@ def _longest(opcode: str, names: Container[str]) -> str | None:
 @cache
 def load_effects() -> Effects:
     """The effects, read once; raises SpecError when the file is wrong."""
-    found = structure(compose(_ROOT / _FILE, _FILE), Effects, _FILE)
+    return cached("effects", Effects, _read, [ROOT / _FILE])
+
+
+def _read() -> Effects:
+    found = structure(compose(ROOT / _FILE, _FILE), Effects, _FILE)
     for name, action in found.actions.items():
         if found.kind(name) is None:
             what = f"nothing says what {name} does to registers"

@@ -48,6 +48,7 @@ class Isa:
     def __init__(self, index: Index) -> None:
         self.index = index
         self._known: dict[tuple[Gate, ...], EffectiveGate] = {}
+        self._closures: dict[str, frozenset[str]] = {}
         self.versions = (*index.earlier, *(release.ptx for release in index.releases))
         for name, target in index.targets.items():
             for included in target.includes:
@@ -60,10 +61,12 @@ class Isa:
         self.including = {name: self._including(name) for name in index.targets}
 
     def _closure(self, name: str) -> frozenset[str]:
-        found = {name}
-        for included in self.index.targets[name].includes:
-            found |= self._closure(included)
-        return frozenset(found)
+        if name not in self._closures:
+            found = {name}
+            for included in self.index.targets[name].includes:
+                found |= self._closure(included)
+            self._closures[name] = frozenset(found)
+        return self._closures[name]
 
     def _including(self, name: str) -> frozenset[str]:
         return frozenset(other for other in self.index.targets if name in self._closure(other))

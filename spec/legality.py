@@ -135,6 +135,10 @@ class _Group:
         Shapes of one class are judged alike, so that verdict is memoised with the shape left open:
         its reasons name it as <shape>.
         """
+        if not self._diagnosed:  # nothing illegal yet: classes of shapes, which take long, are not needed
+            legal = self.index.get(self.spelling(mnemonic))
+            if legal is not None:
+                return legal
         shape, before, behind = "", mnemonic, None
         found = _SHAPE.search(mnemonic, len(self.name))
         if found is not None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TypeVar
 
+from .cache import ROOT
 from .contract_records import ContractFile
 from .errors import Place, SpecError
 from .expansion import each_instruction, expanded_index, expanded_instruction, expanded_layouts
@@ -21,7 +22,6 @@ from .validation import check_index, check_layout, check_references
 
 __all__ = ["ROOT", "load_files"]
 
-ROOT = Path(__file__).resolve().parent.parent
 T = TypeVar("T")
 
 

@@ -9,15 +9,15 @@ from itertools import product
 from pathlib import Path
 from typing import Any, TypeVar
 
+from .cache import ROOT, cached, yaml_files
 from .errors import Question, SpecError
 from .index import read_index
 from .nodes import FileName, compose, nearest, structure
 from .ordering_records import LitmusFile, LitmusTest, Rule, RuleFile, SynthesisedFile, SynthesisedTest
-from .switches import Conduct, Setting, ShapeField, Switch, SwitchFile, check_switches
+from .switches import Conduct, ShapeField, Switch, SwitchFile, check_switches
 
 __all__ = ["Ordering", "Readings", "litmus_tests", "ordering", "read", "synthesised_tests"]
 
-_ROOT = Path(__file__).resolve().parent.parent
 
 Readings = Mapping[str, str]
 T = TypeVar("T")
@@ -78,7 +78,7 @@ class Ordering:
     def conduct(self, readings: Readings | None = None) -> Conduct:
         """The machine's conduct under some readings (None: the default ones)."""
         chosen = self.default if readings is None else readings
-        return _joined(self.switches[name].settings[setting] for name, setting in chosen.items())
+        return _joined(self.switches[name].settings[setting].machine for name, setting in chosen.items())
 
     def same_shape(self, readings: Readings) -> tuple[ShapeField, ...]:
         """The fields in which two shapes must agree to be the same, under some readings."""
@@ -86,8 +86,9 @@ class Ordering:
 
     def conducts(self) -> tuple[Conduct, ...]:
         """Every conduct that some combination of settings gives."""
-        combinations = product(*(switch.settings.values() for switch in self.switches.values()))
-        return tuple(dict.fromkeys(map(_joined, combinations)))
+        settings = (switch.settings.values() for switch in self.switches.values())
+        conducts = (dict.fromkeys(setting.machine for setting in some) for some in settings)
+        return tuple(dict.fromkeys(map(_joined, product(*conducts))))
 
     @staticmethod
     def _must_know(kind: str, name: str, known: Mapping[str, object]) -> None:
@@ -96,14 +97,14 @@ class Ordering:
             raise Question(f"there is no {kind} {name!r}; right would be: {guess}")
 
 
-def _joined(settings: Iterable[Setting]) -> Conduct:
+def _joined(parts: Iterable[Conduct]) -> Conduct:
     values: dict[str, Any] = {}
-    for setting in settings:
-        values |= setting.machine.settled
+    for part in parts:
+        values |= part.settled
     return Conduct(**values)
 
 
-def read(root: Path = _ROOT) -> Ordering:
+def read(root: Path = ROOT) -> Ordering:
     """Read and check the rules and switches under `root`; raises SpecError where they are wrong."""
     files = read_index(root).ordering
     switches = _file(root, files.switches, SwitchFile).switches
@@ -146,7 +147,7 @@ def _file(root: Path, named: FileName, wanted: type[T]) -> T:
 @cache
 def ordering() -> Ordering:
     """The rules and switches of this package."""
-    return read()
+    return cached("ordering", Ordering, read, yaml_files())
 
 
 def litmus_tests_of(root: Path) -> Mapping[str, LitmusTest]:
@@ -162,10 +163,10 @@ def synthesised_tests_of(root: Path) -> Mapping[str, SynthesisedTest]:
 @cache
 def litmus_tests() -> Mapping[str, LitmusTest]:
     """The litmus tests of this package that were written by hand."""
-    return litmus_tests_of(_ROOT)
+    return litmus_tests_of(ROOT)
 
 
 @cache
 def synthesised_tests() -> Mapping[str, SynthesisedTest]:
     """The synthesised litmus tests of this package."""
-    return synthesised_tests_of(_ROOT)
+    return synthesised_tests_of(ROOT)

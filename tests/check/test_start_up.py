@@ -1,0 +1,46 @@
+"""A short command imports what it needs and nothing else; the time that this saves is measured by bench/speed.py."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import platformdirs
+import pytest
+
+from ptxmma.spec.cache import cache_folder
+
+SLOW = {"cvc5", "difflib", "hashlib", "json", "numpy", "rich", "sympy", "tempfile", "yaml", "z3"}
+UNWAITED = str(Path(__file__).with_name("unwaited.ptx"))
+RUN = """
+import sys
+from ptxmma.cli.main import main
+main(sys.argv[1:])
+print(*sys.modules, file=sys.stderr)
+"""
+
+
+@pytest.mark.parametrize(
+    ("words", "allowed"),
+    [
+        (("check", UNWAITED), set()),
+        (("check", "--format", "json", UNWAITED), {"json"}),
+        (("legal", "wgmma.fence.sync.aligned;", "--ptx", "8.0", "--target", "sm_90a"), {"json"}),
+    ],
+    ids=lambda value: " ".join(Path(word).name for word in value) if isinstance(value, tuple) else "",
+)
+def test_a_short_command_imports_nothing_slow(words, allowed, specification):
+    """The fixture has read the specification, so that the cache holds it."""
+    found = subprocess.run([sys.executable, "-c", RUN, *words], capture_output=True, text=True, check=True)
+    imported = set(found.stderr.split())
+    assert "ptxmma.spec.specification" in imported
+    assert not imported & (SLOW - allowed)
+    commands = {name for name in imported if name.startswith("ptxmma.cli.") and name.endswith("_command")}
+    assert commands == {f"ptxmma.cli.{words[0]}_command"}
+
+
+def test_the_cache_lies_where_platformdirs_says(monkeypatch, tmp_path):
+    assert str(cache_folder()) == platformdirs.user_cache_dir("ptxmma")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    assert str(cache_folder()) == platformdirs.user_cache_dir("ptxmma") == str(tmp_path / "ptxmma")
+    monkeypatch.delenv("XDG_CACHE_HOME")
+    assert str(cache_folder()) == platformdirs.user_cache_dir("ptxmma")
