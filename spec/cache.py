@@ -64,11 +64,11 @@ def _contents(files: Iterable[Path]) -> tuple[bytes, ...]:
 
 def cache_folder() -> Path:
     """Where the operating system wants caches; on Linux without platformdirs, which is slow to import."""
-    if sys.platform == "linux":
-        return Path(os.environ.get("XDG_CACHE_HOME", "").strip() or "~/.cache").expanduser() / "ptxmma"
-    import platformdirs
+    if sys.platform != "linux":
+        import platformdirs
 
-    return Path(platformdirs.user_cache_dir("ptxmma"))
+        return Path(platformdirs.user_cache_dir("ptxmma"))
+    return Path(os.environ.get("XDG_CACHE_HOME", "").strip() or "~/.cache").expanduser() / "ptxmma"
 
 
 def _write(path: Path, kind: str, made: object) -> None:
