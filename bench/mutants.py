@@ -34,8 +34,8 @@ from rich.table import Table
 from ptxmma.check.check_file import check_text
 from ptxmma.check.findings import TIERS
 from ptxmma.formal.ordering.axioms import Hazard, hazards
-from ptxmma.formal.ordering.machine import differ
 from ptxmma.formal.ordering.programs import Program
+from ptxmma.formal.ordering.schedules import differ
 from ptxmma.spec.ordering import ordering
 from ptxmma.spec.workers import dask_cluster, pool
 

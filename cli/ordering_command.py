@@ -12,7 +12,7 @@ from ..spec.errors import Question
 from ..spec.ordering import ordering
 
 if TYPE_CHECKING:
-    from ..formal.ordering.agreement_proof import Proof, ProofBounds
+    from ..formal.ordering.agreement_proof import ProofBounds, ReadingProof
 
 __all__ = ["add"]
 
@@ -65,16 +65,16 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _agree(names: list[str], bounds: ProofBounds, form: str) -> int:
-    from ..formal.ordering.agreement_proof import prove
+    from ..formal.ordering.agreement_proof import prove_agreement
     from ..formal.ordering.alphabet import alphabet
     from ..formal.ordering.reached import reached
 
     begun = time.perf_counter()
     every = ordering().every()
-    proofs: list[Proof] = []
+    proofs: list[ReadingProof] = []
     if form == "text":
         print(f"{len(alphabet())} steps over 2 registers, 2 buffers, 2 mbarriers and 2 threads")
-    for proof in prove({name: every[name] for name in names}, bounds):
+    for proof in prove_agreement({name: every[name] for name in names}, bounds):
         proofs.append(proof)
         if form == "text":
             print("\n".join(_lines(proof, bounds)), flush=True)
@@ -89,7 +89,7 @@ def _agree(names: list[str], bounds: ProofBounds, form: str) -> int:
     closed: Counter[str] = Counter()
     for proof in proofs:
         closed.update(proof.tally.hazards)
-        for scope in proof.scopes.values():
+        for scope in proof.locations.values():
             closed.update(scope.hazards)
     print(f"litmus tests of at most {bounds.steps} steps, and hazards closed above, by rule:")
     print(*(f"  {rule}: {count}, {closed[rule]}" for rule, count in by_rule.items()), sep="\n")
@@ -99,37 +99,37 @@ def _agree(names: list[str], bounds: ProofBounds, form: str) -> int:
     return 1 if faults else 0
 
 
-def _lines(proof: Proof, bounds: ProofBounds) -> list[str]:
+def _lines(proof: ReadingProof, bounds: ProofBounds) -> list[str]:
     """What was looked at under one reading."""
     direct = (
         f"both models run on {sum(proof.tally.programs.values())} programs of at most {bounds.direct} steps"
     )
-    if proof.alike:
-        return [f"{proof.reading}: no value can differ from {proof.alike}", f"  {direct}"]
+    if proof.same_values_as:
+        return [f"{proof.reading}: no value can differ from {proof.same_values_as}", f"  {direct}"]
     lines = [f"{proof.reading}:"]
-    for kind, scope in proof.scopes.items():
+    for kind, scope in proof.locations.items():
         lines.append(
             f"  every length, one {kind}: {scope.states} joint states, {scope.tried} next steps; "
             f"both models run on {scope.confirmed} programs through them"
         )
-    for level in proof.levels:
+    for level in proof.counts:
         states = "" if level.states is None else f", {level.states} joint states"
         lines.append(
             f"  length {level.length}: {level.programs} programs, {level.hazards} with a hazard{states}"
         )
     lines.append(f"  {direct}")
-    if proof.asked:
-        unsat = sum(said == "unsat" for said in proof.asked.values())
+    if proof.answers:
+        unsat = sum(said == "unsat" for said in proof.answers.values())
         lines.append(
-            f"  z3: {unsat} of {len(proof.asked)} unsat, no program of at most {bounds.length} steps"
+            f"  z3: {unsat} of {len(proof.answers)} unsat, no program of at most {bounds.length} steps"
         )
     return lines
 
 
-def _record(proof: Proof) -> dict[str, Any]:
+def _record(proof: ReadingProof) -> dict[str, Any]:
     return {
         "reading": proof.reading,
-        "alike": proof.alike,
+        "alike": proof.same_values_as,
         "joint-states": {
             kind: {
                 "states": scope.states,
@@ -138,7 +138,7 @@ def _record(proof: Proof) -> dict[str, Any]:
                 "hazards": dict(sorted(scope.hazards.items())),
                 "confirmed": scope.confirmed,
             }
-            for kind, scope in proof.scopes.items()
+            for kind, scope in proof.locations.items()
         },
         "lengths": [
             {
@@ -147,12 +147,12 @@ def _record(proof: Proof) -> dict[str, Any]:
                 "hazards": level.hazards,
                 "states": level.states,
             }
-            for level in proof.levels
+            for level in proof.counts
         ],
         "direct": {
             "programs": {str(length): count for length, count in sorted(proof.tally.programs.items())},
             "hazards": dict(sorted(proof.tally.hazards.items())),
         },
-        "z3": proof.asked,
+        "z3": proof.answers,
         "faults": proof.faults,
     }

@@ -21,7 +21,7 @@ from .register_dataflow import Collision, Copy, RegisterAnalysis, Unfenced
 from .register_events import AccessEvent, CommitEvent, Event, Fence, MmaEvent, Wait
 
 if TYPE_CHECKING:
-    from ...formal.ordering.machine import Schedule
+    from ...formal.ordering.schedules import Schedule
 
 __all__ = ["Judgement", "Path", "judge_program", "path_of", "program_of"]
 
@@ -124,7 +124,7 @@ def _mma(event: MmaEvent, what: int, others: dict[tuple[int, ...], int]) -> mode
 @lru_cache(maxsize=1 << 12)
 def judge_program(program: model.Program) -> Judgement | None:
     """What the models say of the hazard that the last step closes; None when there is none."""
-    from ...formal.ordering.machine import differ  # only what is wrong asks the machine
+    from ...formal.ordering.schedules import differ  # only what is wrong asks the machine
 
     known = ordering()
     found: Sequence[Hazard] = closing(program, known.default)

@@ -1,9 +1,9 @@
-"""The theorem that the two ordering models agree, and its direct check: both run on every short program.
+"""The theorem that the two models agree, as a check of one program.
 
-For every program and every reading of the text: a hazard whose rule has an effect on values closes at the
-last step if and only if the machine has two schedules of the program with different results, provided that
-no such hazard closes before. So a program without hazards has one result, and every hazard of a program is
-one that schedules can show, on the program up to the hazard's last step.
+For every program and every reading of the text: a hazard that can change a value closes at the last step if
+and only if the machine has two schedules of the program with different results, provided that no such hazard
+closes before. So a program without hazards has one result. And every hazard of a program shows in two
+schedules of the program up to the hazard's last step.
 """
 
 from __future__ import annotations
@@ -12,34 +12,38 @@ from ...spec.ordering import Readings, ordering
 from ...spec.switches import Conduct
 from .alphabet import ACCESSES
 from .axioms import Hazard, closing
-from .machine import differ
 from .programs import Program
+from .schedules import differ
 
-__all__ = ["disagreement", "shows", "valued"]
+__all__ = ["changing_values", "disagreement", "last_step_differs"]
 
 
-def valued(found: tuple[Hazard, ...]) -> tuple[Hazard, ...]:
-    """The hazards that can change a value."""
+def changing_values(hazards: tuple[Hazard, ...]) -> tuple[Hazard, ...]:
+    """The hazards that can change a value; the others break rules that exist in the text alone."""
     rules = ordering().rules
-    return tuple(hazard for hazard in found if rules[hazard.rule].effect == "values")
+    return tuple(hazard for hazard in hazards if rules[hazard.rule].effect == "values")
 
 
-def disagreement(program: Program, readings: Readings, machine: Conduct | None = None) -> str | None:
-    """How the models disagree about the last step of a program without a hazard before; None: they agree."""
-    found = valued(closing(program, readings))
-    differs = differ(program, machine or ordering().conduct(readings))
-    if bool(found) == (differs is not None):
+def disagreement(program: Program, readings: Readings, conduct: Conduct | None = None) -> str | None:
+    """How the models disagree about the last step of a program, in words; None if they agree.
+
+    No hazard that can change a value may close before the last step.
+    """
+    hazards = changing_values(closing(program, readings))
+    schedules = differ(program, conduct or ordering().conduct(readings))
+    if bool(hazards) == (schedules is not None):
         return None
-    if found:
-        return f"{program}: {', '.join(map(str, found))}, but every schedule has one result"
-    return f"{program}: no hazard, but schedules differ: {'; '.join(differs[1] if differs else ())}"
+    if hazards:
+        return f"{program}: {', '.join(map(str, hazards))}, but every schedule has one result"
+    return f"{program}: no hazard, but schedules differ: {'; '.join(schedules[1] if schedules else ())}"
 
 
-def shows(program: Program, machine: Conduct, found: tuple[Hazard, ...]) -> bool:
-    """Whether two schedules of the program differ, when none do without its last step.
+def last_step_differs(program: Program, conduct: Conduct, hazards: tuple[Hazard, ...]) -> bool:
+    """Whether two schedules of the program differ, if none do without its last step.
 
-    A last step that accesses nothing adds nothing to any result, so the machine need not run.
+    The machine need not run if the last step accesses nothing: then it adds nothing to any result. `hazards`,
+    what the axioms see, say where to look first.
     """
     if not isinstance(program.steps[-1].operation, ACCESSES):
         return False
-    return differ(program, machine, found[0].steps[0] if found else None) is not None
+    return differ(program, conduct, hazards[0].steps[0] if hazards else None) is not None

@@ -1,9 +1,12 @@
-"""The theorem that the two ordering models agree, proved three ways under each reading: the work, in parts.
+"""The theorem that the two models agree, proven in three ways under each reading of the text.
 
-Joint states cover every length (closure.py); every program of at most so many steps is counted over them
-(enumeration.py); z3 is asked for a program of at most so many steps (symbolic.py, in stages: induction.py).
-Both models themselves are run from every joint state (confirmation.py), and on every program of fewer steps.
-What no setting of a reading can change is looked at once, under the first reading that it concerns.
+- Joint states cover programs of every length (`states/closure.py`). Both models are run from every class of
+  joint states (`states/confirmation.py`).
+- Every program of at most so many steps is counted over joint states, and both models are run on every
+  program of fewer steps (`states/enumeration.py`).
+- z3 is asked for a program of at most so many steps that tells the models apart (`symbolic/`).
+
+Work that no setting of a reading can change is done once, for the first reading that needs it.
 """
 
 from __future__ import annotations
@@ -18,23 +21,27 @@ from ...spec.workers import pool
 from ..smt.obligations import Obligation
 from ..smt.solvers import ask
 from .alphabet import LocationKind
-from .closure import Closure, close
-from .confirmation import confirm
-from .enumeration import Level, ModelTally, Plane, cover, direct
+from .states.closure import Closure, close
+from .states.confirmation import confirm
+from .states.enumeration import AllLocations, ModelTally, ProgramCount, count_programs, run_programs
 from .symbolic.induction import staged_obligations
 from .symbolic.questions import memory_readings, ordering_obligations
 
-__all__ = ["LocationStates", "Proof", "ProofBounds", "prove"]
+__all__ = ["LocationProof", "ProofBounds", "ReadingProof", "prove_agreement"]
 
 _KINDS: tuple[LocationKind, ...] = ("register", "buffer")
 _PATIENCE = 1_200_000  # milliseconds for z3
-_PARTS = 8  # of the classes of joint states
+_PARTS = 8  # of the classes of joint states: jobs for workers
 
 
 @dataclass(frozen=True, slots=True)
 class ProofBounds:
-    """How far each way goes: programs counted up to `steps`, both models run on each up to `direct` and from
-    every `stride`th class of joint states, z3 asked about `length` (0: not asked)."""
+    """How far each way goes.
+
+    `steps`: programs of so many steps are counted. `direct`: both models are run on every program of so many
+    steps. `stride`: they are run from every so-manieth class of joint states. `length`: z3 is asked about
+    programs of so many steps (0: it is not asked).
+    """
 
     steps: int = 8
     direct: int = 3
@@ -43,9 +50,13 @@ class ProofBounds:
 
 
 @dataclass(frozen=True, slots=True)
-class LocationStates:
-    """The joint states of one location: how many, by length of the shortest program; next steps tried in
-    them, hazards closed by these, by rule; programs that both models were run on."""
+class LocationProof:
+    """The joint states of one kind of location, and what was tried in them.
+
+    `states` in all, and by length of the shortest program that leads to them (`levels`); `tried` pairs of
+    state and next step; `hazards` that these close, by rule; `confirmed` programs that both models were run
+    on.
+    """
 
     states: int
     levels: Mapping[int, int]
@@ -55,139 +66,149 @@ class LocationStates:
 
 
 @dataclass
-class Proof:
-    """What was looked at under one reading; `alike`: the reading that it cannot differ from in any value."""
+class ReadingProof:
+    """What was looked at under one reading, and the `faults` that were found, in words.
+
+    `same_values_as`: an earlier reading under which no value can differ from this one. `answers`: of z3, by
+    question.
+    """
 
     reading: str
-    alike: str | None = None
-    scopes: dict[LocationKind, LocationStates] = field(default_factory=dict)
-    levels: list[Level] = field(default_factory=list)
+    same_values_as: str | None = None
+    locations: dict[LocationKind, LocationProof] = field(default_factory=dict)
+    counts: list[ProgramCount] = field(default_factory=list)
     tally: ModelTally = field(default_factory=ModelTally)
-    asked: dict[str, str] = field(default_factory=dict)
+    answers: dict[str, str] = field(default_factory=dict)
     faults: list[str] = field(default_factory=list)
 
 
-def prove(every: Mapping[str, Readings], bounds: ProofBounds, workers: int | None = None) -> Iterator[Proof]:
-    """Look at every reading; its proof as soon as it and those before are done."""
+def prove_agreement(
+    every: Mapping[str, Readings], bounds: ProofBounds, workers: int | None = None
+) -> Iterator[ReadingProof]:
+    """Look at every reading; yields each proof as soon as it and those before it are done."""
     with pool(workers) as executor:
-        work = _Progress(executor, bounds)
-        begun = [work.begin(name, readings) for name, readings in every.items()]
-        for one in begun:
+        jobs = _Jobs(executor, bounds)
+        for one in [jobs.begin(name, readings) for name, readings in every.items()]:
             yield one.proof()
 
 
-_Chosen = tuple[tuple[str, str], ...]
-_Confirmed = Future[tuple[int, list[str]]]
-_Asked = Future[tuple[str, str]]
+_Settings = tuple[tuple[str, str], ...]  # readings that can be a key
+_Locations = dict[LocationKind, LocationProof]
+_Confirmation = Future[tuple[int, list[str]]]
+_Answer = Future[tuple[str, str]]
 
 
-def _items(readings: Readings) -> _Chosen:
+def _settings(readings: Readings) -> _Settings:
     return tuple(sorted(readings.items()))
 
 
-def _bearing(readings: Readings, kind: LocationKind) -> _Chosen:
-    return _items(ordering().bearing(readings, registers=kind == "register"))
+def _bearing(readings: Readings, kind: LocationKind) -> _Settings:
+    return _settings(ordering().bearing(readings, registers=kind == "register"))
 
 
 @dataclass
-class _Begun:
-    """One reading's proof, under way."""
+class _PendingProof:
+    """The proof of one reading, under way."""
 
     reading: str
-    alike: str | None
-    counted: Future[tuple[dict[LocationKind, LocationStates], list[Level], list[str]]]
-    ran: Future[ModelTally]
-    confirmed: dict[LocationKind, list[_Confirmed]]
-    asked: list[_Asked]
+    same_values_as: str | None
+    counted: Future[tuple[_Locations, list[ProgramCount], list[str]]]
+    tally: Future[ModelTally]
+    confirmations: dict[LocationKind, list[_Confirmation]]
+    answers: list[_Answer]
 
-    def proof(self) -> Proof:
+    def proof(self) -> ReadingProof:
         """Wait for all parts."""
-        found = Proof(self.reading, self.alike, tally=self.ran.result())
-        scopes, found.levels, faults = self.counted.result()
+        found = ReadingProof(self.reading, self.same_values_as, tally=self.tally.result())
+        locations, found.counts, faults = self.counted.result()
         found.faults += found.tally.faults + faults
-        for kind, scope in scopes.items():
-            runs = [part.result() for part in self.confirmed[kind]]
-            found.scopes[kind] = replace(scope, confirmed=sum(number for number, _ in runs))
+        for kind, location in locations.items():
+            runs = [part.result() for part in self.confirmations[kind]]
+            found.locations[kind] = replace(location, confirmed=sum(number for number, _ in runs))
             found.faults += [fault for _, faults in runs for fault in faults]
-        found.asked = dict(part.result() for part in self.asked)
-        found.faults += [f"{subject}: {said}" for subject, said in found.asked.items() if said != "unsat"]
+        found.answers = dict(part.result() for part in self.answers)
+        found.faults += [f"{title}: {said}" for title, said in found.answers.items() if said != "unsat"]
         return found
 
 
-class _Progress:
-    """What has been begun; settings that nothing of a part depends on do not make it begin twice."""
+class _Jobs:
+    """The jobs that were sent to workers; a job is sent once for all readings that it cannot tell apart."""
 
-    def __init__(self, pool: Executor, bounds: ProofBounds) -> None:
-        self.pool = pool
+    def __init__(self, executor: Executor, bounds: ProofBounds) -> None:
+        self.executor = executor
         self.bounds = bounds
-        self.named: dict[_Chosen, str] = {}
-        self.confirmed: dict[tuple[LocationKind, _Chosen], list[_Confirmed]] = {}
-        self.asked: dict[tuple[LocationKind, _Chosen], list[_Asked]] = {}
+        self.first_readings: dict[_Settings, str] = {}
+        self.confirmations: dict[tuple[LocationKind, _Settings], list[_Confirmation]] = {}
+        self.answers: dict[tuple[LocationKind, _Settings], list[_Answer]] = {}
 
-    def begin(self, name: str, readings: Readings) -> _Begun:
-        """Begin what is new under one reading."""
-        alike = self.named.setdefault(_bearing(readings, "register"), name)
-        confirmed: dict[LocationKind, list[_Confirmed]] = {}
-        asked: list[_Asked] = []
-        counted = self.pool.submit(_count, _items(readings), self.bounds.steps)
-        ran = self.pool.submit(_run, _items(readings), self.bounds.direct)
+    def begin(self, name: str, readings: Readings) -> _PendingProof:
+        """Send the jobs of one reading that were not sent before."""
+        settings = _settings(readings)
+        first = self.first_readings.setdefault(_bearing(readings, "register"), name)
+        counted = self.executor.submit(_count, settings, self.bounds.steps)
+        tally = self.executor.submit(_run, settings, self.bounds.direct)
+        confirmations: dict[LocationKind, list[_Confirmation]] = {}
+        answers: list[_Answer] = []
         for kind in _KINDS:
             key = kind, _bearing(readings, kind)
-            if key not in self.confirmed:
-                self.confirmed[key] = self._confirm(kind, readings)
-            confirmed[kind] = self.confirmed[key]
-            question = kind, key[1] if kind == "register" else _items(memory_readings(readings))
-            if question not in self.asked:
-                self.asked[question] = self._ask(name, kind, readings)
-            asked += self.asked[question]
-        return _Begun(name, None if alike == name else alike, counted, ran, confirmed, asked)
+            if key not in self.confirmations:
+                self.confirmations[key] = self._confirm(kind, settings)
+            confirmations[kind] = self.confirmations[key]
+            question = kind, key[1] if kind == "register" else _settings(memory_readings(readings))
+            if question not in self.answers:
+                self.answers[question] = self._ask(name, kind, settings)
+            answers += self.answers[question]
+        same = None if first == name else first
+        return _PendingProof(name, same, counted, tally, confirmations, answers)
 
-    def _confirm(self, kind: LocationKind, readings: Readings) -> list[_Confirmed]:
+    def _confirm(self, kind: LocationKind, settings: _Settings) -> list[_Confirmation]:
         stride = self.bounds.stride
         places = [(part * stride, _PARTS * stride) for part in range(_PARTS)]
-        return [self.pool.submit(_confirm, _items(readings), kind, *place) for place in places]
+        return [self.executor.submit(_confirm, settings, kind, *place) for place in places]
 
-    def _ask(self, name: str, kind: LocationKind, readings: Readings) -> list[_Asked]:
+    def _ask(self, name: str, kind: LocationKind, settings: _Settings) -> list[_Answer]:
         if not self.bounds.length:
             return []
-        asked = name, kind, _items(readings), self.bounds.length
-        return [self.pool.submit(_ask, *asked, number) for number in range(len(_obligations(*asked)))]
+        questions = name, kind, settings, self.bounds.length
+        count = len(_obligations(*questions))
+        return [self.executor.submit(_ask, *questions, number) for number in range(count)]
 
 
 @cache
-def _closures(chosen: _Chosen) -> dict[LocationKind, Closure]:
-    return {kind: close(kind, dict(_bearing(dict(chosen), kind))) for kind in _KINDS}
+def _closures(settings: _Settings) -> dict[LocationKind, Closure]:
+    return {kind: close(kind, dict(_bearing(dict(settings), kind))) for kind in _KINDS}
 
 
-def _count(chosen: _Chosen, bound: int) -> tuple[dict[LocationKind, LocationStates], list[Level], list[str]]:
-    closures = _closures(chosen)
-    scopes: dict[LocationKind, LocationStates] = {}
+def _count(settings: _Settings, bound: int) -> tuple[_Locations, list[ProgramCount], list[str]]:
+    closures = _closures(settings)
+    locations: _Locations = {}
     faults = []
     for kind, closure in closures.items():
         tried = len(closure.states) * len(closure.letters)
-        scopes[kind] = LocationStates(len(closure.states), dict(closure.levels), tried, dict(closure.hazards))
+        levels, hazards = dict(closure.levels), dict(closure.hazards)
+        locations[kind] = LocationProof(len(closure.states), levels, tried, hazards)
         faults += closure.faults
-    return scopes, list(cover(Plane(closures), bound)), faults
+    return locations, list(count_programs(AllLocations(closures), bound)), faults
 
 
-def _run(chosen: _Chosen, bound: int) -> ModelTally:
-    return direct(Plane(_closures(chosen)), dict(chosen), bound)
+def _run(settings: _Settings, bound: int) -> ModelTally:
+    return run_programs(AllLocations(_closures(settings)), dict(settings), bound)
 
 
-def _confirm(chosen: _Chosen, kind: LocationKind, start: int, stride: int) -> tuple[int, list[str]]:
-    return confirm(_closures(chosen)[kind], dict(chosen), slice(start, None, stride))
+def _confirm(settings: _Settings, kind: LocationKind, start: int, stride: int) -> tuple[int, list[str]]:
+    return confirm(_closures(settings)[kind], dict(settings), slice(start, None, stride))
 
 
 @lru_cache(maxsize=1)
-def _obligations(name: str, kind: LocationKind, chosen: _Chosen, length: int) -> tuple[Obligation, ...]:
+def _obligations(name: str, kind: LocationKind, settings: _Settings, length: int) -> tuple[Obligation, ...]:
     """What z3 is asked; what takes longest comes first."""
     if kind == "register":
-        return tuple(ordering_obligations(name, dict(chosen), length, ("registers",)))
-    return tuple(reversed(list(staged_obligations(name, dict(chosen), length))))
+        return tuple(ordering_obligations(name, dict(settings), length, ("registers",)))
+    return tuple(reversed(list(staged_obligations(name, dict(settings), length))))
 
 
-def _ask(name: str, kind: LocationKind, chosen: _Chosen, length: int, number: int) -> tuple[str, str]:
-    obligation = _obligations(name, kind, chosen, length)[number]
+def _ask(name: str, kind: LocationKind, settings: _Settings, length: int, number: int) -> tuple[str, str]:
+    obligation = _obligations(name, kind, settings, length)[number]
     answer = ask("z3", obligation.smt, _PATIENCE)
     said = obligation.explain(answer.model) if answer.status == "sat" else answer.status
     return obligation.subject, said

@@ -1,7 +1,8 @@
-"""The steps that programs are made of, and what each is to one register or one buffer.
+"""The steps that enumerated programs are made of, and what one register or one buffer sees of each.
 
-Hazards and schedules are about one location at a time: whatever else a step does is, to a location, a
-synchronisation or nothing. `seen_from` says what: a step over r0 and s0 alone.
+A *location* is one register or one buffer. Hazards and overtaking effects are about one location at a time.
+To a location a step is an access, a synchronisation or nothing: `seen_from` gives the step as that location
+sees it, with the location called r0 or s0.
 """
 
 from __future__ import annotations
@@ -44,14 +45,14 @@ __all__ = [
     "LocationKind",
     "alphabet",
     "letters",
-    "parted",
     "seen_from",
+    "with_own_buffers",
 ]
 
 ACCESSES = (RegisterRead, RegisterWrite, SharedRead, SharedWrite, CpAsync, BulkCopy, Mma)
 LocationKind = Literal["register", "buffer"]
 
-# A shape, and one each that differs from it in the types, in K too, and in N only.
+# A shape; then shapes that differ from it in the types, in the types and K, and in N.
 SHAPES = tuple(
     map(
         MmaShape.of,
@@ -93,7 +94,7 @@ def alphabet() -> tuple[Step, ...]:
 
 @cache
 def letters(kind: LocationKind) -> tuple[Step, ...]:
-    """What the steps of the alphabet are to one location, each once."""
+    """What a location of a kind sees of the steps of the alphabet, each once."""
     found = (
         seen_from(step, location) for location in LOCATIONS for step in alphabet() if location.kind == kind
     )
@@ -101,46 +102,46 @@ def letters(kind: LocationKind) -> tuple[Step, ...]:
 
 
 def seen_from(step: Step, location: Location) -> Step | None:
-    """What a step is to a location, which is called r0 or s0; None: nothing."""
+    """What a location sees of a step, with the location called r0 or s0; None: nothing."""
     if location.kind == "register":
         return _from_register(step, location.number)
     return _from_buffer(step, location.number)
 
 
 def _from_register(step: Step, number: int) -> Step | None:
-    act = step.operation
-    if isinstance(act, RegisterRead | RegisterWrite):
-        return Step(type(act)(0)) if act.register == number else None
-    if isinstance(act, Mma):
-        if act.d == number:
-            return Step(Mma(act.shape, 0, Buffer(0), 0))
-        a = Register(0) if act.a == Register(number) else Buffer(0)
+    operation = step.operation
+    if isinstance(operation, RegisterRead | RegisterWrite):
+        return Step(type(operation)(0)) if operation.register == number else None
+    if isinstance(operation, Mma):
+        if operation.d == number:
+            return Step(Mma(operation.shape, 0, Buffer(0), 0))
+        a = Register(0) if operation.a == Register(number) else Buffer(0)
         return Step(Mma(SHAPES[0], 1 if isinstance(a, Register) else 2, a, 0))
-    return step if isinstance(act, WgmmaFence | Commit | Wait) else None
+    return step if isinstance(operation, WgmmaFence | Commit | Wait) else None
 
 
 def _from_buffer(step: Step, number: int) -> Step | None:
-    act = step.operation
-    if isinstance(act, RegisterRead | RegisterWrite | WgmmaFence):
+    operation = step.operation
+    if isinstance(operation, RegisterRead | RegisterWrite | WgmmaFence):
         return None
-    if isinstance(act, Mma):
-        buffer = 0 if number in act.buffers else 1
+    if isinstance(operation, Mma):
+        buffer = 0 if number in operation.buffers else 1
         return Step(Mma(SHAPES[0], 0, Buffer(buffer), buffer))
-    if isinstance(act, SharedRead | SharedWrite | CpAsync):
-        return Step(type(act)(0), step.thread) if act.buffer == number else None
-    if isinstance(act, BulkCopy):
-        return Step(BulkCopy(act.buffer ^ number, act.barrier ^ number), step.thread)
-    if isinstance(act, MbarrierArrive | MbarrierWait):
-        return Step(type(act)(act.barrier ^ number), step.thread)
+    if isinstance(operation, SharedRead | SharedWrite | CpAsync):
+        return Step(type(operation)(0), step.thread) if operation.buffer == number else None
+    if isinstance(operation, BulkCopy):
+        return Step(BulkCopy(operation.buffer ^ number, operation.barrier ^ number), step.thread)
+    if isinstance(operation, MbarrierArrive | MbarrierWait):
+        return Step(type(operation)(operation.barrier ^ number), step.thread)
     return step
 
 
-def parted(steps: Sequence[Step]) -> tuple[Step, ...]:
-    """Steps as a location sees them, made a program: each bulk copy elsewhere fills a buffer of its own."""
+def with_own_buffers(steps: Sequence[Step]) -> tuple[Step, ...]:
+    """Steps as s0 sees them, made a program: each bulk copy into another buffer fills one of its own."""
     found = []
     for at, step in enumerate(steps):
-        act = step.operation
-        if isinstance(act, BulkCopy) and act.buffer != 0:
-            step = Step(BulkCopy(at + 2, act.barrier), step.thread)
+        operation = step.operation
+        if isinstance(operation, BulkCopy) and operation.buffer != 0:
+            step = Step(BulkCopy(at + 2, operation.barrier), step.thread)
         found.append(step)
     return tuple(found)

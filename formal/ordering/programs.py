@@ -1,16 +1,15 @@
-"""Abstract ordering programs: what two models of the wgmma rules and the checker speak about (9.7.15.7).
+"""Abstract ordering programs: what the two models of the wgmma rules and the checker speak about (9.7.15.7).
 
-A program is a trace: operations in the order of one execution, each by a thread. Thread 0 is the warpgroup,
-every operation of which all its warps execute (a bulk copy: one elected thread of it); thread 1 is one
-other thread, which fills shared memory. Registers and buffers are small integers: names of disjoint sets
-of registers, and of disjoint stages of shared memory. The trace fixes which signals an mbarrier wait waits
-for: all that stand before it on its barrier.
+A program is a trace: its steps are operations in the order of one execution, each by a thread. Thread 0 is
+the warpgroup: all its warps execute each of its operations, except that one elected thread starts a bulk
+copy. Thread 1 is one other thread, which fills shared memory. Registers and buffers are named by small
+integers: a register stands for a set of registers, a buffer for a stage of shared memory, and no two of them
+overlap. An mbarrier wait waits for every signal on its mbarrier that stands before it in the trace.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 __all__ = [
@@ -38,7 +37,6 @@ __all__ = [
     "Step",
     "Wait",
     "WgmmaFence",
-    "parse",
 ]
 
 WARPGROUP, OTHER = 0, 1
@@ -61,7 +59,7 @@ class MmaShape:
         """Read what str() writes; raises ValueError for anything else."""
         found = _SHAPE.fullmatch(text)
         if found is None:
-            raise ValueError(f"{text!r} is no shape with types, such as m64n8k16.f32.f16.f16")
+            raise ValueError(f"{text!r} is not a shape with types, such as m64n8k16.f32.f16.f16")
         return cls(int(found[1]), int(found[2]), int(found[3]), found[4])
 
 
@@ -110,7 +108,7 @@ class RegisterWrite:
 
 @dataclass(frozen=True, slots=True)
 class SharedRead:
-    """The thread reads the buffer through the generic proxy (every warp of the warpgroup: all of it)."""
+    """The thread (or every warp of the warpgroup) reads the whole buffer through the generic proxy."""
 
     buffer: int
 
@@ -120,7 +118,7 @@ class SharedRead:
 
 @dataclass(frozen=True, slots=True)
 class SharedWrite:
-    """The thread writes the buffer through the generic proxy (every warp of the warpgroup: its part)."""
+    """The thread writes the buffer through the generic proxy; every warp of the warpgroup writes its part."""
 
     buffer: int
 
@@ -190,7 +188,7 @@ class Wait:
 
 @dataclass(frozen=True, slots=True)
 class CpAsync:
-    """cp.async into the buffer (every thread of the warpgroup: its part): generic proxy, asynchronous."""
+    """cp.async into the buffer, through the generic proxy; every warp of the warpgroup copies its part."""
 
     buffer: int
 
@@ -273,7 +271,7 @@ Operation = (
     | MbarrierWait
     | CtaBarrier
 )
-_OF_THE_WARPGROUP = (RegisterRead, RegisterWrite, WgmmaFence, Mma, Commit, Wait, CtaBarrier)
+_WARPGROUP_ONLY = (RegisterRead, RegisterWrite, WgmmaFence, Mma, Commit, Wait, CtaBarrier)
 
 
 @dataclass(frozen=True, slots=True)
@@ -286,8 +284,8 @@ class Step:
     def __post_init__(self) -> None:
         if self.thread not in (WARPGROUP, OTHER):
             raise ValueError(f"there is no thread {self.thread}; 0 is the warpgroup, 1 the other thread")
-        if self.thread == OTHER and isinstance(self.operation, _OF_THE_WARPGROUP):
-            raise ValueError(f"`{self.operation}` is the warpgroup's; the other thread cannot execute it")
+        if self.thread == OTHER and isinstance(self.operation, _WARPGROUP_ONLY):
+            raise ValueError(f"`{self.operation}` is for the warpgroup; the other thread cannot execute it")
 
     def __str__(self) -> str:
         return f"{'other: ' if self.thread else ''}{self.operation}"
@@ -295,7 +293,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """A trace of steps; hazards and schedules name them by index, from 0."""
+    """A trace of steps; hazards and schedules name a step by its index, from 0."""
 
     steps: tuple[Step, ...]
 
@@ -313,63 +311,3 @@ class Program:
 
     def __str__(self) -> str:
         return "; ".join(map(str, self.steps))
-
-
-def parse(lines: str | Sequence[str]) -> Program:
-    """Read what str() writes: steps, one an item or parted by `;`. Raises ValueError with the faulty step."""
-    items: Iterable[str] = lines.split(";") if isinstance(lines, str) else lines
-    return Program(tuple(_step(" ".join(item.split())) for item in items if item.strip()))
-
-
-def _step(text: str) -> Step:
-    words = text.removeprefix("other: ").split(" ")
-    kind = _KINDS.get(words[0])
-    try:
-        if words[0] == "mma":
-            return Step(_mma(words[1:]))
-        if kind is None:
-            raise ValueError(f"no operation is called {words[0]!r}")
-        letters, make = kind
-        if len(letters) != len(words) - 1:
-            raise ValueError(f"{words[0]} takes {len(letters)} operands")
-        numbers = [_number(letter, word) for letter, word in zip(letters, words[1:], strict=True)]
-        return Step(make(*numbers), OTHER if text.startswith("other: ") else WARPGROUP)
-    except ValueError as error:
-        raise ValueError(f"`{text}`: {error}") from None
-
-
-def _mma(words: Sequence[str]) -> Mma:
-    scale_d = "scale-d=0" not in words
-    rest = [word for word in words if word != "scale-d=0"]
-    if len(rest) != 4:
-        raise ValueError("an mma is written `mma m64n8k16.f32.f16.f16 r0 s0 s1` (shape, D, A, B)")
-    shape, d, a, b = rest
-    first: Register | Buffer
-    first = Register(_number("r", a)) if a.startswith("r") else Buffer(_number("s", a))
-    return Mma(MmaShape.of(shape), _number("r", d), first, _number("s", b), scale_d)
-
-
-def _number(letter: str, word: str) -> int:
-    digits = word.removeprefix(letter)
-    if not word.startswith(letter) or not (digits.isascii() and digits.isdigit()):
-        raise ValueError(f"{word!r} is no operand such as {letter}0")
-    return int(digits)
-
-
-_KINDS = {
-    "read": ("r", RegisterRead),
-    "write": ("r", RegisterWrite),
-    "load": ("s", SharedRead),
-    "store": ("s", SharedWrite),
-    "proxy-fence": ("", ProxyFence),
-    "fence": ("", WgmmaFence),
-    "commit": ("", Commit),
-    "wait": (("",), Wait),
-    "cp.async": ("s", CpAsync),
-    "cp.async.commit": ("", CpAsyncCommit),
-    "cp.async.wait": (("",), CpAsyncWait),
-    "bulk": ("sb", BulkCopy),
-    "arrive": ("b", MbarrierArrive),
-    "await": ("b", MbarrierWait),
-    "barrier": ("", CtaBarrier),
-}

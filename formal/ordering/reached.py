@@ -1,19 +1,23 @@
-"""Which rules and which settings the litmus tests of a bounded length reach, by the axioms."""
+"""How many short litmus tests break each rule, and notice each setting, by the axioms."""
 
 from __future__ import annotations
 
 from collections import Counter
 
 from ...spec.ordering import litmus_tests, ordering, synthesised_tests
-from .programs import Program, parse
+from .notation import parse
+from .programs import Program
 from .verdicts import rules
 
 __all__ = ["reached"]
 
 
 def reached(bound: int) -> tuple[Counter[str], Counter[str]]:
-    """By rule the tests of at most so many steps that break it under some reading; by reading other than
-    the default those that break other rules under it."""
+    """Count the litmus tests of at most `bound` steps: by rule, and by reading other than the default.
+
+    A test counts for a rule that it breaks under some reading, and for a reading under which it breaks other
+    rules than by default.
+    """
     every = ordering().every()
     by_rule: Counter[str] = Counter(dict.fromkeys(ordering().rules, 0))
     by_reading: Counter[str] = Counter({name: 0 for name in every if name != "default"})

@@ -1,9 +1,10 @@
-"""Litmus programs made from the axioms: every least way to order two accesses, and every way to spoil it.
+"""Litmus programs made from the axioms: every minimal way to order two accesses, and every way to spoil it.
 
-Between a first and a last access of one register or one buffer, synchronising steps are added while each
-tells somebody something new; a program without hazards in which no step can be left out is *least* (of
-those that differ in the order of their steps only, the first is taken). Its spoilt versions, with one step
-left out, weakened or moved, have a hazard.
+Between a first and a last access of one register or one buffer, synchronising steps are added one by one. A
+step is added only if it changes what the axioms know about the first access. A program without hazards is
+*minimal* if leaving out any step between makes a hazard; of programs that differ in the order of their steps
+only, the first is taken. Its *spoilt* versions have one step left out, weakened or moved behind the next, and
+so have a hazard.
 """
 
 from __future__ import annotations
@@ -11,10 +12,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
-from .alphabet import SHAPES
-from .axioms import ProgramEvents, hazards
-from .informative import told
+from ...spec.ordering import ordering
+from .alphabet import SHAPES, LocationKind
+from .axioms import hazards
 from .programs import (
     OTHER,
     Buffer,
@@ -39,16 +41,20 @@ from .programs import (
     Wait,
     WgmmaFence,
 )
+from .states.axiom_state import AccessState, initial_state, next_state
 
 __all__ = ["Synthesised", "renamed", "synthesise"]
 
-_LONGEST = 6
+_MOST_BETWEEN = 6  # synchronising steps
 _FENCE = Step(WgmmaFence())
 
 
 @dataclass(frozen=True)
 class Synthesised:
-    """A program, a name that says what it is about, and what was done to it (nothing: it is a least one)."""
+    """A program, its name, and how it was spoilt ("": it is a minimal one).
+
+    A name says which accesses are ordered, in which of several ways, and what was done to which step.
+    """
 
     name: str
     program: Program
@@ -56,7 +62,7 @@ class Synthesised:
 
 
 def synthesise() -> tuple[Synthesised, ...]:
-    """Every least program and every spoilt one, no two alike up to the names of registers and buffers."""
+    """Every minimal program and every spoilt one, no two alike up to the names of registers and buffers."""
     known: set[Program] = set()
     names: Counter[str] = Counter()
     found = []
@@ -71,7 +77,7 @@ def synthesise() -> tuple[Synthesised, ...]:
 
 
 def _hangs(program: Program) -> bool:
-    """Whether an mbarrier is waited for that nobody has signalled."""
+    """Whether a step waits for an mbarrier that nobody has signalled."""
     acts = [step.operation for step in program.steps]
     signals = (MbarrierArrive, BulkCopy)
     return any(
@@ -82,20 +88,21 @@ def _hangs(program: Program) -> bool:
 
 
 def _everything() -> Iterator[Synthesised]:
-    for accesses, letters in (
-        (_register_accesses(), _register_letters()),
-        (_buffer_accesses(), _buffer_letters()),
-    ):
-        for first, i in accesses.items():
+    subjects: tuple[tuple[LocationKind, dict[str, Step], Sequence[Step]], ...] = (
+        ("register", _register_accesses(), _register_synchronisation()),
+        ("buffer", _buffer_accesses(), _buffer_synchronisation()),
+    )
+    for kind, accesses, between in subjects:
+        for first_name, first in accesses.items():
             ways = dict.fromkeys(accesses, 0)
-            known = set()
-            for last, program in _least(i, accesses, letters):
-                steps = last, tuple(sorted(map(str, program.steps)))
-                if steps in known:  # the same steps in another order
+            seen = set()
+            for last_name, program in _minimal(kind, first, accesses, between):
+                steps = last_name, tuple(sorted(map(str, program.steps)))
+                if steps in seen:  # the same steps in another order
                     continue
-                known.add(steps)
-                ways[last] += 1
-                name = f"{first}-{last}-{ways[last]}"
+                seen.add(steps)
+                ways[last_name] += 1
+                name = f"{first_name}-{last_name}-{ways[last_name]}"
                 yield Synthesised(name, program, "")
                 for what, spoilt in _spoilt(program):
                     if hazards(spoilt):
@@ -117,7 +124,7 @@ def _register_accesses() -> dict[str, Step]:
     return {name: Step(operation) for name, operation in found.items()}
 
 
-def _register_letters() -> Sequence[Step]:
+def _register_synchronisation() -> Sequence[Step]:
     other = Mma(SHAPES[0], 2, Buffer(1), 1)
     return [Step(operation) for operation in (WgmmaFence(), Commit(), Wait(0), Wait(1), other)]
 
@@ -137,7 +144,7 @@ def _buffer_accesses() -> dict[str, Step]:
     return found | {f"other-{name}": Step(operation, OTHER) for name, operation in both.items()}
 
 
-def _buffer_letters() -> Sequence[Step]:
+def _buffer_synchronisation() -> Sequence[Step]:
     mine: list[Operation] = [Commit(), Wait(0), CtaBarrier()]
     both: list[Operation] = [
         ProxyFence(),
@@ -150,39 +157,54 @@ def _buffer_letters() -> Sequence[Step]:
     return [*(Step(act) for act in (*mine, *both)), *(Step(act, OTHER) for act in both)]
 
 
-def _least(i: Step, accesses: dict[str, Step], letters: Sequence[Step]) -> Iterator[tuple[str, Program]]:
-    """The least programs that begin with an access, after a fence where an mma needs one."""
-    starts = [(i,), (_FENCE, i)] if not isinstance(i.operation, Mma) else [(_FENCE, i)]
+class _Beginning(NamedTuple):
+    """A program up to the next step, and what the axioms know about its first access.
+
+    `access`: the facts that rules with an effect on values can ask about. `fenced`: a wgmma.fence stands
+    behind the access, which rules of the text alone ask about, too.
+    """
+
+    steps: tuple[Step, ...]
+    access: AccessState | None
+    fenced: bool = False
+
+
+def _minimal(
+    kind: LocationKind, first: Step, accesses: dict[str, Step], between: Sequence[Step]
+) -> Iterator[tuple[str, Program]]:
+    """The minimal programs that begin with an access, after a fence where an mma needs one."""
+    starts = [(first,), (_FENCE, first)] if not isinstance(first.operation, Mma) else [(_FENCE, first)]
     for start in starts:
-        level: list[tuple[Step, ...]] = [start]
+        level = [_Beginning(start, initial_state(first, kind))]
         while level:
-            following: list[tuple[Step, ...]] = []
-            for steps in level:
+            longer: list[_Beginning] = []
+            for beginning in level:
                 for name, last in accesses.items():
-                    program = Program((*steps, last))
-                    if not hazards(program) and _is_least(program, len(start)):
+                    program = Program((*beginning.steps, last))
+                    if not hazards(program) and _is_minimal(program, len(start)):
                         yield name, program
-                if len(steps) - len(start) < _LONGEST:
-                    following += _informative(steps, len(start) - 1, letters)
-            level = following
+                if len(beginning.steps) - len(start) < _MOST_BETWEEN:
+                    longer += _extended(beginning, between)
+            level = longer
 
 
-def _informative(steps: tuple[Step, ...], i: int, letters: Sequence[Step]) -> Iterator[tuple[Step, ...]]:
-    """The steps, with one more that tells somebody something new about step i."""
-    before = told(ProgramEvents(Program(steps), None), i, len(steps))
-    for letter in letters:
-        longer = (*steps, letter)
-        after = told(ProgramEvents(Program(longer), None), i, len(longer))
-        if after != before and not hazards(Program(longer)):
-            yield longer
+def _extended(beginning: _Beginning, between: Sequence[Step]) -> Iterator[_Beginning]:
+    """The program with one more step, without a hazard, that changes what the axioms know."""
+    default = ordering().default
+    for step in between:
+        access = beginning.access and next_state(beginning.access, step, default)
+        fenced = beginning.fenced or isinstance(step.operation, WgmmaFence)
+        changes = (access, fenced) != (beginning.access, beginning.fenced)
+        steps = (*beginning.steps, step)
+        if changes and not hazards(Program(steps)):
+            yield _Beginning(steps, access, fenced)
 
 
-def _is_least(program: Program, start: int) -> bool:
-    """Whether every step but the first and last access is needed."""
-    kept = (start - 1, len(program) - 1)
-    return all(hazards(program.without(k)) for k in range(len(program)) if k not in kept) and bool(
-        [k for k in range(len(program)) if k not in kept]
-    )
+def _is_minimal(program: Program, start: int) -> bool:
+    """Whether there are steps besides the first and the last access, and each of them is needed."""
+    accesses = (start - 1, len(program) - 1)
+    others = [k for k in range(len(program)) if k not in accesses]
+    return bool(others) and all(hazards(program.without(k)) for k in others)
 
 
 def _spoilt(program: Program) -> Iterator[tuple[str, Program]]:

@@ -1,21 +1,21 @@
-"""What both ordering models say of one program, and whether they agree about it."""
+"""The verdict of both models on one program, and whether they agree about it."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 from ...spec.ordering import Readings, ordering
-from .agreement import valued
+from .agreement import changing_values
 from .axioms import Hazard, hazards
-from .machine import Schedule, differ
 from .programs import Program
+from .schedules import Schedule, differ
 
 __all__ = ["ModelVerdict", "judge", "rules"]
 
 
 @dataclass(frozen=True)
 class ModelVerdict:
-    """The hazards of a program, two schedules with different results, and how the models disagree.
+    """The hazards of a program, two schedules with different results, and how the models disagree, if so.
 
     The schedules are of the program up to the last step of its first hazard that can change a value.
     """
@@ -36,21 +36,21 @@ def rules(program: Program, readings: Readings) -> tuple[str, ...]:
 
 
 def judge(program: Program, readings: Readings) -> ModelVerdict:
-    """Ask the axioms; then the machine, about the program up to its first hazard and before it."""
+    """Ask the axioms about a program, then the machine: up to the first hazard, and just before it."""
     found = hazards(program, readings)
-    first = next(iter(valued(found)), None)
-    machine = ordering().conduct(readings)
+    first = next(iter(changing_values(found)), None)
+    conduct = ordering().conduct(readings)
     if first is None:
-        schedules = differ(program, machine)
+        schedules = differ(program, conduct)
         wrong = (
             "no hazard can change a value, but two schedules have different results" if schedules else None
         )
         return ModelVerdict(found, schedules, wrong)
     last = first.steps[-1]
-    schedules = differ(Program(program.steps[: last + 1]), machine, first.steps[0])
+    schedules = differ(Program(program.steps[: last + 1]), conduct, first.steps[0])
     wrong = None
     if schedules is None:
         wrong = f"{first}, but every schedule has one result"
-    elif differ(Program(program.steps[:last]), machine) is not None:
+    elif differ(Program(program.steps[:last]), conduct) is not None:
         wrong = f"no hazard before step {last}, but two schedules differ there"
     return ModelVerdict(found, schedules, wrong)

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property
 
-from ...formal.ordering.programs import Program, parse
+from ...formal.ordering.notation import parse
+from ...formal.ordering.programs import Program
 from ...formal.ordering.synthesis import synthesise
 from ...formal.ordering.verdicts import rules
 from ...spec.errors import SpecError

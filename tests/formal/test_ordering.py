@@ -12,11 +12,12 @@ from typing import Any
 import jsonschema
 import pytest
 
-from ptxmma.formal.ordering.agreement import disagreement, valued
+from ptxmma.formal.ordering.agreement import changing_values, disagreement
 from ptxmma.formal.ordering.alphabet import ACCESSES, alphabet
 from ptxmma.formal.ordering.axioms import hazards
-from ptxmma.formal.ordering.machine import differ, outcomes
-from ptxmma.formal.ordering.programs import Mma, MmaShape, Program, RegisterRead, Step, Wait, parse
+from ptxmma.formal.ordering.notation import parse
+from ptxmma.formal.ordering.programs import Mma, MmaShape, Program, RegisterRead, Step, Wait
+from ptxmma.formal.ordering.schedules import differ, outcomes
 from ptxmma.formal.ordering.verdicts import judge
 from ptxmma.gen.litmus.litmus_tests import MAKER, suite
 from ptxmma.spec.errors import Question, SpecError
@@ -84,9 +85,9 @@ def test_a_step_is_read_as_it_is_written(step: Step) -> None:
     ("text", "words"),
     [
         ("frob r0", "no operation is called 'frob'"),
-        ("read s0", "no operand such as r0"),
+        ("read s0", "not an operand such as r0"),
         ("wait", "takes 1 operands"),
-        ("mma m64n8 r0 s0 s0", "no shape with types"),
+        ("mma m64n8 r0 s0 s0", "not a shape with types"),
         ("mma m64n8k16.f32.f16.f16 r0 r0 s0", "must be different registers"),
         ("other: fence", "the other thread cannot execute it"),
     ],
@@ -141,7 +142,7 @@ def test_a_rule_that_is_dropped_is_missed(rule: str) -> None:
 def test_a_machine_that_behaves_otherwise_is_noticed(name: str, machine: Conduct) -> None:
     program, default = _program(name), EVERY["default"]
     found = [Program(program.steps[:end]) for end in range(1, len(program) + 1)]
-    sound = [part for part in found if not valued(hazards(Program(part.steps[:-1]), default))]
+    sound = [part for part in found if not changing_values(hazards(Program(part.steps[:-1]), default))]
     assert all(disagreement(part, default) is None for part in sound)
     assert any(disagreement(part, default, machine) for part in sound)
 

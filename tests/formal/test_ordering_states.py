@@ -11,18 +11,11 @@ from typing import Any
 import pytest
 
 from ptxmma.formal.ordering import alphabet as letters_of
-from ptxmma.formal.ordering import axiom_state as knowledge
-from ptxmma.formal.ordering import closure as closures
-from ptxmma.formal.ordering import confirmation, enumeration
-from ptxmma.formal.ordering import machine_state as holding
-from ptxmma.formal.ordering.agreement import valued
-from ptxmma.formal.ordering.agreement_proof import ProofBounds, prove
+from ptxmma.formal.ordering.agreement import changing_values
+from ptxmma.formal.ordering.agreement_proof import ProofBounds, prove_agreement
 from ptxmma.formal.ordering.alphabet import LOCATIONS, Location, LocationKind, alphabet, letters, seen_from
 from ptxmma.formal.ordering.axioms import Hazard, closing
-from ptxmma.formal.ordering.closure import Closure, close
-from ptxmma.formal.ordering.confirmation import confirm
-from ptxmma.formal.ordering.enumeration import Plane, cover, direct
-from ptxmma.formal.ordering.machine import differ
+from ptxmma.formal.ordering.notation import parse
 from ptxmma.formal.ordering.programs import (
     BulkCopy,
     CpAsyncWait,
@@ -33,9 +26,15 @@ from ptxmma.formal.ordering.programs import (
     Step,
     Wait,
     WgmmaFence,
-    parse,
 )
 from ptxmma.formal.ordering.reached import reached
+from ptxmma.formal.ordering.schedules import differ
+from ptxmma.formal.ordering.states import axiom_state, confirmation, enumeration, machine_state
+from ptxmma.formal.ordering.states import closure as closures
+from ptxmma.formal.ordering.states.broken_rules import broken_rules
+from ptxmma.formal.ordering.states.closure import Closure, close
+from ptxmma.formal.ordering.states.confirmation import confirm
+from ptxmma.formal.ordering.states.enumeration import AllLocations, count_programs, run_programs
 from ptxmma.spec.ordering import Readings, ordering
 from ptxmma.spec.switches import Conduct
 
@@ -91,16 +90,16 @@ def test_the_letters_of_a_location() -> None:
 
 def test_groups_are_counted_beyond_every_wait() -> None:
     most = max(step.operation.n for step in alphabet() if isinstance(step.operation, Wait | CpAsyncWait))
-    assert most < knowledge._CAP
-    assert most < holding._MOST
+    assert most < axiom_state.MOST_GROUPS
+    assert most < machine_state.MOST_GROUPS
 
 
 def test_the_count_of_programs_is_that_of_writing_them_all_down() -> None:
-    *_, level = cover(Plane(closed("default")), 2)
-    sound = [step for step in alphabet() if not valued(closing(Program((step,)), DEFAULT))]
+    *_, level = count_programs(AllLocations(closed("default")), 2)
+    sound = [step for step in alphabet() if not changing_values(closing(Program((step,)), DEFAULT))]
     programs = [Program((first, second)) for first in sound for second in alphabet()]
     assert level.programs == len(programs)
-    assert level.hazards == sum(bool(valued(closing(program, DEFAULT))) for program in programs)
+    assert level.hazards == sum(bool(changing_values(closing(program, DEFAULT))) for program in programs)
 
 
 @pytest.mark.parametrize(
@@ -117,22 +116,22 @@ def test_the_count_of_programs_is_that_of_writing_them_all_down() -> None:
 )
 def test_long_programs_at_random(name: str) -> None:
     """Programs of 4 to 14 steps without hazards, then one more step: both models, and the states."""
-    readings, plane, source = EVERY[name], Plane(closed(name)), random.Random(name)
+    readings, locations, source = EVERY[name], AllLocations(closed(name)), random.Random(name)
     said = set()
     for _ in range(60):
         steps: tuple[Step, ...] = ()
-        states = plane.start
+        states = locations.start
         for _ in range(source.randrange(4, 14)):
-            free = [n for n in range(len(plane.steps)) if not plane.broken(states) >> n & 1]
+            free = [n for n in range(len(locations.steps)) if not locations.closing_steps(states) >> n & 1]
             number = source.choice(free)
-            steps, states = (*steps, alphabet()[number]), plane.move(states, number)
+            steps, states = (*steps, alphabet()[number]), locations.move(states, number)
         number = source.choice(
             [n for n, step in enumerate(alphabet()) if isinstance(step.operation, letters_of.ACCESSES)]
         )
         program = Program((*steps, alphabet()[number]))
-        hazard = bool(plane.broken(states) >> number & 1)
+        hazard = bool(locations.closing_steps(states) >> number & 1)
         said.add(hazard)
-        assert bool(valued(closing(program, readings))) == hazard, str(program)
+        assert bool(changing_values(closing(program, readings))) == hazard, str(program)
         assert (differ(program, ordering().conduct(readings)) is not None) == hazard, str(program)
     assert said == {False, True}
 
@@ -147,11 +146,11 @@ def test_an_axiom_that_is_dropped_is_noticed_in_the_joint_states(
     if rule in ("uncommitted-at-wait", "wait-too-shallow"):
         pytest.skip("says why a wait does not help with another hazard")
 
-    def forgetful(known: knowledge.Knowledge, step: Step, readings: Readings) -> frozenset[str]:
-        found = knowledge.broken(known, step, readings)
+    def forgetful(state: axiom_state.AccessState, step: Step, readings: Readings) -> frozenset[str]:
+        found = broken_rules(state, step, readings)
         return frozenset() if rule in found else found
 
-    monkeypatch.setattr(closures, "broken", forgetful)
+    monkeypatch.setattr(closures, "broken_rules", forgetful)
     assert any(close(kind, DEFAULT).faults for kind in KINDS)
 
 
@@ -194,32 +193,34 @@ def test_a_machine_that_behaves_otherwise_is_noticed_by_running_it(machine: Cond
 def _blind(kind: type) -> Callable[..., bool]:
     """A machine in which operations of a kind wait for nothing."""
 
-    def waits(held: holding.Held, step: Step, stream: int, machine: Conduct) -> bool:
-        return not isinstance(step.operation, kind) and _waits(held, step, stream, machine)
+    def waits(delayed: machine_state.DelayedInBuffer, step: Step, stream: int, machine: Conduct) -> bool:
+        return not isinstance(step.operation, kind) and _waits(delayed, step, stream, machine)
 
     return waits
 
 
-_waits = holding._waits
+_waits = machine_state._waits
 
 
 @pytest.mark.parametrize("kind", [Wait, CpAsyncWait, ProxyFence], ids=lambda kind: kind.__name__)
 def test_a_machine_that_does_not_wait_is_noticed(kind: type, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(holding, "_waits", _blind(kind))
+    monkeypatch.setattr(machine_state, "_waits", _blind(kind))
     assert close("buffer", DEFAULT).faults
 
 
-def test_knowledge_that_forgets_a_signal_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    carry = knowledge._carry
+def test_a_state_that_forgets_a_signal_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    extended = axiom_state._extended
 
     def deaf(
-        reach: knowledge.ThreadReach, origin: int, step: Step, readings: Readings, one: bool = False
-    ) -> knowledge.ThreadReach:
+        reach: axiom_state.ThreadReach, origin: int, step: Step, readings: Readings, one_warp: bool = False
+    ) -> axiom_state.ThreadReach:
         return (
-            reach if isinstance(step.operation, MbarrierArrive) else carry(reach, origin, step, readings, one)
+            reach
+            if isinstance(step.operation, MbarrierArrive)
+            else extended(reach, origin, step, readings, one_warp)
         )
 
-    monkeypatch.setattr(knowledge, "_carry", deaf)
+    monkeypatch.setattr(axiom_state, "_extended", deaf)
     assert close("buffer", DEFAULT).faults
 
 
@@ -228,7 +229,7 @@ def test_a_step_that_a_location_does_not_see_is_noticed(monkeypatch: pytest.Monk
         return None if isinstance(step.operation, Mma) else seen_from(step, location)
 
     monkeypatch.setattr(enumeration, "seen_from", blind)
-    assert direct(Plane(closed("default")), DEFAULT, 1).faults
+    assert run_programs(AllLocations(closed("default")), DEFAULT, 1).faults
 
 
 def test_settings_that_no_value_depends_on() -> None:
@@ -237,10 +238,10 @@ def test_settings_that_no_value_depends_on() -> None:
     assert set(known.bearing(DEFAULT, registers=False)) == memory
     assert set(known.bearing(DEFAULT)) == {*memory, "same-shape", "reshaped-accumulator"}
     chosen = {name: EVERY[name] for name in ("default", "a-read-twice=fence")}
-    first, second = prove(chosen, ProofBounds(steps=3, direct=1, stride=90, length=0), workers=1)
-    assert (first.alike, second.alike) == (None, "default")
+    first, second = prove_agreement(chosen, ProofBounds(steps=3, direct=1, stride=90, length=0), workers=1)
+    assert (first.same_values_as, second.same_values_as) == (None, "default")
     assert first.faults == second.faults == []
-    assert first.scopes == second.scopes
+    assert first.locations == second.locations
 
 
 def test_every_rule_and_every_setting_is_reached_within_eight_steps() -> None:

@@ -9,11 +9,12 @@ from typing import Any
 import pytest
 import z3
 
-from ptxmma.formal.ordering.agreement import valued
+from ptxmma.formal.ordering.agreement import changing_values
 from ptxmma.formal.ordering.alphabet import ACCESSES, alphabet
 from ptxmma.formal.ordering.axioms import hazards
-from ptxmma.formal.ordering.machine import differ
-from ptxmma.formal.ordering.programs import Program, parse
+from ptxmma.formal.ordering.notation import parse
+from ptxmma.formal.ordering.programs import Program
+from ptxmma.formal.ordering.schedules import differ
 from ptxmma.formal.ordering.symbolic.axioms import SymbolicAxioms
 from ptxmma.formal.ordering.symbolic.program import SymbolicProgram
 from ptxmma.formal.ordering.symbolic.questions import memory_formulas, ordering_obligations, register_formulas
@@ -58,7 +59,7 @@ def test_the_formulas_say_what_the_models_say(name: str) -> None:
         def holds(formula: z3.BoolRef, values: list[tuple[z3.ExprRef, z3.ExprRef]] = values) -> bool:
             return bool(z3.is_true(z3.simplify(z3.substitute(formula, *values))))
 
-        broken = valued(hazards(program, readings))
+        broken = changing_values(hazards(program, readings))
         between = [hazard for hazard in broken if hazard.steps == (0, length - 1)]
         assert holds(given)
         assert holds(hazard) == bool(between), str(program)

@@ -14,7 +14,7 @@ import pytest
 from ptxmma.assemblers.litmus_reactions import react
 from ptxmma.assemblers.toolchains import available
 from ptxmma.formal.ordering.axioms import hazards
-from ptxmma.formal.ordering.programs import parse
+from ptxmma.formal.ordering.notation import parse
 from ptxmma.formal.ordering.synthesis import renamed
 from ptxmma.formal.ordering.verdicts import judge, rules
 from ptxmma.gen.litmus.litmus_ptx import module, version

@@ -1,0 +1,158 @@
+"""Does a program have one result? Schedules of the machine, searched and compared.
+
+`outcomes` tries every schedule. `differ` looks for two schedules with different results. In a small program
+it tries every schedule, too. In a large one it first compares the schedule in which every move comes as early
+as it can with those in which one effect, or one stream, is delayed for as long as possible.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from ...spec.ordering import ordering
+from ...spec.switches import Conduct
+from .machine import Machine, MachineResult, MachineState, MoveName
+from .programs import BulkCopy, CpAsync, Mma, Program, RegisterRead, RegisterWrite, SharedRead, SharedWrite
+
+__all__ = ["Schedule", "differ", "outcomes"]
+
+Schedule = tuple[str, ...]  # moves, in words
+
+_SMALL = 1000  # states
+_ANY = -9  # in a delayed move: every step, or either half
+_Delayed = frozenset[MoveName]
+_Origins = Mapping[MachineState, tuple[MachineState, MoveName] | None]  # by state: the one before it
+
+
+class _TooManyStates(Exception):
+    """The program has more states than a search may visit."""
+
+
+def outcomes(program: Program, conduct: Conduct | None = None) -> frozenset[MachineResult]:
+    """Every result that some schedule of the program has (conduct None: under the default readings).
+
+    A result is the final registers and memory, what each read saw and what each mma computed.
+    """
+    return frozenset(_results(Machine(program, conduct or ordering().conduct())))
+
+
+def differ(
+    program: Program, conduct: Conduct | None = None, suspect: int | None = None
+) -> tuple[Schedule, Schedule] | None:
+    """Two schedules of the program with different results; None if all schedules have one result.
+
+    Schedules that delay an effect of the step `suspect` are tried first. That changes how soon an answer
+    comes, not whether one exists.
+    """
+    machine = Machine(program, conduct or ordering().conduct())
+    early, origins = _run(machine, frozenset())
+    suspects = [] if suspect is None else [one for one in _delays(machine) if _is_of(machine, one, suspect)]
+    for delayed in suspects:
+        found = _compare(machine, early, origins, delayed)
+        if found is not None:
+            return found
+    try:
+        return _search(machine, early, origins, _SMALL)
+    except _TooManyStates:
+        pass
+    for delayed in _delays(machine):
+        found = _compare(machine, early, origins, delayed)
+        if found is not None:
+            return found
+    return _search(machine, early, origins, None)
+
+
+def _results(machine: Machine) -> Iterator[MachineResult]:
+    """Every result, some more than once."""
+    visited = {machine.start()}
+    rest = list(visited)
+    while rest:
+        state = rest.pop()
+        moves = machine.branches(state)
+        if not moves:
+            yield machine.result(state)
+        for _, after in moves:
+            if after not in visited:
+                visited.add(after)
+                rest.append(after)
+
+
+def _delays(machine: Machine) -> Iterator[_Delayed]:
+    """What can be delayed: a stream, a later effect of a step, and both together."""
+    streams: list[_Delayed] = [frozenset({("issue", stream, _ANY)}) for stream in machine.streams]
+    effects: list[_Delayed] = [frozenset({("queue", register, _ANY)}) for register in machine.registers]
+    effects += [frozenset({("landing", buffer, half)}) for buffer, half in machine.halves]
+    for step, operation in enumerate(machine.operations):
+        if isinstance(operation, Mma | CpAsync | BulkCopy):
+            effects += [frozenset({("flight", stream, step)}) for stream in machine.streams]
+    yield from streams
+    yield from (stream | effect for stream in [frozenset(), *streams] for effect in effects)
+
+
+def _is_of(machine: Machine, delayed: _Delayed, step: int) -> bool:
+    """Whether the delayed moves are those of a step."""
+    operation = machine.operations[step]
+    for kind, first, second in delayed:
+        if kind == "flight" and second == step:
+            return True
+        if isinstance(operation, RegisterRead | RegisterWrite) and kind == "queue":
+            return first == operation.register
+        if isinstance(operation, SharedRead | SharedWrite | CpAsync):
+            return kind == "issue" or (kind == "landing" and first == operation.buffer)
+    return False
+
+
+def _compare(
+    machine: Machine, early: MachineState, origins: _Origins, delayed: _Delayed
+) -> tuple[Schedule, Schedule] | None:
+    """The early schedule and the one with some moves delayed, if their results differ."""
+    late, late_origins = _run(machine, delayed)
+    if machine.result(late) == machine.result(early):
+        return None
+    return _schedule(machine, early, origins), _schedule(machine, late, late_origins)
+
+
+def _run(machine: Machine, delayed: _Delayed) -> tuple[MachineState, _Origins]:
+    """The final state, where the first move that is not delayed always comes next; and how it was reached."""
+    state = machine.start()
+    origins: dict[MachineState, tuple[MachineState, MoveName] | None] = {state: None}
+    while moves := list(machine.moves(state)):
+        free = (move for move in moves if not _is_delayed(delayed, move[0]))
+        name, after = next(free, moves[0])
+        origins[after] = state, name
+        state = after
+    return state, origins
+
+
+def _is_delayed(delayed: _Delayed, name: MoveName) -> bool:
+    return name in delayed or (name[0], name[1], _ANY) in delayed
+
+
+def _search(
+    machine: Machine, early: MachineState, early_origins: _Origins, limit: int | None
+) -> tuple[Schedule, Schedule] | None:
+    """The early schedule and another with a different result; raises _TooManyStates beyond the limit."""
+    start = machine.start()
+    origins: dict[MachineState, tuple[MachineState, MoveName] | None] = {start: None}
+    rest = [start]
+    while rest:
+        state = rest.pop()
+        moves = machine.branches(state)
+        if not moves and machine.result(early) != machine.result(state):
+            return _schedule(machine, early, early_origins), _schedule(machine, state, origins)
+        for name, after in moves:
+            if after not in origins:
+                origins[after] = state, name
+                rest.append(after)
+        if limit is not None and len(origins) > limit:
+            raise _TooManyStates
+    return None
+
+
+def _schedule(machine: Machine, state: MachineState, origins: _Origins) -> Schedule:
+    """The moves to a state, in words."""
+    lines: list[str] = []
+    while (origin := origins[state]) is not None:
+        state, name = origin
+        lines.append(machine.describe(name))
+    return tuple(reversed(lines))
