@@ -22,7 +22,7 @@ from ..spec.errors import Question
 from ..spec.nodes import Version
 from ..spec.specification import Specification
 from .list_command import select
-from .silicon_report import arithmetic_table, measured_table, print_arithmetic
+from .silicon_report import arithmetic_table, measured_table, named_by, print_arithmetic
 
 if TYPE_CHECKING:
     from ..ledger.device_observations import Observations
@@ -365,10 +365,8 @@ def _print_measured(console: Any, specification: Specification, measured: Observ
 
     table = Table("measured", "kernels", "points", "agree", "named by")
     firsts: Sequence[str] = ()
-    from ..ledger.silicon_verdicts import ANCHORS
-
     for what, kernels, points, agree, first in measured_table(specification, measured[0]):
-        table.add_row(what, str(kernels), str(points), str(agree), ANCHORS.get(what.split(": ")[-1], ""))
+        table.add_row(what, str(kernels), str(points), str(agree), named_by(specification, what))
         firsts = [*firsts, *(f"DIFFERS: {what}: {line}" for line in first)]
     console.print(table)
     for line in firsts[:_SHOWN]:

@@ -13,7 +13,9 @@ from ..formal.plans import arithmetic
 from ..gen.kernels.kernel_list import Kernel
 from ..ledger.device_observations import current_cases, current_suite
 from ..ledger.silicon_record import Observed, Silicon, load_silicon
-from ..ledger.silicon_verdicts import ANCHORS, SiliconVerdict, by_mnemonic, judge, silicon_verdicts
+from ..ledger.silicon_verdicts import SiliconVerdict, anchor, by_mnemonic, judge, silicon_verdicts
+from ..spec.api import load
+from ..spec.parts import element_type
 from ..spec.specification import Specification
 from ..spec.variants import Variant
 
@@ -22,6 +24,7 @@ __all__ = [
     "arithmetic_lines",
     "arithmetic_table",
     "measured_table",
+    "named_by",
     "print_arithmetic",
     "shown_by_devices",
 ]
@@ -84,12 +87,13 @@ def arithmetic_table(specification: Specification, observed: Mapping[str, Observ
 
 
 def verdict(specification: Specification, variant: Variant, found: Summary) -> str:
-    """Whether sums keep the bits of significand that the row's clauses promise; and whether those of .f32
-    keep fewer than single precision has."""
+    """Whether sums keep the bits of significand that the row's clauses promise; and whether those in single
+    precision keep fewer than it has."""
     wanted = arithmetic(specification, variant).sums.bits
     kept = min(found.bits, found.bits_c, found.bits_small_c) + 1
-    single = significand(specification, "f32")
-    below = "; below single precision" if variant.fields["dtype"] == "f32" and kept < single else ""
+    result = element_type(variant, "D")
+    single = significand(specification, result)
+    below = "; below single precision" if single == _SINGLE and kept < single else ""
     return f"{'kept' if kept >= wanted else 'NOT kept'}: {wanted} bits{below}"
 
 
@@ -141,7 +145,7 @@ class SiliconTables:
                     sum(v.state == "stale" for v in found),
                     sum(v.state == "unseen" for v in found),
                 ]
-                table.add_row(what, *map(str, counts), ANCHORS.get(what.split(": ")[-1], ""))
+                table.add_row(what, *map(str, counts), named_by(load(), what))
             console.print(table)
             for via, kept in silicon.cases.items():
                 console.print(
@@ -174,6 +178,7 @@ def arithmetic_lines(table: Sequence[Mapping[str, Any]]) -> tuple[tuple[str, ...
     return ("products", "D", *names), rows
 
 
+_SINGLE = 24  # bits of the significand in single precision
 _SPECIALS = (
     "-0 + -0",
     "1 - 1",
@@ -249,7 +254,13 @@ def _by_instruction(verdicts: Sequence[SiliconVerdict], device: str) -> dict[str
 def instruction_of(kernel: str) -> str:
     """The instruction of a kernel's id."""
     mnemonic = kernel.split()[0]
-    return next(name for name in sorted(ANCHORS, key=len, reverse=True) if mnemonic.startswith(name))
+    names = sorted(load().instructions, key=len, reverse=True)
+    return next(name for name in names if mnemonic.startswith(name))
+
+
+def named_by(specification: Specification, what: str) -> str:
+    """What names the rows, columns and k of what was measured (`maps: INSTRUCTION`)."""
+    return anchor(specification, specification.instructions[what.split(": ")[-1]])
 
 
 def shown_by_devices(specification: Specification, rows: AbstractSet[str], cases: bool) -> SiliconTables:

@@ -91,7 +91,9 @@ def _shared(specification: Specification) -> Iterator[tuple[str, Iterator[Obliga
     yield "swizzle", swizzle_obligations(addresses)
     for name, rule in addresses.addresses.items():
         layout = specification.layouts[rule.layout]
-        yield f"address {name}", address_obligations(name, rule, layout, specification.families.values())
+        kinds = {kind for kind, record in specification.descriptors.items() if name in record.addresses}
+        made = address_obligations(name, rule, layout, kinds, specification.families.values())
+        yield f"address {name}", made
     for name, bridge in specification.bridges.items():
         yield f"bridge {name}", bridge_obligations(name, bridge, specification.layouts)
     for name, readings in ordering().every().items():

@@ -24,7 +24,9 @@ from ..gen.suite.files import emitted, suite_of
 from ..spec.api import load
 from ..spec.errors import Question
 from ..spec.nodes import Version
+from ..spec.parts import computes, element_type
 from ..spec.specification import Specification
+from ..spec.variants import Variant
 from .claims import cases_digest
 from .silicon_record import DeviceRecord as Described
 from .silicon_record import Observed
@@ -98,12 +100,17 @@ def current_suite(
     return found
 
 
+def _multiplicand(variant: Variant) -> str:
+    """The element type of A; "" where there is none."""
+    return element_type(variant, "A") if computes(variant.instruction) else ""
+
+
 def groups(subjects: Sequence[MeasuredKernel]) -> list[list[MeasuredKernel]]:
     """Subjects that share what they must know: those of one row and type of A, split by what is measured."""
     found: dict[tuple[str, str, str], list[MeasuredKernel]] = {}
     for subject in subjects:
         variant = subject.kernel.variant
-        key = variant.row.id, str(variant.fields.get("atype")), subject.what
+        key = variant.row.id, _multiplicand(variant), subject.what
         found.setdefault(key, []).append(subject)
     return list(found.values())
 

@@ -10,31 +10,22 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..spec.addresses import rule_for
+from ..spec.addresses import mode_of, rule_for
 from ..spec.expressions import compiled
 from ..spec.fragments import packing
 from ..spec.maps import LayoutMap
+from ..spec.model import Instruction
+from ..spec.parts import computes, element_type, moves, operands_of
 from ..spec.sparse import positions
 from ..spec.specification import Specification
 from ..spec.variants import Variant
 from .claims import ClaimState, addresses_digest, layout_digest, metadata_digest
 from .silicon_record import Silicon
 
-__all__ = ["ANCHORS", "SiliconVerdict", "by_mnemonic", "claims_of", "judge", "silicon_verdicts"]
+__all__ = ["SiliconVerdict", "anchor", "by_mnemonic", "claims_of", "judge", "silicon_verdicts"]
 
 Ints = NDArray[np.int64]
 
-# What gives the rows, columns and k of a measured map their names, by instruction.
-ANCHORS: Mapping[str, str] = {
-    "wgmma.mma_async": "rows and k by addresses of A, columns and k by addresses of B, not swizzled",
-    "wgmma.mma_async.sp": "as wgmma.mma_async; packed columns by the k that they meet",
-    "mma": "nothing: maps are compared up to one renaming of rows, one of columns and one of k",
-    "mma.sp": "nothing: maps are compared up to one renaming of rows, one of columns and one of k",
-    "ldmatrix": "rows by the lane that gives the address, columns by the address",
-    "stmatrix": "rows by the lane that gives the address, columns by the address",
-    "movmatrix": "the source's layout, which ldmatrix anchors",
-    "wmma.mma": "rows, columns and k by the addresses of wmma.load and wmma.store; fragments are opaque",
-}
 _AXES: Mapping[str, tuple[str, str]] = {
     "A": ("row", "k"),
     "B": ("k", "col"),
@@ -58,6 +49,34 @@ class SiliconVerdict:
     points: int = 0
     differing: int = 0
     first: tuple[str, ...] = ()
+
+
+def anchor(specification: Specification, instruction: Instruction) -> str:
+    """What gives the rows, columns and k of an instruction's measured maps their names; "" where none is."""
+    if instruction.fragments:
+        accesses = " and ".join(
+            dict.fromkeys(name.rpartition(".")[0] for name in instruction.fragments.values())
+        )
+        return f"rows, columns and k by the addresses of {accesses}; fragments are opaque"
+    if moves(instruction):
+        if list(operands_of(instruction, "address")):
+            return "rows by the lane that gives the address, columns by the address"
+        return f"the source's layout, which {_loader(specification)} anchors"
+    if not computes(instruction):
+        return ""
+    if not any(operand.descriptor for operand in instruction.operands.values()):
+        return "nothing: maps are compared up to one renaming of rows, one of columns and one of k"
+    if any(row.sparsity for row in instruction.rows):
+        return f"as {instruction.name}; packed columns by the k that they meet"
+    return "rows and k by addresses of A, columns and k by addresses of B, not swizzled"
+
+
+def _loader(specification: Specification) -> str:
+    """The first instruction that moves matrices from memory to registers."""
+    for name, instruction in specification.instructions.items():
+        if moves(instruction) and {"address", "D"} <= {o.part for o in instruction.operands.values()}:
+            return name
+    return "nothing"
 
 
 def by_mnemonic(specification: Specification) -> dict[str, Variant]:
@@ -86,14 +105,27 @@ def claims_of(specification: Specification, variant: Variant, what: str) -> dict
         sparsity = specification.sparsity_of(variant)
         found[identifier] = metadata_digest(specification.layouts[identifier], sparsity)
     if kind == "memory":
-        for identifier, rule in specification.addresses.addresses.items():
+        kind = _descriptor(variant, what.split()[1])
+        for identifier, rule in specification.rules_of(kind).items():
             found[identifier] = addresses_digest(
                 rule,
                 specification.layouts[rule.layout],
                 specification.addresses.swizzle,
-                specification.descriptors["wgmma"],
+                specification.descriptors[kind],
             )
     return found
+
+
+def _descriptor(variant: Variant, part: str) -> str:
+    """The kind of the descriptor behind which a part lies."""
+    return next(str(o.descriptor) for _, o in operands_of(variant.instruction, part) if o.descriptor)
+
+
+def _value(variant: Variant, kernel: str, part: str) -> int:
+    """The immediate that is a part of the operation, from a kernel's id; 0 where there is none."""
+    given = dict(word.split("=") for word in kernel.split() if "=" in word)
+    names = (name for name, _ in operands_of(variant.instruction, part))
+    return next((int(given[name]) for name in names if name in given), 0)
 
 
 class Names:
@@ -207,8 +239,7 @@ def _metadata(
             yield fault
     sparsity = specification.sparsity_of(variant)
     layout = specification.layout_of(variant, "metadata")
-    selector = next((int(w.split("=")[1]) for w in kernel.split() if w.startswith(("sp-sel=", "f="))), 0)
-    parameters = specification.selector_parameters(layout, selector)
+    parameters = specification.selector_parameters(layout, _value(variant, kernel, "selector"))
     owner = np.asarray(values["owner"])
     claimed = np.full(owner.shape, -1)
     for thread, bit, row, chunk, slot, index_bit in layout.points(parameters):
@@ -259,28 +290,34 @@ def _memory(
     specification: Specification, variant: Variant, values: Mapping[str, Any], kernel: str
 ) -> tuple[int, list[str]]:
     operand = values["operand"]
-    transposed = any(w == f"imm-trans-{operand.lower()}=1" for w in kernel.split())
-    width = specification.index.types[str(variant.fields[f"{operand.lower()}type"])].bits
-    modes = specification.descriptors["wgmma"].fields["swizzle-mode"].values
+    transposed = _value(variant, kernel, f"transpose-{operand}") == 1
+    width = specification.index.types[element_type(variant, operand)].bits
+    kind = _descriptor(variant, operand)
+    descriptor, rules = specification.descriptors[kind], specification.rules_of(kind)
+    first, offset = (descriptor.field_of(part) for part in ("start", "base"))
     bits = np.asarray(values["bits"])
     x, k = np.meshgrid(np.arange(bits.shape[1]), np.arange(bits.shape[2]), indexing="ij")
     faults = []
-    for number, (start, leading, stride, base, mode) in enumerate(values["settings"]):
-        named = next(name for name, code in modes.items() if code == mode)
-        rule = rule_for(specification.addresses.addresses, "MN" if transposed else "K", named)
+    for number, setting in enumerate(values["settings"]):
+        fields = dict(zip(descriptor.fields, setting, strict=True))
+        start, base = fields[str(first)], fields[offset] if offset else 0
+        named = mode_of(rules, descriptor, fields)
+        rule = rule_for(rules, "MN" if transposed else "K", named)
         size, each = max(1, width // 8), max(1, 8 // width)
         sized = {"W": rule.widths[named], "bytes": size}
         case = specification.layouts[rule.layout].case(sized)
         parts = {n: compiled(t, ("x", "k", "byte"))(x, k // each, 0) for n, t in case.trees.items()}
-        fields = {"leading-dimension-byte-offset": leading, "stride-dimension-byte-offset": stride}
         linear = start + parts["offset"] + sum(parts[n] * fields[f] for n, f in rule.strides.items())
         swizzle = compiled(specification.addresses.swizzle.address.tree, ("linear", "base", "W"))
         claimed = 8 * swizzle(linear, base, rule.widths[named]) + k % each * width
+        strides = "strides " + " and ".join(
+            str(value) for name, value in fields.items() if descriptor.fields[name].part is None
+        )
         for at in np.argwhere(claimed != bits[number]):
             place = tuple(at)
             faults.append(
                 f"{operand} ({at[0]}, {at[1]}) lies at byte {bits[number][place] // 8}; claimed: "
-                f"{claimed[place] // 8} (start {start}, strides {leading} and {stride}, base {base}, {named})"
+                f"{claimed[place] // 8} (start {start}, {strides}, base {base}, {named})"
             )
     return bits.size, faults
 
@@ -299,7 +336,7 @@ def _matrices(
         return
     letter = "D" if "D" in variant.layouts else "A"
     layout = specification.layout_of(variant, letter)
-    lanes = specification.layout_of(variant, "p")
+    lanes = specification.layout_of(variant, "address")
     parameters = _parameters(variant, layout)
     shape = lanes.shape(parameters)
     giver = {m * shape["row"] + r: t for t, m, r in lanes.points(parameters)}

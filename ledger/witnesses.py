@@ -17,7 +17,7 @@ from .claims import addresses_digest, layout_digest, metadata_digest
 from .contradictions import ContradictionRegister
 from .device_observations import current_cases, current_suite
 from .silicon_record import Silicon
-from .silicon_verdicts import ANCHORS, SiliconVerdict, silicon_verdicts
+from .silicon_verdicts import SiliconVerdict, anchor, silicon_verdicts
 from .solver_record import ProofState, SolverRecord
 
 __all__ = [
@@ -145,11 +145,13 @@ def _layouts(specification: Specification, view: RowView) -> Iterator[ClaimSubje
             yield ClaimSubject(name, "layout", layout_digest(layout), frozenset(parts))
     instruction, addresses = view.family.instruction, specification.addresses
     operands = {name for form in view.row.forms for name in instruction.forms[form].operands}
-    if any(instruction.operands[name].descriptor for name in operands):
-        for name, rule in addresses.addresses.items():
-            layout, descriptor = specification.layouts[rule.layout], specification.descriptors["wgmma"]
+    for kind in dict.fromkeys(instruction.operands[name].descriptor for name in sorted(operands)):
+        if kind is None:
+            continue
+        for name, rule in specification.rules_of(kind).items():
+            layout, descriptor = specification.layouts[rule.layout], specification.descriptors[kind]
             digest = addresses_digest(rule, layout, addresses.swizzle, descriptor)
-            parts = {f"address {name}", f"layout {rule.layout}", "swizzle", "descriptor wgmma"}
+            parts = {f"address {name}", f"layout {rule.layout}", "swizzle", f"descriptor {kind}"}
             yield ClaimSubject(name, "addresses", digest, frozenset(parts))
 
 
@@ -237,9 +239,7 @@ class _Device:
         rows = {view.id: view for view in views}
         variants = [variant for view in views for variant in view.variants()]
         self.lacking = lacking(variants, silicon.device.target)
-        self.anchors = {
-            row: ANCHORS.get(view.family.instruction.instruction, "") for row, view in rows.items()
-        }
+        self.anchors = {row: anchor(specification, view.family.instruction) for row, view in rows.items()}
         self.cases = current_suite(specification, silicon.device, set(rows))
         current = current_cases(specification, silicon.device, set(rows))
         self.verdicts = list(silicon_verdicts(specification, silicon, current))

@@ -52,13 +52,13 @@ def mask(field: DescriptorField) -> int:
 
 def address_field(descriptor: Descriptor) -> DescriptorField:
     """The field that says where the matrix begins."""
-    return descriptor.fields["start-address"]
+    return descriptor.fields[str(descriptor.field_of("start"))]
 
 
 def split_address(descriptor: Descriptor, word: int) -> tuple[int, int]:
     """Where the matrix of a word begins, in bytes, and the word without that field."""
     bits = mask(address_field(descriptor))
-    return fields_of(descriptor, word & bits)["start-address"], word & ~bits
+    return fields_of(descriptor, word & bits)[str(descriptor.field_of("start"))], word & ~bits
 
 
 def fields_of(descriptor: Descriptor, word: int) -> dict[str, int]:

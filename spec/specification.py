@@ -92,7 +92,7 @@ class Specification:
         for user in self.instructions.values():
             accesses = list(user.fragments.values())
             if instruction is user or instruction.instruction in accesses:
-                return f"{', '.join(accesses[:-1])} and {accesses[-1]}"
+                return " and ".join(dict.fromkeys(name.rpartition(".")[0] for name in accesses))
         raise SpecError(
             f"nothing accesses the opaque fragments of {instruction.instruction}",
             instruction.place,

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import itertools
+from collections.abc import Collection, Iterable, Iterator
 
 import z3
 
@@ -69,14 +70,14 @@ def swizzle_obligations(file: AddressFile) -> Iterator[Obligation]:
 
 
 def address_obligations(
-    name: str, rule: AddressRule, layout: LayoutMap, families: Iterable[Family]
+    name: str, rule: AddressRule, layout: LayoutMap, kinds: Collection[str], families: Iterable[Family]
 ) -> Iterator[Obligation]:
     """The layout has the largest matrix as its domain, and no more atoms than it needs. For every width,
     whichever stride is the larger one, over all strides that keep atoms apart: an address is put
     together from block, column and offset in one way only, so no two bytes share one and division
     finds them again; and it lies inside the span of the matrix."""
     yield from _tight(name, rule, layout)
-    for size, (x, k) in _largest(rule, families).items():
+    for size, (x, k) in _largest(rule, kinds, families).items():
         yield _reads(f"{name}, {size}-byte elements", layout.case({"bytes": size}), x, k)
     for mode, width in rule.widths.items():
         case = layout.case({"W": width})
@@ -112,19 +113,21 @@ def _reaches_end(case: LayoutMap, index: str) -> z3.BoolRef:
     return z3.And(*inside, reader.read(case.trees[index]) + 1 == reader.read(case.extents[index]))
 
 
-def _largest(rule: AddressRule, families: Iterable[Family]) -> dict[int, tuple[int, int]]:
+def _largest(
+    rule: AddressRule, kinds: Collection[str], families: Iterable[Family]
+) -> dict[int, tuple[int, int]]:
     """For every element size, the greatest M or N, and the greatest K in stored elements, of the rows
-    that take a matrix of it by descriptor."""
+    that take a matrix of it by a descriptor of these kinds."""
     largest: dict[int, tuple[int, int]] = {}
     for family in families:
-        if "b-desc" in family.instruction.operands:
-            for view in family.rows:
-                for element in (e for e in view.domains["btype"] if e in rule.types):
-                    bits = family.isa.index.types[str(element)].bits
-                    size = max(bits // 8, 1)
-                    m, n, k = (max(map(int, view.domains[field])) for field in "mnk")
-                    x, stored = largest.get(size, (0, 0))
-                    largest[size] = max(x, m, n), max(stored, k * bits // (8 * size))
+        fields = {str(o.contains) for o in family.instruction.operands.values() if o.descriptor in kinds}
+        for view, field in itertools.product(family.rows, sorted(fields)):
+            for element in (e for e in view.domains.get(field, ()) if e in rule.types):
+                bits = family.isa.index.types[str(element)].bits
+                size = max(bits // 8, 1)
+                m, n, k = (max(map(int, view.domains[name])) for name in "mnk")
+                x, stored = largest.get(size, (0, 0))
+                largest[size] = max(x, m, n), max(stored, k * bits // (8 * size))
     return largest
 
 

@@ -11,6 +11,7 @@ from ...spec.errors import SpecError
 from ...spec.expressions import Binary, Expression, Name, Number, names, substitute
 from ...spec.fragments import Packing, packing, register_operand
 from ...spec.maps import LayoutMap
+from ...spec.parts import layout_operand
 from ...spec.sparsity_records import Sparsity
 from ...spec.variants import OPAQUE, RowView, Variant
 from ..smt.bitvectors import BitVectors, width_for
@@ -60,10 +61,10 @@ def matrix_shape(
 
 
 def _wanted(variant: Variant, letter: str, sparsity: Sparsity | None) -> dict[str, Expression]:
-    """What an operand's layout must cover: as the operand says, or as its letter in a product."""
-    operand = variant.row.family.instruction.operands.get(letter.lower())
-    if operand is not None and operand.matrix is not None:
-        return {name: known(variant, formula.tree, "n") for name, formula in operand.matrix.items()}
+    """What a part's layout must cover: as the operand says, or as the part of a product."""
+    found = layout_operand(variant.instruction, letter)
+    if found is not None and found[1].matrix is not None:
+        return {name: known(variant, formula.tree, "n") for name, formula in found[1].matrix.items()}
     fields = {name: value for name, value in variant.fields.items() if name != "n"}
     return matrix_shape(letter, fields, sparsity)
 
