@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import json
 import random
@@ -33,8 +34,14 @@ Run = Callable[..., tuple[int, str, str]]
 OUTPUTS = json.loads((ROOT / "cli" / "schemas" / "outputs.json").read_text())
 
 
+@functools.cache
+def validator(name: str) -> jsonschema.Draft202012Validator:
+    return jsonschema.Draft202012Validator({**OUTPUTS, "$ref": f"#/$defs/{name}"})
+
+
 def valid(name: str, value: object) -> None:
-    jsonschema.validate(value, {**OUTPUTS, "$ref": f"#/$defs/{name}"})
+    """Hold a command's JSON against the schema of its output."""
+    validator(name).validate(value)
 
 
 @pytest.fixture

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import functools
 import io
 import json
 import subprocess
@@ -29,8 +30,14 @@ MMA = "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32"
 OUTPUTS = json.loads((ROOT / "cli" / "schemas" / "outputs.json").read_text())
 
 
+@functools.cache
+def validator(name: str) -> jsonschema.Draft202012Validator:
+    return jsonschema.Draft202012Validator({**OUTPUTS, "$ref": f"#/$defs/{name}"})
+
+
 def valid(name: str, value: object) -> None:
-    jsonschema.validate(value, {**OUTPUTS, "$ref": f"#/$defs/{name}"})
+    """Hold a command's JSON against the schema of its output."""
+    validator(name).validate(value)
 
 
 def test_list(run: Run) -> None:
@@ -335,17 +342,24 @@ def test_the_committed_schema_is_the_models(run: Run) -> None:
     assert json.loads(run("schema")[1]) == schemas(FILES)
 
 
+def test_the_schemas_are_schemas() -> None:
+    for schema in (OUTPUTS, schemas(FILES)):
+        assert schema["$schema"] == jsonschema.Draft202012Validator.META_SCHEMA["$id"]
+        jsonschema.Draft202012Validator.check_schema(schema)
+
+
 def test_the_yaml_satisfies_the_schema() -> None:
     import yaml
 
     schema = schemas(FILES)
     checked = 0
     for pattern in schema["properties"]:
+        holds = jsonschema.Draft202012Validator({**schema["properties"][pattern], "$defs": schema["$defs"]})
         for path in ROOT.glob(pattern):
             if pattern == "spec/layouts/*.yaml" and path.name == "bridges.yaml":
                 continue
             value = yaml.safe_load(path.read_text())
-            jsonschema.validate(value, {**schema["properties"][pattern], "$defs": schema["$defs"]})
+            holds.validate(value)
             checked += 1
     assert checked >= 15
 
