@@ -87,7 +87,7 @@ def prove_agreement(
 ) -> Iterator[ReadingProof]:
     """Look at every reading; yields each proof as soon as it and those before it are done."""
     with pool(workers) as executor:
-        jobs = _Jobs(executor, bounds)
+        jobs = _SentJobs(executor, bounds)
         for one in [jobs.begin(name, readings) for name, readings in every.items()]:
             yield one.proof()
 
@@ -131,7 +131,7 @@ class _PendingProof:
         return found
 
 
-class _Jobs:
+class _SentJobs:
     """The jobs that were sent to workers; a job is sent once for all readings that it cannot tell apart."""
 
     def __init__(self, executor: Executor, bounds: ProofBounds) -> None:

@@ -48,13 +48,13 @@ __all__ = [
     "MOST_GROUPS",
     "AccessState",
     "CompleteMmaRead",
-    "GenericRead",
-    "GenericWrite",
+    "LoadAccess",
     "OrdinaryAccess",
     "PendingBulkCopy",
     "PendingCpAsync",
     "PendingMma",
     "PendingMmaRead",
+    "StoreAccess",
     "ThreadReach",
     "initial_state",
     "next_state",
@@ -106,14 +106,14 @@ class PendingMma(NamedTuple):
     useless_wait: str = ""
 
 
-class GenericRead(NamedTuple):
+class LoadAccess(NamedTuple):
     """A load of the buffer through the generic proxy."""
 
     thread: int
     reach: ThreadReach
 
 
-class GenericWrite(NamedTuple):
+class StoreAccess(NamedTuple):
     """A store to the buffer through the generic proxy, or a cp.async that was waited for.
 
     `own_fence`: how far synchronisation has come from the first proxy fence of its thread since; `fences`: by
@@ -158,8 +158,8 @@ class CompleteMmaRead(NamedTuple):
 AccessState = (
     OrdinaryAccess
     | PendingMma
-    | GenericRead
-    | GenericWrite
+    | LoadAccess
+    | StoreAccess
     | PendingCpAsync
     | PendingBulkCopy
     | PendingMmaRead
@@ -184,9 +184,9 @@ def initial_state(step: Step, kind: LocationKind) -> AccessState | None:
     if not isinstance(operation, SharedRead | SharedWrite | CpAsync | BulkCopy) or operation.buffer != 0:
         return None
     if isinstance(operation, SharedRead):
-        return GenericRead(thread, ThreadReach((False, thread == OTHER)))
+        return LoadAccess(thread, ThreadReach((False, thread == OTHER)))
     if isinstance(operation, SharedWrite):
-        return GenericWrite(thread, ThreadReach((False, thread == OTHER)))
+        return StoreAccess(thread, ThreadReach((False, thread == OTHER)))
     return PendingCpAsync(thread) if isinstance(operation, CpAsync) else PendingBulkCopy(operation.barrier)
 
 
@@ -196,11 +196,11 @@ def next_state(state: AccessState, step: Step, readings: Readings) -> AccessStat
         return None if isinstance(step.operation, WgmmaFence) else state
     if isinstance(state, PendingMma):
         return _next_pending_mma(state, step, readings)
-    if isinstance(state, GenericRead):
+    if isinstance(state, LoadAccess):
         reach = _extended(state.reach, state.thread, step, readings)
         return None if reach.threads == (True, True) else state._replace(reach=reach)
-    if isinstance(state, GenericWrite):
-        return _next_generic_write(state, step, readings)
+    if isinstance(state, StoreAccess):
+        return _next_store(state, step, readings)
     if isinstance(state, PendingCpAsync):
         return _next_cp_async(state, step)
     if isinstance(state, PendingBulkCopy):
@@ -226,7 +226,7 @@ def _next_pending_mma(state: PendingMma, step: Step, readings: Readings) -> Pend
     return state._replace(groups=_counted(state.groups, step, readings))
 
 
-def _next_generic_write(state: GenericWrite, step: Step, readings: Readings) -> GenericWrite | None:
+def _next_store(state: StoreAccess, step: Step, readings: Readings) -> StoreAccess | None:
     operation, thread = step.operation, step.thread
     reach = _extended(state.reach, state.thread, step, readings)
     if isinstance(operation, SharedWrite | CpAsync) and operation.buffer == 0:
@@ -249,14 +249,14 @@ def _next_generic_write(state: GenericWrite, step: Step, readings: Readings) -> 
     return None if state.visible and state.reach.threads == (True, True) else state
 
 
-def _next_cp_async(state: PendingCpAsync, step: Step) -> PendingCpAsync | GenericWrite:
+def _next_cp_async(state: PendingCpAsync, step: Step) -> PendingCpAsync | StoreAccess:
     operation = step.operation
     if step.thread != state.thread:
         return state
     if isinstance(operation, CpAsyncCommit):
         return state._replace(groups=min(MOST_GROUPS, state.groups + 1))
     if isinstance(operation, CpAsyncWait) and state.groups > operation.n:
-        return GenericWrite(state.thread, ThreadReach((False, state.thread == OTHER)))
+        return StoreAccess(state.thread, ThreadReach((False, state.thread == OTHER)))
     return state
 
 
@@ -314,7 +314,7 @@ def _counted(groups: GroupCount, step: Step, readings: Readings) -> GroupCount:
     return groups
 
 
-def visible_to(state: GenericWrite, thread: int) -> bool:
+def visible_to(state: StoreAccess, thread: int) -> bool:
     """A proxy fence stands between the store and an async access by a thread."""
     if state.visible:
         return True

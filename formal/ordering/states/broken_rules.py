@@ -18,13 +18,13 @@ from ..programs import (
 from .axiom_state import (
     AccessState,
     CompleteMmaRead,
-    GenericRead,
-    GenericWrite,
+    LoadAccess,
     OrdinaryAccess,
     PendingBulkCopy,
     PendingCpAsync,
     PendingMma,
     PendingMmaRead,
+    StoreAccess,
     visible_to,
 )
 
@@ -87,9 +87,9 @@ def _broken_in_memory(state: AccessState, step: Step) -> str | None:
         return "copy-incomplete"
     if isinstance(state, PendingBulkCopy):
         return None if state.threads[thread] else "copy-incomplete"
-    assert isinstance(state, GenericRead | GenericWrite)
+    assert isinstance(state, LoadAccess | StoreAccess)
     ordered_in_all_warps = state.thread == thread == OTHER or state.reach.threads[thread]
-    if isinstance(state, GenericRead):
+    if isinstance(state, LoadAccess):
         return None if reads or ordered_in_all_warps else "shared-unsynchronised"
     if isinstance(operation, SharedWrite | CpAsync):
         ordered = ordered_in_all_warps or state.thread == thread

@@ -59,7 +59,7 @@ _WARP, _OTHERS, _THREAD = 0, 1, 2
 _ALL_STREAMS = 7  # as bits
 _BOTH_HALVES = 3
 _GENERIC, _ASYNC = 1, 2  # views of memory, as bits
-_Groups = tuple[int, bool]  # groups made since, its own among them; whether the next commit makes one more
+_GroupAge = tuple[int, bool]  # groups made since, its own among them; whether the next commit makes one more
 
 
 class DelayedInRegister(NamedTuple):
@@ -72,7 +72,7 @@ class DelayedInRegister(NamedTuple):
     in_flight: bool
     writes: bool
     shape: MmaShape | None = None
-    groups: _Groups = (0, True)
+    groups: _GroupAge = (0, True)
     fenced: bool = False
     first_value: bool = False
 
@@ -94,7 +94,7 @@ class DelayedInBuffer(NamedTuple):
     views: int
     stopped: int = 0
     unsignalled: int = 0
-    mmas: tuple[_Groups | None, _Groups | None] = (None, None)
+    mmas: tuple[_GroupAge | None, _GroupAge | None] = (None, None)
     copy_groups: int | None = None
     store: DelayedInBuffer | None = None
 
@@ -131,7 +131,7 @@ def _effects_in_stream(step: Step, stream: int, conduct: Conduct) -> Iterator[De
         signal = 1 << operation.barrier
         yield DelayedInBuffer("flight", stream, True, _BOTH_HALVES, _GENERIC | _ASYNC, unsignalled=signal)
     elif isinstance(operation, Mma):
-        mmas: list[_Groups | None] = [None, None]
+        mmas: list[_GroupAge | None] = [None, None]
         mmas[stream] = (0, True)
         yield DelayedInBuffer("flight", stream, False, _BOTH_HALVES, _ASYNC, mmas=(mmas[0], mmas[1]))
     else:
@@ -252,7 +252,7 @@ def _waits(delayed: DelayedInBuffer, step: Step, stream: int, conduct: Conduct) 
     return False
 
 
-def _counted(groups: _Groups, step: Step, conduct: Conduct) -> _Groups:
+def _counted(groups: _GroupAge, step: Step, conduct: Conduct) -> _GroupAge:
     """The groups since an mma, after one more step."""
     made, uncommitted = groups
     if isinstance(step.operation, Mma):
