@@ -1,4 +1,7 @@
-"""Read one kernel of a PTX file as statements: as much of PTX as a walk needs, and nothing of the checker."""
+"""Read one kernel of a PTX file as statements: as much of PTX as a walk needs.
+
+This is a second reader of PTX, on purpose: it shares no code with the checker, which it is to judge.
+"""
 
 from __future__ import annotations
 

@@ -1,9 +1,10 @@
 """Turn one kernel of a PTX file into an abstract ordering program, with numbers for registers and stages.
 
-The path is one that `kernel_walk.py` walks with numbers. What lies in shared memory is told apart by who
-touches it: all that a wgmma reads of one operand is one stage, and so is what one group reads of one operand
-after the same copies and stores. This reads PTX by itself: it shares nothing with the checker that it is to
-judge.
+This reads PTX by itself, on purpose: it shares no code with the checker, which it is to judge.
+
+The path is one that `kernel_walk.py` walks with numbers. Shared memory is divided into stages by who accesses
+it: all that a wgmma reads of one operand is one stage, and so is what one group reads of one operand after
+the same copies and stores.
 """
 
 from __future__ import annotations

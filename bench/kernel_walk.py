@@ -1,10 +1,12 @@
-"""Walk one path of a kernel with numbers, and keep what bears on the order of its wgmmas.
+"""Walk one path of a kernel with numbers, and record what bears on the order of its wgmmas.
 
-One thread leads: it alone decides branches. The other threads of its CTA come along as far as they go the
-same way, so that what all of them store or copy into shared memory is known byte by byte. Integer registers
-hold numbers as far as they are known: one for all threads, or one a thread. Sizes have a number that is
-chosen, pointers lie far apart; a branch that depends on them, or on memory, may be taken against its numbers
-so that the walk comes to a wgmma. Other CTAs of a cluster do what this one does.
+This reads PTX by itself, on purpose: it shares no code with the checker, which it is to judge.
+
+One thread leads: it alone decides branches. The other threads of its CTA follow it as far as they take the
+same way, so that what all of them store or copy into shared memory is known byte by byte. An integer register
+has a number where that is known: one for all threads, or one for each thread. Sizes are given a number, and
+pointers lie far apart. A branch that depends on them, or on memory, may be taken against its numbers, so that
+the walk reaches a wgmma. Other CTAs of a cluster do what this one does.
 """
 
 from __future__ import annotations

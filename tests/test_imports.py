@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
@@ -10,19 +11,11 @@ import pytest
 
 from ptxmma.spec.loading import ROOT
 
-# Each folder, and the folders that it may import. What is missing here is an arrow that nobody may draw:
-# nothing imports upwards, and none of check, assemblers and devices imports another of the three.
-ARROWS = """
-spec
-formal      spec
-gen         spec formal
-check       spec formal gen
-assemblers  spec formal gen
-devices     spec formal gen
-ledger      spec formal gen check assemblers devices
-audit       spec formal gen check assemblers devices ledger
-cli         spec formal gen check assemblers devices ledger audit
-"""
+# Each folder, and the folders that it may import: the table of docs/architecture.md. What is missing there is an arrow
+# that nobody may draw: nothing imports upwards, and none of check, assemblers and devices imports another of the three.
+(ARROWS,) = re.findall(
+    r"<!-- arrows -->\n```\n(.*?)```", (ROOT / "docs" / "architecture.md").read_text(), re.S
+)
 ALLOWED = {line.split()[0]: frozenset(line.split()[1:]) for line in ARROWS.strip().splitlines()}
 
 # Libraries that a folder does without: the specification is read by all, also where no solver is.
