@@ -51,14 +51,18 @@ def mask(field: DescriptorField) -> int:
 
 
 def address_field(descriptor: Descriptor) -> DescriptorField:
-    """The field that says where the matrix begins."""
-    return descriptor.fields[str(descriptor.field_of("start"))]
+    """The field that says where the matrix begins; raises Question when no field does."""
+    name = descriptor.field_of("start")
+    if name is None:
+        raise Question(f"the descriptor does not say where a matrix begins: {descriptor.title}")
+    return descriptor.fields[name]
 
 
 def split_address(descriptor: Descriptor, word: int) -> tuple[int, int]:
     """Where the matrix of a word begins, in bytes, and the word without that field."""
-    bits = mask(address_field(descriptor))
-    return fields_of(descriptor, word & bits)[str(descriptor.field_of("start"))], word & ~bits
+    field = address_field(descriptor)
+    bits = mask(field)
+    return ((word & bits) >> field.low) * field.unit, word & ~bits
 
 
 def fields_of(descriptor: Descriptor, word: int) -> dict[str, int]:

@@ -50,21 +50,32 @@ Does = Literal[
 
 @dataclass(frozen=True)
 class Action:
-    """What an instruction does beside its registers.
-
-    `space` is the state space of its address and `bytes` the size of its access, where qualifiers and type
-    need not say them. `count`, `size`, `phase` and `name` are positions of operands, from 0: how many groups
-    may stay pending, how many bytes are copied, the phase waited for, the number of a named barrier.
-    """
+    """What an instruction does beside its registers. Operands are counted from 0."""
 
     does: Does
+    """What it does to memory, to the order of what does, or to the flow of control.
+    Example: `copy-wait`. Refuses: `waits` (not in the list)."""
     space: Literal["shared", "global"] | None = None
+    """The state space of its address, where the qualifiers need not say it.
+    Example: `shared`. Refuses: `l2` (not in the list)."""
     bytes: int | None = None
+    """How many bytes a thread accesses, where the type does not say it.
+    Example: `16`. Refuses: `wide` (an integer)."""
     barrier: Literal["object", "named", "cluster", "warp"] | None = None
+    """The barrier: an mbarrier in memory, one with a number, the cluster's, or a warp's.
+    Example: `named`. Refuses: `block` (not in the list)."""
     count: int | None = None
+    """The operand that says how many groups may stay pending; without it a wait is for all of them.
+    Example: `0`. Refuses: `first` (an integer)."""
     size: int | None = None
+    """The operand that says how many bytes are copied.
+    Example: `2`. Refuses: `last` (an integer)."""
     phase: int | None = None
+    """The operand that holds the parity of the phase that is waited for, where the qualifier .parity stands.
+    Example: `2`. Refuses: `parity` (an integer)."""
     name: int | None = None
+    """The operand that holds the number of a named barrier.
+    Example: `0`. Refuses: `a` (an integer)."""
     place: Place = field(default=Place("", 0, 0), compare=False)
 
 
@@ -73,16 +84,35 @@ NOTHING = Action("nothing")
 
 @dataclass(frozen=True)
 class Effects:
-    """spec/effects.yaml: instructions by what they do, special registers by whom they tell apart."""
+    """spec/effects.yaml: instructions by what they do, special registers by whom they tell apart.
+
+    An instruction is found by the longest name that its opcode begins with, up to a dot.
+    """
 
     results: tuple[tuple[str, ...], ...]
+    """Instructions that write their first operand and read the others.
+    Example: `[[add, sub]]`. Refuses: `add` (a list)."""
     effects: tuple[tuple[str, ...], ...]
+    """Instructions that write no register and read every operand.
+    Example: `[[st, bra]]`. Refuses: `[[add]]` (it is a result too)."""
     calls: tuple[str, ...]
+    """Instructions that write the registers in parentheses before a function's name, and read those behind.
+    Example: `[call]`. Refuses: `call` (a list)."""
     asynchronous: tuple[str, ...]
+    """Instructions whose accumulators are read and written later, so that no statement writes them.
+    Example: `[wgmma.mma_async]`. Refuses: `wgmma.mma_async` (a list)."""
     threads: tuple[str, ...]
+    """Special registers that differ between the threads of a warp.
+    Example: `[laneid, tid]`. Refuses: `laneid` (a list)."""
     uniform: tuple[tuple[str, ...], ...]
+    """Special registers that are the same in every thread of a warp.
+    Example: `[[ctaid, ntid]]`. Refuses: `[ctaid]` (a list of lists)."""
     unjudged: tuple[str, ...]
+    """Tensor-core instructions that spec/instructions does not hold: `check` says that it judges nothing of them.
+    Example: `[tcgen05]`. Refuses: `tcgen05` (a list)."""
     actions: Mapping[str, Action]
+    """What instructions do beside their registers; what stands nowhere does nothing.
+    Example: `{st: {does: store}}`. Refuses: `{frob: {does: store}}` (no list above names frob)."""
 
     @cached_property
     def _kinds(self) -> dict[str, str]:

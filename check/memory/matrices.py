@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from functools import lru_cache
 
 from ...spec.addresses import MatrixAtoms, matrix_atoms, mode_of
@@ -22,6 +23,18 @@ __all__ = ["described", "matrices"]
 ValueOf = Callable[[str, int, Descriptor], Interval]  # what an operand may hold, in a scope
 
 
+@dataclass(frozen=True, slots=True)
+class _Matrix:
+    """A matrix behind a descriptor: `rows` (of B: columns) by `depth` elements of `size` bytes."""
+
+    text: str
+    kind: str  # of the descriptor
+    rows: int
+    depth: int
+    size: int
+    major: str
+
+
 def described(statement: DecodedStatement) -> Iterator[tuple[NamedOperand, Descriptor]]:
     """The operands of a statement that are matrix descriptors."""
     for operand in statement.named:
@@ -31,26 +44,19 @@ def described(statement: DecodedStatement) -> Iterator[tuple[NamedOperand, Descr
 
 def matrices(statement: DecodedStatement, value_of: ValueOf) -> Iterator[ByteRegion]:
     """The bytes that the matrices of a product may take, at most, where the descriptors say how they lie."""
-    operation = statement.operation
-    for operand, descriptor in described(statement):
-        part = operand.operand.part or ""
-        matrix = _matrix(operation, part)
-        if matrix is None:
-            continue
-        rows, depth, size = matrix
-        value = value_of(operand.text, statement.scope, descriptor)
+    for matrix in _matrices(statement):
+        descriptor = load().descriptors[matrix.kind]
+        value = value_of(matrix.text, statement.scope, descriptor)
         if value.base is None or 1 << value.shift != address_field(descriptor).unit:
-            yield ByteRegion(None, 0, rows * depth * size)
+            yield ByteRegion(None, 0, matrix.rows * matrix.depth * matrix.size)
             continue
         if value.fields is None:
             yield ByteRegion(value.base, value.low, FAR + 1)
             continue
         fields = fields_of(descriptor, value.fields)
-        transposed = _holds_one(statement, f"transpose-{part}")
         try:
-            kind = str(operand.operand.descriptor)
-            mode = mode_of(load().rules_of(kind), descriptor, fields)
-            atoms = _atoms(kind, matrix, "MN" if transposed else "K", mode)
+            mode = mode_of(load().rules_of(matrix.kind), descriptor, fields)
+            atoms = _atoms(matrix, mode)
         except Question:  # an illegal product; legality says so
             yield ByteRegion(value.base, value.low, FAR + 1)
             continue
@@ -59,12 +65,22 @@ def matrices(statement: DecodedStatement, value_of: ValueOf) -> Iterator[ByteReg
         yield ByteRegion(value.base, low, high + atoms.extent(fields))
 
 
-def _holds_one(statement: DecodedStatement, part: str) -> bool:
-    return any(one.operand.part == part and one.text == "1" for one in statement.named)
+@lru_cache(maxsize=1 << 12)
+def _matrices(statement: DecodedStatement) -> tuple[_Matrix, ...]:
+    """The matrices behind a statement's descriptors; none where its qualifiers spell no shape."""
+    transposed = {one.operand.part for one in statement.named if one.text == "1"}
+    found = []
+    for operand, _ in described(statement):
+        part = operand.operand.part or ""
+        shape = _shape(statement.operation, part)
+        if shape is not None:
+            major = "MN" if f"transpose-{part}" in transposed else "K"
+            found.append(_Matrix(operand.text, str(operand.operand.descriptor), *shape, major))
+    return tuple(found)
 
 
 @lru_cache(maxsize=1 << 10)
-def _matrix(operation: Operation, part: str) -> tuple[int, int, int] | None:
+def _shape(operation: Operation, part: str) -> tuple[int, int, int] | None:
     """Rows (of B: columns), depth along K as it is stored, and bytes of an element; None where not known."""
     factors, variant = operation.factors, operation.nearest
     if factors is None or variant is None or part not in ("A", "B"):
@@ -80,7 +96,7 @@ def _matrix(operation: Operation, part: str) -> tuple[int, int, int] | None:
 
 
 @lru_cache(maxsize=1 << 10)
-def _atoms(kind: str, matrix: tuple[int, int, int], major: str, mode: str) -> MatrixAtoms:
+def _atoms(matrix: _Matrix, mode: str) -> MatrixAtoms:
     specification = load()
-    rows, depth, size = matrix
-    return matrix_atoms(specification.rules_of(kind), specification.layouts, major, mode, size, (rows, depth))
+    rules, layouts = specification.rules_of(matrix.kind), specification.layouts
+    return matrix_atoms(rules, layouts, matrix.major, mode, matrix.size, (matrix.rows, matrix.depth))

@@ -75,10 +75,10 @@ class _Encoding:
 
 @cache
 def _encoding() -> _Encoding:
-    """That of the descriptors, which is one for all of them."""
+    """That of the first descriptor: a value does not say which descriptor it will be."""
     descriptor = next(iter(load().descriptors.values()))
     address = address_field(descriptor)
-    above = min(field.low for field in descriptor.fields.values() if field.low > address.high)
+    above = min((field.low for field in descriptor.fields.values() if field.low > address.high), default=64)
     return _Encoding(address.unit.bit_length() - 1, address.high - address.low + 1, above)
 
 
