@@ -108,7 +108,7 @@ class Effects:
     """Special registers that are the same in every thread of a warp.
     Example: `[[ctaid, ntid]]`. Refuses: `[ctaid]` (a list of lists)."""
     unjudged: tuple[str, ...]
-    """Tensor-core instructions that spec/instructions does not hold: `check` says that it judges nothing of them.
+    """Tensor-core ones that spec/instructions does not hold; `check` says that it judges none of them.
     Example: `[tcgen05]`. Refuses: `tcgen05` (a list)."""
     actions: Mapping[str, Action]
     """What instructions do beside their registers; what stands nowhere does nothing.
