@@ -50,6 +50,7 @@ class Isa:
         self._known: dict[tuple[Gate, ...], EffectiveGate] = {}
         self._closures: dict[str, frozenset[str]] = {}
         self.versions = (*index.earlier, *(release.ptx for release in index.releases))
+        self._named = {str(version): version for version in self.versions}
         for name, target in index.targets.items():
             for included in target.includes:
                 if included not in index.targets:
@@ -73,6 +74,8 @@ class Isa:
 
     def version(self, text: str) -> Version:
         """A known PTX ISA version; raises Question with the nearest."""
+        if text in self._named:
+            return self._named[text]
         try:
             wanted = Version.of(text)
         except SpecError as error:
