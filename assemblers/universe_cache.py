@@ -10,6 +10,7 @@ import itertools
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from ..spec.cache import cached, yaml_files
@@ -18,40 +19,60 @@ from ..spec.variants import Family
 from . import asking, universe
 from .universe import Universe, UniversePoint
 
-__all__ = ["whole"]
+__all__ = ["PackedUniverse", "packed", "whole"]
 
 _CODE = tuple(Path(module.__file__) for module in (asking, universe) if module.__file__)
 
 
 @dataclass(frozen=True)
-class _Packed:
-    """Points without what they repeat: the texts, and which of the gates each has."""
+class PackedUniverse:
+    """The universe of one instruction, small: its statements as one text, and which of the gates each has."""
 
-    texts: bytes
+    instruction: str
     gates: tuple[EffectiveGate | None, ...]
-    which: bytes
+    _texts: bytes
+    _which: bytes
 
     @staticmethod
-    def of(points: Sequence[UniversePoint]) -> _Packed:
+    def of(instruction: str, points: Sequence[UniversePoint]) -> PackedUniverse:
         """The points of one instruction."""
         gates: dict[EffectiveGate | None, int] = {}
         which = array.array("H", [gates.setdefault(point.gate, len(gates)) for point in points])
         texts = "\n".join(point.statement for point in points)
-        return _Packed(zlib.compress(texts.encode(), 1), tuple(gates), which.tobytes())
+        return PackedUniverse(instruction, tuple(gates), zlib.compress(texts.encode(), 1), which.tobytes())
 
-    def points(self, instruction: str) -> tuple[UniversePoint, ...]:
+    @property
+    def which(self) -> array.array[int]:
+        """The number of every statement's gate."""
+        found = array.array("H")
+        found.frombytes(self._which)
+        return found
+
+    @property
+    def statements(self) -> list[str]:
+        """Every statement."""
+        return zlib.decompress(self._texts).decode().split("\n") if self._which else []
+
+    @property
+    def points(self) -> tuple[UniversePoint, ...]:
         """The points again."""
-        which = array.array("H")
-        which.frombytes(self.which)
-        texts = zlib.decompress(self.texts).decode().split("\n")
-        gates = map(self.gates.__getitem__, which)
-        return tuple(map(UniversePoint, itertools.repeat(instruction, len(which)), texts, gates))
+        statements = self.statements
+        gates = map(self.gates.__getitem__, self.which)
+        return tuple(
+            map(UniversePoint, itertools.repeat(self.instruction, len(statements)), statements, gates)
+        )
+
+
+def packed(made: Universe, family: Family) -> PackedUniverse:
+    """The whole universe of an instruction of the specification that ships, as Universe.whole makes it."""
+    make = partial(_made, made, family)
+    return cached(f"universe-{family.instruction.instruction}", PackedUniverse, make, (*_CODE, *yaml_files()))
+
+
+def _made(made: Universe, family: Family) -> PackedUniverse:
+    return PackedUniverse.of(family.instruction.instruction, made.whole(family))
 
 
 def whole(made: Universe, family: Family) -> tuple[UniversePoint, ...]:
-    """The whole universe of an instruction of the specification that ships, as Universe.whole makes it."""
-    name = family.instruction.instruction
-    packed = cached(
-        f"universe-{name}", _Packed, lambda: _Packed.of(made.whole(family)), (*_CODE, *yaml_files())
-    )
-    return packed.points(name)
+    """The points of that universe."""
+    return packed(made, family).points

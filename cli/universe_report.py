@@ -89,8 +89,7 @@ class UniverseVerdicts:
 
 def shown_by_assemblers(specification: Specification) -> UniverseVerdicts:
     """The verdicts that follow from what is recorded."""
-    records = load_universes(FOLDER)
-    return UniverseVerdicts(tuple(verdicts(specification, universes(specification), records, register())))
+    return UniverseVerdicts(verdicts(specification, load_universes(FOLDER), register()))
 
 
 def record(specification: Specification, releases: Sequence[Ptxas]) -> None:

@@ -30,7 +30,7 @@ from ..spec.specification import Specification
 from ..spec.variants import RowView, Variant
 from ..spec.workers import over_jobs
 from .claims import ClaimState, cases_digest, legality_digest
-from .records import by_release, put, read
+from .records import bits_of, by_release, put, read
 
 __all__ = [
     "FOLDER",
@@ -151,7 +151,7 @@ def verdicts(records: Sequence[Record], asked: Sequence[Claim]) -> Iterator[Clai
                 (*setting, claim.statements[number], bool(accepted >> number & 1))
                 for setting, wanted, accepted in zip(settings, claimed, seen, strict=True)
                 if wanted != accepted
-                for number in _places(wanted ^ accepted)
+                for number in bits_of(wanted ^ accepted)
             )
             points = len(seen) * len(claim.statements)
             yield ClaimVerdict(claim, record.release, "differs" if differing else "agrees", points, differing)
@@ -172,13 +172,6 @@ class _Legality:
                 ptx, target = setting
                 self._bitmaps[setting] = self._claim.legal(version(ptx), target)
         return [self._bitmaps[setting] for setting in settings]
-
-
-def _places(bitmap: int) -> Iterator[int]:
-    """The numbers of the bits that are set, lowest first."""
-    while bitmap:
-        yield (bitmap & -bitmap).bit_length() - 1
-        bitmap &= bitmap - 1
 
 
 def observe(specification: Specification, ptxas: Ptxas, before: Record | None = None) -> Record:

@@ -114,9 +114,6 @@ def addresses_digest(rule: AddressRule, layout: LayoutMap, swizzle: Swizzle, des
 
 
 def cases_digest(cases: Iterable[str]) -> str:
-    """The bytes of the emitted cases, in their order."""
-    digest = hashlib.sha256()
-    for case in cases:
-        digest.update(case.encode())
-        digest.update(b"\n")
-    return digest.hexdigest()[:_DIGITS]
+    """The bytes of the emitted cases, in their order, a line each."""
+    text = "".join(f"{case}\n" for case in cases)
+    return hashlib.sha256(text.encode()).hexdigest()[:_DIGITS]

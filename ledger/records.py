@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 import lzma
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 from ..spec.errors import Question
 
-__all__ = ["by_release", "changed", "in_order", "put", "read"]
+__all__ = ["bits_of", "by_release", "changed", "in_order", "put", "read"]
 
 T = TypeVar("T")
 
@@ -65,3 +65,11 @@ def in_order(release: str) -> tuple[int, ...]:
 def by_release(records: Iterable[R]) -> tuple[R, ...]:
     """Records, oldest release first."""
     return tuple(sorted(records, key=lambda record: in_order(record.release)))
+
+
+def bits_of(bitmap: int) -> Iterator[int]:
+    """The numbers of the bits that are set, lowest first; a bitmap may have a million."""
+    packed = bitmap.to_bytes((bitmap.bit_length() + 7) // 8, "little")
+    for place, byte in enumerate(packed):
+        if byte:
+            yield from (8 * place + bit for bit in range(8) if byte >> bit & 1)

@@ -10,25 +10,30 @@ import base64
 import datetime
 import json
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from ..assemblers.classification import Session
-from ..assemblers.comparison import AssemblerSetting, ContradictionLookup, Job, home, split
+from ..assemblers.comparison import AssemblerSetting, AssemblerVerdict, ContradictionLookup, Job, home, split
 from ..assemblers.toolchains import Ptxas, digest
-from ..assemblers.universe import Universe, UniversePoint, open_for
-from ..assemblers.universe_cache import whole
+from ..assemblers.universe import Universe, UniversePoint
+from ..assemblers.universe_cache import PackedUniverse, packed, whole
+from ..spec.gates import EffectiveGate
+from ..spec.nodes import Version
 from ..spec.specification import Specification
 from ..spec.workers import over_jobs
 from .claims import cases_digest
-from .records import by_release, put, read
+from .records import bits_of, by_release, put, read
 
 __all__ = [
     "UniverseRecord",
     "UniverseVerdict",
+    "judged",
     "load_universes",
     "observe_universes",
     "universes",
@@ -88,10 +93,6 @@ def universes(specification: Specification) -> dict[str, tuple[UniversePoint, ..
     return dict(zip(specification.families, made, strict=True))
 
 
-def _cases(points: Sequence[UniversePoint]) -> str:
-    return cases_digest(point.statement for point in points)
-
-
 def observe_universes(
     specification: Specification,
     every: Mapping[str, Sequence[UniversePoint]],
@@ -103,7 +104,7 @@ def observe_universes(
     found: dict[str, Mapping[str, Any]] = {}
     jobs: dict[str, Job] = {}
     for name, points in every.items():
-        cases = _cases(points)
+        cases = cases_digest(point.statement for point in points)
         if before and before.sha256 == sha256 and before.accepted(name, cases) is not None:
             found[name] = before.instructions[name]
             continue
@@ -119,7 +120,7 @@ def observe_universes(
             "target": jobs[name].setting.target,
             "date": today,
             "points": len(every[name]),
-            "cases": _cases(every[name]),
+            "cases": cases_digest(point.statement for point in every[name]),
             "accepted": base64.b64encode(zlib.compress(bits, 9)).decode(),
         }
     in_order = {name: found[name] for name in every if name in found}
@@ -127,52 +128,81 @@ def observe_universes(
 
 
 def verdicts(
+    specification: Specification, records: Sequence[UniverseRecord], register: ContradictionLookup
+) -> tuple[UniverseVerdict, ...]:
+    """The verdict of every record on every universe, recomputed from the raw observations."""
+    recorded = dict.fromkeys(name for record in records for name in record.instructions)
+    names = sorted(recorded, key=lambda name: -max(_points(record, name) for record in records))
+    work = partial(_judged, specification, Universe(specification), records, register)
+    by_name = dict(zip(names, over_jobs(names, work), strict=True))
+    return tuple(by_name[name][record.release] for record in records for name in record.instructions)
+
+
+def _points(record: UniverseRecord, name: str) -> int:
+    """How many statements were asked about."""
+    return int(record.instructions[name]["points"]) if name in record.instructions else 0
+
+
+def _judged(
     specification: Specification,
-    every: Mapping[str, Sequence[UniversePoint]],
+    made: Universe,
     records: Sequence[UniverseRecord],
     register: ContradictionLookup,
-) -> Iterator[UniverseVerdict]:
-    """The verdict of every record on every universe, recomputed from the raw observations."""
-    hashes = {name: _cases(points) for name, points in every.items()}
-    work = [(record, name) for record in records for name in record.instructions]
-    judge = partial(_verdict, specification, every, hashes, register)
-    yield from over_jobs(work, judge)
+    name: str,
+) -> dict[str, UniverseVerdict]:
+    """The verdicts on one universe, by release: the universe is read once for all of them."""
+    family = specification.families.get(name)
+    universe = packed(made, family) if family else PackedUniverse.of(name, ())
+    return judged(specification, universe, [r for r in records if name in r.instructions], register)
 
 
-def _verdict(
+def judged(
     specification: Specification,
-    every: Mapping[str, Sequence[UniversePoint]],
-    hashes: Mapping[str, str],
+    universe: PackedUniverse,
+    records: Sequence[UniverseRecord],
     register: ContradictionLookup,
-    asked: tuple[UniverseRecord, str],
-) -> UniverseVerdict:
-    record, name = asked
-    seen = record.accepted(name, hashes.get(name, ""))
-    if seen is None:
-        return UniverseVerdict(record.release, name, True)
-    points, target = every[name], str(record.instructions[name]["target"])
-    ptx = specification.isa.version(record.ptx)
-    opened = {id(point.gate): open_for(point.gate, ptx, target) for point in points}
-    legal = _bits([opened[id(point.gate)] for point in points])
-    differing = 0
-    unregistered: list[str] = []
-    for place, (left, right) in enumerate(zip(legal, seen, strict=True)):
-        wrong = left ^ right
-        for number in (8 * place + bit for bit in range(8) if wrong >> bit & 1):
-            differing += 1
-            text = points[number].statement
-            said = "accepted" if right >> (number & 7) & 1 else "refused"
-            if not _explained(register, name, text, record.release, ptx, target, said):
-                unregistered.append(f"{target}: {said}: {text}")
-    return UniverseVerdict(record.release, name, False, len(points), differing, tuple(unregistered))
+) -> dict[str, UniverseVerdict]:
+    """The verdicts of these records on one universe, by release."""
+    name, statements = universe.instruction, universe.statements
+    cases, by_gate = cases_digest(statements), _by_gate(universe)
+    found = {}
+    for record in records:
+        seen = record.accepted(name, cases)
+        if seen is None:
+            found[record.release] = UniverseVerdict(record.release, name, True)
+            continue
+        target, ptx = str(record.instructions[name]["target"]), specification.isa.version(record.ptx)
+        legal = sum(bitmap for gate, bitmap in by_gate if gate.opens(ptx, target))
+        accepted = int.from_bytes(seen, "little")
+        places = list(bits_of(legal ^ accepted))
+        unregistered = []
+        for place in places:
+            said = "accepted" if accepted >> place & 1 else "refused"
+            if not _explained(register, name, statements[place], record.release, ptx, target, said):
+                unregistered.append(f"{target}: {said}: {statements[place]}")
+        found[record.release] = UniverseVerdict(
+            record.release, name, False, len(statements), len(places), tuple(unregistered)
+        )
+    return found
+
+
+def _by_gate(universe: PackedUniverse) -> list[tuple[EffectiveGate, int]]:
+    """For every gate the bitmap of the statements that have it, the first in the lowest bit."""
+    which = np.array(universe.which)
+    found = []
+    for number, gate in enumerate(universe.gates):
+        if gate is not None:
+            packed_bits = np.packbits(which == number, bitorder="little")
+            found.append((gate, int.from_bytes(packed_bits.tobytes(), "little")))
+    return found
 
 
 def _explained(
-    register: ContradictionLookup, name: str, text: str, release: str, ptx: Any, target: str, said: str
+    register: ContradictionLookup, name: str, text: str, release: str, ptx: Version, target: str, said: str
 ) -> bool:
     """Whether an entry explains it; a death is recorded as no acceptance."""
-    directions = ("accepted",) if said == "accepted" else ("refused", "died")
-    return any(register.explains(name, text, release, ptx, target, d) for d in directions)  # type: ignore[arg-type]
+    directions: tuple[AssemblerVerdict, ...] = ("accepted",) if said == "accepted" else ("refused", "died")
+    return any(register.explains(name, text, release, ptx, target, d) for d in directions)
 
 
 def write(record: UniverseRecord, folder: Path) -> Path:

@@ -10,9 +10,10 @@ from pathlib import Path
 import pytest
 
 from ptxmma.assemblers.universe import Universe, UniversePoint
+from ptxmma.assemblers.universe_cache import PackedUniverse
 from ptxmma.ledger.assembler_record import FOLDER
 from ptxmma.ledger.contradictions import register
-from ptxmma.ledger.universe_record import UniverseRecord, UniverseVerdict, load_universes, verdicts, write
+from ptxmma.ledger.universe_record import UniverseRecord, UniverseVerdict, judged, load_universes, write
 from ptxmma.spec.errors import Question
 from ptxmma.spec.specification import Specification
 
@@ -30,10 +31,10 @@ def newest() -> UniverseRecord:
     return replace(record, instructions={NAME: record.instructions[NAME]})
 
 
-def judged(
+def verdict_on(
     specification: Specification, points: tuple[UniversePoint, ...], record: UniverseRecord
 ) -> UniverseVerdict:
-    (verdict,) = verdicts(specification, {NAME: points}, [record], register())
+    (verdict,) = judged(specification, PackedUniverse.of(NAME, points), [record], register()).values()
     return verdict
 
 
@@ -54,7 +55,7 @@ def test_every_release_is_recorded(specification: Specification) -> None:
 def test_what_is_recorded_agrees_or_is_registered(
     specification: Specification, points: tuple[UniversePoint, ...], newest: UniverseRecord
 ) -> None:
-    verdict = judged(specification, points, newest)
+    verdict = verdict_on(specification, points, newest)
     assert (verdict.stale, verdict.points, verdict.unregistered) == (False, len(points), ())
 
 
@@ -63,8 +64,8 @@ def test_one_wrong_bit_is_found(
     specification: Specification, points: tuple[UniversePoint, ...], newest: UniverseRecord, legal: bool
 ) -> None:
     place = next(n for n, point in enumerate(points) if (point.gate is not None) == legal)
-    verdict = judged(specification, points, spoilt(newest, place))
-    assert verdict.differing == judged(specification, points, newest).differing + 1
+    verdict = verdict_on(specification, points, spoilt(newest, place))
+    assert verdict.differing == verdict_on(specification, points, newest).differing + 1
     assert verdict.unregistered == (
         f"sm_75: {'refused' if legal else 'accepted'}: {points[place].statement}",
     )
@@ -73,7 +74,7 @@ def test_one_wrong_bit_is_found(
 def test_other_statements_make_it_stale(
     specification: Specification, points: tuple[UniversePoint, ...], newest: UniverseRecord
 ) -> None:
-    assert judged(specification, points[:-1], newest).stale
+    assert verdict_on(specification, points[:-1], newest).stale
 
 
 def test_a_record_survives_writing_and_garbage_is_none(tmp_path: Path, newest: UniverseRecord) -> None:
