@@ -2,18 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping
+from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache, cached_property
+from pathlib import Path
 from typing import Literal
 
-from .cache import ROOT, cached
+from .cache import ROOT, cached, yaml_files
 from .errors import Place, SpecError
-from .nodes import compose, structure
+from .index import read_index
+from .nodes import Node, compose, pairs, place_of, structure
 
-__all__ = ["ASYNCHRONOUS", "CALL", "EFFECT", "NOTHING", "RESULT", "Action", "Does", "Effects", "load_effects"]
+__all__ = [
+    "ASYNCHRONOUS",
+    "CALL",
+    "EFFECT",
+    "NOTHING",
+    "RESULT",
+    "Action",
+    "Does",
+    "Effects",
+    "load_effects",
+    "read",
+]
 
-_FILE = "spec/effects.yaml"
 RESULT, EFFECT, CALL, ASYNCHRONOUS = "result", "effect", "call", "asynchronous"
 Does = Literal[
     "nothing",
@@ -124,9 +136,7 @@ class Effects:
             (ASYNCHRONOUS, (self.asynchronous,)),
         ):
             for row in rows:
-                for name in row:
-                    if found.setdefault(name, kind) != kind:
-                        raise SpecError(f"{_FILE}: {name} is both a {found[name]} and a {kind}")
+                found.update(dict.fromkeys(row, kind))
         return found
 
     @cached_property
@@ -159,16 +169,40 @@ def _longest(opcode: str, names: Container[str]) -> str | None:
     return name
 
 
-@cache
-def load_effects() -> Effects:
-    """The effects, read once; raises SpecError when the file is wrong."""
-    return cached("effects", Effects, _read, [ROOT / _FILE])
-
-
-def _read() -> Effects:
-    found = structure(compose(ROOT / _FILE, _FILE), Effects, _FILE)
-    for name, action in found.actions.items():
-        if found.kind(name) is None:
+def read(root: Path = ROOT) -> Effects:
+    """The effects under `root`; raises SpecError where the file is wrong."""
+    named = read_index(root).effects
+    node = compose(root / named.text, named.text, named.place)
+    effects = structure(node, Effects, named.text)
+    _check_kinds(node, named.text)
+    for name, action in effects.actions.items():
+        if effects.kind(name) is None:
             what = f"nothing says what {name} does to registers"
             raise SpecError(what, action.place, "its name in a list above")
-    return found
+    return effects
+
+
+def _check_kinds(node: Node, file: str) -> None:
+    """No instruction stands in two lists; raises SpecError where it stands again."""
+    entries = pairs(node, file)
+    seen: dict[str, str] = {}
+    for kind in ("results", "effects", "calls", "asynchronous"):
+        for word in _words(entries[kind]):
+            if seen.setdefault(word.value, kind) != kind:
+                what = f"{word.value} stands in {seen[word.value]} and in {kind}"
+                raise SpecError(what, place_of(word, file), "one of the two")
+
+
+def _words(node: Node) -> Iterator[Node]:
+    """The words of a list, or of a list of lists."""
+    if node.id == "sequence":
+        for inner in node.value:
+            yield from _words(inner)
+    else:
+        yield node
+
+
+@cache
+def load_effects() -> Effects:
+    """The effects of this package, read once."""
+    return cached("effects", Effects, read, yaml_files())

@@ -22,12 +22,12 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, get_args, get_origin
 
-from .nodes import Formula, Scalars, Version, written_fields
+from .nodes import FileName, Formula, Scalars, Version, written_fields
 
 __all__ = ["FieldDoc", "field_docs", "records", "summary"]
 
 _FORM = re.compile(r"(.+?) Example: `([^`]+)`\. Refuses: `([^`]+)` \((.+)\)\.")
-_VALUES = (Formula, Scalars, Version)  # dataclasses that are written as one value
+_VALUES = (FileName, Formula, Scalars, Version)  # dataclasses that are written as one value
 
 
 @dataclass(frozen=True)

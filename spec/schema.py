@@ -9,19 +9,21 @@ from collections.abc import Mapping
 from typing import Any, Literal, Union, get_args, get_origin
 
 from .contract_records import ContractFile
+from .effects import Effects
+from .field_docs import field_docs, summary
 from .index import Index
 from .layout_records import BridgeFile, LayoutFile
 from .memory_records import AddressFile, DescriptorFile
-from .model import Instruction
-from .nodes import Formula, Scalars, Version, written_fields
+from .model import Around, ConditionalGate, Form, Instruction, Operand, Row, Tolerance
+from .nodes import FileName, Formula, Scalars, Version, written_fields
 from .numerics_records import NumericsFile
 from .ordering_records import LitmusFile, RuleFile, SynthesisedFile
 from .sparsity_records import SparsityFile
 from .switches import SwitchFile
 
-__all__ = ["FILES", "schemas"]
+__all__ = ["FILES", "kinds", "modeline", "schema_of", "schemas"]
 
-FILES = {
+FILES: Mapping[str, type] = {
     "specs.yaml": Index,
     "spec/instructions/*.yaml": Instruction,
     "spec/layouts/*.yaml": LayoutFile,
@@ -31,11 +33,14 @@ FILES = {
     "spec/descriptors.yaml": DescriptorFile,
     "spec/addresses.yaml": AddressFile,
     "spec/numerics.yaml": NumericsFile,
+    "spec/effects.yaml": Effects,
     "spec/ordering/rules.yaml": RuleFile,
     "spec/ordering/switches.yaml": SwitchFile,
     "spec/ordering/litmus.yaml": LitmusFile,
     "spec/ordering/synthesised.yaml": SynthesisedFile,
 }
+_DIALECT = "https://json-schema.org/draft/2020-12/schema"
+_FOLDER = "spec/schemas"
 _PLAIN: dict[Any, dict[str, Any]] = {
     str: {"type": "string"},
     int: {"type": "integer"},
@@ -45,10 +50,14 @@ _PLAIN: dict[Any, dict[str, Any]] = {
         "pattern": r"^\d+\.\d+$",
         "description": "a PTX ISA version, quoted",
     },
+    FileName: FileName.json_schema,
     Formula: Formula.json_schema,
     Scalars: Scalars.json_schema,
     types.NoneType: {"type": "null"},
 }
+# In a file that several instructions share, <name> may stand for any value of these records.
+_SHARED = (Instruction, Operand, Form, Row, Tolerance, Around, ConditionalGate)
+_PARAMETER = {"type": "string", "pattern": "^<[a-z]+>$"}
 
 
 def schemas(more: Mapping[str, type] | None = None) -> dict[str, Any]:
@@ -57,12 +66,36 @@ def schemas(more: Mapping[str, type] | None = None) -> dict[str, Any]:
     files = {**FILES, **(more or {})}
     properties = {name: _schema(wanted, definitions) for name, wanted in files.items()}
     return {
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "$schema": _DIALECT,
         "title": "the files of the ptxmma specification",
         "type": "object",
         "properties": properties,
         "$defs": dict(sorted(definitions.items())),
     }
+
+
+def kinds(more: Mapping[str, type] | None = None) -> dict[str, dict[str, Any]]:
+    """The schema of each kind of file, by its path: what a file's first line names for editors."""
+    return {
+        schema_of(name): {
+            "$schema": _DIALECT,
+            "title": name,
+            "$ref": f"../schema.json#/$defs/{record.__name__}",
+        }
+        for name, record in {**FILES, **(more or {})}.items()
+    }
+
+
+def schema_of(name: str) -> str:
+    """The path of the schema for a kind of file."""
+    stem = name.removeprefix("spec/").removesuffix(".yaml").removesuffix("/*").replace("/", ".")
+    return f"{_FOLDER}/{stem}.json"
+
+
+def modeline(name: str, kind: str) -> str:
+    """The first line of a file, which tells editors where its schema lies."""
+    up = "../" * name.count("/")
+    return f"# yaml-language-server: $schema={up}{schema_of(kind)}"
 
 
 def _schema(wanted: Any, definitions: dict[str, Any]) -> dict[str, Any]:
@@ -85,16 +118,46 @@ def _record(wanted: Any, definitions: dict[str, Any]) -> dict[str, Any]:
     if name not in definitions:
         definitions[name] = {}
         hints = typing.get_type_hints(wanted)
-        fields = list(written_fields(wanted).values())
         definitions[name] = {
-            "description": " ".join((wanted.__doc__ or "").split()),
+            "description": summary(wanted),
             "type": "object",
             "additionalProperties": False,
             "required": [
                 field.name
-                for field in fields
+                for field in written_fields(wanted).values()
                 if field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
             ],
-            "properties": {field.name: _schema(hints[field.name], definitions) for field in fields},
+            "properties": {
+                key: _property(wanted, key, hints[key], definitions) for key in written_fields(wanted)
+            },
         }
     return {"$ref": f"#/$defs/{name}"}
+
+
+def _property(record: type, name: str, wanted: Any, definitions: dict[str, Any]) -> dict[str, Any]:
+    """A field's schema, with what its documentation says."""
+    import yaml  # here, so that other commands do not pay for it
+
+    doc = field_docs(record)[name]
+    schema = _schema(wanted, definitions)
+    if record in _SHARED:
+        schema = _or_parameter(schema)
+    return {
+        **schema,
+        "description": f"{doc.meaning} Refuses {doc.refused} ({doc.why}).",
+        "examples": [yaml.safe_load(doc.example)],
+    }
+
+
+def _or_parameter(schema: dict[str, Any]) -> dict[str, Any]:
+    """The schema, and a parameter of the file in place of any of its values that is not text."""
+    match schema:
+        case {"enum": _} | {"type": "integer"}:
+            return {"anyOf": [schema, _PARAMETER]}
+        case {"anyOf": choices}:
+            return {"anyOf": [*choices, _PARAMETER]}
+        case {"type": "array", "items": items}:
+            return {**schema, "items": _or_parameter(items)}
+        case {"type": "object", "additionalProperties": dict(inner)}:
+            return {**schema, "additionalProperties": _or_parameter(inner)}
+    return schema
