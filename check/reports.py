@@ -6,6 +6,8 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from ..spec.api import load
+from ..spec.editions import brief
 from .check_file import FileReport
 from .findings import TIERS, Finding
 
@@ -54,7 +56,7 @@ def _plural(count: int, what: str) -> str:
 
 
 def _finding(finding: Finding) -> Iterable[str]:
-    section = f" ({finding.section})" if finding.section else ""
+    section = f" ({brief(load().index, finding.section)})" if finding.section else ""
     yield f"{finding.place}: {finding.tier} {finding.rule}: {finding.message}{section}"
     yield f"  in {finding.function}" + (f"; and {finding.more} more like it" if finding.more else "")
     for moment in finding.witness:

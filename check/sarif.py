@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
+from ..spec.api import load
+from ..spec.editions import brief
 from ..spec.errors import Place
 from ..spec.ordering import ordering
 from .check_file import FileReport
@@ -73,7 +75,7 @@ def _version() -> str:
 def _rule(finding: Finding) -> dict[str, Any]:
     known = ordering().rules.get(finding.rule)
     short = rules().get(finding.rule, finding.rule)
-    full = f"{known.says} ({known.section})" if known else finding.message
+    full = f"{known.says} ({brief(load().index, known.section)})" if known else finding.message
     return {
         "id": finding.rule,
         "shortDescription": {"text": short},
@@ -84,7 +86,7 @@ def _rule(finding: Finding) -> dict[str, Any]:
 
 
 def _result(finding: Finding, suppressed: str | None, index: int) -> dict[str, Any]:
-    section = f" (PTX ISA {finding.section})" if finding.section else ""
+    section = f" ({brief(load().index, finding.section)})" if finding.section else ""
     result: dict[str, Any] = {
         "ruleId": finding.rule,
         "ruleIndex": index,

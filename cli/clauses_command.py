@@ -9,6 +9,7 @@ from typing import Any
 
 from ..spec.api import load
 from ..spec.contract_records import Consumer
+from ..spec.editions import note
 from ..spec.specification import Specification
 
 __all__ = ["add", "users"]
@@ -77,5 +78,6 @@ def run(args: argparse.Namespace) -> int:
         print(f"  {clause.says}")
         print(f"  consumers: {', '.join(map(name_of, clause.consumers)) or 'NONE'}")
         print(f"  on {len(used.get(name, []))} rows or instructions")
+    print(note(specification.index))
     print(f"{len(specification.clauses)} clauses, {len(idle)} without a consumer or a user")
     return 1 if idle else 0

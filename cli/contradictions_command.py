@@ -10,6 +10,7 @@ from typing import Any
 
 from ..ledger.contradiction_file import Contradiction, MinimalCase, Party
 from ..ledger.contradictions import ContradictionRegister, register
+from ..spec.editions import cited, note
 
 __all__ = ["add"]
 
@@ -40,6 +41,7 @@ def run(args: argparse.Namespace) -> int:
         for name, entry in chosen.items():
             print(f"{name} ({entry.kind}; {entry.section})")
             print(f"  {entry.title}; taken: {entry.reading.takes}")
+        print(note(known.specification.index))
         print(f"{len(chosen)} contradictions")
     return 0
 
@@ -104,7 +106,7 @@ def _party(party: Party) -> dict[str, str]:
 
 
 def _in_full(known: ContradictionRegister, name: str, entry: Contradiction) -> list[str]:
-    lines = [f"{name}: {entry.title}", f"section {entry.section}", ""]
+    lines = [f"{name}: {entry.title}", f"section {cited(known.specification.index, entry.section)}", ""]
     for party in entry.parties:
         lines += _said(party.who, party)
     lines += _said("a second witness", entry.witness)

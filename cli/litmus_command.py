@@ -14,6 +14,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..spec.api import load
+from ..spec.editions import note
 from ..spec.errors import Question
 from ..spec.ordering import ordering
 
@@ -97,6 +99,7 @@ def _switches(form: str) -> int:
             marks = [mark for mark in ("default", "strict") if getattr(switch, mark) == setting]
             print(f"  {setting}{' (' + ' and '.join(marks) + ')' if marks else ''}: {how.says}")
         print(f"  why: {switch.why}")
+    print(note(load().index))
     return 0
 
 

@@ -7,6 +7,7 @@ import json
 from typing import Any
 
 from ..spec.api import find, load
+from ..spec.editions import cited
 from ..spec.expressions import source
 from ..spec.specification import Specification
 from ..spec.variants import OPAQUE, Variant
@@ -30,7 +31,8 @@ def run(args: argparse.Namespace) -> int:
         print(json.dumps(record, indent=1))
         return 0
     print(record["ptx"])
-    print(f"  {record['title']} (row {record['row']}, section {record['section']})")
+    print(f"  {record['title']} (row {record['row']})")
+    print(f"  section {cited(specification.index, record['section'])}")
     gate = record["gate"]
     ends = "".join(f", {key} {gate[key]}" for key in ("deprecated", "removed") if gate[key])
     print(f"  since {gate['since']}{ends} on {', '.join(gate['targets'])}")

@@ -16,6 +16,7 @@ __all__ = [
     "Build",
     "ElementType",
     "Index",
+    "MovedSection",
     "OrderingFiles",
     "Release",
     "Target",
@@ -106,6 +107,18 @@ class ElementType:
 
 
 @dataclass(frozen=True)
+class MovedSection:
+    """What a section is in a newer manual."""
+
+    manual: Version
+    """The newest edition that is known to number it so.
+    Example: `"9.4"`. Refuses: `9.4` (not quoted)."""
+    section: str
+    """Its number there.
+    Example: `9.7.16`. Refuses: `[9.7.16]` (text, not a list)."""
+
+
+@dataclass(frozen=True)
 class OrderingFiles:
     """The files about ordering."""
 
@@ -130,6 +143,13 @@ class Index:
     isa: Version
     """The newest PTX ISA version that the specification is about.
     Example: `"9.5"`. Refuses: `9.5` (not quoted)."""
+    manual: Version
+    """The edition of the manual that numbers the sections which the files name.
+    Example: `"9.2"`. Refuses: `9.2` (not quoted)."""
+    moved: Mapping[str, MovedSection]
+    """The sections that a newer manual numbers otherwise, each with all below it.
+    Example: `{9.7.14: {manual: "9.4", section: 9.7.16}}`.
+    Refuses: `{9.7.14: {manual: "9.4"}}` (the key section is missing)."""
     earlier: tuple[Version, ...]
     """The versions before those of `releases` that some assembler takes. Nothing is legal under them.
     Example: `["5.0", "5.1"]`. Refuses: `[5.0]` (not quoted)."""

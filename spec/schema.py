@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import posixpath
 import types
 import typing
 from collections.abc import Mapping
@@ -94,8 +95,8 @@ def schema_of(name: str) -> str:
 
 def modeline(name: str, kind: str) -> str:
     """The first line of a file, which tells editors where its schema lies."""
-    up = "../" * name.count("/")
-    return f"# yaml-language-server: $schema={up}{schema_of(kind)}"
+    way = posixpath.relpath(schema_of(kind), posixpath.dirname(name) or ".")
+    return f"# yaml-language-server: $schema={way}"
 
 
 def _schema(wanted: Any, definitions: dict[str, Any]) -> dict[str, Any]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import textwrap
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property
 
@@ -17,7 +18,9 @@ from .litmus_ptx import LitmusKernel, module
 __all__ = ["MAKER", "SuiteLitmus", "single_settings", "suite", "synthesised_file"]
 
 MAKER = "formal/ordering/synthesis.py"
+_LINE = 140  # characters of a line of YAML
 _HEAD = """\
+# yaml-language-server: $schema=../schemas/ordering.synthesised.json
 # Litmus tests that formal/ordering/synthesis.py makes; `ptxmma litmus --synthesise` prints this file.
 # A name says which accesses are ordered, in which of several ways, and (of a spoilt program) what was
 # done to one step.
@@ -106,8 +109,13 @@ def suite() -> tuple[SuiteLitmus, ...]:
 def synthesised_file() -> str:
     """The text of spec/ordering/synthesised.yaml, made anew."""
     default = ordering().default
-    lines = [
-        f'  {made.name}: {{program: "{made.program}", hazards: [{", ".join(rules(made.program, default))}]}}'
-        for made in synthesise()
-    ]
-    return _HEAD + "\n".join(lines) + "\n"
+    entries = [_entry(made.name, str(made.program), rules(made.program, default)) for made in synthesise()]
+    return _HEAD + "\n".join(entries) + "\n"
+
+
+def _entry(name: str, program: str, hazards: Iterable[str]) -> str:
+    """A synthesised test as YAML."""
+    lines = textwrap.wrap(
+        f'    program: "{program}"', _LINE, subsequent_indent="      ", break_on_hyphens=False
+    )
+    return "\n".join([f"  {name}:", *lines, f"    hazards: [{', '.join(hazards)}]"])
