@@ -1,9 +1,9 @@
-"""Ordering rules and the switches that settle how their sentences are read (9.7.15.4, 9.7.15.7)."""
+"""The ordering rules, and the readings of the text that switches choose between (9.7.15.4, 9.7.15.7)."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import cache
 from itertools import product
 from pathlib import Path
@@ -14,7 +14,7 @@ from .errors import Question, SpecError
 from .index import read_index
 from .nodes import FileName, compose, nearest, structure
 from .ordering_records import LitmusFile, LitmusTest, Rule, RuleFile, SynthesisedFile, SynthesisedTest
-from .switches import Conduct, ShapeField, Switch, SwitchFile, check_switches
+from .switches import Conduct, ShapeField, Switch, SwitchFile, check_conduct, check_switches
 
 __all__ = ["Ordering", "Readings", "litmus_tests", "ordering", "read", "synthesised_tests"]
 
@@ -23,7 +23,8 @@ Readings = Mapping[str, str]
 T = TypeVar("T")
 
 
-_OF_ACCUMULATORS = frozenset({"same_shape", "fence_orders_shapes"})  # they bear on registers alone
+# The fields of a conduct that order the writes of accumulators; shared memory does not depend on them.
+_REGISTERS_ALONE = frozenset({"same_shape", "fence_orders_shapes"})
 
 
 @dataclass(frozen=True)
@@ -60,18 +61,19 @@ class Ordering:
         return found
 
     def bearing(self, readings: Readings, registers: bool = True) -> Readings:
-        """The settings on which a value can depend; without `registers`, one read from shared memory.
+        """The settings that values depend on; without `registers`, those that values in shared memory do.
 
-        The other switches decide only whether rules that exist in the text alone apply, or, of shared
-        memory, in which order accumulators are written.
+        The other switches decide only whether a rule with an effect on the text alone applies, or (of shared
+        memory) in which order accumulators are written.
         """
-        textual = {name for rule in self.rules.values() if rule.effect == "text" for name in rule.under}
-        valued = {name for rule in self.rules.values() if rule.effect == "values" for name in rule.under}
+        of_text = {name for rule in self.rules.values() if rule.effect == "text" for name in rule.under}
+        of_values = {name for rule in self.rules.values() if rule.effect == "values" for name in rule.under}
         found = {}
         for name, switch in self.switches.items():
-            changed = {field for setting in switch.settings.values() for field in setting.machine.settled}
-            apart = textual - valued if not changed else ()
-            if name not in apart and (registers or not changed or changed - _OF_ACCUMULATORS):
+            settled = {field for setting in switch.settings.values() for field in setting.machine.settled}
+            text_alone = not settled and name in of_text - of_values
+            registers_alone = bool(settled) and settled <= _REGISTERS_ALONE
+            if not text_alone and (registers or not registers_alone):
                 found[name] = readings[name]
         return found
 
@@ -110,34 +112,12 @@ def read(root: Path = ROOT) -> Ordering:
     switches = _file(root, files.switches, SwitchFile).switches
     rules = _file(root, files.rules, RuleFile).rules
     check_switches(switches)
-    _check_conduct(switches)
+    check_conduct(switches)
     for rule in rules.values():
         for name, setting in rule.under.items():
             if name not in switches or setting not in switches[name].settings:
                 raise SpecError(f"there is no reading {name}: {setting}", rule.place, ", ".join(switches))
     return Ordering(rules, switches)
-
-
-def _check_conduct(switches: Mapping[str, Switch]) -> None:
-    """Each field of the machine's conduct is settled by one switch, in all of its settings."""
-    owners: dict[str, str] = {}
-    for name, switch in switches.items():
-        settled = {field for setting in switch.settings.values() for field in setting.machine.settled}
-        for field in sorted(settled):
-            if field in owners:
-                raise SpecError(
-                    f"{name} settles {field}, and so does {owners[field]}", switch.place, "one switch a field"
-                )
-            owners[field] = name
-            for key, setting in switch.settings.items():
-                if field not in setting.machine.settled:
-                    raise SpecError(
-                        f"{name}={key} does not settle {field}", setting.place, f"machine: {{{field}: …}}"
-                    )
-    for conduct_field in fields(Conduct):
-        if conduct_field.name not in owners:
-            place = next(iter(switches.values())).place
-            raise SpecError(f"no switch settles {conduct_field.name}", place, "one switch a field")
 
 
 def _file(root: Path, named: FileName, wanted: type[T]) -> T:

@@ -8,7 +8,7 @@ from typing import Literal
 
 from .errors import Place, SpecError
 
-__all__ = ["Conduct", "Setting", "ShapeField", "Switch", "SwitchFile", "check_switches"]
+__all__ = ["Conduct", "Setting", "ShapeField", "Switch", "SwitchFile", "check_conduct", "check_switches"]
 
 ShapeField = Literal["m", "n", "k", "types"]
 
@@ -101,3 +101,32 @@ def check_switches(switches: Mapping[str, Switch]) -> None:
                     switch.place,
                     "one of: " + ", ".join(switch.settings),
                 )
+
+
+def check_conduct(switches: Mapping[str, Switch]) -> None:
+    """One switch of the ordering rules settles each field of a conduct, in all of its settings.
+
+    Raises SpecError where none does, or two do, or a setting does not.
+    """
+    owners: dict[str, str] = {}
+    for name, switch in switches.items():
+        settled = {key for setting in switch.settings.values() for key in setting.machine.settled}
+        for field_name in sorted(settled):
+            if field_name in owners:
+                raise SpecError(
+                    f"{name} settles {field_name}, and so does {owners[field_name]}",
+                    switch.place,
+                    "one switch a field",
+                )
+            owners[field_name] = name
+            for reading, setting in switch.settings.items():
+                if field_name not in setting.machine.settled:
+                    raise SpecError(
+                        f"{name}={reading} does not settle {field_name}",
+                        setting.place,
+                        f"machine: {{{field_name}: …}}",
+                    )
+    for one in fields(Conduct):
+        if one.name not in owners:
+            place = next(iter(switches.values())).place
+            raise SpecError(f"no switch settles {one.name}", place, "one switch a field")

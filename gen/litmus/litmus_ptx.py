@@ -1,9 +1,9 @@
-"""Litmus tests as PTX: one kernel a test, a real program that ptxas assembles and `check` reads.
+"""Litmus tests as PTX: one kernel for each test, which ptxas assembles and `check` reads.
 
-The warpgroup is threads 0 to 127, the other thread is thread 128. A buffer is 2048 bytes of shared memory,
-the matrix A or B of a descriptor; a set of registers has as many as its greatest use needs, all given a
-value before the program. Behind the program every group is committed, waited for and its accumulator stored,
-so that no assembler drops it; that adds no hazard.
+Threads 0 to 127 are the warpgroup, thread 128 is the other thread. A buffer is 2048 bytes of shared memory,
+which a descriptor names as A or B. A register of the program is as many PTX registers as its largest use
+needs. All of them get a value before the program begins. After the program, every group is committed and
+waited for, and each accumulator is stored, so that no assembler drops it; that adds no hazard.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ _SIMPLE: dict[type, str] = {
 
 @dataclass(frozen=True)
 class LitmusKernel:
-    """A test to print: the name of its entry, what stands above it as comments, and its program."""
+    """A test to print: the name of its entry, the comments above it, and its program."""
 
     name: str
     comments: tuple[str, ...]
@@ -73,7 +73,7 @@ class LitmusKernel:
 
 @cache
 def wgmma(shape: MmaShape) -> Variant:
-    """The dense or else the sparse wgmma of a shape; raises Question when there is neither."""
+    """The dense wgmma of a shape, or else the sparse one; raises Question if there is neither."""
     for kind in ("wgmma.mma_async", "wgmma.mma_async.sp"):
         try:
             return load().find(f"{kind}.sync.aligned.{shape}")
@@ -93,7 +93,7 @@ def version(program: Program) -> Version:
 
 
 def module(kernels: Iterable[LitmusKernel]) -> str:
-    """One PTX file of all kernels, for the least .version that has what they need."""
+    """One PTX file of all kernels, for the earliest .version that has what they need."""
     chosen = list(kernels)
     needed = max((version(kernel.program) for kernel in chosen), default=Version(8, 0))
     head = f".version {needed}\n.target sm_90a\n.address_size 64\n"
@@ -106,26 +106,30 @@ class _Writer:
     def __init__(self, kernel: LitmusKernel) -> None:
         self.kernel = kernel
         self.program = kernel.program
-        self.acts: list[Operation] = [step.operation for step in self.program.steps]
+        self.operations: list[Operation] = [step.operation for step in self.program.steps]
         self.registers = self._registers()
-        self.buffers = sorted({number for act in self.acts for number in _buffers(act)})
+        self.buffers = sorted({number for operation in self.operations for number in _buffers(operation)})
         signals = (MbarrierArrive, MbarrierWait, BulkCopy)
-        self.barriers = sorted({act.barrier for act in self.acts if isinstance(act, signals)})
-        self.accumulators = sorted({act.d for act in self.acts if isinstance(act, Mma)})
+        self.barriers = sorted(
+            {operation.barrier for operation in self.operations if isinstance(operation, signals)}
+        )
+        self.accumulators = sorted(
+            {operation.d for operation in self.operations if isinstance(operation, Mma)}
+        )
         self.other = any(step.thread == OTHER for step in self.program.steps)
         self.labels = 0
 
     def _registers(self) -> dict[int, int]:
         counts: dict[int, int] = {}
-        for act in self.acts:
+        for operation in self.operations:
             uses: list[tuple[int, int]] = []
-            if isinstance(act, RegisterRead | RegisterWrite):
-                uses = [(act.register, 4)]
-            elif isinstance(act, Mma):
-                variant = wgmma(act.shape)
-                uses = [(act.d, variant.fragment_registers("D"))]
-                if isinstance(act.a, Register):
-                    uses.append((act.a.number, variant.fragment_registers("A")))
+            if isinstance(operation, RegisterRead | RegisterWrite):
+                uses = [(operation.register, 4)]
+            elif isinstance(operation, Mma):
+                variant = wgmma(operation.shape)
+                uses = [(operation.d, variant.fragment_registers("D"))]
+                if isinstance(operation.a, Register):
+                    uses.append((operation.a.number, variant.fragment_registers("A")))
             for register, count in uses:
                 counts[register] = max(counts.get(register, 0), count)
         return dict(sorted(counts.items()))
@@ -140,10 +144,11 @@ class _Writer:
         for thread in (0, OTHER) if self.other else (0,):
             if thread == OTHER:
                 body.append("OTHER:")
-            for step, act in zip(self.program.steps, self.acts, strict=True):
-                if step.thread == thread or isinstance(act, CtaBarrier):
+            for step, operation in zip(self.program.steps, self.operations, strict=True):
+                if step.thread == thread or isinstance(operation, CtaBarrier):
                     body += [
-                        line if line.endswith(":") else f"    {line}" for line in self._operation(act, thread)
+                        line if line.endswith(":") else f"    {line}"
+                        for line in self._operation(operation, thread)
                     ]
             if thread == 0:
                 body += [f"    {line}" for line in self._epilogue()]
@@ -158,7 +163,9 @@ class _Writer:
             lines += [f".shared .align 1024 .b8 s{buffer}[{_BYTES}];"]
             lines += [f".reg .b32 %s{buffer}, %own{buffer};", f".reg .b64 %desc{buffer};"]
         lines += [f".shared .align 8 .b64 b{barrier};" for barrier in self.barriers]
-        if any(isinstance(act, Mma) and "sp-meta" in _operands(act) for act in self.acts):
+        if any(
+            isinstance(operation, Mma) and "sp-meta" in _operands(operation) for operation in self.operations
+        ):
             lines += [".reg .b32 %meta;", "mov.b32 %meta, 0x44444444;"]
         return lines
 
@@ -188,93 +195,93 @@ class _Writer:
     def _arrivals(self, barrier: int) -> int:
         """How many arrivals complete the first phase of an mbarrier."""
         count = 0
-        for step, act in zip(self.program.steps, self.acts, strict=True):
-            if isinstance(act, MbarrierWait) and act.barrier == barrier and count:
+        for step, operation in zip(self.program.steps, self.operations, strict=True):
+            if isinstance(operation, MbarrierWait) and operation.barrier == barrier and count:
                 break
-            if isinstance(act, BulkCopy) and act.barrier == barrier:
+            if isinstance(operation, BulkCopy) and operation.barrier == barrier:
                 count += 1
-            elif isinstance(act, MbarrierArrive) and act.barrier == barrier:
+            elif isinstance(operation, MbarrierArrive) and operation.barrier == barrier:
                 count += 1 if step.thread == OTHER else _THREADS
         return max(count, 1)
 
-    def _operation(self, act: Operation, thread: int) -> list[str]:
+    def _operation(self, operation: Operation, thread: int) -> list[str]:
         """The statements of one operation."""
-        if type(act) in _SIMPLE:
-            return [_SIMPLE[type(act)]]
-        if isinstance(act, RegisterRead):
-            return self._store(act.register)
-        if isinstance(act, RegisterWrite):
-            count = self.registers[act.register]
-            return [f"ld.global.b32 %r{act.register}_{i}, [%in+{64 + 4 * i}];" for i in range(count)]
-        if isinstance(act, Mma):
-            return [self._mma(act)]
-        if isinstance(act, Wait):
-            return [f"wgmma.wait_group.sync.aligned {act.n};"]
-        if isinstance(act, CpAsyncWait):
-            return [f"cp.async.wait_group {act.n};"]
-        if isinstance(act, MbarrierArrive):
-            return [f"mbarrier.arrive.shared.b64 %state, [b{act.barrier}];"]
-        if isinstance(act, MbarrierWait):
-            return self._await(act, thread)
-        return self._memory(act, thread)
+        if type(operation) in _SIMPLE:
+            return [_SIMPLE[type(operation)]]
+        if isinstance(operation, RegisterRead):
+            return self._store(operation.register)
+        if isinstance(operation, RegisterWrite):
+            count = self.registers[operation.register]
+            return [f"ld.global.b32 %r{operation.register}_{i}, [%in+{64 + 4 * i}];" for i in range(count)]
+        if isinstance(operation, Mma):
+            return [self._mma(operation)]
+        if isinstance(operation, Wait):
+            return [f"wgmma.wait_group.sync.aligned {operation.n};"]
+        if isinstance(operation, CpAsyncWait):
+            return [f"cp.async.wait_group {operation.n};"]
+        if isinstance(operation, MbarrierArrive):
+            return [f"mbarrier.arrive.shared.b64 %state, [b{operation.barrier}];"]
+        if isinstance(operation, MbarrierWait):
+            return self._await(operation, thread)
+        return self._memory(operation, thread)
 
-    def _memory(self, act: Operation, thread: int) -> list[str]:
+    def _memory(self, operation: Operation, thread: int) -> list[str]:
         words = "{%word0, %word1, %word2, %word3}"
-        if isinstance(act, SharedWrite):
-            where = f"%s{act.buffer}" if thread == OTHER else f"%own{act.buffer}"
+        if isinstance(operation, SharedWrite):
+            where = f"%s{operation.buffer}" if thread == OTHER else f"%own{operation.buffer}"
             return [f"ld.global.v4.b32 {words}, [%in];", f"st.shared.v4.b32 [{where}], {words};"]
-        if isinstance(act, SharedRead):
-            where = f"%s{act.buffer}"
+        if isinstance(operation, SharedRead):
+            where = f"%s{operation.buffer}"
             lines = []
             if thread != OTHER:  # what a thread of another warp stores
                 lines, where = [f"add.u32 %word0, {where}, %across;"], "%word0"
             return [*lines, f"ld.shared.v4.b32 {words}, [{where}];", f"st.global.v4.b32 [%out], {words};"]
-        if isinstance(act, CpAsync):
-            where = f"%s{act.buffer}" if thread == OTHER else f"%own{act.buffer}"
+        if isinstance(operation, CpAsync):
+            where = f"%s{operation.buffer}" if thread == OTHER else f"%own{operation.buffer}"
             return [f"cp.async.cg.shared.global [{where}], [%in], 16;"]
-        assert isinstance(act, BulkCopy)
+        assert isinstance(operation, BulkCopy)
         guard = "" if thread == OTHER else "@%elected "
-        barrier = f"[b{act.barrier}]"
+        barrier = f"[b{operation.barrier}]"
         copy = "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes"
         return [
             f"{guard}mbarrier.arrive.expect_tx.shared.b64 %state, {barrier}, {_BYTES};",
-            f"{guard}{copy} [s{act.buffer}], [%in], {_BYTES}, {barrier};",
+            f"{guard}{copy} [s{operation.buffer}], [%in], {_BYTES}, {barrier};",
         ]
 
     def _store(self, register: int) -> list[str]:
         count = self.registers[register]
         return [f"st.global.b32 [%out+{64 * register + 4 * i}], %r{register}_{i};" for i in range(count)]
 
-    def _await(self, act: MbarrierWait, thread: int) -> list[str]:
+    def _await(self, operation: MbarrierWait, thread: int) -> list[str]:
         """Spin until the phase is over; the parity is that of the waits of this thread before."""
         self.labels += 1
         earlier = 0
-        for step, before in zip(self.program.steps, self.acts, strict=True):
-            if before is act:
+        for step, before in zip(self.program.steps, self.operations, strict=True):
+            if before is operation:
                 break
-            same = isinstance(before, MbarrierWait) and before.barrier == act.barrier
+            same = isinstance(before, MbarrierWait) and before.barrier == operation.barrier
             earlier += same and step.thread == thread
         label = f"WAIT{self.labels}"
         return [
             f"{label}:",
-            f"mbarrier.try_wait.parity.shared.b64 %done, [b{act.barrier}], {earlier % 2};",
+            f"mbarrier.try_wait.parity.shared.b64 %done, [b{operation.barrier}], {earlier % 2};",
             f"@!%done bra {label};",
         ]
 
-    def _mma(self, act: Mma) -> str:
-        variant = wgmma(act.shape)
+    def _mma(self, operation: Mma) -> str:
+        variant = wgmma(operation.shape)
         written = {
-            "d": self._vector(act.d, variant.fragment_registers("D")),
-            "b-desc": f"%desc{act.b}",
+            "d": self._vector(operation.d, variant.fragment_registers("D")),
+            "b-desc": f"%desc{operation.b}",
             "sp-meta": "%meta",
             **_LITERALS,
         }
-        if isinstance(act.a, Register):
-            written["a"] = self._vector(act.a.number, variant.fragment_registers("A"))
+        if isinstance(operation.a, Register):
+            written["a"] = self._vector(operation.a.number, variant.fragment_registers("A"))
         else:
-            written["a-desc"] = f"%desc{act.a.number}"
-        written["scale-d"] = "1" if act.scale_d else "0"
-        return f"{variant.mnemonic} {', '.join(written[name] for name in _operands(act))};"
+            written["a-desc"] = f"%desc{operation.a.number}"
+        written["scale-d"] = "1" if operation.scale_d else "0"
+        return f"{variant.mnemonic} {', '.join(written[name] for name in _operands(operation))};"
 
     def _vector(self, register: int, count: int) -> str:
         return "{" + ", ".join(f"%r{register}_{i}" for i in range(count)) + "}"
@@ -290,15 +297,15 @@ class _Writer:
         return lines + [line for register in self.accumulators for line in self._store(register)]
 
 
-def _operands(act: Mma) -> Sequence[str]:
+def _operands(operation: Mma) -> Sequence[str]:
     """The names of the operands of an mma, in order."""
-    wanted = "descriptor" if isinstance(act.a, Buffer) else "register"
-    return next(form.operands for form in wgmma(act.shape).forms if form.a == wanted)
+    wanted = "descriptor" if isinstance(operation.a, Buffer) else "register"
+    return next(form.operands for form in wgmma(operation.shape).forms if form.a == wanted)
 
 
-def _buffers(act: Operation) -> frozenset[int]:
-    if isinstance(act, Mma):
-        return act.buffers
-    if isinstance(act, SharedRead | SharedWrite | CpAsync | BulkCopy):
-        return frozenset((act.buffer,))
+def _buffers(operation: Operation) -> frozenset[int]:
+    if isinstance(operation, Mma):
+        return operation.buffers
+    if isinstance(operation, SharedRead | SharedWrite | CpAsync | BulkCopy):
+        return frozenset((operation.buffer,))
     return frozenset()
