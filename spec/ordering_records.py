@@ -55,7 +55,7 @@ class LitmusTest:
     """The section or the public report that the program comes from.
     Example: `"9.7.15.7.2"`. Refuses: `9.7` (without quotes it is a number)."""
     program: tuple[str, ...]
-    """The steps, in the notation of formal/ordering/programs.py.
+    """The steps, in the notation of formal/ordering/notation.py.
     Example: `[fence, commit, wait 0]`. Refuses: `fence` (a list, also of one)."""
     hazards: tuple[str, ...]
     """The rules that it breaks under the default settings, in the order of the steps that complete them.
