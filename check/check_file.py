@@ -21,7 +21,8 @@ from .operands.uniformity import operand_findings
 from .ptx.decode import DecodedFunction
 from .ptx.flow import build_flow
 from .ptx.operation import Operations
-from .ptx.source import NAME, Function, PtxModule, PtxStatement, UnreadText, declared_types, read_module
+from .ptx.reader import read_module
+from .ptx.source import NAME, Function, PtxModule, PtxStatement, UnreadText, declared_types
 from .registers.collisions import order_findings
 from .registers.register_events import FunctionEvents
 from .suppression import Suppressed, Suppressions, fingerprint

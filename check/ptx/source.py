@@ -1,8 +1,4 @@
-"""A PTX file, read: functions, their statements with positions, scopes, declarations and labels.
-
-Nothing is judged here. What cannot be read is kept as a fault with its place; only a file that has no
-.version, or whose braces do not close, cannot be read at all.
-"""
+"""A PTX file as it was read: functions, statements with their places, scopes, declarations and labels."""
 
 from __future__ import annotations
 
@@ -12,9 +8,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import accumulate
-from sys import intern
 
-from ...spec.errors import Place, Question
+from ...spec.errors import Place
 
 __all__ = [
     "NAME",
@@ -25,38 +20,10 @@ __all__ = [
     "UnreadText",
     "Variable",
     "declared_types",
-    "read_module",
 ]
 
 NAME = re.compile(r"(?<![\w$%.])[%$A-Za-z_][\w$]*")
-_COMMENT = re.compile(r'"[^"\n]*"|//[^\n]*|/\*.*?(?:\*/|\Z)', re.S)
-_SPACE = re.compile(r"\s*")
-_STATEMENT = re.compile(
-    r"""(?: (?P<label>[%$A-Za-z_][\w$]*)\s*:(?!:)
-          | (?P<brace>[{}])
-          | (?:@\s*(?P<not>!?)\s*(?P<guard>[%$A-Za-z_][\w$]*)\s*)?
-            (?P<opcode>[A-Za-z_]\w*(?:(?:::|\s*\.\s*)\w+)*)(?P<operands>[^;{}]*+(?:\{[^{};]*+\}[^;{}]*+)*+);
-          | (?P<directive>\.[a-z_]\w*)
-        )\s*""",
-    re.X,
-)
-_MODULE = re.compile(r"(?P<directive>\.[a-z_]\w*)|(?P<other>[^\s.])")
-_TO_LINE_END = re.compile(r"[^\n]*")
-_TO_SEMICOLON = re.compile(r"[^;]*;")
-_HEAD = re.compile(r"[^{;]*")
-_HEAD_NAME = re.compile(r"\s*(?:\([^()]*\))?\s*([%$A-Za-z_][\w$]*)")
-_REGISTERS = re.compile(r"\.reg\s*((?:\.\w+\s*)+)([^;]*);")
-_DECLARED = re.compile(r"\s*([%$A-Za-z_][\w$]*)\s*(?:<\s*(\d+)\s*>)?\s*$")
-_VARIABLE = re.compile(
-    r"\.(?P<space>shared|global|const|local|param)\b(?P<rest>[^;={]*)(?:=[^;]*)?;",
-)
-_VARIABLE_NAME = re.compile(r"([%$A-Za-z_][\w$]*)\s*((?:\[[^\]]*\]\s*)*)\s*$")
-_ALIGN = re.compile(r"\.align\s+(\d+)")
-_SIZED = re.compile(r"\.[a-z](\d+)")
-_THREADS = re.compile(r"\.(reqntid|maxntid)\s+(\d+)(?:\s*,\s*(\d+))?(?:\s*,\s*(\d+))?")
 _DIGITS = re.compile(r"(.*?)(\d+)$")
-_LINKING = frozenset((".visible", ".extern", ".weak", ".common"))
-_TO_END_OF_LINE = frozenset((".version", ".target", ".address_size", ".loc", ".file"))
 
 
 @dataclass(slots=True)
@@ -72,7 +39,7 @@ class PtxStatement:
 
 @dataclass(frozen=True)
 class UnreadText:
-    """Text that is no statement."""
+    """Text that is not a statement."""
 
     place: Place
     what: str
@@ -180,237 +147,6 @@ class PtxModule:
     def line(self, number: int) -> str:
         """A line of the text, counted from 1."""
         return self.text[self._lines[number - 1] : self._lines[number] - 1]
-
-
-def _blank(found: re.Match[str]) -> str:
-    text = found[0]
-    if text[0] == '"':
-        return text
-    return " " * len(text) if "\n" not in text else re.sub(r"[^\n]", " ", text)
-
-
-def read_module(text: str, name: str) -> PtxModule:
-    """Read a file; raises Question with its place when it is not PTX at all."""
-    return _Reader(text, name).read()
-
-
-class _Reader:
-    """A position in the text, comments blanked."""
-
-    def __init__(self, text: str, name: str) -> None:
-        self.module = PtxModule(name, text)
-        self.text = _COMMENT.sub(_blank, text) if "/" in text else text
-        self.position = 0
-
-    def refuse(self, offset: int, what: str) -> Question:
-        return Question(f"{self.module.place(offset)}: {what}")
-
-    def fault(self, offset: int, what: str) -> None:
-        self.module.faults.append(UnreadText(self.module.place(offset), what))
-
-    def read(self) -> PtxModule:
-        text, end = self.text, len(self.text)
-        unread = -1
-        while True:
-            self.position = _SPACE.match(text, self.position).end()  # type: ignore[union-attr]
-            if self.position >= end:
-                break
-            found = _MODULE.match(text, self.position)
-            word = found["directive"] if found else None
-            if word is None:
-                if not self.module.version:
-                    raise self.refuse(
-                        self.position, "this is not PTX: a PTX file begins with .version, then .target"
-                    )
-                if unread < 0:
-                    self.fault(self.position, f"{self._shown()} is no directive of a module")
-                unread = self.position
-                self._skip()
-                continue
-            unread = -1
-            if not self.module.version and word != ".version":
-                raise self.refuse(self.position, "this is not PTX: .version must come first")
-            self._directive(word)
-        if not self.module.version:
-            raise self.refuse(0, "this is not PTX: it has no .version")
-        if not self.module.target:
-            raise self.refuse(0, "the file has no .target")
-        return self.module
-
-    def _shown(self) -> str:
-        found = _TO_LINE_END.match(self.text, self.position)
-        line = found[0].strip() if found else ""
-        return repr(line[:40] + ("…" if len(line) > 40 else ""))
-
-    def _skip(self) -> None:
-        """Behind the next line end, semicolon or closing brace."""
-        found = re.compile(r"[^\n;}]*[\n;}]?").match(self.text, self.position)
-        self.position = max(found.end() if found else 0, self.position + 1)
-
-    def _directive(self, word: str) -> None:
-        start = self.position
-        if word in _TO_END_OF_LINE:
-            found = _TO_LINE_END.match(self.text, start)
-            line = found[0] if found else ""
-            self.position = start + len(line)
-            words = line.replace(",", " ").split()
-            if word == ".version":
-                if len(words) < 2 or not re.fullmatch(r"\d+\.\d+", words[1]):
-                    raise self.refuse(start, ".version must be followed by two numbers, such as 8.4")
-                self.module.version = words[1]
-            elif word == ".target":
-                if len(words) < 2:
-                    raise self.refuse(start, ".target must be followed by a target, such as sm_90a")
-                self.module.target = words[1]
-            return
-        if word in _LINKING:
-            self.position = start + len(word)
-            return
-        if word in (".entry", ".func"):
-            self._function(word)
-            return
-        if word == ".section":
-            closing = self.text.find("}", start)
-            if closing < 0:
-                raise self.refuse(start, "the section is not closed; a '}' is missing")
-            self.position = closing + 1
-            return
-        found = _VARIABLE.match(self.text, start)
-        if found:
-            self._variable(found, self.module.variables)
-            self.position = found.end()
-            return
-        found = _TO_SEMICOLON.match(self.text, start)
-        if found is None:
-            raise self.refuse(start, f"{word} is not ended by ';'")
-        self.position = found.end()
-
-    def _variable(self, found: re.Match[str], into: dict[str, Variable]) -> None:
-        rest = found["rest"]
-        align = _ALIGN.search(rest)
-        plain = _ALIGN.sub(" ", rest)
-        sized = _SIZED.search(plain)
-        bits = int(sized[1]) if sized else 8
-        for item in plain.split(","):
-            named = _VARIABLE_NAME.search(item)
-            if named is None:
-                continue
-            size: int | None = bits // 8
-            for extent in re.findall(r"\[\s*(\d*)\s*\]", named[2]):
-                size = size * int(extent) if extent and size is not None else None
-            into[named[1]] = Variable(named[1], found["space"], int(align[1]) if align else bits // 8, size)
-
-    def _function(self, word: str) -> None:
-        start = self.position
-        found = _HEAD.match(self.text, start)
-        head = found[0] if found else ""
-        named = _HEAD_NAME.match(head, len(word))
-        self.position = start + len(head)
-        if self.position >= len(self.text):
-            raise self.refuse(start, f"{word} has neither a body nor a ';'")
-        if self.text[self.position] == ";":
-            self.position += 1
-            return
-        if named is None:
-            raise self.refuse(start, f"{word} has no name")
-        function = Function(named[1], word[1:], start)
-        threads = _THREADS.search(head)
-        if threads:
-            x, y, z = (int(part) if part else 1 for part in threads.groups()[1:])
-            function.threads, function.exact = (x, y, z), threads[1] == "reqntid"
-        for item in re.finditer(r"\.reg\s*((?:\.\w+\s*)+)([^,();]*)", head):
-            self._declare(function.scopes[0], item[1], item[2], start)
-        self.module.functions.append(function)
-        self.position += 1
-        self._body(function, self.position - 1)
-
-    def _declare(self, scope: PtxScope, kinds: str, names: str, offset: int) -> None:
-        kind = kinds.split(".")[-1].strip()
-        vector = ".v2" in kinds or ".v4" in kinds
-        for item in names.split(","):
-            found = _DECLARED.match(item)
-            if found is None:
-                self.fault(offset, f"{item.strip()!r} is no register name")
-            elif found[2] is not None:
-                scope.ranges[found[1]] = intern(kind), int(found[2])
-            else:
-                scope.registers[found[1]] = intern(kind)
-                if vector:
-                    scope.registers.update((f"{found[1]}.{part}", kind) for part in "xyzw")
-
-    def _body(self, function: Function, opened: int) -> None:
-        text = self.text
-        match = _STATEMENT.match
-        statements = function.statements
-        scopes = function.scopes
-        position = _SPACE.match(text, self.position).end()  # type: ignore[union-attr]
-        scope = 0
-        last_label = ""
-        while True:
-            found = match(text, position)
-            if found is None:
-                if position >= len(text):
-                    raise self.refuse(opened, f"the body of {function.name} is not closed; a '}}' is missing")
-                self.position = position
-                self.fault(position, f"{self._shown()} is no PTX statement")
-                self._skip()
-                if text[self.position - 1] == "}":
-                    self.position -= 1
-                position = _SPACE.match(text, self.position).end()  # type: ignore[union-attr]
-                continue
-            opcode = found["opcode"]
-            if opcode is not None:
-                guard = found["guard"]
-                if guard is not None:
-                    guard = intern(found["not"] + guard)
-                if " " in opcode or "\t" in opcode or "\n" in opcode:
-                    opcode = "".join(opcode.split())
-                statements.append(
-                    PtxStatement(found.start(), intern(opcode), found["operands"].strip(), guard, scope)
-                )
-                position = found.end()
-                continue
-            position = found.end()
-            brace, label = found["brace"], found["label"]
-            if brace == "{":
-                scopes.append(PtxScope(scope))
-                scope = len(scopes) - 1
-            elif brace == "}":
-                if scope == 0:
-                    self.position = position
-                    return
-                scope = scopes[scope].parent
-            elif label is not None:
-                if label in scopes[scope].labels:
-                    self.fault(found.start(), f"the label {label} stands twice in one scope")
-                scopes[scope].labels[label] = len(statements)
-                last_label = label
-            else:
-                position = self._inner(found, function, scope, last_label)
-
-    def _inner(self, found: re.Match[str], function: Function, scope: int, label: str) -> int:
-        """A directive inside a body; returns the position behind it."""
-        text, start, word = self.text, found.start(), found["directive"]
-        if word in (".loc", ".file"):
-            ended = _TO_LINE_END.match(text, start)
-        else:
-            ended = _TO_SEMICOLON.match(text, start)
-        if ended is None:
-            self.fault(start, f"{word} is not ended by ';'")
-            return _SPACE.match(text, found.end()).end()  # type: ignore[union-attr]
-        if word == ".reg":
-            declared = _REGISTERS.match(text, start)
-            if declared:
-                self._declare(function.scopes[scope], declared[1], declared[2], start)
-            else:
-                self.fault(start, "a declaration of registers is `.reg .type names;`")
-        elif word in (".branchtargets", ".calltargets"):
-            function.tables[label] = tuple(NAME.findall(ended[0][len(word) :]))
-        else:
-            variable = _VARIABLE.match(text, start)
-            if variable:
-                self._variable(variable, function.scopes[scope].variables)
-        return _SPACE.match(text, ended.end()).end()  # type: ignore[union-attr]
 
 
 def declared_types(function: Function, statement: PtxStatement) -> Mapping[str, str]:

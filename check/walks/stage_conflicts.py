@@ -1,8 +1,7 @@
 """Accesses of shared memory that nothing orders, among what threads do on their walks.
 
-A thread's own walk tells which groups and copies are complete when it reads or writes. Between threads,
-mbarriers and named barriers tell: one that a filling thread awaits before it fills a stage again says that
-the stage is free, one that a bulk copy completes says that it is full.
+A thread's own walk says which groups and copies are complete when the thread reads or writes. What other
+threads have done, it learns from barriers; stage_protocol.py says what each barrier tells.
 """
 
 from __future__ import annotations
@@ -12,13 +11,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from ..memory.byte_regions import ByteRegion
-from .thread_walk import Act, Walked
+from .acts import Act
+from .stage_protocol import StageProtocol
+from .thread_walk import Walked
 
 __all__ = ["Overlap", "overlaps"]
 
 _UNKNOWN = -(1 << 20)  # an mbarrier whose address is not known
-_MOST = 1 << 9  # so many wgmmas, or copies, are kept in sight
-_SHOWN = 16
+_MOST = 1 << 9  # wgmmas, or copies, in flight that are looked at; older ones are dropped
+_SHOWN = 16  # commits and waits between two statements that a finding shows
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,14 +45,18 @@ class Overlap:
 
 @dataclass(slots=True)
 class _Flying:
-    """A wgmma or copy that may not be complete; `since`: how many commits and waits came before it."""
+    """A wgmma or copy that may not be complete.
+
+    `since` is how many commits and waits came before it, `commits` how many of those are commits. `barrier`
+    completes it, `loop` is the innermost loop around it; `met`: the thread met others since.
+    """
 
     statement: int
     regions: tuple[ByteRegion, ...]
     since: int
-    commits: int  # of them commits
+    commits: int
     barrier: int | None = None
-    loop: int = -1  # the innermost that it stands in
+    loop: int = -1
     met: bool = False
 
     def meets(self, region: ByteRegion) -> bool:
@@ -95,7 +100,7 @@ class _Groups:
 
 def overlaps(walked: Sequence[Walked]) -> Iterator[Overlap]:
     """What the walks overwrite or read too early, each pair of statements once."""
-    known = _Protocol(walked)
+    known = StageProtocol(walked)
     seen: set[tuple[str, int, int, bool]] = set()
     for walk in walked:
         for found in _Thread(known, walk.acts).run():
@@ -105,119 +110,10 @@ def overlaps(walked: Sequence[Walked]) -> Iterator[Overlap]:
                 yield found
 
 
-@dataclass(frozen=True, slots=True)
-class _First:
-    """The first copy or store into a stage: what its thread waited for before, how often it met others."""
-
-    statement: int
-    meets: int
-    behind: frozenset[int | None]
-
-
-class _Protocol:
-    """Which barriers tell that a stage is free, or full, by what the threads do."""
-
-    def __init__(self, walked: Sequence[Walked]) -> None:
-        self.free: dict[int, dict[ByteRegion, int]] = defaultdict(
-            dict
-        )  # by barrier: stages, and who fills them
-        self.full: dict[ByteRegion, set[int | None]] = defaultdict(
-            set
-        )  # by stage: what tells of its copies, stores
-        self.first: dict[ByteRegion, _First] = {}
-        self.told: dict[int | None, set[int | None]] = defaultdict(set)  # by barrier: what arrivals know of
-        self.unfenced: dict[int | None, dict[ByteRegion, int]] = defaultdict(
-            dict
-        )  # by barrier: generic writes
-        self.awaited: set[int | None] = set()
-        self.matrices = sorted(
-            {region for walk in walked for act in walk.acts if act.kind == "mma" for region in act.regions},
-            key=lambda region: (region.low, region.high),
-        )
-        self._stages: dict[ByteRegion, tuple[ByteRegion, ...]] = {}
-        full: set[int | None] = set()
-        for walk in walked:
-            full |= self._fills(walk.acts)
-            self._signals(walk.acts)
-            if not any(act.kind == "mma" for act in walk.acts):
-                self._announces(walk.acts)
-        for barrier in full:
-            if barrier is not None:
-                self.free.pop(barrier, None)  # it tells of stages that are full
-
-    def stages(self, region: ByteRegion) -> tuple[ByteRegion, ...]:
-        """The matrices that some bytes are part of."""
-        if region not in self._stages:
-            self._stages[region] = tuple(filter(region.meets, self.matrices))
-        return self._stages[region]
-
-    def _signals(self, acts: Sequence[Act]) -> None:
-        """What a thread has awaited when it arrives at a barrier, or first copies into a stage."""
-        awaited: set[int | None] = set()
-        behind: set[int | None] = set()  # without waits that end at once: for the phase before the first
-        meets = 0
-        produces = not any(act.kind == "mma" for act in acts)
-        stored: dict[ByteRegion, _First] = {}
-        for act in acts:
-            if act.kind == "await":
-                if act.n != 1 or act.barrier in awaited:
-                    behind.add(act.barrier)
-                awaited.add(act.barrier)
-            elif act.kind == "meet":
-                meets += 1
-            elif act.kind == "arrive":
-                self.told[act.barrier] |= awaited
-                for region, first in stored.items():
-                    self.full[region].add(act.barrier)
-                    self.first.setdefault(region, first)
-                stored.clear()
-            elif act.kind == "store" and produces:
-                for region in act.regions:
-                    stored[region] = _First(act.statement, meets, frozenset(behind))
-            elif act.kind == "bulk":
-                for region in act.regions:
-                    self.full[region].add(act.barrier)
-                    self.first.setdefault(region, _First(act.statement, meets, frozenset(behind)))
-        self.awaited |= awaited
-
-    def _announces(self, acts: Sequence[Act]) -> None:
-        """What a thread that multiplies nothing wrote through the generic proxy when it arrives, unfenced."""
-        stores: dict[ByteRegion, int] = {}
-        copies: dict[ByteRegion, int] = {}
-        for act in acts:
-            if act.kind in ("store", "copy"):
-                wrote = stores if act.kind == "store" else copies
-                wrote.update((region, act.statement) for region in act.regions)
-            elif act.kind == "proxy-fence":
-                stores.clear()
-            elif act.kind in ("arrive", "meet") and act.barrier is not None:
-                self.unfenced[act.barrier].update(stores)
-            elif act.kind == "copy-arrive":
-                self.unfenced[act.barrier].update(copies)
-                copies.clear()
-
-    def _fills(self, acts: Sequence[Act]) -> set[int | None]:
-        """What a thread fills again, behind which barrier; the barriers behind which it multiplies."""
-        filled: set[ByteRegion] = set()
-        full: set[int | None] = set()
-        last: int | None = None
-        for act in acts:
-            if act.kind in ("await", "meet"):
-                last = act.barrier if act.kind == "await" else None
-            elif act.kind == "mma":
-                full.add(last)
-            elif act.kind in ("bulk", "copy", "store"):
-                for region in act.regions:
-                    if region in filled and last is not None:
-                        self.free[last].setdefault(region, act.statement)
-                    filled.add(region)
-        return full
-
-
 class _Thread:
     """What is in flight of one thread."""
 
-    def __init__(self, known: _Protocol, acts: Sequence[Act]) -> None:
+    def __init__(self, known: StageProtocol, acts: Sequence[Act]) -> None:
         self.known = known
         self.acts = acts
         self.mine = {act.barrier for act in acts if act.kind == "await"}

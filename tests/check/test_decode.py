@@ -9,7 +9,7 @@ from ptxmma.check.not_judged import not_judged
 from ptxmma.check.ptx.decode import DecodedFunction, DecodedStatement
 from ptxmma.check.ptx.operands import Address, NamedOperand
 from ptxmma.check.ptx.operation import Operations
-from ptxmma.check.ptx.source import read_module
+from ptxmma.check.ptx.reader import read_module
 from ptxmma.spec.api import load
 from ptxmma.spec.effects import load_effects
 from ptxmma.spec.errors import SpecError

@@ -9,7 +9,7 @@ from ptxmma.check.memory.byte_regions import ByteRegion
 from ptxmma.check.memory.matrices import matrices
 from ptxmma.check.ptx.decode import DecodedFunction
 from ptxmma.check.ptx.operation import Operations
-from ptxmma.check.ptx.source import read_module
+from ptxmma.check.ptx.reader import read_module
 from ptxmma.check.values.intervals import Interval
 from ptxmma.spec.addresses import DescribedMatrix, matrix_atoms
 from ptxmma.spec.api import load

@@ -1,0 +1,168 @@
+"""What one thread does to shared memory, and to its order: statements with the thread's numbers put in."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from ...spec.descriptor import address_field, split_address
+from ...spec.memory_records import Descriptor
+from ..memory.byte_regions import ByteRegion
+from ..memory.matrices import matrices
+from ..memory.shared_memory import WIDEST, fences_shared, fills_shared, stores_shared
+from ..ptx.decode import DecodedStatement
+from ..ptx.operands import Address, number_of
+from ..values.intervals import Interval
+
+__all__ = ["Act", "act_of"]
+
+_WORD = (1 << 32) - 1  # addresses of shared memory have 32 bits
+_ALL = -1  # a wait for every group
+_CLUSTER = -1  # the cluster's barrier; a named one is this less its number
+
+
+@dataclass(frozen=True, slots=True)
+class Act:
+    """One statement of a walk that counts, with the thread's numbers.
+
+    kind: `mma`, `commit`, `wait` (products); `copy`, `copy-commit`, `copy-wait`, `copy-arrive` (cp.async);
+    `bulk`, `store`, `proxy-fence`; `arrive` and `await` (an mbarrier, or a named barrier), `meet` (both);
+    `cut`: the walk leaves a loop before the loop ends.
+    barrier: an address, or −1 less the number of a named barrier; None where it is not known.
+    n: how many groups a wait leaves (−1: it waits for all); the parity of an await, −1 where it is not known;
+    1 of a cut that leaves an innermost loop.
+    loops: those that a copy or store stands in, the outermost first.
+    """
+
+    kind: str
+    statement: int
+    regions: tuple[ByteRegion, ...] = ()
+    barrier: int | None = None
+    n: int = 0
+    loops: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Step:
+    """A statement that a thread executes, the loops around it, and what the thread's operands hold."""
+
+    index: int
+    statement: DecodedStatement
+    value_of: Callable[[str, int], int | None]
+    loops: tuple[int, ...]
+
+    def value(self, text: str | None) -> int | None:
+        """What an operand holds, where that is known."""
+        return None if text is None else self.value_of(text, self.statement.scope)
+
+    def address(self, address: Address | None) -> int | None:
+        """The number of an address, where it is known."""
+        if address is None:
+            return None
+        base = 0 if address.base is None else self.value(address.base)
+        return None if base is None else (base + address.offset) & _WORD
+
+    @property
+    def barrier(self) -> int | None:
+        """The barrier that the statement is about, as `Act.barrier` has it."""
+        match self.statement.operation.action.barrier:
+            case "object":
+                return self.address(self.statement.barrier)
+            case "cluster":
+                return _CLUSTER
+        number = self.value(self.statement.barrier_name)
+        return None if number is None else _CLUSTER - number
+
+    def target(self, width: int) -> tuple[ByteRegion, ...]:
+        """The bytes that are written."""
+        address = self.address(self.statement.address)
+        return () if address is None else (ByteRegion("shared", address, address + width),)
+
+
+def act_of(
+    index: int,
+    statement: DecodedStatement,
+    value_of: Callable[[str, int], int | None],
+    loops: tuple[int, ...],
+) -> Act | None:
+    """What a statement does; None where it does nothing that counts."""
+    make = _ACTS.get(statement.does)
+    return make(_Step(index, statement, value_of, loops)) if make is not None else None
+
+
+def _mma(step: _Step) -> Act:
+    def described(text: str, scope: int, descriptor: Descriptor) -> Interval:
+        word = step.value(text)
+        if word is None:
+            return Interval(0, 0)
+        start, fields = split_address(descriptor, word)
+        shift = address_field(descriptor).unit.bit_length() - 1
+        return Interval(start, start, "shared", shift, fields)
+
+    found = matrices(step.statement, described)
+    return Act("mma", step.index, tuple(region for region in found if region.base is not None))
+
+
+def _group(step: _Step) -> Act:
+    """A commit, or a wait for groups of products or of copies."""
+    pending, does = step.statement.pending, step.statement.does
+    if pending is None:
+        return Act(does, step.index, n=_ALL if does == "copy-wait" else 0)
+    return Act(does, step.index, n=number_of(pending) or 0)
+
+
+def _copy_arrive(step: _Step) -> Act:
+    return Act("copy-arrive", step.index, barrier=step.barrier)
+
+
+def _arrive(step: _Step) -> Act | None:
+    known = step.statement.operation.action.barrier in ("object", "named")
+    return Act("arrive", step.index, barrier=step.barrier) if known else None
+
+
+def _await(step: _Step) -> Act:
+    parity = step.value(step.statement.phase)
+    return Act("await", step.index, barrier=step.barrier, n=-1 if parity is None else parity & 1)
+
+
+def _meet(step: _Step) -> Act | None:
+    known = step.statement.operation.action.barrier in ("named", "cluster")
+    return Act("meet", step.index, barrier=step.barrier) if known else None
+
+
+def _fence(step: _Step) -> Act | None:
+    return Act("proxy-fence", step.index) if fences_shared(step.statement) else None
+
+
+def _bulk(step: _Step) -> Act | None:
+    if not fills_shared(step.statement):
+        return None
+    return Act("bulk", step.index, step.target(WIDEST), step.barrier, loops=step.loops)
+
+
+def _copy(step: _Step) -> Act:
+    return Act("copy", step.index, step.target(step.statement.bytes or WIDEST), loops=step.loops)
+
+
+def _store(step: _Step) -> Act | None:
+    if not stores_shared(step.statement):
+        return None
+    return Act("store", step.index, step.target(step.statement.bytes or WIDEST), loops=step.loops)
+
+
+_ACTS: Mapping[str, Callable[[_Step], Act | None]] = {
+    "multiply": _mma,
+    "commit": _group,
+    "wait": _group,
+    "copy-commit": _group,
+    "copy-wait": _group,
+    "copy-arrive": _copy_arrive,
+    "arrive": _arrive,
+    "await": _await,
+    "meet": _meet,
+    "proxy-fence": _fence,
+    "bulk-copy": _bulk,
+    "copy": _copy,
+    "store": _store,
+    "update": _store,
+}

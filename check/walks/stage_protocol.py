@@ -1,0 +1,127 @@
+"""Which barriers tell that a stage is free, or full: read off what the threads of a block do on their walks.
+
+A barrier that a thread awaits before it fills a stage again tells that the stage is free. One that a bulk
+copy completes, or at which a thread arrives behind its stores, tells that the stage is full.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ..memory.byte_regions import ByteRegion
+from .acts import Act
+from .thread_walk import Walked
+
+__all__ = ["FirstFill", "StageProtocol"]
+
+
+@dataclass(frozen=True, slots=True)
+class FirstFill:
+    """The first copy or store into a stage; what its thread awaited before, and how often it met others."""
+
+    statement: int
+    meets: int
+    behind: frozenset[int | None]
+
+
+class StageProtocol:
+    """What barriers tell about stages.
+
+    free: by barrier, the stages that are filled again behind a wait for it, each with the filling statement.
+    full: by stage, the barriers that tell of its copies and stores; `first` is the first of those.
+    told: by barrier, the barriers that a thread has awaited when it arrives there.
+    unfenced: by barrier, the generic writes with no proxy fence behind them when a thread arrives there.
+    awaited: the barriers that some thread awaits. None stands for a barrier that is not known.
+    """
+
+    def __init__(self, walked: Sequence[Walked]) -> None:
+        self.free: dict[int, dict[ByteRegion, int]] = defaultdict(dict)
+        self.full: dict[ByteRegion, set[int | None]] = defaultdict(set)
+        self.first: dict[ByteRegion, FirstFill] = {}
+        self.told: dict[int | None, set[int | None]] = defaultdict(set)
+        self.unfenced: dict[int | None, dict[ByteRegion, int]] = defaultdict(dict)
+        self.awaited: set[int | None] = set()
+        self.matrices = sorted(
+            {region for walk in walked for act in walk.acts if act.kind == "mma" for region in act.regions},
+            key=lambda region: (region.low, region.high),
+        )
+        self._stages: dict[ByteRegion, tuple[ByteRegion, ...]] = {}
+        full: set[int | None] = set()
+        for walk in walked:
+            full |= self._fills(walk.acts)
+            self._signals(walk.acts)
+            if not any(act.kind == "mma" for act in walk.acts):
+                self._announces(walk.acts)
+        for barrier in full:
+            if barrier is not None:
+                self.free.pop(barrier, None)  # it tells that stages are full
+
+    def stages(self, region: ByteRegion) -> tuple[ByteRegion, ...]:
+        """The matrices that some bytes are part of."""
+        if region not in self._stages:
+            self._stages[region] = tuple(filter(region.meets, self.matrices))
+        return self._stages[region]
+
+    def _signals(self, acts: Sequence[Act]) -> None:
+        """What a thread has awaited when it arrives at a barrier, or first copies into a stage."""
+        awaited: set[int | None] = set()
+        behind: set[int | None] = set()  # without waits that end at once: for the phase before the first
+        meets = 0
+        produces = not any(act.kind == "mma" for act in acts)
+        stored: dict[ByteRegion, FirstFill] = {}
+        for act in acts:
+            if act.kind == "await":
+                if act.n != 1 or act.barrier in awaited:
+                    behind.add(act.barrier)
+                awaited.add(act.barrier)
+            elif act.kind == "meet":
+                meets += 1
+            elif act.kind == "arrive":
+                self.told[act.barrier] |= awaited
+                for region, first in stored.items():
+                    self.full[region].add(act.barrier)
+                    self.first.setdefault(region, first)
+                stored.clear()
+            elif act.kind == "store" and produces:
+                for region in act.regions:
+                    stored[region] = FirstFill(act.statement, meets, frozenset(behind))
+            elif act.kind == "bulk":
+                for region in act.regions:
+                    self.full[region].add(act.barrier)
+                    self.first.setdefault(region, FirstFill(act.statement, meets, frozenset(behind)))
+        self.awaited |= awaited
+
+    def _announces(self, acts: Sequence[Act]) -> None:
+        """What a thread that multiplies nothing wrote through the generic proxy when it arrives, unfenced."""
+        stores: dict[ByteRegion, int] = {}
+        copies: dict[ByteRegion, int] = {}
+        for act in acts:
+            if act.kind in ("store", "copy"):
+                wrote = stores if act.kind == "store" else copies
+                wrote.update((region, act.statement) for region in act.regions)
+            elif act.kind == "proxy-fence":
+                stores.clear()
+            elif act.kind in ("arrive", "meet") and act.barrier is not None:
+                self.unfenced[act.barrier].update(stores)
+            elif act.kind == "copy-arrive":
+                self.unfenced[act.barrier].update(copies)
+                copies.clear()
+
+    def _fills(self, acts: Sequence[Act]) -> set[int | None]:
+        """What a thread fills again, behind which barrier; the barriers behind which it multiplies."""
+        filled: set[ByteRegion] = set()
+        full: set[int | None] = set()
+        last: int | None = None
+        for act in acts:
+            if act.kind in ("await", "meet"):
+                last = act.barrier if act.kind == "await" else None
+            elif act.kind == "mma":
+                full.add(last)
+            elif act.kind in ("bulk", "copy", "store"):
+                for region in act.regions:
+                    if region in filled and last is not None:
+                        self.free[last].setdefault(region, act.statement)
+                    filled.add(region)
+        return full
