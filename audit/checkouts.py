@@ -10,7 +10,7 @@ from pathlib import Path
 
 from ..spec.api import load_cached
 from ..spec.errors import Question, SpecError
-from ..spec.loading import ROOT
+from ..spec.loading import PACKAGE
 from ..spec.specification import Specification
 
 __all__ = ["read"]
@@ -62,7 +62,7 @@ def _unpack(archive: bytes, folder: Path) -> None:
 
 def _repository() -> Path | None:
     """The git repository to ask: the current folder's if it holds a specification, else ptxmma's."""
-    for folder in (Path.cwd(), ROOT):
+    for folder in (Path.cwd(), PACKAGE):
         top = _git(folder, "rev-parse", "--show-toplevel")
         if top is not None:
             found = Path(top.decode(errors="surrogateescape").rstrip("\n"))

@@ -30,6 +30,9 @@ def add(subparsers: Any) -> None:
     locator.add_argument("--k", type=int, metavar="K", help="the element along K (packed if sparse)")
     locator.add_argument("--address", metavar="ADDRESS", help="a byte address: which element is there")
     for verb in (encoder, decoder, locator):
+        verb.add_argument(
+            "--kind", metavar="D", help="which descriptor (default: the first of the specification)"
+        )
         verb.add_argument("--format", choices=("text", "json"), default="text")
         verb.set_defaults(run=run)
 
@@ -41,9 +44,19 @@ def _integer(text: str) -> int | None:
         return None
 
 
+def _kind(given: str | None) -> str:
+    """The descriptor that is asked about; raises Question where there is none of this name."""
+    known = list(load().descriptors)
+    if given is None:
+        return known[0]
+    if given not in known:
+        raise Question(f"there is no descriptor {given!r}; there are: {', '.join(known)}")
+    return given
+
+
 def run(args: argparse.Namespace) -> int:
     """Encode or decode; both print the word and every field."""
-    descriptor = load().descriptors["wgmma"]
+    descriptor = load().descriptors[_kind(args.kind)]
     if args.verb == "encode":
         given: dict[str, int | str] = {}
         for item in args.fields:
@@ -75,10 +88,11 @@ def run(args: argparse.Namespace) -> int:
 
 def _locate(args: argparse.Namespace, word: int) -> int:
     specification = load()
-    descriptor = specification.descriptors["wgmma"]
+    kind = _kind(args.kind)
+    descriptor = specification.descriptors[kind]
     rules = specification.addresses
     matrix = DescribedMatrix.of(
-        rules.addresses,
+        specification.rules_of(kind),
         specification.layouts,
         rules.swizzle,
         descriptor,

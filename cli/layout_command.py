@@ -24,7 +24,7 @@ def add(subparsers: Any) -> None:
     """Add the command to the parser."""
     parser = subparsers.add_parser("layout", help="which thread's register holds which element")
     parser.add_argument("mnemonic")
-    parser.add_argument("--operand", required=True, help="A, B, C, D, metadata, scale-a, scale-b, p")
+    parser.add_argument("--operand", required=True, help="its part (A, D, metadata, scale-a …) or its name")
     parser.add_argument("--a-source", choices=("register", "descriptor"), help="where A comes from")
     parser.add_argument("--selector", type=int, metavar="S", help="sparsity selector (metadata)")
     parser.add_argument("--thread-id", type=int, metavar="T", help="thread selector (scale factors)")

@@ -23,7 +23,7 @@ from ..assemblers.toolchains import Ptxas, digest
 from ..assemblers.universe import Universe
 from ..spec.errors import Question
 from ..spec.gates import EffectiveGate
-from ..spec.loading import ROOT
+from ..spec.loading import PACKAGE
 from ..spec.model import Form
 from ..spec.nodes import Version
 from ..spec.specification import Specification
@@ -44,7 +44,7 @@ __all__ = [
     "write",
 ]
 
-FOLDER = ROOT / "evidence"
+FOLDER = PACKAGE / "evidence"
 _FORMAT = 2
 _BITMAPS = 256
 

@@ -17,9 +17,11 @@ from importlib.util import source_hash
 from pathlib import Path
 from typing import TypeVar
 
-__all__ = ["ROOT", "cache_folder", "cached", "yaml_files"]
+__all__ = ["PACKAGE", "ROOT", "cache_folder", "cached", "yaml_files"]
 
-ROOT = Path(__file__).resolve().parent.parent
+PACKAGE = Path(__file__).resolve().parent.parent
+# The folder with specs.yaml that all commands read: the package's own, unless this variable names another.
+ROOT = Path(os.environ.get("PTXMMA_SPECIFICATION") or PACKAGE)
 _KEPT = 4
 T = TypeVar("T")
 

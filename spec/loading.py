@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TypeVar
 
-from .cache import ROOT
+from .cache import PACKAGE, ROOT
 from .contract_records import ContractFile
 from .errors import Place, SpecError
 from .expansion import each_instruction, expanded_index, expanded_instruction, expanded_layouts
@@ -20,7 +20,7 @@ from .sparsity_records import SparsityFile
 from .specification import Specification
 from .validation import check_index, check_layout, check_references
 
-__all__ = ["ROOT", "load_files"]
+__all__ = ["PACKAGE", "ROOT", "load_files"]
 
 T = TypeVar("T")
 

@@ -10,12 +10,11 @@ from ...spec.errors import Question
 from ...spec.expressions import Expression
 from ...spec.fragments import Packing, packing
 from ...spec.maps import LayoutMap
+from ...spec.parts import layout_key, layout_operand
 from ...spec.specification import Specification
 from ...spec.variants import Variant
 
 __all__ = ["MapTable", "said", "table_of"]
-
-_NAMES = {"A": "a", "B": "b", "C": "c", "D": "d", "scale-a": "sf", "scale-b": "sf"}
 
 
 @dataclass(frozen=True)
@@ -83,7 +82,9 @@ class MapTable:
     @property
     def letter(self) -> str:
         """How the manual writes an element: a0, b3, c2."""
-        return _NAMES.get(self.operand, "e")
+        if self.packing is None:
+            return "e"
+        return self.operand.lower() if len(self.operand) == 1 else "sf"
 
     @cached_property
     def forward(self) -> dict[str, Expression]:
@@ -103,12 +104,14 @@ def table_of(
     a_source: str | None = None,
     selectors: Mapping[str, int] | None = None,
 ) -> MapTable:
-    """The map of an operand of a variant.
+    """The map of an operand of a variant; `operand` is its part or its name.
 
     `selectors` sets the layout's mode parameters (s, thread_id, byte_id); those not given are 0.
     Raises Question for an operand without a register layout and for a selector out of range.
     """
-    if a_source == "descriptor" and operand == "A":
+    found = layout_operand(variant.instruction, operand)
+    is_a = operand == "A" or (found is not None and found[1].part == "A")
+    if a_source == "descriptor" and is_a:
         raise Question(
             "with a descriptor, A lies in shared memory and no register holds it; "
             "see `ptxmma descriptor address`"
@@ -116,6 +119,7 @@ def table_of(
     if a_source and all(form.a is None for form in variant.forms):
         raise Question(f"{variant.mnemonic} has no choice of where A comes from")
     layout = specification.layout_of(variant, operand)
+    operand = layout_key(variant, operand) or operand
     given = dict(selectors or {})
     parameters: dict[str, int] = {}
     for name, scalars in layout.layout.params.items():
@@ -129,8 +133,9 @@ def table_of(
     for name, value in given.items():
         if value != 0:
             raise Question(f"{operand} of {variant.mnemonic} has no {said(name)}")
+    found = layout_operand(variant.instruction, operand)
     packed: Packing | None = None
-    if operand in "ABCD":
+    if found and found[1].holds and found[1].part != "address":
         packed = packing(variant, operand)
     elif operand.startswith("scale"):
         packed = Packing(8, 32)

@@ -250,7 +250,6 @@ def test_what_is_not_recorded_is_said_to_be(run: Run, monkeypatch: pytest.Monkey
 
 def test_every_pair_of_neighbours_is_short(run: Run, specification: Specification) -> None:
     versions = [str(version) for version in specification.isa.versions]
-    assert len(versions) > 20
     for old, new in itertools.pairwise(versions):
         code, out, err = run("diff", old, new)
         assert (code, err) == (0, "") and len(out.splitlines()) < 200, (old, new)

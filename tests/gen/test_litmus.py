@@ -61,7 +61,6 @@ def test_no_two_are_alike() -> None:
 
 def test_every_step_of_an_ordered_one_is_needed() -> None:
     ordered = [BY_NAME[name] for name, made in synthesised_tests().items() if not made.hazards]
-    assert len(ordered) > 100
     for test in ordered[::10]:
         accesses = [k for k, step in enumerate(test.program.steps) if str(step).split()[-1][:1] in "rs"]
         assert hazards(test.program) == ()

@@ -99,7 +99,6 @@ def test_the_cases_show_on_the_ptxas_at_hand() -> None:
 
 def test_every_block_of_points_is_a_disagreement_that_a_case_shows() -> None:
     known = register()
-    assert sum(len(entry.points) for entry in known.entries.values()) > 50
     for name, entry in known.entries.items():
         for points in entry.points:
             alone = replace(known, entries={name: replace(entry, points=(points,))})

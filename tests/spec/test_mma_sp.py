@@ -326,7 +326,6 @@ def test_descending_indices_need_plain_sp(run: Run, tmp_path: Path) -> None:
 
 def test_selectors_of_operand_and_metadata_agree(specification: Specification) -> None:
     family = specification.families["mma.sp"]
-    assert len(list(family.listed())) > 100
     for variant in family.listed():
         metadata = specification.layout_of(variant, "metadata")
         named = metadata.layout.params["s"].values if "s" in metadata.parameters else (0,)
