@@ -58,10 +58,9 @@ class _Axioms:
     """The rules, asked about one program."""
 
     def __init__(self, program: Program, readings: Readings | None) -> None:
-        known = ordering()
-        self.readings = readings or known.default
-        self.rules: Mapping[str, Rule] = known.rules
-        self.shape_fields = known.same_shape(self.readings)
+        self.readings = readings or ordering().default
+        self.rules: Mapping[str, Rule] = ordering().rules
+        self.shape_fields = ordering().same_shape(self.readings)
         self.relations = ProgramRelations(program, self.readings)
         self.operations = self.relations.operations
 

@@ -3,7 +3,7 @@
 Between a first and a last access of one register or one buffer, synchronising steps are added one by one. A
 step is added only if it changes what the axioms know about the first access. A program without hazards is
 *minimal* if leaving out any step between makes a hazard; of programs that differ in the order of their steps
-only, the first is taken. Its *spoilt* versions have one step left out, weakened or moved behind the next, and
+only, the first is taken. Its *spoilt* versions have one step left out, weakened or moved after the next, and
 so have a hazard.
 """
 
@@ -63,27 +63,29 @@ class Synthesised:
 
 def synthesise() -> tuple[Synthesised, ...]:
     """Every minimal program and every spoilt one, no two alike up to the names of registers and buffers."""
-    known: set[Program] = set()
+    programs: set[Program] = set()
     names: Counter[str] = Counter()
-    found = []
+    tests = []
     for made in _everything():
-        alike = renamed(made.program)
-        if alike not in known and not _hangs(alike):
-            known.add(alike)
+        program = renamed(made.program)
+        if program not in programs and not _hangs(program):
+            programs.add(program)
             names[made.name] += 1
             name = made.name if names[made.name] == 1 else f"{made.name}-{names[made.name]}"
-            found.append(Synthesised(name, alike, made.spoilt))
-    return tuple(found)
+            tests.append(Synthesised(name, program, made.spoilt))
+    return tuple(tests)
 
 
 def _hangs(program: Program) -> bool:
     """Whether a step waits for an mbarrier that nobody has signalled."""
-    acts = [step.operation for step in program.steps]
+    operations = [step.operation for step in program.steps]
     signals = (MbarrierArrive, BulkCopy)
     return any(
-        not any(isinstance(before, signals) and before.barrier == act.barrier for before in acts[:k])
-        for k, act in enumerate(acts)
-        if isinstance(act, MbarrierWait)
+        not any(
+            isinstance(before, signals) and before.barrier == operation.barrier for before in operations[:k]
+        )
+        for k, operation in enumerate(operations)
+        if isinstance(operation, MbarrierWait)
     )
 
 
@@ -154,14 +156,17 @@ def _buffer_synchronisation() -> Sequence[Step]:
         MbarrierArrive(1),
         MbarrierWait(1),
     ]
-    return [*(Step(act) for act in (*mine, *both)), *(Step(act, OTHER) for act in both)]
+    return [
+        *(Step(operation) for operation in (*mine, *both)),
+        *(Step(operation, OTHER) for operation in both),
+    ]
 
 
 class _Beginning(NamedTuple):
     """A program up to the next step, and what the axioms know about its first access.
 
     `access`: the facts that rules with an effect on values can ask about. `fenced`: a wgmma.fence stands
-    behind the access, which rules of the text alone ask about, too.
+    after the access, which rules of the text alone ask about, too.
     """
 
     steps: tuple[Step, ...]
@@ -208,17 +213,17 @@ def _is_minimal(program: Program, start: int) -> bool:
 
 
 def _spoilt(program: Program) -> Iterator[tuple[str, Program]]:
-    """The program with one step left out, weakened or moved behind the next."""
+    """The program with one step left out, weakened or moved after the next."""
     steps = program.steps
     for k, step in enumerate(steps[:-1]):
-        act = step.operation
-        if isinstance(act, _SYNCHRONISING):
+        operation = step.operation
+        if isinstance(operation, _SYNCHRONISING):
             word = str(step).replace("other: ", "other-").replace(" ", "-")
             yield f"without-{word}", program.without(k)
             weaker: Operation | None = None
-            if isinstance(act, Wait | CpAsyncWait):
-                weaker = type(act)(act.n + 1)
-            elif isinstance(act, ProxyFence) and step.thread != OTHER:
+            if isinstance(operation, Wait | CpAsyncWait):
+                weaker = type(operation)(operation.n + 1)
+            elif isinstance(operation, ProxyFence) and step.thread != OTHER:
                 weaker = WgmmaFence()
             if weaker is not None:
                 changed = (*steps[:k], Step(weaker, step.thread), *steps[k + 1 :])
@@ -251,20 +256,20 @@ def renamed(program: Program) -> Program:
             counts[kind] += 1
         return names[kind, number]
 
-    def change(act: Operation) -> Operation:
-        if isinstance(act, RegisterRead | RegisterWrite):
-            return type(act)(of("r", act.register))
-        if isinstance(act, SharedRead | SharedWrite | CpAsync):
-            return type(act)(of("s", act.buffer))
-        if isinstance(act, BulkCopy):
-            return BulkCopy(of("s", act.buffer), of("b", act.barrier))
-        if isinstance(act, MbarrierArrive | MbarrierWait):
-            return type(act)(of("b", act.barrier))
-        if isinstance(act, Mma):
-            d = of("r", act.d)
-            shared = isinstance(act.a, Buffer)
-            a = Buffer(of("s", act.a.number)) if shared else Register(of("r", act.a.number))
-            return Mma(act.shape, d, a, of("s", act.b), act.scale_d)
-        return act
+    def change(operation: Operation) -> Operation:
+        if isinstance(operation, RegisterRead | RegisterWrite):
+            return type(operation)(of("r", operation.register))
+        if isinstance(operation, SharedRead | SharedWrite | CpAsync):
+            return type(operation)(of("s", operation.buffer))
+        if isinstance(operation, BulkCopy):
+            return BulkCopy(of("s", operation.buffer), of("b", operation.barrier))
+        if isinstance(operation, MbarrierArrive | MbarrierWait):
+            return type(operation)(of("b", operation.barrier))
+        if isinstance(operation, Mma):
+            d = of("r", operation.d)
+            shared = isinstance(operation.a, Buffer)
+            a = Buffer(of("s", operation.a.number)) if shared else Register(of("r", operation.a.number))
+            return Mma(operation.shape, d, a, of("s", operation.b), operation.scale_d)
+        return operation
 
     return Program(tuple(Step(change(step.operation), step.thread) for step in program.steps))

@@ -9,7 +9,7 @@ state for each earlier access, and the program itself need not be kept.
 Facts that no later step can ask about are dropped; that keeps the number of states finite. The state is None
 once no later step can close a hazard with the access. Only rules with an effect on values count here.
 
-A store over an earlier one is ordered behind it, or that is a hazard itself. From then on the later store
+A store over an earlier one is ordered after it, or that is a hazard itself. From then on the later store
 answers for what the async proxy sees, and the earlier one no longer does.
 """
 

@@ -1,7 +1,7 @@
 """Do the joint states say what axioms.py and machine.py say? Both models are run from every class of states.
 
 For each class (`classes.py`) a shortest program that leads to it is taken, alone and with every next step
-behind it. Each of these programs is run with every next access, by both models. So each step from each class
+after it. Each of these programs is run with every next access, by both models. So each step from each class
 is shown to lead where the joint states say, as far as one more access can show it.
 """
 

@@ -66,7 +66,7 @@ class DelayedInRegister(NamedTuple):
     """A delayed effect on r0: an ordinary access in the register's queue, or (`in_flight`) an mma.
 
     `shape`: of an mma whose accumulator the register is. `fenced`: a wgmma.fence that orders mmas of
-    different shapes stands behind it. `first_value`: it is the first values of all registers alike.
+    different shapes stands after it. `first_value`: it is the first values of all registers alike.
     """
 
     in_flight: bool

@@ -59,7 +59,7 @@ class SymbolicAxioms:
             self._synchronise(i, True)
 
     def _count_groups(self, i: int) -> None:
-        """Count the groups behind step i, up to each later step."""
+        """Count the groups committed after step i, up to each later step."""
         s = self.s
         groups, copy_groups = z3.BitVecVal(0, 5), z3.BitVecVal(0, 5)
         uncommitted: z3.BoolRef = z3.BoolVal(True)

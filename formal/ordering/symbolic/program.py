@@ -188,6 +188,6 @@ def wellformed(s: SymbolicProgram) -> z3.BoolRef:
     for k in range(s.length):
         parts.append(z3.ULE(s.kind[k], len(_KINDS)))
         parts.append(z3.Implies(s.other[k], z3.Not(s.is_a(k, *_WARPGROUP_ONLY))))
-        held = z3.And(s.is_a(k, Mma), s.a_in_register[k])
-        parts.append(z3.Implies(held, s.a_register[k] != s.register[k]))
+        a_in_register = z3.And(s.is_a(k, Mma), s.a_in_register[k])
+        parts.append(z3.Implies(a_in_register, s.a_register[k] != s.register[k]))
     return z3.And(*parts)
