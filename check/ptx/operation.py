@@ -13,13 +13,13 @@ from ...spec.legality import Judge
 from ...spec.model import Form, Instruction, Operand
 from ...spec.variants import Variant
 
-__all__ = ["Factors", "Operation", "Operations"]
+__all__ = ["Operation", "Operations", "ProductShape"]
 
 SPACES = ("shared", "global", "local", "param", "const")
 _TYPE = re.compile(r"[a-z]+(\d+)(?:x(\d+))?")
 
 
-class Factors(NamedTuple):
+class ProductShape(NamedTuple):
     """The shape of a product."""
 
     m: int
@@ -72,14 +72,14 @@ class Operation:
         return self.registers is None and self.nearest is None
 
     @cached_property
-    def factors(self) -> Factors | None:
+    def factors(self) -> ProductShape | None:
         """M, N and K of a product; None where the qualifiers spell no shape that there is."""
         variant = self.nearest
         if variant is None or (variant is not self.variant and _shape_word(variant) not in self.words):
             return None
-        m, n, k = (variant.fields.get(name) for name in Factors._fields)
+        m, n, k = (variant.fields.get(name) for name in ProductShape._fields)
         if isinstance(m, int) and isinstance(n, int) and isinstance(k, int):
-            return Factors(m, n, k)
+            return ProductShape(m, n, k)
         return None
 
     @cached_property

@@ -10,7 +10,7 @@ from ..findings import ERROR, INFO, STRICT, Finding, Moment
 from ..ptx.flow import Flow
 from ..ptx.source import Function, PtxModule
 from .register_dataflow import Collision, Copy, Redundant, RegisterAnalysis, Touched
-from .register_events import CommitEvent, Event, Fence, FunctionEvents, MmaEvent, Wait
+from .register_events import CommitEvent, Event, Fence, FunctionEvents, MmaEvent, WaitEvent
 from .witness import Judgement, Path, judge_program, path_of, program_of
 
 __all__ = ["order_findings"]
@@ -92,7 +92,7 @@ def _finding(
     if isinstance(collision.fact, Touched) and collision.fact.how.startswith("moved"):
         tier = STRICT
         message += "; the access is a plain move that may as well stand before the fence"
-    elif isinstance(collision.fact, Copy) and isinstance(path.events[-1], Wait):
+    elif isinstance(collision.fact, Copy) and isinstance(path.events[-1], WaitEvent):
         tier = STRICT
         message += "; it is copied before this wait, and no one reads the copy until after it"
     elif collision.unknown:
@@ -132,7 +132,7 @@ def _says(event: Event, collision: Collision, last: bool) -> str:
             return "orders the register accesses before it"
         case CommitEvent():
             return "commits what is not committed yet to a group"
-        case Wait():
+        case WaitEvent():
             return f"waits until at most {event.n} groups are pending"
         case MmaEvent():
             if collision.what in event.d:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from ...formal.ordering.programs import MmaShape
 from ..ptx.dataflow import Trail, join_facts, solve_forward
 from ..ptx.flow import Flow
-from .register_events import AccessEvent, CommitEvent, Event, Fence, FunctionEvents, MmaEvent, Wait
+from .register_events import AccessEvent, CommitEvent, Event, Fence, FunctionEvents, MmaEvent, WaitEvent
 
 __all__ = ["Collision", "Redundant", "RegisterAnalysis"]
 
@@ -90,7 +90,7 @@ class RegisterAnalysis:
 
     def __init__(self, flow: Flow, events: FunctionEvents) -> None:
         self.flow = flow
-        self.depth = max((e.n for e in events.all if isinstance(e, Wait)), default=0)
+        self.depth = max((e.n for e in events.all if isinstance(e, WaitEvent)), default=0)
         self.by_block: list[list[Event]] = flow.by_block(events.all)
         start: list[RegisterFacts] = [{} for _ in flow.blocks]
         if start:
@@ -119,7 +119,7 @@ class RegisterAnalysis:
                 self._fence(facts, event, found)
             case CommitEvent():
                 self._commit(facts, event)
-            case Wait():
+            case WaitEvent():
                 self._wait(facts, event, found)
             case MmaEvent():
                 self._mma(facts, event, found)
@@ -157,7 +157,9 @@ class RegisterAnalysis:
                 return Copy(fact.register, fact.source, min(fact.groups + 1, self.depth))
         return fact
 
-    def _wait(self, facts: RegisterFacts, event: Wait, found: list[Collision | Redundant] | None) -> None:
+    def _wait(
+        self, facts: RegisterFacts, event: WaitEvent, found: list[Collision | Redundant] | None
+    ) -> None:
         useful = False
         for key, held in facts.items():
             changed: dict[Fact, Trail] = {}

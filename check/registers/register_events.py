@@ -17,7 +17,7 @@ from ..ptx.decode import DecodedFunction, DecodedStatement
 from ..ptx.operands import NamedOperand, number_of
 from ..ptx.operation import Operation
 
-__all__ = ["AccessEvent", "CommitEvent", "Event", "Fence", "FunctionEvents", "MmaEvent", "Wait"]
+__all__ = ["AccessEvent", "CommitEvent", "Event", "Fence", "FunctionEvents", "MmaEvent", "WaitEvent"]
 
 _CUTS = frozenset(("fence", "jump", "switch", "leave"))  # no move is thought back across these
 
@@ -39,7 +39,7 @@ class CommitEvent:
 
 
 @dataclass(frozen=True, slots=True)
-class Wait:
+class WaitEvent:
     """wgmma.wait_group n."""
 
     statement: int
@@ -81,7 +81,7 @@ class AccessEvent:
     may: bool = False
 
 
-Event = Fence | CommitEvent | Wait | MmaEvent | AccessEvent
+Event = Fence | CommitEvent | WaitEvent | MmaEvent | AccessEvent
 
 
 class FunctionEvents:
@@ -170,9 +170,9 @@ class FunctionEvents:
     def _commit(self, index: int, statement: DecodedStatement) -> CommitEvent:
         return CommitEvent(index, statement.guard is not None)
 
-    def _wait(self, index: int, statement: DecodedStatement) -> Wait | None:
+    def _wait(self, index: int, statement: DecodedStatement) -> WaitEvent | None:
         n = number_of(statement.pending or "")
-        return None if n is None else Wait(index, n, statement.guard is not None)
+        return None if n is None else WaitEvent(index, n, statement.guard is not None)
 
     def _mma(self, index: int, statement: DecodedStatement) -> MmaEvent | None:
         shape = _shape(statement.operation)

@@ -18,7 +18,7 @@ from ...spec.switches import Conduct
 from ..findings import ERROR, LIKELY, STRICT
 from ..ptx.dataflow import trail_blocks
 from .register_dataflow import Collision, Copy, RegisterAnalysis, Unfenced
-from .register_events import AccessEvent, CommitEvent, Event, Fence, MmaEvent, Wait
+from .register_events import AccessEvent, CommitEvent, Event, Fence, MmaEvent, WaitEvent
 
 if TYPE_CHECKING:
     from ...formal.ordering.schedules import Schedule
@@ -79,7 +79,7 @@ def program_of(path: Path, collision: Collision) -> tuple[model.Program, tuple[i
             made = [model.WgmmaFence()]
         elif isinstance(event, CommitEvent):
             made = [model.Commit()]
-        elif isinstance(event, Wait) and not event.may:
+        elif isinstance(event, WaitEvent) and not event.may:
             made = [model.Wait(event.n)]
             if position == last and isinstance(collision.fact, Copy):
                 made = []
