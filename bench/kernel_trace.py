@@ -28,7 +28,6 @@ from ptxmma.formal.ordering.programs import (
     MbarrierWait,
     Mma,
     MmaShape,
-    Operation,
     Program,
     ProxyFence,
     Register,
@@ -36,6 +35,7 @@ from ptxmma.formal.ordering.programs import (
     RegisterWrite,
     SharedRead,
     SharedWrite,
+    StepOperation,
     Wait,
     WgmmaFence,
 )
@@ -207,13 +207,13 @@ def abstract(walk: Walk) -> Program:
     events = walk.events
     stages = _Stages(events)
     registers, named = _name_registers(events)
-    steps: list[Operation] = []
+    steps: list[StepOperation] = []
     barriers = _Sets()
     signalled = {event.words[1] for event in events if event.kind == "bulk"}
     signalled |= {event.words[0] for event in events if event.kind == "arrive"}
     awaited = {event.words[0] for event in events if event.kind == "await"}
     for at, (kind, words) in named:
-        made: list[Operation] = []
+        made: list[StepOperation] = []
         if kind == "mma":
             shape, d, a, b, scale = words
             assert isinstance(shape, MmaShape)
@@ -243,8 +243,12 @@ def abstract(walk: Walk) -> Program:
     return Program.of(*steps)
 
 
-_OF_STAGE: dict[str, Callable[[int], Operation]] = {"copy": CpAsync, "store": SharedWrite, "load": SharedRead}
-_SIMPLE: dict[str, Callable[[], Operation]] = {
+_OF_STAGE: dict[str, Callable[[int], StepOperation]] = {
+    "copy": CpAsync,
+    "store": SharedWrite,
+    "load": SharedRead,
+}
+_SIMPLE: dict[str, Callable[[], StepOperation]] = {
     "fence": WgmmaFence,
     "commit": Commit,
     "proxy": ProxyFence,
@@ -254,7 +258,7 @@ _SIMPLE: dict[str, Callable[[], Operation]] = {
 _RUNS = (RegisterRead, RegisterWrite, SharedRead, SharedWrite, CpAsync, BulkCopy)
 
 
-def _again(step: Operation, steps: list[Operation]) -> bool:
+def _again(step: StepOperation, steps: list[StepOperation]) -> bool:
     """Whether a step only repeats one of the run that it follows."""
     if isinstance(step, Mma):
         return bool(steps) and steps[-1] == step

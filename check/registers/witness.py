@@ -69,12 +69,12 @@ def program_of(path: Path, collision: Collision) -> tuple[model.Program, tuple[i
     """
     what = collision.what
     unfenced = isinstance(collision.fact, Unfenced)
-    steps: list[model.Operation] = [] if unfenced else [model.WgmmaFence()]
+    steps: list[model.StepOperation] = [] if unfenced else [model.WgmmaFence()]
     places = [-1] * len(steps)
     others: dict[tuple[int, ...], int] = {}
     last = len(path.events) - 1
     for position, event in enumerate(path.events):
-        made: list[model.Operation] = []
+        made: list[model.StepOperation] = []
         if isinstance(event, Fence) and not event.may:
             made = [model.WgmmaFence()]
         elif isinstance(event, CommitEvent):
@@ -98,7 +98,7 @@ def program_of(path: Path, collision: Collision) -> tuple[model.Program, tuple[i
     return model.Program.of(*steps), tuple(places)
 
 
-def _repeats(operation: model.Operation, steps: list[model.Operation]) -> bool:
+def _repeats(operation: model.StepOperation, steps: list[model.StepOperation]) -> bool:
     """Whether the same was done already, with nothing but accesses of the register since."""
     if isinstance(operation, model.Commit):
         return False

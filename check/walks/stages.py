@@ -46,7 +46,7 @@ def _finding(
     module: PtxModule, code: DecodedFunction, overlap: Overlap, mmas: dict[int, MmaEvent]
 ) -> Finding | None:
     after = overlap.what in ("overwritten", "released")  # the wgmma comes first
-    access: model.Operation
+    access: model.StepOperation
     if overlap.what in ("unlanded", "unfenced"):
         access = _write(code[overlap.second])
     else:
@@ -79,7 +79,7 @@ def _finding(
 
 
 def _program(
-    what: str, read: model.Operation, write: model.Operation, between: list[model.Operation]
+    what: str, read: model.StepOperation, write: model.StepOperation, between: list[model.StepOperation]
 ) -> model.Program:
     """The two accesses, and what is between them, as a program of the models."""
     fence = model.WgmmaFence()
@@ -117,13 +117,13 @@ _REASONS = {
 }
 
 
-def _write(statement: DecodedStatement) -> model.Operation:
+def _write(statement: DecodedStatement) -> model.StepOperation:
     if fills_shared(statement):
         return model.BulkCopy(0, 0)
     return model.CpAsync(0) if statement.does == "copy" else model.SharedWrite(0)
 
 
-def _between(statement: DecodedStatement) -> model.Operation | None:
+def _between(statement: DecodedStatement) -> model.StepOperation | None:
     n = number_of(statement.pending or "") or 0
     match statement.does:
         case "commit":

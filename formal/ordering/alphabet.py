@@ -25,7 +25,6 @@ from .programs import (
     MbarrierWait,
     Mma,
     MmaShape,
-    Operation,
     ProxyFence,
     Register,
     RegisterRead,
@@ -33,6 +32,7 @@ from .programs import (
     SharedRead,
     SharedWrite,
     Step,
+    StepOperation,
     Wait,
     WgmmaFence,
 )
@@ -78,14 +78,14 @@ LOCATIONS = (Location("register", 0), Location("register", 1), Location("buffer"
 @cache
 def alphabet() -> tuple[Step, ...]:
     """Every step over two registers, two buffers and two mbarriers, by both threads."""
-    mine: list[Operation] = [WgmmaFence(), Commit(), Wait(0), Wait(1), CtaBarrier()]
+    mine: list[StepOperation] = [WgmmaFence(), Commit(), Wait(0), Wait(1), CtaBarrier()]
     for register in (0, 1):
         mine += [RegisterRead(register), RegisterWrite(register)]
         for buffer in (0, 1):
             for a in (Register(1 - register), Buffer(buffer)):
                 mine += [Mma(SHAPES[0], register, a, buffer, scale) for scale in (True, False)]
             mine += [Mma(shape, register, Buffer(buffer), buffer) for shape in SHAPES[1:]]
-    shared: list[Operation] = [ProxyFence(), CpAsyncCommit(), CpAsyncWait(0)]
+    shared: list[StepOperation] = [ProxyFence(), CpAsyncCommit(), CpAsyncWait(0)]
     for buffer in (0, 1):
         shared += [SharedRead(buffer), SharedWrite(buffer), CpAsync(buffer), BulkCopy(buffer, buffer)]
         shared += [MbarrierArrive(buffer), MbarrierWait(buffer)]

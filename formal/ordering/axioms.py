@@ -17,7 +17,6 @@ from .programs import (
     Commit,
     CpAsync,
     Mma,
-    Operation,
     Program,
     ProxyFence,
     Register,
@@ -25,6 +24,7 @@ from .programs import (
     RegisterWrite,
     SharedRead,
     SharedWrite,
+    StepOperation,
     Wait,
 )
 from .relations import ProgramRelations
@@ -204,7 +204,7 @@ class _Axioms:
         return "proxy-fence-copy" if isinstance(access, BulkCopy) else "proxy-fence"
 
 
-def _buffers(operation: Operation) -> frozenset[int]:
+def _buffers(operation: StepOperation) -> frozenset[int]:
     if isinstance(operation, Mma):
         return operation.buffers
     if isinstance(operation, SharedRead | SharedWrite | CpAsync | BulkCopy):

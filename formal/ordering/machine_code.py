@@ -13,12 +13,12 @@ from .programs import (
     CpAsyncWait,
     CtaBarrier,
     Mma,
-    Operation,
     Program,
     RegisterRead,
     RegisterWrite,
     SharedRead,
     SharedWrite,
+    StepOperation,
     Wait,
     WgmmaFence,
 )
@@ -36,7 +36,7 @@ class MachineCode:
 
     def __init__(self, program: Program, conduct: Conduct) -> None:
         self.conduct = conduct
-        self.operations: list[Operation] = [step.operation for step in program.steps]
+        self.operations: list[StepOperation] = [step.operation for step in program.steps]
         self.threads = [step.thread for step in program.steps]
         writers = (SharedWrite, CpAsync, BulkCopy)
         shared = any(isinstance(operation, writers) for operation in self.operations)

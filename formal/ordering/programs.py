@@ -26,7 +26,6 @@ __all__ = [
     "MbarrierWait",
     "Mma",
     "MmaShape",
-    "Operation",
     "Program",
     "ProxyFence",
     "Register",
@@ -35,6 +34,7 @@ __all__ = [
     "SharedRead",
     "SharedWrite",
     "Step",
+    "StepOperation",
     "Wait",
     "WgmmaFence",
 ]
@@ -253,7 +253,7 @@ class CtaBarrier:
         return "barrier"
 
 
-Operation = (
+StepOperation = (
     RegisterRead
     | RegisterWrite
     | SharedRead
@@ -278,7 +278,7 @@ _WARPGROUP_ONLY = (RegisterRead, RegisterWrite, WgmmaFence, Mma, Commit, Wait, C
 class Step:
     """An operation and the thread that executes it."""
 
-    operation: Operation
+    operation: StepOperation
     thread: int = WARPGROUP
 
     def __post_init__(self) -> None:
@@ -298,7 +298,7 @@ class Program:
     steps: tuple[Step, ...]
 
     @classmethod
-    def of(cls, *steps: Operation | Step) -> Program:
+    def of(cls, *steps: StepOperation | Step) -> Program:
         """A program of steps; an operation alone is the warpgroup's."""
         return cls(tuple(step if isinstance(step, Step) else Step(step) for step in steps))
 

@@ -29,7 +29,6 @@ from .programs import (
     MbarrierArrive,
     MbarrierWait,
     Mma,
-    Operation,
     Program,
     ProxyFence,
     Register,
@@ -38,6 +37,7 @@ from .programs import (
     SharedRead,
     SharedWrite,
     Step,
+    StepOperation,
     Wait,
     WgmmaFence,
 )
@@ -113,7 +113,7 @@ def _everything() -> Iterator[Synthesised]:
 
 def _register_accesses() -> dict[str, Step]:
     plain, types, depth, wide = SHAPES
-    found: dict[str, Operation] = {
+    found: dict[str, StepOperation] = {
         "read": RegisterRead(0),
         "write": RegisterWrite(0),
         "accumulate": Mma(plain, 0, Buffer(0), 0),
@@ -136,7 +136,7 @@ def _buffer_accesses() -> dict[str, Step]:
         "mma": Step(Mma(SHAPES[0], 0, Buffer(0), 0)),
         "mma-b": Step(Mma(SHAPES[0], 0, Register(1), 0)),
     }
-    both: dict[str, Operation] = {
+    both: dict[str, StepOperation] = {
         "load": SharedRead(0),
         "store": SharedWrite(0),
         "copy": CpAsync(0),
@@ -147,8 +147,8 @@ def _buffer_accesses() -> dict[str, Step]:
 
 
 def _buffer_synchronisation() -> Sequence[Step]:
-    mine: list[Operation] = [Commit(), Wait(0), CtaBarrier()]
-    both: list[Operation] = [
+    mine: list[StepOperation] = [Commit(), Wait(0), CtaBarrier()]
+    both: list[StepOperation] = [
         ProxyFence(),
         CpAsyncCommit(),
         CpAsyncWait(0),
@@ -220,7 +220,7 @@ def _spoilt(program: Program) -> Iterator[tuple[str, Program]]:
         if isinstance(operation, _SYNCHRONISING):
             word = str(step).replace("other: ", "other-").replace(" ", "-")
             yield f"without-{word}", program.without(k)
-            weaker: Operation | None = None
+            weaker: StepOperation | None = None
             if isinstance(operation, Wait | CpAsyncWait):
                 weaker = type(operation)(operation.n + 1)
             elif isinstance(operation, ProxyFence) and step.thread != OTHER:
@@ -256,7 +256,7 @@ def renamed(program: Program) -> Program:
             counts[kind] += 1
         return names[kind, number]
 
-    def change(operation: Operation) -> Operation:
+    def change(operation: StepOperation) -> StepOperation:
         if isinstance(operation, RegisterRead | RegisterWrite):
             return type(operation)(of("r", operation.register))
         if isinstance(operation, SharedRead | SharedWrite | CpAsync):

@@ -25,7 +25,6 @@ from ...formal.ordering.programs import (
     MbarrierWait,
     Mma,
     MmaShape,
-    Operation,
     Program,
     ProxyFence,
     Register,
@@ -33,6 +32,7 @@ from ...formal.ordering.programs import (
     RegisterWrite,
     SharedRead,
     SharedWrite,
+    StepOperation,
     Wait,
     WgmmaFence,
 )
@@ -106,7 +106,7 @@ class _Writer:
     def __init__(self, kernel: LitmusKernel) -> None:
         self.kernel = kernel
         self.program = kernel.program
-        self.operations: list[Operation] = [step.operation for step in self.program.steps]
+        self.operations: list[StepOperation] = [step.operation for step in self.program.steps]
         self.registers = self._registers()
         self.buffers = sorted({number for operation in self.operations for number in _buffers(operation)})
         signals = (MbarrierArrive, MbarrierWait, BulkCopy)
@@ -204,7 +204,7 @@ class _Writer:
                 count += 1 if step.thread == OTHER else _THREADS
         return max(count, 1)
 
-    def _operation(self, operation: Operation, thread: int) -> list[str]:
+    def _operation(self, operation: StepOperation, thread: int) -> list[str]:
         """The statements of one operation."""
         if type(operation) in _SIMPLE:
             return [_SIMPLE[type(operation)]]
@@ -225,7 +225,7 @@ class _Writer:
             return self._await(operation, thread)
         return self._memory(operation, thread)
 
-    def _memory(self, operation: Operation, thread: int) -> list[str]:
+    def _memory(self, operation: StepOperation, thread: int) -> list[str]:
         words = "{%word0, %word1, %word2, %word3}"
         if isinstance(operation, SharedWrite):
             where = f"%s{operation.buffer}" if thread == OTHER else f"%own{operation.buffer}"
@@ -303,7 +303,7 @@ def _operands(operation: Mma) -> Sequence[str]:
     return next(form.operands for form in wgmma(operation.shape).forms if form.a == wanted)
 
 
-def _buffers(operation: Operation) -> frozenset[int]:
+def _buffers(operation: StepOperation) -> frozenset[int]:
     if isinstance(operation, Mma):
         return operation.buffers
     if isinstance(operation, SharedRead | SharedWrite | CpAsync | BulkCopy):

@@ -24,7 +24,6 @@ from ..programs import (
     MbarrierWait,
     Mma,
     MmaShape,
-    Operation,
     Program,
     ProxyFence,
     Register,
@@ -33,6 +32,7 @@ from ..programs import (
     SharedRead,
     SharedWrite,
     Step,
+    StepOperation,
     Wait,
     WgmmaFence,
 )
@@ -118,7 +118,7 @@ class SymbolicProgram:
             if number >= len(_KINDS):
                 continue
             kind = _KINDS[number]
-            act: Operation
+            act: StepOperation
             if kind is Mma:
                 a = (
                     Register(of(self.a_register[k]))
