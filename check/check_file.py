@@ -26,8 +26,9 @@ from .ptx.source import NAME, Function, PtxModule, PtxStatement, UnreadText, dec
 from .registers.collisions import order_findings
 from .registers.register_events import FunctionEvents
 from .suppression import Suppressed, Suppressions, fingerprint
-from .values.intervals import Values
-from .values.lanes import ThreadValues, divergence_findings
+from .values.divergence import divergence_findings
+from .values.register_intervals import RegisterIntervals
+from .values.register_threads import RegisterThreads
 from .walks.stages import stage_findings
 
 __all__ = ["FileReport", "check_text"]
@@ -111,7 +112,7 @@ def _check_function(
     yield from _legality(module, function, operations.judge, held)
     code = DecodedFunction(function, operations)
     events = FunctionEvents(code)
-    values, threads = Values(module, code), ThreadValues(code)
+    values, threads = RegisterIntervals(module, code), RegisterThreads(code)
     if events.mmas:
         ordered = list(order_findings(module, function, flow, events))
         yield from ordered

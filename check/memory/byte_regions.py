@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..values.intervals import Interval
+from ..values.interval import Interval
 
 __all__ = ["FAR", "ByteRegion", "region_of"]
 

@@ -15,7 +15,7 @@ from ...spec.parts import element_type
 from ..ptx.decode import DecodedStatement
 from ..ptx.operands import NamedOperand
 from ..ptx.operation import Operation
-from ..values.intervals import Interval
+from ..values.interval import Interval
 from .byte_regions import FAR, ByteRegion
 
 __all__ = ["described", "matrices"]

@@ -11,7 +11,7 @@ from ..ptx.dataflow import Trail, join_facts, solve_forward, trail_blocks
 from ..ptx.decode import DecodedFunction
 from ..ptx.flow import Flow
 from ..ptx.source import Function, PtxModule
-from ..values.intervals import Values
+from ..values.register_intervals import RegisterIntervals
 from .byte_regions import ByteRegion
 from .shared_memory import (
     Barrier,
@@ -47,7 +47,9 @@ class GenericWrite:
 ProxyFacts = dict[GenericWrite, Trail]
 
 
-def proxy_findings(module: PtxModule, code: DecodedFunction, flow: Flow, values: Values) -> Iterator[Finding]:
+def proxy_findings(
+    module: PtxModule, code: DecodedFunction, flow: Flow, values: RegisterIntervals
+) -> Iterator[Finding]:
     """Generic writes of shared memory that a wgmma may read without a fence.proxy.async or a barrier."""
     function = code.function
     events = list(memory_events(code, values))

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from ...spec.memory_records import Descriptor
 from ..ptx.decode import DecodedFunction, DecodedStatement
-from ..values.intervals import Interval, Values
+from ..values.interval import Interval
+from ..values.register_intervals import RegisterIntervals
 from .byte_regions import ByteRegion, region_of
 from .matrices import matrices
 
@@ -107,7 +108,7 @@ def fences_shared(statement: DecodedStatement) -> bool:
     return statement.does == "proxy-fence" and statement.operation.space != "global"
 
 
-def memory_events(code: DecodedFunction, values: Values) -> Iterator[MemoryEvent]:
+def memory_events(code: DecodedFunction, values: RegisterIntervals) -> Iterator[MemoryEvent]:
     """What a function does to shared memory that the async proxy's order depends on."""
     for index in range(len(code)):
         make = _EVENTS.get(code.operation(index).does)
@@ -116,7 +117,7 @@ def memory_events(code: DecodedFunction, values: Values) -> Iterator[MemoryEvent
             yield event
 
 
-def _store(index: int, statement: DecodedStatement, values: Values) -> Store | None:
+def _store(index: int, statement: DecodedStatement, values: RegisterIntervals) -> Store | None:
     if not stores_shared(statement):
         return None
     region = _written(statement, values)
@@ -124,46 +125,46 @@ def _store(index: int, statement: DecodedStatement, values: Values) -> Store | N
     return Store(index, region) if known else None
 
 
-def _copy(index: int, statement: DecodedStatement, values: Values) -> Store:
+def _copy(index: int, statement: DecodedStatement, values: RegisterIntervals) -> Store:
     return Store(index, _written(statement, values), True)
 
 
-def _bulk(index: int, statement: DecodedStatement, values: Values) -> BulkCopyWrite | None:
+def _bulk(index: int, statement: DecodedStatement, values: RegisterIntervals) -> BulkCopyWrite | None:
     if not fills_shared(statement):
         return None
     where = values.address(statement.address, statement.scope)
     return BulkCopyWrite(index, region_of(where, WIDEST))
 
 
-def _commit(index: int, statement: DecodedStatement, values: Values) -> CopyCommit:
+def _commit(index: int, statement: DecodedStatement, values: RegisterIntervals) -> CopyCommit:
     return CopyCommit(index)
 
 
-def _wait(index: int, statement: DecodedStatement, values: Values) -> CopyWait:
+def _wait(index: int, statement: DecodedStatement, values: RegisterIntervals) -> CopyWait:
     if statement.pending is None:
         return CopyWait(index, -1)
     n = values.operand(statement.pending, statement.scope).constant
     return CopyWait(index, _ENDLESS if n is None else n)
 
 
-def _fence(index: int, statement: DecodedStatement, values: Values) -> ProxyFenceStatement | None:
+def _fence(index: int, statement: DecodedStatement, values: RegisterIntervals) -> ProxyFenceStatement | None:
     fences = fences_shared(statement) and statement.guard is None
     return ProxyFenceStatement(index) if fences else None
 
 
-def _barrier(index: int, statement: DecodedStatement, values: Values) -> Barrier | None:
+def _barrier(index: int, statement: DecodedStatement, values: RegisterIntervals) -> Barrier | None:
     meets = statement.operation.action.barrier != "warp" and statement.guard is None
     return Barrier(index) if meets else None
 
 
-def _read(index: int, statement: DecodedStatement, values: Values) -> MatrixRead:
+def _read(index: int, statement: DecodedStatement, values: RegisterIntervals) -> MatrixRead:
     def value_of(text: str, scope: int, _: Descriptor) -> Interval:
         return values.operand(text, scope)
 
     return MatrixRead(index, tuple(matrices(statement, value_of)))
 
 
-_EVENTS: Mapping[str, Callable[[int, DecodedStatement, Values], MemoryEvent | None]] = {
+_EVENTS: Mapping[str, Callable[[int, DecodedStatement, RegisterIntervals], MemoryEvent | None]] = {
     "multiply": _read,
     "store": _store,
     "update": _store,
@@ -177,6 +178,6 @@ _EVENTS: Mapping[str, Callable[[int, DecodedStatement, Values], MemoryEvent | No
 }
 
 
-def _written(statement: DecodedStatement, values: Values) -> ByteRegion:
+def _written(statement: DecodedStatement, values: RegisterIntervals) -> ByteRegion:
     where = values.address(statement.address, statement.scope)
     return region_of(where, statement.bytes or WIDEST)

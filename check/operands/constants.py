@@ -15,13 +15,13 @@ from ..ptx.decode import DecodedFunction, DecodedStatement
 from ..ptx.operands import NamedOperand, number_of
 from ..ptx.site import Site
 from ..ptx.source import PtxModule
-from ..values.intervals import Values
+from ..values.register_intervals import RegisterIntervals
 
 __all__ = ["constant_findings"]
 
 
 def constant_findings(
-    module: PtxModule, code: DecodedFunction, values: Values, held: list[int]
+    module: PtxModule, code: DecodedFunction, values: RegisterIntervals, held: list[int]
 ) -> Iterator[Finding]:
     """Invalid metadata codes, and descriptors with fields that no matrix can have."""
     for index in held:
@@ -37,7 +37,7 @@ def constant_findings(
 
 
 def _metadata(
-    site: Site, statement: DecodedStatement, values: Values, operand: NamedOperand
+    site: Site, statement: DecodedStatement, values: RegisterIntervals, operand: NamedOperand
 ) -> Iterator[Finding]:
     word = values.operand(operand.text, statement.scope).constant
     variant = statement.operation.variant
@@ -80,7 +80,11 @@ def _metadata(
 
 
 def _descriptor(
-    site: Site, statement: DecodedStatement, values: Values, operand: NamedOperand, descriptor: Descriptor
+    site: Site,
+    statement: DecodedStatement,
+    values: RegisterIntervals,
+    operand: NamedOperand,
+    descriptor: Descriptor,
 ) -> Iterator[Finding]:
     name, value = operand.name, values.operand(operand.text, statement.scope)
     function, section = site.function.name, descriptor.source.section

@@ -12,20 +12,20 @@ from ..ptx.operands import NamedOperand, address_of
 from ..ptx.site import Site
 from ..ptx.source import PtxModule
 from ..rules import rules_of
-from ..values.intervals import Values
-from ..values.lanes import Threads, ThreadValues
+from ..values.register_intervals import RegisterIntervals
+from ..values.register_threads import RegisterThreads
+from ..values.thread_value import WARP, WARPGROUP
 
 __all__ = ["operand_findings"]
 
-_WARP, _GROUP = 32, 128
 _ROWS = 16  # bytes: what the address of a row is a multiple of
 
 
 def operand_findings(
     module: PtxModule,
     code: DecodedFunction,
-    threads: ThreadValues,
-    values: Values,
+    threads: RegisterThreads,
+    values: RegisterIntervals,
     target: str,
     held: list[int],
 ) -> Iterator[Finding]:
@@ -37,15 +37,15 @@ def operand_findings(
         address, stride = statement.part("address"), statement.part("stride")
         if "descriptor-divergent" in rules:
             for operand, _ in described(statement):
-                yield from _parted(site, threads, operand.text, _GROUP)
+                yield from _parted(site, threads, operand.text, WARPGROUP)
         if "wmma-divergent" in rules:
             where = address_of(address.text) if address else None
             for text in (where.base if where else None, stride.text if stride else None):
                 if text is not None:
-                    yield from _parted(site, threads, text, _WARP)
+                    yield from _parted(site, threads, text, WARP)
         if "matrix-alignment" in rules and address is not None:
             yield from _row(site, statement, values, address)
-            if "matrix-lanes" in rules and target.startswith("sm_75") and _rows(statement, address) < _WARP:
+            if "matrix-lanes" in rules and target.startswith("sm_75") and _rows(statement, address) < WARP:
                 yield Finding(
                     "matrix-lanes",
                     INFO,
@@ -60,36 +60,32 @@ def _rows(statement: DecodedStatement, address: NamedOperand) -> int:
     """How many lanes supply the address of a row."""
     variant = statement.operation.nearest
     if variant is None or address.operand.matrix is None:
-        return _WARP
+        return WARP
     return prod(variant.evaluate(size) for size in address.operand.matrix.values())
 
 
-def _parted(site: Site, threads: ThreadValues, text: str, size: int) -> Iterator[Finding]:
+def _parted(site: Site, threads: RegisterThreads, text: str, size: int) -> Iterator[Finding]:
     """An operand that provably differs between the threads of a warp, or the warps of a warpgroup."""
     known = threads.operand(text, site.statement.scope)
-    if not isinstance(known, Threads):
+    first = known.first_split(size)
+    if first is None:
         return
-    for first in range(0, len(known.values), size):
-        if len(set(known.values[first : first + size])) > 1:
-            group = size == _GROUP
-            yield Finding(
-                "descriptor-divergent" if group else "wmma-divergent",
-                LIKELY if known.assumed else ERROR,
-                site.place,
-                site.function.name,
-                f"{text} is not the same in threads {first} to {first + size - 1}: "
-                + (
-                    "a descriptor must be, in all warps of the warpgroup"
-                    if group
-                    else "it must be, in the warp"
-                ),
-                "9.7.15.6.3" if group else "9.7.14.4.2; 9.7.14.4.3",
-                "compute it from what all of these threads have alike",
-            )
-            return
+    group = size == WARPGROUP
+    wanted = "a descriptor must be, in all warps of the warpgroup" if group else "it must be, in the warp"
+    yield Finding(
+        "descriptor-divergent" if group else "wmma-divergent",
+        LIKELY if known.assumed else ERROR,
+        site.place,
+        site.function.name,
+        f"{text} is not the same in threads {first} to {first + size - 1}: {wanted}",
+        "9.7.15.6.3" if group else "9.7.14.4.2; 9.7.14.4.3",
+        "compute it from what all of these threads have alike",
+    )
 
 
-def _row(site: Site, statement: DecodedStatement, values: Values, address: NamedOperand) -> Iterator[Finding]:
+def _row(
+    site: Site, statement: DecodedStatement, values: RegisterIntervals, address: NamedOperand
+) -> Iterator[Finding]:
     """The address of a row, where it is a number of bytes from a variable."""
     value = values.address(address_of(address.text), statement.scope)
     name = value.base

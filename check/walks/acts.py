@@ -12,7 +12,7 @@ from ..memory.matrices import matrices
 from ..memory.shared_memory import WIDEST, fences_shared, fills_shared, stores_shared
 from ..ptx.decode import DecodedStatement
 from ..ptx.operands import Address, number_of
-from ..values.intervals import Interval
+from ..values.interval import Interval
 
 __all__ = ["Act", "act_of"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from .thread_numbers import computed
+from ..values.arithmetic import computed
 from .walk_plan import GRID, SIZE, WalkPlan, WalkStep
 
 __all__ = ["ThreadRegisters"]
@@ -77,7 +77,7 @@ class ThreadRegisters:
             return 1
         values = [s if isinstance(s, int) else self.numbers.get(s) for s in step.sources]
         if step.result == "computed":
-            return computed(step.words, step.bits, values)
+            return computed(step.words, values)
         if step.result == "packed":
             width, number = step.bits // len(values), 0
             for place, value in enumerate(values):

@@ -12,7 +12,7 @@ from ..ptx.decode import DecodedFunction, DecodedStatement
 from ..ptx.flow import Flow
 from ..ptx.operands import number_of
 from ..ptx.source import NAME, PtxModule
-from .thread_numbers import MASK
+from ..values.arithmetic import MASK, bits_of
 
 __all__ = ["GRID", "SIZE", "WalkPlan", "WalkStep"]
 
@@ -159,7 +159,6 @@ class WalkPlan:
         statement = self.code[index]
         words = statement.operation.words
         result, sources = self._result(statement, words, statement.operands)
-        kind = words[-1][1:]
         return WalkStep(
             index,
             statement,
@@ -168,7 +167,7 @@ class WalkPlan:
             statement.writes,
             frozenset(statement.reads),
             words,
-            int(kind) if kind.isdigit() else 64,
+            bits_of(words),
             result,
             sources,
             index in self.acting,

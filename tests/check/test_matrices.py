@@ -10,7 +10,7 @@ from ptxmma.check.memory.matrices import matrices
 from ptxmma.check.ptx.decode import DecodedFunction
 from ptxmma.check.ptx.operation import Operations
 from ptxmma.check.ptx.reader import read_module
-from ptxmma.check.values.intervals import Interval
+from ptxmma.check.values.interval import Interval
 from ptxmma.spec.addresses import DescribedMatrix, matrix_atoms
 from ptxmma.spec.api import load
 from ptxmma.spec.descriptor import address_field, decode, encode, fields_of, split_address

@@ -1,0 +1,174 @@
+"""Instructions with .aligned that not all threads of a warp, or of a warpgroup, execute.
+
+A branch or an exit parts threads where its guard provably does: see thread_value.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+from ..findings import ERROR, INFO, LIKELY, Finding, Moment
+from ..ptx.decode import DecodedFunction
+from ..ptx.flow import Flow
+from ..ptx.operation import Operation
+from ..ptx.source import PtxModule
+from .register_threads import RegisterThreads
+from .thread_value import WARP, WARPGROUP
+
+__all__ = ["Divergence", "Parting", "divergence_findings"]
+
+_PARTS = frozenset(("jump", "switch", "leave"))
+
+
+@dataclass(frozen=True, slots=True)
+class Parting:
+    """A guarded statement whose guard parts threads: those of a warp, or only warps of a warpgroup."""
+
+    statement: int
+    warp: bool
+    assumed: bool
+    shown: str
+
+
+class Divergence:
+    """The guards of a function, and what executes under them."""
+
+    def __init__(self, code: DecodedFunction, flow: Flow, threads: RegisterThreads) -> None:
+        self.code = code
+        self.flow = flow
+        self.threads = threads
+
+    def parting(self, index: int) -> Parting | bool:
+        """How a statement's guard parts threads; False where it does not, True where it is not known."""
+        statement = self.code[index]
+        name = statement.guard
+        if name is None:
+            return False
+        known = self.threads.operand(name, statement.scope)
+        if known.is_unknown:
+            return True
+        values = [bool(value) for value in known.values or ()]
+        first = known.first_split(WARP)
+        if first is not None:
+            taken = [t for t in range(first, first + WARP) if t < len(values) and values[t]]
+            shown = f"{name} holds in {_threads(taken)} of threads {first}..{first + WARP - 1}"
+            return Parting(index, True, known.assumed, shown)
+        first = known.first_split(WARPGROUP, WARP)
+        if first is not None:
+            warps = range(first, min(first + WARPGROUP, len(values)), WARP)
+            which = ", ".join(str(t // WARP) for t in warps if values[t])
+            shown = f"{name} holds in warps {which} of the warpgroup alone"
+            return Parting(index, False, known.assumed, shown)
+        return False
+
+    @cached_property
+    def guards(self) -> list[int]:
+        """Guarded statements that end a block: branches and exits."""
+        ends = [block.end - 1 for block in self.flow.blocks if block.end > block.start]
+        statements = self.code.function.statements
+        return [i for i in ends if statements[i].guard and self.code.operation(i).does in _PARTS]
+
+    def region(self, index: int) -> set[int]:
+        """The blocks that only some of the threads which reach a branch may execute."""
+        number = self.flow.block_of(index)
+        end = self.flow.post_dominator.get(number)
+        found: set[int] = set()
+        waiting = list(self.flow.blocks[number].successors)
+        while waiting:
+            block = waiting.pop()
+            if block == end or block in found:
+                continue
+            found.add(block)
+            waiting += self.flow.blocks[block].successors
+        return found
+
+
+def _threads(numbers: list[int]) -> str:
+    if len(numbers) == 1:
+        return f"thread {numbers[0]}"
+    if numbers == list(range(numbers[0], numbers[-1] + 1)):
+        return f"threads {numbers[0]}..{numbers[-1]}"
+    return f"{len(numbers)} threads"
+
+
+def divergence_findings(
+    module: PtxModule, code: DecodedFunction, flow: Flow, threads: RegisterThreads, held: list[int]
+) -> Iterator[Finding]:
+    """Instructions with .aligned that not all threads of the warp (or warpgroup) execute."""
+    aligned = [i for i in held if _is_aligned(code.operation(i))]
+    if not aligned:
+        return
+    found = Divergence(code, flow, threads)
+    by_block: dict[int, list[int]] = {}
+    for index in aligned:
+        by_block.setdefault(flow.block_of(index), []).append(index)
+        parting = found.parting(index)
+        if parting:
+            finding = _finding(module, code, parting, index, index)
+            if finding:
+                yield finding
+    unknown: set[int] = set()
+    reported: set[int] = set()
+    for guard in found.guards:
+        parting = found.parting(guard)
+        if not parting:
+            continue
+        for block in sorted(found.region(guard)):
+            for index in by_block.get(block, ()):
+                if index in reported or (parting is True and index in unknown):
+                    continue
+                finding = _finding(module, code, parting, guard, index)
+                if finding is not None:
+                    (unknown if parting is True else reported).add(index)
+                    yield finding
+                    break
+
+
+def _is_aligned(operation: Operation) -> bool:
+    return "sync" in operation.words
+
+
+def _finding(
+    module: PtxModule, code: DecodedFunction, parting: Parting | bool, guard: int, index: int
+) -> Finding | None:
+    function = code.function
+    statement, at = function.statements[index], function.statements[guard]
+    place = module.place(statement.offset)
+    instruction = code.operation(index).instruction
+    group = instruction is not None and instruction.scope == "warpgroup"
+    if parting is True:
+        line = module.place(at.offset).line
+        what = "its guard" if guard == index else f"the branch in line {line}"
+        return Finding(
+            "aligned-unknown",
+            INFO,
+            place,
+            function.name,
+            f"whether all threads of the {'warpgroup' if group else 'warp'} execute this is not known: "
+            f"{what} depends on what is not known to be the same in all of them",
+            "9.7.15.7" if group else "9.7.14.4.5",
+        )
+    assert isinstance(parting, Parting)
+    if not parting.warp and not group:
+        return None
+    whom = "warp" if parting.warp else "warpgroup"
+    leaves = code.operation(guard).does == "leave"
+    how = "after threads of it have exited" if leaves else "under a condition that parts them"
+    message = f"an .aligned instruction that not all threads of the {whom} execute: {how}; {parting.shown}"
+    if parting.assumed:
+        message += " (of a block whose threads lie along x)"
+    return Finding(
+        "aligned-exited" if leaves else "aligned-divergent",
+        LIKELY if parting.assumed else ERROR,
+        place,
+        function.name,
+        message,
+        "9.7.15.6.3; 9.7.15.7" if group else "9.7.14.4.5",
+        "execute it under a condition that all threads evaluate alike",
+        (
+            Moment(module.place(at.offset), at.opcode, f"{parting.shown}"),
+            Moment(place, statement.opcode, "is executed by some of them"),
+        ),
+    )

@@ -1,0 +1,155 @@
+"""A set of integers, as an interval beside an address: what the checker knows of a register on every path.
+
+A value is `(base + [low, high]) >> shift`. `base` is the address of a variable of shared memory, or nothing.
+`shift` is 0, or as many bits as the address field of a matrix descriptor drops; `fields` are then the
+descriptor's fields above the address. Numbers are those that the program means: that a sum may wrap around
+is left out, since an address that wraps around names no variable.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cache
+
+from ...spec.api import load
+from ...spec.descriptor import address_field
+
+__all__ = ["NOTHING", "TOP", "WIDEST", "AddressEncoding", "Interval", "address_encoding", "between"]
+
+WIDEST = 1 << 62  # a bound this far out is none
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """`base + [low, high]`, shifted right by `shift` bits; `fields`: the higher bits of a descriptor.
+
+    `fields` is None where these bits are not known. The empty interval is NOTHING, the full one TOP.
+    """
+
+    low: int
+    high: int
+    base: str | None = None
+    shift: int = 0
+    fields: int | None = 0
+
+    @property
+    def constant(self) -> int | None:
+        """The number, where it is one."""
+        return self.low if self.low == self.high and self.is_plain else None
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether it is an interval of numbers, neither an address nor a descriptor."""
+        return self.base is None and not self.shift
+
+    @property
+    def is_known(self) -> bool:
+        """Whether anything is known."""
+        return self.base is not None or self.low > -WIDEST or self.high < WIDEST
+
+    @property
+    def is_nothing(self) -> bool:
+        """Whether it is empty: what no path computes."""
+        return self.low > self.high
+
+    def __contains__(self, number: int) -> bool:
+        """Whether a number is in a plain interval."""
+        return self.is_plain and self.low <= number <= self.high
+
+    def __le__(self, other: Interval) -> bool:
+        """Whether all that this may be, another may be, too."""
+        return self.join(other) == other
+
+    def join(self, other: Interval) -> Interval:
+        """What may be either."""
+        if self == other or self.is_nothing:
+            return other
+        if other.is_nothing:
+            return self
+        if self.base != other.base or self.shift != other.shift:
+            return TOP
+        fields = self.fields if self.fields == other.fields else None
+        low, high = min(self.low, other.low), max(self.high, other.high)
+        return _clamped(replace(self, low=low, high=high, fields=fields))
+
+    def widen(self, grown: Interval) -> Interval:
+        """What `grown`, which contains this one, comes to when the bounds that moved go on moving."""
+        if self.is_nothing or grown.base != self.base:
+            return grown
+        low = grown.low if grown.low == self.low else -WIDEST
+        high = grown.high if grown.high == self.high else WIDEST
+        return _clamped(replace(grown, low=low, high=high))
+
+    def plus(self, low: int, high: int) -> Interval:
+        """With an interval added; of a descriptor, to its address field, of which a step is several bytes."""
+        if self.is_nothing:
+            return self
+        if low <= -WIDEST or high >= WIDEST:
+            return TOP if self.base is None else replace(self, low=-WIDEST, high=WIDEST)
+        step = 1 << self.shift
+        return _clamped(replace(self, low=self.low + low * step, high=self.high + high * step))
+
+    def times(self, other: Interval) -> Interval:
+        """The products with another plain interval."""
+        if not self.is_known or not other.is_known:
+            return TOP
+        products = [a * b for a in (self.low, self.high) for b in (other.low, other.high)]
+        return _clamped(Interval(min(products), max(products), fields=None))
+
+    def where(self, operator: str, limit: int) -> Interval:
+        """What is left where a comparison with a number holds: lt, le, gt, ge, eq; all where it is ne."""
+        if self.base is not None or operator == "ne":
+            return self
+        if operator == "eq":
+            return replace(self, low=limit, high=limit)
+        low = max(self.low, {"gt": limit + 1, "ge": limit}.get(operator, self.low))
+        high = min(self.high, {"lt": limit - 1, "le": limit}.get(operator, self.high))
+        return replace(self, low=low, high=high) if low <= high else NOTHING
+
+
+TOP = Interval(-WIDEST, WIDEST, fields=None)
+NOTHING = Interval(1, 0, "nothing")
+
+
+def between(low: int, high: int, fields: int | None = None) -> Interval:
+    """The numbers between two; without bounds where those are too far out."""
+    return _clamped(Interval(low, high, fields=fields))
+
+
+def _clamped(value: Interval) -> Interval:
+    """A value whose bounds are none where they are too far out."""
+    if value.low > -WIDEST and value.high < WIDEST:
+        return value
+    low, high = max(value.low, -WIDEST), min(value.high, WIDEST)
+    return replace(TOP if value.base is None else value, low=low, high=high)
+
+
+@dataclass(frozen=True, slots=True)
+class AddressEncoding:
+    """How a matrix descriptor holds an address: bits dropped, bits kept, and where the fields above begin."""
+
+    dropped: int
+    kept: int
+    above: int
+
+    @property
+    def mask(self) -> int:
+        """The bits of the address field."""
+        return (1 << self.kept) - 1
+
+    def fields(self, number: int) -> int:
+        """What a number holds above the address field, in whole steps of the lowest field there."""
+        return number >> self.above << self.above
+
+    def nearest_fields(self, number: int) -> int:
+        """The fields whose sum with a small offset, perhaps a negative one, is a number."""
+        return self.fields(number + (1 << self.above - 1))
+
+
+@cache
+def address_encoding() -> AddressEncoding:
+    """That of the first descriptor: a value does not say which descriptor it will be."""
+    descriptor = next(iter(load().descriptors.values()))
+    address = address_field(descriptor)
+    above = min((field.low for field in descriptor.fields.values() if field.low > address.high), default=64)
+    return AddressEncoding(address.unit.bit_length() - 1, address.high - address.low + 1, above)

@@ -1,0 +1,169 @@
+"""What the threads of a block hold in each register of a function, found when it is asked for.
+
+Numbers come from %tid and %laneid and constants alone; what several instructions write is uniform or unknown.
+"""
+
+from __future__ import annotations
+
+from ...spec.effects import RESULT
+from ...spec.statements import SyntaxFault, argument_of
+from ..ptx.dataflow import Equations
+from ..ptx.decode import DecodedFunction, DecodedStatement
+from ..ptx.operation import Operation
+from .arithmetic import MASK, rule_of
+from .thread_value import UNIFORM, UNKNOWN, WARP, WARPGROUP, ThreadValue
+
+__all__ = ["RegisterThreads"]
+
+_MOST = 1024  # threads of a block
+_MANY = 64  # a register with more definitions is not known
+_CHANGES = 8  # nor is one that has changed so often
+_LAST_LANE = 31
+_OPAQUE = frozenset(("load", "update", "vote", "elect", "call", "arrive", "await"))
+
+
+def _changed(old: ThreadValue, new: ThreadValue, turn: int) -> ThreadValue:
+    """What to keep of a register that was `old`; one that changes again and again is not known."""
+    return new if new == old or turn <= _CHANGES else UNKNOWN
+
+
+class RegisterThreads:
+    """What the threads hold in the registers and operands of a function."""
+
+    def __init__(self, code: DecodedFunction) -> None:
+        self.code = code
+        self.function = code.function
+        self.effects = code.effects
+        shape = self.function.threads
+        self.line = shape is not None and shape[1] == shape[2] == 1
+        self.shape = shape or (_MOST, 1, 1)
+        threads = self.shape[0] * self.shape[1] * self.shape[2] if shape else 0
+        self.count = max(WARPGROUP, min(_MOST, threads))
+        self._registers: Equations[str, ThreadValue] = Equations(
+            self._sources, self._defined, UNIFORM, _changed
+        )
+
+    def _sources(self, name: str) -> list[str]:
+        """The registers that a register's definitions read, where these decide."""
+        definitions = self.code.definitions.get(name, [])
+        if len(definitions) > _MANY:
+            return []
+        decided = (index for index in definitions if not _is_opaque(self.code.operation(index)))
+        return [source for index in decided for source in self.code[index].reads]
+
+    def _defined(self, name: str) -> ThreadValue:
+        definitions = self.code.definitions.get(name, [])
+        if not definitions or len(definitions) > _MANY:
+            return UNKNOWN
+        if len(definitions) == 1 and self.code[definitions[0]].guard is None:
+            return self._evaluate(self.code[definitions[0]])
+        found = UNIFORM
+        for index in definitions:
+            statement = self.code[index]
+            found = found.join(self._evaluate(statement))
+            if statement.guard is not None:
+                found = found.join(self.operand(statement.guard, statement.scope))
+            if found.is_unknown:
+                break
+        return found
+
+    def operand(self, text: str, scope: int) -> ThreadValue:
+        """What the threads hold in an operand."""
+        if text[:1] == "!":
+            return self._negated(self.operand(text[1:].strip(), scope))
+        try:
+            found = argument_of(text)
+        except SyntaxFault:
+            return UNKNOWN
+        if found.shape == "immediate":
+            return ThreadValue((found.value & MASK,) * self.count)
+        if found.shape in ("float", "sink"):
+            return UNIFORM
+        register = self.function.register(text, scope)
+        if register:
+            return self._registers[register[0]]
+        if not text.startswith("%"):
+            return UNIFORM  # a variable's address
+        name = text.lstrip("%").split(".")[0]
+        if name in self.effects.uniform_names:
+            return UNIFORM if name != "warpid" else UNKNOWN
+        return self._special(name, text)
+
+    @staticmethod
+    def _negated(known: ThreadValue) -> ThreadValue:
+        if known.values is None:
+            return known
+        return ThreadValue(tuple(1 - (value & 1) for value in known.values), assumed=known.assumed)
+
+    def _special(self, name: str, text: str) -> ThreadValue:
+        """A special register that tells threads apart (PTX ISA 10.1 to 10.3)."""
+        threads = range(self.count)
+        if name == "laneid":
+            return ThreadValue(tuple(t % WARP for t in threads))
+        if name != "tid":
+            return UNKNOWN
+        x, y, _ = self.shape
+        if text.endswith(".x"):
+            return ThreadValue(tuple(t % x for t in threads), assumed=not self.line)
+        if self.line:
+            return ThreadValue((0,) * self.count)
+        if self.function.exact:
+            along_y = text.endswith(".y")
+            return ThreadValue(tuple(t // x % y if along_y else t // x // y for t in threads))
+        return UNKNOWN
+
+    def _evaluate(self, statement: DecodedStatement) -> ThreadValue:
+        """What an instruction computes in every thread."""
+        operation, texts = statement.operation, statement.operands
+        if operation.does == "load":
+            return UNIFORM if operation.space in ("param", "const") else UNKNOWN
+        if operation.does == "elect":
+            lowest = tuple(int(t % WARP == 0) for t in range(self.count))
+            return ThreadValue(lowest) if "|" in texts[0] else UNKNOWN
+        if operation.does == "shuffle" and len(texts) >= 3:
+            return self._shuffle(statement)
+        if _is_opaque(operation) or "|" in texts[0]:
+            return UNKNOWN
+        sources = [self.operand(text, statement.scope) for text in texts[1:]]
+        if any(source.is_unknown for source in sources):
+            return UNKNOWN
+        if any(source.values is None for source in sources):
+            alike = all(source.is_uniform for source in sources)
+            return UNIFORM if alike and operation.registers == RESULT else UNKNOWN
+        return self._by_thread(operation.words, sources)
+
+    def _by_thread(self, words: tuple[str, ...], sources: list[ThreadValue]) -> ThreadValue:
+        """The result in every thread, from numbers in every thread."""
+        rule = rule_of(words, len(sources))
+        if rule is None or not sources:
+            return UNKNOWN
+        rows = list(zip(*(source.values or () for source in sources), strict=True))
+        alike = all(source.is_uniform for source in sources)
+        found = [rule(*row) for row in (rows[:1] if alike else rows)]
+        known = tuple(value for value in found if value is not None)
+        if len(known) < len(found):
+            return UNKNOWN
+        assumed = any(source.assumed for source in sources)
+        return ThreadValue(known * self.count if alike else known, assumed=assumed)
+
+    def _shuffle(self, statement: DecodedStatement) -> ThreadValue:
+        """shfl.idx from one lane of a whole warp gives all threads of the warp that lane's value."""
+        value, lane, clamp = (self._source(statement, position) for position in (1, 2, 3))
+        if value.values is None:
+            return value
+        if lane.values is None or clamp.values is None or statement.operation.words[2] != "idx":
+            return UNKNOWN
+        if not lane.is_uniform or set(clamp.values) != {_LAST_LANE}:
+            return UNKNOWN
+        source = lane.values[0] % WARP
+        found = tuple(value.values[t - t % WARP + source] for t in range(self.count))
+        return ThreadValue(found, assumed=value.assumed)
+
+    def _source(self, statement: DecodedStatement, position: int) -> ThreadValue:
+        texts = statement.operands
+        return self.operand(texts[position], statement.scope) if position < len(texts) else UNKNOWN
+
+
+def _is_opaque(operation: Operation) -> bool:
+    """Whether what an instruction gives does not follow from the registers that it reads."""
+    return operation.does in _OPAQUE or operation.instruction is not None
