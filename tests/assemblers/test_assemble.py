@@ -233,6 +233,7 @@ def test_many_later_faults_take_few_runs(fake: Fake) -> None:
     assert session.runs < 12
 
 
+@pytest.mark.slow
 def test_what_reads_one_file_only_is_asked_as_often_as_that_takes(fake: Fake) -> None:
     fake.accept(good := [f"a{n};" for n in range(30)])
     fake.be("single")
@@ -316,6 +317,7 @@ def test_agreement_is_found(universe: Universe, fake: Fake) -> None:
     assert found.counts["fence.proxy.async", "13.5.37", True, "accepted"] == 4
 
 
+@pytest.mark.slow
 def test_one_lie_in_either_direction_is_caught(universe: Universe, fake: Fake) -> None:
     points, legal = fence(universe, fake)
     for point in points:
@@ -402,6 +404,7 @@ def test_parts_add_up() -> None:
 # The universe.
 
 
+@pytest.mark.slow
 def test_the_universe_has_every_legal_form_and_no_repetitions(universe: Universe) -> None:
     for name, family in universe.specification.families.items():
         if name in ("mma", "mma.sp", "wmma.mma"):

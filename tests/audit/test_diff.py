@@ -248,6 +248,7 @@ def test_what_is_not_recorded_is_said_to_be(run: Run, monkeypatch: pytest.Monkey
     assert code == 0 and "sm_90a: 144 not recorded (--evidence asks)" in out
 
 
+@pytest.mark.slow
 def test_every_pair_of_neighbours_is_short(run: Run, specification: Specification) -> None:
     versions = [str(version) for version in specification.isa.versions]
     for old, new in itertools.pairwise(versions):

@@ -75,6 +75,7 @@ def test_a_walk_of_a_pipeline() -> None:
     assert "proxy-fence; barrier; fence; mma" in walked
 
 
+@pytest.mark.slow
 def test_walks_have_the_hazards_that_were_found_by_hand() -> None:
     clean = (("nvcc-attention", "attention_overlapped"), ("nvcc-warp_specialised", "warp_specialised"))
     for file, kernel in clean:

@@ -12,6 +12,8 @@ from ptxmma.gen.suite.cases import Case, cases_of
 from ptxmma.spec.specification import Specification
 from ptxmma.spec.variants import Variant
 
+pytestmark = pytest.mark.slow
+
 TARGET = "sm_90a"
 # Numerical clauses that no case for sm_90a exercises, each for a reason of its own.
 NOT_EXERCISED = {

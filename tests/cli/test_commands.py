@@ -323,6 +323,7 @@ def test_addresses_and_back(run: Run) -> None:
     assert run("descriptor", "address", word, "--row", "256", "--k", "0")[0] == 2
 
 
+@pytest.mark.slow
 def test_clauses_and_prove(run: Run, tmp_path: Path) -> None:
     code, out, _ = run("clauses", "--format", "json")
     valid("clauses", json.loads(out))

@@ -220,6 +220,7 @@ def test_a_part_is_not_recorded(run: Run, words: tuple[str, ...]) -> None:
     assert code == 2 and err.startswith("ptxmma: a record is of everything")
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not (shutil.which("make") and shutil.which("g++")), reason="no compiler")
 def test_a_suite_runs_on_the_stand_in(run: Run) -> None:
     arguments = ("run", "mma.sync.aligned.m16n8k8.row.col.f32.bf16", "--via", "stand-in", "--format", "json")

@@ -16,6 +16,8 @@ from ptxmma.spec.expressions import parse, source
 from ptxmma.spec.loading import ROOT
 from ptxmma.spec.specification import Specification
 
+pytestmark = pytest.mark.slow
+
 
 def outcomes(specification: Specification, name: str, *formulas: str) -> dict[str, MutantOutcome]:
     """What becomes of every mutant of some formulas of a subject, by its text."""

@@ -205,6 +205,7 @@ def test_the_alphabet() -> None:
     assert MmaShape.of("m64n8k8.f32.tf32.tf32") in shapes
 
 
+@pytest.mark.slow
 def test_the_command(run: Run) -> None:
     fast = ("--steps", "4", "--direct", "1", "--stride", "40", "--length", "0")
     code, out, _ = run("ordering", "default", *fast)

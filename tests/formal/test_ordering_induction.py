@@ -25,6 +25,8 @@ from ptxmma.formal.smt.solvers import ask
 from ptxmma.spec.ordering import Ordering, ordering
 from ptxmma.spec.switches import Conduct
 
+pytestmark = pytest.mark.slow
+
 EVERY = ordering().every()
 DISTINCT = ["default", "wait-scope=warpgroup", "proxy-fence-side=either"]  # settings about shared memory
 KINDS = FIRST_STEPS["shared memory"]

@@ -57,6 +57,7 @@ def closed(name: str) -> Mapping[LocationKind, Closure]:
     return {kind: close(kind, bearing(EVERY[name], registers=kind == "register")) for kind in KINDS}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", EVERY)
 def test_the_states_are_finite_and_no_next_step_tells_the_models_apart(name: str) -> None:
     found = closed(name)
@@ -179,11 +180,13 @@ MACHINES = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("machine", MACHINES, ids=str)
 def test_a_machine_that_behaves_otherwise_is_noticed_in_the_joint_states(machine: Conduct) -> None:
     assert any(close(kind, DEFAULT, machine).faults for kind in KINDS)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("machine", MACHINES, ids=str)
 def test_a_machine_that_behaves_otherwise_is_noticed_by_running_it(machine: Conduct) -> None:
     found = (confirm(closed("default")[kind], DEFAULT, slice(0, 30), machine)[1] for kind in KINDS)

@@ -23,6 +23,8 @@ from ptxmma.formal.smt.solvers import ask
 from ptxmma.spec.ordering import Ordering, ordering
 from ptxmma.spec.switches import Conduct
 
+pytestmark = pytest.mark.slow
+
 EVERY = ordering().every()
 
 

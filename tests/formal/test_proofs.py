@@ -18,6 +18,8 @@ from ptxmma.ledger.solver_record import answers_of, load_answers
 from ptxmma.spec.loading import load_files
 from ptxmma.spec.specification import Specification
 
+pytestmark = pytest.mark.slow
+
 
 def test_everything_is_proven_by_both_solvers(specification: Specification) -> None:
     verdicts: Counter[tuple[str, str, str]] = Counter()

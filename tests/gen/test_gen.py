@@ -82,6 +82,7 @@ def test_kernels_are_as_they_were_reviewed(specification: Specification, name: s
     assert text == (GOLDEN / name).read_text()
 
 
+@pytest.mark.slow
 def test_every_name_is_an_entry_of_its_own(specification: Specification) -> None:
     variants = chosen(specification, "mma", "mma.sp", "ldmatrix", "wgmma*m64n8k*", "wgmma*m64n16k*")
     names = [kernel.name for kernel, _ in cases_of(specification, variants, variants).cases]
@@ -146,6 +147,7 @@ def test_a_sample_of_kernels_assembles(specification: Specification, tmp_path: P
         assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.slow
 def test_a_sample_of_cuda_compiles(specification: Specification, tmp_path: Path) -> None:
     if not shutil.which("nvcc"):
         pytest.skip("there is no nvcc here")
@@ -199,6 +201,7 @@ def stand_in(
     return done.returncode, [json.loads(line) for line in done.stdout.splitlines()]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "patterns",
     [
@@ -248,6 +251,7 @@ FAULTS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_planted_fault_is_found(
     specification: Specification, program: Path, tmp_path: Path, fault: str

@@ -232,6 +232,7 @@ def test_ptx_fills_and_empties_the_registers_as_the_layouts_say(
     assert max(place for place in memory if D <= place < META) < D + size * matrix.count
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", ["none", "32B", "64B", "128B"])
 @pytest.mark.parametrize(
     ("mnemonic", "fixed"),

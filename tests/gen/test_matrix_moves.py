@@ -216,6 +216,7 @@ def value(formula: Formula, known: dict[str, int]) -> int:
     return compiled(formula.tree, used)(*(known[name] for name in used))
 
 
+@pytest.mark.slow
 def test_bridges_point_by_point(specification: Specification) -> None:
     """What the solvers prove, by enumeration; and none of the bridges is empty."""
     assert len(specification.bridges) >= 50

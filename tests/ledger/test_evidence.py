@@ -44,6 +44,7 @@ def test_the_oldest_and_the_newest_assembler_are_recorded(recorded: tuple[Record
     assert all(len(record.sha256) == 64 and record.settings for record in recorded)
 
 
+@pytest.mark.slow
 def test_nothing_is_stale_and_every_difference_is_registered(run: Run) -> None:
     code, out, _ = run("evidence", "--format", "json")
     assert code == 0

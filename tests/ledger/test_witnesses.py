@@ -20,6 +20,8 @@ from ptxmma.spec.errors import Question
 from ptxmma.spec.loading import ROOT
 from ptxmma.spec.specification import Specification
 
+pytestmark = pytest.mark.slow
+
 Run = Callable[..., tuple[int, str, str]]
 ROW = "mma.sp/m16n8k16.tf32"
 METADATA = "mma.sp.metadata.tf32.pair"

@@ -49,6 +49,7 @@ def test_every_format_is_tried(specification: Specification) -> None:
     assert {name for name, _, _ in VALUES} == set(specification.formats) - {"f32"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["f16", "bf16", "e4m3", "e5m2", "e3m2", "e2m3", "e2m1", "ue8m0", "ue4m3"])
 def test_every_pattern_returns(specification: Specification, name: str) -> None:
     form = specification.formats[name]

@@ -132,6 +132,7 @@ def _verdicts(text: str) -> list[tuple[Any, ...]]:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::DeprecationWarning")
 def test_a_cluster_gives_the_same_verdicts(run: Run, scheduler: str) -> None:
     """`prove`, `check` and bench/mutants.py, here and on two Dask workers."""
@@ -151,6 +152,7 @@ def test_a_cluster_gives_the_same_verdicts(run: Run, scheduler: str) -> None:
     assert told[0].stdout == told[1].stdout and "mutants that behave differently" in told[0].stdout
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not available(), reason="no ptxas is here")
 @pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::DeprecationWarning")
 def test_a_cluster_assembles_the_same(run: Run, scheduler: str) -> None:
