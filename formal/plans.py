@@ -306,8 +306,8 @@ def _float_plans(computed: Computation) -> Iterator[_Drawn]:
     wide_b = min(full_b, product)
     for name, magnitudes, lean in (
         ("sums", balanced, "middle"),
-        ("a-full", shaped(wide_a, min(product // wide_a, full_b)), "a"),
-        ("b-full", shaped(min(product // wide_b, full_a), wide_b), "b"),
+        ("a-full", shaped(wide_a, min(product // wide_a, full_b)), "A"),
+        ("b-full", shaped(min(product // wide_b, full_a), wide_b), "B"),
         ("lowest", balanced, "lowest"),
         ("highest", balanced, "highest"),
         ("accumulator", (1, 1, min(whole - weight, 1 << computed.c.bits)), "middle"),
@@ -334,11 +334,11 @@ def _exponents(
     if lowest > highest:
         raise Question(f"no exponent fits the products and the sums of {computed}")
     middle = min(max(0, lowest), highest)
-    if lean == "a":
+    if lean == "A":
         ea = low_a
         eb = min(max(middle - ea, low_b), high_b)
         return ea, min(max(eb, lowest - ea), highest - ea)
-    if lean == "b":
+    if lean == "B":
         eb = low_b
         ea = min(max(middle - eb, low_a), high_a)
         return min(max(ea, lowest - eb), highest - eb), eb

@@ -249,8 +249,8 @@ def _rounding(dot: Dot, known: PowersOfTwo) -> Iterator[DotTest]:
     last = -known.d.fraction
     for sign in (1.0, -1.0):
         for name, parts in _ROUNDED.items():
-            for top in ("c", "product"):
-                start = 0 if top == "c" else 1
+            for top in ("C", "product"):
+                start = 0 if top == "C" else 1
                 if start + len(parts) > dot.length:
                     continue
                 try:
@@ -259,8 +259,8 @@ def _rounding(dot: Dot, known: PowersOfTwo) -> Iterator[DotTest]:
                     continue
                 if top == "product":
                     terms.insert(0, (0, sign, 1.0))
-                label = f"round {'+' if sign > 0 else '-'} {name} on {top}"
-                yield DotTest(label, tuple(terms), sign if top == "c" else 0.0)
+                label = f"round {'+' if sign > 0 else '-'} {name} on {top.lower()}"
+                yield DotTest(label, tuple(terms), sign if top == "C" else 0.0)
 
 
 def _specials(dot: Dot, known: PowersOfTwo) -> Iterator[DotTest]:

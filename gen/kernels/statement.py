@@ -10,7 +10,7 @@ from .kernel_list import Kernel
 
 __all__ = ["Vector", "written"]
 
-_SIZES = {"b64": 8, "u64": 8, "s64": 8, "f64": 8}
+_WIDE = "b64"  # the class of registers of 64 bits
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,7 @@ class Vector:
     @property
     def size(self) -> int:
         """The bytes of a register."""
-        return _SIZES.get(self.kind, 4)
+        return 8 if self.kind == _WIDE else 4
 
     @property
     def words(self) -> int:
@@ -39,7 +39,7 @@ class Vector:
         types = variant.register_types(name)
         if types is None or "immediate" in operand.accepts:
             return None
-        kind = "b64" if "b64" in types else "b32"
+        kind = _WIDE if _WIDE in types else "b32"
         count = variant.evaluate(operand.registers) if operand.registers else 1
         return cls(count, kind)
 
