@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import BinaryIO
 
+from ..spec.api import load
 from ..spec.errors import Question
 from ..spec.nodes import Version
 from .toolchains import Ptxas
@@ -66,6 +67,8 @@ _TOO_DEEP = "macro nesting too deep"
 _CLOSING = "Ptx assembly aborted due to errors"
 LIMIT = 60.0  # seconds for one run
 _FILE = "/dev/stdin"
+# .f16x2 registers: since when, and the first target that has them.
+_HALVES_SINCE, _HALVES_ON = Version(4, 2), "sm_53"
 
 
 @dataclass
@@ -134,9 +137,10 @@ def register_types() -> Mapping[str, str]:
     return {f"{name}{i}": kind for kind, (name, count) in REGISTERS.items() for i in range(count)}
 
 
+@cache
 def _has_halves(ptx: Version, target: str) -> bool:
-    """Whether there are .f16x2 registers: from PTX ISA 4.2 and sm_53 on."""
-    return ptx >= Version(4, 2) and int(target.removeprefix("sm_").rstrip("af")) >= 53
+    """Whether a file may declare .f16x2 registers; also one whose target is newer than its version."""
+    return ptx >= _HALVES_SINCE and target in load().isa.including[_HALVES_ON]
 
 
 def _head(ptx: Version, target: str) -> str:

@@ -56,8 +56,8 @@ class ContradictionLookup(Protocol):
     ) -> str | None:
         """The entry that explains what an assembler does; None when none does."""
 
-    def expected(self, release: str, ptx: Version, target: str, operands: bool = True) -> frozenset[str]:
-        """The entries that must explain something there; without `operands`, of mnemonics alone."""
+    def expected(self, release: str, ptx: Version, target: str) -> Mapping[str, bool]:
+        """The entries that must explain something there; True where mnemonics alone show it."""
 
 
 @dataclass(frozen=True)
@@ -338,10 +338,9 @@ def stale(
     missing: dict[str, None] = {}
     for setting in found.settings:
         release = setting.ptxas.version
-        mnemonics = register.expected(release, setting.ptx, setting.target, False)
-        for entry in register.expected(release, setting.ptx, setting.target) - shown:
-            if any(
-                (name, release) in asked if entry in mnemonics else (name, setting) in found.whole
+        for entry, by_mnemonics in register.expected(release, setting.ptx, setting.target).items():
+            if entry not in shown and any(
+                (name, release) in asked if by_mnemonics else (name, setting) in found.whole
                 for name in concerns[entry]
             ):
                 missing[entry] = None

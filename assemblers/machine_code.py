@@ -14,6 +14,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from ..gen.pairwise import covering, products
 from ..spec.gates import EffectiveGate
 from ..spec.nodes import Version
 from ..spec.variants import Family
@@ -69,31 +70,11 @@ def coded(universe: Universe, family: Family) -> Iterator[tuple[Coded, Effective
             for name in form.operands
         ]
         texts = [values or (text,) for values, text in zip(choices, written.operands, strict=True)]
-        for own in itertools.product(*texts) if first else _pairwise(texts):
+        world = dict(zip(form.operands, texts, strict=True))
+        for chosen in products(world) if first else covering(world):
+            own = tuple(map(str, chosen.values()))
             parts = replace(written, operands=own)
             yield Coded(parts.text, tuple(own[n] for n in stored)), variant.gate
-
-
-def _pairwise(choices: Sequence[Sequence[str]]) -> Iterator[tuple[str, ...]]:
-    """Few combinations in which any two choices appear together: greedily, one after another."""
-    missing = {
-        (i, a, j, b)
-        for i, j in itertools.combinations(range(len(choices)), 2)
-        for a in choices[i]
-        for b in choices[j]
-    }
-    every = list(itertools.product(*choices))
-    while every:
-        covers = [
-            {(i, row[i], j, row[j]) for i, j in itertools.combinations(range(len(row)), 2)} & missing
-            for row in every
-        ]
-        best = max(range(len(every)), key=lambda n: len(covers[n]))
-        yield every[best]
-        missing -= covers[best]
-        del every[best]
-        if not missing:
-            return
 
 
 def _vectors(registers: Sequence[str]) -> Iterator[tuple[int, str, str]]:

@@ -24,7 +24,7 @@ def as_json(claim: Witnessed) -> dict[str, Any]:
             theorem: {solver: dict(counted) for solver, counted in by_solver.items()}
             for theorem, by_solver in claim.theorems.items()
         },
-        "assemblers": vars(claim.assemblers) if claim.assemblers else None,
+        "assemblers": _agreement(claim.assemblers) if claim.assemblers else None,
         "silicon": [
             {
                 "device": shown.device,
@@ -37,6 +37,16 @@ def as_json(claim: Witnessed) -> dict[str, Any]:
             }
             for shown in claim.silicon
         ],
+    }
+
+
+def _agreement(found: Agreement) -> dict[str, Any]:
+    return {
+        "agree": found.agree,
+        "of": found.of,
+        "registered": found.registered,
+        "stale": found.stale,
+        "differing": found.differing,
     }
 
 

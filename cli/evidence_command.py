@@ -27,7 +27,7 @@ from ..ledger.records import changed
 from ..ledger.silicon_record import load_silicon
 from ..ledger.solver_record import SolverRecord, answers_of, load_answers
 from ..ledger.universe_record import universes
-from ..ledger.witnesses import recorded, subjects_of, unregistered, witnessed
+from ..ledger.witnesses import MeasuredPoint, recorded, subjects_of, unregistered, witnessed
 from ..spec.api import load
 from ..spec.errors import Question
 from ..spec.specification import Specification
@@ -127,8 +127,13 @@ def _by_claim(
         print(json.dumps([*map(as_json, listed), *whole.as_json()], indent=1))
     else:
         print_claims(listed, answers, silicon)
-        for line in _differing({id(v): unregistered(register(), v) for v in found}, found):
-            print(line)
+        points = {
+            (claim.subject.id, release): open_points
+            for claim in listed
+            if claim.assemblers
+            for release, open_points in claim.assemblers.unregistered.items()
+        }
+        print("".join(f"{line}\n" for line in _differing(points)), end="")
         if args.universes:
             whole.print()
     return 0 if all(claim.holds for claim in listed) and not whole.failed else 1
@@ -223,19 +228,17 @@ def _print(
             console.print(
                 f"{verdict.state.upper()}: {verdict.claim.id}, ptxas {verdict.release}", markup=False
             )
-    for line in _differing(open_points, found):
+    for line in _differing({(v.claim.id, v.release): open_points[id(v)] for v in found}):
         console.print(line, markup=False, soft_wrap=True)
 
 
-def _differing(
-    open_points: Mapping[int, Sequence[tuple[str, str, str, bool]]], found: Sequence[ClaimVerdict]
-) -> list[str]:
-    """The first differences of assemblers that are not registered, in words."""
+def _differing(open_points: Mapping[tuple[str, str], Sequence[MeasuredPoint]]) -> list[str]:
+    """The first differences of assemblers that are not registered, in words: by claim and release."""
     lines = [
-        f"DIFFERS: {v.claim.id}, ptxas {v.release}, PTX {ptx}, {target}: "
+        f"DIFFERS: {claim}, ptxas {release}, PTX {ptx}, {target}: "
         f"{'accepted' if accepted else 'refused'}: {statement}"
-        for v in found
-        for ptx, target, statement, accepted in open_points[id(v)]
+        for (claim, release), points in open_points.items()
+        for ptx, target, statement, accepted in points
     ]
     more = [f"… and {len(lines) - _SHOWN} more"] if len(lines) > _SHOWN else []
     return lines[:_SHOWN] + more

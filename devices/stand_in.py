@@ -18,13 +18,12 @@ from ..spec.maps import LayoutMap
 from ..spec.parts import computes
 from ..spec.sparse import positions
 from ..spec.specification import Specification
+from .arrays import Ints
 from .probes.codes import decode, number_type
 from .probes.probe_bench import stored_columns
 from .raw_kernel import Batch, Raw, elements
 
 __all__ = ["StandIn"]
-
-Ints = NDArray[np.int64]
 
 
 @dataclass

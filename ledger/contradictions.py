@@ -100,19 +100,18 @@ class ContradictionRegister:
                 found.append((pointed, covers))
         return tuple(found)
 
-    def expected(self, release: str, ptx: Version, target: str, operands: bool = True) -> frozenset[str]:
+    def expected(self, release: str, ptx: Version, target: str) -> Mapping[str, bool]:
         """The ids that must explain something when a release is asked under a version and a target.
 
-        Without `operands` only mnemonics are varied there, and points of operands cannot show.
+        True where mnemonics alone show it; where only points of operands do, they must be varied too.
         """
-        return frozenset(
-            pointed.entry
-            for listed in self._pointing.values()
-            for pointed in listed
-            if pointed.reaches(release, ptx, target)
-            if operands or pointed.points.operand is None
-            if self._possible(pointed.points, ptx, target)
-        )
+        found: dict[str, bool] = {}
+        for listed in self._pointing.values():
+            for pointed in listed:
+                points = pointed.points
+                if pointed.reaches(release, ptx, target) and self._possible(points, ptx, target):
+                    found[pointed.entry] = found.get(pointed.entry, False) or points.operand is None
+        return found
 
     def concerns(self, identifier: str) -> frozenset[str]:
         """The instructions that the points of an entry are about."""

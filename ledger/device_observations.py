@@ -55,7 +55,8 @@ def measurable(
     limit = specification.isa.version(newest)
     can: list[MeasuredKernel] = []
     cannot: list[MeasuredKernel] = []
-    for subject in survey(specification, target):
+    instructions = None if rows is None else {row.split("/")[0] for row in rows}
+    for subject in survey(specification, target, instructions):
         if rows is None or subject.kernel.variant.row.id in rows:
             since = dict(subject.kernel.variant.gate.targets)[target]
             (can if since <= limit else cannot).append(subject)

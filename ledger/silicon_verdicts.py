@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..devices.arrays import Ints
 from ..spec.addresses import mode_of, rule_for
 from ..spec.expressions import compiled
 from ..spec.fragments import packing
@@ -24,7 +24,6 @@ from .silicon_record import Silicon
 
 __all__ = ["SiliconVerdict", "anchor", "by_mnemonic", "claims_of", "judge", "silicon_verdicts"]
 
-Ints = NDArray[np.int64]
 
 _AXES: Mapping[str, tuple[str, str]] = {
     "A": ("row", "k"),

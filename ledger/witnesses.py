@@ -48,13 +48,21 @@ class ClaimSubject:
 
 @dataclass(frozen=True)
 class Agreement:
-    """How many assemblers agree with a row, of how many; those whose differences are all registered agree."""
+    """How many assemblers agree with a row, of how many; those whose differences are all registered agree.
+
+    `unregistered` has, by release, the points that differ and that no contradiction explains.
+    """
 
     agree: int
     of: int
     registered: int
     stale: tuple[str, ...]
-    differing: tuple[str, ...]
+    unregistered: Mapping[str, Sequence[MeasuredPoint]]
+
+    @property
+    def differing(self) -> tuple[str, ...]:
+        """The releases that differ in more than what is registered."""
+        return tuple(self.unregistered)
 
 
 @dataclass
@@ -177,7 +185,8 @@ def unregistered(registered: ContradictionRegister, verdict: ClaimVerdict) -> li
 def _agreement(found: Iterable[ClaimVerdict], registered: ContradictionRegister) -> Agreement:
     listed = list(found)
     stale = tuple(v.release for v in listed if v.state in ("stale", "unseen"))
-    differing = tuple(v.release for v in listed if unregistered(registered, v))
+    open_points = {v.release: unregistered(registered, v) for v in listed}
+    differing = {release: points for release, points in open_points.items() if points}
     explained = sum(v.state == "differs" and v.release not in differing for v in listed)
     return Agreement(len(listed) - len(stale) - len(differing), len(listed), explained, stale, differing)
 

@@ -48,7 +48,6 @@ class Verdict:
     notes: tuple[str, ...] = ()
     variant: Variant | None = None
     form: Form | None = None
-    nearest: str | None = None
 
 
 @dataclass(frozen=True)

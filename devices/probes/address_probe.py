@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from ...spec.descriptor import encode
 from ...spec.memory_records import Descriptor
+from ..arrays import Ints
 from ..raw_kernel import Batch, MemoryElements, chunks, words
 from .fragment_probe import coded
 from .probe_bench import Bench
@@ -18,7 +19,6 @@ from .products import NoProduct, ProductMap
 
 __all__ = ["DescriptorSetting", "addresses", "settings"]
 
-Ints = NDArray[np.int64]
 _WINDOW = 72 << 10  # bytes in which the elements are looked for
 _JOBS = 1 << 11
 

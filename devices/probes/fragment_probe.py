@@ -7,13 +7,13 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from ..arrays import Ints
 from ..raw_kernel import chunks
 from .probe_bench import Bench
 from .products import NoProduct, ProductMap, factor, merge
 
 __all__ = ["accumulate", "accumulator", "coded", "meetings", "multiplicands", "reach", "renamed"]
 
-Ints = NDArray[np.int64]
 _JOBS = 1 << 14  # of one launch
 _WORDS = 1 << 24  # of D of one launch
 

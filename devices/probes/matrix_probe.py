@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Ints
 from ..raw_kernel import Batch, Launcher, Raw
 from .products import NoProduct
 
 __all__ = ["loaded", "moved", "stored"]
 
-Ints = NDArray[np.int64]
 _LANES = 32
 _ROW = 16  # bytes at an address
 _BYTES = 8192  # of the image: rows enough for every lane's address, far apart

@@ -7,7 +7,7 @@ are. Verdicts are elsewhere: nothing here knows a layout.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,7 +15,7 @@ from ...gen.kernels.kernel_list import Kernel, choices
 from ...spec.fragments import register_operand
 from ...spec.parts import computes, element_type, moves
 from ...spec.specification import Specification
-from ...spec.variants import OPAQUE, Variant
+from ...spec.variants import OPAQUE, Family, Variant
 from ..raw_kernel import Launcher, Raw, of_kernel
 from .address_probe import addresses, settings
 from .codes import encode
@@ -80,10 +80,10 @@ def _widest(specification: Specification, variant: Variant) -> Variant:
     return Variant(variant.row, {**variant.fields, field: widest})
 
 
-def _variants(specification: Specification, target: str) -> list[Variant]:
+def _variants(families: Iterable[Family], target: str) -> list[Variant]:
     """One variant of every key that a target has: A and B of one type, nothing optional."""
     found: dict[tuple[object, ...], Variant] = {}
-    for family in specification.families.values():
+    for family in families:
         for variant in family.listed():
             fields = variant.fields
             plain = fields.get("satfinite", "none") == "none" and fields.get("rnd", "none") == "none"
@@ -97,9 +97,13 @@ def _variants(specification: Specification, target: str) -> list[Variant]:
     return list(found.values())
 
 
-def survey(specification: Specification, target: str = "sm_90a") -> tuple[MeasuredKernel, ...]:
-    """Everything that is measured on a target."""
-    return tuple(_survey(specification, _variants(specification, target)))
+def survey(
+    specification: Specification, target: str = "sm_90a", instructions: Collection[str] | None = None
+) -> tuple[MeasuredKernel, ...]:
+    """Everything that is measured on a target, of some instructions or of all."""
+    named = specification.families if instructions is None else instructions
+    families = [family for name, family in specification.families.items() if name in named]
+    return tuple(_survey(specification, _variants(families, target)))
 
 
 def _survey(specification: Specification, variants: Sequence[Variant]) -> Iterator[MeasuredKernel]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from ..arrays import Ints
 from ..raw_kernel import chunks
 from .fragment_probe import coded
 from .probe_bench import Bench
@@ -15,7 +16,6 @@ from .products import NoProduct, ProductMap
 
 __all__ = ["Metadata", "Reader", "metadata"]
 
-Ints = NDArray[np.int64]
 _BITS = 32  # of a metadata word
 _JOBS = 1 << 13
 # The halves of two neighbouring 32-bit elements: as the high half of a product each is told from the

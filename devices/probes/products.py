@@ -13,9 +13,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["NoProduct", "ProductMap", "factor", "merge"]
+from ..arrays import Ints
 
-Ints = NDArray[np.int64]
+__all__ = ["NoProduct", "ProductMap", "factor", "merge"]
 
 
 class NoProduct(Exception):

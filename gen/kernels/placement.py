@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from ...spec.addresses import permutes, rule_for
 from ...spec.expressions import compiled
 from ...spec.specification import Specification
-from ..suite.coverage import FactorValue
+from ..pairwise import FactorValue
 from .kernel_list import Kernel
 from .operations import ADDRESS, BASE, MODE, PADS, START, LayoutUse, config_of, matrices, quantum, regions
 

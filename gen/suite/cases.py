@@ -21,7 +21,7 @@ from ...spec.variants import Variant
 from ..kernels.kernel_list import Kernel, immediates
 from ..kernels.opaque import opaque_kernels
 from ..kernels.placement import SPACINGS, placements
-from .coverage import Factors, FactorValue, Pairs, products
+from ..pairwise import Factors, FactorValue, Pairs, products
 
 __all__ = ["Case", "Cases", "Coverage", "cases_of"]
 

@@ -353,8 +353,8 @@ class Entries:
     ) -> str | None:
         return "known" if (statement, direction) == (self.statement, "accepted") else None
 
-    def expected(self, release: str, ptx: Version, target: str, operands: bool = True) -> frozenset[str]:
-        return frozenset(["known"])
+    def expected(self, release: str, ptx: Version, target: str) -> dict[str, bool]:
+        return {"known": True}
 
 
 def test_a_registered_disagreement_is_explained_and_one_that_no_longer_shows_is_stale(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import re
@@ -19,8 +20,8 @@ from ptxmma.cli.list_command import select
 from ptxmma.gen.kernels.cuda_text import cuda_source
 from ptxmma.gen.kernels.kernel_list import Kernel, choices, raw_kernels
 from ptxmma.gen.kernels.modules import entry_text, modules
+from ptxmma.gen.pairwise import Pairs, covering
 from ptxmma.gen.suite.cases import cases_of
-from ptxmma.gen.suite.coverage import Pairs
 from ptxmma.gen.suite.files import emitted, suite_of
 from ptxmma.spec.errors import Question
 from ptxmma.spec.loading import load_files
@@ -121,6 +122,17 @@ def test_pairs_are_counted_once_and_covered_by_what_is_complete() -> None:
         combination = pairs.complete(world, missing)
         assert pairs.cover(combination) >= 1
     assert pairs.any_missing() is None
+
+
+def test_a_covering_of_one_world_meets_every_pair_in_few_combinations() -> None:
+    world = {"a": (0, 1, 2), "b": ("x", "y"), "c": (False, True), "d": (7,)}
+    found = list(covering(world))
+    for one, other in itertools.combinations(world, 2):
+        met = {(combination[one], combination[other]) for combination in found}
+        assert met == set(itertools.product(world[one], world[other])), (one, other)
+    assert 6 <= len(found) < 12  # of 12
+    assert list(covering({"a": (5, 6)})) == [{"a": 5}]
+    assert list(covering({})) == [{}]
 
 
 # Assemblers and compilers.

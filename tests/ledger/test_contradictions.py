@@ -186,8 +186,8 @@ def test_what_must_be_explained_is_listed() -> None:
     assert "asm-shared-cta-early" not in register().expected("11.8.89", Version(7, 7), "sm_80")
     assert "asm-scale-operands" in register().expected("12.9.86", Version(8, 8), "sm_120f")
     assert "asm-scale-operands" not in register().expected("12.9.86", Version(8, 8), "sm_90a")
-    assert "asm-scale-operands" not in register().expected("12.9.86", Version(8, 8), "sm_120f", False)
-    assert "asm-surplus-types" in register().expected("12.9.86", Version(8, 8), "sm_120f", False)
+    assert not register().expected("12.9.86", Version(8, 8), "sm_120f")["asm-scale-operands"]
+    assert register().expected("12.9.86", Version(8, 8), "sm_120f")["asm-surplus-types"]
     assert register().concerns("asm-shared-cta-early") >= {"ldmatrix", "wmma.load.a", "wmma.store.d"}
 
 

@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-__all__ = ["FactorValue", "Factors", "Pairs"]
+__all__ = ["FactorValue", "Factors", "Pairs", "covering", "products"]
 
 FactorValue = int | str
 Choice = tuple[str, FactorValue]
@@ -80,6 +80,17 @@ class Pairs:
 
 def _pair(x: Choice, y: Choice) -> tuple[Choice, Choice]:
     return (x, y) if x[0] < y[0] else (y, x)
+
+
+def covering(world: Factors) -> Iterator[dict[str, FactorValue]]:
+    """Few combinations of a world, at least one, in which every two values meet."""
+    pairs = Pairs([world])
+    fixed: dict[str, FactorValue] | None = {}
+    while fixed is not None:
+        combination = pairs.complete(world, fixed)
+        pairs.cover(combination)
+        yield combination
+        fixed = pairs.any_missing()
 
 
 def products(world: Factors) -> Iterator[dict[str, FactorValue]]:
