@@ -8,7 +8,7 @@ import json
 import sys
 import time
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -65,7 +65,7 @@ def run(args: argparse.Namespace) -> int:
         return True
 
     begun = time.perf_counter()
-    results = list(prove(specification, solvers, wanted, int(args.timeout * 1000)))
+    results = list(_shown(prove(specification, solvers, wanted, int(args.timeout * 1000)), args.format))
     seconds = time.perf_counter() - begun
     if not results:
         raise Question(f"nothing matches {args.pattern!r}; `ptxmma prove --list` names the theorems")
@@ -80,6 +80,24 @@ def run(args: argparse.Namespace) -> int:
     else:
         _report(specification, results, solvers, seconds)
     return 1 if bad else 0
+
+
+def _shown(results: Iterator[ProofResult], form: str) -> Iterator[ProofResult]:
+    """The results; on a terminal, with a line that counts them as they come in."""
+    if form == "json" or not sys.stderr.isatty():
+        yield from results
+        return
+    from rich.console import Console
+    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    columns = SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn()
+    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+        task = progress.add_task("making the questions")
+        bad = 0
+        for number, result in enumerate(results, 1):
+            bad += result.verdict != "proven"
+            progress.update(task, description=f"{number - bad} proven, {bad} not")
+            yield result
 
 
 def _folder(name: str | None) -> Path | None:

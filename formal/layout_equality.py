@@ -7,14 +7,13 @@ from dataclasses import dataclass, replace
 from math import prod
 from typing import Literal
 
-import z3
-
 from ..spec.expressions import Expression
 from ..spec.layout_records import Layout
 from ..spec.maps import LayoutMap
 from .smt.bitvectors import BitVectors, conjunction, width_for
 from .smt.obligations import refuting
 from .smt.solvers import ask
+from .smt.terms import ULT, And, BitVec, Or, Term
 from .theorems.layouts import holder
 
 __all__ = [
@@ -34,9 +33,9 @@ _MOST = 1 << 24  # points that are enumerated
 PROVEN = "z3 proves it for every parameter and every point"
 
 
-def inside(layout: LayoutMap, reader: BitVectors) -> z3.BoolRef:
+def inside(layout: LayoutMap, reader: BitVectors) -> Term:
     """A point is one of a layout's."""
-    parts = [z3.ULT(reader.name(name), reader.read(size)) for name, size in layout.sizes.items()]
+    parts = [ULT(reader.name(name), reader.read(size)) for name, size in layout.sizes.items()]
     if layout.condition is not None:
         parts.append(reader.read(layout.condition))
     return conjunction(parts)
@@ -48,22 +47,22 @@ def trees_of(layout: LayoutMap) -> list[Expression]:
     return trees if layout.condition is None else [*trees, layout.condition]
 
 
-def one_of(symbol: z3.ExprRef, values: Iterable[str | int]) -> z3.BoolRef:
+def one_of(symbol: Term, values: Iterable[str | int]) -> Term:
     """The symbol has one of the values."""
-    return z3.Or(*(symbol == int(value) for value in values))
+    return Or(*(symbol == int(value) for value in values))
 
 
-def unlike(left: Iterable[z3.ExprRef], right: Iterable[z3.ExprRef]) -> z3.BoolRef:
+def unlike(left: Iterable[Term], right: Iterable[Term]) -> Term:
     """Some pair differs."""
-    return z3.Or(*(a != b for a, b in zip(left, right, strict=True)))
+    return Or(*(a != b for a, b in zip(left, right, strict=True)))
 
 
 def differences(left: LayoutMap, right: LayoutMap) -> Iterator[str]:
     """SMT-LIB texts that are all unsatisfiable exactly if two layouts of one signature are equal."""
     for one, other in zip(left.cases(), right.cases(), strict=True):
         width = 1 + max(width_for(trees_of(layout), layout.bounds) for layout in (one, other))
-        parameters = {name: z3.BitVec(name, width) for name in one.parameters}
-        inputs = {name: z3.BitVec(name, width) for name in one.inputs}
+        parameters = {name: BitVec(name, width) for name in one.parameters}
+        inputs = {name: BitVec(name, width) for name in one.inputs}
         reader = BitVectors(width, {**parameters, **inputs})
         admissible = conjunction(
             one_of(symbol, one.layout.params[name].values) for name, symbol in parameters.items()
@@ -71,8 +70,8 @@ def differences(left: LayoutMap, right: LayoutMap) -> Iterator[str]:
         within = [inside(layout, reader) for layout in (one, other)]
         images = [[reader.read(layout.trees[name]) for name in one.outputs] for layout in (one, other)]
         extents = [[reader.read(layout.extents[name]) for name in one.outputs] for layout in (one, other)]
-        moved = z3.And(within[0], unlike(*images))
-        yield refuting(admissible, z3.Or(within[0] != within[1], moved, unlike(*extents)))
+        moved = And(within[0], unlike(*images))
+        yield refuting(admissible, Or(within[0] != within[1], moved, unlike(*extents)))
 
 
 @dataclass(frozen=True)

@@ -1,23 +1,24 @@
-"""Prove everything: obligations to solvers on all cores, three-valued results, nothing assumed."""
+"""Prove everything: obligations go to the solvers on all cores, and each result is one of three values."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, wait
-from dataclasses import dataclass
+from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
+from dataclasses import dataclass, field
 from typing import Literal
 
 from ..spec.specification import Specification
 from ..spec.workers import pool
-from .catalogue import obligations
+from .catalogue import GROUPS, obligations
 from .smt.obligations import Obligation
 from .smt.solvers import SolverAnswer, ask
 
 __all__ = ["ProofResult", "prove"]
 
 ProofVerdict = Literal["proven", "refuted", "unknown"]
-_BATCH = 24
+_MOST = 24  # questions of a batch
+_LONGEST = 60_000  # characters of a batch, if it has more than one question
 
 
 @dataclass(frozen=True)
@@ -52,6 +53,59 @@ def _judge(
     return ProofResult(part, obligation, solver, "refuted", seconds, obligation.explain(answer.model))
 
 
+@dataclass
+class _Asked:
+    """The questions that were sent, and who waits for each: the same text is sent once."""
+
+    executor: Executor
+    solvers: Sequence[str]
+    milliseconds: int
+    sharing: dict[str, list[tuple[str, Obligation]]] = field(default_factory=dict)
+    batch: list[str] = field(default_factory=list)
+    length: int = 0
+    pending: dict[Future[list[tuple[SolverAnswer, float]]], tuple[str, tuple[str, ...]]] = field(
+        default_factory=dict
+    )
+
+    def add(self, part: str, obligation: Obligation) -> None:
+        """Put a question into the batch, unless its text was asked before."""
+        text = obligation.smt
+        sharing = self.sharing.setdefault(text, [])
+        sharing.append((part, obligation))
+        if len(sharing) > 1:
+            return
+        if self.batch and self.length + len(text) > _LONGEST:
+            self.send()
+        self.batch.append(text)
+        self.length += len(text)
+        if len(self.batch) == _MOST:
+            self.send()
+
+    def send(self) -> None:
+        """Send the batch to every solver."""
+        texts = tuple(self.batch)
+        for solver in self.solvers if texts else ():
+            future = self.executor.submit(_batch, solver, texts, self.milliseconds)
+            self.pending[future] = solver, texts
+        self.batch.clear()
+        self.length = 0
+
+    def results(self) -> Iterator[ProofResult]:
+        """What the solvers said, as it comes in."""
+        while self.pending:
+            done, _ = wait(self.pending, return_when=FIRST_COMPLETED)
+            for future in done:
+                solver, texts = self.pending.pop(future)
+                try:
+                    answers = future.result()
+                except Exception as error:
+                    answers = [(SolverAnswer("unknown", {}, f"the solver died: {error}"), 0.0)] * len(texts)
+                for text, (answer, seconds) in zip(texts, answers, strict=True):
+                    for part, obligation in self.sharing[text]:
+                        yield _judge(part, obligation, solver, answer, seconds)
+                        seconds = 0.0  # one answer serves all that ask the same
+
+
 def prove(
     specification: Specification,
     solvers: Sequence[str],
@@ -67,36 +121,10 @@ def prove(
     solver did not answer.
     """
     with pool(workers) as executor:
-        pending: dict[Future[list[tuple[SolverAnswer, float]]], tuple[str, list[str]]]
-        pending = {}
-        asked: dict[str, list[tuple[str, Obligation]]] = {}
-        batch: list[str] = []
-
-        def send() -> None:
-            for solver in solvers:
-                future = executor.submit(_batch, solver, list(batch), milliseconds)
-                pending[future] = solver, list(batch)
-            batch.clear()
-
-        for part, obligation in obligations(specification, concerning):
+        asked = _Asked(executor, solvers, milliseconds)
+        # The last groups take the solvers longest, so they are asked first.
+        for part, obligation in obligations(specification, concerning, GROUPS[::-1]):
             if wanted(part, obligation):
-                sharing = asked.setdefault(obligation.smt, [])
-                sharing.append((part, obligation))
-                if len(sharing) == 1:
-                    batch.append(obligation.smt)
-                if len(batch) == _BATCH:
-                    send()
-        if batch:
-            send()
-        while pending:
-            done, _ = wait(pending, return_when=FIRST_COMPLETED)
-            for future in done:
-                solver, texts = pending.pop(future)
-                try:
-                    answers = future.result()
-                except Exception as error:
-                    answers = [(SolverAnswer("unknown", {}, f"the solver died: {error}"), 0.0)] * len(texts)
-                for text, (answer, seconds) in zip(texts, answers, strict=True):
-                    for part, obligation in asked[text]:
-                        yield _judge(part, obligation, solver, answer, seconds)
-                        seconds = 0.0  # one answer serves all that ask the same
+                asked.add(part, obligation)
+        asked.send()
+        yield from asked.results()

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import prod
+from typing import Any
 
 from .errors import SpecError
 from .expressions import Binary, Expression, Name, Number, compiled, interval, names, python_text, substitute
@@ -172,13 +173,35 @@ class LayoutMap:
 
     def points(self, parameters: Mapping[str, int]) -> list[LayoutPoint]:
         """Every point as (inputs…, outputs…), in the order of the inputs."""
+        fields = [*self.inputs, *(python_text(self.trees[name]) for name in self.outputs)]
+        return list(self._enumerated(f"[({', '.join(fields)},) {{loops}}]", parameters, ()))
+
+    def held(self, parameters: Mapping[str, int]) -> bool:
+        """Whether there is any point."""
+        return next(self._enumerated("(True {loops})", parameters, ()), False)
+
+    def holders(
+        self, parameters: Mapping[str, int], places: Collection[LayoutPoint]
+    ) -> dict[LayoutPoint, LayoutPoint]:
+        """The first inputs, in their order, that are mapped to each of some outputs."""
+        inputs, outputs = ", ".join(self.inputs), ", ".join(python_text(self.trees[n]) for n in self.outputs)
+        code = f"((_place, ({inputs},)) {{loops}} if (_place := ({outputs},)) in _places)"
+        found: dict[LayoutPoint, LayoutPoint] = {}
+        for place, holder in self._enumerated(code, parameters, places):
+            if found.setdefault(place, holder) is holder and len(found) == len(places):
+                break
+        return found
+
+    def _enumerated(self, code: str, parameters: Mapping[str, int], places: Collection[LayoutPoint]) -> Any:
+        """Python code over all points, of those that take part, compiled."""
         sizes = self.domain(parameters)
         loops = " ".join(f"for {name} in range({sizes[name]})" for name in self.inputs)
         filtered = f" if {python_text(self.condition)}" if self.condition else ""
-        fields = [*self.inputs, *(python_text(self.trees[name]) for name in self.outputs)]
-        code = f"lambda {', '.join(self.parameters)}: [({', '.join(fields)},) {loops}{filtered}]"
-        function = eval(code, {"__builtins__": {"range": range}})
-        return list(function(*(parameters[name] for name in self.parameters)))
+        arguments = ", ".join(("_places", *self.parameters))
+        function = eval(
+            f"lambda {arguments}: {code.format(loops=loops + filtered)}", {"__builtins__": {"range": range}}
+        )
+        return function(places, *(parameters[name] for name in self.parameters))
 
     def count(self, parameters: Mapping[str, int]) -> int:
         """How many elements the codomain has."""
@@ -198,37 +221,33 @@ def _derive_inverse(layout: LayoutMap) -> Inverse:
     modes = layout.mode_parameters
     zero_modes = dict.fromkeys(modes, 0)
     shape = layout.shape({**layout.largest, **zero_modes})
-    tables: dict[LayoutPoint, dict[LayoutPoint, LayoutPoint]] = {}
 
-    def look_up(mode: Mapping[str, int], outputs: LayoutPoint) -> LayoutPoint | None:
-        key = tuple(mode[name] for name in modes)
-        if key not in tables:
-            width = len(layout.inputs)
-            points = layout.points({**layout.largest, **mode})
-            tables[key] = {point[width:]: point[:width] for point in reversed(points)}
-        found = tables[key].get(outputs)
-        if found is None and layout.layout.kind == "bijection":
-            place = ", ".join(f"{name} {value}" for name, value in zip(layout.outputs, outputs, strict=True))
-            raise NoClosedForm(f"nothing holds ({place}) in {layout.layout.id}", layout.layout.place)
+    def look_up(mode: Mapping[str, int], places: Collection[LayoutPoint]) -> dict[LayoutPoint, LayoutPoint]:
+        found = layout.holders({**layout.largest, **mode}, places)
+        for outputs in places:
+            if outputs not in found and layout.layout.kind == "bijection":
+                named = zip(layout.outputs, outputs, strict=True)
+                place = ", ".join(f"{name} {value}" for name, value in named)
+                raise NoClosedForm(f"nothing holds ({place}) in {layout.layout.id}", layout.layout.place)
         return found
 
     origin = tuple(0 for _ in layout.outputs)
-    base = look_up(zero_modes, origin)
+    units = {
+        (name, bit): tuple(1 << bit if other == name else 0 for other in layout.outputs)
+        for name in layout.outputs
+        for bit in range((shape[name] - 1).bit_length())
+    }
+    found = look_up(zero_modes, dict.fromkeys((origin, *units.values())))
+    base = found.get(origin)
     if base is None:
         raise NoClosedForm(f"the layout {layout.layout.id} does not reach the origin", layout.layout.place)
-    columns: list[tuple[str, int, LayoutPoint]] = []
-    for position, name in enumerate(layout.outputs):
-        for bit in range((shape[name] - 1).bit_length()):
-            unit = tuple(1 << bit if p == position else 0 for p in range(len(layout.outputs)))
-            found = look_up(zero_modes, unit)
-            if found is not None:
-                columns.append((name, bit, found))
+    columns = [(name, bit, found[unit]) for (name, bit), unit in units.items() if unit in found]
     for name in modes:
         _, high = layout.parameter_bounds[name]
         for bit in range(high.bit_length()):
-            found = look_up({**zero_modes, name: 1 << bit}, origin)
-            if found is not None:
-                columns.append((name, bit, found))
+            there = look_up({**zero_modes, name: 1 << bit}, {origin: None}).get(origin)
+            if there is not None:
+                columns.append((name, bit, there))
     tops = {name: (shape[name] - 1).bit_length() for name in layout.outputs}
     tops |= {name: layout.parameter_bounds[name][1].bit_length() for name in modes}
     return Inverse(

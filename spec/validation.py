@@ -209,6 +209,14 @@ def check_references(specification: Specification) -> None:
                     bridge.place,
                     f"({', '.join(wanted)}), as {bridge.left} does",
                 )
+        for layout_map in (left, right):
+            for name, values in layout_map.layout.params.items():
+                if name not in bridge.params and len(values.values) > 1:
+                    raise SpecError(
+                        f"the bridge says nothing of the parameter {name} of {layout_map.layout.id}",
+                        bridge.place,
+                        f"params: {{{name}: …}}",
+                    )
         if bridge.permutes:
             _must_exist("output", bridge.permutes, left.outputs, bridge.place)
         bounds = dict(right.bounds)

@@ -8,8 +8,6 @@ from itertools import product
 from math import comb, prod
 from typing import Any, Protocol
 
-import z3
-
 from ...spec.addresses import swizzle_bounds, swizzle_widths
 from ...spec.expressions import compiled, interval, python_text
 from ...spec.layout_records import Bridge, Layout
@@ -25,6 +23,7 @@ from ...spec.variants import RowView
 from ..layout_equality import differences, inside, one_of, trees_of, unlike
 from ..smt.bitvectors import BitVectors, width_for
 from ..smt.obligations import refuting
+from ..smt.terms import ULE, And, BitVec, BoolVal, Or
 from ..theorems.fragments import known
 
 __all__ = ["BridgeSubject", "MutationSubject", "SparsitySubject", "SwizzleSubject", "subjects"]
@@ -154,18 +153,18 @@ class BridgeSubject:
             formulas = [*bridge.at.values(), *bridge.equals.values()]
             trees += [f.tree for f in (*formulas, *([bridge.where] if bridge.where else []))]
         width = 1 + width_for(trees, outputs | bounds)
-        symbols = {name: z3.BitVec(name, width) for name in bounds}
+        symbols = {name: BitVec(name, width) for name in bounds}
         reader = BitVectors(width, symbols)
         image = {name: reader.read(tree) for name, tree in right.trees.items()}
         after = BitVectors(width, {**symbols, **image})
         admissible = [one_of(symbols[name], v) for name, v in values.items()]
         admissible.append(inside(right, reader))
-        where = [reader.read(b.where.tree) if b.where else z3.BoolVal(True) for b in bridges]
+        where = [reader.read(b.where.tree) if b.where else BoolVal(True) for b in bridges]
         says = [
             [reader.read(f.tree) for f in b.at.values()] + [after.read(f.tree) for f in b.equals.values()]
             for b in bridges
         ]
-        yield refuting(*admissible, z3.Or(where[0] != where[1], z3.And(where[0], unlike(*says))))
+        yield refuting(*admissible, Or(where[0] != where[1], And(where[0], unlike(*says))))
 
     def enumerate(self, old: Specification, new: Specification) -> tuple[bool, str]:
         bridge = self.record(new)
@@ -223,9 +222,9 @@ class SwizzleSubject:
         widths = swizzle_widths(old.addresses)
         bounds = swizzle_bounds(old.addresses)
         width = 1 + width_for(trees, bounds)
-        symbols = {name: z3.BitVec(name, width) for name in bounds}
+        symbols = {name: BitVec(name, width) for name in bounds}
         reader = BitVectors(width, symbols)
-        domain = [z3.ULE(symbols[name], high) for name, (_, high) in bounds.items()]
+        domain = [ULE(symbols[name], high) for name, (_, high) in bounds.items()]
         moved = reader.read(trees[0]) != reader.read(trees[1])
         yield refuting(*domain, one_of(symbols["W"], widths.values()), moved)
 
@@ -272,9 +271,9 @@ class SparsitySubject:
         records = self.record(old), self.record(new)
         bounds = {"code": (0, (1 << records[0].code_bits) - 1), "slot": (0, records[0].slots - 1)}
         width = 1 + width_for([f.tree for r in records for f in (r.position, *r.valid.values())], bounds)
-        symbols = {name: z3.BitVec(name, width) for name in bounds}
+        symbols = {name: BitVec(name, width) for name in bounds}
         reader = BitVectors(width, symbols)
-        domain = [z3.ULE(symbols[name], high) for name, (_, high) in bounds.items()]
+        domain = [ULE(symbols[name], high) for name, (_, high) in bounds.items()]
         says = [[reader.read(f.tree) for f in (r.position, *r.valid.values())] for r in records]
         yield refuting(*domain, unlike(*says))
 
@@ -339,7 +338,7 @@ class RegisterSubject:
         for left, right, values in counts:
             bounds = {"n": (min(map(int, values)), max(map(int, values)))}
             width = width_for([left, right], bounds)
-            n = z3.BitVec("n", width)
+            n = BitVec("n", width)
             reader = BitVectors(width, {"n": n})
             yield refuting(one_of(n, values), reader.read(left) != reader.read(right))
 

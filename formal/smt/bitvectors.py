@@ -2,41 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
-import z3
-
 from ...spec.expressions import Compare, Connective, Expression, Negation, fold, interval, walk
+from .terms import UGE, UGT, ULE, ULT, And, BitVecVal, BoolVal, If, LShR, Not, Or, Term, UDiv, URem
 
 __all__ = ["BitVectors", "conjunction", "width_for"]
 
-_ARITHMETIC = {
+_ARITHMETIC: Mapping[str, Callable[[Term, Term], Term]] = {
     "+": lambda a, b: a + b,
     "-": lambda a, b: a - b,
     "*": lambda a, b: a * b,
-    "//": z3.UDiv,
-    "%": z3.URem,
+    "//": UDiv,
+    "%": URem,
     "&": lambda a, b: a & b,
     "|": lambda a, b: a | b,
     "^": lambda a, b: a ^ b,
     "<<": lambda a, b: a << b,
-    ">>": z3.LShR,
+    ">>": LShR,
 }
-_COMPARISON = {
+_COMPARISON: Mapping[str, Callable[[Term, Term], Term]] = {
     "==": lambda a, b: a == b,
     "!=": lambda a, b: a != b,
-    "<": z3.ULT,
-    "<=": z3.ULE,
-    ">": z3.UGT,
-    ">=": z3.UGE,
+    "<": ULT,
+    "<=": ULE,
+    ">": UGT,
+    ">=": UGE,
 }
 
 
-def conjunction(parts: Iterable[z3.BoolRef]) -> z3.BoolRef:
+def conjunction(parts: Iterable[Term]) -> Term:
     """All hold; true when there are none (an `and` without arguments is no SMT-LIB)."""
     listed = list(parts)
-    return z3.And(*listed) if listed else z3.BoolVal(True)
+    return And(*listed) if listed else BoolVal(True)
 
 
 def width_for(trees: list[Expression], bounds: Mapping[str, tuple[int, int]]) -> int:
@@ -54,28 +53,28 @@ class BitVectors:
     """An algebra: integers become unsigned bit-vectors of `width` bits, truth values z3 Bools."""
 
     width: int
-    variables: Mapping[str, z3.ExprRef]
+    variables: Mapping[str, Term]
 
-    def number(self, value: int) -> z3.ExprRef:
-        return z3.BitVecVal(value, self.width)
+    def number(self, value: int) -> Term:
+        return BitVecVal(value, self.width)
 
-    def name(self, identifier: str) -> z3.ExprRef:
+    def name(self, identifier: str) -> Term:
         return self.variables[identifier]
 
-    def binary(self, op: str, left: z3.ExprRef, right: z3.ExprRef) -> z3.ExprRef:
+    def binary(self, op: str, left: Term, right: Term) -> Term:
         return _ARITHMETIC[op](left, right)
 
-    def compare(self, op: str, left: z3.ExprRef, right: z3.ExprRef) -> z3.ExprRef:
+    def compare(self, op: str, left: Term, right: Term) -> Term:
         return _COMPARISON[op](left, right)
 
-    def connective(self, op: str, left: z3.ExprRef, right: z3.ExprRef) -> z3.ExprRef:
-        return z3.And(left, right) if op == "and" else z3.Or(left, right)
+    def connective(self, op: str, left: Term, right: Term) -> Term:
+        return And(left, right) if op == "and" else Or(left, right)
 
-    def negation(self, operand: z3.ExprRef) -> z3.ExprRef:
-        return z3.Not(operand)
+    def negation(self, operand: Term) -> Term:
+        return Not(operand)
 
-    def where(self, condition: z3.ExprRef, then: z3.ExprRef, otherwise: z3.ExprRef) -> z3.ExprRef:
-        return z3.If(condition, then, otherwise)
+    def where(self, condition: Term, then: Term, otherwise: Term) -> Term:
+        return If(condition, then, otherwise)
 
-    def read(self, tree: Expression) -> z3.ExprRef:
+    def read(self, tree: Expression) -> Term:
         return fold(tree, self)

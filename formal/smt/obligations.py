@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import hashlib
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
-import z3
+from .terms import And, Term, script
 
 __all__ = ["Obligation", "refuting"]
 
 Model = Mapping[str, int]
-_BINDING = re.compile(r"([$?])x\d+\b")
 
 
 @dataclass(frozen=True)
@@ -42,17 +40,6 @@ class Obligation:
         return hashlib.sha256(self.smt.encode()).hexdigest()[:16]
 
 
-def refuting(*assertions: z3.BoolRef, logic: str = "QF_BV") -> str:
+def refuting(*assertions: Term | bool, logic: str = "QF_BV") -> str:
     """SMT-LIB text that asserts a counterexample, quantifier-free: bit-vectors, or integers (QF_LIA)."""
-    # z3 makes a let-binding of what is in use elsewhere: in a context of its own a claim has one text.
-    alone = z3.Context()
-    solver = z3.SolverFor(logic, ctx=alone)
-    solver.add(*(assertion.translate(alone) for assertion in assertions))
-    numbers: dict[str, str] = {}
-
-    def renumbered(name: re.Match[str]) -> str:
-        return numbers.setdefault(name[0], f"{name[1]}x{len(numbers)}")
-
-    # It numbers its let-bindings by what it made before.
-    text = _BINDING.sub(renumbered, solver.to_smt2().split("\n", 1)[1])
-    return f"(set-logic {logic})\n{text}"
+    return script([And(*assertions)], logic)

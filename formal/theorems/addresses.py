@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Collection, Iterable, Iterator
-
-import z3
+from functools import partial
 
 from ...spec.addresses import ADDRESSES, BASES, swizzle_bounds, swizzle_widths
 from ...spec.expressions import Number, interval
 from ...spec.maps import LayoutMap
 from ...spec.memory_records import AddressFile, AddressRule
+from ...spec.specification import Specification
 from ...spec.variants import Family
 from ..smt.bitvectors import BitVectors, conjunction, width_for
 from ..smt.obligations import Model, Obligation, refuting
+from ..smt.terms import ULE, ULT, And, BitVec, BitVecVal, If, Ints, IntVal, Not, Or, Term, UDiv, URem
+from ..theorem import ProofPart, Theorem, TheoremGroup
 
-__all__ = ["address_obligations", "swizzle_obligations"]
+__all__ = ["GROUP", "address_obligations", "swizzle_obligations"]
 
 
 def swizzle_obligations(file: AddressFile) -> Iterator[Obligation]:
@@ -24,15 +26,15 @@ def swizzle_obligations(file: AddressFile) -> Iterator[Obligation]:
     tree, bounds = file.swizzle.address.tree, swizzle_bounds(file)
     twice = bounds | {"linear": (0, interval(tree, bounds)[1])}
     size = max(width_for([tree], bounds), width_for([tree], twice))
-    linear, base = z3.BitVec("linear", size), z3.BitVec("base", size)
-    row, other = z3.BitVec("row", size), z3.BitVec("row_other", size)
+    linear, base = BitVec("linear", size), BitVec("base", size)
+    row, other = BitVec("row", size), BitVec("row_other", size)
     for mode, width in swizzle_widths(file).items():
 
-        def read(address: z3.BitVecRef, w: int = width) -> z3.BitVecRef:
-            variables = {"linear": address, "base": base, "W": z3.BitVecVal(w, size)}
+        def read(address: Term, w: int = width) -> Term:
+            variables = {"linear": address, "base": base, "W": BitVecVal(w, size)}
             return BitVectors(size, variables).read(tree)
 
-        domain = conjunction([z3.ULE(linear, ADDRESSES - 1), z3.ULE(base, BASES - 1)])
+        domain = conjunction([ULE(linear, ADDRESSES - 1), ULE(base, BASES - 1)])
         line = file.swizzle.line
 
         def explain(model: Model, name: str = mode) -> str:
@@ -49,16 +51,16 @@ def swizzle_obligations(file: AddressFile) -> Iterator[Obligation]:
             f"mode {mode}",
             refuting(
                 domain,
-                z3.Or(
-                    z3.UDiv(read(linear), line) != z3.UDiv(linear, line),
-                    z3.URem(read(linear), 16) != z3.URem(linear, 16),
+                Or(
+                    UDiv(read(linear), line) != UDiv(linear, line),
+                    URem(read(linear), 16) != URem(linear, 16),
                 ),
             ),
             explain,
         )
         # `linear` lies in the first row of an atom: eight rows of W bytes
-        first = z3.And(z3.ULT(z3.URem(linear, 8 * width), width), z3.ULT(row, other), z3.ULT(other, 8))
-        units = [z3.URem(z3.UDiv(read(linear + r * width), 16), 8) for r in (row, other)]
+        first = And(ULT(URem(linear, 8 * width), width), ULT(row, other), ULT(other, 8))
+        units = [URem(UDiv(read(linear + r * width), 16), 8) for r in (row, other)]
         yield Obligation(
             "swizzle.spreads",
             f"mode {mode}",
@@ -99,18 +101,22 @@ def _tight(name: str, rule: AddressRule, layout: LayoutMap) -> Iterator[Obligati
             yield Obligation(
                 "address.tight",
                 f"{name} {index}{which}",
-                refuting(z3.Or(*(_reaches_end(case, index) for case in group))),
+                partial(_some_reaches_end, group, index),
                 lambda _, index=index: f"no element has the greatest {index}",  # type: ignore[misc]
                 expects="sat",
             )
 
 
-def _reaches_end(case: LayoutMap, index: str) -> z3.BoolRef:
+def _some_reaches_end(cases: Iterable[LayoutMap], index: str) -> str:
+    return refuting(Or(*(_reaches_end(case, index) for case in cases)))
+
+
+def _reaches_end(case: LayoutMap, index: str) -> Term:
     width = width_for([*case.trees.values(), *case.sizes.values(), *case.extents.values()], case.bounds)
-    symbols = {name: z3.BitVec(f"{name} of {case.layout.id}", width) for name in case.inputs}
+    symbols = {name: BitVec(f"{name} of {case.layout.id}", width) for name in case.inputs}
     reader = BitVectors(width, symbols)
-    inside = [z3.ULT(symbols[name], reader.read(size)) for name, size in case.sizes.items()]
-    return z3.And(*inside, reader.read(case.trees[index]) + 1 == reader.read(case.extents[index]))
+    inside = [ULT(symbols[name], reader.read(size)) for name, size in case.sizes.items()]
+    return And(*inside, reader.read(case.trees[index]) + 1 == reader.read(case.extents[index]))
 
 
 def _largest(
@@ -134,38 +140,38 @@ def _largest(
 def _reads(subject: str, layout: LayoutMap, x: int, k: int) -> Obligation:
     pairs = [(layout.sizes["x"], Number(x)), (layout.sizes["k"], Number(k))]
     width = width_for([tree for pair in pairs for tree in pair], layout.parameter_bounds)
-    symbols = {name: z3.BitVec(name, width) for name in layout.parameters}
+    symbols = {name: BitVec(name, width) for name in layout.parameters}
     reader = BitVectors(width, symbols)
     allowed = conjunction(
-        z3.Or(*(symbol == int(value) for value in layout.layout.params[name].values))
+        Or(*(symbol == int(value) for value in layout.layout.params[name].values))
         for name, symbol in symbols.items()
     )
-    same = z3.And(*(reader.read(a) == reader.read(b) for a, b in pairs))
+    same = And(*(reader.read(a) == reader.read(b) for a, b in pairs))
     return Obligation(
         "address.domain",
         subject,
-        refuting(allowed, z3.Not(same)),
+        refuting(allowed, Not(same)),
         lambda _: f"{layout.layout.id} is not of the {x} x {k} elements that the largest matrix has",
     )
 
 
-def _times(index: z3.ArithRef, values: range, stride: z3.ArithRef) -> z3.ArithRef:
+def _times(index: Term, values: range, stride: Term) -> Term:
     """index * stride as a table over the few values of `index`, so that the arithmetic stays linear."""
-    product: z3.ArithRef = z3.IntVal(0)
+    product: Term = IntVal(0)
     for value in values:
         if value:
-            product = z3.If(index == value, value * stride, product)
+            product = If(index == value, value * stride, product)
     return product
 
 
 def _digits(subject: str, extents: dict[str, int], outer: str, inner: str) -> Iterator[Obligation]:
-    far, near, offset = z3.Ints("far_stride near_stride offset")
-    i, j = z3.Ints(f"{outer} {inner}")
+    far, near, offset = Ints("far_stride near_stride offset")
+    i, j = Ints(f"{outer} {inner}")
     atom, count, total = extents["offset"], extents[inner], extents[outer]
     # the strides keep atoms apart: an atom fits into the near stride, all near ones into the far one
     apart = [near >= atom, far >= count * near]
 
-    def address(outers: range, inners: range) -> z3.ArithRef:
+    def address(outers: range, inners: range) -> Term:
         return _times(i, outers, far) + _times(j, inners, near) + offset
 
     def explain(model: Model) -> str:
@@ -177,7 +183,7 @@ def _digits(subject: str, extents: dict[str, int], outer: str, inner: str) -> It
     yield Obligation(
         "address.unique",
         subject,
-        refuting(*differences, *apart, same, z3.Or(i != 0, j != 0, offset != 0), logic="QF_LIA"),
+        refuting(*differences, *apart, same, Or(i != 0, j != 0, offset != 0), logic="QF_LIA"),
         lambda model: f"two bytes share an address, apart by {explain(model)}",
     )
     inside = [i >= 0, i < total, j >= 0, j < count, offset >= 0, offset < atom]
@@ -186,6 +192,37 @@ def _digits(subject: str, extents: dict[str, int], outer: str, inner: str) -> It
     yield Obligation(
         "address.span",
         subject,
-        refuting(*inside, *apart, z3.Or(place < 0, place >= span), logic="QF_LIA"),
+        refuting(*inside, *apart, Or(place < 0, place >= span), logic="QF_LIA"),
         lambda model: f"the address leaves the matrix's span at {explain(model)}",
     )
+
+
+def _parts(specification: Specification) -> Iterator[ProofPart]:
+    addresses, families = specification.addresses, specification.families.values()
+    yield ProofPart("swizzle", partial(swizzle_obligations, addresses))
+    for name, rule in addresses.addresses.items():
+        layout = specification.layouts[rule.layout]
+        kinds = {kind for kind, record in specification.descriptors.items() if name in record.addresses}
+        made = partial(address_obligations, name, rule, layout, kinds, families)
+        yield ProofPart(f"address {name}", made)
+
+
+GROUP = TheoremGroup(
+    60,
+    (
+        Theorem("swizzle.involution", "a swizzle is its own inverse, for every mode and base offset"),
+        Theorem("swizzle.line", "a swizzle moves 16-byte units inside a 128-byte line only"),
+        Theorem(
+            "swizzle.spreads", "the eight rows of an atom lie in different 16-byte units: no bank conflict"
+        ),
+        Theorem(
+            "address.unique", "an address comes from one block, column and offset only, for all strides apart"
+        ),
+        Theorem("address.span", "every address lies inside the span of the matrix, for all strides apart"),
+        Theorem(
+            "address.tight", "the matrix has no more atoms than its elements need, and atoms no more bytes"
+        ),
+        Theorem("address.domain", "a shared-memory layout's domain is the largest matrix that a row reads"),
+    ),
+    _parts,
+)

@@ -5,19 +5,21 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-
-import z3
+from functools import partial
 
 from ...spec.errors import SpecError
 from ...spec.expressions import Number, compiled, names
 from ...spec.layout_records import Bridge, Layout
 from ...spec.maps import LayoutMap
 from ...spec.nodes import Formula
+from ...spec.specification import Specification
 from ..smt.bitvectors import BitVectors, width_for
 from ..smt.obligations import Obligation, refuting
+from ..smt.terms import ULT, And, BitVec, BitVecVal, BoolVal, Distinct, Not, Or, Term
+from ..theorem import ProofPart, Theorem, TheoremGroup
 from .layouts import layout_obligations
 
-__all__ = ["bridge_obligations"]
+__all__ = ["GROUP", "bridge_obligations"]
 
 _FEW = 8  # parameters of so many values are taken one value at a time
 
@@ -26,6 +28,26 @@ def bridge_obligations(name: str, bridge: Bridge, layouts: Mapping[str, LayoutMa
     """The obligations of a bridge: equal as functions, at every point and parameter, and no element of
     the left is left out; or what else the bridge says."""
     left, right = layouts[bridge.left], layouts[bridge.right]
+    differ = partial(_difference, bridge, left, right)
+
+    def explain(model: Mapping[str, int]) -> str:
+        point = ", ".join(f"{key} = {model.get(key, 0)}" for key in (*bridge.params, *right.inputs))
+        return f"{bridge.left} and {bridge.right} differ at {point}"
+
+    if bridge.holds:
+        yield Obligation("bridge.equal", name, differ, explain)
+        if left.condition is None:
+            yield from _covers(name, bridge, left, right)
+    else:
+        yield Obligation(
+            "bridge.differs", name, differ, lambda _: "they are equal", expects="sat", witness=explain
+        )
+    if bridge.permutes is not None:
+        yield _permutation(name, bridge, left, right, bridge.permutes)
+
+
+def _difference(bridge: Bridge, left: LayoutMap, right: LayoutMap) -> str:
+    """The text that asks for a point at which the bridge does not hold."""
     values = {key: [int(v) for v in scalars.values] for key, scalars in bridge.params.items()}
     bounds = {key: (min(v), max(v)) for key, v in values.items()} | right.bounds
     trees = [formula.tree for formula in bridge.at.values()]
@@ -39,14 +61,14 @@ def bridge_obligations(name: str, bridge: Bridge, layouts: Mapping[str, LayoutMa
         )
         + 2
     )
-    symbols = {key: z3.BitVec(key, width) for key in {**values, **dict.fromkeys(right.inputs)}}
+    symbols = {key: BitVec(key, width) for key in {**values, **dict.fromkeys(right.inputs)}}
 
-    def read(layout_or_formulas: Mapping[str, z3.ExprRef]) -> BitVectors:
+    def read(layout_or_formulas: Mapping[str, Term]) -> BitVectors:
         return BitVectors(width, {**symbols, **layout_or_formulas})
 
     plain = read({})
-    parts = [z3.Or(*(symbols[key] == v for v in vs)) for key, vs in values.items()]
-    parts += [z3.ULT(symbols[key], plain.read(size)) for key, size in right.sizes.items()]
+    parts = [Or(*(symbols[key] == v for v in vs)) for key, vs in values.items()]
+    parts += [ULT(symbols[key], plain.read(size)) for key, size in right.sizes.items()]
     if right.condition is not None:
         parts.append(plain.read(right.condition))
     if bridge.where:
@@ -54,29 +76,14 @@ def bridge_obligations(name: str, bridge: Bridge, layouts: Mapping[str, LayoutMa
     there = {key: plain.read(tree) for key, tree in right.trees.items()}
     inputs = {key: plain.read(formula.tree) for key, formula in bridge.at.items()}
     at_left = read(inputs)
-    inside = [z3.ULT(inputs[key], plain.read(size)) for key, size in left.sizes.items()]
+    inside = [ULT(inputs[key], plain.read(size)) for key, size in left.sizes.items()]
     if left.condition is not None:
         inside.append(at_left.read(left.condition))
     after = read(there)
     equal = [
         at_left.read(left.trees[key]) == after.read(formula.tree) for key, formula in bridge.equals.items()
     ]
-
-    def explain(model: Mapping[str, int]) -> str:
-        point = ", ".join(f"{key} = {model.get(key, 0)}" for key in symbols)
-        return f"{bridge.left} and {bridge.right} differ at {point}"
-
-    differ = refuting(*parts, z3.Not(z3.And(*inside, *equal)))
-    if bridge.holds:
-        yield Obligation("bridge.equal", name, differ, explain)
-        if left.condition is None:
-            yield from _covers(name, bridge, left, right)
-    else:
-        yield Obligation(
-            "bridge.differs", name, differ, lambda _: "they are equal", expects="sat", witness=explain
-        )
-    if bridge.permutes is not None:
-        yield _permutation(name, bridge, left, right, bridge.permutes)
+    return refuting(*parts, Not(And(*inside, *equal)))
 
 
 def _value(formula: Formula, known: Mapping[str, int]) -> int:
@@ -88,7 +95,8 @@ def _points(bridge: Bridge, right: LayoutMap) -> Iterator[tuple[tuple[int, ...],
     """Every point of right at every value of the parameters: who holds it in a thread, and all values."""
     for values in itertools.product(*(scalars.values for scalars in bridge.params.values())):
         given = {key: int(value) for key, value in zip(bridge.params, values, strict=True)}
-        for point in right.points({key: given[key] for key in right.parameters}):
+        fixed = {key: int(right.layout.params[key].values[0]) for key in right.parameters}
+        for point in right.points({key: given.get(key, value) for key, value in fixed.items()}):
             known = dict(zip((*right.inputs, *right.outputs), point, strict=True)) | given
             if bridge.where is None or _value(bridge.where, known):
                 yield (*given.values(), *point[1 : len(right.inputs)]), known
@@ -97,38 +105,45 @@ def _points(bridge: Bridge, right: LayoutMap) -> Iterator[tuple[tuple[int, ...],
 def _permutation(name: str, bridge: Bridge, left: LayoutMap, right: LayoutMap, output: str) -> Obligation:
     """There are tables, one over the elements that a thread holds in right, one over the values of
     `output`, without repetition, that make left equal to right at every point."""
+    return Obligation(
+        "bridge.permutation",
+        name,
+        partial(_tables, bridge, left, right, output),
+        lambda _: f"no permutation of {output} makes {bridge.left} and {bridge.right} equal",
+        expects="sat",
+        witness=partial(_found, output),
+    )
+
+
+def _found(output: str, model: Mapping[str, int]) -> str:
+    """The permutation of a model."""
+    start = f"{output}_"
+    images = sorted(int(name.removeprefix(start)) for name in model if name.startswith(start))
+    return f"{output} 0, 1, … is that of " + ", ".join(str(model[start + str(value)]) for value in images)
+
+
+def _tables(bridge: Bridge, left: LayoutMap, right: LayoutMap, output: str) -> str:
+    """The text that asks for the tables."""
     width = width_for(list(left.trees.values()), left.bounds) + 1
-    elements: dict[tuple[int, ...], z3.BitVecRef] = {}
-    images: dict[int, z3.BitVecRef] = {}
+    elements: dict[tuple[int, ...], Term] = {}
+    images: dict[int, Term] = {}
     equal = []
     for element, known in _points(bridge, right):
         place = {key: _value(formula, known) for key, formula in bridge.equals.items()}
         thread = _value(bridge.at[left.inputs[0]], known)
-        inner = elements.setdefault(element, z3.BitVec("_".join(map(str, ("element", *element))), width))
-        image = images.setdefault(place[output], z3.BitVec(f"{output}_{place[output]}", width))
-        variables = {key: z3.BitVecVal(known.get(key, 0), width) for key in left.parameters}
-        variables |= {left.inputs[0]: z3.BitVecVal(thread, width), left.inputs[1]: inner}
+        inner = elements.setdefault(element, BitVec("_".join(map(str, ("element", *element))), width))
+        image = images.setdefault(place[output], BitVec(f"{output}_{place[output]}", width))
+        variables = {key: BitVecVal(known.get(key, 0), width) for key in left.parameters}
+        variables |= {left.inputs[0]: BitVecVal(thread, width), left.inputs[1]: inner}
         reader = BitVectors(width, variables)
         for key, value in place.items():
-            wanted = image if key == output else z3.BitVecVal(value, width)
+            wanted = image if key == output else BitVecVal(value, width)
             equal.append(reader.read(left.trees[key]) == wanted)
     sizes = left.domain(dict.fromkeys(left.parameters, 0))
-    inside = [z3.ULT(element, sizes[left.inputs[1]]) for element in elements.values()]
+    inside = [ULT(element, sizes[left.inputs[1]]) for element in elements.values()]
 
-    def found(model: Mapping[str, int]) -> str:
-        return f"{output} 0, 1, … is that of " + ", ".join(
-            str(model.get(f"{output}_{value}", 0)) for value in sorted(images)
-        )
-
-    distinct = [z3.Distinct(*elements.values()), z3.Distinct(*images.values())]
-    return Obligation(
-        "bridge.permutation",
-        name,
-        refuting(*inside, *distinct, *equal),
-        lambda _: f"no permutation of {output} makes {bridge.left} and {bridge.right} equal",
-        expects="sat",
-        witness=found,
-    )
+    distinct = [Distinct(*elements.values()), Distinct(*images.values())]
+    return refuting(*inside, *distinct, *equal)
 
 
 def _covers(name: str, bridge: Bridge, left: LayoutMap, right: LayoutMap) -> Iterator[Obligation]:
@@ -161,7 +176,7 @@ def _covers(name: str, bridge: Bridge, left: LayoutMap, right: LayoutMap) -> Ite
         chosen = ", ".join(
             f"{key} = {case.layout.params[key].values[0]}" for key in cases if key in left.parameters
         )
-        admitted = any(case.points(parameters) for parameters in case.assignments())
+        admitted = any(map(case.held, case.assignments()))
         spoken_of[chosen] = spoken_of.get(chosen, False) or admitted
         if admitted:
             for obligation in layout_obligations(case):
@@ -173,4 +188,24 @@ def _covers(name: str, bridge: Bridge, left: LayoutMap, right: LayoutMap) -> Ite
 
 
 def _silent(name: str, why: str) -> Obligation:
-    return Obligation("bridge.covers", name, refuting(z3.BoolVal(True)), lambda _: why)
+    return Obligation("bridge.covers", name, refuting(BoolVal(True)), lambda _: why)
+
+
+def _parts(specification: Specification) -> Iterator[ProofPart]:
+    for name, bridge in specification.bridges.items():
+        yield ProofPart(f"bridge {name}", partial(bridge_obligations, name, bridge, specification.layouts))
+
+
+GROUP = TheoremGroup(
+    70,
+    (
+        Theorem("bridge.covers", "a bridge speaks of every element of the layout on its left"),
+        Theorem("bridge.equal", "two layouts said to be the same are the same function"),
+        Theorem("bridge.differs", "two layouts said to differ do so at some point"),
+        Theorem(
+            "bridge.permutation",
+            "one permutation of a coordinate and one order of elements make them the same",
+        ),
+    ),
+    _parts,
+)

@@ -7,15 +7,17 @@ text guarantees; an accumulator of integers that wraps or clamps has one result 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cache
+from functools import cache, partial
 from itertools import combinations
 
-import z3
-
-from ..plans import Computation, Draw, InputPlan, Range
+from ...spec.specification import Specification
+from ...spec.variants import RowView
+from ..plans import Computation, Draw, InputPlan, Range, computations
 from ..smt.obligations import Model, Obligation, refuting
+from ..smt.terms import SLE, And, BitVecs, BitVecVal, BoolVal, Extract, If, Int, Ints, Or, SignExt, Term
+from ..theorem import ProofPart, Theorem, TheoremGroup
 
-__all__ = ["exactness_obligations", "modes_obligations"]
+__all__ = ["GROUP", "exactness_obligations", "modes_obligations"]
 
 Bounds = tuple[int, int]
 _MODES = ("rn", "rz", "rm", "rp", "ties away")
@@ -74,10 +76,10 @@ def exactness_obligations(computed: Computation, plans: Iterable[InputPlan]) -> 
         yield from modes_obligations(computed, [plan for plan in listed if plan.nonzero == 1])
 
 
-def _outside(value: z3.ArithRef, magnitude: int, exponent: int, held: Range) -> z3.BoolRef:
+def _outside(value: Term, magnitude: int, exponent: int, held: Range) -> Term:
     """The integer `value` (of at most a magnitude) times 2**exponent is no number that `held` has."""
     if held.integer:
-        return z3.Or(value < held.low, value > held.greatest)
+        return Or(value < held.low, value > held.greatest)
     faults = [_unrepresentable(value, magnitude, held.bits)]
     up = exponent - held.quantum
     scaled = value * (1 << up) if up >= 0 else value
@@ -85,23 +87,23 @@ def _outside(value: z3.ArithRef, magnitude: int, exponent: int, held: Range) -> 
     faults += [scaled > greatest, scaled < -greatest]
     if exponent < held.least:
         normal = 1 << (held.least - exponent)
-        faults.append(z3.And(value < normal, value > -normal, value != 0))
-    return z3.Or(*faults)
+        faults.append(And(value < normal, value > -normal, value != 0))
+    return Or(*faults)
 
 
-def _unrepresentable(value: z3.ArithRef, magnitude: int, bits: int) -> z3.BoolRef:
+def _unrepresentable(value: Term, magnitude: int, bits: int) -> Term:
     """More than `bits` bits of significand: above 2**(bits + j), and no multiple of 2**(j + 1)."""
     if magnitude <= 1 << bits:
-        return z3.Or(value > 1 << bits, value < -(1 << bits))
+        return Or(value > 1 << bits, value < -(1 << bits))
     faults = []
     for j in range(max(magnitude.bit_length() - bits, 0) + 1):
         bound = 1 << (bits + j)
-        faults.append(z3.And(z3.Or(value > bound, value < -bound), value % (1 << (j + 1)) != 0))
-    return z3.Or(*faults)
+        faults.append(And(Or(value > bound, value < -bound), value % (1 << (j + 1)) != 0))
+    return Or(*faults)
 
 
-def _within(value: z3.ArithRef, bounds: Bounds) -> z3.BoolRef:
-    return z3.And(value >= bounds[0], value <= bounds[1])
+def _within(value: Term, bounds: Bounds) -> Term:
+    return And(value >= bounds[0], value <= bounds[1])
 
 
 def _bits(value: int) -> int:
@@ -130,7 +132,7 @@ def _subject(computed: Computation, plan: InputPlan) -> str:
 
 @cache
 def _inputs_text(bounds: Bounds, exponent: int, held: Range) -> str:
-    value = z3.Int("value")
+    value = Int("value")
     fault = _outside(value, max(map(abs, bounds)), exponent, held)
     return refuting(_within(value, bounds), fault, logic="QF_LIA")
 
@@ -147,14 +149,14 @@ def _inputs(computed: Computation, plan: InputPlan) -> Iterator[Obligation]:
         yield Obligation(
             "exact.inputs",
             f"{letter} of {_subject(computed, plan)}",
-            _inputs_text(bounds, draw.exponent, held.unnamed),
+            partial(_inputs_text, bounds, draw.exponent, held.unnamed),
             explain,
         )
 
 
 @cache
 def _products_text(first: Bounds, second: Bounds, held: Range) -> str:
-    a, b = z3.Ints("a b")
+    a, b = Ints("a b")
     magnitude = max(map(abs, first)) * max(map(abs, second))
     within = held.integer
     fault = _outside(a * b, magnitude, 0, held) if within else _unrepresentable(a * b, magnitude, held.bits)
@@ -171,7 +173,7 @@ def _products(computed: Computation, plan: InputPlan) -> Obligation:
         x, y = model.get("a", 0), model.get("b", 0)
         return f"a = {x}, b = {y}: the product {_why(x * y, exponent, computed.products)}"
 
-    text = _products_text(first, second, computed.products.unnamed)
+    text = partial(_products_text, first, second, computed.products.unnamed)
     return Obligation("exact.products", _subject(computed, plan), text, explain)
 
 
@@ -189,20 +191,20 @@ def _sums_text(
     """By induction on the number of products in a partial sum, it lies between so many times the least and
     the greatest term; and then it is exact, without C and with it (unless there is none)."""
     low, high = terms
-    products, partial, term, c, total = z3.Ints("products partial term c sum")
-    assumed = z3.And(_within(products, (0, count)), partial >= low * products, partial <= high * products)
+    products, partial, term, c, total = Ints("products partial term c sum")
+    assumed = And(_within(products, (0, count)), partial >= low * products, partial <= high * products)
     more = products + 1
-    step = z3.And(
+    step = And(
         products < count,
         _within(term, terms),
-        z3.Or(partial + term < low * more, partial + term > high * more),
+        Or(partial + term < low * more, partial + term > high * more),
     )
     least, most = addend or (0, 0)
     magnitude = max(-count * low - min(least, 0), count * high + max(most, 0))
-    added = z3.Or(c == 0, _within(c, addend)) if addend else c == 0
+    added = Or(c == 0, _within(c, addend)) if addend else c == 0
     faults = [_outside(total, magnitude, unit, kept) for kept in (held, stored)]
-    inexact = z3.And(added, total == partial + c, z3.Or(*faults))
-    return refuting(assumed, z3.Or(step, inexact), logic="QF_LIA")
+    inexact = And(added, total == partial + c, Or(*faults))
+    return refuting(assumed, Or(step, inexact), logic="QF_LIA")
 
 
 def _sums(computed: Computation, plan: InputPlan) -> Obligation:
@@ -217,7 +219,8 @@ def _sums(computed: Computation, plan: InputPlan) -> Obligation:
         held = next((h for h in kept if h.integer or _bits(value) > h.bits), computed.d)
         return f"{start}{model.get('products', 0)} products can make {_why(value, unit, held)}"
 
-    text = _sums_text(
+    text = partial(
+        _sums_text,
         _term_bounds(computed, plan),
         _count(computed, plan),
         None if once else _addend(plan),
@@ -231,13 +234,13 @@ def _sums(computed: Computation, plan: InputPlan) -> Obligation:
 @cache
 def _wrap_text(bounds: Bounds, width: int) -> str:
     wide = max(bound.bit_length() for bound in bounds) + 3
-    x, y = z3.BitVecs("x y", wide)
+    x, y = BitVecs("x y", wide)
 
-    def wrapped(value: z3.BitVecRef) -> z3.BitVecRef:
-        return z3.SignExt(wide - width, z3.Extract(width - 1, 0, value))
+    def wrapped(value: Term) -> Term:
+        return SignExt(wide - width, Extract(width - 1, 0, value))
 
     low, high = bounds
-    ranges = z3.And(x >= low, x <= high, y >= low, y <= high)
+    ranges = And(*(And(SLE(BitVecVal(low, wide), v), SLE(v, high)) for v in (x, y)))
     return refuting(ranges, wrapped(wrapped(x) + wrapped(y)) != wrapped(x + y))
 
 
@@ -246,18 +249,18 @@ def _wrap(computed: Computation, plan: InputPlan) -> Obligation:
     return Obligation(
         "exact.wrap",
         _subject(computed, plan),
-        _wrap_text(_sum_bounds(computed, plan), computed.d.greatest.bit_length() + 1),
+        partial(_wrap_text, _sum_bounds(computed, plan), computed.d.greatest.bit_length() + 1),
         lambda model: f"the partial sums {model.get('x', 0)} and {model.get('y', 0)} wrap otherwise together",
     )
 
 
-def _clamped(value: z3.ArithRef, held: Range) -> z3.ArithRef:
-    return z3.If(value > held.greatest, held.greatest, z3.If(value < held.low, held.low, value))
+def _clamped(value: Term, held: Range) -> Term:
+    return If(value > held.greatest, held.greatest, If(value < held.low, held.low, value))
 
 
 @cache
 def _clamp_text(bounds: Bounds, held: Range) -> str:
-    x, y = z3.Ints("x y")
+    x, y = Ints("x y")
     early = _clamped(_clamped(x, held) + _clamped(y, held), held)
     return refuting(_within(x, bounds), _within(y, bounds), early != _clamped(x + y, held), logic="QF_LIA")
 
@@ -267,7 +270,7 @@ def _clamp(computed: Computation, plan: InputPlan) -> Obligation:
     return Obligation(
         "exact.clamp",
         _subject(computed, plan),
-        _clamp_text(_sum_bounds(computed, plan), computed.d.unnamed),
+        partial(_clamp_text, _sum_bounds(computed, plan), computed.d.unnamed),
         lambda model: (
             f"clamped apart and then added, the partial sums {model.get('x', 0)} and {model.get('y', 0)} "
             "give another result than clamped once"
@@ -277,7 +280,7 @@ def _clamp(computed: Computation, plan: InputPlan) -> Obligation:
 
 @cache
 def _overflows_text(sums: Bounds, addend: Bounds, upwards: bool, held: Range) -> str:
-    x, y, c, d = z3.Ints("x y c d")
+    x, y, c, d = Ints("x y c d")
     ranges = [_within(x, sums), _within(y, sums), _within(c, addend), _within(d, addend)]
     beyond = x + c > held.greatest if upwards else x + c < held.low
     inside = _within(y + d, (held.low, held.greatest))
@@ -291,7 +294,7 @@ def _overflows(computed: Computation, plan: InputPlan) -> Obligation:
     return Obligation(
         "exact.overflows",
         _subject(computed, plan),
-        _overflows_text(sums, _addend(plan), plan.name.endswith(".high"), computed.d.unnamed),
+        partial(_overflows_text, sums, _addend(plan), plan.name.endswith(".high"), computed.d.unnamed),
         lambda model: "no result overflows, or none stays inside",
         expects="sat",
     )
@@ -299,8 +302,8 @@ def _overflows(computed: Computation, plan: InputPlan) -> Obligation:
 
 @cache
 def _fills_text(terms: Bounds, count: int, addend: Bounds, bits: int) -> str:
-    x, c, total, half = z3.Ints("x c sum half")
-    filled = z3.And(total >= 1 << (bits - 1), total == 2 * half + 1)
+    x, c, total, half = Ints("x c sum half")
+    filled = And(total >= 1 << (bits - 1), total == 2 * half + 1)
     ranges = [_within(x, terms), _within(c, addend), x != 0]
     return refuting(*ranges, total == count * x + c, filled, logic="QF_LIA")
 
@@ -310,23 +313,23 @@ def _fills(computed: Computation, plan: InputPlan) -> Obligation:
     return Obligation(
         "exact.fills",
         _subject(computed, plan),
-        _fills_text(_term_bounds(computed, plan), computed.terms, _addend(plan), computed.sums.bits),
+        partial(_fills_text, _term_bounds(computed, plan), computed.terms, _addend(plan), computed.sums.bits),
         lambda model: f"no sum takes all {computed.sums.bits} bits",
         expects="sat",
     )
 
 
-def _rounded(value: z3.ArithRef, quantum: int) -> Mapping[str, z3.ArithRef]:
+def _rounded(value: Term, quantum: int) -> Mapping[str, Term]:
     """An integer in quanta, by every rounding mode; `ties away` stands for a wrong .rn."""
-    floor, rest = value / quantum, value % quantum
-    ceiling = z3.If(rest == 0, floor, floor + 1)
+    floor, rest = value // quantum, value % quantum
+    ceiling = If(rest == 0, floor, floor + 1)
     down, up = 2 * rest < quantum, 2 * rest > quantum
     return {
-        "rn": z3.If(down, floor, z3.If(up, ceiling, z3.If(floor % 2 == 0, floor, ceiling))),
-        "rz": z3.If(value >= 0, floor, ceiling),
+        "rn": If(down, floor, If(up, ceiling, If(floor % 2 == 0, floor, ceiling))),
+        "rz": If(value >= 0, floor, ceiling),
         "rm": floor,
         "rp": ceiling,
-        "ties away": z3.If(down, floor, z3.If(up, ceiling, z3.If(value >= 0, ceiling, floor))),
+        "ties away": If(down, floor, If(up, ceiling, If(value >= 0, ceiling, floor))),
     }
 
 
@@ -338,19 +341,61 @@ def modes_obligations(computed: Computation, plans: Sequence[InputPlan]) -> Iter
             low, high = _sum_bounds(computed, plan)
             digits = max(abs(low), abs(high)).bit_length() - 1
             quantum = 1 << (digits - computed.d.bits)
-            product, c = z3.Ints(f"product{number} c{number}")
+            product, c = Ints(f"product{number} c{number}")
             total = product + c * (1 << (plan.c.exponent - plan.unit))
-            binade = z3.Or(
+            binade = Or(
                 _within(total, (1 << (digits - 1), (1 << digits) - 1)),
                 _within(total, (1 - (1 << digits), -(1 << (digits - 1)))),
             )
             modes = _rounded(total, quantum)
-            ranges = z3.And(_within(product, _term_bounds(computed, plan)), _within(c, _widest(plan.c)))
-            cases.append(z3.And(ranges, binade, modes[one] != modes[other]))
+            ranges = And(_within(product, _term_bounds(computed, plan)), _within(c, _widest(plan.c)))
+            cases.append(And(ranges, binade, modes[one] != modes[other]))
         yield Obligation(
             "exact.modes",
             f"{one} and {other}: {computed}",
-            refuting(z3.Or(*cases) if cases else z3.BoolVal(False), logic="QF_LIA"),
+            refuting(Or(*cases) if cases else BoolVal(False), logic="QF_LIA"),
             lambda model, one=one, other=other: f"no inputs tell {one} from {other}",  # type: ignore[misc]
             expects="sat",
         )
+
+
+def _parts(specification: Specification) -> Iterator[ProofPart]:
+    made = {
+        f"exact {computed}": partial(exactness_obligations, computed, drawn)
+        for family in specification.families.values()
+        for view in family.rows
+        for computed, drawn in computations(specification, view)
+    }
+    for name, obligations in made.items():
+        yield ProofPart(name, obligations)
+
+
+def _behind(specification: Specification, row: RowView) -> Iterator[str]:
+    return (f"exact {computed}" for computed, _ in computations(specification, row))
+
+
+GROUP = TheoremGroup(
+    80,
+    (
+        Theorem(
+            "exact.inputs", "every element that a plan draws is a normal number (or an integer) of its type"
+        ),
+        Theorem("exact.products", "every product is exact in the precision that the text guarantees"),
+        Theorem(
+            "exact.sums",
+            "every partial sum, in every order, is exact in the precision that the text guarantees",
+        ),
+        Theorem("exact.wrap", "an accumulator that wraps gives one result in every order of additions"),
+        Theorem(
+            "exact.clamp",
+            "an accumulator that clamps, at the end or on the way, has one result in every order",
+        ),
+        Theorem("exact.overflows", "some results of a plan overflow, and some do not"),
+        Theorem("exact.fills", "some sum takes every bit of the precision that is guaranteed"),
+        Theorem(
+            "exact.modes", "some inputs tell any two rounding modes apart, and ties to even from ties away"
+        ),
+    ),
+    _parts,
+    _behind,
+)

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from functools import reduce
-
-import z3
+from functools import partial, reduce
 
 from ...spec.errors import SpecError
 from ...spec.expressions import Binary, Expression, Name, Number, names, substitute
@@ -13,14 +11,18 @@ from ...spec.fragments import Packing, packing, register_operand
 from ...spec.maps import LayoutMap
 from ...spec.parts import layout_operand
 from ...spec.sparsity_records import Sparsity
+from ...spec.specification import Specification
 from ...spec.variants import OPAQUE, RowView, Variant
 from ..smt.bitvectors import BitVectors, width_for
 from ..smt.obligations import Obligation, refuting
+from ..smt.terms import UGT, ULT, And, BitVec, BitVecs, BitVecVal, BoolVal, Not, Or, Term, UDiv, URem
+from ..theorem import ProofPart, Theorem, TheoremGroup
 
-__all__ = ["fragment_obligations", "known", "matrix_shape", "packing_obligations"]
+__all__ = ["GROUP", "fragment_obligations", "known", "matrix_shape", "packing_obligations"]
 
 _WIDTH = 24  # a bit's number in a vector of registers
 _FRAGMENTS = "ABCD"
+_ELEMENTS = 256  # that a thread holds at most
 
 
 def matrix_shape(
@@ -114,10 +116,10 @@ def fragment_obligations(
                 yield _fills(view, variant, letter, layout, packed, values)
 
 
-def _equal(
+def _differing(
     variant: Variant, layout: LayoutMap, values: list[int], pairs: list[tuple[Expression, Expression]]
-) -> tuple[z3.BoolRef, z3.BoolRef]:
-    """N is one of its values; and both sides of every pair are equal.
+) -> str:
+    """The text that asks for a value of N (if there is an N) at which the sides of some pair differ.
 
     The layout's parameters are the variant's fields, 0 where no field is.
     """
@@ -126,11 +128,11 @@ def _equal(
     if values:
         bounds["n"] = (min(values), max(values))
     width = width_for([tree for pair in pairs for tree in pair], bounds)
-    n = z3.BitVec("n", width)
-    others = {name: z3.BitVecVal(value, width) for name, value in fields.items()}
+    n = BitVec("n", width)
+    others = {name: BitVecVal(value, width) for name, value in fields.items()}
     reader = BitVectors(width, {**others, "n": n})
-    admissible = z3.Or(*(n == value for value in values))
-    return admissible, z3.And(*(reader.read(a) == reader.read(b) for a, b in pairs))
+    admissible = Or(*(n == value for value in values)) if values else BoolVal(True)
+    return refuting(admissible, Not(And(*(reader.read(a) == reader.read(b) for a, b in pairs))))
 
 
 def _product(*factors: Expression) -> Expression:
@@ -151,20 +153,18 @@ def _covers(
         return Obligation(
             "row.covers",
             subject,
-            refuting(z3.BoolVal(True)),
+            refuting(BoolVal(True)),
             lambda _: (
                 f"{layout.layout.id} maps to ({', '.join(layout.extents)}), not to ({', '.join(wanted)})"
             ),
         )
-    admissible, same = _equal(
-        variant, layout, values, [(layout.extents[name], wanted[name]) for name in wanted]
-    )
+    pairs = [(layout.extents[name], wanted[name]) for name in wanted]
     return Obligation(
         "row.covers",
         subject,
-        refuting(admissible, z3.Not(same)),
+        partial(_differing, variant, layout, values, pairs),
         lambda model: (
-            f"at N = {model.get('n', values[0])}, {layout.layout.id} is not of the shape of operand {letter}"
+            f"at N = {model.get('n', 0)}, {layout.layout.id} is not of the shape of operand {letter}"
         ),
     )
 
@@ -186,41 +186,79 @@ def _fills(
         (_product(layout.sizes["t"], elements), _product(*layout.extents.values())),
         (_product(elements, Number(packed.width)), _product(registers, Number(packed.word))),
     ]
-    admissible, same = _equal(variant, layout, values, pairs)
     subject = f"{view.id} {letter} {packed.width}/{packed.word}"
     return Obligation(
         "row.registers",
         subject,
-        refuting(admissible, z3.Not(same)),
+        partial(_differing, variant, layout, values, pairs),
         lambda model: (
-            f"at N = {model.get('n', values[0])}, the elements of {letter} do not fill its registers exactly"
+            f"at N = {model.get('n', 0)}, the elements of {letter} do not fill its registers exactly"
         ),
     )
 
 
 def packing_obligations(packed: Packing, elements: int) -> Iterator[Obligation]:
     """Element -> (register, bits) is injective and stays inside the register, up to `elements`."""
-    first, second = z3.BitVecs("i i_other", _WIDTH)
+    first, second = BitVecs("i i_other", _WIDTH)
     width, word = packed.width, packed.word
 
-    def place(element: z3.BitVecRef) -> tuple[z3.BitVecRef, z3.BitVecRef]:
+    def place(element: Term) -> tuple[Term, Term]:
         bits = element * width
-        return z3.UDiv(bits, word), z3.URem(bits, word)
+        return UDiv(bits, word), URem(bits, word)
 
     register, low = place(first)
     other_register, other_low = place(second)
-    overlap = z3.And(
+    overlap = And(
         register == other_register,
-        z3.ULT(low, other_low + width),
-        z3.ULT(other_low, low + width),
+        ULT(low, other_low + width),
+        ULT(other_low, low + width),
     )
     yield Obligation(
         "packing.bijective",
         f"{width}-bit elements in {word}-bit registers",
         refuting(
-            z3.ULT(first, elements),
-            z3.ULT(second, elements),
-            z3.Or(z3.And(first != second, overlap), z3.UGT(low + width, word)),
+            ULT(first, elements),
+            ULT(second, elements),
+            Or(And(first != second, overlap), UGT(low + width, word)),
         ),
         lambda model: f"elements {model.get('i', 0)} and {model.get('i_other', 0)} share bits of a register",
     )
+
+
+def _parts(specification: Specification) -> Iterator[ProofPart]:
+    for family in specification.families.values():
+        for view in family.rows:
+            sparsity = specification.sparsities[view.row.sparsity] if view.row.sparsity else None
+            made = partial(fragment_obligations, view, specification.layouts, sparsity)
+            yield ProofPart(f"row {view.id}", made)
+    yield ProofPart("packing", partial(_packings, specification))
+
+
+def _packings(specification: Specification) -> Iterator[Obligation]:
+    """Every width of elements that a fragment has in its registers, once."""
+    packings = {}
+    for family in specification.families.values():
+        for view in family.rows:
+            for variant in view.variants():
+                for letter, identifier in variant.layouts.items():
+                    if letter in _FRAGMENTS and identifier != OPAQUE:
+                        packed = packing(variant, letter)
+                        packings[packed.width, packed.word] = packed
+    for packed in packings.values():
+        yield from packing_obligations(packed, _ELEMENTS)
+
+
+def _behind(specification: Specification, row: RowView) -> Iterator[str]:
+    return iter((f"row {row.id}", "packing"))
+
+
+GROUP = TheoremGroup(
+    20,
+    (
+        Theorem("packing.bijective", "elements share no bit of a register and leave none over"),
+        Theorem("row.covers", "an operand's layout has exactly the shape of its matrix, for every N"),
+        Theorem("row.registers", "threads x elements = matrix elements; elements fill the vector exactly"),
+    ),
+    _parts,
+    _behind,
+)

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property
-
-import z3
+from functools import cached_property, partial
 
 from ...spec.expressions import Expression
 from ...spec.maps import LayoutMap, NoClosedForm
+from ...spec.specification import Specification
+from ...spec.variants import RowView
 from ..smt.bitvectors import BitVectors, conjunction, width_for
 from ..smt.obligations import Obligation, refuting
+from ..smt.terms import ULT, And, BitVec, BoolVal, Not, Or, Term
+from ..theorem import ProofPart, Theorem, TheoremGroup
 
-__all__ = ["holder", "layout_obligations", "position"]
+__all__ = ["GROUP", "holder", "layout_obligations", "position"]
 
 _OTHER = "_other"  # the suffix of the second copy of a layout's inputs
 
@@ -43,45 +45,80 @@ class _Encoding:
         bounds = self._output_bounds | layout.parameter_bounds
         return max(width, width_for(inverse, bounds)) + 1
 
-    def symbols(self, names: tuple[str, ...], suffix: str = "") -> dict[str, z3.ExprRef]:
-        return {name: z3.BitVec(name + suffix, self.width) for name in names}
+    def symbols(self, names: tuple[str, ...], suffix: str = "") -> dict[str, Term]:
+        return {name: BitVec(name + suffix, self.width) for name in names}
 
     @cached_property
-    def parameters(self) -> dict[str, z3.ExprRef]:
+    def parameters(self) -> dict[str, Term]:
         return self.symbols(self.layout.parameters)
 
-    def read(self, tree: Expression, variables: Mapping[str, z3.ExprRef]) -> z3.ExprRef:
+    def read(self, tree: Expression, variables: Mapping[str, Term]) -> Term:
         return BitVectors(self.width, {**self.parameters, **variables}).read(tree)
 
-    def admissible(self) -> z3.BoolRef:
+    def admissible(self) -> Term:
         """Every parameter takes one of its values."""
         return conjunction(
-            z3.Or(*(symbol == value for value in self.layout.layout.params[name].values))
+            Or(*(symbol == value for value in self.layout.layout.params[name].values))
             for name, symbol in self.parameters.items()
         )
 
-    def in_domain(self, inputs: Mapping[str, z3.ExprRef]) -> z3.BoolRef:
-        parts = [z3.ULT(inputs[name], self.read(size, inputs)) for name, size in self.layout.sizes.items()]
+    def in_domain(self, inputs: Mapping[str, Term]) -> Term:
+        parts = [ULT(inputs[name], self.read(size, inputs)) for name, size in self.layout.sizes.items()]
         if self.layout.condition is not None:
             parts.append(self.read(self.layout.condition, inputs))
-        return z3.And(self.admissible(), *parts)
+        return And(self.admissible(), *parts)
 
-    def in_codomain(self, outputs: Mapping[str, z3.ExprRef]) -> z3.BoolRef:
+    def in_codomain(self, outputs: Mapping[str, Term]) -> Term:
         parts = [
-            z3.ULT(outputs[name], self.read(extent, outputs)) for name, extent in self.layout.extents.items()
+            ULT(outputs[name], self.read(extent, outputs)) for name, extent in self.layout.extents.items()
         ]
-        return z3.And(self.admissible(), *parts)
+        return And(self.admissible(), *parts)
 
-    def image(self, inputs: Mapping[str, z3.ExprRef]) -> dict[str, z3.ExprRef]:
+    def image(self, inputs: Mapping[str, Term]) -> dict[str, Term]:
         return {name: self.read(tree, inputs) for name, tree in self.layout.trees.items()}
 
-    def preimage(self, outputs: Mapping[str, z3.ExprRef]) -> dict[str, z3.ExprRef]:
+    def preimage(self, outputs: Mapping[str, Term]) -> dict[str, Term]:
         inverse = self.layout.inverse.inputs
         return {name: self.read(tree, outputs) for name, tree in inverse.items()}
 
+    @cached_property
+    def point(self) -> dict[str, Term]:
+        """The symbols of one point."""
+        return self.symbols(self.layout.inputs)
 
-def _same(left: Mapping[str, z3.ExprRef], right: Mapping[str, z3.ExprRef]) -> z3.BoolRef:
-    return z3.And(*(left[name] == right[name] for name in left))
+    @cached_property
+    def place(self) -> dict[str, Term]:
+        """Its image."""
+        return self.image(self.point)
+
+    def leaves(self) -> str:
+        """Asks for a point that is mapped outside the codomain."""
+        return refuting(self.in_domain(self.point), Not(self.in_codomain(self.place)))
+
+    def collides(self) -> str:
+        """Asks for two points with one image."""
+        other = self.symbols(self.layout.inputs, _OTHER)
+        return refuting(
+            self.in_domain(self.point),
+            self.in_domain(other),
+            Not(_same(self.point, other)),
+            _same(self.place, self.image(other)),
+        )
+
+    def returns_elsewhere(self) -> str:
+        """Asks for a point that the inverse does not find again."""
+        return refuting(self.in_domain(self.point), Not(_same(self.preimage(self.place), self.point)))
+
+    def misses(self) -> str:
+        """Asks for an element to which the inverse gives no holder."""
+        outputs = self.symbols(self.layout.outputs)
+        found = self.preimage(outputs)
+        held = And(self.in_domain(found), _same(self.image(found), outputs))
+        return refuting(self.in_codomain(outputs), Not(held))
+
+
+def _same(left: Mapping[str, Term], right: Mapping[str, Term]) -> Term:
+    return And(*(left[name] == right[name] for name in left))
 
 
 def holder(layout: LayoutMap, model: Mapping[str, int], suffix: str = "") -> str:
@@ -121,8 +158,6 @@ def layout_obligations(layout: LayoutMap) -> Iterator[Obligation]:
 def _obligations(layout: LayoutMap) -> Iterator[Obligation]:
     encoding = _Encoding(layout)
     subject = layout.layout.id
-    first = encoding.symbols(layout.inputs)
-    image = encoding.image(first)
 
     def held(model: Mapping[str, int]) -> str:
         return f"{holder(layout, model)} is mapped to {position(layout, model)}"
@@ -130,38 +165,31 @@ def _obligations(layout: LayoutMap) -> Iterator[Obligation]:
     yield Obligation(
         "layout.in_bounds",
         subject,
-        refuting(encoding.in_domain(first), z3.Not(encoding.in_codomain(image))),
+        encoding.leaves,
         lambda model: f"{held(model)}, outside the matrix",
     )
-    second = encoding.symbols(layout.inputs, _OTHER)
     yield Obligation(
         "layout.injective",
         subject,
-        refuting(
-            encoding.in_domain(first),
-            encoding.in_domain(second),
-            z3.Not(_same(first, second)),
-            _same(image, encoding.image(second)),
-        ),
+        encoding.collides,
         lambda model: (
             f"{holder(layout, model)} and {holder(layout, model, _OTHER)} both hold {position(layout, model)}"
         ),
     )
     if layout.condition is not None and layout.mode_parameters:
         yield _selective(encoding, layout.condition)
-    outputs = encoding.symbols(layout.outputs)
     try:
-        preimage = encoding.preimage(outputs)
+        _ = layout.inverse
     except NoClosedForm as error:
         reason = error.what
         surjective = [] if layout.layout.kind == "injection" else ["layout.surjective"]
         for theorem in (*surjective, "layout.inverse_left"):
-            yield Obligation(theorem, subject, refuting(z3.BoolVal(True)), lambda _: reason)
+            yield Obligation(theorem, subject, refuting(BoolVal(True)), lambda _: reason)
         return
     yield Obligation(
         "layout.inverse_left",
         subject,
-        refuting(encoding.in_domain(first), z3.Not(_same(encoding.preimage(image), first))),
+        encoding.returns_elsewhere,
         lambda model: f"{held(model)}, which the inverse maps elsewhere",
     )
     if layout.layout.kind == "injection":
@@ -169,10 +197,7 @@ def _obligations(layout: LayoutMap) -> Iterator[Obligation]:
     yield Obligation(
         "layout.surjective",
         subject,
-        refuting(
-            encoding.in_codomain(outputs),
-            z3.Not(z3.And(encoding.in_domain(preimage), _same(encoding.image(preimage), outputs))),
-        ),
+        encoding.misses,
         lambda model: (
             "nothing holds (" + ", ".join(f"{name} {model.get(name, 0)}" for name in layout.outputs) + ")"
         ),
@@ -182,24 +207,51 @@ def _obligations(layout: LayoutMap) -> Iterator[Obligation]:
 def _selective(encoding: _Encoding, condition: Expression) -> Obligation:
     """A point takes part under one selector only."""
     layout = encoding.layout
-    point = encoding.symbols(layout.inputs)
-    others = encoding.symbols(layout.mode_parameters, _OTHER)
-    allowed = conjunction(
-        z3.Or(*(symbol == value for value in layout.layout.params[name].values))
-        for name, symbol in others.items()
-    )
+    names = layout.mode_parameters
+
+    def text() -> str:
+        others = encoding.symbols(names, _OTHER)
+        allowed = conjunction(
+            Or(*(symbol == value for value in layout.layout.params[name].values))
+            for name, symbol in others.items()
+        )
+        return refuting(
+            encoding.in_domain(encoding.point),
+            allowed,
+            encoding.read(condition, {**encoding.point, **others}),
+            Or(*(encoding.parameters[name] != symbol for name, symbol in others.items())),
+        )
+
     return Obligation(
         "layout.selective",
         layout.layout.id,
-        refuting(
-            encoding.in_domain(point),
-            allowed,
-            encoding.read(condition, {**point, **others}),
-            z3.Or(*(encoding.parameters[name] != symbol for name, symbol in others.items())),
-        ),
+        text,
         lambda model: (
             f"{holder(layout, model)} takes part for "
-            + ", ".join(f"{name} = {model.get(name + _OTHER, 0)}" for name in others)
+            + ", ".join(f"{name} = {model.get(name + _OTHER, 0)}" for name in names)
             + " too"
         ),
     )
+
+
+def _parts(specification: Specification) -> Iterator[ProofPart]:
+    for name, layout in specification.layouts.items():
+        yield ProofPart(f"layout {name}", partial(layout_obligations, layout))
+
+
+def _behind(specification: Specification, row: RowView) -> Iterator[str]:
+    return (f"layout {name}" for name in row.layouts)
+
+
+GROUP = TheoremGroup(
+    10,
+    (
+        Theorem("layout.in_bounds", "every element lies inside the matrix, for every parameter"),
+        Theorem("layout.injective", "no two (thread, element) hold the same matrix element"),
+        Theorem("layout.inverse_left", "the closed-form inverse finds the thread and element again"),
+        Theorem("layout.surjective", "every matrix element is held: the inverse is defined on all of it"),
+        Theorem("layout.selective", "no element is named by two selectors"),
+    ),
+    _parts,
+    _behind,
+)

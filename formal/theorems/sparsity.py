@@ -3,25 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-
-import z3
+from functools import partial
 
 from ...spec.errors import SpecError
 from ...spec.sparse import positions
 from ...spec.sparsity_records import Sparsity
+from ...spec.specification import METADATA_ORDER, Specification
+from ...spec.variants import RowView
 from ..smt.bitvectors import BitVectors, width_for
 from ..smt.obligations import Obligation, refuting
+from ..smt.terms import UGE, ULE, ULT, And, BitVec, BitVecVal, If, LShR, Not, Or, Term
+from ..theorem import ProofPart, Theorem, TheoremGroup
 
-__all__ = ["sparsity_obligations"]
+__all__ = ["GROUP", "sparsity_obligations"]
 
 _WIDTH = 16
 
 
-def _value(number: int) -> z3.BitVecRef:
-    return z3.BitVecVal(number, _WIDTH)
+def _value(number: int) -> Term:
+    return BitVecVal(number, _WIDTH)
 
 
-def _read(sparsity: Sparsity, code: z3.BitVecRef) -> list[z3.BitVecRef]:
+def _read(sparsity: Sparsity, code: Term) -> list[Term]:
     """The position of every slot, as the YAML's expression has it."""
     return [
         BitVectors(_WIDTH, {"code": code, "slot": _value(slot)}).read(sparsity.position.tree)
@@ -29,20 +32,20 @@ def _read(sparsity: Sparsity, code: z3.BitVecRef) -> list[z3.BitVecRef]:
     ]
 
 
-def _valid(sparsity: Sparsity, setting: str, code: z3.BitVecRef) -> z3.BoolRef:
-    in_range = z3.ULT(code, _value(1 << sparsity.code_bits))
-    return z3.And(in_range, BitVectors(_WIDTH, {"code": code}).read(sparsity.valid[setting].tree))
+def _valid(sparsity: Sparsity, setting: str, code: Term) -> Term:
+    in_range = ULT(code, _value(1 << sparsity.code_bits))
+    return And(in_range, BitVectors(_WIDTH, {"code": code}).read(sparsity.valid[setting].tree))
 
 
-def _named_distinctly(sparsity: Sparsity, code: z3.BitVecRef) -> z3.BoolRef:
+def _named_distinctly(sparsity: Sparsity, code: Term) -> Term:
     """Independent of the YAML's `valid`: the two 2-bit indices name what an element may be stored as.
 
     With one granule an element: two different positions. With two: both halves of one element.
     """
-    low, high = code & 3, z3.LShR(code, 2) & 3
+    low, high = code & 3, LShR(code, 2) & 3
     if sparsity.granule == 1:
         return low != high
-    return z3.And(low & 1 == 0, high == low + 1)
+    return And(low & 1 == 0, high == low + 1)
 
 
 def _code_name(sparsity: Sparsity, model: Mapping[str, int]) -> str:
@@ -54,9 +57,9 @@ def sparsity_obligations(name: str, sparsity: Sparsity, default: str) -> Iterato
     bounds = {"code": (0, (1 << sparsity.code_bits) - 1), "slot": (0, sparsity.slots - 1)}
     if width_for([f.tree for f in (sparsity.position, *sparsity.valid.values())], bounds) > _WIDTH:
         raise SpecError(f"the sparsity {name} has values of more than {_WIDTH} bits", sparsity.place)
-    code = z3.BitVec("code", _WIDTH)
-    in_range = z3.ULT(code, _value(1 << sparsity.code_bits))
-    listed = z3.Or(*(code == value for value in sparsity.codes))
+    code = BitVec("code", _WIDTH)
+    in_range = ULT(code, _value(1 << sparsity.code_bits))
+    listed = Or(*(code == value for value in sparsity.codes))
     yield Obligation(
         "sparse.codes",
         f"{name} (listed)",
@@ -76,29 +79,29 @@ def sparsity_obligations(name: str, sparsity: Sparsity, default: str) -> Iterato
     yield _round_trip(name, sparsity)
 
 
-def _distinct(name: str, sparsity: Sparsity, setting: str, code: z3.BitVecRef) -> Obligation:
+def _distinct(name: str, sparsity: Sparsity, setting: str, code: Term) -> Obligation:
     places = _read(sparsity, code)
-    faults = [z3.UGE(place, _value(sparsity.chunk)) for place in places]
+    faults = [UGE(place, _value(sparsity.chunk)) for place in places]
     faults += [a == b for i, a in enumerate(places) for b in places[:i]]
     return Obligation(
         "sparse.positions",
         f"{name} ({setting})",
-        refuting(_valid(sparsity, setting, code), z3.Or(*faults)),
+        refuting(_valid(sparsity, setting, code), Or(*faults)),
         lambda model: f"{_code_name(sparsity, model)} names a position twice, or one outside the chunk",
     )
 
 
 def _complete(name: str, sparsity: Sparsity) -> Obligation:
-    mask = z3.BitVec("mask", _WIDTH)
-    kept = [z3.LShR(mask, bit) & 1 for bit in range(sparsity.chunk)]
+    mask = BitVec("mask", _WIDTH)
+    kept = [LShR(mask, bit) & 1 for bit in range(sparsity.chunk)]
     ones = sum(kept, _value(0))
-    whole = z3.And(*(bit == kept[at - at % sparsity.run] for at, bit in enumerate(kept)))
+    whole = And(*(bit == kept[at - at % sparsity.run] for at, bit in enumerate(kept)))
     covers = [sum(1 << position for position in positions(sparsity, code)) for code in sparsity.codes]
-    hits = sum((z3.If(mask == cover, _value(1), _value(0)) for cover in covers), _value(0))
+    hits = sum((If(mask == cover, _value(1), _value(0)) for cover in covers), _value(0))
     return Obligation(
         "sparse.complete",
         name,
-        refuting(z3.ULT(mask, _value(1 << sparsity.chunk)), whole, ones == sparsity.slots, hits != 1),
+        refuting(ULT(mask, _value(1 << sparsity.chunk)), whole, ones == sparsity.slots, hits != 1),
         lambda model: (
             f"the columns of mask 0b{model.get('mask', 0):0{sparsity.chunk}b} "
             "are not named by exactly one code"
@@ -106,42 +109,40 @@ def _complete(name: str, sparsity: Sparsity) -> Obligation:
     )
 
 
-def _scatter(
-    sparsity: Sparsity, places: list[z3.BitVecRef], stored: list[z3.BitVecRef]
-) -> list[z3.BitVecRef]:
+def _scatter(sparsity: Sparsity, places: list[Term], stored: list[Term]) -> list[Term]:
     """Decompression: each column takes the stored element that names it, else zero."""
     columns = []
     for column in range(sparsity.chunk):
         value = _value(0)
         for place, element in zip(places, stored, strict=True):
-            value = z3.If(place == column, element, value)
+            value = If(place == column, element, value)
         columns.append(value)
     return columns
 
 
 def _round_trip(name: str, sparsity: Sparsity) -> Obligation:
-    elements = [z3.BitVec(f"x{column}", _WIDTH) for column in range(sparsity.chunk)]
+    elements = [BitVec(f"x{column}", _WIDTH) for column in range(sparsity.chunk)]
     occupied = [element != 0 for element in elements]
-    runs = [z3.Or(*occupied[at : at + sparsity.run]) for at in range(0, sparsity.chunk, sparsity.run)]
-    many = sum((z3.If(taken, _value(1), _value(0)) for taken in runs), _value(0))
+    runs = [Or(*occupied[at : at + sparsity.run]) for at in range(0, sparsity.chunk, sparsity.run)]
+    many = sum((If(taken, _value(1), _value(0)) for taken in runs), _value(0))
     code = _value(sparsity.codes[-1])
     for candidate in reversed(sparsity.codes):
         named = positions(sparsity, candidate)
-        covered = z3.And(*(z3.Not(t) for c, t in enumerate(occupied) if c not in named))
-        code = z3.If(covered, _value(candidate), code)
+        covered = And(*(Not(t) for c, t in enumerate(occupied) if c not in named))
+        code = If(covered, _value(candidate), code)
     places = _read(sparsity, code)
     stored = []
     for place in places:
         value = elements[-1]
         for column in range(sparsity.chunk - 1):
-            value = z3.If(place == column, elements[column], value)
+            value = If(place == column, elements[column], value)
         stored.append(value)
     back = _scatter(sparsity, places, stored)
-    different = z3.Or(*(a != b for a, b in zip(elements, back, strict=True)))
+    different = Or(*(a != b for a, b in zip(elements, back, strict=True)))
     return Obligation(
         "sparse.round_trip",
         name,
-        refuting(z3.ULE(many, _value(sparsity.indices)), different),
+        refuting(ULE(many, _value(sparsity.indices)), different),
         lambda model: (
             "the chunk ("
             + ", ".join(str(model.get(f"x{c}", 0)) for c in range(sparsity.chunk))
@@ -150,20 +151,45 @@ def _round_trip(name: str, sparsity: Sparsity) -> Obligation:
     )
 
 
-def _product(name: str, sparsity: Sparsity, setting: str, code: z3.BitVecRef) -> Obligation:
+def _product(name: str, sparsity: Sparsity, setting: str, code: Term) -> Obligation:
     """The coefficient of every row of B, added up slot by slot, is the decompressed element."""
     places = _read(sparsity, code)
-    stored = [z3.BitVec(f"y{slot}", _WIDTH) for slot in range(sparsity.slots)]
+    stored = [BitVec(f"y{slot}", _WIDTH) for slot in range(sparsity.slots)]
     dense = _scatter(sparsity, places, stored)
     faults = []
     for column in range(sparsity.chunk):
         coefficient = _value(0)
         for place, element in zip(places, stored, strict=True):
-            coefficient = coefficient + z3.If(place == column, element, _value(0))
+            coefficient = coefficient + If(place == column, element, _value(0))
         faults.append(coefficient != dense[column])
     return Obligation(
         "sparse.product",
         f"{name} ({setting})",
-        refuting(_valid(sparsity, setting, code), z3.Or(*faults)),
+        refuting(_valid(sparsity, setting, code), Or(*faults)),
         lambda model: f"with code {_code_name(sparsity, model)} the sparse product is not the dense one",
     )
+
+
+def _parts(specification: Specification) -> Iterator[ProofPart]:
+    default = specification.switches[METADATA_ORDER].default
+    for name, sparsity in specification.sparsities.items():
+        yield ProofPart(f"sparsity {name}", partial(sparsity_obligations, name, sparsity, default))
+
+
+def _behind(specification: Specification, row: RowView) -> Iterator[str]:
+    if row.row.sparsity:
+        yield f"sparsity {row.row.sparsity}"
+
+
+GROUP = TheoremGroup(
+    40,
+    (
+        Theorem("sparse.codes", "the listed codes are the valid ones, and name distinct elements"),
+        Theorem("sparse.positions", "a valid code names distinct positions inside the chunk"),
+        Theorem("sparse.complete", "every choice of kept columns has exactly one listed code"),
+        Theorem("sparse.round_trip", "decompress after compress is the identity on chunks of right sparsity"),
+        Theorem("sparse.product", "the sparse product is the dense product of the decompressed matrix"),
+    ),
+    _parts,
+    _behind,
+)

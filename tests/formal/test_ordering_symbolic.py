@@ -19,7 +19,9 @@ from ptxmma.formal.ordering.symbolic.axioms import SymbolicAxioms
 from ptxmma.formal.ordering.symbolic.program import SymbolicProgram
 from ptxmma.formal.ordering.symbolic.questions import memory_formulas, ordering_obligations, register_formulas
 from ptxmma.formal.ordering.verdicts import judge
+from ptxmma.formal.smt.obligations import refuting
 from ptxmma.formal.smt.solvers import ask
+from ptxmma.formal.smt.terms import And, BoolVal, Or, Term, script
 from ptxmma.spec.ordering import Ordering, ordering
 from ptxmma.spec.switches import Conduct
 
@@ -43,6 +45,19 @@ def drawn(seed: int, length: int) -> Program:
     return Program((source.choice(accesses), *middle, source.choice(accesses)))
 
 
+def read(formula: Term) -> z3.BoolRef:
+    """The formula as z3 reads it."""
+    return z3.parse_smt2_string(script([formula], "QF_BV"))[0]
+
+
+def _valued(name: str, value: Term) -> tuple[z3.ExprRef, z3.ExprRef]:
+    """A constant of z3, and its value."""
+    if value.sort == 0:
+        return z3.Bool(name), z3.BoolVal(str(value) == "true")
+    number = int(str(value).split()[1].removeprefix("bv"))
+    return z3.BitVec(name, value.sort), z3.BitVecVal(number, value.sort)
+
+
 @pytest.mark.parametrize(
     "name", ["default", "proxy-fence-side=either", "wait-scope=warpgroup", "empty-groups=skip"]
 )
@@ -50,15 +65,17 @@ def test_the_formulas_say_what_the_models_say(name: str) -> None:
     readings, length = EVERY[name], 5
     symbols = SymbolicProgram(length)
     found = register_formulas(symbols, readings), memory_formulas(symbols, readings)
-    given = z3.And(*(one.premise for one in found))
-    hazard, swapped = z3.Or(*(one.hazard for one in found)), z3.Or(*(one.overtaken for one in found))
+    given = read(And(*(one.premise for one in found)))
+    hazard = read(Or(*(one.hazard for one in found)))
+    swapped = read(Or(*(one.overtaken for one in found)))
     kinds = set()
     for seed in range(150):
         program = drawn(seed, length)
-        values = list(symbols.spelling(program).items())
-        values.append((z3.Bool("empty_groups_count"), z3.BoolVal(readings["empty-groups"] == "count")))
+        spelled = {str(constant): value for constant, value in symbols.spelling(program).items()}
+        spelled["empty_groups_count"] = BoolVal(readings["empty-groups"] == "count")
 
-        def holds(formula: z3.BoolRef, values: list[tuple[z3.ExprRef, z3.ExprRef]] = values) -> bool:
+        def holds(formula: z3.BoolRef, spelled: dict[str, Term] = spelled) -> bool:
+            values = [_valued(name, value) for name, value in spelled.items()]
             return bool(z3.is_true(z3.simplify(z3.substitute(formula, *values))))
 
         broken = changing_values(hazards(program, readings))
@@ -83,10 +100,9 @@ def test_no_short_program_tells_the_models_apart(name: str) -> None:
 def test_a_machine_that_reads_otherwise_is_told_apart() -> None:
     symbols = SymbolicProgram(6)
     one, other = (register_formulas(symbols, EVERY[name]) for name in ("default", "empty-groups=skip"))
-    solver = z3.Solver()
-    solver.add(one.premise, one.hazard != other.overtaken)
-    assert solver.check() == z3.sat
-    found = symbols.program({str(d): _integer(solver.model()[d]) for d in solver.model().decls()})
+    answer = ask("z3", refuting(one.premise, one.hazard != other.overtaken))
+    assert answer.status == "sat"
+    found = symbols.program(answer.model)
     assert sum(str(step) == "commit" for step in found.steps) >= 2  # an empty group is what they differ about
 
 
@@ -102,7 +118,7 @@ def test_a_machine_that_reads_otherwise_is_told_apart() -> None:
 def test_an_axiom_that_always_holds_is_told_apart(
     relation: str, about: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(SymbolicAxioms, relation, lambda *_: z3.BoolVal(True))
+    monkeypatch.setattr(SymbolicAxioms, relation, lambda *_: BoolVal(True))
     asked = ordering_obligations("default", EVERY["default"], 5, (about,))
     assert "sat" in {ask("z3", obligation.smt, 60_000).status for obligation in asked}
 
@@ -130,10 +146,6 @@ def test_a_machine_that_behaves_otherwise_is_told_apart(
     ]
     assert found
     assert all(text.startswith("the models disagree about: ") for text in found)
-
-
-def _integer(value: object) -> int:
-    return int(str(value) == "True") if str(value) in ("True", "False") else int(str(value))
 
 
 # What the solvers found, that enumerating short programs had not: (reading, program, rules).

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from ptxmma.check.rules import rules
 from ptxmma.cli.clauses_command import users
-from ptxmma.formal.catalogue import STATEMENTS, subjects
+from ptxmma.formal.catalogue import GROUPS, STATEMENTS, obligations, subjects
 from ptxmma.formal.consumers import check_consumers
 from ptxmma.formal.prove import prove
 from ptxmma.formal.smt.solvers import ask
+from ptxmma.formal.smt.terms import script
 from ptxmma.gen.litmus.litmus_tests import suite
 from ptxmma.ledger.solver_record import answers_of, load_answers
+from ptxmma.spec.errors import SpecError
 from ptxmma.spec.loading import load_files
 from ptxmma.spec.specification import Specification
 
@@ -32,6 +36,15 @@ def test_everything_is_proven_by_both_solvers(specification: Specification) -> N
     assert {verdict for _, _, verdict in verdicts} == {"proven"}
     for solver in ("z3", "cvc5"):
         assert {theorem for s, theorem, _ in verdicts if s == solver} == set(STATEMENTS)
+
+
+def test_each_module_declares_the_theorems_that_it_makes_obligations_of(specification: Specification) -> None:
+    declared = [theorem.name for group in GROUPS for theorem in group.theorems]
+    assert len(declared) == len(set(declared)) == len(STATEMENTS)
+    assert len({group.place for group in GROUPS}) == len(GROUPS)
+    for group in GROUPS:
+        found = {obligation.theorem for _, obligation in obligations(specification, groups=(group,))}
+        assert found == {theorem.name for theorem in group.theorems}
 
 
 def test_every_row_rests_on_something(specification: Specification) -> None:
@@ -66,7 +79,7 @@ SPOILT = [
         'where: "threadID_in_group % 2 == thread_id',
         "layout.injective",
     ),
-    (SPARSITY, "0b1001, 0b1101", "0b1001, 0b0101", "sparse.codes"),
+    (SPARSITY, "0b1001, 0b1101", "0b1001", "sparse.codes"),
     (SPARSITY, "0b1001, 0b1101", "0b1001", "sparse.complete"),
     (SPARSITY, '"(code >> 2*slot) & 3"', '"(code >> slot) & 3"', "sparse.round_trip"),
     (
@@ -136,12 +149,31 @@ def test_a_wrong_claim_is_refuted(files: Path, name: str, right: str, wrong: str
     assert right in text
     path.write_text(text.replace(right, wrong, 1))
     spoilt = load_files(files)
+    (group,) = (group for group in GROUPS if theorem in {one.name for one in group.theorems})
+    parts = {part.name for part in group.parts(spoilt)}
     refuted = {
         result.obligation.theorem: result.detail
-        for result in prove(spoilt, ("z3",), lambda _, obligation: obligation.theorem == theorem)
+        for result in prove(
+            spoilt,
+            ("z3",),
+            lambda _, obligation: obligation.theorem == theorem,
+            concerning=parts.__contains__,
+        )
         if result.verdict == "refuted"
     }
     assert refuted.get(theorem), theorem
+
+
+def test_a_bridge_between_layouts_of_other_parameters(files: Path) -> None:
+    path = files / BRIDGES
+    text = path.read_text()
+    start = text.index("  wgmma.d-mma.c:")
+    right = text[start:].replace("params: {n: ", "params: {nn: ", 1)
+    assert right != text[start:]
+    path.write_text(text[:start] + right)
+    with pytest.raises(SpecError, match=r"the bridge says nothing of the parameter n of wgmma\.d") as error:
+        load_files(files)
+    assert error.value.place is not None and error.value.place.file.endswith("bridges.yaml")
 
 
 def test_a_counterexample_is_said_as_a_person_reads_it(files: Path) -> None:
@@ -154,6 +186,24 @@ def test_a_counterexample_is_said_as_a_person_reads_it(files: Path) -> None:
     )
     (detail,) = [result.detail for result in results if result.verdict == "refuted"]
     assert "thread " in detail and " both hold (" in detail
+
+
+def test_a_pattern_makes_only_what_it_names(
+    run: Callable[..., tuple[int, str, str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[str] = []
+
+    def counted(*arguments: Any) -> str:
+        made.append(script(*arguments))
+        return made[-1]
+
+    monkeypatch.setattr("ptxmma.formal.smt.obligations.script", counted)
+    code, out, err = run("prove", "nosuch")
+    assert (code, out) == (2, "") and err.startswith("ptxmma: nothing matches 'nosuch'")
+    aside = len(made)
+    assert aside < 150  # of 2,109: small ones, made at once
+    assert run("prove", "layout.selective", "--solver", "z3")[0] == 0
+    assert 0 < len(made) - 2 * aside < 20
 
 
 def test_no_answer_is_no_proof(specification: Specification) -> None:

@@ -7,9 +7,8 @@ effect on values forbids; which rule that is does not matter here.
 
 from __future__ import annotations
 
-import z3
-
 from ....spec.ordering import Readings, ordering
+from ...smt.terms import UGT, And, BitVecVal, BoolVal, If, Not, Or, Term, ZeroExt
 from ..programs import (
     BulkCopy,
     Commit,
@@ -42,16 +41,16 @@ class SymbolicAxioms:
     the same right after step j, for two threads: the warpgroup and the other thread.
     """
 
-    def __init__(self, s: SymbolicProgram, readings: Readings, empty_groups_count: z3.BoolRef) -> None:
+    def __init__(self, s: SymbolicProgram, readings: Readings, empty_groups_count: Term) -> None:
         self.s = s
         self.readings = readings
         self.empty_groups_count = empty_groups_count
-        self.groups: dict[tuple[int, int], z3.BitVecRef] = {}
-        self.copy_groups: dict[tuple[int, int], z3.BitVecRef] = {}
-        self.synchronised: dict[tuple[int, int], z3.BoolRef] = {}
-        self.synchronised_one_warp: dict[tuple[int, int], z3.BoolRef] = {}
-        self.reached: dict[tuple[int, int], tuple[z3.BoolRef, z3.BoolRef]] = {}
-        self.reached_one_warp: dict[tuple[int, int], tuple[z3.BoolRef, z3.BoolRef]] = {}
+        self.groups: dict[tuple[int, int], Term] = {}
+        self.copy_groups: dict[tuple[int, int], Term] = {}
+        self.synchronised: dict[tuple[int, int], Term] = {}
+        self.synchronised_one_warp: dict[tuple[int, int], Term] = {}
+        self.reached: dict[tuple[int, int], tuple[Term, Term]] = {}
+        self.reached_one_warp: dict[tuple[int, int], tuple[Term, Term]] = {}
         for i in range(s.length):
             self._count_groups(i)
         for i in range(s.length):
@@ -61,176 +60,174 @@ class SymbolicAxioms:
     def _count_groups(self, i: int) -> None:
         """Count the groups committed after step i, up to each later step."""
         s = self.s
-        groups, copy_groups = z3.BitVecVal(0, 5), z3.BitVecVal(0, 5)
-        uncommitted: z3.BoolRef = z3.BoolVal(True)
+        groups, copy_groups = BitVecVal(0, 5), BitVecVal(0, 5)
+        uncommitted: Term = BoolVal(True)
         for j in range(i + 1, s.length):
             self.groups[i, j], self.copy_groups[i, j] = groups, copy_groups
             commit = s.is_a(j, Commit)
-            makes_group = z3.And(commit, z3.Or(self.empty_groups_count, uncommitted))
-            groups = z3.If(makes_group, groups + 1, groups)
-            uncommitted = z3.And(z3.Or(uncommitted, s.is_a(j, Mma)), z3.Not(commit))
-            own = z3.And(s.is_a(j, CpAsyncCommit), s.other[j] == s.other[i])
-            copy_groups = z3.If(own, copy_groups + 1, copy_groups)
+            makes_group = And(commit, Or(self.empty_groups_count, uncommitted))
+            groups = If(makes_group, groups + 1, groups)
+            uncommitted = And(Or(uncommitted, s.is_a(j, Mma)), Not(commit))
+            own = And(s.is_a(j, CpAsyncCommit), s.other[j] == s.other[i])
+            copy_groups = If(own, copy_groups + 1, copy_groups)
 
     def _synchronise(self, i: int, one_warp: bool) -> None:
         """Follow barriers and mbarriers from step i on."""
         s = self.s
         before = self.synchronised_one_warp if one_warp else self.synchronised
         reached_after = self.reached_one_warp if one_warp else self.reached
-        reached = [z3.BoolVal(False), z3.BoolVal(False)]
-        signalled: list[z3.BoolRef] = [z3.BoolVal(False)] * 4  # by mbarrier
+        reached = [BoolVal(False), BoolVal(False)]
+        signalled: list[Term] = [BoolVal(False)] * 4  # by mbarrier
         for j in range(i + 1, s.length):
-            here = z3.If(s.other[j], reached[1], reached[0])
+            here = If(s.other[j], reached[1], reached[0])
             same_thread = s.other[j] == s.other[i]
             # One elected thread starts a bulk copy: its program order is that of its own warp only.
-            elected = same_thread if one_warp else z3.And(same_thread, s.other[j])
-            signals = z3.Or(
-                z3.And(s.is_a(j, MbarrierArrive), z3.Or(here, same_thread)),
-                z3.And(s.is_a(j, BulkCopy), z3.Or(here, elected)),
+            elected = same_thread if one_warp else And(same_thread, s.other[j])
+            signals = Or(
+                And(s.is_a(j, MbarrierArrive), Or(here, same_thread)),
+                And(s.is_a(j, BulkCopy), Or(here, elected)),
             )
-            receives = z3.And(
-                s.is_a(j, MbarrierWait), any_of([z3.And(s.barrier[j] == b, signalled[b]) for b in range(4)])
+            receives = And(
+                s.is_a(j, MbarrierWait), any_of([And(s.barrier[j] == b, signalled[b]) for b in range(4)])
             )
             if self.readings["wait-scope"] == "warpgroup":
                 waited = any_of([self.covers(j, m) for m in range(i + 1, j)])
-                receives = z3.Or(receives, z3.And(s.is_a(j, Wait), z3.Not(s.other[i]), waited))
+                receives = Or(receives, And(s.is_a(j, Wait), Not(s.other[i]), waited))
             barrier = s.is_a(j, CtaBarrier)
-            signalled = [z3.Or(signalled[b], z3.And(signals, s.barrier[j] == b)) for b in range(4)]
+            signalled = [Or(signalled[b], And(signals, s.barrier[j] == b)) for b in range(4)]
             reached = [
-                z3.Or(reached[0], barrier, z3.And(receives, z3.Not(s.other[j]))),
-                z3.Or(reached[1], barrier, z3.And(receives, s.other[j])),
+                Or(reached[0], barrier, And(receives, Not(s.other[j]))),
+                Or(reached[1], barrier, And(receives, s.other[j])),
             ]
             reached_after[i, j] = reached[0], reached[1]
-            before[i, j] = z3.And(z3.If(s.other[j], reached[1], reached[0]), z3.Not(barrier))
+            before[i, j] = And(If(s.other[j], reached[1], reached[0]), Not(barrier))
 
-    def ordered(self, i: int, j: int) -> z3.BoolRef:
+    def ordered(self, i: int, j: int) -> Term:
         """Step i comes before step j, in the thread or the warp that executes both or by synchronisation."""
-        return z3.Or(self.s.other[i] == self.s.other[j], self.synchronised[i, j])
+        return Or(self.s.other[i] == self.s.other[j], self.synchronised[i, j])
 
-    def ordered_in_all_warps(self, i: int, j: int) -> z3.BoolRef:
+    def ordered_in_all_warps(self, i: int, j: int) -> Term:
         """Step i comes before step j, whichever warps execute them."""
-        return z3.Or(z3.And(self.s.other[i], self.s.other[j]), self.synchronised[i, j])
+        return Or(And(self.s.other[i], self.s.other[j]), self.synchronised[i, j])
 
-    def covers(self, c: int, i: int) -> z3.BoolRef:
+    def covers(self, c: int, i: int) -> Term:
         """Step c waits for the group of the mma or cp.async i."""
         s = self.s
-        n = z3.ZeroExt(1, s.count[c])
-        wgmma = z3.And(s.is_a(i, Mma), s.is_a(c, Wait), z3.UGT(self.groups[i, c], n))
+        n = ZeroExt(1, s.count[c])
+        wgmma = And(s.is_a(i, Mma), s.is_a(c, Wait), UGT(self.groups[i, c], n))
         same = s.other[i] == s.other[c]
-        copy = z3.And(s.is_a(i, CpAsync), s.is_a(c, CpAsyncWait), same, z3.UGT(self.copy_groups[i, c], n))
-        return z3.Or(wgmma, copy)
+        copy = And(s.is_a(i, CpAsync), s.is_a(c, CpAsyncWait), same, UGT(self.copy_groups[i, c], n))
+        return Or(wgmma, copy)
 
-    def waits_for(self, c: int, i: int) -> z3.BoolRef:
+    def waits_for(self, c: int, i: int) -> Term:
         """Step c waits for the mma, cp.async or bulk copy i."""
         s = self.s
-        copied = z3.And(s.is_a(i, BulkCopy), s.is_a(c, MbarrierWait), s.barrier[i] == s.barrier[c])
-        return z3.Or(self.covers(c, i), copied)
+        copied = And(s.is_a(i, BulkCopy), s.is_a(c, MbarrierWait), s.barrier[i] == s.barrier[c])
+        return Or(self.covers(c, i), copied)
 
-    def complete(self, i: int, j: int) -> z3.BoolRef:
+    def complete(self, i: int, j: int) -> Term:
         """The mma or copy i is complete for the warp or thread that executes step j."""
         s = self.s
         for_all = (BulkCopy, Mma) if self.readings["wait-scope"] == "warpgroup" else (BulkCopy,)
         one_wait_is_enough = s.is_a(i, *for_all)
         found = []
         for c in range(i + 1, j):
-            later = z3.If(one_wait_is_enough, self.synchronised_one_warp[c, j], self.synchronised[c, j])
-            found.append(z3.And(self.waits_for(c, i), z3.Or(s.other[c] == s.other[j], later)))
+            later = If(one_wait_is_enough, self.synchronised_one_warp[c, j], self.synchronised[c, j])
+            found.append(And(self.waits_for(c, i), Or(s.other[c] == s.other[j], later)))
         return any_of(found)
 
-    def fenced(self, i: int, j: int) -> z3.BoolRef:
+    def fenced(self, i: int, j: int) -> Term:
         """A wgmma.fence stands between the steps i and j."""
         return any_of([self.s.is_a(f, WgmmaFence) for f in range(i + 1, j)])
 
-    def store_points(self, i: int, j: int) -> list[tuple[int, z3.BoolRef]]:
+    def store_points(self, i: int, j: int) -> list[tuple[int, Term]]:
         """The steps before j at which the generic proxy has what step i stores, each with its condition.
 
         An ordinary store is such a step itself; for a cp.async it is each wait that covers it.
         """
         store = [(i, self.s.is_a(i, SharedWrite))]
-        waits = [(c, z3.And(self.s.is_a(i, CpAsync), self.waits_for(c, i))) for c in range(i + 1, j)]
+        waits = [(c, And(self.s.is_a(i, CpAsync), self.waits_for(c, i))) for c in range(i + 1, j)]
         return store + waits
 
-    def visible_to_async_proxy(self, i: int, j: int) -> z3.BoolRef:
+    def visible_to_async_proxy(self, i: int, j: int) -> Term:
         """The async proxy sees at step j what step i stored, or what was stored over it."""
-        return any_of(
-            [z3.And(self.same_or_later_store(i, k, j), self._proxy_fenced(k, j)) for k in range(i, j)]
-        )
+        return any_of([And(self.same_or_later_store(i, k, j), self._proxy_fenced(k, j)) for k in range(i, j)])
 
-    def same_or_later_store(self, i: int, k: int, j: int) -> z3.BoolRef:
+    def same_or_later_store(self, i: int, k: int, j: int) -> Term:
         """Step k is the store i, or a store over the same buffer that comes after it for certain."""
         if i == k:
-            return z3.BoolVal(True)
+            return BoolVal(True)
         s = self.s
-        stores = z3.And(s.is_a(k, SharedWrite, CpAsync), s.buffer[k] == s.buffer[i])
+        stores = And(s.is_a(k, SharedWrite, CpAsync), s.buffer[k] == s.buffer[i])
         points = [(at, done) for at, done in self.store_points(i, k) if at < k]
-        return z3.And(stores, any_of([z3.And(done, self.ordered(at, k)) for at, done in points]))
+        return And(stores, any_of([And(done, self.ordered(at, k)) for at, done in points]))
 
-    def _proxy_fenced(self, k: int, j: int) -> z3.BoolRef:
+    def _proxy_fenced(self, k: int, j: int) -> Term:
         """A proxy fence orders what step k stored before the async access j."""
         s = self.s
         found = []
         for point, done in self.store_points(k, j):
             for f in range(point + 1, j):
-                through = z3.And(s.other[point] == s.other[f], self.ordered_in_all_warps(f, j))
+                through = And(s.other[point] == s.other[f], self.ordered_in_all_warps(f, j))
                 if self.readings["proxy-fence-side"] == "either":
-                    later = z3.Or(s.other[f] == s.other[j], self.synchronised_one_warp[f, j])
-                    through = z3.Or(through, z3.And(self.ordered_in_all_warps(point, f), later))
-                found.append(z3.And(done, s.is_a(f, ProxyFence), through))
+                    later = Or(s.other[f] == s.other[j], self.synchronised_one_warp[f, j])
+                    through = Or(through, And(self.ordered_in_all_warps(point, f), later))
+                found.append(And(done, s.is_a(f, ProxyFence), through))
         return any_of(found)
 
-    def register_hazard(self, i: int, j: int) -> z3.BoolRef:
+    def register_hazard(self, i: int, j: int) -> Term:
         """The steps i and j break a rule about a register, and a value can change."""
         s = self.s
         ordinary = s.is_a(i, RegisterRead, RegisterWrite)
-        d_is_a = z3.And(s.a_in_register[j], s.a_register[j] == s.register[i])
-        unfenced = z3.And(
+        d_is_a = And(s.a_in_register[j], s.a_register[j] == s.register[i])
+        unfenced = And(
             ordinary,
             s.is_a(j, Mma),
-            z3.Not(self.fenced(i, j)),
-            z3.Or(s.register[i] == s.register[j], z3.And(s.is_a(i, RegisterWrite), d_is_a)),
+            Not(self.fenced(i, j)),
+            Or(s.register[i] == s.register[j], And(s.is_a(i, RegisterWrite), d_is_a)),
         )
-        a_is_d = z3.And(s.a_in_register[i], s.a_register[i] == s.register[j])
-        pending = z3.And(s.is_a(i, Mma), z3.Not(self.complete(i, j)))
-        accessed_while_pending = z3.And(
+        a_is_d = And(s.a_in_register[i], s.a_register[i] == s.register[j])
+        pending = And(s.is_a(i, Mma), Not(self.complete(i, j)))
+        accessed_while_pending = And(
             pending,
             s.is_a(j, RegisterRead, RegisterWrite),
-            z3.Or(s.register[i] == s.register[j], z3.And(s.is_a(j, RegisterWrite), a_is_d)),
+            Or(s.register[i] == s.register[j], And(s.is_a(j, RegisterWrite), a_is_d)),
         )
         same_shape = s.alike(i, j, ordering().same_shape(self.readings))
-        reshaped = z3.And(s.register[i] == s.register[j], z3.Not(same_shape))
+        reshaped = And(s.register[i] == s.register[j], Not(same_shape))
         if self.readings["reshaped-accumulator"] == "fence":
-            reshaped = z3.And(reshaped, z3.Not(self.fenced(i, j)))
-        used_while_pending = z3.And(pending, s.is_a(j, Mma), z3.Or(reshaped, a_is_d, d_is_a))
-        return z3.Or(unfenced, accessed_while_pending, used_while_pending)
+            reshaped = And(reshaped, Not(self.fenced(i, j)))
+        used_while_pending = And(pending, s.is_a(j, Mma), Or(reshaped, a_is_d, d_is_a))
+        return Or(unfenced, accessed_while_pending, used_while_pending)
 
-    def memory_hazard(self, i: int, j: int) -> z3.BoolRef:
+    def memory_hazard(self, i: int, j: int) -> Term:
         """The steps i and j break a rule about a buffer, and a value can change."""
         s = self.s
-        same_buffer = z3.Or(
-            z3.And(s.accesses(i, s.buffer[j]), s.accesses(j, s.buffer[j])),
-            z3.And(s.accesses(i, s.a_buffer[j]), s.is_a(j, Mma), z3.Not(s.a_in_register[j])),
+        same_buffer = Or(
+            And(s.accesses(i, s.buffer[j]), s.accesses(j, s.buffer[j])),
+            And(s.accesses(i, s.a_buffer[j]), s.is_a(j, Mma), Not(s.a_in_register[j])),
         )
         only_reads = s.is_a(j, SharedRead, Mma)
         if self.readings["wait-scope"] == "warpgroup":
             has_read = self.complete(i, j)
         else:
             waits = [(c, self.waits_for(c, i)) for c in range(i + 1, j)]
-            has_read = any_of([z3.And(waited, self.synchronised[c, j]) for c, waited in waits])
-        overwritten = z3.And(s.is_a(i, Mma), z3.Not(only_reads), z3.Not(has_read))
-        loaded = z3.And(s.is_a(i, SharedRead), z3.Not(only_reads), z3.Not(self.ordered_in_all_warps(i, j)))
-        copied = z3.And(s.is_a(i, BulkCopy), z3.Not(self.complete(i, j)))
+            has_read = any_of([And(waited, self.synchronised[c, j]) for c, waited in waits])
+        overwritten = And(s.is_a(i, Mma), Not(only_reads), Not(has_read))
+        loaded = And(s.is_a(i, SharedRead), Not(only_reads), Not(self.ordered_in_all_warps(i, j)))
+        copied = And(s.is_a(i, BulkCopy), Not(self.complete(i, j)))
         points = self.store_points(i, j)
-        ordered = any_of([z3.And(done, self.ordered(at, j)) for at, done in points])
-        ordered_in_all_warps = any_of([z3.And(done, self.ordered_in_all_warps(at, j)) for at, done in points])
-        stored = z3.And(
+        ordered = any_of([And(done, self.ordered(at, j)) for at, done in points])
+        ordered_in_all_warps = any_of([And(done, self.ordered_in_all_warps(at, j)) for at, done in points])
+        stored = And(
             s.is_a(i, SharedWrite, CpAsync),
-            z3.If(
+            If(
                 s.is_a(j, SharedWrite, CpAsync),
-                z3.Not(ordered),
-                z3.Or(
-                    z3.Not(ordered_in_all_warps),
-                    z3.And(z3.Not(s.is_a(j, SharedRead)), z3.Not(self.visible_to_async_proxy(i, j))),
+                Not(ordered),
+                Or(
+                    Not(ordered_in_all_warps),
+                    And(Not(s.is_a(j, SharedRead)), Not(self.visible_to_async_proxy(i, j))),
                 ),
             ),
         )
-        return z3.And(same_buffer, z3.Or(overwritten, loaded, copied, stored))
+        return And(same_buffer, Or(overwritten, loaded, copied, stored))

@@ -19,10 +19,9 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 
-import z3
-
 from ....spec.ordering import Readings, ordering
 from ...smt.obligations import Model, Obligation, refuting
+from ...smt.terms import And, BoolVal, If, Implies, Not, Or, Term
 from ..programs import BulkCopy, CpAsync, Mma, ProxyFence, SharedRead, SharedWrite
 from .machine import OTHERS, STREAMS, THREAD, WARP, DelayedEffect, EffectName
 from .program import SymbolicProgram
@@ -31,7 +30,7 @@ from .questions import FIRST_STEPS, ModelFormulas, delayed_effects, memory_formu
 __all__ = ["ProofStage", "Stages", "staged_obligations"]
 
 _STREAM_NAMES = ("the warp", "the other warps", "the other thread")
-_NO, _YES = z3.BoolVal(False), z3.BoolVal(True)
+_NO, _YES = BoolVal(False), BoolVal(True)
 # By kind of effect: the steps that have such an effect on shared memory.
 _STEPS_WITH: dict[str, tuple[type, ...]] = {
     "issue": (SharedRead, SharedWrite),
@@ -45,13 +44,13 @@ _STEPS_WITH: dict[str, tuple[type, ...]] = {
 class ProofStage:
     """A claim about every program that meets the premises and of which the claims of other stages hold."""
 
-    premises: tuple[z3.BoolRef, ...]
-    assumed: tuple[z3.BoolRef, ...]
-    claimed: tuple[z3.BoolRef, ...]
+    premises: tuple[Term, ...]
+    assumed: tuple[Term, ...]
+    claimed: tuple[Term, ...]
 
     def text(self) -> str:
         """SMT-LIB text that asks for a program which refutes the stage."""
-        return refuting(z3.And(*self.premises, *self.assumed, z3.Not(z3.And(*self.claimed))))
+        return refuting(And(*self.premises, *self.assumed, Not(And(*self.claimed))))
 
 
 class Stages:
@@ -62,8 +61,8 @@ class Stages:
         self.program = SymbolicProgram(length)
         self.readings = readings
         self.effects = delayed_effects(ordering().conduct(readings))
-        self._claims: dict[tuple[EffectName, int], tuple[z3.BoolRef, ...]] = {}
-        self._origins: dict[tuple[DelayedEffect, int], Sequence[z3.BoolRef]] = {}
+        self._claims: dict[tuple[EffectName, int], tuple[Term, ...]] = {}
+        self._origins: dict[tuple[DelayedEffect, int], Sequence[Term]] = {}
 
     @cached_property
     def _models(self) -> ModelFormulas:
@@ -85,13 +84,13 @@ class Stages:
         premises = self._models.wellformed, *self._models.no_earlier_hazard[: k - 1]
         return ProofStage(premises, tuple(assumed), self._claim(name, k))
 
-    def _claim(self, name: EffectName, k: int) -> tuple[z3.BoolRef, ...]:
+    def _claim(self, name: EffectName, k: int) -> tuple[Term, ...]:
         if (name, k) not in self._claims:
             effects = [one for one in self._models.effects if one.name == name and one.step <= k]
             self._claims[name, k] = tuple(claim for one in effects for claim in self._stopped(one, k))
         return self._claims[name, k]
 
-    def _stopped(self, delayed: DelayedEffect, k: int) -> list[z3.BoolRef]:
+    def _stopped(self, delayed: DelayedEffect, k: int) -> list[Term]:
         """By stream: it has stopped at step k if and only if an origin is its own, or comes before step k.
 
         A bulk copy signals for its elected thread only. So what the warp itself did comes before step k more
@@ -102,45 +101,41 @@ class Stages:
         for c in range(delayed.step, k):
             warp, others, thread = self._origins_at(delayed, c)
             reached, one_warp = axioms.reached[c, k], axioms.reached_one_warp[c, k]
-            found[WARP] = z3.Or(found[WARP], warp, z3.And(z3.Or(others, thread), reached[0]))
-            found[OTHERS] = z3.Or(
-                found[OTHERS], others, z3.And(warp, one_warp[0]), z3.And(thread, reached[0])
-            )
-            found[THREAD] = z3.Or(
-                found[THREAD], thread, z3.And(warp, one_warp[1]), z3.And(others, reached[1])
-            )
+            found[WARP] = Or(found[WARP], warp, And(Or(others, thread), reached[0]))
+            found[OTHERS] = Or(found[OTHERS], others, And(warp, one_warp[0]), And(thread, reached[0]))
+            found[THREAD] = Or(found[THREAD], thread, And(warp, one_warp[1]), And(others, reached[1]))
         has_effect = self.program.is_a(delayed.step, *_STEPS_WITH[delayed.kind])
-        return [z3.Implies(has_effect, delayed.stopped[stream][k] == found[stream]) for stream in STREAMS]
+        return [Implies(has_effect, delayed.stopped[stream][k] == found[stream]) for stream in STREAMS]
 
-    def _origins_at(self, delayed: DelayedEffect, c: int) -> Sequence[z3.BoolRef]:
+    def _origins_at(self, delayed: DelayedEffect, c: int) -> Sequence[Term]:
         """By stream: it waits at step c for the delayed effect itself."""
         if (delayed, c) not in self._origins:
             runs = delayed.steps.runs(delayed.step, delayed.stream)
             in_thread = self.program.other[c]
             self._origins[delayed, c] = [
-                z3.And(runs, in_thread == (stream == THREAD), self._waits(delayed, c, stream))
+                And(runs, in_thread == (stream == THREAD), self._waits(delayed, c, stream))
                 for stream in STREAMS
             ]
         return self._origins[delayed, c]
 
-    def _waits(self, delayed: DelayedEffect, c: int, stream: int) -> z3.BoolRef:
+    def _waits(self, delayed: DelayedEffect, c: int, stream: int) -> Term:
         s, i, axioms = self.program, delayed.step, self._models.axioms
         own = stream == delayed.stream
         if c == i:
             at_once = {"issue": _YES, "store": s.is_a(i, SharedWrite)}
             return at_once.get(delayed.kind, _NO) if own else _NO
         if delayed.kind == "store":
-            return z3.And(s.is_a(i, CpAsync), axioms.covers(c, i)) if own else _NO
+            return And(s.is_a(i, CpAsync), axioms.covers(c, i)) if own else _NO
         if delayed.kind == "flight":
             for_all = delayed.conduct.wait_covers_all and THREAD not in (stream, delayed.stream)
-            other_warps = z3.And(s.is_a(i, Mma), axioms.covers(c, i)) if for_all else _NO
-            copied = z3.And(s.is_a(i, BulkCopy), axioms.waits_for(c, i))
-            return z3.Or(copied, axioms.covers(c, i) if own else other_warps)
+            other_warps = And(s.is_a(i, Mma), axioms.covers(c, i)) if for_all else _NO
+            copied = And(s.is_a(i, BulkCopy), axioms.waits_for(c, i))
+            return Or(copied, axioms.covers(c, i) if own else other_warps)
         if delayed.kind == "landing":
-            return z3.And(s.is_a(c, ProxyFence), self._fences_store(delayed, c, stream))
+            return And(s.is_a(c, ProxyFence), self._fences_store(delayed, c, stream))
         return _NO
 
-    def _fences_store(self, delayed: DelayedEffect, f: int, stream: int) -> z3.BoolRef:
+    def _fences_store(self, delayed: DelayedEffect, f: int, stream: int) -> Term:
         """The proxy fence f waits for what the first step stored in a half, or for a store over it."""
         s, axioms = self.program, self._models.axioms
         owner = OTHERS if delayed.half else WARP
@@ -148,13 +143,13 @@ class Stages:
         found = []
         for k in range(f):
             for point, done in axioms.store_points(k, f):
-                warpgroup, thread = z3.BoolVal(stream == owner), z3.BoolVal(stream == THREAD)
+                warpgroup, thread = BoolVal(stream == owner), BoolVal(stream == THREAD)
                 if delayed.conduct.proxy_fence_covers_all:
-                    warpgroup = z3.Or(warpgroup, before[point, f])
-                    thread = z3.Or(thread, axioms.synchronised[point, f])
+                    warpgroup = Or(warpgroup, before[point, f])
+                    thread = Or(thread, axioms.synchronised[point, f])
                 stored = axioms.same_or_later_store(0, k, f)
-                found.append(z3.And(stored, done, z3.If(s.other[k], thread, warpgroup)))
-        return z3.Or(*found)
+                found.append(And(stored, done, If(s.other[k], thread, warpgroup)))
+        return Or(*found)
 
 
 def staged_obligations(name: str, readings: Readings, length: int) -> Iterator[Obligation]:

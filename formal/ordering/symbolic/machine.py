@@ -15,9 +15,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-import z3
-
 from ....spec.switches import Conduct
+from ...smt.terms import UGE, And, BitVecVal, Bool, BoolVal, If, Not, Or, Term, ZeroExt
 from ..programs import (
     BulkCopy,
     Commit,
@@ -52,7 +51,7 @@ STREAMS = WARP, OTHERS, THREAD = 0, 1, 2
 # Who stores which half of a buffer: a warp its own part (0), the others theirs (1), the other thread both.
 BUFFER_PARTS = ((WARP, 0), (OTHERS, 1), (THREAD, 0), (THREAD, 1))
 EffectName = tuple[str, int, int]  # kind, stream, half of a buffer
-_NO = z3.BoolVal(False)
+_NO = BoolVal(False)
 
 
 class MachineSteps:
@@ -62,88 +61,84 @@ class MachineSteps:
     """
 
     def __init__(
-        self, s: SymbolicProgram, conduct: Conduct, any_chain: bool, empty_groups_count: z3.BoolRef
+        self, s: SymbolicProgram, conduct: Conduct, any_chain: bool, empty_groups_count: Term
     ) -> None:
         self.s = s
         self.conduct = conduct
         self.any_chain = any_chain
         self.empty_groups_count = empty_groups_count
-        self._made: dict[tuple[object, ...], z3.BoolRef] = {}
+        self._made: dict[tuple[object, ...], Term] = {}
 
-    def _once(self, make: Callable[..., z3.BoolRef], *arguments: object) -> z3.BoolRef:
+    def _once(self, make: Callable[..., Term], *arguments: object) -> Term:
         key = (make.__name__, *arguments)
         if key not in self._made:
             self._made[key] = make(*arguments)
         return self._made[key]
 
-    def runs(self, k: int, stream: int) -> z3.BoolRef:
+    def runs(self, k: int, stream: int) -> Term:
         """A stream executes step k."""
         return self._once(self._runs, k, stream)
 
-    def stored(self, i: int, k: int) -> z3.BoolRef:
+    def stored(self, i: int, k: int) -> Term:
         """What step i stores is in the generic view when its own stream issues step k."""
         return self._once(self._stored, i, k)
 
-    def waits_for_group(self, i: int, k: int, copies: bool) -> z3.BoolRef:
+    def waits_for_group(self, i: int, k: int, copies: bool) -> Term:
         """The wait k waits for the group of the mma i (`copies`: of the cp.async i)."""
         return self._once(self._waits_for_group, i, k, copies)
 
-    def waits_for_signal(self, i: int, k: int, kind: type) -> z3.BoolRef:
+    def waits_for_signal(self, i: int, k: int, kind: type) -> Term:
         """Step k waits for the mbarrier that step i, of a kind, signals."""
         return self._once(self._waits_for_signal, i, k, kind)
 
-    def in_order(self, i: int, k: int) -> z3.BoolRef:
+    def in_order(self, i: int, k: int) -> Term:
         """The mmas i and k take effect in order, because they accumulate into one register."""
         return self._once(self._in_order, i, k)
 
-    def _runs(self, k: int, stream: int) -> z3.BoolRef:
+    def _runs(self, k: int, stream: int) -> Term:
         s = self.s
         if stream == THREAD:
-            return z3.Or(s.other[k], s.is_a(k, CtaBarrier))
+            return Or(s.other[k], s.is_a(k, CtaBarrier))
         if stream == OTHERS:
-            return z3.And(
-                z3.Not(s.other[k]), z3.Not(s.is_a(k, BulkCopy, RegisterRead, RegisterWrite, WgmmaFence))
-            )
-        return z3.Not(s.other[k])
+            return And(Not(s.other[k]), Not(s.is_a(k, BulkCopy, RegisterRead, RegisterWrite, WgmmaFence)))
+        return Not(s.other[k])
 
-    def _stored(self, i: int, k: int) -> z3.BoolRef:
+    def _stored(self, i: int, k: int) -> Term:
         s = self.s
-        waits = [
-            z3.And(s.is_a(c, CpAsyncWait), self._once(self._is_due, i, c, True)) for c in range(i + 1, k)
-        ]
-        return z3.Or(s.is_a(i, SharedWrite), any_of(waits))
+        waits = [And(s.is_a(c, CpAsyncWait), self._once(self._is_due, i, c, True)) for c in range(i + 1, k)]
+        return Or(s.is_a(i, SharedWrite), any_of(waits))
 
-    def _is_due(self, i: int, k: int, copies: bool) -> z3.BoolRef:
+    def _is_due(self, i: int, k: int, copies: bool) -> Term:
         """The group of step i is older than those that the wait k leaves pending."""
         s = self.s
         commit, kind = (CpAsyncCommit, CpAsync) if copies else (Commit, Mma)
-        later_groups = z3.BitVecVal(0, 5)
-        uncommitted: z3.BoolRef = z3.BoolVal(True)
-        committed: z3.BoolRef = z3.BoolVal(False)
+        later_groups = BitVecVal(0, 5)
+        uncommitted: Term = BoolVal(True)
+        committed: Term = BoolVal(False)
         for c in range(i + 1, k):
             own = s.other[c] == s.other[k]
-            commits = z3.And(s.is_a(c, commit), own)
-            makes_group = commits if copies else z3.And(commits, z3.Or(self.empty_groups_count, uncommitted))
-            later_groups = z3.If(z3.And(makes_group, committed), later_groups + 1, later_groups)
-            committed = z3.Or(committed, makes_group)
-            uncommitted = z3.If(commits, z3.BoolVal(False), z3.Or(uncommitted, z3.And(s.is_a(c, kind), own)))
-        old = z3.UGE(later_groups, z3.ZeroExt(1, s.count[k]))
-        return z3.And(s.other[i] == s.other[k], committed, old)
+            commits = And(s.is_a(c, commit), own)
+            makes_group = commits if copies else And(commits, Or(self.empty_groups_count, uncommitted))
+            later_groups = If(And(makes_group, committed), later_groups + 1, later_groups)
+            committed = Or(committed, makes_group)
+            uncommitted = If(commits, BoolVal(False), Or(uncommitted, And(s.is_a(c, kind), own)))
+        old = UGE(later_groups, ZeroExt(1, s.count[k]))
+        return And(s.other[i] == s.other[k], committed, old)
 
-    def _waits_for_group(self, i: int, k: int, copies: bool) -> z3.BoolRef:
+    def _waits_for_group(self, i: int, k: int, copies: bool) -> Term:
         wait, kind = (CpAsyncWait, CpAsync) if copies else (Wait, Mma)
-        return z3.And(self.s.is_a(k, wait), self.s.is_a(i, kind), self._once(self._is_due, i, k, copies))
+        return And(self.s.is_a(k, wait), self.s.is_a(i, kind), self._once(self._is_due, i, k, copies))
 
-    def _waits_for_signal(self, i: int, k: int, kind: type) -> z3.BoolRef:
+    def _waits_for_signal(self, i: int, k: int, kind: type) -> Term:
         s = self.s
-        return z3.And(s.is_a(k, MbarrierWait), s.is_a(i, kind), s.barrier[i] == s.barrier[k])
+        return And(s.is_a(k, MbarrierWait), s.is_a(i, kind), s.barrier[i] == s.barrier[k])
 
-    def _in_order(self, i: int, k: int) -> z3.BoolRef:
+    def _in_order(self, i: int, k: int) -> Term:
         s = self.s
-        alike = z3.Bool(f"chained_{i}_{k}") if self.any_chain else s.alike(i, k, self.conduct.same_shape)
+        alike = Bool(f"chained_{i}_{k}") if self.any_chain else s.alike(i, k, self.conduct.same_shape)
         if self.conduct.fence_orders_shapes:
-            alike = z3.Or(alike, any_of([s.is_a(f, WgmmaFence) for f in range(i + 1, k)]))
-        return z3.And(s.is_a(i, Mma), s.is_a(k, Mma), s.register[i] == s.register[k], alike)
+            alike = Or(alike, any_of([s.is_a(f, WgmmaFence) for f in range(i + 1, k)]))
+        return And(s.is_a(i, Mma), s.is_a(k, Mma), s.register[i] == s.register[k], alike)
 
 
 class DelayedEffect:
@@ -174,107 +169,105 @@ class DelayedEffect:
         self.no_flight = {stream: [_NO] * s.length for stream in STREAMS}
         self.no_settle = [_NO] * s.length
         self.no_landing = {part: [_NO] * s.length for part in BUFFER_PARTS}
-        self.stopped: dict[int, list[z3.BoolRef]] = {stream: [] for stream in STREAMS}
+        self.stopped: dict[int, list[Term]] = {stream: [] for stream in STREAMS}
         for k in range(s.length):
             for stream in STREAMS:
                 self._issue(k, stream)
             for stream in STREAMS:
                 self._effects(k, stream)
 
-    def _is_delayed(self, k: int, kind: str, stream: int) -> z3.BoolRef:
+    def _is_delayed(self, k: int, kind: str, stream: int) -> Term:
         """The effect of step k in a stream is the delayed one."""
         if k != self.step or stream != self.stream:
-            return z3.BoolVal(False)
+            return BoolVal(False)
         if self.kind == "store":
             operations = {"issue": SharedWrite, "flight": CpAsync}
-            return self.s.is_a(k, operations[kind]) if kind in operations else z3.BoolVal(False)
-        return z3.BoolVal(kind == self.kind)
+            return self.s.is_a(k, operations[kind]) if kind in operations else BoolVal(False)
+        return BoolVal(kind == self.kind)
 
     def _issue(self, k: int, stream: int) -> None:
         """A stream cannot issue step k: it has stopped, or step k waits for an effect that cannot happen."""
         s, steps = self.s, self.steps
-        stopped = {who: self.stopped[who][k - 1] if k else z3.BoolVal(False) for who in STREAMS}
+        stopped = {who: self.stopped[who][k - 1] if k else BoolVal(False) for who in STREAMS}
         reasons = [
-            z3.And(s.is_a(k, WgmmaFence), any_of(self.no_settle[:k])),
-            z3.And(s.is_a(k, CtaBarrier), any_of(list(stopped.values()))),
+            And(s.is_a(k, WgmmaFence), any_of(self.no_settle[:k])),
+            And(s.is_a(k, CtaBarrier), any_of(list(stopped.values()))),
         ]
         for i in range(k):
             unfinished = self.no_flight[stream][i]
             if self.conduct.wait_covers_all:
                 unfinished = any_of([self.no_flight[who][i] for who in (WARP, OTHERS)])
-            reasons.append(z3.And(steps.waits_for_group(i, k, False), unfinished))
-            reasons.append(z3.And(steps.waits_for_group(i, k, True), self.no_flight[stream][i]))
+            reasons.append(And(steps.waits_for_group(i, k, False), unfinished))
+            reasons.append(And(steps.waits_for_group(i, k, True), self.no_flight[stream][i]))
             landings = [
-                z3.And(self.no_landing[who, half][i], self._stored_before(i, who, k, stream))
+                And(self.no_landing[who, half][i], self._stored_before(i, who, k, stream))
                 for who, half in BUFFER_PARTS
                 if who == stream or self.conduct.proxy_fence_covers_all
             ]
-            reasons.append(z3.And(s.is_a(k, ProxyFence), any_of(landings)))
-            arrivals = [z3.And(steps.runs(i, who), self.no_issue[who][i]) for who in STREAMS]
-            reasons.append(z3.And(steps.waits_for_signal(i, k, MbarrierArrive), any_of(arrivals)))
-            copies = [z3.And(steps.runs(i, who), self.no_flight[who][i]) for who in (WARP, THREAD)]
-            reasons.append(z3.And(steps.waits_for_signal(i, k, BulkCopy), any_of(copies)))
-        blocked = z3.And(
+            reasons.append(And(s.is_a(k, ProxyFence), any_of(landings)))
+            arrivals = [And(steps.runs(i, who), self.no_issue[who][i]) for who in STREAMS]
+            reasons.append(And(steps.waits_for_signal(i, k, MbarrierArrive), any_of(arrivals)))
+            copies = [And(steps.runs(i, who), self.no_flight[who][i]) for who in (WARP, THREAD)]
+            reasons.append(And(steps.waits_for_signal(i, k, BulkCopy), any_of(copies)))
+        blocked = And(
             steps.runs(k, stream),
-            z3.Or(stopped[stream], self._is_delayed(k, "issue", stream), *reasons),
+            Or(stopped[stream], self._is_delayed(k, "issue", stream), *reasons),
         )
         self.no_issue[stream][k] = blocked
-        self.stopped[stream].append(z3.Or(stopped[stream], blocked))
+        self.stopped[stream].append(Or(stopped[stream], blocked))
 
-    def _stored_before(self, i: int, who: int, k: int, stream: int) -> z3.BoolRef:
+    def _stored_before(self, i: int, who: int, k: int, stream: int) -> Term:
         """What `who` stores in step i is in the generic view whenever a stream issues step k."""
         if who == stream:
             return self.steps.stored(i, k)
         store = self.stores.get((i, who))
-        return store.no_issue[stream][k] if store else z3.BoolVal(False)
+        return store.no_issue[stream][k] if store else BoolVal(False)
 
     def _effects(self, k: int, stream: int) -> None:
         """Effects of step k after its issue cannot happen: delayed, not issued, or after one that cannot."""
         s, steps = self.s, self.steps
-        earlier = [z3.And(steps.in_order(i, k), self.no_flight[stream][i]) for i in range(k)]
-        self.no_flight[stream][k] = z3.And(
+        earlier = [And(steps.in_order(i, k), self.no_flight[stream][i]) for i in range(k)]
+        self.no_flight[stream][k] = And(
             steps.runs(k, stream),
             s.is_a(k, Mma, CpAsync, BulkCopy),
-            z3.Or(self._is_delayed(k, "flight", stream), self.no_issue[stream][k], *earlier),
+            Or(self._is_delayed(k, "flight", stream), self.no_issue[stream][k], *earlier),
         )
         if stream == WARP:
             registers = (RegisterRead, RegisterWrite)
             queue = [
-                z3.And(s.is_a(i, *registers), s.register[i] == s.register[k], self.no_settle[i])
+                And(s.is_a(i, *registers), s.register[i] == s.register[k], self.no_settle[i])
                 for i in range(k)
             ]
-            self.no_settle[k] = z3.And(
+            self.no_settle[k] = And(
                 s.is_a(k, *registers),
-                z3.Or(self._is_delayed(k, "settle", WARP), self.no_issue[WARP][k], *queue),
+                Or(self._is_delayed(k, "settle", WARP), self.no_issue[WARP][k], *queue),
             )
-        no_store = z3.If(s.is_a(k, CpAsync), self.no_flight[stream][k], self.no_issue[stream][k])
+        no_store = If(s.is_a(k, CpAsync), self.no_flight[stream][k], self.no_issue[stream][k])
         for who, half in BUFFER_PARTS:
             if who == stream:
-                self.no_landing[who, half][k] = z3.And(
+                self.no_landing[who, half][k] = And(
                     self.stores_in(k, stream),
-                    z3.Or(
-                        z3.And(self._is_delayed(k, "landing", who), z3.BoolVal(half == self.half)),
+                    Or(
+                        And(self._is_delayed(k, "landing", who), BoolVal(half == self.half)),
                         no_store,
                         self._follows_first_store(k, half),
                     ),
                 )
 
-    def _follows_first_store(self, k: int, half: int) -> z3.BoolRef:
+    def _follows_first_store(self, k: int, half: int) -> Term:
         """Step k stores over what the first step stored, whose landing cannot happen.
 
         Values land in the order in which they were stored. That step k stores after the first step is
         certain: otherwise the two have a hazard, and the question does not arise.
         """
         if k == 0:
-            return z3.BoolVal(False)
+            return BoolVal(False)
         s = self.s
         first = [
-            z3.And(self.stores_in(0, who), self.no_landing[who, of][0])
-            for who, of in BUFFER_PARTS
-            if of == half
+            And(self.stores_in(0, who), self.no_landing[who, of][0]) for who, of in BUFFER_PARTS if of == half
         ]
-        return z3.And(s.buffer[0] == s.buffer[k], any_of(first))
+        return And(s.buffer[0] == s.buffer[k], any_of(first))
 
-    def stores_in(self, k: int, stream: int) -> z3.BoolRef:
+    def stores_in(self, k: int, stream: int) -> Term:
         """Step k stores through the generic proxy, in a stream."""
-        return z3.And(self.steps.runs(k, stream), self.s.is_a(k, SharedWrite, CpAsync))
+        return And(self.steps.runs(k, stream), self.s.is_a(k, SharedWrite, CpAsync))

@@ -6,8 +6,7 @@ writes. Cells are registers, and halves of buffers in the view of the generic or
 
 from __future__ import annotations
 
-import z3
-
+from ...smt.terms import And, BoolVal, If, Not, Or, Term
 from ..programs import BulkCopy, CpAsync, Mma, RegisterRead, RegisterWrite, SharedRead, SharedWrite
 from .machine import BUFFER_PARTS, STREAMS, THREAD, WARP, DelayedEffect, EffectName
 from .program import SymbolicProgram, any_of
@@ -15,46 +14,44 @@ from .program import SymbolicProgram, any_of
 __all__ = ["overtakes_in_memory", "overtakes_in_register"]
 
 
-def overtakes_in_register(delayed: DelayedEffect, j: int) -> z3.BoolRef:
+def overtakes_in_register(delayed: DelayedEffect, j: int) -> Term:
     """Step j's access of a register overtakes the delayed effect of the first step."""
     s = delayed.s
     conflict = _on_one_register(s, j)
     if delayed.kind == "settle":
-        return z3.And(s.is_a(0, RegisterRead, RegisterWrite), conflict, z3.Not(delayed.no_flight[WARP][j]))
+        return And(s.is_a(0, RegisterRead, RegisterWrite), conflict, Not(delayed.no_flight[WARP][j]))
     if delayed.kind == "flight" and delayed.stream == WARP:
-        blocked = z3.If(s.is_a(j, Mma), delayed.no_flight[WARP][j], delayed.no_settle[j])
-        return z3.And(s.is_a(0, Mma), conflict, z3.Not(blocked))
-    return z3.BoolVal(False)
+        blocked = If(s.is_a(j, Mma), delayed.no_flight[WARP][j], delayed.no_settle[j])
+        return And(s.is_a(0, Mma), conflict, Not(blocked))
+    return BoolVal(False)
 
 
-def _on_one_register(s: SymbolicProgram, j: int) -> z3.BoolRef:
+def _on_one_register(s: SymbolicProgram, j: int) -> Term:
     """The steps 0 and j access one register, one of them writes it, and one of them is an mma."""
-    as_a_first = z3.And(s.is_a(0, Mma), s.a_in_register[0], s.a_register[0] == s.register[j])
-    as_a_last = z3.And(s.is_a(j, Mma), s.a_in_register[j], s.a_register[j] == s.register[0])
+    as_a_first = And(s.is_a(0, Mma), s.a_in_register[0], s.a_register[0] == s.register[j])
+    as_a_last = And(s.is_a(j, Mma), s.a_in_register[j], s.a_register[j] == s.register[0])
     accesses = (RegisterRead, RegisterWrite, Mma)
-    both = z3.And(s.is_a(0, *accesses), s.is_a(j, *accesses), z3.Or(s.is_a(0, Mma), s.is_a(j, Mma)))
+    both = And(s.is_a(0, *accesses), s.is_a(j, *accesses), Or(s.is_a(0, Mma), s.is_a(j, Mma)))
     writes_first, writes_last = s.is_a(0, RegisterWrite, Mma), s.is_a(j, RegisterWrite, Mma)
-    return z3.And(
+    return And(
         both,
-        z3.Or(
+        Or(
             s.register[0] == s.register[j],
-            z3.And(as_a_first, writes_last),
-            z3.And(as_a_last, writes_first),
+            And(as_a_first, writes_last),
+            And(as_a_last, writes_first),
         ),
     )
 
 
-def overtakes_in_memory(delayed: DelayedEffect, j: int) -> z3.BoolRef:
+def overtakes_in_memory(delayed: DelayedEffect, j: int) -> Term:
     """An effect of step j on shared memory overtakes the delayed effect of the first step."""
-    found = [
-        z3.And(_on_one_cell(delayed, j, name), z3.Not(blocked)) for name, blocked in _effects(delayed, j)
-    ]
+    found = [And(_on_one_cell(delayed, j, name), Not(blocked)) for name, blocked in _effects(delayed, j)]
     return any_of(found)
 
 
-def _effects(delayed: DelayedEffect, j: int) -> list[tuple[EffectName, z3.BoolRef]]:
+def _effects(delayed: DelayedEffect, j: int) -> list[tuple[EffectName, Term]]:
     """The effects of step j on shared memory, each with the formula that it cannot happen."""
-    found: list[tuple[EffectName, z3.BoolRef]] = []
+    found: list[tuple[EffectName, Term]] = []
     for stream in STREAMS:
         for half in (0, 1):
             found.append((("issue", stream, half), delayed.no_issue[stream][j]))
@@ -64,40 +61,40 @@ def _effects(delayed: DelayedEffect, j: int) -> list[tuple[EffectName, z3.BoolRe
     return found
 
 
-def _on_one_cell(delayed: DelayedEffect, j: int, name: EffectName) -> z3.BoolRef:
+def _on_one_cell(delayed: DelayedEffect, j: int, name: EffectName) -> Term:
     """The delayed effect and one of step j are on one cell, in a half and a view; one of them writes it."""
     s = delayed.s
-    one_buffer = z3.Or(
-        z3.And(s.accesses(0, s.buffer[j]), s.accesses(j, s.buffer[j])),
-        z3.And(s.accesses(0, s.a_buffer[j]), s.is_a(j, Mma), z3.Not(s.a_in_register[j])),
+    one_buffer = Or(
+        And(s.accesses(0, s.buffer[j]), s.accesses(j, s.buffer[j])),
+        And(s.accesses(0, s.a_buffer[j]), s.is_a(j, Mma), Not(s.a_in_register[j])),
     )
     kind, stream, half = name
     if delayed.kind == "landing" and half != delayed.half:
-        return z3.BoolVal(False)
+        return BoolVal(False)
     parts = []
     for view in ("generic", "async"):
         first = _access(delayed, 0, (delayed.kind, delayed.stream, half), view)
         last = _access(delayed, j, (kind, stream, half), view)
-        parts.append(z3.And(first[0], last[0], z3.Or(first[1], last[1])))
-    return z3.And(one_buffer, any_of(parts))
+        parts.append(And(first[0], last[0], Or(first[1], last[1])))
+    return And(one_buffer, any_of(parts))
 
 
-def _access(delayed: DelayedEffect, k: int, name: EffectName, view: str) -> tuple[z3.BoolRef, z3.BoolRef]:
+def _access(delayed: DelayedEffect, k: int, name: EffectName, view: str) -> tuple[Term, Term]:
     """An effect of step k accesses a half of its buffer in a view; and it writes it."""
     s = delayed.s
     kind, stream, half = name
     runs = delayed.steps.runs(k, stream)
     stores_half = stream in (THREAD, half)
-    no = z3.BoolVal(False)
+    no = BoolVal(False)
     if view == "generic" and kind == "issue":
-        write = z3.And(runs, s.is_a(k, SharedWrite)) if stores_half else no
-        return z3.Or(write, z3.And(runs, s.is_a(k, SharedRead))), write
+        write = And(runs, s.is_a(k, SharedWrite)) if stores_half else no
+        return Or(write, And(runs, s.is_a(k, SharedRead))), write
     if view == "generic" and kind == "flight":
-        write = z3.And(runs, z3.Or(s.is_a(k, BulkCopy), s.is_a(k, CpAsync) if stores_half else no))
+        write = And(runs, Or(s.is_a(k, BulkCopy), s.is_a(k, CpAsync) if stores_half else no))
         return write, write
     if view == "async" and kind == "flight":
-        write = z3.And(runs, s.is_a(k, BulkCopy))
-        return z3.Or(write, z3.And(runs, s.is_a(k, Mma))), write
+        write = And(runs, s.is_a(k, BulkCopy))
+        return Or(write, And(runs, s.is_a(k, Mma))), write
     if view == "async" and kind == "landing" and stores_half:
         write = delayed.stores_in(k, stream)
         return write, write

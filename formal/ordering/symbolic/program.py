@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-import z3
-
 from ...smt.obligations import Model
+from ...smt.terms import ULE, And, BitVec, BitVecVal, Bool, BoolVal, Implies, Not, Or, Term
 from ..programs import (
     OTHER,
     Buffer,
@@ -60,9 +59,9 @@ _KINDS: tuple[type, ...] = (
 _WARPGROUP_ONLY = (RegisterRead, RegisterWrite, WgmmaFence, Mma, Commit, Wait, CtaBarrier)
 
 
-def any_of(parts: Sequence[z3.BoolRef]) -> z3.BoolRef:
+def any_of(parts: Sequence[Term]) -> Term:
     """At least one of the formulas holds; false if there are none."""
-    return z3.Or(*parts) if parts else z3.BoolVal(False)
+    return Or(*parts) if parts else BoolVal(False)
 
 
 class SymbolicProgram:
@@ -76,40 +75,38 @@ class SymbolicProgram:
     def __init__(self, length: int) -> None:
         self.length = length
         steps = range(length)
-        self.kind = [z3.BitVec(f"kind_{k}", 5) for k in steps]
-        self.other = [z3.Bool(f"other_{k}") for k in steps]
-        self.register = [z3.BitVec(f"register_{k}", 2) for k in steps]
-        self.a_register = [z3.BitVec(f"a_register_{k}", 2) for k in steps]
-        self.a_in_register = [z3.Bool(f"a_held_{k}") for k in steps]
-        self.buffer = [z3.BitVec(f"buffer_{k}", 2) for k in steps]
-        self.a_buffer = [z3.BitVec(f"a_buffer_{k}", 2) for k in steps]
-        self.barrier = [z3.BitVec(f"barrier_{k}", 2) for k in steps]
-        self.count = [z3.BitVec(f"count_{k}", 4) for k in steps]
-        self.shape = {f: [z3.Bool(f"shape_{f}_{k}") for k in steps] for f in ("n", "k", "types")}
+        self.kind = [BitVec(f"kind_{k}", 5) for k in steps]
+        self.other = [Bool(f"other_{k}") for k in steps]
+        self.register = [BitVec(f"register_{k}", 2) for k in steps]
+        self.a_register = [BitVec(f"a_register_{k}", 2) for k in steps]
+        self.a_in_register = [Bool(f"a_held_{k}") for k in steps]
+        self.buffer = [BitVec(f"buffer_{k}", 2) for k in steps]
+        self.a_buffer = [BitVec(f"a_buffer_{k}", 2) for k in steps]
+        self.barrier = [BitVec(f"barrier_{k}", 2) for k in steps]
+        self.count = [BitVec(f"count_{k}", 4) for k in steps]
+        self.shape = {f: [Bool(f"shape_{f}_{k}") for k in steps] for f in ("n", "k", "types")}
 
-        self._is_a: dict[tuple[object, ...], z3.BoolRef] = {}
+        self._is_a: dict[tuple[object, ...], Term] = {}
 
-    def is_a(self, k: int, *kinds: type) -> z3.BoolRef:
+    def is_a(self, k: int, *kinds: type) -> Term:
         """Step k is of one of the kinds."""
         if (k, *kinds) not in self._is_a:
             self._is_a[k, *kinds] = any_of([self.kind[k] == _KINDS.index(kind) for kind in kinds])
         return self._is_a[k, *kinds]
 
-    def accesses(self, k: int, buffer: z3.BitVecRef) -> z3.BoolRef:
+    def accesses(self, k: int, buffer: Term) -> Term:
         """Step k accesses a buffer."""
-        own = z3.And(self.is_a(k, SharedRead, SharedWrite, CpAsync, BulkCopy, Mma), self.buffer[k] == buffer)
-        return z3.Or(
-            own, z3.And(self.is_a(k, Mma), z3.Not(self.a_in_register[k]), self.a_buffer[k] == buffer)
-        )
+        own = And(self.is_a(k, SharedRead, SharedWrite, CpAsync, BulkCopy, Mma), self.buffer[k] == buffer)
+        return Or(own, And(self.is_a(k, Mma), Not(self.a_in_register[k]), self.a_buffer[k] == buffer))
 
-    def alike(self, i: int, j: int, fields: Sequence[str]) -> z3.BoolRef:
+    def alike(self, i: int, j: int, fields: Sequence[str]) -> Term:
         """The shapes of two mmas agree in some fields (M is always 64)."""
-        return z3.And(*(self.shape[f][i] == self.shape[f][j] for f in fields if f in self.shape))
+        return And(*(self.shape[f][i] == self.shape[f][j] for f in fields if f in self.shape))
 
     def program(self, model: Model) -> Program:
         """The program that a solver's model spells."""
 
-        def of(constant: z3.ExprRef) -> int:
+        def of(constant: Term) -> int:
             return model.get(str(constant), 0)
 
         steps = []
@@ -143,13 +140,13 @@ class SymbolicProgram:
             steps.append(Step(act, OTHER if of(self.other[k]) else 0))
         return Program(tuple(steps))
 
-    def spelling(self, program: Program) -> Mapping[z3.ExprRef, z3.ExprRef]:
+    def spelling(self, program: Program) -> Mapping[Term, Term]:
         """The values of the constants that spell a program of exactly `length` steps."""
-        found: dict[z3.ExprRef, z3.ExprRef] = {}
+        found: dict[Term, Term] = {}
         for k, step in enumerate(program.steps):
             act = step.operation
-            found[self.kind[k]] = z3.BitVecVal(_KINDS.index(type(act)), 5)
-            found[self.other[k]] = z3.BoolVal(step.thread == OTHER)
+            found[self.kind[k]] = BitVecVal(_KINDS.index(type(act)), 5)
+            found[self.other[k]] = BoolVal(step.thread == OTHER)
             values = {"register": 0, "a_register": 0, "buffer": 0, "a_buffer": 0, "barrier": 0, "count": 0}
             a_in_register = False
             shape = {"n": False, "k": False, "types": False}
@@ -175,19 +172,19 @@ class SymbolicProgram:
                 values["count"] = act.n
             for name, value in values.items():
                 constant = getattr(self, name)[k]
-                found[constant] = z3.BitVecVal(value, constant.size())
-            found[self.a_in_register[k]] = z3.BoolVal(a_in_register)
+                found[constant] = BitVecVal(value, constant.size())
+            found[self.a_in_register[k]] = BoolVal(a_in_register)
             for name, flag in shape.items():
-                found[self.shape[name][k]] = z3.BoolVal(flag)
+                found[self.shape[name][k]] = BoolVal(flag)
         return found
 
 
-def wellformed(s: SymbolicProgram) -> z3.BoolRef:
+def wellformed(s: SymbolicProgram) -> Term:
     """Every step is an operation or empty, and its thread and its registers are ones that it can have."""
     parts = []
     for k in range(s.length):
-        parts.append(z3.ULE(s.kind[k], len(_KINDS)))
-        parts.append(z3.Implies(s.other[k], z3.Not(s.is_a(k, *_WARPGROUP_ONLY))))
-        a_in_register = z3.And(s.is_a(k, Mma), s.a_in_register[k])
-        parts.append(z3.Implies(a_in_register, s.a_register[k] != s.register[k]))
-    return z3.And(*parts)
+        parts.append(ULE(s.kind[k], len(_KINDS)))
+        parts.append(Implies(s.other[k], Not(s.is_a(k, *_WARPGROUP_ONLY))))
+        a_in_register = And(s.is_a(k, Mma), s.a_in_register[k])
+        parts.append(Implies(a_in_register, s.a_register[k] != s.register[k]))
+    return And(*parts)

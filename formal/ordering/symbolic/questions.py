@@ -11,13 +11,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, partial
-
-import z3
+from functools import partial
 
 from ....spec.ordering import Readings, ordering
 from ....spec.switches import Conduct
 from ...smt.obligations import Model, Obligation, refuting
+from ...smt.terms import And, Bool, BoolVal, Not, Term, narrowed
 from ..programs import BulkCopy, CpAsync, Mma, RegisterRead, RegisterWrite, SharedRead, SharedWrite
 from .axioms import SymbolicAxioms
 from .machine import BUFFER_PARTS, STREAMS, WARP, DelayedEffect, EffectName, MachineSteps
@@ -28,6 +27,7 @@ __all__ = [
     "FIRST_STEPS",
     "LENGTH",
     "ModelFormulas",
+    "ModelQuestions",
     "delayed_effects",
     "memory_formulas",
     "memory_readings",
@@ -52,28 +52,28 @@ class ModelFormulas:
     verdict, `overtaken` the machine's; `axioms` and `effects` are the formulas that they are made of.
     """
 
-    wellformed: z3.BoolRef
-    no_earlier_hazard: tuple[z3.BoolRef, ...]
-    hazard: z3.BoolRef
-    overtaken: z3.BoolRef
+    wellformed: Term
+    no_earlier_hazard: tuple[Term, ...]
+    hazard: Term
+    overtaken: Term
     axioms: SymbolicAxioms
     effects: tuple[DelayedEffect, ...]
 
     @property
-    def premise(self) -> z3.BoolRef:
+    def premise(self) -> Term:
         """The program is one that the question is about."""
-        return z3.And(self.wellformed, *self.no_earlier_hazard)
+        return And(self.wellformed, *self.no_earlier_hazard)
 
 
 def register_formulas(s: SymbolicProgram, readings: Readings) -> ModelFormulas:
     """Both models about the registers of the first and the last step."""
     conduct = ordering().conduct(readings)
-    axioms = SymbolicAxioms(s, readings, z3.BoolVal(readings["empty-groups"] == "count"))
-    steps = MachineSteps(s, conduct, False, z3.BoolVal(bool(conduct.empty_groups_count)))
+    axioms = SymbolicAxioms(s, readings, BoolVal(readings["empty-groups"] == "count"))
+    steps = MachineSteps(s, conduct, False, BoolVal(bool(conduct.empty_groups_count)))
     last = s.length - 1
     effects = tuple(DelayedEffect(steps, (kind, WARP, 0)) for kind in ("settle", "flight"))
     overtaken = any_of([overtakes_in_register(effect, last) for effect in effects])
-    earlier = tuple(z3.Not(axioms.register_hazard(0, k)) for k in range(1, last))
+    earlier = tuple(Not(axioms.register_hazard(0, k)) for k in range(1, last))
     return ModelFormulas(wellformed(s), earlier, axioms.register_hazard(0, last), overtaken, axioms, effects)
 
 
@@ -94,7 +94,7 @@ def memory_formulas(s: SymbolicProgram, readings: Readings) -> ModelFormulas:
     both models alike). So the answer holds for every setting of the switches about these.
     """
     conduct = ordering().conduct(readings)
-    empty_groups_count = z3.Bool("empty_groups_count")
+    empty_groups_count = Bool("empty_groups_count")
     axioms = SymbolicAxioms(s, readings, empty_groups_count)
     steps = MachineSteps(s, conduct, True, empty_groups_count)
     last = s.length - 1
@@ -108,9 +108,9 @@ def memory_formulas(s: SymbolicProgram, readings: Readings) -> ModelFormulas:
         else:
             effects.append(DelayedEffect(steps, name, 0, stores))
     overtaken = any_of(
-        [z3.And(steps.runs(0, effect.stream), overtakes_in_memory(effect, last)) for effect in effects]
+        [And(steps.runs(0, effect.stream), overtakes_in_memory(effect, last)) for effect in effects]
     )
-    earlier = tuple(z3.Not(axioms.memory_hazard(0, k)) for k in range(1, last))
+    earlier = tuple(Not(axioms.memory_hazard(0, k)) for k in range(1, last))
     hazard = axioms.memory_hazard(0, last)
     return ModelFormulas(wellformed(s), earlier, hazard, overtaken, axioms, (*stores.values(), *effects))
 
@@ -121,30 +121,45 @@ def memory_readings(readings: Readings) -> Readings:
     return {name: setting for name, setting in bearing.items() if name != "empty-groups"}
 
 
+class ModelQuestions:
+    """The SMT-LIB texts about programs of at most `length` steps; readings that do not differ share one."""
+
+    def __init__(self, length: int) -> None:
+        self.program = SymbolicProgram(length)
+        self._texts: dict[tuple[object, ...], str] = {}
+
+    def text(self, subject: str, kind: type, readings: Readings) -> str:
+        """Is there a program that tells the models apart, whose first step is of a kind?"""
+        return narrowed(self._about(subject, readings), self.program.is_a(0, kind))
+
+    def _about(self, subject: str, readings: Readings) -> str:
+        registers = subject == "registers"
+        settings = ordering().bearing(readings) if registers else memory_readings(readings)
+        key = subject, *sorted(settings.items())
+        if key not in self._texts:
+            formulas = register_formulas if registers else memory_formulas
+            models = formulas(self.program, settings)
+            self._texts[key] = refuting(models.premise, models.hazard != models.overtaken)
+        return self._texts[key]
+
+
 def ordering_obligations(
-    name: str, readings: Readings, length: int = LENGTH, about: Sequence[str] = tuple(FIRST_STEPS)
+    name: str,
+    readings: Readings,
+    length: int = LENGTH,
+    about: Sequence[str] = tuple(FIRST_STEPS),
+    questions: ModelQuestions | None = None,
 ) -> Iterator[Obligation]:
     """The models agree on every program of at most `length` steps: one question for each kind of first step.
 
-    The formulas are made when the text of the first question about registers, or about shared memory, is
-    asked for.
+    `questions` (of this length) holds what was made for other readings.
     """
-    s = SymbolicProgram(length)
-
-    @cache
-    def formulas(subject: str) -> ModelFormulas:
-        if subject == "registers":
-            return register_formulas(s, ordering().bearing(readings))
-        return memory_formulas(s, memory_readings(readings))
-
-    def text(subject: str, kind: type) -> str:
-        models = formulas(subject)
-        return refuting(models.premise, s.is_a(0, kind), models.hazard != models.overtaken)
+    shared = questions or ModelQuestions(length)
 
     def explain(model: Model) -> str:
-        return f"the models disagree about: {s.program(model)}"
+        return f"the models disagree about: {shared.program.program(model)}"
 
     for subject in about:
         for kind in FIRST_STEPS[subject]:
             title = f"{name}, {subject}, {kind.__name__} first, {length} steps"
-            yield Obligation("ordering.agree", title, partial(text, subject, kind), explain)
+            yield Obligation("ordering.agree", title, partial(shared.text, subject, kind, readings), explain)

@@ -1,0 +1,49 @@
+"""What a module of theorems/ declares: its theorems, and the parts of a specification that they speak of."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+
+from ..spec.specification import Specification
+from ..spec.variants import RowView
+from .smt.obligations import Obligation
+
+__all__ = ["ProofPart", "Theorem", "TheoremGroup"]
+
+
+@dataclass(frozen=True)
+class Theorem:
+    """A claim about every subject of one kind: its name ("layout.injective"), and what it states."""
+
+    name: str
+    statement: str
+
+
+@dataclass(frozen=True)
+class ProofPart:
+    """A part of the specification ("layout wgmma.d"), and what makes its obligations.
+
+    Their SMT-LIB texts are made later, when they are asked for.
+    """
+
+    name: str
+    obligations: Callable[[], Iterable[Obligation]]
+
+
+def _nothing(specification: Specification, row: RowView) -> Iterable[str]:
+    return ()
+
+
+@dataclass(frozen=True)
+class TheoremGroup:
+    """The theorems of one module, found in it under the name GROUP.
+
+    `place` orders the groups, in `prove --list` and in proofs. `parts` gives every part of a specification
+    that the theorems speak of. `behind` names the parts that a row rests on.
+    """
+
+    place: int
+    theorems: tuple[Theorem, ...]
+    parts: Callable[[Specification], Iterator[ProofPart]]
+    behind: Callable[[Specification, RowView], Iterable[str]] = _nothing
