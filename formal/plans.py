@@ -217,9 +217,7 @@ def arithmetic(specification: Specification, variant: Variant) -> Computation:
         sums = products = d
     if sums is None or products is None:
         raise Question(f"nothing is guaranteed of the sums of {variant.mnemonic}")
-    clauses = variant.row.row.numerical
-    truncated = "num.tf32.truncate" in clauses
-    rounded = "num.f64.rounding" in clauses
+    truncated, rounded = (specification.has_effect(variant, name) for name in ("truncated", "rounded"))
     operation = str(variant.fields.get("op", "none"))
     return Computation(
         a,
@@ -235,7 +233,7 @@ def arithmetic(specification: Specification, variant: Variant) -> Computation:
         else None,
         None if operation == "none" else operation.split(".", 1)[0],
         specification.formats[a.name].ignored if truncated else 0,
-        "num.block-scale" in clauses,
+        "scale-a" in variant.layouts,
     )
 
 

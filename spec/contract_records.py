@@ -54,6 +54,9 @@ class Clause:
     """What would fail if the clause were wrong.
     Example: `[{theorem: sparse.product}, {case: sums}]`. Refuses: `[]` (at least one)."""
     place: Place
+    effect: Literal["truncated", "rounded"] | None = None
+    """What it does to numbers, where tests must know: low bits of A and B are truncated, or results rounded.
+    Example: `rounded`. Refuses: `fused` (not in the list)."""
 
 
 @dataclass(frozen=True)

@@ -110,6 +110,10 @@ class Specification:
             raise Question(f"{variant.mnemonic} is not sparse")
         return self.sparsities[variant.row.row.sparsity]
 
+    def has_effect(self, variant: Variant, effect: str) -> bool:
+        """Whether a clause on a variant's numbers has this effect on them: truncated, rounded."""
+        return any(self.clauses[name].effect == effect for name in variant.row.row.numerical)
+
     def setting_of(self, variant: Variant, switch: str) -> str:
         """The setting of a switch for a variant: as its instruction settles it, else the default."""
         settled = variant.row.family.instruction.readings.get(switch, {})

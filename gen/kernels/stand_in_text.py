@@ -115,7 +115,7 @@ class _StandIn:
         )
         fields = kernel.variant.fields
         operation = {"xor": "XOR", "and": "AND"}.get(str(fields.get("op", "none")).split(".")[0], "MULTIPLY")
-        rounds = "num.f64.rounding" in kernel.variant.row.row.numerical
+        rounds = self.specification.has_effect(kernel.variant, "rounded")
         rounding = _ROUNDINGS[str(fields.get("rnd", "none"))] if rounds else "EXACT"
         types = ", ".join(f"types::{self.held[letter].type}" for letter in "ABCD")
         sign = (kernel.value("negate-A") or 1) * (kernel.value("negate-B") or 1)

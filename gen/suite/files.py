@@ -104,7 +104,7 @@ class Suite:
     def _kernel_lines(self, module: KernelModule, kernel: Kernel, used: dict[str, None]) -> Iterator[str]:
         fields = kernel.variant.fields
         operation = str(fields.get("op", "none")).split(".")[0]
-        rounds = "num.f64.rounding" in kernel.variant.row.row.numerical
+        rounds = self.specification.has_effect(kernel.variant, "rounded")
         rounding = str(fields.get("rnd", "none"))
         words = [
             "kernel",
