@@ -79,7 +79,7 @@ class DescriptorFile:
 
     descriptors: Mapping[str, Descriptor]
     """The descriptors by id.
-    Example: `{mine: {title: Mine, source: {section: "9.7.15"}, fields: {}}}`.
+    Example: `{mine: {title: Mine, source: {section: "9.7.15"}, fields: {}, addresses: []}}`.
     Refuses: `{mine: {title: Mine}}` (the key source is missing)."""
 
 

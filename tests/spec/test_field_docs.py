@@ -1,0 +1,170 @@
+"""Every field of every YAML record is documented, and what its documentation says is so.
+
+Each example is read as the field's type. Each refused value is refused as the field's type, or it is put into a
+real file, in place of what stands there: then the specification must not load. Either way the error names the
+file, the line and the column.
+"""
+
+from __future__ import annotations
+
+import re
+import types
+import typing
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any, Union, get_args, get_origin
+
+import pytest
+import yaml
+
+import ptxmma
+from ptxmma.ledger.contradiction_file import FILES as CONTRADICTIONS
+from ptxmma.ledger.contradiction_file import ContradictionFile, read_contradictions
+from ptxmma.spec import effects, ordering
+from ptxmma.spec.errors import SpecError
+from ptxmma.spec.field_docs import field_docs, records
+from ptxmma.spec.loading import ROOT, load_files
+from ptxmma.spec.nodes import compose, structure, written_fields
+from ptxmma.spec.ordering_records import LitmusFile, RuleFile, SynthesisedFile
+from ptxmma.spec.schema import FILES
+from ptxmma.spec.switches import SwitchFile
+
+Way = tuple[str | int, ...]
+ALL = {**FILES, **CONTRADICTIONS}
+RECORDS = list(dict.fromkeys(record for file in ALL.values() for record in records(file)))
+FIELDS = [(record, name) for record in RECORDS for name in written_fields(record)]
+
+
+def test_every_record_is_looked_at() -> None:
+    assert len(RECORDS) > 45
+    assert len(FIELDS) > 250
+
+
+@pytest.mark.parametrize("record", RECORDS, ids=lambda record: record.__name__)
+def test_every_field_is_documented(record: type) -> None:
+    assert list(field_docs(record)) == list(written_fields(record))
+    assert record.__doc__ and record.__doc__.split("\n")[0].endswith(".")
+
+
+def _ids(field: tuple[type, str]) -> str:
+    return f"{field[0].__name__}.{field[1]}"
+
+
+def _node(text: str) -> Any:
+    return yaml.compose(text, Loader=yaml.SafeLoader)
+
+
+@pytest.mark.parametrize("field", FIELDS, ids=_ids)
+def test_an_example_is_read(field: tuple[type, str]) -> None:
+    record, name = field
+    structure(_node(field_docs(record)[name].example), typing.get_type_hints(record)[name], "example")
+
+
+@pytest.fixture(scope="module")
+def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of the YAML of the specification."""
+    root = tmp_path_factory.mktemp("tree")
+    for file in (ROOT / "specs.yaml", ROOT / "contradictions.yaml", *(ROOT / "spec").rglob("*.yaml")):
+        copy = root / file.relative_to(ROOT)
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        copy.write_bytes(file.read_bytes())
+    return root
+
+
+@pytest.mark.parametrize("field", FIELDS, ids=_ids)
+def test_a_refused_value_is_refused_at_its_place(field: tuple[type, str], tree: Path) -> None:
+    record, name = field
+    refused = _node(field_docs(record)[name].refused)
+    try:
+        structure(refused, typing.get_type_hints(record)[name], "refused.yaml")
+    except SpecError as error:  # whatever stands around it
+        assert re.match(r"refused.yaml:\d+:\d+: .+", error.render())
+        return
+    file, kind, at = _first_use(record, name)
+    node = compose(tree / file, file)
+    text = yaml.serialize(_replaced(node, at, refused))
+    before = (tree / file).read_text(encoding="utf-8")
+    (tree / file).write_text(text, encoding="utf-8")
+    try:
+        with pytest.raises(SpecError) as raised:
+            LOADERS.get(kind, load_files)(tree)
+    finally:
+        (tree / file).write_text(before, encoding="utf-8")
+    assert re.match(r"\S+\.yaml:\d+:\d+: .+", raised.value.render())
+
+
+def contradictions(root: Path) -> object:
+    return read_contradictions(root, ptxmma.load())
+
+
+LOADERS: dict[type, Callable[[Path], object]] = {
+    effects.Effects: effects.read,
+    RuleFile: ordering.read,
+    SwitchFile: ordering.read,
+    LitmusFile: ordering.litmus_tests_of,
+    SynthesisedFile: ordering.synthesised_tests_of,
+    ContradictionFile: contradictions,
+}
+
+
+def _first_use(record: type, name: str) -> tuple[str, type, Way]:
+    """A file, its kind, and the way from its root to a mapping that is read as the record and has (or may have) the key."""
+    uses: dict[bool, tuple[str, type, Way]] = {}
+    for file, kind in _files():
+        for at, node in _uses(_root(file), kind, record):
+            has = any(key.value == name for key, _ in node.value)
+            uses.setdefault(has, (file, kind, (*at, name)))
+            if has:
+                return uses[True]
+    return uses[False]
+
+
+@cache
+def _root(file: str) -> Any:
+    return compose(ROOT / file, file)
+
+
+def _files() -> Iterator[tuple[str, type]]:
+    for pattern, kind in ALL.items():
+        for path in sorted(ROOT.glob(pattern)):
+            name = str(path.relative_to(ROOT))
+            if pattern == name or name not in ALL:
+                yield name, kind
+
+
+def _uses(node: Any, wanted: Any, record: type, at: Way = ()) -> Iterator[tuple[Way, Any]]:
+    """The mappings under a node that are read as the record."""
+    if wanted is record and node.id == "mapping":
+        yield at, node
+        return
+    origin, arguments = get_origin(wanted), get_args(wanted)
+    if origin in (Union, types.UnionType):
+        for argument in arguments:
+            yield from _uses(node, argument, record, at)
+    elif origin is None and wanted in RECORDS and node.id == "mapping":
+        hints = typing.get_type_hints(wanted)
+        for key, value in node.value:
+            if key.value in hints:
+                yield from _uses(value, hints[key.value], record, (*at, key.value))
+    elif origin is tuple and node.id == "sequence":
+        for number, item in enumerate(node.value):
+            yield from _uses(item, arguments[0], record, (*at, number))
+    elif isinstance(origin, type) and issubclass(origin, Mapping) and node.id == "mapping":
+        for key, value in node.value:
+            yield from _uses(value, arguments[1], record, (*at, key.value))
+
+
+def _replaced(node: Any, at: Way, by: Any) -> Any:
+    """The node with another one at the end of the way; nodes on the way are changed in place."""
+    *way, last = at
+    inner = node
+    for step in way:
+        inner = inner.value[step] if isinstance(step, int) else {k.value: v for k, v in inner.value}[step]
+    keys = [key.value for key, _ in inner.value]
+    pair = (yaml.ScalarNode("tag:yaml.org,2002:str", str(last)), by)
+    if last in keys:
+        inner.value[keys.index(last)] = pair
+    else:
+        inner.value.append(pair)
+    return node
