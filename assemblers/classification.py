@@ -9,88 +9,23 @@ a hang, a fault without a line) is halved until it is alone.
 from __future__ import annotations
 
 import itertools
-import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Literal
 
 from ..spec.errors import Question
 from ..spec.nodes import Version
+from .asked_before import AskedBefore, StatementOutcome, qualifiers
 from .asking import LIMIT, TOGETHER, Asking, FileFault, PtxasAnswer
 from .toolchains import Ptxas
 
-__all__ = ["AskedBefore", "Session", "StatementOutcome", "classify"]
+__all__ = ["Session", "classify"]
 
 _BATCH = 16000
 _FILES = 200  # in one process
-# What a later phase says of these depends on the .version.
-_VERSIONED = re.compile(r"\.version|PTX ISA")
 _NONSENSE = "nonsense"
 _Phase = Literal["early", "later", "code"]
-
-
-@dataclass(frozen=True, slots=True)
-class StatementOutcome:
-    """The verdict on one statement, and what ptxas said: why it is refused, or its warnings."""
-
-    verdict: Literal["accepted", "refused", "died"]
-    said: tuple[str, ...] = ()
-
-    @property
-    def words(self) -> str:
-        """What ptxas said, each sentence once."""
-        return "; ".join(dict.fromkeys(self.said))
-
-
-@dataclass
-class AskedBefore:
-    """What one ptxas said that it will say again under another .version: asking it twice is a waste.
-
-    Its grammar is the same everywhere: `words` has the fault of every qualifier that it cannot read (None:
-    it can). What its later phases refuse, they refuse for a target whatever the .version (`late`), unless
-    the words name a version; what such a phase ever refused or died of is asked about on its own (`apart`).
-    And what it has assembled for a target (`assembled`) it assembles whenever the first phase finds no fault.
-    """
-
-    words: dict[str, str | None] = field(default_factory=dict)
-    late: dict[tuple[str, str], StatementOutcome] = field(default_factory=dict)
-    apart: set[str] = field(default_factory=set)
-    assembled: dict[tuple[str, str], StatementOutcome] = field(default_factory=dict)
-    _unread: dict[str, str] = field(default_factory=dict)
-
-    def unreadable(self, statement: str) -> str | None:
-        """The fault of the first qualifier that cannot be read, of those that were asked about."""
-        mnemonic = statement.split(" ", 1)[0]
-        if mnemonic not in self._unread:
-            faults = ((word, self.words.get(word)) for word in _qualifiers(mnemonic))
-            first = next(((word, fault) for word, fault in faults if fault), None)
-            self._unread[mnemonic] = f".{first[0]} cannot be read: {first[1]}" if first else ""
-        return self._unread[mnemonic] or None
-
-    def learn(self, word: str, fault: str | None) -> None:
-        """Remember whether a qualifier can be read."""
-        self.words[word] = fault
-        self._unread.clear()
-
-    def lasting(self) -> AskedBefore:
-        """What holds for every target."""
-        return AskedBefore(self.words, apart=self.apart)
-
-    def add(self, other: AskedBefore) -> None:
-        """Take over what another remembers."""
-        self.words |= other.words
-        self.late |= other.late
-        self.assembled |= other.assembled
-        self.apart |= other.apart
-        self._unread.clear()
-
-    def refused_late(self, target: str, statement: str, outcome: StatementOutcome) -> None:
-        """Remember what a later phase did."""
-        self.apart.add(statement)
-        if outcome.verdict == "refused" and not _VERSIONED.search(outcome.words):
-            self.late[target, statement] = outcome
 
 
 class Session:
@@ -284,9 +219,9 @@ class Session:
         about the words of all these statements settles every one that has one.
         """
         memory = self._memory
-        if any(word not in memory.words for word in _qualifiers(statements[stopped])):
+        if any(word not in memory.words for word in qualifiers(statements[stopped])):
             mnemonics = dict.fromkeys(statements[number].split(" ", 1)[0] for number in [stopped, *behind])
-            self._learn(list(dict.fromkeys(word for text in mnemonics for word in _qualifiers(text))))
+            self._learn(list(dict.fromkeys(word for text in mnemonics for word in qualifiers(text))))
         if memory.unreadable(statements[stopped]) is None:
             return behind
         return self._readable(statements, behind, outcomes)
@@ -354,13 +289,6 @@ class Session:
 def _refused(words: tuple[str, ...]) -> StatementOutcome:
     """A refusal in such words: many are."""
     return StatementOutcome("refused", words)
-
-
-def _qualifiers(statement: str) -> list[str]:
-    """The words of a mnemonic behind its first; none in a directive."""
-    if statement.startswith("."):
-        return []
-    return statement.split(" ", 1)[0].rstrip(";").split(".")[1:]
 
 
 def _parts(numbers: list[int]) -> Iterator[list[int]]:

@@ -17,10 +17,11 @@ from typing import Literal
 from ..spec.gates import EffectiveGate, Isa
 from ..spec.nodes import Version
 from ..spec.variants import Family
-from .classification import StatementOutcome
-from .comparison import AssemblerSetting, Job, ask, targets_known
+from .asked_before import StatementOutcome
+from .assembler_settings import AssemblerSetting, Job, ask, targets_known
 from .toolchains import Ptxas
-from .universe import Universe, UniversePoint
+from .universe import Universe
+from .universe_points import UniversePoint
 
 __all__ = ["UNPROBED", "Probe", "Probed", "probe"]
 

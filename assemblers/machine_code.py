@@ -20,9 +20,10 @@ from ..spec.nodes import Version
 from ..spec.variants import Family
 from ..spec.workers import over_jobs
 from .asking import Asking, register_types
-from .comparison import AssemblerSetting, targets_known
+from .assembler_settings import AssemblerSetting, targets_known
 from .toolchains import Ptxas
-from .universe import Universe, open_for
+from .universe import Universe
+from .universe_points import open_for
 
 __all__ = ["Code", "Coded", "assembled", "coded", "entries", "opcodes"]
 

@@ -10,62 +10,25 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
-from typing import NamedTuple
 
 from ..spec.expressions import names
 from ..spec.gates import EffectiveGate
 from ..spec.model import Form
-from ..spec.nodes import Version
 from ..spec.specification import Specification
 from ..spec.statements import Statement
 from ..spec.variants import ABSENT, Family, RowView, Variant
 from .asking import REGISTERS, register_types
+from .universe_points import GateRegion, UniversePoint, WrittenStatement
 
-__all__ = ["GateRegion", "Universe", "UniversePoint", "WrittenStatement", "open_for"]
+__all__ = ["Universe"]
 
 # Beyond this many points the product of all fields is replaced by what is within two fields of legality.
 _PRODUCT = 150_000
 _FOREIGN = "bogus"
 _SHAPES = 4  # how many of the first and last shapes stand in place of every qualifier
 Fields = Mapping[str, str | int]
-
-
-@dataclass(frozen=True)
-class WrittenStatement:
-    """A statement in parts: the mnemonic, and every operand's text."""
-
-    mnemonic: str
-    operands: tuple[str, ...]
-
-    @property
-    def text(self) -> str:
-        return f"{self.mnemonic} {', '.join(self.operands)};" if self.operands else f"{self.mnemonic};"
-
-
-class UniversePoint(NamedTuple):
-    """A statement, the instruction it was made from, and when it is legal (None: never).
-
-    There are millions; a tuple takes a quarter of the time that a frozen dataclass takes.
-    """
-
-    instruction: str
-    statement: str
-    gate: EffectiveGate | None
-
-
-@dataclass(frozen=True)
-class GateRegion:
-    """Points that are one field away from forms with certain gates; the forms themselves have none."""
-
-    beside: frozenset[EffectiveGate]
-    points: tuple[UniversePoint, ...]
-
-
-def open_for(gate: EffectiveGate | None, version: Version, target: str) -> bool:
-    """Whether a gate lets a statement pass for a version and a target."""
-    return gate is not None and gate.opens(version, target)
 
 
 class Universe:

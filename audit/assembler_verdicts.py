@@ -17,7 +17,7 @@ from ..spec.variants import Variant
 from .version_differences import Change, state
 
 if TYPE_CHECKING:
-    from ..assemblers.classification import StatementOutcome
+    from ..assemblers.asked_before import StatementOutcome
     from ..ledger.assembler_record import Record
     from ..ledger.contradictions import ContradictionRegister
 
@@ -163,7 +163,7 @@ def assemblers(asked: VersionSide, target: str, statements: Sequence[str]) -> Se
 
 def recorded(specification: Specification, records: Sequence[Record]) -> AskForms:
     """Answers as they are recorded; none for what is not, or was recorded of another claim."""
-    from ..assemblers.classification import StatementOutcome
+    from ..assemblers.asked_before import StatementOutcome
     from ..ledger.assembler_record import claims
 
     by_release = {record.release: record for record in records}

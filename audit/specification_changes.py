@@ -2,32 +2,20 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal
 
-from ..formal.layout_equality import PROVEN, LayoutComparison, compare
-from ..formal.mutation.subjects import (
-    BridgeSubject,
-    MutationSubject,
-    SparsitySubject,
-    SwizzleSubject,
-    subjects,
-)
-from ..formal.smt.solvers import SolverAnswer, ask
-from ..spec.errors import Place
-from ..spec.expressions import source
-from ..spec.maps import LayoutMap
 from ..spec.model import Gate, Operand
-from ..spec.nodes import Formula, Scalars, Version
 from ..spec.specification import Specification
 from ..spec.variants import Variant
 from .folding import Pattern, fold
+from .layout_changes import LayoutChange, _functions, _Layouts, layout_changes
+from .leaves import leaves
 
-__all__ = ["LayoutChange", "Meaning", "VariantChange", "Wording", "meaning"]
+__all__ = ["Meaning", "VariantChange", "Wording", "meaning"]
 
 # What is told by its effect on the variants, not by its text.
 _EFFECTIVE = {
@@ -51,16 +39,6 @@ class VariantChange:
     def patterns(self) -> tuple[Pattern, ...]:
         """The variants, folded."""
         return fold(self.variants)
-
-
-@dataclass(frozen=True)
-class LayoutChange:
-    """A layout that was added, removed or written otherwise; then whether it is the same function."""
-
-    name: str
-    what: Literal["added", "removed", "rewritten"]
-    rows: tuple[str, ...]
-    comparison: LayoutComparison | None = None
 
 
 @dataclass(frozen=True)
@@ -96,7 +74,7 @@ def meaning(old: Specification, new: Specification) -> Meaning:
     """Compare two specifications by what they say."""
     found = tuple(_variants(old, new))
     functions = dict(_functions(old, new))
-    before, after = dict(_leaves(_plain(old))), dict(_leaves(_plain(new)))
+    before, after = dict(leaves(_plain(old))), dict(leaves(_plain(new)))
     paths = dict.fromkeys([*before, *after])
     texts = [Wording(p, before.get(p), after.get(p)) for p in paths if before.get(p) != after.get(p)]
     changed = {change.instruction for change in found}
@@ -104,7 +82,7 @@ def meaning(old: Specification, new: Specification) -> Meaning:
     others = [w for w in texts if not _is_effective(w.path) and not w.path.startswith(tuple(functions))]
     return Meaning(
         found,
-        (*_layouts(old, new), *functions.values()),
+        (*layout_changes(old, new), *functions.values()),
         tuple(wording for wording in others if _is_contract(wording.path)),
         tuple(wording for wording in others if not _is_contract(wording.path)),
         tuple(wording for wording in effective if wording.path.split("/")[1] not in changed),
@@ -225,90 +203,6 @@ def _traits(variant: Variant, name: str) -> Iterator[tuple[str, tuple[object, st
     yield "covers", (covered, ", ".join(f"{key} {size}" for key, size in covered.items()) or "nothing said")
 
 
-class _Layouts:
-    """Which layouts variants have, and whether two of different names are the same function."""
-
-    def __init__(self, old: Specification, new: Specification) -> None:
-        self.old = old
-        self.new = new
-        self.known: dict[tuple[str, str], str] = {}
-
-    def words(self, old: Variant, new: Variant) -> Iterator[str]:
-        """The operands of a variant that have another layout now."""
-        before, after = old.layouts, new.layouts
-        for letter in dict.fromkeys([*before, *after]):
-            pair = before.get(letter, "none"), after.get(letter, "none")
-            if pair[0] != pair[1]:
-                yield f"{letter}: {pair[0]} → {pair[1]}{self._compared(pair)}"
-
-    def _compared(self, pair: tuple[str, str]) -> str:
-        if pair not in self.known:
-            left, right = self.old.layouts.get(pair[0]), self.new.layouts.get(pair[1])
-            self.known[pair] = f" ({_comparison_words(compare(left, right))})" if left and right else ""
-        return self.known[pair]
-
-
-def _comparison_words(comparison: LayoutComparison) -> str:
-    if comparison.verdict == "same":
-        return f"the same function: {comparison.words}"
-    return f"not the same function: {comparison.words}"
-
-
-def _layouts(old: Specification, new: Specification) -> Iterator[LayoutChange]:
-    """Layouts that came, went or are written otherwise, with the rows that use them."""
-    for name in dict.fromkeys([*old.layouts, *new.layouts]):
-        left, right = old.layouts.get(name), new.layouts.get(name)
-        if left is None or right is None:
-            users = tuple(_users(new if left is None else old, name))
-            yield LayoutChange(name, "added" if left is None else "removed", users)
-        elif _formulas(left) != _formulas(right):
-            yield LayoutChange(name, "rewritten", tuple(_users(new, name)), compare(left, right))
-
-
-def _functions(old: Specification, new: Specification) -> Iterator[tuple[str, LayoutChange]]:
-    """Sparsities, bridges and the swizzle whose expressions alone changed, with their paths."""
-    known = {subject.name for subject in subjects(new)}
-    for subject in subjects(old):
-        path = _path(subject)
-        if path is None or subject.name not in known:
-            continue
-        records = subject.record(old), subject.record(new)
-        frames = [dict(_leaves(record, formulas=False)) for record in records]
-        if frames[0] == frames[1] and dict(_leaves(records[0])) != dict(_leaves(records[1])):
-            answers = [ask("z3", text) for text in subject.differences(old, new)]
-            yield path, LayoutChange(subject.name, "rewritten", (), _answered(answers))
-
-
-def _path(subject: MutationSubject) -> str | None:
-    if isinstance(subject, SparsitySubject):
-        return f"sparsities/{subject.identifier}/"
-    if isinstance(subject, BridgeSubject):
-        return f"bridges/{subject.identifier}/"
-    return "addresses/swizzle/" if isinstance(subject, SwizzleSubject) else None
-
-
-def _answered(answers: Sequence[SolverAnswer]) -> LayoutComparison:
-    """What z3's answers to the question for a difference amount to."""
-    for answer in answers:
-        if answer.status == "sat":
-            where = ", ".join(f"{name} = {value}" for name, value in sorted(answer.model.items()))
-            return LayoutComparison("different", f"they differ at {where}")
-        if answer.status == "unknown":
-            return LayoutComparison("unknown", f"z3 does not know: {answer.detail}")
-    return LayoutComparison("same", PROVEN)
-
-
-def _formulas(layout: LayoutMap) -> dict[str, str]:
-    """A layout's function as the YAML writes it."""
-    leaves = _leaves(layout.layout)
-    return {path: text for path, text in leaves if path.split("/")[0] not in ("title", "source", "kind")}
-
-
-def _users(specification: Specification, layout: str) -> Iterator[str]:
-    for family in specification.families.values():
-        yield from (view.id for view in family.rows if layout in view.layouts)
-
-
 def _plain(specification: Specification) -> dict[str, Any]:
     """The files' entries by the names that paths begin with."""
     layouts = {
@@ -326,40 +220,6 @@ def _plain(specification: Specification) -> dict[str, Any]:
         "bridges": specification.bridges,
         "addresses": specification.addresses,
     }
-
-
-def _leaves(value: Any, path: str = "", formulas: bool = True) -> Iterator[tuple[str, str]]:
-    """Every scalar below a record with its path; places are no part of what it says.
-
-    Without `formulas` it is only told where they stand.
-    """
-    if isinstance(value, Place) or value is None:
-        return
-    if isinstance(value, Formula):
-        yield path, source(value.tree) if formulas else ""
-    elif isinstance(value, Scalars):
-        yield path, ", ".join(map(str, value.values))
-    elif isinstance(value, Version) or not (
-        isinstance(value, Mapping | tuple) or dataclasses.is_dataclass(value)
-    ):
-        yield path, str(value)
-    elif isinstance(value, tuple) and not any(dataclasses.is_dataclass(item) for item in value):
-        yield path, ", ".join(map(str, value))
-    else:
-        for name, item in _entries(value):
-            yield from _leaves(item, f"{path}/{name}" if path else name, formulas)
-
-
-def _entries(value: Any) -> Iterator[tuple[str, Any]]:
-    """The parts of a mapping, of a list of records (by id) or of a record."""
-    if isinstance(value, Mapping):
-        yield from ((str(name), item) for name, item in value.items())
-    elif isinstance(value, tuple):
-        for number, item in enumerate(value):
-            yield str(getattr(item, "id", None) or getattr(item, "ptx", None) or number), item
-    else:
-        for field in dataclasses.fields(value):
-            yield field.name, getattr(value, field.name)
 
 
 def _is_contract(path: str) -> bool:

@@ -22,7 +22,8 @@ from rich.console import Console
 from rich.table import Table
 
 from ptxmma.assemblers.asking import Asking
-from ptxmma.assemblers.comparison import AssemblerSetting, Job, compare, home
+from ptxmma.assemblers.assembler_settings import AssemblerSetting, Job, home
+from ptxmma.assemblers.comparison import compare
 from ptxmma.assemblers.toolchains import Ptxas, locate
 from ptxmma.assemblers.universe import Universe
 from ptxmma.assemblers.universe_cache import whole

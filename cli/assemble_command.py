@@ -21,7 +21,8 @@ from ..spec.variants import Family
 from .options import add_scheduler
 
 if TYPE_CHECKING:
-    from ..assemblers.comparison import Comparison, Disagreement, Job
+    from ..assemblers.assembler_settings import Job
+    from ..assemblers.comparison import Comparison, Disagreement
     from ..assemblers.gate_probes import Probed
     from ..assemblers.machine_code import Code
     from ..assemblers.toolchains import Ptxas
@@ -141,7 +142,7 @@ def _home_jobs(
     universe: Universe, families: Sequence[Family], releases: Sequence[Ptxas], targets: Sequence[str] | None
 ) -> Iterator[Job]:
     """Every instruction's whole universe on each release's newest version and the instruction's target."""
-    from ..assemblers.comparison import AssemblerSetting, Job, home
+    from ..assemblers.assembler_settings import AssemblerSetting, Job, home
     from ..assemblers.universe_cache import whole
     from ..spec.workers import over_jobs
 

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..audit.checkouts import read
-from ..audit.specification_changes import LayoutChange, Meaning, VariantChange, Wording, meaning
+from ..audit.layout_changes import LayoutChange
+from ..audit.specification_changes import Meaning, VariantChange, Wording, meaning
 from .pages import Page, some
 
 __all__ = ["compare"]

@@ -12,8 +12,9 @@ from ..devices.probes.codes import significand
 from ..formal.plans import arithmetic
 from ..gen.kernels.kernel_list import Kernel
 from ..ledger.device_observations import current_cases, current_suite
+from ..ledger.measured_points import judge
 from ..ledger.silicon_record import Observed, Silicon, load_silicon
-from ..ledger.silicon_verdicts import SiliconVerdict, anchor, by_mnemonic, judge, silicon_verdicts
+from ..ledger.silicon_verdicts import SiliconVerdict, anchor, by_mnemonic, silicon_verdicts
 from ..spec.api import load
 from ..spec.parts import element_type
 from ..spec.specification import Specification

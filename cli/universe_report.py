@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..assemblers.toolchains import Ptxas
-from ..assemblers.universe import UniversePoint
+from ..assemblers.universe_points import UniversePoint
 from ..ledger.assembler_record import FOLDER
 from ..ledger.contradictions import register
 from ..ledger.records import changed

@@ -2,38 +2,19 @@
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
 
-import numpy as np
-
-from ..devices.arrays import Ints
-from ..spec.addresses import mode_of, rule_for
-from ..spec.expressions import compiled
 from ..spec.fragments import packing
-from ..spec.maps import LayoutMap
 from ..spec.model import Instruction
-from ..spec.parts import computes, element_type, moves, operands_of
-from ..spec.sparse import positions
+from ..spec.parts import computes, moves, operands_of
 from ..spec.specification import Specification
 from ..spec.variants import Variant
 from .claims import ClaimState, addresses_digest, layout_digest, metadata_digest
+from .measured_points import AXES, descriptor_of, judge
 from .silicon_record import Silicon
 
-__all__ = ["SiliconVerdict", "anchor", "by_mnemonic", "claims_of", "judge", "silicon_verdicts"]
-
-
-_AXES: Mapping[str, tuple[str, str]] = {
-    "A": ("row", "k"),
-    "B": ("k", "col"),
-    "C": ("row", "col"),
-    "D": ("row", "col"),
-}
-
-
-_NAMING = ("A", "B", "D", "met", "met codes")
+__all__ = ["SiliconVerdict", "anchor", "by_mnemonic", "claims_of", "silicon_verdicts"]
 
 
 @dataclass(frozen=True)
@@ -92,7 +73,7 @@ def claims_of(specification: Specification, variant: Variant, what: str) -> dict
         letters = {"accumulator": ("D",)}.get(kind, tuple(variant.layouts))
         for letter in letters:
             identifier = variant.layouts[letter]
-            if letter not in _AXES:
+            if letter not in AXES:
                 if kind == "matrices":
                     found[identifier] = layout_digest(specification.layouts[identifier])
                 continue
@@ -104,7 +85,7 @@ def claims_of(specification: Specification, variant: Variant, what: str) -> dict
         sparsity = specification.sparsity_of(variant)
         found[identifier] = metadata_digest(specification.layouts[identifier], sparsity)
     if kind == "memory":
-        kind = _descriptor(variant, what.split()[1])
+        kind = descriptor_of(variant, what.split()[1])
         for identifier, rule in specification.rules_of(kind).items():
             found[identifier] = addresses_digest(
                 rule,
@@ -113,268 +94,6 @@ def claims_of(specification: Specification, variant: Variant, what: str) -> dict
                 specification.descriptors[kind],
             )
     return found
-
-
-def _descriptor(variant: Variant, part: str) -> str:
-    """The kind of the descriptor behind which a part lies."""
-    return next(str(o.descriptor) for _, o in operands_of(variant.instruction, part) if o.descriptor)
-
-
-def _value(variant: Variant, kernel: str, part: str) -> int:
-    """The immediate that is a part of the operation, from a kernel's id; 0 where there is none."""
-    given = dict(word.split("=") for word in kernel.split() if "=" in word)
-    names = (name for name, _ in operands_of(variant.instruction, part))
-    return next((int(given[name]) for name in names if name in given), 0)
-
-
-class Names:
-    """One renaming an axis: what is measured to what is claimed, and back; None where names must be equal."""
-
-    def __init__(self, free: bool) -> None:
-        self.free = free
-        self._forward: dict[tuple[str, int], object] = {}
-        self._backward: dict[tuple[str, object], int] = {}
-
-    def fits(self, axis: str, measured: int, claimed: tuple[int, ...]) -> bool:
-        """Whether a measured name can stand for a claimed one, as it has so far."""
-        if not self.free:
-            return claimed == (measured,)
-        forward = self._forward.setdefault((axis, measured), claimed)
-        backward = self._backward.setdefault((axis, claimed), measured)
-        return forward == claimed and backward == measured
-
-    def knows(self, axis: str) -> bool:
-        """Whether anything is known of an axis."""
-        return not self.free or any(known == axis for known, _ in self._forward)
-
-    def of(self, axis: str, claimed: tuple[int, ...]) -> int | None:
-        """The measured name of what is claimed."""
-        return self._backward.get((axis, claimed)) if self.free else claimed[0]
-
-
-def _parameters(variant: Variant, layout: LayoutMap) -> dict[str, int]:
-    return {name: int(variant.fields[name]) for name in layout.parameters}
-
-
-def _maps(
-    specification: Specification, variant: Variant, values: Mapping[str, Any], names: Names
-) -> Iterator[str | None]:
-    """For every point of every measured fragment None, or what is wrong."""
-    all_met = np.asarray(values["met"]) if "met" in values else None
-    met = all_met[0] if all_met is not None else None
-    sparse = variant.row.row.sparsity is not None
-    for letter in ("D", "C", "B", "A"):
-        if letter not in values:
-            continue
-        measured = np.asarray(values[letter])
-        layout = specification.layout_of(variant, letter)
-        points = layout.points(_parameters(variant, layout))
-        if len(points) != len(measured):
-            yield f"{letter} has {len(measured)} elements, not {len(points)}"
-            continue
-        order = list(layout.outputs)
-        product = order.index("product") + 2 if "product" in order else None
-        row_at, col_at = order.index("row") + 2, order.index("col") + 2
-        first, second = _AXES[letter]
-        if letter == "A" and sparse:
-            second = "packed"
-        if not names.free:
-            yield from _equal(letter, np.array(points), (row_at, col_at), measured, None if sparse else met)
-            continue
-        for point, (a, b) in zip(points, measured, strict=True):
-            extra = (point[product],) if product is not None else ()
-            if letter == "A" and not sparse and met is not None and b >= 0:
-                b = met[b]
-            row, col = (*extra, point[row_at]), (*extra, point[col_at])
-            if names.fits(first, int(a), row) and names.fits(second, int(b), col):
-                yield None
-            else:
-                yield (
-                    f"{letter}: thread {point[0]} element {point[1]} is claimed to hold {row + col}; "
-                    f"measured: ({a}, {b})"
-                )
-    if sparse and all_met is not None and names.knows("k"):
-        yield from _met(specification, variant, all_met, values["met codes"], names)
-
-
-def _equal(
-    letter: str, points: Ints, at: tuple[int, int], measured: Ints, met: Ints | None
-) -> Iterator[str | None]:
-    """The same where names must be equal, for many points."""
-    found = measured.astype(np.int64)
-    if letter == "A" and met is not None:
-        found = np.stack([found[:, 0], met[found[:, 1]]], axis=1)
-    claimed = points[:, at]
-    wrong = (claimed != found).any(axis=1)
-    yield from itertools.repeat(None, int((~wrong).sum()))
-    for point, seen in zip(points[wrong], found[wrong], strict=True):
-        yield (
-            f"{letter}: thread {point[0]} element {point[1]} is claimed to hold "
-            f"({point[at[0]]}, {point[at[1]]}); measured: ({seen[0]}, {seen[1]})"
-        )
-
-
-def _met(
-    specification: Specification, variant: Variant, met: Ints, codes: Iterable[int], names: Names
-) -> Iterator[str | None]:
-    """Which k each packed column met under the codes that were tried."""
-    sparsity = specification.sparsity_of(variant)
-    for code, found in zip(codes, met, strict=True):
-        claimed = positions(sparsity, code)
-        for packed in range(len(found)):
-            chunk, slot = divmod(packed, sparsity.slots)
-            k = chunk * sparsity.chunk + claimed[slot]
-            at = names.of("packed", (packed,))
-            seen = found[at] if at is not None else None
-            good = seen is not None and names.of("k", (k,)) == seen
-            yield None if good else f"code {code:#06b}: packed column {packed} does not meet k {k}"
-
-
-def _metadata(
-    specification: Specification, variant: Variant, values: Mapping[str, Any], kernel: str, names: Names
-) -> Iterator[str | None]:
-    for fault in _maps(specification, variant, {k: values[k] for k in _NAMING if k in values}, names):
-        if fault:
-            yield fault
-    sparsity = specification.sparsity_of(variant)
-    layout = specification.layout_of(variant, "metadata")
-    parameters = specification.selector_parameters(layout, _value(variant, kernel, "selector"))
-    owner = np.asarray(values["owner"])
-    claimed = np.full(owner.shape, -1)
-    for thread, bit, row, chunk, slot, index_bit in layout.points(parameters):
-        for part in range(sparsity.run):
-            packed = chunk * sparsity.slots + slot * sparsity.run + part
-            named = names.of("row", (row,)), names.of("packed", (packed,))
-            if None not in named:
-                claimed[(*named, index_bit)] = 32 * thread + bit
-    for at in np.ndindex(*owner.shape):
-        if owner[at] == claimed[at]:
-            yield None
-        else:
-            thread, bit = divmod(int(owner[at]), 32)
-            other = divmod(int(claimed[at]), 32)
-            yield (
-                f"row {at[0]}, packed column {at[1]}, index bit {at[2]}: thread {thread} bit {bit} governs; "
-                f"claimed: thread {other[0]} bit {other[1]}"
-            )
-    if values["wrong"]:
-        yield f"{values['wrong']} of {values['checked']} elements under valid codes were elsewhere"
-    yield from _positions(specification, variant, values, names)
-
-
-def _positions(
-    specification: Specification, variant: Variant, values: Mapping[str, Any], names: Names
-) -> Iterator[str | None]:
-    """Every valid code: the index that it makes of every packed column, and the k that the index names."""
-    sparsity = specification.sparsity_of(variant)
-    codes, ks = np.asarray(values["codes"]), np.asarray(values["ks"])
-    tried = list(values["met codes"])
-    whole = sparsity.granule > 1  # the code is one index
-    for code in specification.codes_of(variant):
-        claimed = positions(sparsity, code)
-        for packed in range(codes.shape[1]):
-            at = names.of("packed", (packed,))
-            chunk, slot = divmod(packed, sparsity.slots)
-            k = chunk * sparsity.chunk + claimed[slot]
-            index = int(codes[code, at]) if at is not None else -1
-            wanted = code if whole else code >> slot // sparsity.run * sparsity.index_bits & 3
-            seen = ks[tried.index(code) if whole else index, at] if index == wanted else None
-            if seen is not None and names.of("k", (k,)) == seen:
-                yield None
-            else:
-                yield f"code {code:#06b}, packed column {packed}: index {index}; claimed: {wanted}, k {k}"
-
-
-def _memory(
-    specification: Specification, variant: Variant, values: Mapping[str, Any], kernel: str
-) -> tuple[int, list[str]]:
-    operand = values["operand"]
-    transposed = _value(variant, kernel, f"transpose-{operand}") == 1
-    width = specification.index.types[element_type(variant, operand)].bits
-    kind = _descriptor(variant, operand)
-    descriptor, rules = specification.descriptors[kind], specification.rules_of(kind)
-    first, offset = (descriptor.field_of(part) for part in ("start", "base"))
-    bits = np.asarray(values["bits"])
-    x, k = np.meshgrid(np.arange(bits.shape[1]), np.arange(bits.shape[2]), indexing="ij")
-    faults = []
-    for number, setting in enumerate(values["settings"]):
-        fields = dict(zip(descriptor.fields, setting, strict=True))
-        start, base = fields[str(first)], fields[offset] if offset else 0
-        named = mode_of(rules, descriptor, fields)
-        rule = rule_for(rules, "MN" if transposed else "K", named)
-        size, each = max(1, width // 8), max(1, 8 // width)
-        sized = {"W": rule.widths[named], "bytes": size}
-        case = specification.layouts[rule.layout].case(sized)
-        parts = {n: compiled(t, ("x", "k", "byte"))(x, k // each, 0) for n, t in case.trees.items()}
-        linear = start + parts["offset"] + sum(parts[n] * fields[f] for n, f in rule.strides.items())
-        swizzle = compiled(specification.addresses.swizzle.address.tree, ("linear", "base", "W"))
-        claimed = 8 * swizzle(linear, base, rule.widths[named]) + k % each * width
-        strides = "strides " + " and ".join(
-            str(value) for name, value in fields.items() if descriptor.fields[name].part is None
-        )
-        for at in np.argwhere(claimed != bits[number]):
-            place = tuple(at)
-            faults.append(
-                f"{operand} ({at[0]}, {at[1]}) lies at byte {bits[number][place] // 8}; claimed: "
-                f"{claimed[place] // 8} (start {start}, {strides}, base {base}, {named})"
-            )
-    return bits.size, faults
-
-
-def _matrices(
-    specification: Specification, variant: Variant, values: Mapping[str, Any]
-) -> Iterator[str | None]:
-    if "source" in values:
-        source, result = (specification.layout_of(variant, letter) for letter in "AD")
-        where = {point[2:]: point[:2] for point in source.points(dict.fromkeys(source.parameters, 1))}
-        for point, found in zip(
-            result.points(dict.fromkeys(result.parameters, 1)), values["source"], strict=True
-        ):
-            good = where[point[2:]] == tuple(int(v) for v in found)
-            yield None if good else f"thread {point[0]} half {point[1]} comes from {tuple(found)}"
-        return
-    letter = "D" if "D" in variant.layouts else "A"
-    layout = specification.layout_of(variant, letter)
-    lanes = specification.layout_of(variant, "address")
-    parameters = _parameters(variant, layout)
-    shape = lanes.shape(parameters)
-    giver = {m * shape["row"] + r: t for t, m, r in lanes.points(parameters)}
-    for point, (lane, half) in zip(layout.points(parameters), values["memory"], strict=True):
-        good = giver[point[2]] == lane and point[3] == half
-        yield (
-            None
-            if good
-            else (
-                f"thread {point[0]} element {point[1]} is claimed to be row {point[2]} column {point[3]}; "
-                f"measured: the row of lane {lane}, column {half}"
-            )
-        )
-
-
-def judge(
-    specification: Specification, variant: Variant, what: str, kernel: str, values: Mapping[str, Any]
-) -> tuple[int, list[str]]:
-    """How many points of one measurement were compared with the specification, and what differs."""
-    if "failed" in values:
-        return 1, [str(values["failed"])]
-    free = variant.row.family.instruction.scope == "warp"
-    names = Names(free)
-    kind = what.split()[0]
-    if kind == "memory":
-        return _memory(specification, variant, values, kernel)
-    found: Iterable[str | None]
-    if kind == "metadata":
-        found = _metadata(specification, variant, values, kernel, names)
-    elif kind == "matrices":
-        found = _matrices(specification, variant, values)
-    else:
-        found = _maps(specification, variant, values, names)
-    points, faults = 0, []
-    for fault in found:
-        points += 1
-        if fault:
-            faults.append(fault)
-    return points, faults
 
 
 def silicon_verdicts(

@@ -20,8 +20,9 @@ from ..spec.nodes import Formula
 from ..spec.specification import Specification
 from ..spec.variants import Variant
 from .device_observations import newest
+from .measured_points import judge
 from .silicon_record import Observed, Silicon
-from .silicon_verdicts import by_mnemonic, claims_of, judge
+from .silicon_verdicts import by_mnemonic, claims_of
 
 __all__ = ["Exchange", "Exchanges", "Measurement", "Refutation", "Witness", "exchanges"]
 

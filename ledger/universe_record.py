@@ -18,11 +18,13 @@ from typing import Any
 
 import numpy as np
 
+from ..assemblers.assembler_settings import AssemblerSetting, Job, home, split
 from ..assemblers.classification import Session
-from ..assemblers.comparison import AssemblerSetting, AssemblerVerdict, ContradictionLookup, Job, home, split
+from ..assemblers.comparison import AssemblerVerdict, ContradictionLookup
 from ..assemblers.toolchains import Ptxas, digest
-from ..assemblers.universe import Universe, UniversePoint
+from ..assemblers.universe import Universe
 from ..assemblers.universe_cache import PackedUniverse, packed, whole
+from ..assemblers.universe_points import UniversePoint
 from ..spec.gates import EffectiveGate
 from ..spec.nodes import Version
 from ..spec.specification import Specification

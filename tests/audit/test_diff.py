@@ -20,6 +20,7 @@ import pytest
 
 import ptxmma.assemblers.classification as classification
 import ptxmma.assemblers.toolchains as toolchains
+from ptxmma.assemblers.asked_before import StatementOutcome
 from ptxmma.audit.folding import fold
 from ptxmma.formal.layout_equality import compare
 from ptxmma.spec.errors import Question
@@ -338,16 +339,11 @@ def fake(
     """An assembler that refuses what the function has words for; what it was asked."""
     asked: list[tuple[str, str]] = []
 
-    def classify(
-        ptxas: Any, statements: Sequence[str], ptx: Version, target: str
-    ) -> list[classification.StatementOutcome]:
+    def classify(ptxas: Any, statements: Sequence[str], ptx: Version, target: str) -> list[StatementOutcome]:
         asked.append((ptxas.version, target))
         words = [refuse(statement, ptx) for statement in statements]
         return [
-            classification.StatementOutcome("refused", (said,))
-            if said
-            else classification.StatementOutcome("accepted")
-            for said in words
+            StatementOutcome("refused", (said,)) if said else StatementOutcome("accepted") for said in words
         ]
 
     monkeypatch.setattr(toolchains, "locate", lambda release: SimpleNamespace(version=release))

@@ -21,7 +21,8 @@ import yaml
 
 from ptxmma.devices.probes.measurements import measure, survey
 from ptxmma.devices.stand_in import StandIn
-from ptxmma.ledger.silicon_verdicts import anchor, judge
+from ptxmma.ledger.measured_points import judge
+from ptxmma.ledger.silicon_verdicts import anchor
 from ptxmma.spec.errors import SpecError
 from ptxmma.spec.loading import PACKAGE, load_files
 from ptxmma.spec.specification import Specification

@@ -19,8 +19,9 @@ from ptxmma.devices.stand_in import StandIn
 from ptxmma.devices.suite_runs import CaseResult
 from ptxmma.gen.kernels.raw_ptx import CONFIG
 from ptxmma.ledger.device_observations import Work, measurable, newest, observe
+from ptxmma.ledger.measured_points import judge
 from ptxmma.ledger.silicon_record import DeviceRecord, Silicon, load_silicon, write_silicon
-from ptxmma.ledger.silicon_verdicts import judge, silicon_verdicts
+from ptxmma.ledger.silicon_verdicts import silicon_verdicts
 from ptxmma.spec.errors import Place, Question
 from ptxmma.spec.expressions import parse
 from ptxmma.spec.maps import LayoutMap

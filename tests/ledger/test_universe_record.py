@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from ptxmma.assemblers.universe import Universe, UniversePoint
+from ptxmma.assemblers.universe import Universe
 from ptxmma.assemblers.universe_cache import PackedUniverse
+from ptxmma.assemblers.universe_points import UniversePoint
 from ptxmma.ledger.assembler_record import FOLDER
 from ptxmma.ledger.contradictions import register
 from ptxmma.ledger.universe_record import UniverseRecord, UniverseVerdict, judged, load_universes, write

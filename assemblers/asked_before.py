@@ -1,0 +1,81 @@
+"""The outcome of a statement, and what one ptxas said that it will say again elsewhere."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import Literal
+
+__all__ = ["AskedBefore", "StatementOutcome", "qualifiers"]
+
+# What a later phase says of these depends on the .version.
+_VERSIONED = re.compile(r"\.version|PTX ISA")
+
+
+@dataclass(frozen=True, slots=True)
+class StatementOutcome:
+    """The verdict on one statement, and what ptxas said: why it is refused, or its warnings."""
+
+    verdict: Literal["accepted", "refused", "died"]
+    said: tuple[str, ...] = ()
+
+    @property
+    def words(self) -> str:
+        """What ptxas said, each sentence once."""
+        return "; ".join(dict.fromkeys(self.said))
+
+
+@dataclass
+class AskedBefore:
+    """What one ptxas said that it will say again under another .version: asking it twice is a waste.
+
+    Its grammar is the same everywhere: `words` has the fault of every qualifier that it cannot read (None:
+    it can). What its later phases refuse, they refuse for a target whatever the .version (`late`), unless
+    the words name a version; what such a phase ever refused or died of is asked about on its own (`apart`).
+    And what it has assembled for a target (`assembled`) it assembles whenever the first phase finds no fault.
+    """
+
+    words: dict[str, str | None] = field(default_factory=dict)
+    late: dict[tuple[str, str], StatementOutcome] = field(default_factory=dict)
+    apart: set[str] = field(default_factory=set)
+    assembled: dict[tuple[str, str], StatementOutcome] = field(default_factory=dict)
+    _unread: dict[str, str] = field(default_factory=dict)
+
+    def unreadable(self, statement: str) -> str | None:
+        """The fault of the first qualifier that cannot be read, of those that were asked about."""
+        mnemonic = statement.split(" ", 1)[0]
+        if mnemonic not in self._unread:
+            faults = ((word, self.words.get(word)) for word in qualifiers(mnemonic))
+            first = next(((word, fault) for word, fault in faults if fault), None)
+            self._unread[mnemonic] = f".{first[0]} cannot be read: {first[1]}" if first else ""
+        return self._unread[mnemonic] or None
+
+    def learn(self, word: str, fault: str | None) -> None:
+        """Remember whether a qualifier can be read."""
+        self.words[word] = fault
+        self._unread.clear()
+
+    def lasting(self) -> AskedBefore:
+        """What holds for every target."""
+        return AskedBefore(self.words, apart=self.apart)
+
+    def add(self, other: AskedBefore) -> None:
+        """Take over what another remembers."""
+        self.words |= other.words
+        self.late |= other.late
+        self.assembled |= other.assembled
+        self.apart |= other.apart
+        self._unread.clear()
+
+    def refused_late(self, target: str, statement: str, outcome: StatementOutcome) -> None:
+        """Remember what a later phase did."""
+        self.apart.add(statement)
+        if outcome.verdict == "refused" and not _VERSIONED.search(outcome.words):
+            self.late[target, statement] = outcome
+
+
+def qualifiers(statement: str) -> list[str]:
+    """The words of a mnemonic behind its first; none in a directive."""
+    if statement.startswith("."):
+        return []
+    return statement.split(" ", 1)[0].rstrip(";").split(".")[1:]
