@@ -47,8 +47,8 @@ ALLOWED: dict[str, tuple[set[str], str]] = {
     ),
     "check/values/": ({"f", "s32"}, "types of PTX's arithmetic instructions"),
     "check/walks/": (
-        {"mma", "f", "fence.proxy.async"},
-        "a kind of act (a product), types of PTX's arithmetic instructions, a message on the ordering rules",
+        {"mma", "fence.proxy.async"},
+        "a kind of act (a product), and a message on the ordering rules",
     ),
     "formal/theorems/exactness.py": ({"a", "b", "c"}, "variables of the solver"),
     "cli/list_command.py": ({"a"}, "the JSON field of Form.a"),
