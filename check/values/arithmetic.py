@@ -12,7 +12,7 @@ from functools import lru_cache
 __all__ = ["MASK", "as_signed", "bits_of", "computed", "rule_of"]
 
 MASK = (1 << 64) - 1
-Rule = Callable[..., int | None]
+Compute = Callable[..., int | None]
 _INTEGERS = "usb"  # the first letters of their types
 
 
@@ -78,7 +78,7 @@ def computed(words: tuple[str, ...], values: Sequence[int | None]) -> int | None
 
 
 @lru_cache(maxsize=1 << 10)
-def rule_of(words: tuple[str, ...], count: int) -> Rule | None:
+def rule_of(words: tuple[str, ...], count: int) -> Compute | None:
     """What computes an instruction from `count` sources; None for one that is not modelled."""
     head, kind = words[0], words[-1]
     bits = bits_of(words)
@@ -96,7 +96,7 @@ def rule_of(words: tuple[str, ...], count: int) -> Rule | None:
     return _of_integers(words, count, bits)
 
 
-def _conversion(words: tuple[str, ...]) -> Rule | None:
+def _conversion(words: tuple[str, ...]) -> Compute | None:
     """Sign or zero extension, then the lowest bits."""
     to, source = words[-2:]
     if not (to[1:].isdigit() and source[1:].isdigit()) or "sat" in words or "pack" in words:
@@ -109,14 +109,14 @@ def _conversion(words: tuple[str, ...]) -> Rule | None:
     return lambda a: a & ((1 << bits) - 1) & mask
 
 
-def _of_predicates(head: str, count: int) -> Rule | None:
+def _of_predicates(head: str, count: int) -> Compute | None:
     if head == "not" and count == 1:
         return lambda a: 1 - (a & 1)
     two = _BITWISE.get(head)
     return (lambda a, b: two(a, b) & 1) if two and count == 2 else None
 
 
-def _of_integers(words: tuple[str, ...], count: int, bits: int) -> Rule | None:
+def _of_integers(words: tuple[str, ...], count: int, bits: int) -> Compute | None:
     head = words[0]
     signed = words[-1][0] == "s"
     mask = (1 << bits) - 1
@@ -150,7 +150,7 @@ def _of_integers(words: tuple[str, ...], count: int, bits: int) -> Rule | None:
     return None
 
 
-def _comparison(words: tuple[str, ...], count: int, fit: Callable[[int], int]) -> Rule | None:
+def _comparison(words: tuple[str, ...], count: int, fit: Callable[[int], int]) -> Compute | None:
     """A comparison, and what joins it to a third source."""
     compare = _COMPARE[words[1]]
     if count == 2:

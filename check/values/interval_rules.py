@@ -15,7 +15,7 @@ from .interval import TOP, Interval, address_encoding, between
 
 __all__ = ["RULES", "IntervalRule"]
 
-Words = tuple[str, ...]
+OpcodeWords = tuple[str, ...]
 _LOW = (1 << 32) - 1
 _NEAR = 1 << 20  # a number below may be or-ed to an address: it is an offset in shared memory
 
@@ -24,14 +24,14 @@ class IntervalRule(NamedTuple):
     """How many sources an instruction has at least, and what it computes from them."""
 
     sources: int
-    apply: Callable[[Words, Sequence[Interval]], Interval]
+    apply: Callable[[OpcodeWords, Sequence[Interval]], Interval]
 
 
-def _first(words: Words, sources: Sequence[Interval]) -> Interval:
+def _first(words: OpcodeWords, sources: Sequence[Interval]) -> Interval:
     return sources[0]
 
 
-def _convert(words: Words, sources: Sequence[Interval]) -> Interval:
+def _convert(words: OpcodeWords, sources: Sequence[Interval]) -> Interval:
     value = sources[0]
     to, source = words[-2:]
     if to[0] not in "usb" or source[0] not in "usb":
@@ -43,7 +43,7 @@ def _convert(words: Words, sources: Sequence[Interval]) -> Interval:
     return between(0, (1 << bits) - 1) if to[0] == "u" and bits <= 32 else TOP
 
 
-def _add(words: Words, sources: Sequence[Interval]) -> Interval:
+def _add(words: OpcodeWords, sources: Sequence[Interval]) -> Interval:
     left, right = _address_first(sources)
     if right.base is not None or (left.shift and right.shift):
         return TOP
@@ -57,28 +57,28 @@ def _add(words: Words, sources: Sequence[Interval]) -> Interval:
     return left.plus(right.low, right.high)
 
 
-def _subtract(words: Words, sources: Sequence[Interval]) -> Interval:
+def _subtract(words: OpcodeWords, sources: Sequence[Interval]) -> Interval:
     left, right = sources[:2]
     return TOP if right.base is not None else left.plus(-right.high, -right.low)
 
 
-def _multiply(words: Words, sources: Sequence[Interval]) -> Interval:
+def _multiply(words: OpcodeWords, sources: Sequence[Interval]) -> Interval:
     return sources[0].times(sources[1]) if _multiplies(words, sources) else TOP
 
 
-def _multiply_and_add(words: Words, sources: Sequence[Interval]) -> Interval:
+def _multiply_and_add(words: OpcodeWords, sources: Sequence[Interval]) -> Interval:
     if not _multiplies(words, sources):
         return TOP
     product = sources[0].times(sources[1])
     return sources[2].plus(product.low, product.high)
 
 
-def _multiplies(words: Words, sources: Sequence[Interval]) -> bool:
+def _multiplies(words: OpcodeWords, sources: Sequence[Interval]) -> bool:
     """Whether the lower half of a product of integers is asked for."""
     return "hi" not in words and words[-1][0] != "f" and sources[0].is_plain and sources[1].is_plain
 
 
-def _shift_left(words: Words, sources: Sequence[Interval]) -> Interval:
+def _shift_left(words: OpcodeWords, sources: Sequence[Interval]) -> Interval:
     left, amount = sources[0], sources[1].constant
     if amount is None or left.base or not 0 <= amount < 32:
         return TOP
@@ -87,7 +87,7 @@ def _shift_left(words: Words, sources: Sequence[Interval]) -> Interval:
     return left.times(Interval(1 << amount, 1 << amount))
 
 
-def _shift_right(words: Words, sources: Sequence[Interval]) -> Interval:
+def _shift_right(words: OpcodeWords, sources: Sequence[Interval]) -> Interval:
     left, amount = sources[0], sources[1].constant
     if amount is None or not 0 <= amount < 64:
         return TOP
@@ -101,7 +101,7 @@ def _shift_right(words: Words, sources: Sequence[Interval]) -> Interval:
     return between(left.low >> amount, left.high >> amount, 0)
 
 
-def _extract(words: Words, sources: Sequence[Interval]) -> Interval:
+def _extract(words: OpcodeWords, sources: Sequence[Interval]) -> Interval:
     value, low, count = sources[0], sources[1].constant, sources[2].constant
     if low is None or count is None or not 0 < count < 32:
         return TOP
@@ -116,7 +116,7 @@ def _extract(words: Words, sources: Sequence[Interval]) -> Interval:
     return Interval(0, value.high >> low if fits else high)
 
 
-def _and(words: Words, sources: Sequence[Interval]) -> Interval:
+def _and(words: OpcodeWords, sources: Sequence[Interval]) -> Interval:
     left, right = _address_first(sources)
     if left.base is not None:
         mask, encoding = right.constant, address_encoding()
@@ -128,7 +128,7 @@ def _and(words: Words, sources: Sequence[Interval]) -> Interval:
     return Interval(0, min(bounds), fields=None if min(bounds) > _LOW else 0)
 
 
-def _or(words: Words, sources: Sequence[Interval]) -> Interval:
+def _or(words: OpcodeWords, sources: Sequence[Interval]) -> Interval:
     left, right = _address_first(sources)
     differs = words[0] == "xor"
     if left.base is not None and right.is_plain:
@@ -154,11 +154,11 @@ def _or_to_address(left: Interval, right: Interval, differs: bool) -> Interval:
     return left.plus(-(below >> left.shift), width >> left.shift)
 
 
-def _select(words: Words, sources: Sequence[Interval]) -> Interval:
+def _select(words: OpcodeWords, sources: Sequence[Interval]) -> Interval:
     return sources[0].join(sources[1])
 
 
-def _extreme(words: Words, sources: Sequence[Interval]) -> Interval:
+def _extreme(words: OpcodeWords, sources: Sequence[Interval]) -> Interval:
     left, right = sources[:2]
     if left.base or right.base or words[-1][0] == "f":
         return TOP
@@ -166,21 +166,21 @@ def _extreme(words: Words, sources: Sequence[Interval]) -> Interval:
     return between(choose(left.low, right.low), choose(left.high, right.high))
 
 
-def _divide(words: Words, sources: Sequence[Interval]) -> Interval:
+def _divide(words: OpcodeWords, sources: Sequence[Interval]) -> Interval:
     left, number = sources[0], sources[1].constant
     if number is None or number <= 0 or left.base or left.low < 0:
         return TOP
     return between(left.low // number, left.high // number)
 
 
-def _remainder(words: Words, sources: Sequence[Interval]) -> Interval:
+def _remainder(words: OpcodeWords, sources: Sequence[Interval]) -> Interval:
     left, number = sources[0], sources[1].constant
     if number is None or number <= 0 or left.base:
         return TOP
     return Interval(0 if left.low >= 0 else 1 - number, min(number - 1, max(left.high, 0)))
 
 
-def _look_up(words: Words, sources: Sequence[Interval]) -> Interval:
+def _look_up(words: OpcodeWords, sources: Sequence[Interval]) -> Interval:
     """Bits that are 0 in all three sources are 0 where the table's first entry says so."""
     table = sources[3].constant
     values = sources[:3]

@@ -19,7 +19,7 @@ _NAMED = re.compile(r"[%$A-Za-z_][\w$]*(?:\.[xyzw])?")
 _SPECIAL = re.compile(r"%(\w+?)(?:\.[xyz])?$")
 _LANES, _WARPS, _THREADS, _GRID = 32, 32, 1024, 1 << 31
 _OPPOSITES = {"lt": "ge", "ge": "lt", "gt": "le", "le": "gt", "eq": "ne", "ne": "eq"}
-_Comparison = tuple[tuple[str, str] | None, str, int]  # register, operator, number
+_BoundOf = tuple[tuple[str, str] | None, str, int]  # register, operator, number
 
 
 def _grown(old: Interval, new: Interval, turn: int) -> Interval:
@@ -121,7 +121,7 @@ class RegisterIntervals:
                 right = right.where(_OPPOSITES[operator], limit)
         return [left, right]
 
-    def _comparison(self, predicate: str, scope: int) -> _Comparison | None:
+    def _comparison(self, predicate: str, scope: int) -> _BoundOf | None:
         """The one comparison with a number that sets a predicate."""
         register = self.function.register(predicate, scope)
         found = self.code.definitions.get(register[0], []) if register else []
