@@ -2,6 +2,7 @@
 
 import dataclasses
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -11,8 +12,9 @@ from ptxmma.check.ptx.operands import Address, NamedOperand
 from ptxmma.check.ptx.operation import Operations
 from ptxmma.check.ptx.reader import read_module
 from ptxmma.spec.api import load
-from ptxmma.spec.effects import load_effects
+from ptxmma.spec.effects import load_effects, read
 from ptxmma.spec.errors import SpecError
+from ptxmma.spec.loading import PACKAGE
 from ptxmma.spec.model import Part
 
 Decode = Callable[[str], DecodedStatement]
@@ -317,11 +319,15 @@ def test_an_instruction_without_effects_is_read_by_its_roles_and_its_order_is_no
     assert not list(not_judged(module, Operations(load().judge("8.6", "sm_90a"))))
 
 
-def test_an_opcode_has_one_effect() -> None:
-    known = load_effects()
-    twice = dataclasses.replace(known, calls=("ld",))
-    with pytest.raises(SpecError, match="ld is both"):
-        twice.kind("ld.global.b32")
+def test_an_action_is_of_an_instruction_whose_registers_are_known(tmp_path: Path) -> None:
+    for name in ("specs.yaml", "spec/effects.yaml"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text((PACKAGE / name).read_text())
+    assert read(tmp_path).action("bar.sync").does == "meet"
+    effects = tmp_path / "spec" / "effects.yaml"
+    effects.write_text(effects.read_text() + "  frobnicate: {does: store}\n")
+    with pytest.raises(SpecError, match="nothing says what frobnicate does to registers"):
+        read(tmp_path)
 
 
 def test_every_action_is_of_an_instruction_whose_registers_are_known() -> None:
