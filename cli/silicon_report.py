@@ -7,7 +7,8 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Any
 
-from ..devices.probes.arithmetic_probe import Dot, Summary, summary
+from ..devices.probes.arithmetic_probe import Dot
+from ..devices.probes.arithmetic_summary import Summary, summary
 from ..devices.probes.codes import significand
 from ..formal.plans import arithmetic
 from ..gen.kernels.kernel_list import Kernel

@@ -16,7 +16,9 @@ from multiprocessing.connection import Connection
 from typing import Any
 
 from ..devices.gpu import Device, DeviceFault
-from ..devices.probes.arithmetic_probe import Dot, arithmetic_kernels, first_tests, kept, second_tests
+from ..devices.probes.arithmetic_probe import Dot, arithmetic_kernels
+from ..devices.probes.arithmetic_summary import kept
+from ..devices.probes.arithmetic_tests import first_tests, second_tests
 from ..devices.probes.measurements import MeasuredKernel, kernels, measure, survey
 from ..devices.raw_kernel import Launcher
 from ..gen.kernels.modules import KernelModule, modules

@@ -10,7 +10,9 @@ import pytest
 
 from ptxmma.cli.list_command import select
 from ptxmma.devices.gpu import configuration
-from ptxmma.devices.probes.arithmetic_probe import Dot, first_tests, kept, second_tests, summary
+from ptxmma.devices.probes.arithmetic_probe import Dot
+from ptxmma.devices.probes.arithmetic_summary import kept, summary
+from ptxmma.devices.probes.arithmetic_tests import first_tests, second_tests
 from ptxmma.devices.probes.codes import decode, encode
 from ptxmma.devices.probes.measurements import MeasuredKernel, measure, survey
 from ptxmma.devices.probes.products import NoProduct, factor
