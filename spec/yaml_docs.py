@@ -20,7 +20,7 @@ _HEAD = """\
 `ptxmma schema --markdown` prints this page from the typed model that the loader reads the files into
 (`spec/model.py`, `spec/index.py`, `spec/*_records.py` and others); CI compares the two. Each field has its
 type, whether it must stand, what it means, an example that the loader takes, and a value that it refuses. A
-test puts every refused value into a real file: the specification then does not load.
+test holds both against the loader.
 
 What the loader refuses everywhere: a key that no field has, a key that stands twice, a missing key, a file
 under spec/ that specs.yaml does not list, text that is not UTF-8. Every error names file, line and column,
