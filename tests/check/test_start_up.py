@@ -8,6 +8,7 @@ import platformdirs
 import pytest
 
 from ptxmma.spec.cache import cache_folder
+from ptxmma.spec.specification import Specification
 
 SLOW = {"cvc5", "difflib", "hashlib", "json", "numpy", "rich", "sympy", "tempfile", "yaml", "z3"}
 UNWAITED = str(Path(__file__).with_name("unwaited.ptx"))
@@ -28,7 +29,9 @@ print(*sys.modules, file=sys.stderr)
     ],
     ids=lambda value: " ".join(Path(word).name for word in value) if isinstance(value, tuple) else "",
 )
-def test_a_short_command_imports_nothing_slow(words, allowed, specification):
+def test_a_short_command_imports_nothing_slow(
+    words: tuple[str, ...], allowed: set[str], specification: Specification
+) -> None:
     """The fixture has read the specification, so that the cache holds it."""
     found = subprocess.run([sys.executable, "-c", RUN, *words], capture_output=True, text=True, check=True)
     imported = set(found.stderr.split())
@@ -38,7 +41,7 @@ def test_a_short_command_imports_nothing_slow(words, allowed, specification):
     assert commands == {f"ptxmma.cli.{words[0]}_command"}
 
 
-def test_the_cache_lies_where_platformdirs_says(monkeypatch, tmp_path):
+def test_the_cache_lies_where_platformdirs_says(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     assert str(cache_folder()) == platformdirs.user_cache_dir("ptxmma")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     assert str(cache_folder()) == platformdirs.user_cache_dir("ptxmma") == str(tmp_path / "ptxmma")

@@ -39,7 +39,8 @@ def registry() -> Registry[Any]:
     """The committed schema, where the schemas of the kinds refer to it."""
     shared = json.loads((ROOT / "spec" / "schema.json").read_text(encoding="utf-8"))
     resource: Resource[Any] = Resource.from_contents(shared)
-    return Registry().with_resource("https://ptxmma/spec/schema.json", resource)
+    found: Registry[Any] = Registry().with_resource("https://ptxmma/spec/schema.json", resource)
+    return found
 
 
 def _validator(path: Path, registry: Registry[Any]) -> jsonschema.Draft202012Validator:
