@@ -31,6 +31,8 @@ COMMANDS: tuple[tuple[float, tuple[str, ...]], ...] = (
     (0.25, ("legal", "wgmma.fence.sync.aligned;", "--ptx", "8.0", "--target", "sm_90a")),
     (0.25, ("show", MMA)),
     (0.25, ("layout", MMA, "--operand", "A")),
+    (1, ("prove", "wgmma.mma_async/f16")),
+    (1, ("prove", "layout.selective")),
     (5, ("prove", "--solver", "z3")),
     (15, ("prove",)),
 )
