@@ -1,0 +1,178 @@
+"""What a mnemonic spells, and if nothing, why not.
+
+Qualifiers are compared as the assemblers compare them: the name comes first, element types and layouts keep
+their order, every other qualifier may stand anywhere. Answers are memoised by what they depend on.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from .diagnosis import Profile, Reason, Spelling
+from .gates import Isa
+from .variants import Family, Variant
+
+__all__ = ["ANY_SHAPE", "ILLEGAL", "LEGAL", "UNKNOWN", "MnemonicGroup", "NamedMnemonic", "fill_shape"]
+
+LEGAL = "legal"
+ILLEGAL = "illegal"
+UNKNOWN = "unknown"
+ANY_SHAPE = "<shape>"
+_SHAPE = re.compile(r"\.(m\d+(?:n\d+)?(?:k\d+)?)(?=\.|$)")
+
+
+@dataclass(frozen=True)
+class NamedMnemonic:
+    """What the mnemonic alone says: legal, illegal or unknown, and the variant that it spells."""
+
+    verdict: str
+    reasons: tuple[Reason, ...] = ()
+    notes: tuple[str, ...] = ()
+    variant: Variant | None = None
+
+
+def fill_shape(reason: Reason, shape: str) -> Reason:
+    """A reason with the shape that it left open."""
+    return Reason(reason.code, reason.message.replace(ANY_SHAPE, shape))
+
+
+class MnemonicGroup:
+    """All instructions that share one name (wgmma.mma_async with and without .sp)."""
+
+    def __init__(self, name: str, families: tuple[Family, ...], isa: Isa) -> None:
+        self.name = name
+        self.families = families
+        self.isa = isa
+        self._free_costs: dict[frozenset[str], list[int]] = {}
+        self._ordered_costs: dict[tuple[int, int, str | None], list[int]] = {}
+        self._diagnosed: dict[tuple[str, str | None, int | None], NamedMnemonic] = {}
+
+    def spelling(self, mnemonic: str) -> Spelling:
+        behind = mnemonic[len(self.name) + 1 :]
+        return Spelling.of(behind.split(".") if behind else (), self.isa.index)
+
+    @cached_property
+    def index(self) -> dict[Spelling, tuple[Variant, str | None]]:
+        """Every legal combination; with a note where a tolerance was used."""
+        found: dict[Spelling, tuple[Variant, str | None]] = {}
+        for family in self.families:
+            for variant in family.variants():
+                spelling = self.spelling(variant.mnemonic)
+                found[spelling] = variant, variant.row.row.tolerated
+                for other, why in self._tolerated(variant, spelling):
+                    found.setdefault(other, (variant, why))
+        return found
+
+    def _tolerated(self, variant: Variant, spelling: Spelling) -> Iterator[tuple[Spelling, str]]:
+        for tolerance in variant.row.family.instruction.tolerances:
+            yield replace(spelling, free=spelling.free - {tolerance.absent}), tolerance.why
+
+    @cached_property
+    def profiles(self) -> tuple[Profile, ...]:
+        return tuple(
+            Profile(view, self.isa.index)
+            for family in self.families
+            for view in family.rows
+            if not view.row.tolerated
+        )
+
+    @cached_property
+    def known(self) -> frozenset[str]:
+        """Every qualifier that stands anywhere in the group."""
+        return frozenset(token for spelling in self.index for token in spelling.words)
+
+    @cached_property
+    def shape_classes(self) -> dict[str, int]:
+        """Shapes of one class go with exactly the same other qualifiers, so they are judged alike."""
+        companions: dict[str, set[tuple[object, ...]]] = defaultdict(set)
+        for spelling in self.index:
+            shape = spelling.shape
+            if shape:
+                companions[shape].add((spelling.free - {shape}, spelling.ordered))
+        numbers: dict[frozenset[tuple[object, ...]], int] = {}
+        return {
+            shape: numbers.setdefault(frozenset(others), len(numbers)) for shape, others in companions.items()
+        }
+
+    @cached_property
+    def open(self) -> frozenset[str]:
+        """What the specification does not hold yet: `shape`, or qualifiers."""
+        return frozenset(word for family in self.families for word in family.instruction.open)
+
+    def look_up(self, mnemonic: str) -> tuple[Variant, str | None] | tuple[NamedMnemonic, str]:
+        """What a mnemonic spells, or the verdict on one that is in no row with the shape it left open.
+
+        Shapes of one class are judged alike, so that verdict is memoised with the shape left open:
+        its reasons name it as <shape>.
+        """
+        if not self._diagnosed:  # nothing illegal yet: classes of shapes, which take long, are not needed
+            legal = self.index.get(self.spelling(mnemonic))
+            if legal is not None:
+                return legal
+        shape, before, behind = "", mnemonic, None
+        found = _SHAPE.search(mnemonic, len(self.name))
+        if found is not None:
+            shape, before, behind = found[1], mnemonic[: found.start()], mnemonic[found.end() :]
+        signature = before, behind, self.shape_classes.get(shape)
+        named = self._diagnosed.get(signature)
+        if named is None:
+            spelling = self.spelling(mnemonic)
+            legal = self.index.get(spelling)
+            if legal is not None:
+                return legal
+            verdict, reasons = self._diagnose(spelling)
+            named = self._diagnosed[signature] = NamedMnemonic(verdict, reasons)
+        return named, shape
+
+    def variant_of(self, mnemonic: str) -> Variant | None:
+        """The variant that a mnemonic spells, without a diagnosis where it spells none."""
+        found = self.index.get(self.spelling(mnemonic))
+        return found[0] if found else None
+
+    def _diagnose(self, spelling: Spelling) -> tuple[str, tuple[Reason, ...]]:
+        shape = spelling.shape
+        if shape and shape not in self.shape_classes and "shape" in self.open:
+            message = f"the specification does not hold the shape .{ANY_SHAPE} of {self.name} yet"
+            return UNKNOWN, (Reason("shape.unknown", message),)
+        missing = sorted(spelling.free & self.open)
+        if missing:
+            message = f"the specification does not hold {self.name} with .{missing[0]} yet"
+            return UNKNOWN, (Reason("opcode.unknown", message),)
+        profile = self.nearest_profile(spelling)
+        reasons = tuple(profile.reasons(spelling, self.known))
+        if not reasons:
+            reasons = (profile.combination(spelling),)
+        if shape:
+            reasons = tuple(
+                Reason(r.code, r.message.replace(f".{shape} does", f".{ANY_SHAPE} does")) for r in reasons
+            )
+        return ILLEGAL, reasons
+
+    def nearest_profile(self, spelling: Spelling) -> Profile:
+        """The row that a spelling comes nearest to (the first of equals)."""
+        free = self._free_costs.get(spelling.free)
+        if free is None:
+            free = [profile.distance_free(spelling.free) for profile in self.profiles]
+            self._free_costs[spelling.free] = free
+        columns = [free]
+        for number, tokens in enumerate(spelling.ordered):
+            columns.append(self._ordered_cost(number, len(tokens), None))
+            columns += [self._ordered_cost(number, i, token) for i, token in enumerate(tokens)]
+        costs = list(map(sum, zip(*columns, strict=True)))
+        return self.profiles[costs.index(min(costs))]
+
+    def _ordered_cost(self, number: int, place: int, token: str | None) -> list[int]:
+        """What one qualifier at its place (or, without a token, their number) costs each row."""
+        key = number, place, token
+        costs = self._ordered_costs.get(key)
+        if costs is None:
+            if token is None:
+                costs = [profile.distance_length(number, place) for profile in self.profiles]
+            else:
+                costs = [profile.distance_token(number, place, token) for profile in self.profiles]
+            self._ordered_costs[key] = costs
+        return costs

@@ -1,0 +1,123 @@
+"""Whether an argument may stand in an operand's place: its form, length, value and registers' types."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from .diagnosis import Reason
+from .model import Operand
+from .statements import Argument, Statement, argument_of, element_kind
+from .variants import Variant
+
+__all__ = ["fits"]
+
+_SHOWN = {
+    "vector": "a vector",
+    "register": "a register",
+    "negated": "a negated predicate",
+    "immediate": "an integer literal",
+    "address": "an address",
+    "float": "a floating-point literal",
+    "sink": "'_'",
+}
+_ELEMENTS = {"integer": _SHOWN["immediate"], "float": _SHOWN["float"], "sink": _SHOWN["sink"]}
+
+
+def fits(
+    variant: Variant,
+    name: str,
+    operand: Operand,
+    argument: Argument,
+    statement: Statement,
+) -> Iterator[Reason]:
+    """What is wrong with the argument that stands in an operand's place."""
+    if argument.shape not in operand.accepts:
+        wanted = " or ".join(_SHOWN[shape] for shape in operand.accepts)
+        yield Reason("operand.kind", f"{name} is {_SHOWN[argument.shape]}; it must be {wanted}")
+        return
+    if operand.elements:
+        yield from _elements(variant, name, operand.elements, argument, statement)
+        return
+    if operand.registers and argument.shape == "vector":
+        length = variant.evaluate(operand.registers)
+        if argument.value != length:
+            yield Reason(
+                "operand.length",
+                f"{name} has {argument.value} registers; it must have {length}",
+            )
+    if argument.shape == "immediate":
+        yield from _in_range(variant, name, operand, argument.value)
+    elif argument.shape == "vector":
+        yield from _elements_fit(variant, name, operand, argument)
+    elif argument.shape == "address" and not argument.registers:
+        yield Reason(
+            "operand.address", f"{name} is an immediate address; it must be a register or a variable"
+        )
+    if argument.registers and statement.declared:
+        yield from _typed(variant, name, argument, statement)
+
+
+def _in_range(variant: Variant, name: str, operand: Operand, value: int) -> Iterator[Reason]:
+    if operand.values is not None:
+        allowed = variant.values(operand)
+        if value not in allowed:
+            shown = " or ".join(map(str, allowed))
+            yield Reason("operand.range", f"{name} is {value}; it must be {shown}")
+    elif operand.valid is not None and not variant.allows(operand.valid, value):
+        yield Reason("operand.range", f"{name} is {value}; the rule is {operand.valid.text}")
+
+
+def _elements_fit(variant: Variant, name: str, operand: Operand, argument: Argument) -> Iterator[Reason]:
+    sinks = argument.registers.count("_")
+    if sinks and operand.role != "destination":
+        yield Reason("operand.sink", f"{name}: '_' may not stand where a value is read")
+    elif argument.literals and operand.role != "source":
+        yield Reason("operand.literal", f"{name}: a literal may not stand where a result is written")
+    elif sinks + argument.literals == argument.value:
+        yield Reason("operand.vector", f"{name} names no register; at least one must be")
+    elif (sinks or argument.literals) and name in variant.row.row.elements:
+        allowed = variant.row.row.elements[name]
+        for kind, what in _ELEMENTS.items():
+            if kind not in allowed and kind in map(element_kind, argument.registers):
+                code = "operand.sink" if kind == "sink" else "operand.literal"
+                yield Reason(code, f"{name}: {what} may not stand in this vector")
+
+
+def _elements(
+    variant: Variant,
+    name: str,
+    wanted: tuple[str, ...],
+    argument: Argument,
+    statement: Statement,
+) -> Iterator[Reason]:
+    if argument.value != len(wanted):
+        yield Reason(
+            "operand.length",
+            f"{name} has {argument.value} elements; it must have {len(wanted)}",
+        )
+        return
+    operands = variant.row.family.instruction.operands
+    for inner, text in zip(wanted, argument.registers, strict=True):
+        yield from fits(variant, inner, operands[inner], argument_of(text), statement)
+    types = {statement.declared[text] for text in argument.registers if text in statement.declared}
+    if len({re.sub(r"\D", "", kind) for kind in types}) > 1:
+        shown = ", ".join(f".{kind}" for kind in sorted(types))
+        yield Reason("operand.type", f"{name} has registers of unlike widths: {shown}")
+
+
+def _typed(
+    variant: Variant,
+    name: str,
+    argument: Argument,
+    statement: Statement,
+) -> Iterator[Reason]:
+    allowed = variant.register_types(name)
+    if allowed is None:
+        return
+    for register in argument.registers:
+        declared = statement.declared.get(register)
+        if declared is not None and declared not in allowed:
+            wanted = ", ".join(f".{word}" for word in allowed)
+            yield Reason("operand.type", f"{name}: {register} is .{declared}; it must be {wanted}")
+            return
