@@ -93,11 +93,7 @@ class Flow:
         end = len(self.blocks)
         backward: dict[int, list[int]] = {end: []}
         for number in self.order:
-            block = self.blocks[number]
-            leaves = not block.successors or (block.fall is None and block.branch is None)
-            if leaves or block.leaves:
-                backward[end].append(number)
-            for successor in block.successors:
+            for successor in self._leads(number, end):
                 backward.setdefault(successor, []).append(number)
         position = self._postorder(backward, end)
         parent: dict[int, int] = {end: end}
