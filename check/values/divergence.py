@@ -55,7 +55,7 @@ class Divergence:
             taken = [t for t in range(first, first + WARP) if t < len(values) and values[t]]
             shown = f"{name} holds in {_threads(taken)} of threads {first}..{first + WARP - 1}"
             return Parting(index, True, known.assumed, shown)
-        first = known.first_split(WARPGROUP, WARP)
+        first = known.first_split(WARPGROUP)
         if first is not None:
             warps = range(first, min(first + WARPGROUP, len(values)), WARP)
             which = ", ".join(str(t // WARP) for t in warps if values[t])

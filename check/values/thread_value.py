@@ -41,14 +41,11 @@ class ThreadValue:
         """Whether all that this may be, another may be, too."""
         return self.join(other) == other
 
-    def first_split(self, size: int, step: int = 1) -> int | None:
-        """The first thread of the first group that provably differs in itself: groups of `size` threads.
-
-        Of each group, every `step`-th thread counts.
-        """
+    def first_split(self, size: int) -> int | None:
+        """The first thread of the first group of `size` threads that provably do not hold the same."""
         values = self.values or ()
         for first in range(0, len(values), size):
-            if len(set(values[first : first + size : step])) > 1:
+            if len(set(values[first : first + size])) > 1:
                 return first
         return None
 

@@ -6,7 +6,7 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from ptxmma.check.values.arithmetic import as_signed, computed
@@ -173,6 +173,7 @@ def sets(draw: st.DrawFn) -> tuple[Interval, Interval, int]:
 
 
 @pytest.mark.parametrize("opcode", WORDS)
+@settings(max_examples=40)
 @given(sources=st.lists(sets(), min_size=4, max_size=4))
 def test_rules_hold_for_the_numbers_of_every_thread(
     opcode: str, sources: list[tuple[Interval, Interval, int]]
@@ -194,6 +195,7 @@ def test_rules_hold_for_the_numbers_of_every_thread(
 
 
 @pytest.mark.parametrize("opcode", WORDS)
+@settings(max_examples=40)
 @given(sources=st.lists(sets(), min_size=4, max_size=4))
 def test_rules_are_monotone(opcode: str, sources: list[tuple[Interval, Interval, int]]) -> None:
     """Less is computed from less; of the number that a shift, a field or a table is given by, from the same."""
@@ -205,6 +207,7 @@ def test_rules_are_monotone(opcode: str, sources: list[tuple[Interval, Interval,
 
 
 @pytest.mark.parametrize("operator", ["lt", "le", "gt", "ge", "eq", "ne"])
+@settings(max_examples=40)
 @given(data=st.data())
 def test_a_comparison_keeps_the_numbers_for_which_it_holds(operator: str, data: st.DataObject) -> None:
     _, value, number = data.draw(sets())
