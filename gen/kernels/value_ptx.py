@@ -7,37 +7,29 @@ written is folded into constants; only the thread is a variable.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from functools import lru_cache
-
 from ...spec.fragments import Packing, packing
-from ...spec.memory_records import AddressRule
 from ...spec.model import Operand
 from ...spec.specification import Specification
+from .described_ptx import DescribedMatrices
 from .kernel_list import FragmentAccess, Kernel, space_of
 from .memory_ptx import Rows, Strided
 from .operations import (
-    BASE,
     GUARD,
     META,
-    MODE,
     START,
-    LayoutUse,
     Placed,
     config_of,
-    field_word,
     matrices,
     parameter,
     use_of,
 )
 from .ptx_text import Affine, Writer
+from .recorded_ptx import THREAD, index_of, indices_of, renamed, runs_of
 from .statement import Vector, written
 
 __all__ = ["value_body"]
 
 _SHARED = "shared_memory"
-_THREAD = "%t"
 
 
 class _Value:
@@ -113,7 +105,7 @@ class _Value:
         """What stands for an operand in the statement, loaded; nothing for an immediate."""
         w, kernel = self.w, self.kernel
         if operand.descriptor:
-            return {name: self._descriptor(operand)}
+            return {name: self._described().descriptor(operand)}
         if operand.part == "scale-d":
             return {name: w.emit("setp.ne.u32", self._config("scale-d"), 0, kind="pred")}
         if operand.part == "address":
@@ -131,6 +123,19 @@ class _Value:
             return {name: [w.new(vector.kind) for _ in range(vector.registers)]}
         letter = "C" if operand.role == "both" else str(operand.part)
         return {name: self._fragment(letter, str(operand.part), vector)}
+
+    def _described(self) -> DescribedMatrices:
+        """The matrices behind descriptors."""
+        return DescribedMatrices(
+            self.w,
+            self.kernel,
+            self.specification,
+            self.thread,
+            self.matrices,
+            self.pointers,
+            self._config,
+            self._base,
+        )
 
     def _rows(self, part: str) -> Rows:
         """The rows in shared memory that A is read from, or D is written to."""
@@ -182,8 +187,8 @@ class _Value:
     def _places(self, letter: str) -> tuple[Packing, list[Affine]]:
         """The packing of a fragment, and the index of each element in its matrix."""
         kernel, specification = self.kernel, self.specification
-        recorded, indices = _indices(use_of(kernel, specification, letter))
-        here = self.w.replay(recorded, {_THREAD: self.thread})
+        recorded, indices = indices_of(use_of(kernel, specification, letter))
+        here = self.w.replay(recorded, {THREAD: self.thread})
         return packing(kernel.variant, letter), [renamed(index, here) for index in indices]
 
     def _where(self, layout: Placed, name: str, value: int) -> dict[str, Affine]:
@@ -236,8 +241,8 @@ class _Value:
         """The metadata word of each thread; a bit that no code governs is taken from the garbage."""
         w, specification, variant = self.w, self.specification, self.kernel.variant
         index_bits = specification.sparsity_of(variant).index_bits
-        recorded, runs = _runs(use_of(self.kernel, specification, "metadata"), index_bits)
-        here = w.replay(recorded, {_THREAD: self.thread})
+        recorded, runs = runs_of(use_of(self.kernel, specification, "metadata"), index_bits)
+        here = w.replay(recorded, {THREAD: self.thread})
         pointer = self.pointers[META]
         garbage = Affine(self.thread, self.matrices["metadata"].offsets["garbage"])
         word = w.emit("ld.global.b32", w.pointer(pointer, garbage, 4))
@@ -268,142 +273,6 @@ class _Value:
             inserted = w.emit("bfi.b32", scale, word, 8 * element, 8)
             word = w.plain(w.where(taken, Affine(inserted), Affine(word)))
         return word
-
-    # Matrices in shared memory.
-
-    def _descriptor(self, operand: Operand) -> str:
-        """Write a matrix to shared memory, and give its descriptor."""
-        part = str(operand.part)
-        self._place_matrix(part)
-        w = self.w
-        descriptor = self.specification.descriptors[str(operand.descriptor)]
-        word = ""
-        for name, field in descriptor.fields.items():
-            value = Affine(self._config(f"{part.lower()}.{field_word(name, field)}"))
-            if field.part == "start":
-                value = w.binary("+", Affine(self._base()), value)
-            coded = w.binary("//", value, Affine(None, field.unit))
-            mask = (1 << (field.high - field.low + 1)) - 1
-            coded = w.binary("&", coded, Affine(None, mask))
-            wide = w.emit("cvt.u64.u32", w.plain(coded), kind="b64")
-            shifted = w.emit("shl.b64", wide, field.low, kind="b64") if field.low else wide
-            word = w.emit("or.b64", word, shifted, kind="b64") if word else shifted
-        return word
-
-    def _place_matrix(self, part: str) -> None:
-        """Every rule that may be the matrix's, behind the question which one it is."""
-        w, specification = self.w, self.specification
-        major = "MN" if self.kernel.value(f"transpose-{part}") else "K"
-        kind = str(self.kernel.descriptor(part))
-        fields = specification.descriptors[kind].fields
-        rules = [rule for rule in specification.rules_of(kind).values() if rule.major == major]
-        mode = Affine(self._config(f"{part.lower()}.{MODE}"))
-        for word in ("W", *(field_word(name, field) for name, field in fields.items())):
-            self._config(f"{part.lower()}.{word}")  # loaded once, before control divides
-        self._base()
-        if len(rules) == 1:
-            self._write_matrix(part, rules[0])
-            return
-        modes = fields[str(specification.descriptors[kind].field_of("mode"))].values
-        for rule in rules:
-            taken = Affine(None, 0, truth=True)
-            for swizzle in rule.widths:
-                taken = w.connective("or", taken, w.compare("==", mode, Affine(None, modes[swizzle])))
-            with w.when(str(taken.register)):
-                self._write_matrix(part, rule)
-
-    def _write_matrix(self, part: str, rule: AddressRule) -> None:
-        """Write each element where the rule says, threads taking them in turns."""
-        w = self.w
-        matrix = self.matrices[part]
-        stem = part.lower()
-        bits = matrix.bits
-        size, together = max(bits // 8, 1), max(8 // bits, 1)
-        layout = LayoutUse(self.specification, rule.layout, {"bytes": size}).at
-        along = matrix.cols if part == "A" else matrix.rows
-        units = matrix.count // together
-        with w.strided(self.thread, units, self.kernel.threads) as at:
-            x = w.binary("//", Affine(at), Affine(None, along // together))
-            k = w.binary("%", Affine(at), Affine(None, along // together))
-            width = Affine(self._config(f"{stem}.W"))
-            bound: dict[str, Affine | int | str] = {"x": x, "k": k, "byte": 0, "W": width}
-            where = {name: w.value(tree, bound) for name, tree in layout.trees.items()}
-            start = w.binary("+", Affine(self._base()), Affine(self._config(f"{stem}.{START}")))
-            linear = w.binary("+", start, where["offset"])
-            for name, stride in rule.strides.items():
-                moved = w.binary("*", where[name], Affine(self._config(f"{stem}.{stride}")))
-                linear = w.binary("+", linear, moved)
-            base = Affine(self._config(f"{stem}.{BASE}"))
-            swizzle = self.specification.addresses.swizzle.address.tree
-            address = w.value(swizzle, {"linear": linear, "base": base, "W": width})
-            word = ""
-            for j in range(together):
-                element = w.binary("+", w.binary("*", k, Affine(None, together)), Affine(None, j))
-                row, col = (x, element) if part == "A" else (element, x)
-                index = w.binary("+", w.binary("*", row, Affine(None, matrix.cols)), col)
-                loaded = w.emit("ld.global.b32", w.pointer(self.pointers[matrix.name], index, 4))
-                word = w.emit("bfi.b32", loaded, word, j * bits, bits) if word else loaded
-            w.say(f"st.shared.b{8 * size} [{w.plain(address)}], {word};")
-
-
-def index_of(w: Writer, where: Mapping[str, Affine], shape: Mapping[str, int]) -> Affine:
-    """The index of (row, col) in a row-major matrix, behind the matrices of the products before."""
-    index = where.get("product", Affine(None, 0))
-    for name in ("row", "col"):
-        index = w.binary("+", w.binary("*", index, Affine(None, shape[name])), where[name])
-    return index
-
-
-@lru_cache(maxsize=1024)
-def _indices(of: LayoutUse) -> tuple[Writer, list[Affine]]:
-    """The index of each element of a fragment, computed in a writer of its own for the thread `_THREAD`."""
-    w = Writer()
-    trees, shape = of.at.trees, of.layout.shape(of.parameters)
-    indices = []
-    for element in range(of.layout.domain(of.parameters)["i"]):
-        where = {n: w.value(tree, {"t": _THREAD, "i": element}) for n, tree in trees.items()}
-        indices.append(index_of(w, where, shape))
-    return w, indices
-
-
-@dataclass(frozen=True)
-class Run:
-    """Bits `bit` … of a metadata word that are bits `place` … of the code `index`, of threads `taken`."""
-
-    bit: int
-    width: int
-    index: Affine
-    place: Affine
-    taken: Affine
-
-
-@lru_cache(maxsize=1024)
-def _runs(of: LayoutUse, index_bits: int) -> tuple[Writer, list[Run]]:
-    """The runs of a thread's metadata word, computed in a writer of its own for the thread `_THREAD`."""
-    w = Writer()
-    layout = of.at
-    chunks = of.layout.shape(of.parameters)["chunk"]
-    runs: list[Run] = []
-    for bit in range(of.layout.domain(of.parameters)["bit"]):
-        bound: dict[str, Affine | int | str] = {"t": _THREAD, "bit": bit}
-        where = {name: w.value(tree, bound) for name, tree in layout.trees.items()}
-        index = w.binary("+", w.binary("*", where["row"], Affine(None, chunks)), where["chunk"])
-        slot = w.binary("*", where["slot"], Affine(None, index_bits))
-        place = w.binary("+", slot, where["index_bit"])
-        taken = w.value(layout.condition, bound) if layout.condition else Affine(None, 1, truth=True)
-        if runs:
-            last = runs[-1]
-            next_place = Affine(last.place.register, last.place.constant + last.width)
-            if (last.index, next_place, last.taken) == (index, place, taken):
-                runs[-1] = replace(last, width=last.width + 1)
-                continue
-        runs.append(Run(bit, 1, index, place, taken))
-    return w, runs
-
-
-def renamed(value: Affine, names: Mapping[str, str]) -> Affine:
-    """A value of another writer, whose registers are called otherwise here."""
-    return Affine(names[value.register], value.constant, value.truth) if value.register else value
 
 
 def value_body(kernel: Kernel, specification: Specification) -> str:

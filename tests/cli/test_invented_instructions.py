@@ -32,7 +32,7 @@ INSTRUCTIONS = ("tile.mul", "tile.few", "tile.fetch", "group.mul")
 TILE = "tile.mul.sync.m16n16k8.f32.f16.f16"
 HALF = "tile.mul.sync.m16n16k8.f16.f16.f16"
 FEW = "tile.few.sync.m16n8k16.f32.f16"
-FETCH = "tile.fetch.sync.m8n8.by2.shared.b16"
+FETCH = "tile.fetch.sync.t8by8.by2.shared.b16"
 GROUP = "group.mul.sync.m64n24k16.f32.f16.f16"
 
 Command = Callable[..., tuple[int, str, str]]
