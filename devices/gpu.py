@@ -1,4 +1,4 @@
-"""A GPU through the driver: raw kernels from PTX as it is, outputs and their surroundings poisoned first."""
+"""A GPU through the CUDA driver: it runs raw kernels from PTX, with poisoned and guarded outputs."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ class Device:
 
     @property
     def name(self) -> str:
-        """What the GPU is called."""
+        """The GPU's name."""
         text = self._check(*self._cuda.cuDeviceGetName(64, self._device))
         return bytes(text).split(b"\0")[0].decode()
 
@@ -84,7 +84,7 @@ class Device:
         return f"{version // 1000}.{version % 1000 // 10}"
 
     def load(self, module: KernelModule) -> None:
-        """Hand the driver a PTX file; raises DeviceFault with what its assembler says."""
+        """Load a PTX file; raises DeviceFault with the message of the driver's assembler."""
         cuda = self._cuda
         log = bytearray(_LOG)
         options = [
@@ -102,7 +102,7 @@ class Device:
             self._functions[kernel.name] = function
 
     def launch(self, kernel: Raw, batch: Batch) -> NDArray[np.uint32]:
-        """The registers of D of every job; the images, where the kernel stores nothing else.
+        """The registers of D of every job; the images of shared memory for a kernel without D.
 
         Raises DeviceFault when the device fails, or when it writes elsewhere or not everywhere.
         """
@@ -177,7 +177,7 @@ class Gpu:
     driver: str
 
     def fits(self, isa: Isa, target: str) -> bool:
-        """Whether it has the features of a target: it is the target, or one that includes it."""
+        """Whether the GPU has the features of a target: its own target is that one, or includes it."""
         plain = f"sm_{self.capability[0]}{self.capability[1]}"
         own = f"{plain}a" if f"{plain}a" in isa.index.targets else plain
         return own in isa.including[target]
@@ -205,9 +205,9 @@ def configuration(kernel: Raw, batch: Batch, size: int) -> NDArray[np.uint32]:
 
 
 def find_gpu(number: int) -> Gpu:
-    """What runs there; raises Question where the driver or the GPU is missing.
+    """The GPU of that number; raises Question where the driver or the GPU is missing.
 
-    The driver is asked in the plainest way, so that nothing need be installed for the answer.
+    It asks libcuda through ctypes, so that the answer needs no other package.
     """
     try:
         library = ctypes.CDLL("libcuda.so.1")

@@ -58,7 +58,7 @@ class Raw:
         return sum(self.sources.values())
 
     def place(self, part: str) -> slice:
-        """Where an operand's words lie among those that a thread loads."""
+        """The place of an operand's words among those that a thread loads."""
         start = 0
         for name, count in self.sources.items():
             if name == part:
@@ -108,7 +108,7 @@ class Batch:
         b: int | Sequence[int] = 0,
         scale: int = 1,
     ) -> Batch:
-        """A batch of one job an input, unless `input` lists more; what is one value is so for all."""
+        """A batch with one job an input, unless `input` lists more; a single value holds for all jobs."""
         chosen = np.arange(len(inputs)) if input is None else np.asarray(input)
         jobs = len(chosen)
         return cls(
@@ -126,7 +126,7 @@ class Batch:
 
 
 class Launcher(Protocol):
-    """What runs raw kernels: a device, or the stand-in."""
+    """A runner of raw kernels: a device, or the stand-in."""
 
     def launch(self, kernel: Raw, batch: Batch) -> Words:
         """The registers of D of every job, (jobs, threads, words)."""
@@ -145,7 +145,7 @@ def words(codes: NDArray[np.integer], width: int) -> Words:
 
 
 def elements(packed: Words, width: int) -> NDArray[np.uint64]:
-    """The other way: the elements of each thread, as bit patterns."""
+    """The inverse of `words`: the elements of each thread, as bit patterns."""
     packed = np.ascontiguousarray(packed, "<u4")
     if width > _WORD:
         return packed.view("<u8").astype(np.uint64)
@@ -181,7 +181,7 @@ class MemoryElements:
 
 
 def of_kernel(kernel: Kernel) -> Raw:
-    """The raw kernel that an emitted one is."""
+    """The raw kernel of an emitted kernel."""
     sources, descriptors, results = {}, {}, 0
     for name, operand in kernel.operands():
         part = str(operand.part)

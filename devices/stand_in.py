@@ -1,6 +1,6 @@
-"""A stand-in for raw kernels: the instructions by the specification's maps, to probe without a GPU.
+"""A stand-in for a GPU: it runs raw kernels by the specification's layouts.
 
-It is what the probes are tested with: driven by a wrong map, they must find that map, not the right one.
+The probes are tested with it. Given a wrong layout, a probe must find that one, not the right one.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class StandIn:
         return np.array(layout.points(parameters), np.int64), layout.shape(parameters)
 
     def _flat(self, kernel: Raw, letter: str) -> Ints:
-        """For every (thread, element), which place of the fragment, products apart, row by row."""
+        """For every (thread, element), its place in the fragment: row by row, product after product."""
         points, shape = self._points(kernel, letter)
         columns = dict(zip(shape, points[:, 2:].T, strict=True))
         where = np.zeros(len(points), np.int64)
@@ -126,7 +126,7 @@ class StandIn:
         return codes
 
     def _spread(self, kernel: Raw, codes: Ints, a: NDArray[np.float64], k: int) -> NDArray[np.float64]:
-        """Packed A at full width; a position that comes twice is added twice."""
+        """Packed A at full width; an element whose position occurs twice is added twice."""
         sparsity = self.specification.sparsity_of(kernel.variant)
         rows, chunks = codes.shape[1:]
         table = np.array([positions(sparsity, code) for code in range(1 << sparsity.code_bits)])

@@ -1,4 +1,4 @@
-"""Running a conformance suite: built, run in several processes, a device's failure confined to its case."""
+"""Running a conformance suite: build it, run it in several processes, confine a device error to its case."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ __all__ = ["VIAS", "CaseResult", "SuiteFolder", "SuiteOutcome", "execute"]
 
 VIAS = ("ptx", "cubin", "stand-in")
 _PROCESSES = 64  # one after another, at most
-_STARTING = 120.0  # seconds in which a process must say something before it counts as hung
+_STARTING = 120.0  # a process that prints nothing for so many seconds counts as hung
 _MISSING = {"ptx": "conformance", "cubin": "cubin", "stand-in": "stand-in"}
 _UNABLE, _FAILED, _HUNG = 2, 3, 4
 
 
 @dataclass(frozen=True)
 class CaseResult:
-    """What became of a case: passed, failed (with the first wrong elements), or why it says nothing."""
+    """The result of a case: passed, failed (with the first wrong elements), or why there is none."""
 
     case: str
     status: str
@@ -39,7 +39,7 @@ class CaseResult:
 
 @dataclass
 class SuiteOutcome:
-    """The results by case, on what they were had, and the seconds that it took."""
+    """The results by case, the device that gave them, and the seconds that it took."""
 
     via: str
     results: dict[str, CaseResult] = field(default_factory=dict)
@@ -67,7 +67,7 @@ class SuiteFolder:
 
     @property
     def target(self) -> str:
-        """What it is for."""
+        """The target that the suite was made for."""
         return str(self.manifest["target"])
 
     @cached_property
@@ -76,7 +76,7 @@ class SuiteFolder:
         return {case["case"]: kernel for kernel in self.manifest["kernels"] for case in kernel["cases"]}
 
     def shards(self, count: int, only: Sequence[str]) -> list[list[str]]:
-        """The cases in at most `count` parts of about equal work; a module stays together."""
+        """The cases in at most `count` parts of about equal work; the cases of a module stay together."""
         wanted = set(only)
         by_module: dict[str, list[str]] = {}
         for case, kernel in self.cases.items():
@@ -138,7 +138,7 @@ def execute(
 
 
 class _Shard:
-    """Some of the cases, in one process after another until each has a result."""
+    """A part of the cases: run in one process after another until each has a result."""
 
     def __init__(
         self, suite: SuiteFolder, via: str, device: int, limit: float, report: Callable[[CaseResult], None]
@@ -174,7 +174,7 @@ class _Shard:
         self.report(result)
 
     def _process(self, cases: Sequence[str], together: bool) -> tuple[list[str], str]:
-        """One process; the cases that it was busy with when it ended, and why it ended."""
+        """Run one process; return the cases that it was running when it ended, and why it ended."""
         with tempfile.TemporaryDirectory() as folder:
             chosen = Path(folder) / "cases"
             chosen.write_text("\n".join(cases) + "\n")
@@ -199,7 +199,7 @@ class _Shard:
         return suspects, why or f"the process ended with {code}"
 
     def _listen(self, process: subprocess.Popen[str], together: bool) -> list[str]:
-        """Take down what a process says of its cases; cases that failed together are suspects."""
+        """Read the results that a process prints; cases of one failed launch become suspects."""
         suspects = []
         for line in _lines(process, self.limit + _STARTING):
             if not line.endswith("\n"):
@@ -225,7 +225,7 @@ class _Shard:
 
 
 def _lines(process: subprocess.Popen[str], silence: float) -> Iterator[str]:
-    """The lines of a process; it is ended when it is silent for too long."""
+    """The lines that a process prints; the process is killed when it prints nothing for too long."""
     import threading
 
     heard = [time.monotonic()]

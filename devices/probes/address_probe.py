@@ -116,7 +116,7 @@ def addresses(
 
 
 def _beside(images: NDArray[np.uint8], memory: MemoryElements, codes: Ints) -> NDArray[np.uint8]:
-    """The images with a multiplicand behind the window."""
+    """Images with the other multiplicand stored behind the window."""
     placed = images.copy()
     region = memory.image(codes[None, :])[0]
     start = _WINDOW + memory.start
@@ -126,7 +126,7 @@ def _beside(images: NDArray[np.uint8], memory: MemoryElements, codes: Ints) -> N
 
 @dataclass(frozen=True)
 class _Read:
-    """Which D elements show which (x, k): places of D by (x, one of `ks`), under one of the codes."""
+    """Which element of D shows which (x, k): positions of D by (x, one of `ks`), under one of the codes."""
 
     places: Ints
     ks: Ints
@@ -134,7 +134,7 @@ class _Read:
 
 
 def _ways(bench: Bench, operand: str, found: ProductMap, met: Ints) -> Iterator[tuple[Ints, _Read]]:
-    """What the other multiplicand holds, so that each element of D shows one element; and where."""
+    """The other multiplicand's contents that make each element of D show one element, and which one."""
     rows, columns = int(found.d[:, 0].max()) + 1, int(found.d[:, 1].max()) + 1
     places = np.empty((rows, columns), np.int64)
     places[found.d[:, 0], found.d[:, 1]] = np.arange(len(found.d))
@@ -155,7 +155,7 @@ def _ways(bench: Bench, operand: str, found: ProductMap, met: Ints) -> Iterator[
 
 
 def _assembled(results: Sequence[Ints], reads: Sequence[_Read]) -> Ints:
-    """(settings, x, k) from the parts."""
+    """Join the parts to an array (settings, x, k)."""
     count = max(int(read.ks.max()) for read in reads) + 1
     x = reads[0].places.shape[0]
     whole = np.full((len(results[0]), x, count), -1, np.int64)

@@ -39,7 +39,7 @@ class DotTest:
 
 
 def arithmetic_kernels(specification: Specification, kernels: Sequence[Kernel]) -> Iterator[Kernel]:
-    """Those of some kernels that multiply and add floating-point numbers: one for each set of types."""
+    """One kernel for each set of floating-point types."""
     seen = set()
     for kernel in kernels:
         if not computes(kernel.instruction):
@@ -54,7 +54,7 @@ def arithmetic_kernels(specification: Specification, kernels: Sequence[Kernel]) 
 
 
 class Dot:
-    """Row 0 of A times column 0 of B plus C, on a launcher; places are the specification's."""
+    """Row 0 of A times column 0 of B plus C, on a launcher; the specification says where the elements lie."""
 
     def __init__(self, specification: Specification, kernel: Kernel, launcher: Launcher) -> None:
         self.specification = specification
@@ -80,7 +80,7 @@ class Dot:
         return tuple(start + at for start in range(0, k, sparsity.chunk) for at in chunk)
 
     def _held(self, letter: str, wanted: Mapping[str, int]) -> int:
-        """The flat element of a fragment that holds a place."""
+        """The flat number of the fragment's element at a position."""
         layout = self.specification.layout_of(self.variant, letter)
         parameters = {name: int(self.variant.fields[name]) for name in layout.parameters}
         per = self.raw.count(letter) // self.raw.threads

@@ -1,4 +1,4 @@
-"""Bit patterns of element types to numbers and back, for arrays: what probes put in and read out."""
+"""Bit patterns of element types to numbers and back, for arrays: the inputs and outputs of probes."""
 
 from __future__ import annotations
 

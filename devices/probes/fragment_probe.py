@@ -1,4 +1,4 @@
-"""The maps of fragments, measured: which element of A meets which of B in which of D, and C in D."""
+"""The fragment probe: which elements of A, B and D meet, and which element of C is added to which of D."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _WORDS = 1 << 24  # of D of one launch
 
 
 def coded(count: int) -> NDArray[np.int64]:
-    """Rows of ones and zeros that tell `count` things apart: all ones, then one row a bit of the number."""
+    """Rows of ones and zeros that identify one of `count` things: all ones, then its number bit by bit."""
     numbers = np.arange(count)
     bits = max(1, (count - 1).bit_length())
     return np.stack([np.ones(count, np.int64), *((numbers >> bit) & 1 for bit in range(bits))])

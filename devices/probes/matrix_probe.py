@@ -16,7 +16,7 @@ _BYTES = 8192  # of the image: rows enough for every lane's address, far apart
 
 
 def _addresses(seed: int, jobs: int) -> Ints:
-    """Offsets of rows for every lane of every job, no two alike."""
+    """A different row offset for every lane of every job."""
     random = np.random.default_rng(seed)
     return np.stack([random.permutation(_BYTES // _ROW)[:_LANES] * _ROW for _ in range(jobs)])
 

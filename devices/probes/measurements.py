@@ -1,7 +1,7 @@
-"""What is measured of a chip: every distinct map, metadata for every type and selector, memory, matrices.
+"""What is measured on a chip: every distinct map, metadata for every type and selector, memory, matrix moves.
 
-The survey lists the raw kernels; `measure` runs them all and returns plain values, which are recorded as they
-are. Verdicts are elsewhere: nothing here knows a layout.
+`survey` lists the raw kernels; `measure` runs them and returns plain values, which are recorded unchanged.
+Nothing here knows a layout; verdicts are made elsewhere.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _SPELLED = ("space", "kind", "block_scale", "scale_vec", "stype")
 
 @dataclass(frozen=True)
 class MeasuredKernel:
-    """A kernel to be measured, and what of it: its maps, its accumulator only, its metadata, memory."""
+    """A kernel to measure, and what to measure: maps, accumulator only, metadata, or memory."""
 
     kernel: Kernel
     what: str
@@ -81,7 +81,7 @@ def _widest(specification: Specification, variant: Variant) -> Variant:
 
 
 def _variants(families: Iterable[Family], target: str) -> list[Variant]:
-    """One variant of every key that a target has: A and B of one type, nothing optional."""
+    """One variant of every key of a target: A and B of one type, no optional qualifier."""
     found: dict[tuple[object, ...], Variant] = {}
     for family in families:
         for variant in family.listed():
@@ -167,7 +167,7 @@ def _memory_subjects(specification: Specification, variant: Variant) -> Iterator
 
 
 class Measurer:
-    """Measures one subject after another; what one shows names the elements for the next."""
+    """Measures one kernel after another; a later measurement names elements by the maps of an earlier one."""
 
     def __init__(self, specification: Specification, launcher: Launcher) -> None:
         self.specification, self.launcher = specification, launcher
@@ -223,7 +223,7 @@ class Measurer:
         return {"D": accumulator(self.bench(kernel), anchor.a)}
 
     def metadata(self, subject: MeasuredKernel) -> dict[str, Any]:
-        """Who governs which index bit, and what the other codes do."""
+        """The owner of every index bit, and the effect of the other codes."""
         kernel = of_kernel(subject.kernel)
         bench = self.bench(kernel)
         codes = self.codes(kernel.variant)
@@ -287,7 +287,7 @@ class Measurer:
         return ProductMap(a, b, d, anchor.met), met
 
     def matrices(self, subject: MeasuredKernel) -> dict[str, Any]:
-        """Which half word of which row is whose."""
+        """The source or destination of every half word of every row."""
         kernel = of_kernel(subject.kernel)
         if "address" not in kernel.sources:
             return {"source": moved(kernel, self.launcher)}
@@ -318,7 +318,7 @@ def measure(
     subjects: Sequence[MeasuredKernel],
     report: Callable[[MeasuredKernel], None] = lambda subject: None,
 ) -> Iterator[tuple[MeasuredKernel, dict[str, Any]]]:
-    """Measure every subject. What cannot be measured is said instead: {"failed": why}."""
+    """Measure every kernel. A measurement that fails becomes {"failed": why}."""
     measurer = Measurer(specification, launcher)
     ways: Mapping[str, Callable[[MeasuredKernel], dict[str, Any]]] = {
         "maps": measurer.maps,

@@ -1,4 +1,4 @@
-"""Sparsity metadata, measured: which thread's bit governs which index bit of which row and packed column."""
+"""The metadata probe: which bit of which thread sets which index bit of which row and packed column."""
 
 from __future__ import annotations
 

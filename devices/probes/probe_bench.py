@@ -1,4 +1,4 @@
-"""A raw kernel with its multiplicands laid out for probing: element codes in, numbers of D out."""
+"""A bench for probes: a raw kernel with its multiplicands laid out; codes go in, numbers of D come out."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ class Bench:
 
     @cached_property
     def accumulator(self) -> str:
-        """The operand that is added: C, or D where it is both."""
+        """The operand that is added: C, or D where D is also the input."""
         return "C" if "C" in self.kernel.sources else "D"
 
     @property

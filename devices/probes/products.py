@@ -1,8 +1,8 @@
-"""From which elements meet in a product to rows, columns and k: maps recovered without any layout.
+"""Maps recovered without any layout: rows, columns and k from the table of elements that meet in a product.
 
-With one element of A and one of B not zero, D is not zero where both belong. The table of all these
-meetings says which elements of A share a row, which share a k, and so on; a matrix product has one such
-reading only, up to the names of its rows, columns and k.
+With one non-zero element of A and one of B, D is non-zero at most in one element: they meet there. The
+table of all meetings says which elements of A share a row, which share a k, and so on. A matrix product
+has only one such assignment, up to the names of its rows, columns and k.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ __all__ = ["NoProduct", "ProductMap", "factor", "merge"]
 
 
 class NoProduct(Exception):
-    """A table of meetings that is not that of a matrix product."""
+    """The table of meetings does not belong to a matrix product."""
 
 
 @dataclass(frozen=True)

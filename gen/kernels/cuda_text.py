@@ -1,4 +1,4 @@
-"""Value kernels as CUDA C++: the same steps as in PTX, to be read, with the instruction in inline PTX.
+"""Value kernels as readable CUDA C++: the same steps as in PTX, with the instruction as inline PTX.
 
 Each kernel is a struct of steps: fill, load, execute, store, check. Loops run over a thread's elements; their
 index arithmetic is printed from the specification's expressions.
@@ -24,7 +24,7 @@ __all__ = ["config_header", "cuda_source"]
 
 
 def config_header(specification: Specification) -> str:
-    """A header: where each configuration word is."""
+    """A header: the index of each configuration word."""
     names = ", ".join(identifier(name) for name in config_of(specification))
     return (
         f"// The configuration words of a job, in their order.\n#pragma once\n\nenum Config {{ {names} }};\n"
@@ -79,7 +79,7 @@ class _Text:
         return "\n".join(lines) + "\n"
 
     def _step(self, name: str, arguments: str, body: Iterator[str]) -> list[str]:
-        """A step as a function; nothing where it has nothing to do and need not be there."""
+        """A step as a function; no line for an optional step that does nothing."""
         lines = list(body)
         if not lines and name in ("fill", "check"):
             return []

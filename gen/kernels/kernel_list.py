@@ -43,7 +43,7 @@ class FragmentAccess:
 
     @property
     def word(self) -> str:
-        """What tells it from other accesses to the same fragment."""
+        """The word that distinguishes it from other accesses to the same fragment."""
         space = str(self.variant.fields["space"])
         shown = "generic" if space == ABSENT else space
         return f"{self.variant.fields['layout']}_{shown}_{self.form_name}"
@@ -51,7 +51,7 @@ class FragmentAccess:
 
 @dataclass(frozen=True)
 class Kernel:
-    """A kernel that executes one instruction once: its form's immediates are fixed, all else is input.
+    """A kernel that executes one instruction once. The immediates are fixed; everything else is input.
 
     `accesses` fill and empty the fragments of an instruction that has opaque ones, by their part.
     """
@@ -100,7 +100,7 @@ class Kernel:
 
     @property
     def space(self) -> Space | None:
-        """Where the memory is that the address operand points to; None where there is none."""
+        """The state space of the address operand; None without one."""
         return space_of(self.variant) if operand_name(self.instruction, self.form, "address") else None
 
     @property
@@ -125,14 +125,14 @@ class Kernel:
 
 
 def space_of(variant: Variant) -> Space:
-    """Where the memory is that a variant reads or writes; a generic address is a global one if it may."""
+    """The state space that a variant reads or writes; a generic address points to global memory if it may."""
     space = variant.fields["space"]
     spaces = variant.row.domains["space"]
     return "global" if space == "global" or (space == ABSENT and "global" in spaces) else "shared"
 
 
 def immediates(variant: Variant, form: Form) -> dict[str, tuple[int, ...]]:
-    """The operands that are fixed when a kernel is compiled, with the values that each may have.
+    """The operands that are compile-time constants, with the values that each may have.
 
     Those are the ones with listed values, a predicate excepted.
     """

@@ -26,7 +26,7 @@ class Rows:
         self.words = -(-matrix.cols * matrix.bits // 32)
 
     def address(self, specification: Specification, thread: str) -> str:
-        """The address that a thread supplies: of its row, of the first byte where it has none."""
+        """The address that a thread supplies: its row's, or that of the first byte if it has no row."""
         w = self.w
         layout = Placed.of(self.kernel, specification, "address")
         where = {name: w.value(tree, {"t": thread}) for name, tree in layout.trees.items()}
@@ -74,7 +74,7 @@ class Rows:
                 w.say(f"st.shared.b32 [{there}+{4 * number}], {filler};")
 
     def count_others(self, thread: str, size: str, filler: str) -> None:
-        """Behind the matrix, for each thread: how many of its words of shared memory were overwritten."""
+        """Store behind the matrix how many words of shared memory were overwritten, for each thread."""
         w, matrix = self.w, self.matrix
         w.say("bar.sync 0;")
         count = w.emit("mov.u32", 0)
@@ -96,7 +96,7 @@ class Rows:
 
 
 class Strided:
-    """A matrix in memory as an access to an opaque fragment wants it: by rows or columns, with a stride."""
+    """A matrix in memory as wmma.load and wmma.store address it: by rows or columns, with a stride."""
 
     def __init__(
         self,
@@ -127,7 +127,7 @@ class Strided:
             self.first = w.emit("add.u64", memory, wide, kind="b64")
 
     def arguments(self) -> dict[str, list[str] | str]:
-        """What stands for the address and the stride in the statement."""
+        """The text of the address and stride operands."""
         instruction = self.access.variant.row.family.instruction
         found: dict[str, list[str] | str] = {}
         for name in instruction.forms[self.access.form_name].operands:
@@ -164,7 +164,7 @@ class Strided:
             w.say(f"st.global.{kind} {self._element(row, col)}, {loaded};")
 
     def _places(self, at: str, together: int) -> list[tuple[Affine, Affine]]:
-        """The rows and columns of the elements that one thread writes together: they share a byte."""
+        """The rows and columns of the elements that one thread writes together, since they share a byte."""
         w = self.w
         length = (self.matrix.cols if self.by_rows else self.matrix.rows) // together
         line = w.binary("//", Affine(at), Affine(None, length))
@@ -173,13 +173,13 @@ class Strided:
         return [(line, place) if self.by_rows else (place, line) for place in along]
 
     def _element(self, row: Affine, col: Affine) -> str:
-        """The element in the row-major matrix."""
+        """The index of the element in the row-major matrix."""
         w = self.w
         index = w.binary("+", w.binary("*", row, Affine(None, self.matrix.cols)), col)
         return w.pointer(self.pointer, index, self.matrix.size)
 
     def _there(self, row: Affine, col: Affine, together: int) -> str:
-        """The element in memory."""
+        """The index of the element in memory."""
         w = self.w
         index = w.value(self.formula.tree, {"row": row, "col": col, "stride": self.stride})
         if self.shared:

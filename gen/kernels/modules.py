@@ -59,8 +59,9 @@ def entry_text(kernel: Kernel, specification: Specification) -> str:
 
 
 def modules(kernels: Sequence[Kernel], specification: Specification, target: str) -> Iterator[KernelModule]:
-    """The kernels in files by kind, instruction and the version they need, in their order: what an older
-    driver cannot read is then in files of its own."""
+    """The kernels grouped into files by kind, instruction and the PTX version they need, in their order.
+
+    An older driver can then read every file but those that need a newer version."""
 
     def group(kernel: Kernel) -> tuple[str, str]:
         return kernel.kind, kernel.instruction.instruction

@@ -1,4 +1,4 @@
-"""Kernels of instructions on opaque fragments: each with the accesses that fill and empty them."""
+"""Kernels of instructions on opaque fragments, each with the instructions that fill and empty them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _ROUNDS = 2  # kernels of every mnemonic, at least
 
 
 def opaque_kernels(variants: Sequence[Variant]) -> Iterator[Kernel]:
-    """At least two kernels of every mnemonic on opaque fragments, and more until every access is in one.
+    """At least two kernels of every mnemonic on opaque fragments, and more until every access occurs.
 
     `variants` are all that a target has, those that access fragments among them.
     """
@@ -50,7 +50,7 @@ def _key(part: str, access: FragmentAccess) -> tuple[str, str, str]:
 
 
 def _options(user: Variant, known: Mapping[str, Sequence[Variant]]) -> dict[str, list[FragmentAccess]]:
-    """By part, the accesses that give (take) what the user takes (gives): shape, type and layout match."""
+    """For each part, the accesses whose shape, type and layout match the fragment."""
     found: dict[str, list[FragmentAccess]] = {}
     for part, name in user.instruction.fragments.items():
         wanted = {name: user.fields[name] for name in "mnk"}

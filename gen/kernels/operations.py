@@ -74,7 +74,7 @@ class JobMatrix:
 
     @property
     def size(self) -> int:
-        """The bytes that an element takes in the row-major matrix."""
+        """The bytes of an element in the row-major matrix."""
         return 8 if self.bits > 32 else 4
 
 
@@ -97,7 +97,7 @@ def field_word(name: str, field: DescriptorField) -> str:
 
 
 def parameters_of(kernel: Kernel, specification: Specification, letter: str) -> dict[str, int]:
-    """The parameters of an operand's layout: fields of the variant, or what the immediates select."""
+    """The parameters of an operand's layout: fields of the variant, or values of its immediates."""
     selected = {
         "s": kernel.value("selector"),
         "thread_id": kernel.value(f"thread-{letter[-1].lower()}"),
@@ -113,7 +113,7 @@ def parameters_of(kernel: Kernel, specification: Specification, letter: str) -> 
 
 @dataclass(frozen=True)
 class Placed:
-    """An operand's layout with every parameter put in: its trees, its condition, the sizes of both sides."""
+    """An operand's layout with every parameter bound: its trees, its condition, the sizes of both sides."""
 
     trees: Mapping[str, Expression]
     condition: Expression | None
@@ -132,7 +132,7 @@ class Placed:
 
 
 class LayoutUse:
-    """A layout with some parameters put in, by which what was derived from it is known again."""
+    """The key of a bound layout: the layout and its parameters."""
 
     def __init__(self, specification: Specification, identifier: str, parameters: Mapping[str, int]) -> None:
         self.layout = specification.layouts[identifier]
@@ -164,7 +164,7 @@ def use_of(kernel: Kernel, specification: Specification, part: str) -> LayoutUse
 
 
 def matrices(kernel: Kernel, specification: Specification) -> dict[str, JobMatrix]:
-    """The matrices of a job by their part; `C` is what D holds before, where it is both."""
+    """The matrices of a job by part. Where D is also the accumulator input, `C` is D's first value."""
     if computes(kernel.instruction):
         return _product(kernel, specification)
     return _move(kernel)
@@ -203,7 +203,7 @@ def _product(kernel: Kernel, specification: Specification) -> dict[str, JobMatri
 
 
 def _move(kernel: Kernel) -> dict[str, JobMatrix]:
-    """What is moved: A, in memory or in registers, becomes D; B says where in shared memory each row lies."""
+    """The matrices of a move: A, in memory or in registers, becomes D; B holds the address of each row."""
     variant = kernel.variant
     moved = next(o for _, o in kernel.operands() if o.part in ("A", "D") and o.matrix)
     shape = {name: variant.evaluate(formula) for name, formula in (moved.matrix or {}).items()}
@@ -225,7 +225,7 @@ def _move(kernel: Kernel) -> dict[str, JobMatrix]:
 
 
 def regions(held: Mapping[str, JobMatrix]) -> dict[str, tuple[int, int]]:
-    """Where the matrices that an instruction addresses lie in memory: first byte and bytes, by part."""
+    """The memory of each matrix that an instruction addresses, by part: first byte and size in bytes."""
     found: dict[str, tuple[int, int]] = {}
     first = 0
     for part in "ABCD":
@@ -238,7 +238,7 @@ def regions(held: Mapping[str, JobMatrix]) -> dict[str, tuple[int, int]]:
 
 
 def quantum(matrix: JobMatrix) -> int:
-    """By how many elements a stride may grow: 16 bytes of them."""
+    """The elements in 16 bytes: strides grow by multiples of it."""
     return 128 // matrix.bits
 
 

@@ -14,16 +14,16 @@ from .operations import ADDRESS, BASE, MODE, PADS, START, LayoutUse, config_of, 
 
 __all__ = ["SPACINGS", "placements"]
 
-# How atoms lie: one after another, blocks first or columns first; with gaps; shifted against the pattern's
-# natural boundary, which the base offset tells.
+# How atoms lie: packed with blocks first, or columns first; with gaps; or shifted from the natural boundary
+# of the swizzling pattern by the base offset.
 SPACINGS = ("tight", "crossed", "gaps", "shifted")
-_BOUNDARY = 1024  # bytes: every swizzling pattern repeats after so many
+_BOUNDARY = 1024  # bytes: every swizzling pattern has this period
 
 
 def placements(
     specification: Specification, kernel: Kernel, settings: Mapping[str, FactorValue], seed: int
 ) -> dict[str, int]:
-    """The configuration words of a case by name; what does not matter is 0."""
+    """The configuration words of a case by name; unused words are 0."""
     config = dict.fromkeys(config_of(specification), 0)
     config["scale-d"] = int(settings.get("scale-d", 1))
     numbers = random.Random(f"{seed} {sorted(settings.items())}")
@@ -55,7 +55,7 @@ def _place(
     config: dict[str, int],
     numbers: random.Random,
 ) -> int:
-    """Place one matrix from the first free byte on; gives the first byte behind it."""
+    """Place one matrix at the first free byte or later; return the first byte behind it."""
     stem = letter.lower()
     mode, spacing = str(settings[f"swizzle-{stem}"]), settings["spacing"]
     matrix = matrices(kernel, specification)[letter]

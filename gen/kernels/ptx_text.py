@@ -47,7 +47,7 @@ class Writer:
         self._labels = 0
 
     def new(self, kind: str = "b32") -> str:
-        """A register that nothing uses yet."""
+        """A new register."""
         number = self._counts[kind]
         self._counts[kind] = number + 1
         return f"{_CLASSES[kind]}{number}"
@@ -57,7 +57,7 @@ class Writer:
         self.lines.append(text)
 
     def label(self) -> str:
-        """A label that nothing uses yet."""
+        """A new label."""
         self._labels += 1
         return f"$L{self._labels}"
 
@@ -68,7 +68,7 @@ class Writer:
         return register
 
     def once(self, operation: str, *operands: object, kind: str = "b32") -> str:
-        """The register of an instruction that depends on its operands only: written the first time."""
+        """The result of an instruction that depends on its operands only: emitted once, then reused."""
         key = operation, *operands
         if key not in self._known:
             self._known[key] = self.emit(operation, *operands, kind=kind)
@@ -76,14 +76,14 @@ class Writer:
 
     @contextmanager
     def scope(self) -> Iterator[None]:
-        """What is computed inside need not have been computed behind it."""
+        """A scope: results computed inside are not reused behind it."""
         known = dict(self._known)
         yield
         self._known = known
 
     @contextmanager
     def when(self, predicate: str) -> Iterator[None]:
-        """Lines that are jumped over where a predicate does not hold."""
+        """A block that threads without the predicate jump over."""
         end = self.label()
         self.say(f"@!{predicate} bra {end};")
         with self.scope():
@@ -92,7 +92,7 @@ class Writer:
 
     @contextmanager
     def strided(self, start: str, limit: object, step: int) -> Iterator[str]:
-        """A loop over start, start + step, … below a limit; gives the register that counts."""
+        """A loop over start, start + step, … below a limit; yields the counting register."""
         at = self.emit("mov.u32", start)
         top, end = self.label(), self.label()
         self.say(f"{top}:")
@@ -105,7 +105,7 @@ class Writer:
         self.say(f"{end}:")
 
     def replay(self, recorded: Writer, names: Mapping[str, str]) -> dict[str, str]:
-        """Compute here what another writer has computed; gives what its registers are called here."""
+        """Emit here what another writer has emitted; return the new names of its registers."""
         here = dict(names)
         for (operation, *operands), register in recorded._known.items():
             kind = "pred" if register.startswith(_CLASSES["pred"]) else "b32"
@@ -187,7 +187,7 @@ class Writer:
         return Affine(self.once("sub.u32", left.register or "0", right.register), constant)
 
     def _by_constant(self, op: str, left: Affine, right: int) -> Affine | None:
-        """An operation with a constant on its right, where it is simpler than in general."""
+        """An operation with a constant on its right, where a shorter sequence exists."""
         power = right.bit_length() - 1 if right > 0 and right & right - 1 == 0 else None
         if op == "*" or op == "<<":
             factor = right if op == "*" else 1 << right

@@ -1,7 +1,7 @@
-"""Raw kernels: registers and shared memory are filled with words as given, and read back as they are.
+"""Raw kernels: words go into registers and shared memory unchanged, and come back unchanged.
 
-No layout is in such a kernel, so layouts can be measured with it. Each block is a job with a configuration of
-its own; jobs may share inputs and images of shared memory.
+Such a kernel contains no layout, so it can measure layouts. Each block is a job with its own configuration;
+jobs may share inputs and images of shared memory.
 """
 
 from __future__ import annotations
@@ -121,7 +121,7 @@ def raw_body(kernel: Kernel) -> str:
 
 
 def _address(w: Writer, kernel: Kernel, image: str, base: str | None, offset: str) -> str:
-    """The address operand: an offset into the image or shared memory; generic where no space is named."""
+    """The address operand: an offset into the image or shared memory; generic if no space is named."""
     if base is None:
         wide = w.emit("cvt.u64.u32", offset, kind="b64")
         return w.emit("add.u64", image, wide, kind="b64")

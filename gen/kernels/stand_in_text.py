@@ -1,4 +1,4 @@
-"""The instruction of a kernel in plain C++: tiles gathered by the inverses of the formulas, and scattered."""
+"""The stand-in: the instruction in plain C++, which gathers and scatters tiles by the formulas' inverses."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def types_header(specification: Specification, names: Sequence[str]) -> str:
 
 
 def stand_in(kernel: Kernel, specification: Specification, held: Mapping[str, JobMatrix]) -> Iterator[str]:
-    """The lines of the function that takes the instruction's place."""
+    """The function that stands in for the instruction."""
     text = _StandIn(kernel, specification, held)
     yield from text.product() if computes(kernel.instruction) else text.move()
 
@@ -68,7 +68,7 @@ class _StandIn:
         return f"ptxmma::Tile {name}({matrix.rows}, {matrix.cols}, {matrix.products});"
 
     def _each(self, name: str, inverse: Mapping[str, Expression], body: str) -> Iterator[str]:
-        """For every element of a tile: the thread and the element that hold it, and what is done."""
+        """A loop over a tile: for each position the thread and the element that hold it, and the body."""
         yield f"for (unsigned product = 0; product < {name}.products; ++product)"
         yield f"  for (unsigned row = 0; row < {name}.rows; ++row)"
         yield f"    for (unsigned col = 0; col < {name}.cols; ++col) {{"
@@ -164,7 +164,7 @@ class _StandIn:
         yield from self._each(name, self._inverse(part), f"{name}(row, col) = {taken};")
 
     def _shared(self, letter: str, operand: str) -> Iterator[str]:
-        """A matrix behind a descriptor: each byte of each atom is put where the inverse says."""
+        """A matrix behind a descriptor: the inverse says to which element each byte of an atom belongs."""
         matrix, name = self.held[letter], letter.lower()
         kind = str(self.kernel.descriptor(letter))
         descriptor = self.specification.descriptors[kind]
@@ -212,7 +212,7 @@ class _StandIn:
         yield f"    for (unsigned offset = 0; offset < {shape['offset']}; ++offset) {{"
         found = ", ".join(f"{given} = {c_text(tree)}" for given, tree in inverse.items())
         yield f"      const unsigned {found};"
-        # Where the atom is wider than the matrix no element lies.
+        # An atom may be wider than the matrix; the rest of it holds no element.
         again = " || ".join(f"{c_text(layout.trees[index])} != {index}" for index in layout.outputs)
         yield f"      if (x >= {rows} || k >= {along} || {again}) continue;"
         strides = " + ".join(f"{index} * {_c(stride)}" for index, stride in rule.strides.items())
@@ -287,7 +287,7 @@ class _StandIn:
         yield from self._scatter("d", "D", self._operand("D"))
 
     def _each_row(self, matrix: JobMatrix, body: str, store: bool) -> Iterator[str]:
-        """For every element of every row that a thread gives the address of: `value`, from bit `low` on."""
+        """A loop over the elements of every row that a thread addresses: `value`, from bit `low` on."""
         inverse = self._inverse("address")
         rows = self.specification.layout_of(self.kernel.variant, "address").shape(
             parameters_of(self.kernel, self.specification, "address")

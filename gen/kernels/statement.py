@@ -45,7 +45,7 @@ class Vector:
 
 
 def written(kernel: Kernel, arguments: Mapping[str, list[str] | str]) -> str:
-    """The statement, without its semicolon; what `arguments` does not hold is an immediate."""
+    """The statement without its semicolon; operands that `arguments` lacks are immediates."""
     texts = []
     for name, operand in kernel.operands():
         if operand.elements:

@@ -1,7 +1,9 @@
-"""The cases of a suite: a kernel, a plan of inputs, a seed and a configuration each; and how well they cover.
+"""The cases of a suite, and what they cover.
 
-The smallest shape of a row is run with every combination of its immediates, swizzling modes and scale-d;
-the others so that every two settings meet.
+A case is a kernel, a plan of inputs, a seed and a configuration.
+
+The smallest shape of a row runs with every combination of its immediates, swizzling modes and scale-d.
+The other shapes run with every pair of settings.
 """
 
 from __future__ import annotations
@@ -26,7 +28,7 @@ from ..pairwise import Factors, FactorValue, Pairs, products
 __all__ = ["Case", "Cases", "Coverage", "cases_of"]
 
 SEEDS = 3
-_ALL = 64  # combinations of immediates that are all compiled; scale factors have more
+_ALL = 64  # a form with more combinations of immediates (scale factors) is compiled with some of them only
 _FORM = "form"
 _RUNTIME = ("plan", "scale-d", "swizzle-a", "swizzle-b", "spacing")
 
@@ -43,12 +45,12 @@ class Case:
     clauses: tuple[str, ...]
 
     def hash(self, body: str) -> str:
-        """The hash of the emitted kernel and of all that makes the case: 16 hexadecimal digits."""
+        """The hash of the emitted kernel and of what makes the case: 16 hexadecimal digits."""
         return hashlib.sha256("\n".join((body, self.told)).encode()).hexdigest()[:16]
 
     @cached_property
     def told(self) -> str:
-        """All that makes the case beside the kernel, as text."""
+        """Everything that the case consists of beside the kernel, as text."""
         plan = self.plan
         draws = [plan.a, plan.b, plan.c, *([plan.scale] if plan.scale else [])]
         drawn = ",".join(f"{draw.low}:{draw.high}:{draw.exponent}" for draw in draws)
@@ -58,7 +60,7 @@ class Case:
 
 @dataclass
 class Coverage:
-    """What the cases of one row cover: the pairs of settings that meet, of those that can."""
+    """What the cases of one row cover: how many pairs of settings, of how many possible ones."""
 
     group: str
     mnemonics: int = 0
@@ -77,7 +79,7 @@ class Cases:
 
 
 def cases_of(specification: Specification, variants: Sequence[Variant], known: Sequence[Variant]) -> Cases:
-    """Every value kernel of some variants, with its cases; `known` are all variants that a target has."""
+    """Every value kernel of the given variants, with its cases; `known` are all variants of the target."""
     found = Cases()
     rows: dict[str, Coverage] = {variant.row.id: Coverage(variant.row.id) for variant in variants}
     wanted = {variant.mnemonic for variant in variants}
@@ -116,7 +118,7 @@ def cases_of(specification: Specification, variants: Sequence[Variant], known: S
 
 
 def opaque_of(instruction: Instruction) -> Iterator[str]:
-    """An instruction on opaque fragments, and those that access them; nothing for others."""
+    """A family on opaque fragments with the instructions that access them; nothing for other families."""
     if instruction.fragments:
         yield instruction.instruction
         yield from instruction.fragments.values()
@@ -145,7 +147,7 @@ class Group:
         self.turn = 0
 
     def _world(self, form_name: str) -> dict[str, tuple[FactorValue, ...]]:
-        """Every factor of a form and its values: the immediates, then what is given when it runs."""
+        """The factors of a form with their values: first the immediates, then what a run sets."""
         variant = self.variants[0]
         instruction = variant.row.family.instruction
         form = instruction.forms[form_name]
@@ -194,7 +196,7 @@ class Group:
         return Kernel("value", variant, form, fixed)
 
     def _all(self, variant: Variant) -> Iterator[tuple[Kernel, list[Case]]]:
-        """Every combination of immediates; each with every scale-d and swizzling mode."""
+        """Every combination of immediates, each with every scale-d and every swizzling mode."""
         shape = {"n": int(variant.fields.get("n", 0))}
         for form, world in self.worlds.items():
             fixed = {name: world[name] for name in self._fixed(form)}
@@ -213,14 +215,14 @@ class Group:
         world: Factors,
         compiled: Mapping[str, FactorValue],
     ) -> list[dict[str, FactorValue]]:
-        """What is chosen, and more until every plan has its seeds."""
+        """The chosen cases, and more of them until every plan has its seeds."""
         for plan in self.plans:
             while sum(settings["plan"] == plan for settings in chosen) < SEEDS:
                 chosen.append(self._complete(world_of(shape, world), {**shape, **compiled, "plan": plan}))
         return chosen
 
     def _some(self, variant: Variant) -> Iterator[tuple[Kernel, list[Case]]]:
-        """Kernels in which this shape meets every immediate; cases in which it meets every setting."""
+        """Kernels that pair this shape with every immediate, and cases that pair it with every setting."""
         shape = {"n": int(variant.fields.get("n", 0))}
         kernels: dict[str, tuple[Kernel, list[dict[str, FactorValue]]]] = {}
 
@@ -277,10 +279,10 @@ class Group:
 
 
 def met(world: Factors, pair: Mapping[str, FactorValue]) -> bool:
-    """Whether two values are of one world."""
+    """Whether two values can occur together."""
     return all(name == "n" or value in world.get(name, ()) for name, value in pair.items())
 
 
 def world_of(shape: Mapping[str, FactorValue], world: Factors) -> Factors:
-    """A world with one shape in it."""
+    """The factors of a form with the shape fixed."""
     return {**{name: (value,) for name, value in shape.items()}, **world}

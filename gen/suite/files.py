@@ -1,4 +1,4 @@
-"""A suite as files: PTX, CUDA, the host program with suite.txt to read, and manifest.json for others."""
+"""A suite as files: PTX, CUDA, the host program with its suite.txt, and manifest.json for other programs."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _HOST = ("main.cpp", "driver.h", "exact.h", "reference.h", "suite.h")
 
 @dataclass(frozen=True)
 class Suite:
-    """Everything of a suite for one target; `elsewhere` are modules for others, of what it does not have."""
+    """A suite for one target. `elsewhere`: modules for other targets, of the forms that this one lacks."""
 
     specification: Specification
     target: str
@@ -49,7 +49,7 @@ class Suite:
 
     @cached_property
     def identified(self) -> dict[str, list[tuple[str, Case]]]:
-        """By a kernel's name, its cases with their hashes."""
+        """The cases of each kernel, with their hashes, by the kernel's name."""
         found: dict[str, list[tuple[str, Case]]] = {}
         for module in self.modules:
             for kernel, text in zip(module.kernels, module.entries, strict=True):
@@ -88,7 +88,7 @@ class Suite:
         return [name for name in self.specification.index.types if name in used]
 
     def _lines(self) -> Iterator[str]:
-        """suite.txt: what the host program must know, a line a thing."""
+        """suite.txt: what the host program reads, one record a line."""
         yield "# What host/suite.h reads; manifest.json says it for others."
         yield f"guard {GUARD}"
         yield f"config {' '.join(config_of(self.specification))}"
@@ -178,7 +178,7 @@ class Suite:
         }
 
     def readme(self, kind: str | None = None) -> str:
-        """What the suite is, how what it has is built and run, and what its cases cover."""
+        """The suite's README: what it is, how to build and run it, and what its cases cover."""
         counted = Counter(kernel.instruction.instruction for m in self.modules for kernel in m.kernels)
         lines = [
             f"| {covered.group} | {covered.mnemonics} | {covered.kernels} | {covered.cases} "
@@ -238,7 +238,7 @@ def _ends(found: Cases) -> list[Kernel]:
 
 
 def _told(module: KernelModule, kernel: Kernel, text: str) -> dict[str, Any]:
-    """What the manifest says of a kernel."""
+    """A kernel's entry in the manifest."""
     source = kernel.variant.row.row.source or kernel.instruction.source
     return {
         "kernel": kernel.name,
@@ -259,7 +259,7 @@ def _told(module: KernelModule, kernel: Kernel, text: str) -> dict[str, Any]:
 
 
 def emitted(variant: Variant) -> bool:
-    """Whether there are kernels of a variant: its rows compute or move something."""
+    """Whether a variant has kernels: it computes or moves something."""
     return bool(variant.row.row.layouts)
 
 
@@ -291,7 +291,7 @@ def seed_of(identity: str) -> int:
 
 
 def _located(kernel: Kernel) -> bool:
-    """Whether some thread and element is known to hold each element of D."""
+    """Whether the layout of D is known."""
     return kernel.variant.layouts.get("D", OPAQUE) != OPAQUE
 
 

@@ -1,4 +1,4 @@
-"""The exact reference: D = A*B + C on bit patterns, by integers and rationals, where the text leaves one D.
+"""The exact reference: D = A*B + C on bit patterns, exactly, where the text allows one D only.
 
 Matrices are row-major lists of bit patterns; nothing here knows where an instruction keeps an element.
 """
@@ -36,7 +36,7 @@ class Reference:
         )
 
     def value(self, letter: str, pattern: int) -> Fraction:
-        """What a pattern of an element of A, B, C or D is worth; raises Question for what is no number."""
+        """The value of a bit pattern of A, B, C or D; raises Question for a NaN or an infinity."""
         return _value(self.specification, self.types[letter], pattern)
 
     def pattern(self, letter: str, value: Fraction) -> int:
