@@ -27,12 +27,14 @@ class StatementOutcome:
 
 @dataclass
 class AskedBefore:
-    """What one ptxas said that it will say again under another .version: asking it twice is a waste.
+    """The answers of one ptxas that also hold under another .version, so that nothing is asked twice.
 
-    Its grammar is the same everywhere: `words` has the fault of every qualifier that it cannot read (None:
-    it can). What its later phases refuse, they refuse for a target whatever the .version (`late`), unless
-    the words name a version; what such a phase ever refused or died of is asked about on its own (`apart`).
-    And what it has assembled for a target (`assembled`) it assembles whenever the first phase finds no fault.
+    - `words`: its grammar is the same everywhere; the fault of every qualifier that it cannot read (None
+      where it can).
+    - `late`: a later phase refuses a statement for a target whatever the .version, unless its words name a
+      version.
+    - `apart`: the statements that a later phase ever refused or died of; each is asked about on its own.
+    - `assembled`: what it assembled for a target it assembles again whenever the first phase finds no fault.
     """
 
     words: dict[str, str | None] = field(default_factory=dict)

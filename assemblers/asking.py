@@ -73,9 +73,9 @@ _HALVES_SINCE, _HALVES_ON = Version(4, 2), "sm_53"
 
 @dataclass
 class PtxasAnswer:
-    """What one run of ptxas said: by the number of the statement, about the head, and about no line.
+    """What one run of ptxas said: by the number of the statement, and what names no statement.
 
-    It is `shut` when the line was refused that no assembler can take.
+    `shut` says that it refused the line that every assembler refuses, so that it reported all early faults.
     """
 
     code: int | None
@@ -104,7 +104,7 @@ class PtxasAnswer:
 
 @dataclass(frozen=True, slots=True)
 class FileFault:
-    """What a file is refused for, of a statement or of a macro that it stands for; whether it is fatal."""
+    """Why a file is refused, and whether ptxas stopped there; the line may be one of ptxas's own macros."""
 
     words: tuple[str, ...]
     fatal: bool
@@ -112,9 +112,9 @@ class FileFault:
 
 @dataclass(frozen=True, slots=True)
 class Several:
-    """What is wrong with each of some files before code is generated, up to where ptxas `ended`.
+    """The fault of each of some files before code is generated, up to where ptxas `ended`.
 
-    Words are about the file, but about no statement: they may be another's.
+    A plain text is what ptxas said without naming a statement: it may be about another file.
     """
 
     faults: Sequence[FileFault | str | None]
@@ -123,7 +123,7 @@ class Several:
 
 
 def _end(code: int | None, words: Sequence[str]) -> str | None:
-    """How a process ended that did not come to its own end."""
+    """How a process ended early; None when it came to its own end."""
     if code is None:
         return "no answer within the limit of time"
     if code < 0:
@@ -207,7 +207,10 @@ class Asking:
             return None if hangs else code, _content(said).decode(errors="replace"), _content(written)
 
     def ask(self, statements: Sequence[str], early: bool = False) -> PtxasAnswer:
-        """What it says; of `early` faults only, which all lines show when one that none can take is there."""
+        """What ptxas says of the statements, each on a line of one file.
+
+        `early` asks for faults of the first phase only: a line that is always refused keeps it from others.
+        """
         count = len(statements)
         together = max(count, 1) if early else TOGETHER
         text = kernel(statements, self.ptx, self.target, together, _REFUSED if early else "")
@@ -241,10 +244,11 @@ class Asking:
     def each(self, groups: Sequence[Sequence[str]]) -> Several:
         """The faults of groups of statements, each group in a file of its own; no code is generated.
 
-        Behind each file comes one that is always refused: what is said before that is about the file, also
-        what names a place in a macro of ptxas's own. What such a fault leaves unread, of the macro and of
-        the file, is read at the end of files that follow: no syntax error of theirs counts from then on,
-        and where that has piled up too high nothing does.
+        A file that ptxas always refuses follows each of them, so that its refusal ends what is said of the
+        file before it. A fault may also name a line inside one of ptxas's own macros. ptxas then leaves the
+        rest of that macro and of the file unread, and reads it at the end of a later file. From there on,
+        syntax errors of later files do not count; when too much is left unread ("macro nesting too deep"),
+        nothing that follows counts.
         """
         last = f"{_head(self.ptx, self.target)}.reg .b32 %b0; .reg .b64 %bd0;{_REFUSED}\nret; }}\n"
         with ExitStack() as stack:
@@ -264,7 +268,7 @@ class Asking:
 def _parted(
     said: str, sizes: Mapping[str, int], parting: str
 ) -> tuple[list[FileFault | str | None], list[str]]:
-    """What is wrong with every file, of so many statements, and what was said behind the last part."""
+    """The fault of every file, of so many statements, and what was said behind the last one."""
     faults: list[FileFault | str | None] = []
     about: list[str] = []
     macros: list[str] = []
@@ -298,7 +302,7 @@ def _with_pages() -> Mapping[str, str]:
 
 
 def _in_memory(content: bytes = b"") -> BinaryIO:
-    """A file that is on no disk, to be read from its start."""
+    """A file in memory, to be read from its start."""
     file = os.fdopen(os.memfd_create("ptx"), "w+b", buffering=0)
     file.write(content)
     file.seek(0)

@@ -40,7 +40,7 @@ class Job:
 
 
 def home(isa: Isa, points: Iterable[UniversePoint], ptxas: Ptxas) -> str | None:
-    """The target on which most points are legal under an assembler's own newest version, if any is.
+    """The target on which most points are legal under an assembler's own newest version, or None.
 
     The first of equals in the order of specs.yaml, among the targets that the assembler knows.
     """

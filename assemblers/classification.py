@@ -1,9 +1,9 @@
-"""What ptxas says about statements: each is accepted, refused, or kills it.
+"""What ptxas does with statements: it accepts, refuses, or dies of each.
 
-Many statements are asked about in one process, over standard input; nothing is written to disk. ptxas
-reports the faults of a file in phases, and a statement counts as accepted only once it has been
-assembled, beside others that are, with exit code 0. What cannot be laid at one statement's door (a death,
-a hang, a fault without a line) is halved until it is alone.
+One process is asked about many statements, over standard input; nothing is written to disk. ptxas reports
+the faults of a file in phases. A statement counts as accepted only when a file that holds it was assembled
+with exit code 0. A death, a hang or a fault without a line may be any statement's: the statements are halved
+until one is left.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ class Session:
         outcomes: dict[int, StatementOutcome],
         phase: _Phase = "code",
     ) -> None:
-        """Find the outcome of some statements: refuse until what is left is accepted together.
+        """Find the outcome of some statements: take out what is refused until the rest is assembled.
 
         The early faults are told of all lines in one run, later ones of one line of a file, and those of
         code generation of no line at all.
@@ -103,7 +103,7 @@ class Session:
     def _each(
         self, statements: Sequence[str], numbers: list[int], outcomes: dict[int, StatementOutcome]
     ) -> list[int]:
-        """Who is left: the others were refused, or died, before code was generated, in files of their own."""
+        """Ask about each in a file of its own, without generating code; return those without a fault."""
         suspects = numbers
         if len(numbers) > TOGETHER:
             groups = [numbers[start : start + TOGETHER] for start in range(0, len(numbers), TOGETHER)]
@@ -140,7 +140,7 @@ class Session:
         outcomes: dict[int, StatementOutcome],
         answer: PtxasAnswer,
     ) -> None:
-        """Take down what was assembled together."""
+        """Record what was assembled together."""
         self.advisories.update(answer.advisories)
         for place, number in enumerate(numbers):
             outcome = StatementOutcome("accepted", tuple(answer.warnings.get(place, ())))
@@ -156,7 +156,7 @@ class Session:
     def _without_known(
         self, statements: Sequence[str], numbers: list[int], outcomes: dict[int, StatementOutcome]
     ) -> list[int]:
-        """Who is left: the others' later phases are known for this target, or were asked about apart."""
+        """Settle what is known for this target, and ask about some apart; return the rest."""
         left, apart = [], []
         memory = self._memory
         for number in numbers:
@@ -213,7 +213,7 @@ class Session:
         behind: list[int],
         outcomes: dict[int, StatementOutcome],
     ) -> list[int]:
-        """Who is left behind a syntax error when it was a qualifier that this ptxas cannot even read.
+        """The statements behind a syntax error, without those that have a qualifier this ptxas cannot read.
 
         Such a word stops the parse wherever it stands, in a nonsense instruction too: what is found out
         about the words of all these statements settles every one that has one.
@@ -229,7 +229,7 @@ class Session:
     def _readable(
         self, statements: Sequence[str], numbers: Iterable[int], outcomes: dict[int, StatementOutcome]
     ) -> list[int]:
-        """Who is left: the others have a qualifier that cannot be read."""
+        """Refuse the statements that have a qualifier which cannot be read; return the rest."""
         left = []
         for number in numbers:
             fault = self._memory.unreadable(statements[number])
@@ -257,7 +257,7 @@ class Session:
         answer: PtxasAnswer,
         phase: _Phase,
     ) -> None:
-        """Settle each half, or the one statement, of what ptxas finds fault with but does not place."""
+        """Settle each half of statements that have a fault without a line; a single statement has it."""
         if not self._heard:
             self._hear()
         if len(numbers) > 1:
@@ -270,7 +270,7 @@ class Session:
             self._remember(statements, numbers, outcomes)
 
     def mute(self) -> str | None:
-        """Why nothing can be asked: what an empty kernel is refused for. None when it is accepted."""
+        """The fault of an empty kernel: nothing can be asked then. None when it is accepted."""
         answer = self._asking.ask([])
         return None if answer.clean else answer.death or _joined(answer.unplaced)
 
@@ -287,12 +287,12 @@ class Session:
 
 @lru_cache(4096)
 def _refused(words: tuple[str, ...]) -> StatementOutcome:
-    """A refusal in such words: many are."""
+    """A refusal with these words; many statements share one."""
     return StatementOutcome("refused", words)
 
 
 def _parts(numbers: list[int]) -> Iterator[list[int]]:
-    """Halves; of many, parts that are assembled fast."""
+    """Two halves; of many numbers, parts small enough to be assembled fast."""
     step = TOGETHER if len(numbers) > 2 * TOGETHER else (len(numbers) + 1) // 2
     for start in range(0, len(numbers), step):
         yield numbers[start : start + step]

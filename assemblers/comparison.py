@@ -1,8 +1,8 @@
 """The specification against assemblers, point by point: a confusion matrix and every disagreement.
 
 Points are asked about in batches over all cores. A disagreement is registered when contradictions.yaml
-explains it; an entry that should explain something where it was looked for, and does not, is stale.
-What one assembler's grammar and later phases said is carried from setting to setting (Memory).
+explains it. An entry that should explain something, and explains nothing where it was looked for, is stale.
+What one assembler's grammar and later phases said is carried from setting to setting (AskedBefore).
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ AssemblerVerdict = Literal["accepted", "refused", "died"]
 
 
 class ContradictionLookup(Protocol):
-    """What the register of contradictions answers."""
+    """The questions that the register of contradictions answers."""
 
     def explains(
         self,
@@ -56,7 +56,7 @@ class ContradictionLookup(Protocol):
 
 @dataclass(frozen=True)
 class Disagreement:
-    """A statement on which the specification and an assembler differ; `entry` explains it, if any does."""
+    """A statement on which the specification and an assembler differ; `entry` names what explains it."""
 
     instruction: str
     statement: str
@@ -68,7 +68,7 @@ class Disagreement:
 
 @dataclass
 class Comparison:
-    """What a comparison found; results of parts add up. `whole` is where whole universes were."""
+    """The result of a comparison; results of parts add up. `whole` lists where a whole universe was asked."""
 
     counts: Counter[tuple[str, str, bool, AssemblerVerdict]] = field(default_factory=Counter)
     disagreements: list[Disagreement] = field(default_factory=list)
@@ -83,7 +83,7 @@ class Comparison:
     runs: int = 0
 
     def add(self, other: Comparison) -> None:
-        """Take over what another part found."""
+        """Add the result of another part."""
         self.counts += other.counts
         self.disagreements += other.disagreements
         self.deaths += other.deaths
@@ -128,7 +128,7 @@ def compare_everywhere(
     register: ContradictionLookup | None,
     memories: Mapping[str, AskedBefore],
 ) -> Comparison:
-    """Compare in every setting: the regions beside what is legal there, and those that are beside nothing.
+    """Compare in every setting: legal forms, and the regions one field away from what is legal there.
 
     `memories` has what was found out about each release before. Where an assembler refuses a target that
     specs.yaml dates earlier, `targets` of the comparison says so.
@@ -142,7 +142,7 @@ def compare_everywhere(
 
 @cache
 def _apart() -> set[str]:
-    """The statements that a later phase of some release refused, as far as this process knows."""
+    """The statements that this process saw a later phase of some release refuse."""
     return set()
 
 
@@ -175,7 +175,7 @@ def _column(
 
 
 def _alone(job: Job, register: ContradictionLookup | None) -> Comparison:
-    """One part of a universe, with what lasts of what was found out about its release."""
+    """Compare one part of a universe; the result keeps what holds for the release on every target."""
     memory = AskedBefore(apart=_apart())
     found = _perform(job, register, memory)
     found.memories[job.setting.ptxas.version] = memory.lasting()
@@ -221,7 +221,7 @@ def explained(
     outcome: StatementOutcome,
     register: ContradictionLookup | None,
 ) -> Disagreement:
-    """A disagreement with the entry that explains it."""
+    """The disagreement on a statement, with the entry that explains it."""
     entry = None
     if register is not None:
         release = at.ptxas.version
@@ -232,7 +232,7 @@ def explained(
 def stale(
     found: Comparison, register: ContradictionLookup, concerns: Mapping[str, frozenset[str]]
 ) -> list[str]:
-    """The entries that were looked for and did not show: `concerns` has each entry's instructions."""
+    """The entries that should have explained something and did not, by the instructions they concern."""
     shown = frozenset(found.explained())
     asked = {(instruction, release) for instruction, release, _, _ in found.counts}
     missing: dict[str, None] = {}

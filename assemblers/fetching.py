@@ -41,7 +41,7 @@ _UNREACHED = re.compile(
 
 @dataclass(frozen=True)
 class Fetched:
-    """What became of one release: where it is now, or why it is not."""
+    """The result for one release: its place, or why it could not be fetched."""
 
     version: str
     path: Path | None
@@ -182,7 +182,7 @@ def _size(room: Path) -> int:
 
 
 def _unpack(wheel: Path, release: KnownRelease, room: Path, target: Path) -> None:
-    """Put the wheel's ptxas in its place, if both are the recorded ones."""
+    """Unpack ptxas from a wheel, if both have the recorded hashes."""
     assert release.build is not None
     found = digest(wheel)
     if found != release.build.wheel:
@@ -204,7 +204,7 @@ def _unpack(wheel: Path, release: KnownRelease, room: Path, target: Path) -> Non
 
 
 def _settle(directory: Path) -> None:
-    """Make a rename last through a loss of power, where the file system can."""
+    """Make a rename survive a loss of power, where the file system can."""
     with contextlib.suppress(OSError):
         handle = os.open(directory, os.O_RDONLY)
         try:

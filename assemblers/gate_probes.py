@@ -53,7 +53,7 @@ class Probe:
 
 @dataclass
 class Probed:
-    """What the probes found: passed by side, failures with what ptxas said, unprobed by reason."""
+    """The results of the probes: passed by side, failures with what ptxas said, unprobed by reason."""
 
     passed: Counter[str] = field(default_factory=Counter)
     failed: list[tuple[Probe, StatementOutcome]] = field(default_factory=list)

@@ -1,4 +1,4 @@
-"""What a ptxas does with litmus tests, read from its words: nothing, a repair, serialisation, a refusal.
+"""The reaction of a ptxas to litmus tests, read from its words: none, a repair, serialisation, a refusal.
 
 Advisory codes change their meaning between releases, so the text is read. All tests of a .version are asked
 about in one process.
@@ -53,7 +53,7 @@ def react(ptxas: Ptxas, tests: Sequence[SuiteLitmus]) -> list[Reaction]:
 
 
 def _ask(ptxas: Ptxas, needed: Version, tests: Sequence[SuiteLitmus]) -> list[Reaction]:
-    """One process for all; where that dies, or refuses something, one for each half."""
+    """Ask about all in one process; where it dies or refuses something, about each half."""
     text = module([test.kernel for test in tests])
     code, said, _ = Asking(ptxas, needed, _TARGET, _LIMIT).assemble(text)
     words: dict[str, list[str]] = defaultdict(list)

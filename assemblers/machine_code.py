@@ -1,4 +1,4 @@
-"""Legal means that it assembles: to machine code that holds the instruction, its result stored.
+"""Legal statements in machine code: each must leave an instruction there, its result stored.
 
 Every statement gets a kernel of its own that stores what the statement writes, since the optimiser deletes
 what nobody reads, and a twin without the statement. The code of the two is compared as a bag of opcodes
@@ -43,7 +43,7 @@ class Coded:
 
 @dataclass(frozen=True)
 class Code:
-    """What became of a statement: the opcodes that only its kernel has, or why there are none."""
+    """The opcodes that only a statement's kernel has, or why there are none."""
 
     statement: str
     setting: AssemblerSetting
@@ -124,7 +124,7 @@ def _twins(batch: Sequence[Coded]) -> list[int]:
 
 
 def opcodes(image: bytes) -> dict[str, Counter[int]]:
-    """By kernel, how often each opcode stands in its code; raises ValueError for what is no such file."""
+    """By kernel, how often each opcode stands in its code; raises ValueError for any other file."""
     if image[:4] != b"\x7fELF" or len(image) < 64:
         raise ValueError("no ELF file")
     offset, size, count, names = (

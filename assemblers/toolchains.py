@@ -160,7 +160,7 @@ def examine(place: PtxasPlace) -> Ptxas:
 
 
 def numbers(version: str) -> tuple[int, ...]:
-    """A version for comparison; letters count as nothing."""
+    """A version for comparison, without its letters."""
     return tuple(map(int, re.findall(r"\d+", version)))
 
 
@@ -227,7 +227,7 @@ def ask(path: Path) -> Ptxas:
 
 
 def _words(path: Path, arguments: list[str], text: bytes = b"") -> str:
-    """What a program prints: no more than enough, and within the patience there is."""
+    """What a program prints, up to a limit of length and of time."""
     try:
         process = subprocess.Popen(
             [path, *arguments],

@@ -16,13 +16,14 @@ from pathlib import Path
 from ..spec.cache import cached, yaml_files
 from ..spec.gates import EffectiveGate
 from ..spec.variants import Family
-from . import asking, universe, universe_points
+from . import asking, neighbours, universe, universe_points
 from .universe import Universe
 from .universe_points import UniversePoint
 
 __all__ = ["PackedUniverse", "packed", "whole"]
 
-_CODE = tuple(Path(module.__file__) for module in (asking, universe, universe_points) if module.__file__)
+_MADE_BY = (asking, neighbours, universe, universe_points)
+_CODE = tuple(Path(module.__file__) for module in _MADE_BY if module.__file__)
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,10 @@ from typing import NamedTuple
 
 from ..spec.gates import EffectiveGate
 from ..spec.nodes import Version
+from ..spec.variants import Family
+from .asking import REGISTERS
 
-__all__ = ["GateRegion", "UniversePoint", "WrittenStatement", "open_for"]
+__all__ = ["GateRegion", "UniversePoint", "WrittenStatement", "domain", "open_for", "registers"]
 
 
 @dataclass(frozen=True)
@@ -45,3 +47,18 @@ class GateRegion:
 def open_for(gate: EffectiveGate | None, version: Version, target: str) -> bool:
     """Whether a gate lets a statement pass for a version and a target."""
     return gate is not None and gate.opens(version, target)
+
+
+def domain(family: Family, field: str) -> tuple[str | int, ...]:
+    """Every value that some row of the family gives a field."""
+    return tuple(dict.fromkeys(value for view in family.rows for value in view.domains[field]))
+
+
+def registers(kind: str, count: int, used: dict[str, int]) -> list[str]:
+    """The next `count` registers of a type, from the first again when they run out."""
+    name, many = REGISTERS[kind]
+    start = used.get(kind, 0)
+    if start + count > many:
+        start = 0
+    used[kind] = start + count
+    return [f"{name}{(start + i) % many}" for i in range(count)]

@@ -92,7 +92,7 @@ class _Question:
     def tally(
         self, outcomes: Sequence[StatementOutcome | None], register: ContradictionRegister
     ) -> FormTally:
-        """What the answers amount to."""
+        """The tally that follows from the answers."""
         counts = Counter(outcome.verdict for outcome in outcomes if outcome)
         words = Counter(o.words for o in outcomes if o and o.verdict != "accepted" and o.words)
         against: list[str] = []

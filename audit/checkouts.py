@@ -50,7 +50,7 @@ def _load(root: Path, prefix: str) -> Specification:
 
 
 def _unpack(archive: bytes, folder: Path) -> None:
-    """Write the YAML files of an archive; a link or anything else that is no file is left out."""
+    """Write the YAML files of an archive; a link or anything else that is not a file is left out."""
     with tarfile.open(fileobj=io.BytesIO(archive)) as tar:
         for member in tar:
             file = tar.extractfile(member) if member.isfile() and member.name.endswith(".yaml") else None

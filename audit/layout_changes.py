@@ -63,7 +63,7 @@ def _comparison_words(comparison: LayoutComparison) -> str:
 
 
 def layout_changes(old: Specification, new: Specification) -> Iterator[LayoutChange]:
-    """Layouts that came, went or are written otherwise, with the rows that use them."""
+    """Layouts that were added, removed or rewritten, with the rows that use them."""
     for name in dict.fromkeys([*old.layouts, *new.layouts]):
         left, right = old.layouts.get(name), new.layouts.get(name)
         if left is None or right is None:
@@ -96,7 +96,7 @@ def _path(subject: MutationSubject) -> str | None:
 
 
 def _answered(answers: Sequence[SolverAnswer]) -> LayoutComparison:
-    """What z3's answers to the question for a difference amount to."""
+    """The comparison that follows from z3's answers to the question for a difference."""
     for answer in answers:
         if answer.status == "sat":
             where = ", ".join(f"{name} = {value}" for name, value in sorted(answer.model.items()))

@@ -14,7 +14,7 @@ __all__ = ["leaves"]
 
 
 def leaves(value: Any, path: str = "", formulas: bool = True) -> Iterator[tuple[str, str]]:
-    """Every scalar below a record with its path; places are no part of what it says.
+    """Every scalar below a record with its path; places are left out.
 
     Without `formulas` it is only told where they stand.
     """

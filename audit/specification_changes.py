@@ -90,7 +90,7 @@ def meaning(old: Specification, new: Specification) -> Meaning:
 
 
 def _variants(old: Specification, new: Specification) -> Iterator[VariantChange]:
-    """Variants only one has, then what became of those that both have, instruction by instruction."""
+    """Variants that only one has, then changes of those that both have, instruction by instruction."""
     for name in dict.fromkeys([*old.instructions, *new.instructions]):
         sides = [
             {v.mnemonic: v for v in s.families[name].variants()} if name in s.families else {}
@@ -111,7 +111,7 @@ def _grouped(
     instruction: str,
     found: list[tuple[Variant, tuple[str, ...]]],
 ) -> Iterator[VariantChange]:
-    """Variants of which the same words are true, together; those without words did not change."""
+    """Variants with the same change, together; those without a change are left out."""
     groups: dict[tuple[str, ...], list[Variant]] = defaultdict(list)
     for variant, words in found:
         if words or what in ("added", "removed"):
@@ -122,7 +122,7 @@ def _grouped(
 
 
 def _gate_words(old: Variant, new: Variant) -> Iterator[str]:
-    """How the effective gate moved, and which of the gates it is made of did."""
+    """How the effective gate changed, and which of the gates behind it did."""
     before, after = old.gate, new.gate
     for name in ("since", "deprecated", "removed"):
         pair = getattr(before, name), getattr(after, name)
@@ -167,7 +167,7 @@ def _gate_text(gate: Gate | None) -> str:
 
 
 def _operand_words(old: Variant, new: Variant) -> Iterator[str]:
-    """Operand lists that came and went, and what changed about the operands of those that stayed."""
+    """Operand lists that were added or removed, and changed operands of those in both."""
     sides = [{(form.a, form.operands): form for form in variant.forms} for variant in (old, new)]
     for verb, mine, other in (("loses", sides[0], sides[1]), ("gains", sides[1], sides[0])):
         for _, operands in (key for key in mine if key not in other):

@@ -69,7 +69,7 @@ class _Item:
 
     @property
     def group(self) -> tuple[object, ...]:
-        """Forms of one instruction that changed alike for the same reasons are told together."""
+        """The key by which forms of one instruction with the same change and reasons are grouped."""
         family = self.variant.row.family.instruction.instruction
         return KINDS.index(self.kind), family, self.form, self.targets, self.why, self.fresh
 

@@ -50,8 +50,8 @@ def add(subparsers: Any) -> None:
         action="store_true",
         help="also every .version and .target, gates from both sides, and machine code",
     )
-    parser.add_argument("--format", choices=("text", "json"), default="text")
     add_scheduler(parser)
+    parser.add_argument("--format", choices=("text", "json"), default="text")
     parser.set_defaults(run=run)
 
 

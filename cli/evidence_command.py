@@ -34,6 +34,7 @@ from ..spec.specification import Specification
 from . import universe_report
 from .claims_report import as_json, print_claims
 from .list_command import select
+from .options import add_scheduler
 from .silicon_report import arithmetic_table, print_arithmetic, shown_by_devices
 
 __all__ = ["add"]
@@ -55,6 +56,7 @@ def add(subparsers: Any) -> None:
         "--arithmetic", action="store_true", help="only what products and sums keep on a chip"
     )
     parser.add_argument("--cases", action="store_true", help="also the cases of today's conformance suite")
+    add_scheduler(parser)
     parser.add_argument("--format", choices=("text", "json"), default="text")
     parser.set_defaults(run=run)
 

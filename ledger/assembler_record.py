@@ -52,7 +52,7 @@ _BITMAPS = 256
 
 @dataclass(frozen=True)
 class Claim:
-    """What a row says is legal: its forms as statements, and when each is."""
+    """A row's claim of legality: its forms as statements, and when each is legal."""
 
     view: RowView
     universe: Universe
@@ -103,7 +103,7 @@ def claims(specification: Specification) -> tuple[Claim, ...]:
 
 @dataclass(frozen=True)
 class Record:
-    """One assembler's observations: for each row hashes, date, and by setting which bitmap it saw."""
+    """One assembler's observations: for each row the hashes, the date, and the bitmap of each setting."""
 
     release: str
     sha256: str
@@ -112,12 +112,12 @@ class Record:
 
     @property
     def dates(self) -> str:
-        """When its rows were asked about: the first day, and the last."""
+        """The first and the last day on which its rows were asked about."""
         days = sorted({row["date"] for row in self.rows.values()})
         return " to ".join(dict.fromkeys((days[0], days[-1]))) if days else ""
 
     def seen(self, claim: Claim) -> list[int] | None:
-        """The bitmap of accepted forms at every setting; None where the claim is not as it was."""
+        """The bitmap of accepted forms at every setting; None where the claim has changed since."""
         row = self.rows.get(claim.id)
         if row is None or row["claim"] != claim.digest or row["cases"] != claim.cases:
             return None
@@ -128,7 +128,7 @@ class Record:
 
 @dataclass(frozen=True)
 class ClaimVerdict:
-    """What a record says of a claim: how many points agree, and the first statement that does not."""
+    """What a record says of a claim: how many points were compared, and those that differ."""
 
     claim: Claim
     release: str
@@ -243,7 +243,7 @@ def _accepted(
 
 
 def write(record: Record, folder: Path = FOLDER) -> Path:
-    """Put a record where it belongs."""
+    """Write a record to its file."""
     by_target: dict[str, list[str]] = {}
     for ptx, target in record.settings:
         by_target.setdefault(target, []).append(ptx)
@@ -262,5 +262,5 @@ def _record(value: Any) -> Record:
 
 
 def load_records(folder: Path = FOLDER) -> tuple[Record, ...]:
-    """Every record, oldest release first; raises Question for a file that is no record."""
+    """Every record, oldest release first; raises Question for any other file."""
     return by_release(read(folder, "ptxas-*.json", _FORMAT, _record))

@@ -38,7 +38,7 @@ _ELSEWHERE = ("part", "descriptor", "contains")
 
 
 def _plain(value: object) -> Any:
-    """A value as JSON has it: the same for claims that say the same."""
+    """A value as JSON, equal for claims that say the same."""
     match value:
         case Formula():
             return source(value.tree)

@@ -109,7 +109,7 @@ def _multiplicand(variant: Variant) -> str:
 
 
 def groups(subjects: Sequence[MeasuredKernel]) -> list[list[MeasuredKernel]]:
-    """Subjects that share what they must know: those of one row and type of A, split by what is measured."""
+    """Subjects that are measured together: those of one row and type of A, split by what is measured."""
     found: dict[tuple[str, str, str], list[MeasuredKernel]] = {}
     for subject in subjects:
         variant = subject.kernel.variant
@@ -144,7 +144,7 @@ class Work:
 
 
 def observe(work: Work, launcher: Launcher) -> Observations:
-    """Measure it all: the maps and their like, and the arithmetic of those whose maps are measured."""
+    """Measure all subjects, and the arithmetic of those whose maps are measured."""
     specification = work.specification
     subjects: dict[str, Observed] = {}
     for subject, values in measure(specification, launcher, work.subjects):
@@ -206,7 +206,7 @@ def _weight(group: Sequence[MeasuredKernel]) -> int:
 def _answer(
     target: str, number: int, group: Sequence[MeasuredKernel], limit: float
 ) -> Observations | Question:
-    """What a process found; what kept it from it, of every subject, when it found nothing."""
+    """The observations of one process; where it failed, the reason for every subject."""
     context = multiprocessing.get_context("spawn")
     ours, theirs = context.Pipe(duplex=False)
     names = [f"{subject.what}: {subject.id}" for subject in group]

@@ -25,7 +25,7 @@ R = TypeVar("R", bound=_OfRelease)
 
 
 def put(folder: Path, name: str, text: str) -> Path:
-    """Put a record where it belongs; a half-written one is never seen."""
+    """Write a record to its file; a half-written one is never seen."""
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{name}.json"
     beside = path.with_suffix(".part")
@@ -35,7 +35,7 @@ def put(folder: Path, name: str, text: str) -> Path:
 
 
 def read(folder: Path, names: str, written_as: int, make: Callable[[Any], T]) -> list[T]:
-    """Every record whose name fits, by name; raises Question for a file that is none."""
+    """Every record whose name fits, by name; raises Question for any other file."""
     found = []
     for path in sorted(folder.glob(names)):
         try:
@@ -51,14 +51,14 @@ def read(folder: Path, names: str, written_as: int, make: Callable[[Any], T]) ->
 def changed(
     now: Mapping[str, Mapping[str, Any]], recorded: Mapping[str, Mapping[str, Any]]
 ) -> tuple[str, ...]:
-    """The entries in which more than the date is not as it is recorded."""
+    """The entries that differ from the record in more than the date."""
     return tuple(
         name for name, entry in now.items() if {**entry, "date": ""} != {**recorded.get(name, {}), "date": ""}
     )
 
 
 def in_order(release: str) -> tuple[int, ...]:
-    """What a release such as "12.4.131" is sorted by."""
+    """The numbers that a release such as "12.4.131" is sorted by."""
     return tuple(int(part) for part in release.split("."))
 
 

@@ -1,4 +1,4 @@
-"""What a device showed: raw observations as a file, the large arrays once each and compressed."""
+"""Raw observations of a device as a file, the large arrays once each and compressed."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class Silicon:
     cases: dict[str, Any] = field(default_factory=dict)
 
     def keep(self, via: str, results: Iterable[CaseResult]) -> None:
-        """Take down the results of cases: the hashes of those that passed in one text, and the others."""
+        """Record the results of cases: the hashes of those that passed as one text, and the others."""
         listed = list(results)
         passed = sorted(result.case for result in listed if result.status == "passed")
         others = {
@@ -108,7 +108,7 @@ class _Arrays:
 
 
 def write_silicon(silicon: Silicon, folder: Path = FOLDER) -> Path:
-    """Put the observations where they belong."""
+    """Write the observations to their file."""
     arrays = _Arrays()
 
     def plain(observed: Mapping[str, Observed]) -> dict[str, Any]:
@@ -158,7 +158,7 @@ def _silicon(value: Any) -> Silicon:
 
 
 def load_silicon(folder: Path = FOLDER) -> tuple[Silicon, ...]:
-    """Every device's observations; raises Question for a file that holds none."""
+    """Every device's observations; raises Question for any other file."""
     return tuple(read(folder, "silicon-*.json", _FORMAT, _silicon))
 
 

@@ -32,7 +32,7 @@ class SolverRecord:
     answers: Mapping[str, Mapping[str, str]]
 
     def verdict(self, obligation: Obligation) -> ProofState:
-        """What the answer to an obligation's very text amounts to; only that it expects is a proof."""
+        """The verdict that follows from the answer to an obligation's text; only the expected answer is a proof."""
         answer = self.answers.get(obligation.theorem, {}).get(obligation.digest)
         if answer is None:
             return "unrecorded"
@@ -42,7 +42,7 @@ class SolverRecord:
 
 
 def answers_of(results: Iterable[ProofResult]) -> tuple[SolverRecord, ...]:
-    """The answers behind results that were had today, by solver."""
+    """The answers behind today's results, by solver."""
     found: dict[str, dict[str, dict[str, str]]] = {}
     for result in results:
         expects = result.obligation.expects
@@ -56,7 +56,7 @@ def answers_of(results: Iterable[ProofResult]) -> tuple[SolverRecord, ...]:
 
 
 def write_answers(answers: SolverRecord, folder: Path = FOLDER) -> Path:
-    """Put one solver's answers where they belong: a line a theorem and answer."""
+    """Write one solver's answers to their file: a line for each theorem and answer."""
     lines = []
     for theorem, given in sorted(answers.answers.items()):
         by_answer = {a: sorted(h for h, said in given.items() if said == a) for a in set(given.values())}
@@ -83,6 +83,6 @@ def _answers(value: Any) -> SolverRecord:
 
 
 def load_answers(folder: Path = FOLDER) -> tuple[SolverRecord, ...]:
-    """Every solver's answers; raises Question for a file that holds none."""
+    """Every solver's answers; raises Question for any other file."""
     found = read(folder, "solver-*.json", _FORMAT, _answers)
     return tuple(sorted(found, key=lambda one: list(SOLVERS).index(one.solver)))

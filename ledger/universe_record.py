@@ -56,7 +56,7 @@ class UniverseRecord:
     instructions: Mapping[str, Mapping[str, Any]]
 
     def accepted(self, instruction: str, cases: str) -> bytes | None:
-        """A byte for eight statements, the first in the lowest bit; None where they are not as they were."""
+        """A byte for eight statements, the first in the lowest bit; None where they have changed since."""
         found = self.instructions.get(instruction)
         if found is None or found["cases"] != cases:
             return None
@@ -65,7 +65,7 @@ class UniverseRecord:
 
 @dataclass(frozen=True)
 class UniverseVerdict:
-    """What a record says of a universe; `unregistered` has the first statements that nothing explains."""
+    """What a record says of a universe; `unregistered` has the statements that nothing explains."""
 
     release: str
     instruction: str
@@ -208,7 +208,7 @@ def _explained(
 
 
 def write(record: UniverseRecord, folder: Path) -> Path:
-    """Put a record where it belongs."""
+    """Write a record to its file."""
     value = {
         "format": _FORMAT,
         "tool": {"name": "ptxas", "version": record.release, "sha256": record.sha256},
@@ -224,5 +224,5 @@ def _record(value: Any) -> UniverseRecord:
 
 
 def load_universes(folder: Path) -> tuple[UniverseRecord, ...]:
-    """Every record, oldest release first; raises Question for a file that is no record."""
+    """Every record, oldest release first; raises Question for any other file."""
     return by_release(read(folder, "universe-*.json", _FORMAT, _record))
