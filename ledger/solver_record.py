@@ -32,7 +32,7 @@ class SolverRecord:
     answers: Mapping[str, Mapping[str, str]]
 
     def verdict(self, obligation: Obligation) -> ProofState:
-        """The verdict that follows from the answer to an obligation's text; only the expected one proves it."""
+        """The verdict that follows from the answer to an obligation's text; the expected one is a proof."""
         answer = self.answers.get(obligation.theorem, {}).get(obligation.digest)
         if answer is None:
             return "unrecorded"
