@@ -2,13 +2,13 @@
 
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import platformdirs
 import pytest
 
 from ptxmma.spec.cache import cache_folder
-from ptxmma.spec.specification import Specification
 
 SLOW = {"cvc5", "difflib", "hashlib", "json", "numpy", "rich", "sympy", "tempfile", "yaml", "z3"}
 UNWAITED = str(Path(__file__).with_name("unwaited.ptx"))
@@ -30,9 +30,9 @@ print(*sys.modules, file=sys.stderr)
     ids=lambda value: " ".join(Path(word).name for word in value) if isinstance(value, tuple) else "",
 )
 def test_a_short_command_imports_nothing_slow(
-    words: tuple[str, ...], allowed: set[str], specification: Specification
+    words: tuple[str, ...], allowed: set[str], run: Callable[..., tuple[int, str, str]]
 ) -> None:
-    """The fixture has read the specification, so that the cache holds it."""
+    run(*words)  # from now on the cache holds all that the command reads
     found = subprocess.run([sys.executable, "-c", RUN, *words], capture_output=True, text=True, check=True)
     imported = set(found.stderr.split())
     assert "ptxmma.spec.specification" in imported
