@@ -28,7 +28,7 @@ def add(subparsers: Any) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Write the suite and print what it covers; exit code 1 when nothing matches."""
+    """Write the suite and print what it covers."""
     folder = Path(args.out)
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise Question(f"{folder} is not an empty folder")
@@ -41,8 +41,7 @@ def run(args: argparse.Namespace) -> int:
         if emitted(variant) and args.target not in dict(variant.gate.targets)
     ]
     if not chosen and not others:
-        print("nothing matches")
-        return 1
+        raise Question(f"nothing matches {args.pattern!r}; `ptxmma list` names all mnemonics")
     suite = suite_of(specification, chosen, known, args.target, others)
     for name, text in suite.files(args.kind):
         path = folder / name

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 import argparse
 
-__all__ = ["add_scheduler"]
+__all__ = ["add_scheduler", "seconds"]
+
+
+def seconds(text: str) -> float:
+    """A length of time: the type of an option."""
+    value = float(text)
+    if not value > 0:
+        raise argparse.ArgumentTypeError(f"{text} is no length of time; write a number of seconds above 0")
+    return value
 
 
 def add_scheduler(parser: argparse.ArgumentParser) -> None:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from ..spec.api import load
 from ..spec.errors import Question
 from ..spec.specification import Specification
-from .options import add_scheduler
+from .options import add_scheduler, seconds
 
 if TYPE_CHECKING:
     from ..formal.prove import ProofResult
@@ -31,7 +31,7 @@ def add(subparsers: Any) -> None:
     parser = subparsers.add_parser("prove", help="prove the specification consistent")
     parser.add_argument("pattern", nargs="?", help="only parts or theorems that match (with *)")
     parser.add_argument("--solver", choices=(*_SOLVERS, "both"), default="both")
-    parser.add_argument("--timeout", type=float, default=20.0, metavar="S", help="seconds a proof")
+    parser.add_argument("--timeout", type=seconds, default=20.0, metavar="S", help="seconds a proof")
     parser.add_argument("--dump", metavar="DIR", help="also write every obligation as SMT-LIB")
     parser.add_argument("--record", action="store_true", help="prove it all, and write it to evidence/")
     parser.add_argument("--format", choices=("text", "json"), default="text")

@@ -22,6 +22,7 @@ from ..spec.errors import Question
 from ..spec.nodes import Version
 from ..spec.specification import Specification
 from .list_command import select
+from .options import seconds
 from .silicon_report import arithmetic_table, measured_table, named_by, print_arithmetic
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ def add(subparsers: Any) -> None:
         "--measure", action="store_true", help="also measure the rows' maps, metadata and arithmetic"
     )
     parser.add_argument("--record", action="store_true", help="measure it all, and write it to evidence/")
-    parser.add_argument("--limit", type=float, default=20.0, metavar="S", help="seconds for one kernel")
+    parser.add_argument("--limit", type=seconds, default=20.0, metavar="S", help="seconds for one kernel")
     parser.add_argument("--format", choices=("text", "json"), default="text")
     parser.set_defaults(run=run)
 

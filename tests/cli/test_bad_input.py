@@ -49,6 +49,12 @@ FAULTS = [
         "k: 16, dtype: [f16, f32, f64], atype: f16, btype: f16",
         "the value f64 of dtype is in no mnemonic",
     ),
+    (
+        "spec/layouts/bridges.yaml",
+        "left: wgmma.sp.a.8b",
+        "left: mma.m8n8.a",
+        "says nothing of the parameter k of mma.m8n8.a",
+    ),
     ("specs.yaml", "sm_72: {", "sm_72: [", "not YAML"),
 ]
 
@@ -84,3 +90,83 @@ def test_a_command_says_so_and_exits_with_2(
         api.load.cache_clear()
     assert (code, out) == (2, "")
     assert err.startswith("ptxmma: specs.yaml:1:")
+
+
+MMA = "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32"
+SPARSE = "wgmma.mma_async.sp.sync.aligned.m64n16k32.f32.f16.f16"
+
+# In a folder with: `binary`, no text; `empty`, no byte; `folder/`; `broken.json`; `other.json`, of another kind.
+MISTAKES = [
+    ("list", "--target", "sm_9"),
+    ("list", "--ptx", "x"),
+    ("show", ""),
+    ("show", "mma"),
+    ("show", f"{MMA}.x"),
+    ("legal", f"{MMA};", "--ptx", "99.9"),
+    ("legal", "--batch", "folder"),
+    ("legal", "--batch", "absent"),
+    ("layout", MMA),
+    ("layout", MMA, "--operand", "E"),
+    ("layout", "nosuch"),
+    ("layout", SPARSE, "--operand", "metadata", "--selector", "9"),
+    ("compress", "absent.npy", SPARSE),
+    ("compress", "binary", SPARSE),
+    ("compress", "empty", SPARSE),
+    ("compress", "folder", SPARSE),
+    ("decompress", "binary", "empty", SPARSE),
+    ("descriptor", "decode", "zz"),
+    ("descriptor", "decode", "0xfffffffffffffffffff"),
+    ("descriptor", "encode", "x=1"),
+    ("check", "binary"),
+    ("check", "empty"),
+    ("check", "folder"),
+    ("check", "empty", "--baseline", "broken.json"),
+    ("check", "empty", "--baseline", "other.json"),
+    ("check", "empty", "--baseline", "binary"),
+    ("check", "empty", "--target", "sm_1"),
+    ("prove", "nosuch*"),
+    ("prove", "layout wgmma.d", "--timeout", "x"),
+    ("prove", "layout wgmma.d", "--timeout", "-1"),
+    ("prove", "layout wgmma.d", "--dump", "empty"),
+    ("gen", "nosuch*", "--out", "folder"),
+    ("gen", MMA, "--out", "empty"),
+    ("gen", MMA, "--out", "folder", "--target", "sm_1"),
+    ("run", "nosuch*"),
+    ("run", "--via", "nosuch"),
+    ("litmus", "nosuch*"),
+    ("litmus", "--reading", "nosuch=1"),
+    ("litmus", "--ptxas", "absent"),
+    ("ordering", "--length", "-1"),
+    ("ordering", "--reading", "nosuch"),
+    ("assemble", "nosuch*"),
+    ("assemble", "movmatrix", "--release", "x"),
+    ("assemble", "movmatrix", "--ptxas", "folder"),
+    ("toolchain", "fetch", "x"),
+    ("contradictions", "nosuch"),
+    ("evidence", "nosuch"),
+    ("evidence", "--again", "x"),
+    ("diff", "8.0"),
+    ("diff", "8.0", "x"),
+    ("diff", "--spec", "nosuch", "folder"),
+    ("schema", "nosuch"),
+]
+
+
+@pytest.mark.parametrize("arguments", MISTAKES, ids=" ".join)
+def test_a_mistake_is_answered_with_2_and_a_sentence(
+    arguments: tuple[str, ...],
+    tmp_path: Path,
+    run: Callable[..., tuple[int, str, str]],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "binary").write_bytes(b"\xff\xfe\x00")
+    (tmp_path / "empty").touch()
+    (tmp_path / "broken.json").write_text("{")
+    (tmp_path / "other.json").write_text("[1]")
+    code, out, err = run(*arguments)
+    assert code == 2
+    assert out == "" or arguments[0] == "check"  # which goes on to the next file, and counts them
+    assert "ptxmma: " in err and len(err.split("ptxmma: ")[-1].split()) > 2, err
+    assert "Traceback" not in err
