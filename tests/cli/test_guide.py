@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from ptxmma.spec.errors import SpecError
-from ptxmma.spec.legality import ILLEGAL, LEGAL, UNKNOWN
 from ptxmma.spec.loading import ROOT, load_files
+from ptxmma.spec.mnemonics import ILLEGAL, LEGAL, UNKNOWN
 
 PAGE = (ROOT / "docs" / "add-an-instruction.md").read_text(encoding="utf-8")
 YAML = re.findall(r"^```yaml\n(.*?)^```", PAGE, re.S | re.M)

@@ -136,7 +136,7 @@ def _verdicts(text: str) -> list[tuple[Any, ...]]:
 @pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::DeprecationWarning")
 def test_a_cluster_gives_the_same_verdicts(run: Run, scheduler: str) -> None:
     """`prove`, `check` and bench/mutants.py, here and on two Dask workers."""
-    words = ("prove", "*wgmma.d", "--format", "json")
+    words: tuple[str, ...] = ("prove", "*wgmma.d", "--format", "json")
     here, there = run(*words), run(*words, "--scheduler", scheduler)
     assert here[0] == there[0] == 0
     assert _verdicts(here[1]) == _verdicts(there[1]) != []
