@@ -69,7 +69,7 @@ def run(args: argparse.Namespace) -> int:
     else:
         number = _integer(args.word)
         if number is None:
-            raise Question(f"{args.word!r} is no integer")
+            raise Question(f"{args.word!r} is not an integer")
         word = number
         if args.verb == "address":
             return _locate(args, word)
@@ -103,7 +103,7 @@ def _locate(args: argparse.Namespace, word: int) -> int:
     if args.address is not None:
         wanted = _integer(args.address)
         if wanted is None:
-            raise Question(f"{args.address!r} is no integer")
+            raise Question(f"{args.address!r} is not an integer")
         x, k = matrix.element(wanted)
     elif args.row is not None and args.k is not None:
         x, k = args.row, args.k

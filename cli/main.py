@@ -55,7 +55,8 @@ def build_parser(only: str | None = None) -> argparse.ArgumentParser:
     parser = _Parser(
         prog="ptxmma",
         description="The machine-checked specification of NVIDIA's PTX tensor-core instructions.",
-        epilog="Exit codes: 0 it holds, 1 it does not hold, 2 the question could not be asked.",
+        epilog="Exit codes: 0 it holds, 1 it does not hold, 2 the question could not be asked. "
+        "PTXMMA_SPECIFICATION names a folder whose specs.yaml is read in place of the package's own.",
     )
     subparsers = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
     for name in (only,) if only in _COMMANDS else _COMMANDS:

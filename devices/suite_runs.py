@@ -60,9 +60,9 @@ class SuiteFolder:
         try:
             manifest: Mapping[str, Any] = json.loads(path.read_text())
         except FileNotFoundError:
-            raise Question(f"{self.folder} is no suite: it has no manifest.json") from None
+            raise Question(f"{self.folder} is not a suite: it has no manifest.json") from None
         except ValueError as error:
-            raise Question(f"{path} is no manifest: {error}") from None
+            raise Question(f"{path} is not a manifest: {error}") from None
         return manifest
 
     @property

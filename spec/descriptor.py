@@ -75,7 +75,7 @@ def fields_of(descriptor: Descriptor, word: int) -> dict[str, int]:
 def decode(descriptor: Descriptor, word: int) -> dict[str, int]:
     """Every field's value; raises Question when a bit outside the fields is set."""
     if not 0 <= word < 1 << 64:
-        raise Question(f"{word:#x} is no 64-bit word")
+        raise Question(f"{word:#x} is not a 64-bit word")
     rest = word
     for field in descriptor.fields.values():
         rest &= ~mask(field)

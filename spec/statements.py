@@ -127,7 +127,7 @@ def _declarations(text: str) -> tuple[str, dict[str, str]]:
         for item in found[2].split(","):
             name = _DECLARED.match(item.strip())
             if not name:
-                raise SyntaxFault(f"{item.strip()!r} is no register name", found.start(2) + 1)
+                raise SyntaxFault(f"{item.strip()!r} is not a register name", found.start(2) + 1)
             count = int(name[2]) if name[2] else None
             if count is not None and count > 1 << 20:
                 raise SyntaxFault(f"{count} registers in one declaration", found.start(2) + 1)
@@ -188,19 +188,19 @@ def _address(text: str) -> Argument:
     base = _REGISTER.match(text)
     if base is None or text == "_":
         if argument_of(text).shape != "immediate":
-            raise SyntaxFault(f"[{text}] is no address")
+            raise SyntaxFault(f"[{text}] is not an address")
         return Argument("address", 0, ())
     behind = text[base.end() :].strip()
     if behind:
         if behind[0] == "-":
-            raise SyntaxFault(f"[{text}] is no address; write [{base[0]}+{behind}]")
+            raise SyntaxFault(f"[{text}] is not an address; write [{base[0]}+{behind}]")
         if behind[0] != "+" or argument_of(behind[1:].strip()).shape != "immediate":
-            raise SyntaxFault(f"[{text}] is no address; it may be [{base[0]}] or [{base[0]}+offset]")
+            raise SyntaxFault(f"[{text}] is not an address; it may be [{base[0]}] or [{base[0]}+offset]")
     return Argument("address", 0, (base[0],))
 
 
 def argument_of(text: str) -> Argument:
-    """The form of an operand (or of a vector's element) that is no vector and no address."""
+    """The form of an operand (or of a vector's element) that is neither a vector nor an address."""
     if _REGISTER.fullmatch(text) and text != "_":
         return Argument("register", 1, (text,))
     integer = _INTEGER.fullmatch(text)
@@ -226,7 +226,7 @@ def _constant(text: str) -> int:
     try:
         value = _evaluate(ast.parse(plain.strip(), mode="eval").body)
     except (SyntaxError, ValueError, ZeroDivisionError, RecursionError, MemoryError):
-        raise SyntaxFault(f"{text!r} is no operand") from None
+        raise SyntaxFault(f"{text!r} is not an operand") from None
     return _wrap(value)
 
 

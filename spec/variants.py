@@ -188,7 +188,7 @@ class RowView:
             return written.format_map(fields)
         except (KeyError, ValueError):
             raise SpecError(
-                f"the layout {written!r} names what is no field of the row {self.row.id}",
+                f"the layout {written!r} names what is not a field of the row {self.row.id}",
                 self.row.place,
                 "{name} of a field that the row binds",
             ) from None

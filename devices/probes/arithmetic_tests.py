@@ -43,7 +43,7 @@ class PowersOfTwo:
         low = max(1 - self.a.bias, min(greatest, exponent // 2))
         other = exponent - low
         if not 1 - self.a.bias <= other <= greatest:
-            raise Question(f"2**{exponent} is no product of two normal numbers")
+            raise Question(f"2**{exponent} is not a product of two normal numbers")
         return 2.0**low, 2.0**other
 
     def term(self, k: int, exponent: int, factor: float = 1.0) -> tuple[int, float, float]:

@@ -48,7 +48,7 @@ def encode(specification: Specification, element: str, value: float) -> int:
     hidden = 1 << form.fraction
     field = 0 if stored < hidden else exponent + form.bias
     if stored != scaled or stored >= 2 * hidden or field >= 1 << form.exponent:
-        raise Question(f"{value} is no number of .{element}")
+        raise Question(f"{value} is not a number of .{element}")
     pattern = sign << (width - 1) | field << form.fraction | stored % hidden
     return pattern << form.ignored
 

@@ -72,7 +72,7 @@ def stored(kernel: Raw, launcher: Launcher, seed: int = 1, jobs: int = 8) -> Int
 
 
 def _registers(kernel: Raw) -> slice:
-    """The operand that is no address."""
+    """The operand that is not an address."""
     (name,) = [name for name in kernel.sources if name != "address"]
     return kernel.place(name)
 

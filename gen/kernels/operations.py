@@ -37,7 +37,7 @@ __all__ = [
 ]
 
 ADDRESS = "address"  # the type of an offset in shared memory
-WORD = "word"  # the type of a word that is no element
+WORD = "word"  # the type of a word that is not an element
 PADS = 2  # quanta that a stride may be longer than a row, at most
 _ALIGNED = 256  # bytes
 GUARD = 32  # elements behind the D of each job, which no kernel writes
@@ -55,7 +55,7 @@ class JobMatrix:
     """A matrix of a job: its parameter's name, its shape (times `products`), its elements' type and width.
 
     `extra` elements follow it, which are 0 where an instruction writes what it should and nothing else.
-    `offsets` says where the parts of what is no plain matrix (metadata, garbage, scale factors) begin.
+    `offsets` says where the parts of other data (metadata, garbage, scale factors) begin.
     """
 
     name: str

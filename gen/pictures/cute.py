@@ -52,9 +52,9 @@ def derive(table: MapTable) -> CuteLayout:
     values = _modes(table.elements, {i: linear[0, i] - origin for i in range(table.elements)})
     for (t, i), wanted in linear.items():
         if origin or _apply(threads, t) + _apply(values, i) != wanted:
-            raise Question(f"{table.title} is no CuTe layout: it is not linear in thread and element")
+            raise Question(f"{table.title} is not a CuTe layout: it is not linear in thread and element")
     if prod(shape for shape, _ in threads) != table.threads:
-        raise Question(f"{table.title} is no CuTe layout")
+        raise Question(f"{table.title} is not a CuTe layout")
     return threads, values
 
 

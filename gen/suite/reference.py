@@ -120,7 +120,9 @@ class Reference:
         form = self.specification.formats[self.types["D"]]
         pattern = encode(form, total, self.computed.rounding or "rn")
         if self.computed.rounding is None and decode(form, pattern) != total:
-            raise Question(f"the result {total} is no {self.types['D']}; the text leaves its rounding open")
+            raise Question(
+                f"the result {total} is not a value of {self.types['D']}; the text leaves its rounding open"
+            )
         return pattern
 
 
@@ -152,7 +154,7 @@ def _pattern(specification: Specification, name: str, value: Fraction) -> int:
     else:
         pattern = encode(form, value)
     if _value(specification, name, pattern) != value:
-        raise Question(f"{value} is no {name}")
+        raise Question(f"{value} is not a value of {name}")
     return pattern
 
 

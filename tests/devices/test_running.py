@@ -94,7 +94,7 @@ def test_without_a_device_there_is_a_question(tmp_path: Path) -> None:
 
 
 def test_no_suite(tmp_path: Path) -> None:
-    with pytest.raises(Question, match="is no suite"):
+    with pytest.raises(Question, match="is not a suite"):
         _ = SuiteFolder(tmp_path).cases
 
 

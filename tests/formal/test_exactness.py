@@ -195,7 +195,7 @@ def test_reference_of_open_results(specification: Specification) -> None:
     reference = Reference(specification, variant)
     ones = [[0x3C00] * 16] * 64
     b = [[0x6401] * 8, [0x6400] * 8, *([0] * 8 for _ in range(14))]
-    with pytest.raises(Question, match="the result 2049 is no f16"):
+    with pytest.raises(Question, match="the result 2049 is not a value of f16"):
         reference.result(ones, b)
     assert reference.result(ones, b[:1] * 2 + b[2:]) == [[0x6801] * 8] * 64
     with pytest.raises(Question, match="is nan"):
