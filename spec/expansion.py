@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from .errors import Place, SpecError
 from .expressions import names
-from .index import Index
+from .index import INDEX, Index
 from .layout_records import Layout, LayoutFile
 from .model import Instruction, Operand
 from .nodes import Formula, Node, Scalars, nearest, pairs, place_of, retagged, structure
@@ -74,9 +74,8 @@ class _Filling:
 
 def expanded_index(index: Index) -> Index:
     """The index with sets of register types written out; raises SpecError for an unknown type."""
-    place = Place("specs.yaml", 1, 1)
+    place = Place(INDEX, 1, 1)
     for name, members in index.register_sets.items():
-        place = next(iter(index.types.values())).place if index.types else place
         if name in index.register_types:
             raise SpecError(f"{name} is both a set and a register type", place, "another name for the set")
         for member in members:

@@ -179,7 +179,7 @@ _LONGEST = 4096  # values of a range
 
 
 def parse_range(text: str, place: Place | None = None) -> tuple[int, ...] | None:
-    """The values of ``range(start, stop, step)``, or None when `text` is no range."""
+    """The values of ``range(start, stop, step)``, or None when `text` is not a range."""
     stripped = text.strip()
     if not (stripped.startswith("range(") and stripped.endswith(")")):
         return None

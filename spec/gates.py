@@ -16,7 +16,7 @@ __all__ = ["EffectiveGate", "Isa"]
 
 @dataclass(frozen=True)
 class EffectiveGate:
-    """What is left when every gate that applies has had its say.
+    """When and where a form is legal: the conjunction of every gate that applies.
 
     `targets` maps each admitted target to the version from which the form is legal on it;
     `since` is the least of them. An empty `targets` means that nothing satisfies the gates.

@@ -19,7 +19,7 @@ LayoutPoint = tuple[int, ...]
 
 
 class NoClosedForm(SpecError):
-    """No bitwise-affine inverse exists, so the map is no bijection of the kind layouts are."""
+    """The map has no bitwise-affine inverse, so it is not a bijection of the kind that layouts are."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class Inverse:
 
 @dataclass(frozen=True)
 class LayoutMap:
-    """A layout, ready to evaluate: ``let`` names are expanded, sizes and bounds known.
+    """A layout, ready to evaluate: names of ``let`` are written out, sizes and bounds are known.
 
     `inputs` are the domain's variables (t the thread, i the element, bit, …), `outputs` the
     codomain's (row, col, chunk, …). Parameters are either *sizes* (n: they occur in the domain or
@@ -130,7 +130,7 @@ class LayoutMap:
         for name, scalars in self.layout.params.items():
             values = [value for value in scalars.values if isinstance(value, int)]
             if len(values) < len(scalars.values):
-                raise SpecError(f"the parameter {name} has a value that is no integer", scalars.place)
+                raise SpecError(f"the parameter {name} has a value that is not an integer", scalars.place)
             bounds[name] = (min(values), max(values))
         return bounds
 
