@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Collection, Iterable, Iterator
-from functools import partial
+from dataclasses import dataclass
+from functools import cached_property, partial
 
 from ...spec.addresses import ADDRESSES, BASES, swizzle_bounds, swizzle_widths
 from ...spec.expressions import Number, interval
@@ -164,35 +165,70 @@ def _times(index: Term, values: range, stride: Term) -> Term:
     return product
 
 
-def _digits(subject: str, extents: dict[str, int], outer: str, inner: str) -> Iterator[Obligation]:
-    far, near, offset = Ints("far_stride near_stride offset")
-    i, j = Ints(f"{outer} {inner}")
-    atom, count, total = extents["offset"], extents[inner], extents[outer]
-    # the strides keep atoms apart: an atom fits into the near stride, all near ones into the far one
-    apart = [near >= atom, far >= count * near]
+@dataclass(frozen=True)
+class _Address:
+    """Block, column and offset as the digits of an address, one of the first two `outer`most.
 
-    def address(outers: range, inners: range) -> Term:
+    There are `total` outer and `count` inner digits, and an atom has `atom` bytes.
+    """
+
+    outer: str
+    inner: str
+    total: int
+    count: int
+    atom: int
+
+    @cached_property
+    def symbols(self) -> tuple[Term, ...]:
+        """The strides, the digits and the offset."""
+        return tuple(Ints(f"far_stride near_stride {self.outer} {self.inner} offset"))
+
+    @cached_property
+    def apart(self) -> Term:
+        """The strides keep atoms apart: an atom fits into the near stride, all near ones into the far one."""
+        far, near, *_ = self.symbols
+        return And(near >= self.atom, far >= self.count * near)
+
+    def value(self, outers: range, inners: range) -> Term:
+        """The address."""
+        far, near, i, j, offset = self.symbols
         return _times(i, outers, far) + _times(j, inners, near) + offset
+
+    def collides(self) -> str:
+        """Asks for two splits of one address: they differ by digits that are not all 0."""
+        _, _, i, j, offset = self.symbols
+        total, count, atom = self.total, self.count, self.atom
+        differences = [i > -total, i < total, j > -count, j < count, offset > -atom, offset < atom]
+        same = self.value(range(1 - total, total), range(1 - count, count)) == 0
+        other = Or(i != 0, j != 0, offset != 0)
+        return refuting(*differences, self.apart, same, other, logic="QF_LIA")
+
+    def leaves(self) -> str:
+        """Asks for an address outside the span of the matrix."""
+        far, near, i, j, offset = self.symbols
+        total, count, atom = self.total, self.count, self.atom
+        inside = [i >= 0, i < total, j >= 0, j < count, offset >= 0, offset < atom]
+        span = (total - 1) * far + (count - 1) * near + atom
+        place = self.value(range(total), range(count))
+        return refuting(*inside, self.apart, Or(place < 0, place >= span), logic="QF_LIA")
+
+
+def _digits(subject: str, extents: dict[str, int], outer: str, inner: str) -> Iterator[Obligation]:
+    address = _Address(outer, inner, extents[outer], extents[inner], extents["offset"])
 
     def explain(model: Model) -> str:
         return ", ".join(f"{key} = {value}" for key, value in sorted(model.items()))
 
-    # two splits of one address differ by (i, j, offset); only the difference 0 is possible
-    differences = [i > -total, i < total, j > -count, j < count, offset > -atom, offset < atom]
-    same = address(range(1 - total, total), range(1 - count, count)) == 0
     yield Obligation(
         "address.unique",
         subject,
-        refuting(*differences, *apart, same, Or(i != 0, j != 0, offset != 0), logic="QF_LIA"),
+        address.collides,
         lambda model: f"two bytes share an address, apart by {explain(model)}",
     )
-    inside = [i >= 0, i < total, j >= 0, j < count, offset >= 0, offset < atom]
-    span = (total - 1) * far + (count - 1) * near + atom
-    place = address(range(total), range(count))
     yield Obligation(
         "address.span",
         subject,
-        refuting(*inside, *apart, Or(place < 0, place >= span), logic="QF_LIA"),
+        address.leaves,
         lambda model: f"the address leaves the matrix's span at {explain(model)}",
     )
 

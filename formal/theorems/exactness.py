@@ -14,7 +14,7 @@ from ...spec.specification import Specification
 from ...spec.variants import RowView
 from ..plans import Computation, Draw, InputPlan, Range, computations
 from ..smt.obligations import Model, Obligation, refuting
-from ..smt.terms import SLE, And, BitVecs, BitVecVal, BoolVal, Extract, If, Int, Ints, Or, SignExt, Term
+from ..smt.terms import SLE, And, BitVecs, BitVecVal, Extract, If, Int, Ints, Or, SignExt, Term
 from ..theorem import ProofPart, Theorem, TheoremGroup
 
 __all__ = ["GROUP", "exactness_obligations", "modes_obligations"]
@@ -336,27 +336,31 @@ def _rounded(value: Term, quantum: int) -> Mapping[str, Term]:
 def modes_obligations(computed: Computation, plans: Sequence[InputPlan]) -> Iterator[Obligation]:
     """Found for every two rounding modes: inputs of one of the plans on which they differ."""
     for one, other in combinations(_MODES, 2):
-        cases = []
-        for number, plan in enumerate(plans):
-            low, high = _sum_bounds(computed, plan)
-            digits = max(abs(low), abs(high)).bit_length() - 1
-            quantum = 1 << (digits - computed.d.bits)
-            product, c = Ints(f"product{number} c{number}")
-            total = product + c * (1 << (plan.c.exponent - plan.unit))
-            binade = Or(
-                _within(total, (1 << (digits - 1), (1 << digits) - 1)),
-                _within(total, (1 - (1 << digits), -(1 << (digits - 1)))),
-            )
-            modes = _rounded(total, quantum)
-            ranges = And(_within(product, _term_bounds(computed, plan)), _within(c, _widest(plan.c)))
-            cases.append(And(ranges, binade, modes[one] != modes[other]))
         yield Obligation(
             "exact.modes",
             f"{one} and {other}: {computed}",
-            refuting(Or(*cases) if cases else BoolVal(False), logic="QF_LIA"),
+            partial(_modes_text, computed, tuple(plans), one, other),
             lambda model, one=one, other=other: f"no inputs tell {one} from {other}",  # type: ignore[misc]
             expects="sat",
         )
+
+
+def _modes_text(computed: Computation, plans: Sequence[InputPlan], one: str, other: str) -> str:
+    cases = []
+    for number, plan in enumerate(plans):
+        low, high = _sum_bounds(computed, plan)
+        digits = max(abs(low), abs(high)).bit_length() - 1
+        quantum = 1 << (digits - computed.d.bits)
+        product, c = Ints(f"product{number} c{number}")
+        total = product + c * (1 << (plan.c.exponent - plan.unit))
+        binade = Or(
+            _within(total, (1 << (digits - 1), (1 << digits) - 1)),
+            _within(total, (1 - (1 << digits), -(1 << (digits - 1)))),
+        )
+        modes = _rounded(total, quantum)
+        ranges = And(_within(product, _term_bounds(computed, plan)), _within(c, _widest(plan.c)))
+        cases.append(And(ranges, binade, modes[one] != modes[other]))
+    return refuting(Or(*cases), logic="QF_LIA")
 
 
 def _parts(specification: Specification) -> Iterator[ProofPart]:
