@@ -33,7 +33,8 @@ class ProofResult:
     detail: str
 
 
-def _batch(solver: str, texts: Sequence[str], milliseconds: int) -> list[tuple[SolverAnswer, float]]:
+def _answers(solver: str, texts: Sequence[str], milliseconds: int) -> list[tuple[SolverAnswer, float]]:
+    """A solver's answer to each text, and the seconds that it took; this runs in a worker."""
     answers = []
     for text in texts:
         begun = time.perf_counter()
@@ -45,6 +46,7 @@ def _batch(solver: str, texts: Sequence[str], milliseconds: int) -> list[tuple[S
 def _judge(
     part: str, obligation: Obligation, solver: str, answer: SolverAnswer, seconds: float
 ) -> ProofResult:
+    """What an answer means for an obligation."""
     if answer.status == "unknown":
         return ProofResult(part, obligation, solver, "unknown", seconds, answer.detail or "unknown")
     if answer.status == obligation.expects:
@@ -85,7 +87,7 @@ class _Asked:
         """Send the batch to every solver."""
         texts = tuple(self.batch)
         for solver in self.solvers if texts else ():
-            future = self.executor.submit(_batch, solver, texts, self.milliseconds)
+            future = self.executor.submit(_answers, solver, texts, self.milliseconds)
             self.pending[future] = solver, texts
         self.batch.clear()
         self.length = 0
@@ -114,11 +116,11 @@ def prove(
     workers: int | None = None,
     concerning: Callable[[str], bool] = lambda part: True,
 ) -> Iterator[ProofResult]:
-    """The result of every wanted obligation by every solver, as they come in; the same text is asked once.
-    Of parts that are not `concerning` no obligation is made at all.
+    """The result of every wanted obligation by every solver, as the solvers answer.
 
-    A worker that dies makes its obligations `unknown`; nothing is ever counted as proven that a
-    solver did not answer.
+    A text that several obligations share is asked once. Only parts that are `concerning` make obligations,
+    and only wanted obligations make texts. A worker that dies leaves its obligations `unknown`: only a
+    solver's answer proves.
     """
     with pool(workers) as executor:
         asked = _Asked(executor, solvers, milliseconds)

@@ -1,4 +1,4 @@
-"""The expression language read as z3 bit-vectors, wide enough that nothing wraps."""
+"""The expression language read as bit-vectors, wide enough that nothing wraps."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from ...spec.expressions import Compare, Connective, Expression, Negation, fold, interval, walk
-from .terms import UGE, UGT, ULE, ULT, And, BitVecVal, BoolVal, If, LShR, Not, Or, Term, UDiv, URem
+from .terms import UGE, UGT, ULE, ULT, And, BitVecVal, If, LShR, Not, Or, Term, UDiv, URem
 
 __all__ = ["BitVectors", "conjunction", "width_for"]
 
@@ -33,9 +33,8 @@ _COMPARISON: Mapping[str, Callable[[Term, Term], Term]] = {
 
 
 def conjunction(parts: Iterable[Term]) -> Term:
-    """All hold; true when there are none (an `and` without arguments is no SMT-LIB)."""
-    listed = list(parts)
-    return And(*listed) if listed else BoolVal(True)
+    """All parts hold; true where there are none."""
+    return And(*parts)
 
 
 def width_for(trees: list[Expression], bounds: Mapping[str, tuple[int, int]]) -> int:
@@ -50,7 +49,7 @@ def width_for(trees: list[Expression], bounds: Mapping[str, tuple[int, int]]) ->
 
 @dataclass(frozen=True)
 class BitVectors:
-    """An algebra: integers become unsigned bit-vectors of `width` bits, truth values z3 Bools."""
+    """An algebra: integers become unsigned bit-vectors of `width` bits, truth values stay truth values."""
 
     width: int
     variables: Mapping[str, Term]

@@ -17,9 +17,10 @@ Model = Mapping[str, int]
 
 @dataclass(frozen=True)
 class Obligation:
-    """`smt` is satisfiable exactly where the claim fails; `explain` reads such a model to a person.
+    """A claim about one subject, whose `smt` asks for a counterexample; `explain` puts one into words.
 
-    A claim that something exists `expects` sat instead, and `witness` says what was found.
+    A claim that something exists `expects` sat instead: `smt` asks for an example, and `witness` says which
+    one was found.
     """
 
     theorem: str
@@ -31,7 +32,7 @@ class Obligation:
 
     @cached_property
     def smt(self) -> str:
-        """The SMT-LIB text, made when it is first asked for where that takes long."""
+        """The SMT-LIB text, made when it is first asked for."""
         return self.text if isinstance(self.text, str) else self.text()
 
     @property

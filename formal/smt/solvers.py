@@ -14,7 +14,7 @@ Status = Literal["unsat", "sat", "unknown"]
 
 @dataclass(frozen=True, slots=True)
 class SolverAnswer:
-    """What a solver said; `model` holds the declared constants' values when it said sat."""
+    """What a solver answered; where it is sat, `model` has the values of the declared constants."""
 
     status: Status
     model: Mapping[str, int]

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from functools import cached_property, partial
 from itertools import combinations
 
+from ...spec.errors import SpecError
 from ...spec.expressions import names
 from ...spec.model import Gate
 from ...spec.nodes import Formula, Version
@@ -51,7 +52,13 @@ class _Symbols:
         widest = max(element.bits for element in self.isa.index.types.values())
         used = {name for formula in formulas for name in names(formula.tree)}
         bounds = {name: (0, widest if name.endswith("_bits") else highest) for name in used}
-        return max(width_for([formula.tree for formula in formulas], bounds), highest.bit_length())
+        width = highest.bit_length()
+        for formula in formulas:
+            try:
+                width = max(width, width_for([formula.tree], bounds))
+            except SpecError as error:
+                raise error.at(formula.place) from None
+        return max(width, 1)
 
     def code(self, value: str | int) -> int:
         return value if isinstance(value, int) else self.codes[as_name(value)]
