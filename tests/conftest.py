@@ -7,11 +7,16 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 import ptxmma
 from ptxmma.cli.main import main
 from ptxmma.spec.loading import ROOT
 from ptxmma.spec.specification import Specification
+
+# A busy machine is no fault of an example: no deadline for one, and drawing them may take its time.
+settings.register_profile("ptxmma", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("ptxmma")
 
 
 @pytest.fixture(scope="session")

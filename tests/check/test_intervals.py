@@ -160,7 +160,7 @@ WORDS = (
     "shr.u32", "shr.s32", "bfe.u32", "bfe.s32", "and.b32", "or.b32", "xor.b32", "selp.b32", "min.s32",
     "max.u32", "rem.u32", "div.u32", "lop3.b32",
 )  # fmt: skip
-NUMBERS = st.integers(0, 200)
+NUMBERS = st.one_of(st.integers(0, 15), st.integers(0, 200))  # many that may count the places of a shift
 
 
 @st.composite
