@@ -67,14 +67,13 @@ def computed(words: tuple[str, ...], values: Sequence[int | None]) -> int | None
 
     A source may be None, which is not known, where the others decide.
     """
+    if None not in values:
+        rule = rule_of(words, len(values))
+        return None if rule is None else rule(*values)
     if words[0] == "selp" and len(values) == 3:
         return None if values[2] is None else values[0 if values[2] else 1]
-    known = [value for value in values if value is not None]
-    if len(known) < len(values):
-        decides = {"and": 0, "or": 1}.get(words[0]) if words[-1] == "pred" else None
-        return decides if decides is not None and decides in known else None
-    rule = rule_of(words, len(known))
-    return None if rule is None else rule(*known)
+    decides = {"and": 0, "or": 1}.get(words[0]) if words[-1] == "pred" else None
+    return decides if decides is not None and decides in values else None
 
 
 @lru_cache(maxsize=1 << 10)

@@ -87,9 +87,7 @@ class Interval:
         if low <= -WIDEST or high >= WIDEST:
             return TOP if self.base is None else replace(self, low=-WIDEST, high=WIDEST)
         step = 1 << self.shift
-        below = self.low if self.low <= -WIDEST else self.low + low * step
-        above = self.high if self.high >= WIDEST else self.high + high * step
-        return _clamped(replace(self, low=below, high=above))
+        return _clamped(replace(self, low=self.low + low * step, high=self.high + high * step))
 
     def times(self, other: Interval) -> Interval:
         """The products with another plain interval."""
