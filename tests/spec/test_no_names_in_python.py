@@ -29,12 +29,10 @@ SHORT = 2  # characters of a name that only counts where it stands alone
 
 # What may stand all the same: by file or folder, the words and why.
 ALLOWED: dict[str, tuple[set[str], str]] = {
-    "assemblers/asking.py": (
+    "assemblers/": (
         {"b8", "u8", "s8", "b16", "f16", "s32", "f32", "f64"},
         "PTX register types, which every probe declares; they are spelled like element types",
     ),
-    "assemblers/machine_code.py": ({"f16", "b16"}, "PTX register types and what st stores of them"),
-    "assemblers/universe.py": ({"f32"}, "a PTX register type"),
     "check/advice.py": ({"wgmma.fence"}, "what ptxas does about a missing fence, told to a person"),
     "check/ptx/operation.py": ({"a", "r"}, "letters for the forms of operands in spec/effects.yaml"),
     "check/registers/": (
