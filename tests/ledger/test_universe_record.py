@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import base64
+import multiprocessing
 import zlib
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,9 +16,17 @@ from ptxmma.assemblers.universe_cache import PackedUniverse
 from ptxmma.assemblers.universe_points import UniversePoint
 from ptxmma.ledger.assembler_record import FOLDER
 from ptxmma.ledger.contradictions import register
-from ptxmma.ledger.universe_record import UniverseRecord, UniverseVerdict, judged, load_universes, write
+from ptxmma.ledger.universe_record import (
+    UniverseRecord,
+    UniverseVerdict,
+    judged,
+    load_universes,
+    verdicts,
+    write,
+)
 from ptxmma.spec.errors import Question
 from ptxmma.spec.specification import Specification
+from ptxmma.spec.workers import using
 
 NAME = "movmatrix"
 
@@ -85,3 +95,13 @@ def test_a_record_survives_writing_and_garbage_is_none(tmp_path: Path, newest: U
         path.write_text(text)
         with pytest.raises(Question, match="no record of observations"):
             load_universes(tmp_path)
+
+
+def test_another_executor_comes_to_the_same_verdicts(
+    specification: Specification, newest: UniverseRecord
+) -> None:
+    """What --scheduler needs: the work can be sent to a process that shares nothing with this one."""
+    here = verdicts(specification, [newest], register())
+    with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as executor, using(executor):
+        assert verdicts(specification, [newest], register()) == here
+    assert [verdict.unregistered for verdict in here] == [()]
