@@ -226,7 +226,9 @@ def written_out(text: str) -> str:
 
 def read_contradictions(root: Path, specification: Specification) -> Mapping[str, Contradiction]:
     """Every entry of a checkout by its id; raises SpecError at what is wrong in the file."""
-    file = structure(compose(root / _NAME, _NAME), ContradictionFile, _NAME)
+    named = specification.index.contradictions
+    node = compose(root / named.text, named.text, named.place)
+    file = structure(node, ContradictionFile, named.text)
     for identifier, entry in file.contradictions.items():
         _check(identifier, entry, specification)
     return file.contradictions
