@@ -1,4 +1,4 @@
-"""ptxmma assemble: the specification held against assemblers, statement by statement."""
+"""ptxmma assemble: compare the specification with assemblers, statement by statement."""
 
 from __future__ import annotations
 
@@ -42,9 +42,11 @@ def add(subparsers: Any) -> None:
     which.add_argument(
         "--release", nargs="+", metavar="R", help="12.4.131, its toolkit 12.4 or its PTX ISA version 8.4"
     )
-    which.add_argument("--all", action="store_true", help="every release that is here")
-    which.add_argument("--ptxas", metavar="PATH", type=Path, help="this binary")
-    parser.add_argument("--target", nargs="+", metavar="T", help="instead of each instruction's home target")
+    which.add_argument("--all", action="store_true", help="every release on this machine")
+    which.add_argument("--ptxas", metavar="PATH", type=Path, help="this ptxas binary")
+    parser.add_argument(
+        "--target", nargs="+", metavar="T", help="these targets instead of each instruction's home target"
+    )
     parser.add_argument(
         "--full",
         action="store_true",
@@ -68,14 +70,14 @@ class AssembleReport:
 
     @property
     def holds(self) -> bool:
-        """Whether there is nothing that the register does not explain, and nothing stale in it."""
+        """Whether the register explains every disagreement, and no entry of it is stale."""
         bare = [code for _, code in self.codes if not code.opcodes]
         failed = [found for found in self.failures if found.entry is None]
         return not (self.comparison.unregistered() or self.comparison.targets or self.stale or failed or bare)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Compare; exit code 0 they agree, 1 they do not, 2 there is nothing to ask."""
+    """Compare; exit code 0 they agree, 1 they do not, 2 nothing could be asked."""
     from ..assemblers.comparison import compare, compare_everywhere, stale
     from ..assemblers.universe import Universe
     from ..ledger.contradictions import register
@@ -112,7 +114,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def chosen(specification: Specification, pattern: str | None) -> list[Family]:
-    """The instructions that a pattern names; raises Question when there is none."""
+    """The instructions that a pattern names; raises Question when it names none."""
     names = list(specification.families)
     if pattern is not None:
         exact = [name for name in names if name == pattern]
@@ -166,7 +168,7 @@ def _thorough(
     releases: Sequence[Ptxas],
     entries: ContradictionRegister,
 ) -> None:
-    """Gates from both sides, and machine code."""
+    """Probe gates from both sides, and look at machine code."""
     from ..assemblers.comparison import explained
     from ..assemblers.gate_probes import probe
     from ..assemblers.machine_code import assembled
@@ -320,7 +322,7 @@ def as_text(report: AssembleReport) -> None:
 
 
 def _say_disagreements(report: AssembleReport, say: Any) -> None:
-    """What is registered in one line an entry, what is not in full."""
+    """Print registered disagreements as one line an entry, and unregistered ones in full."""
     found = report.comparison
     for entry, count in sorted(found.explained().items()):
         say(f"registered: {entry} explains {count}")

@@ -1,4 +1,4 @@
-"""ptxmma check: whole PTX files, as compilers emit them, held against the specification."""
+"""ptxmma check: check whole PTX files, as compilers emit them, against the specification."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .options import add_scheduler
 
 __all__ = ["add"]
 
-_LARGE = 1 << 20  # bytes of PTX above which another process pays
+_LARGE = 1 << 20  # bytes of PTX above which another process saves time
 
 
 def add(subparsers: Any) -> None:
@@ -27,10 +27,12 @@ def add(subparsers: Any) -> None:
     parser.add_argument("files", nargs="+", metavar="FILE.ptx", help="PTX files")
     parser.add_argument("--target", metavar="T", help="the target (default: the file's own)")
     parser.add_argument("--format", choices=("text", "json", "sarif", "github"), default="text")
-    parser.add_argument("--strict", action="store_true", help="what the strictest reading forbids fails, too")
-    parser.add_argument("--info", action="store_true", help="show what is worth knowing, too")
-    parser.add_argument("--baseline", metavar="FILE", help="pass over the findings that FILE knows")
-    parser.add_argument("--write-baseline", metavar="FILE", help="write what is found now to FILE")
+    parser.add_argument(
+        "--strict", action="store_true", help="also fail on what only the strictest reading forbids"
+    )
+    parser.add_argument("--info", action="store_true", help="also show findings of the tier info")
+    parser.add_argument("--baseline", metavar="FILE", help="do not report the findings listed in FILE")
+    parser.add_argument("--write-baseline", metavar="FILE", help="write today's findings to FILE")
     add_scheduler(parser)
     parser.set_defaults(run=run)
 
@@ -78,7 +80,9 @@ _AskedFile = tuple[str, str | None, Mapping[str, int] | None]
 
 
 def _check_all(asked: list[_AskedFile], elsewhere: bool) -> list[FileReport | str]:
-    """The reports in the order asked, by every core where that pays, or by a cluster (`elsewhere`)."""
+    """The reports in the order of the files. The work goes to all cores if that saves time, or to a cluster
+    (`elsewhere`).
+    """
     sizes = [os.path.getsize(name) if os.path.isfile(name) else 0 for name, _, _ in asked]
     if not elsewhere and (len(asked) < 2 or sum(sizes) < _LARGE):
         return [_check(one) for one in asked]
@@ -93,7 +97,7 @@ def _check_all(asked: list[_AskedFile], elsewhere: bool) -> list[FileReport | st
 
 
 def _check(asked: _AskedFile, folder: str = "") -> FileReport | str:
-    """The report on a file of a folder (default: the current one), or why there is none."""
+    """The report on a file of a folder (default: the current one), or the reason why it cannot be read."""
     name, target, baseline = asked
     try:
         with open(os.path.join(folder, name), encoding="utf-8", errors="surrogateescape", newline="") as file:

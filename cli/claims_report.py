@@ -53,7 +53,7 @@ def _agreement(found: Agreement) -> dict[str, Any]:
 def print_claims(
     claims: Sequence[Witnessed], solvers: Sequence[SolverRecord], silicon: Sequence[Silicon]
 ) -> None:
-    """One table, a line a claim; what does not hold in words; and who the witnesses are."""
+    """Print a table with a line for each claim, then in words what does not hold, then the witnesses."""
     from rich.console import Console
     from rich.table import Table
 
@@ -90,7 +90,7 @@ def _name(claim: Witnessed) -> str:
 
 
 def _theorem(name: str, by_solver: Mapping[str, Counter[ProofState]]) -> str:
-    """A theorem, how often it is asked here, and what is not proven by all."""
+    """A theorem, its number of obligations, and those that not every solver proves."""
     asked = max((sum(counted.values()) for counted in by_solver.values()), default=0)
     bad = [
         f"{solver}: {count} {verdict}"

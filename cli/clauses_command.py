@@ -1,4 +1,4 @@
-"""ptxmma clauses: every clause of the contracts, with what would fail if it were wrong."""
+"""ptxmma clauses: every clause of the contracts, with its consumers (what would fail if it were wrong)."""
 
 from __future__ import annotations
 

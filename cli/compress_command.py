@@ -26,7 +26,7 @@ def add(subparsers: Any) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Compress; every element keeps its bits, only +0 counts as absent (−0.0 is a value)."""
+    """Compress. Every element keeps its bits; only +0 counts as absent (−0.0 is a value)."""
     specification = load()
     variant = find(args.mnemonic)
     sparsity = specification.sparsity_of(variant)

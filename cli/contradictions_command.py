@@ -1,4 +1,4 @@
-"""ptxmma contradictions: where text, assemblers, silicon and others disagree, and whether it still shows."""
+"""ptxmma contradictions: where text, assemblers, silicon and others disagree, and whether they still do."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ def add(subparsers: Any) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Decompress; a code that the text does not allow is an error that names row and chunk."""
+    """Decompress; raises Question, naming row and chunk, for a code that the text does not allow."""
     specification = load()
     variant = find(args.mnemonic)
     sparsity = specification.sparsity_of(variant)

@@ -22,7 +22,7 @@ def add(subparsers: Any) -> None:
     encoder.add_argument("fields", nargs="+", metavar="FIELD=VALUE")
     decoder = verbs.add_parser("decode", help="a 64-bit word to its fields")
     decoder.add_argument("word", help="decimal or 0x…")
-    locator = verbs.add_parser("address", help="which byte address holds an element, or the reverse")
+    locator = verbs.add_parser("address", help="the byte address of an element, or the element at an address")
     locator.add_argument("word", help="the descriptor, decimal or 0x…")
     locator.add_argument("--major", choices=("K", "MN"), default="K", help="K: not transposed")
     locator.add_argument("--bytes", type=int, default=2, help="bytes of an element (1, 2, 4)")
@@ -45,7 +45,7 @@ def _integer(text: str) -> int | None:
 
 
 def _kind(given: str | None) -> str:
-    """The descriptor that is asked about; raises Question where there is none of this name."""
+    """The descriptor named on the command line; raises Question for an unknown name."""
     known = list(load().descriptors)
     if given is None:
         return known[0]

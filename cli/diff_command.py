@@ -36,7 +36,7 @@ def add(subparsers: Any) -> None:
         "diff", help="what changed between two PTX versions, or two specifications"
     )
     parser.add_argument("old", help="a PTX ISA version; with --spec a checkout or a git revision")
-    parser.add_argument("new", help="what to compare it with")
+    parser.add_argument("new", help="the version, checkout or revision to compare it with")
     parser.add_argument("pattern", nargs="?", help="only mnemonics like this, as in `list`")
     parser.add_argument("--spec", action="store_true", help="compare specifications: the meaning of a change")
     parser.add_argument("--target", metavar="T", help="only what changed on this target")
@@ -144,7 +144,7 @@ def _number(count: int) -> str:
 
 
 def _verdicts(tallies: Sequence[FormTally]) -> list[str]:
-    """The verdicts in a line for each assembler, targets of which the same is true together."""
+    """One line of verdicts for each assembler; targets with the same verdicts stand together."""
     alike: dict[FormTally, list[str]] = {}
     for tally in tallies:
         alike.setdefault(replace(tally, target=""), []).append(tally.target)

@@ -1,4 +1,4 @@
-"""The pages of `ptxmma diff --spec`: what a change of the YAML means."""
+"""The pages of `ptxmma diff --spec`: what a change to the YAML means."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _VERDICTS = {
 
 
 def compare(old: str, new: str, form: str) -> bool:
-    """Print what differs between two specifications; whether anything does."""
+    """Print what differs between two specifications; returns whether anything differs."""
     found = meaning(read(old), read(new))
     if form == "json":
         print(json.dumps({"old": old, "new": new, **_json(found)}, indent=1))

@@ -120,7 +120,9 @@ def _by_claim(
     found: Sequence[ClaimVerdict],
     whole: universe_report.UniverseVerdicts,
 ) -> int:
-    """One table of claims with every witness for each; exit code 1 when one is silent or against a claim."""
+    """Print a table of claims with every witness; exit code 1 when a witness is silent or contradicts a
+    claim.
+    """
     answers = _proven(specification, asked) if args.prove else load_answers()
     solvers = recorded(answers)
     silicon = load_silicon()
@@ -142,13 +144,13 @@ def _by_claim(
 
 
 def _proven(specification: Specification, asked: Sequence[Claim]) -> tuple[SolverRecord, ...]:
-    """What both solvers answer now about some claims."""
+    """The answers of both solvers now about some claims."""
     parts = {part for subject in subjects_of(specification, asked) for part in subject.parts}
     return answers_of(prove(specification, tuple(SOLVERS), concerning=parts.__contains__))
 
 
 def _arithmetic(specification: Specification, pattern: str | None, form: str) -> int:
-    """Print the arithmetic that devices showed; 2 when nothing is recorded of what a pattern names."""
+    """Print the arithmetic that devices showed; raises Question when nothing is recorded for the pattern."""
     from rich.console import Console
 
     console = Console(width=None if Console().is_terminal else 170, highlight=False)
@@ -167,7 +169,7 @@ def _arithmetic(specification: Specification, pattern: str | None, form: str) ->
 
 
 def _chosen(specification: Specification, pattern: str | None) -> tuple[Claim, ...]:
-    """The rows that a pattern names; else those of a mnemonic or a layout that it names."""
+    """The rows that a pattern names, or else the rows of the mnemonic or layout that it names."""
     known = claims(specification)
     if pattern is None:
         return known
@@ -235,7 +237,7 @@ def _print(
 
 
 def _differing(open_points: Mapping[tuple[str, str], Sequence[MeasuredPoint]]) -> list[str]:
-    """The first differences of assemblers that are not registered, in words: by claim and release."""
+    """By claim and release, the first unregistered differences in words."""
     lines = [
         f"DIFFERS: {claim}, ptxas {release}, PTX {ptx}, {target}: "
         f"{'accepted' if accepted else 'refused'}: {statement}"
@@ -247,7 +249,7 @@ def _differing(open_points: Mapping[tuple[str, str], Sequence[MeasuredPoint]]) -
 
 
 def _again(specification: Specification, records: Sequence[Record], release: str) -> int:
-    """Ask one assembler again; 1 when it does not do what is recorded."""
+    """Ask one assembler again; exit code 1 when it does not do what is recorded."""
     ptxas = locate(release)
     recorded = next((r for r in records if r.release == ptxas.version), None)
     if recorded is None:

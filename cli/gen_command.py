@@ -19,7 +19,7 @@ def add(subparsers: Any) -> None:
     parser = subparsers.add_parser("gen", help="a conformance suite: PTX, CUDA, host program, manifest")
     parser.add_argument("pattern", nargs="?", help="a mnemonic, a part of one, or a pattern with *")
     parser.add_argument(
-        "--target", default="sm_90a", metavar="T", help="what it is for (default: %(default)s)"
+        "--target", default="sm_90a", metavar="T", help="the target of the suite (default: %(default)s)"
     )
     parser.add_argument("--ptx", metavar="V", help="only what this PTX ISA version has")
     parser.add_argument("--kind", choices=KINDS, help="only PTX, or only CUDA (default: both)")

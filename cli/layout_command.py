@@ -30,7 +30,9 @@ def add(subparsers: Any) -> None:
     parser.add_argument("--thread-id", type=int, metavar="T", help="thread selector (scale factors)")
     parser.add_argument("--byte-id", type=int, metavar="B", help="byte selector (scale factors)")
     parser.add_argument("--format", choices=_FORMATS, default="text")
-    parser.add_argument("--thread", type=int, metavar="T", help="with --element: what does it hold")
+    parser.add_argument(
+        "--thread", type=int, metavar="T", help="with --element: what does this thread hold there"
+    )
     parser.add_argument("--element", type=int, metavar="I")
     parser.add_argument("--bit", type=int, metavar="B", help="for metadata, in place of --element")
     parser.add_argument("--row", type=int, metavar="R", help="with --col: who holds it")
@@ -42,7 +44,7 @@ def add(subparsers: Any) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print the map, or the answer to one question about it."""
+    """Print the map, or answer one question about it."""
     selectors = {"s": args.selector, "thread_id": args.thread_id, "byte_id": args.byte_id}
     given = {name: value for name, value in selectors.items() if value is not None}
     table = table_of(load(), find(args.mnemonic), args.operand, args.a_source, given)
@@ -109,7 +111,7 @@ def as_json(table: MapTable, entries: list[tuple[int, ...]]) -> dict[str, Any]:
 
 
 def _asked(args: argparse.Namespace, table: MapTable) -> list[tuple[int, ...]] | None:
-    """The entries that the question is about; None when the whole map is."""
+    """The entries that the question is about; None for the whole map."""
     asked = {name: getattr(args, name) for name in _QUESTIONS if getattr(args, name) is not None}
     if not asked:
         return None

@@ -54,7 +54,7 @@ def _open(gate: EffectiveGate, version: Version | None, target: str | None) -> b
 def select(
     specification: Specification, pattern: str | None, ptx: str | None, target: str | None
 ) -> Iterator[Variant]:
-    """The variants that a pattern, a version and a target leave."""
+    """The variants that match a pattern, a version and a target."""
     version = specification.isa.version(ptx) if ptx else None
     if target is not None:
         specification.isa.target(target)
@@ -89,7 +89,7 @@ def entry(variant: Variant) -> dict[str, Any]:
 
 
 def describe_gate(gate: EffectiveGate) -> str:
-    """Versions and targets in a few words."""
+    """The versions and targets of a gate in a few words."""
     words = f"since {gate.since}"
     if gate.deprecated:
         words += f", deprecated {gate.deprecated}"

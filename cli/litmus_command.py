@@ -1,4 +1,4 @@
-"""ptxmma litmus: the ordering tests, held against both models and, if wanted, against every ptxas."""
+"""ptxmma litmus: check the ordering tests against both models and, on request, every ptxas."""
 
 from __future__ import annotations
 
@@ -33,7 +33,9 @@ def add(subparsers: Any) -> None:
     parser.add_argument("pattern", nargs="?", help="only tests whose name or rule matches (with *)")
     parser.add_argument("--ptx", action="store_true", help="print the tests as one PTX file")
     parser.add_argument("--emit", metavar="DIR", help="write a PTX file of every test")
-    parser.add_argument("--ptxas", action="store_true", help="what every assembler at hand does with them")
+    parser.add_argument(
+        "--ptxas", action="store_true", help="what every assembler on this machine does with them"
+    )
     parser.add_argument("--synthesise", action="store_true", help="make the synthesised tests anew, as YAML")
     parser.add_argument("--switches", action="store_true", help="the readings that the text leaves open")
     parser.add_argument("--format", choices=("text", "json"), default="text")
@@ -41,7 +43,7 @@ def add(subparsers: Any) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Exit code 0 every verdict as expected and both models agree, 1 not, 2 no test matches."""
+    """Exit code 0: every verdict is as expected and both models agree; 1: otherwise; 2: no test matches."""
     if args.switches:
         return _switches(args.format)
     from ..gen.litmus.litmus_ptx import module

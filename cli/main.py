@@ -1,4 +1,6 @@
-"""The command line: one module a command; exit 0 holds, 1 does not hold, 2 could not be asked."""
+"""The command line: a module for each command. Exit codes: 0 it holds, 1 it does not, 2 it could not be
+asked.
+"""
 
 from __future__ import annotations
 
@@ -51,7 +53,7 @@ def _refuse(message: str) -> int:
 
 
 def build_parser(only: str | None = None) -> argparse.ArgumentParser:
-    """The parser of every command, or (quicker) of one."""
+    """The parser with every command, or (quicker) with one."""
     parser = _Parser(
         prog="ptxmma",
         description="The machine-checked specification of NVIDIA's PTX tensor-core instructions.",
@@ -79,7 +81,7 @@ def _workers(scheduler: str | None) -> Iterator[None]:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; never shows a traceback."""
-    gc.disable()  # a command is over before collecting would pay
+    gc.disable()  # a command ends before garbage collection would help
     words = list(sys.argv[1:] if arguments is None else arguments)
     try:
         parsed = build_parser(words[0] if words else None).parse_args(words)

@@ -18,7 +18,7 @@ def _numpy() -> Any:
 
 
 def read(name: str, dimensions: int) -> Any:
-    """An array of numbers from a .npy file; raises Question when it is none."""
+    """An array of numbers from a .npy file; raises Question for any other file."""
     numpy = _numpy()
     try:
         array = numpy.load(name, allow_pickle=False)
@@ -32,7 +32,7 @@ def read(name: str, dimensions: int) -> Any:
 
 
 def bits(array: Any) -> Any:
-    """The elements as unsigned integers of the same width: what must survive is the bit pattern."""
+    """The elements as unsigned integers of the same width, so that every bit pattern survives."""
     numpy = _numpy()
     return numpy.ascontiguousarray(array).view(f"u{array.dtype.itemsize}")
 

@@ -1,4 +1,4 @@
-"""Options that several commands have."""
+"""Options that several commands share."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def seconds(text: str) -> float:
 
 
 def add_scheduler(parser: argparse.ArgumentParser) -> None:
-    """Add --scheduler, which the command line's `main` obeys."""
+    """Add --scheduler; `cli.main` acts on it."""
     parser.add_argument(
         "--scheduler",
         metavar="ADDRESS",

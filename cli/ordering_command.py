@@ -1,4 +1,4 @@
-"""ptxmma ordering: both ordering models held against each other, in three ways."""
+"""ptxmma ordering: compare the two ordering models with each other, in three ways."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def add(subparsers: Any) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Exit code 0 the models agree, 1 they do not; what was looked at is printed."""
+    """Compare the models and print what was compared; exit code 0 they agree, 1 they do not."""
     from ..formal.ordering.agreement_proof import ProofBounds
     from ..formal.ordering.alphabet import alphabet
 
@@ -100,7 +100,7 @@ def _agree(names: list[str], bounds: ProofBounds, form: str) -> int:
 
 
 def _lines(proof: ReadingProof, bounds: ProofBounds) -> list[str]:
-    """What was looked at under one reading."""
+    """The lines on what was compared under one reading."""
     direct = (
         f"both models run on {sum(proof.tally.programs.values())} programs of at most {bounds.direct} steps"
     )

@@ -41,7 +41,7 @@ def add(subparsers: Any) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Prove; exit code 0 all proven, 1 something refuted or unknown, 2 nothing to prove."""
+    """Prove; exit code 0: all proven, 1: something refuted or unknown, 2: nothing to prove."""
     from ..formal.catalogue import STATEMENTS
     from ..formal.prove import prove
 
@@ -83,7 +83,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _shown(results: Iterator[ProofResult], form: str) -> Iterator[ProofResult]:
-    """The results; on a terminal, with a line that counts them as they come in."""
+    """Yield the results; on a terminal, show a line that counts them."""
     if form == "json" or not sys.stderr.isatty():
         yield from results
         return
@@ -182,7 +182,7 @@ def _cell(counts: dict[tuple[str, str], int], solver: str) -> str:
 def _rows(
     console: Any, specification: Specification, results: Sequence[ProofResult], solvers: Sequence[str]
 ) -> None:
-    """A line a row: what stands behind it, and whether all of it is proven."""
+    """A line for each row: its obligations, and whether all are proven."""
     from rich.table import Table
 
     from ..formal.catalogue import subjects

@@ -1,4 +1,4 @@
-"""ptxmma run: a conformance suite on a GPU, and what is measured of it."""
+"""ptxmma run: run a conformance suite on a GPU, and measure the GPU."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def add(subparsers: Any) -> None:
 
 @dataclass
 class RunReport:
-    """What a run amounts to: outcomes by way, what did not run and why, what was measured, seconds."""
+    """The result of a run: outcomes by way, what did not run and why, measurements, seconds."""
 
     suite: SuiteFolder
     outcomes: list[SuiteOutcome] = field(default_factory=list)
@@ -106,7 +106,7 @@ def _processors() -> int:
 
 
 def _target(specification: Specification, asked: str | None, suite: SuiteFolder | None) -> str:
-    """The target that is meant; raises Question for one that a suite is not for."""
+    """The target to run for; raises Question when the suite is for another."""
     own = suite.target if suite else None
     if own and asked and own != asked:
         raise Question(f"the suite is for {own}, not for {asked}")
@@ -114,8 +114,7 @@ def _target(specification: Specification, asked: str | None, suite: SuiteFolder 
 
 
 def _driver(specification: Specification, args: argparse.Namespace, target: str) -> str | None:
-    """The version of CUDA that the driver is for; None for the stand-in. Raises Question without a GPU that
-    has the target."""
+    """The driver's CUDA version; None for the stand-in. Raises Question when no GPU has the target."""
     if args.via == "stand-in":
         if args.measure:
             raise Question("the stand-in cannot be measured; it is the specification's maps in C++")
@@ -134,7 +133,9 @@ def _driver(specification: Specification, args: argparse.Namespace, target: str)
 def _suite(
     specification: Specification, args: argparse.Namespace, folder: SuiteFolder | None, target: str
 ) -> Iterator[tuple[SuiteFolder, float]]:
-    """The suite: a folder that is there, or a new one for a pattern; and the seconds that generating took."""
+    """The suite, from an existing folder or newly generated for a pattern; and the seconds that generating
+    took.
+    """
     if folder:
         yield folder, 0.0
         return
@@ -163,7 +164,7 @@ def _vias(suite: SuiteFolder, asked: str) -> tuple[str, ...]:
 
 
 def _elsewhere(specification: Specification, target: str, suite: SuiteFolder) -> dict[str, str]:
-    """What a target does not have of the suite's instructions, by row, and which targets do."""
+    """By row, the suite's instructions that the target does not have, and the targets that have them."""
     named = {str(kernel["instruction"]) for kernel in suite.manifest["kernels"]}
     families = [family for name, family in specification.families.items() if name in named]
     return lacking((v for family in families for v in family.listed() if emitted(v)), target)
@@ -199,7 +200,7 @@ def _row(kernel: Mapping[str, Any]) -> str:
 
 @contextmanager
 def _progress(total: int, what: str) -> Iterator[Any]:
-    """A bar on a terminal's standard error; yields what moves it."""
+    """Show a progress bar on a terminal's standard error; yields the function that advances it."""
     from rich.console import Console
     from rich.progress import Progress
 
@@ -212,7 +213,7 @@ def _progress(total: int, what: str) -> Iterator[Any]:
 def _measure(
     specification: Specification, args: argparse.Namespace, report: RunReport, driver: str | None
 ) -> Observations:
-    """What the rows of the suite show on the device."""
+    """Measure the rows of the suite on the device."""
     from ..ledger.device_observations import measurable, newest, observe_device
 
     read, target = str(newest(specification, driver or "")), report.suite.target
@@ -270,7 +271,7 @@ def _by_row(report: RunReport) -> dict[str, Counter[str]]:
 
 
 def _pairs(report: RunReport) -> tuple[int, int]:
-    """How many pairs of settings meet in the suite's cases, of those that can."""
+    """How many pairs of settings occur together in the suite's cases, and how many can."""
     coverage = report.suite.manifest["coverage"]
     return sum(row["pairs"] for row in coverage), sum(row["possible"] for row in coverage)
 

@@ -28,7 +28,7 @@ def add(subparsers: Any) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print the schema, as it is committed in spec/schema.json, or what is asked for instead."""
+    """Print the schema, as committed in spec/schema.json; or print or write what the options ask for."""
     if args.write:
         _write(Path(args.write))
     else:
@@ -37,7 +37,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _write(folder: Path) -> None:
-    """Write all that is derived from the typed model; raises Question when it cannot be written."""
+    """Write every file that is derived from the typed model; raises Question when one cannot be written."""
     texts = {
         "spec/schema.json": _json(schemas(FILES)),
         "docs/yaml.md": markdown(FILES),

@@ -90,7 +90,7 @@ def describe(specification: Specification, variant: Variant) -> dict[str, Any]:
 
 
 def describe_operand(variant: Variant, name: str) -> str:
-    """What may stand in an operand's place."""
+    """What an operand accepts."""
     operand = variant.row.family.instruction.operands[name]
     text = operand.what
     if operand.registers:

@@ -1,4 +1,4 @@
-"""What a device showed, as rows of tables: measurements by instruction, and the arithmetic of products."""
+"""Tables of what a device showed: measurements by instruction, and the arithmetic of products."""
 
 from __future__ import annotations
 
@@ -35,7 +35,9 @@ __all__ = [
 def measured_table(
     specification: Specification, subjects: Mapping[str, Observed]
 ) -> list[tuple[str, int, int, int, tuple[str, ...]]]:
-    """By what was measured of which instruction: kernels, points, how many agree, the first that differ."""
+    """A line for each kind of measurement and instruction: kernels, points, how many agree, the first that
+    differ.
+    """
     known = by_mnemonic(specification)
     found: dict[str, tuple[int, int, int, tuple[str, ...]]] = {}
     for name, observed in subjects.items():
@@ -49,7 +51,7 @@ def measured_table(
 
 
 def _dot(specification: Specification, variant: Variant, kernel: str) -> Dot:
-    """The products of a recorded kernel; nothing is launched."""
+    """The products of a recorded kernel, to read its record; nothing is launched."""
     form, *settings = kernel.split()[1:] if len(variant.row.row.forms) > 1 else ["", *kernel.split()[1:]]
     values = {name: int(value) for name, value in (setting.split("=") for setting in settings)}
     emitted = Kernel("raw", variant, form or variant.row.row.forms[0], values)
@@ -57,14 +59,14 @@ def _dot(specification: Specification, variant: Variant, kernel: str) -> Dot:
 
 
 class _Nothing:
-    """A launcher for what is only read."""
+    """The launcher of a `Dot` that only reads a record."""
 
     def launch(self, kernel: Any, batch: Any) -> Any:
         raise NotImplementedError
 
 
 def arithmetic_table(specification: Specification, observed: Mapping[str, Observed]) -> list[dict[str, Any]]:
-    """One line a kernel: what its patterns amount to, and whether that is what the text guarantees."""
+    """One line a kernel: what its patterns show, and whether the text's guarantees hold."""
     known = by_mnemonic(specification)
     lines = []
     for one in observed.values():
@@ -89,7 +91,7 @@ def arithmetic_table(specification: Specification, observed: Mapping[str, Observ
 
 
 def verdict(specification: Specification, variant: Variant, found: Summary) -> str:
-    """Whether sums keep the bits of significand that the row's clauses promise; and whether those in single
+    """Whether sums keep the significand bits that the row's clauses promise; and whether sums in single
     precision keep fewer than it has."""
     wanted = arithmetic(specification, variant).sums.bits
     kept = min(found.bits, found.bits_c, found.bits_small_c) + 1
@@ -101,7 +103,7 @@ def verdict(specification: Specification, variant: Variant, found: Summary) -> s
 
 @dataclass
 class SiliconTables:
-    """What the recorded devices say of today's claims, and which of today's cases they passed."""
+    """What the recorded devices say about today's claims, and which of today's cases they passed."""
 
     silicon: Sequence[Silicon]
     verdicts: list[SiliconVerdict]
@@ -109,13 +111,13 @@ class SiliconTables:
 
     @property
     def failed(self) -> bool:
-        """Whether anything differs, or is not witnessed any more."""
+        """Whether anything differs, or is stale."""
         return any(v.state != "agrees" for v in self.verdicts) or any(
             count != passed for *_, count, passed in self.cases
         )
 
     def as_json(self) -> list[dict[str, Any]]:
-        """As the assemblers' verdicts are written."""
+        """The verdicts as JSON, in the form of the assemblers' verdicts."""
         measured = [
             _entry(f"{v.what}: {v.kernel}", " ".join(v.claims), v.device, v.state, v.points, v.differing)
             for v in self.verdicts
@@ -195,7 +197,9 @@ _SPECIALS = (
 
 
 def special_lines(table: Sequence[Mapping[str, Any]]) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
-    """What becomes of subnormals, zeros, NaN, infinities: head and rows, kernels that do alike together."""
+    """Head and rows: the results for subnormals, zeros, NaN and infinities; kernels that behave alike share a
+    row.
+    """
     alike: dict[tuple[str, ...], list[str]] = {}
     for row in table:
         found = row["specials"]
@@ -211,7 +215,7 @@ def special_lines(table: Sequence[Mapping[str, Any]]) -> tuple[tuple[str, ...], 
     return ("products", "D", "subnormals", *_SPECIALS), rows
 
 
-_NAMES = 36  # characters of a mnemonic on a line
+_NAMES = 36  # characters of a mnemonic in one line
 
 
 def print_arithmetic(console: Any, table: Sequence[Mapping[str, Any]], device: str) -> None:
@@ -261,7 +265,7 @@ def instruction_of(kernel: str) -> str:
 
 
 def named_by(specification: Specification, what: str) -> str:
-    """What names the rows, columns and k of what was measured (`maps: INSTRUCTION`)."""
+    """What names the rows, columns and k of measurements (`maps: INSTRUCTION`)."""
     return anchor(specification, specification.instructions[what.split(": ")[-1]])
 
 

@@ -1,4 +1,4 @@
-"""ptxmma toolchain: which releases of ptxas there are, which of them can be used, and fetching them."""
+"""ptxmma toolchain: list the releases of ptxas and whether they can be used; fetch releases."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ def add(subparsers: Any) -> None:
     """Add the command to the parser."""
     parser = subparsers.add_parser("toolchain", help="releases of ptxas: list or fetch them")
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
-    listing = actions.add_parser("list", help="every release, and where it lies if it is here")
-    listing.add_argument("--ptxas", metavar="PATH", type=Path, help="ask this binary, too")
+    listing = actions.add_parser("list", help="every release, and its path if it is on this machine")
+    listing.add_argument("--ptxas", metavar="PATH", type=Path, help="ask this binary as well")
     listing.add_argument("--format", choices=("text", "json"), default="text")
     listing.set_defaults(run=run_list)
-    fetching = actions.add_parser("fetch", help="bring releases from PyPI by pip")
+    fetching = actions.add_parser("fetch", help="fetch releases from PyPI with pip")
     fetching.add_argument(
         "versions",
         nargs="*",
         metavar="VERSION",
-        help="12.4.131, its toolkit 12.4 or its PTX ISA version 8.4; none means the newest",
+        help="12.4.131, its toolkit 12.4 or its PTX ISA version 8.4 (default: the newest)",
     )
     fetching.add_argument("--all", action="store_true", help="every release")
     fetching.set_defaults(run=run_fetch)
@@ -91,7 +91,7 @@ def entries(given: Path | None) -> list[dict[str, Any]]:
 
 
 def run_list(args: argparse.Namespace) -> int:
-    """Print every release; what cannot be used says why."""
+    """Print every release, and why one cannot be used."""
     listed = entries(args.ptxas)
     if args.format == "json":
         print(json.dumps(listed, indent=1))
@@ -109,7 +109,7 @@ def run_list(args: argparse.Namespace) -> int:
 
 
 def run_fetch(args: argparse.Namespace) -> int:
-    """Fetch releases; exit code 2 when one of them could not be had."""
+    """Fetch releases; exit code 2 when one could not be fetched."""
     from ..assemblers.fetching import fetch
     from ..assemblers.toolchains import chosen, known
 
@@ -140,7 +140,7 @@ def run_fetch(args: argparse.Namespace) -> int:
 
 @contextmanager
 def _progress(releases: Sequence[KnownRelease]) -> Iterator[Callable[[str, FetchStage, int], None]]:
-    """Bars on a terminal's standard error; elsewhere nothing, the lines at the end will do."""
+    """Progress bars on a terminal's standard error; nothing elsewhere."""
     from rich.console import Console
     from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn
 

@@ -1,4 +1,4 @@
-"""What assemblers did with whole universes: the verdicts recomputed from the record, as a table or JSON."""
+"""Verdicts on what assemblers did with whole universes, recomputed from the record, as a table or JSON."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class UniverseVerdicts:
 
     @property
     def failed(self) -> bool:
-        """Whether something is stale, or differs and is not registered."""
+        """Whether a universe is stale, or has an unregistered difference."""
         return any(verdict.stale or verdict.unregistered for verdict in self.found)
 
     def as_json(self) -> list[dict[str, Any]]:
@@ -54,7 +54,7 @@ class UniverseVerdicts:
         ]
 
     def print(self) -> None:
-        """A line an assembler, and what is stale or not registered."""
+        """Print a line for each assembler, then what is stale or not registered."""
         from rich.console import Console
         from rich.table import Table
 
@@ -93,7 +93,7 @@ def shown_by_assemblers(specification: Specification) -> UniverseVerdicts:
 
 
 def record(specification: Specification, releases: Sequence[Ptxas]) -> None:
-    """Ask assemblers about what is not recorded of them, and record it."""
+    """Ask assemblers about universes that are not recorded yet, and record the answers."""
     before = {known.release: known for known in load_universes(FOLDER)}
     every = universes(specification)
     for ptxas in releases:
@@ -103,7 +103,9 @@ def record(specification: Specification, releases: Sequence[Ptxas]) -> None:
 
 
 def again(specification: Specification, every: Mapping[str, Sequence[UniversePoint]], ptxas: Ptxas) -> bool:
-    """Whether an assembler does with every universe what is recorded; what it does not is printed."""
+    """Ask an assembler again about every universe and print differences from the record; whether there are
+    none.
+    """
     recorded = next((known for known in load_universes(FOLDER) if known.release == ptxas.version), None)
     if recorded is None:
         raise Question(f"no universe is recorded of ptxas {ptxas.version}")

@@ -25,23 +25,23 @@ __all__ = [
     "swizzle_widths",
 ]
 
-ADDRESSES = 1 << 18  # what a descriptor's start address can reach, in bytes
+ADDRESSES = 1 << 18  # a descriptor's start address is below this, in bytes
 BASES = 8  # a descriptor's base offsets
 
 
 def swizzle_widths(file: AddressFile) -> dict[str, int]:
-    """W for every swizzling mode that some rule is for."""
+    """W for every swizzling mode that some address rule covers."""
     return {mode: width for rule in file.addresses.values() for mode, width in rule.widths.items()}
 
 
 def swizzle_bounds(file: AddressFile) -> dict[str, tuple[int, int]]:
-    """Least and greatest value of everything that the swizzle depends on."""
+    """The least and greatest value of each variable of the swizzle."""
     widths = swizzle_widths(file).values()
     return {"linear": (0, ADDRESSES - 1), "base": (0, BASES - 1), "W": (min(widths), max(widths))}
 
 
 def permutes(swizzle: Swizzle, width: int) -> bool:
-    """Whether the swizzle of a mode of this W moves any address."""
+    """Whether the swizzle of a mode with this W moves any address."""
     function = compiled(swizzle.address.tree, ("linear", "base", "W"))
     return any(function(linear, 0, width) != linear for linear in range(0, 8 * swizzle.line, width))
 
@@ -58,7 +58,7 @@ def rule_for(rules: Mapping[str, AddressRule], major: str, mode: str) -> Address
 def mode_of(rules: Mapping[str, AddressRule], descriptor: Descriptor, fields: Mapping[str, int]) -> str:
     """The swizzling mode that a descriptor's fields name; raises Question when they name none.
 
-    A descriptor without a mode has the only one of its address rules.
+    A descriptor that has no mode field has the only mode of its address rules.
     """
     coded = descriptor.field_of("mode")
     if coded is None:
@@ -72,7 +72,8 @@ def mode_of(rules: Mapping[str, AddressRule], descriptor: Descriptor, fields: Ma
 
 @dataclass(frozen=True)
 class MatrixAtoms:
-    """How far a matrix goes in shared memory: steps along each stride, an atom's bytes and those of its row.
+    """How far a matrix extends in shared memory: steps along each stride, bytes of an atom and of an atom's
+    row.
 
     `steps` says, by descriptor field, how many strides lie between the first atom and the last.
     """
@@ -82,7 +83,9 @@ class MatrixAtoms:
     row: int
 
     def extent(self, fields: Mapping[str, int]) -> int:
-        """The bytes from the first atom's begin to the last one's end, by a descriptor's fields."""
+        """How many bytes lie between the start of the first atom and the end of the last, by a descriptor's
+        fields.
+        """
         return self.atom + sum(fields[field] * count for field, count in self.steps.items())
 
 
@@ -96,8 +99,8 @@ def matrix_atoms(
 ) -> MatrixAtoms:
     """The atoms of a matrix of (rows of A or columns of B, depth along K) elements of `size` bytes.
 
-    `major` is K or MN. Every index of an atom grows with x and with k, so the last element has the greatest.
-    Raises Question when no rule is for such a matrix.
+    `major` is K or MN. Every index of an atom grows with x and with k, so the last element has the greatest
+    indices. Raises Question when no rule covers such a matrix.
     """
     rule = rule_for(rules, major, mode)
     layout = layouts[rule.layout]

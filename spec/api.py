@@ -23,12 +23,12 @@ def load() -> Specification:
 
 
 def load_cached(root: Path = ROOT) -> Specification:
-    """The specification under `root`, from the cache where it can be; raises SpecError where it is wrong."""
+    """The specification under `root`, from the cache if possible; raises SpecError when the YAML is wrong."""
     return cached("specification", Specification, lambda: _load(root), yaml_files(root))
 
 
 def _load(root: Path) -> Specification:
-    from .loading import load_files  # a warm cache needs none of it
+    from .loading import load_files  # not needed when the cache answers
 
     return load_files(root)
 
@@ -43,14 +43,14 @@ def legal(statement: str, ptx: str | None = None, target: str | None = None) -> 
     """Is one PTX statement legal?
 
     `statement` may begin with register declarations. The verdict is legal, illegal (with every
-    reason) or unknown (the specification does not hold the instruction or its shape).
+    reason) or unknown (the specification does not have the instruction or its shape).
     Raises Question for an unknown version or target.
     """
     return judge(ptx, target).judge(statement)
 
 
 def find(mnemonic: str) -> Variant:
-    """The variant that a mnemonic spells, qualifiers in any order that assemblers take.
+    """The variant that a mnemonic spells; qualifiers may stand in any order that assemblers accept.
 
     Raises Question with the reasons and the nearest when there is none.
     """
@@ -69,7 +69,8 @@ def layout(mnemonic: str, operand: str) -> LayoutMap:
 def compress(
     mnemonic: str, matrix: Sequence[Sequence[float]], selector: int = 0
 ) -> tuple[list[list[float]], list[int]]:
-    """A matrix of the right sparsity to packed A (rows x K*slots/chunk) and one metadata word a thread.
+    """Compress a matrix of the right sparsity to packed A (rows x K*slots/chunk) and one metadata word a
+    thread.
 
     Only +0.0 counts as absent: −0.0 is a value. Raises Question naming row and chunk where a chunk
     has too many values (9.7.15.6.1).

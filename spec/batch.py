@@ -1,4 +1,4 @@
-"""Many statements, one a line: the same verdicts as one by one, at an assembler's speed."""
+"""Judge many statements, one a line: the same verdicts as one by one, as fast as an assembler."""
 
 from __future__ import annotations
 
@@ -13,7 +13,9 @@ _MNEMONIC = re.compile(r"[a-z][\w.]*(?:::[\w.]+)*")
 
 
 def _plain(line: str) -> tuple[str, str] | None:
-    """Mnemonic and operands of what most lines are: no comment, declaration, label or guard."""
+    """Mnemonic and operands of a plain line: one without comment, declaration, label or guard. Most lines are
+    plain.
+    """
     mnemonic, space, operands = line.partition(" ")
     if not space or "/" in line or "@" in line or line.find(";") != len(line) - 1:
         return None
@@ -23,7 +25,7 @@ def _plain(line: str) -> tuple[str, str] | None:
 
 
 def _tail(verdict: Verdict) -> str:
-    """A verdict as JSON text, behind the line number."""
+    """A verdict as JSON text, to be put behind the line number."""
     reasons = [{"code": r.code, "message": r.message} for r in verdict.reasons]
     return f'"verdict": "{verdict.verdict}", "reasons": {json.dumps(reasons)}}}\n'
 

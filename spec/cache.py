@@ -1,8 +1,8 @@
-"""A cache of what is made from YAML files, keyed by the content of every file that it was made from.
+"""A cache of values made from YAML files, keyed by the content of those files.
 
-The key hashes the YAML, the code that reads it and the interpreter's version, so an entry can never
-be stale; one that cannot be read or written is passed over. Reading YAML takes most of a short
-command's time, which is all that this saves; so nothing is imported here that a warm cache does not need.
+The key hashes the YAML, the code that reads it and the interpreter's version, so an entry can never be stale.
+An entry that cannot be read or written is ignored. The cache saves the reading of YAML, which takes most of a
+short command's time. So this module imports nothing that a warm cache does not need.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def yaml_files(root: Path = ROOT) -> tuple[Path, ...]:
 
 
 def cached(name: str, kind: type[T], make: Callable[[], T], files: Iterable[Path]) -> T:
-    """Something made from some files by the code of `spec`; code from elsewhere is listed among the files."""
+    """The value that `make` makes from `files`, or its cached copy. List code outside `spec` in `files`."""
     try:
         path = cache_folder() / f"{name}-{_key(files)}.pickle"
     except OSError:

@@ -1,4 +1,6 @@
-"""What spec/contracts.yaml says: the sentences of every contract, and who would notice a wrong one."""
+"""The records of spec/contracts.yaml: the clauses of every contract, and what would fail if a clause were
+wrong.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Matrix descriptors: fields to a 64-bit word and back, every field range-checked."""
+"""Matrix descriptors: encode fields as a 64-bit word and decode it, with every field range-checked."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Why a mnemonic is not legal: the row it comes nearest to, and each qualifier in the way."""
+"""Why a mnemonic is not legal: the nearest row, and each qualifier that does not fit it."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ class Reason:
 
 @dataclass(frozen=True)
 class Spelling:
-    """A mnemonic taken apart: the qualifiers that may be permuted, and those in order, by class.
+    """A mnemonic split into the qualifiers that may be permuted, and those that keep their order, by class.
 
-    The classes are the element types first, then those of specs.yaml. `repeated` are the qualifiers
-    that stand twice and may not.
+    The classes are the element types first, then those of specs.yaml. `repeated` are the qualifiers that
+    stand twice although they must not.
     """
 
     free: frozenset[str]
@@ -100,7 +100,7 @@ class _Field:
 
 
 class Profile:
-    """What one row wants of a spelling, in the form that comparing is quickest in."""
+    """What one row requires of a spelling, in a form that is quick to compare."""
 
     def __init__(self, view: RowView, index: Index) -> None:
         self.view = view
@@ -141,21 +141,21 @@ class Profile:
         return _Field(name, options, frozenset(token for option in options for token in option))
 
     def distance_free(self, free: frozenset[str]) -> int:
-        """How many of the permutable qualifiers stand between a spelling and this row."""
+        """How many permutable qualifiers differ between a spelling and this row."""
         cost = len(self.fixed - free) * 2 + len(free - self.allowed)
         return cost + sum(1 for tokens in self.wanted if tokens.isdisjoint(free))
 
     def distance_length(self, number: int, length: int) -> int:
-        """How far a class of qualifiers that keep their order is from the number that belongs there."""
+        """The cost of writing `length` ordered qualifiers of a class where the row has another number."""
         return 3 * abs(length - len(self.places[number]))
 
     def distance_token(self, number: int, position: int, token: str) -> int:
-        """Whether one of those qualifiers stands where it may not."""
+        """The cost of one ordered qualifier at its place in the class."""
         places = self.places[number]
         return int(position < len(places) and token not in places[position])
 
     def reasons(self, spelling: Spelling, known: frozenset[str]) -> Iterator[Reason]:
-        """Each qualifier in the way; `known` are all the qualifiers of the instruction."""
+        """A reason for each qualifier that does not fit; `known` are all qualifiers of the instruction."""
         for token in spelling.repeated:
             yield Reason("qualifier.repeated", f".{token} stands more than once")
         remembered = self._free_reasons.get(spelling.free)
@@ -174,7 +174,9 @@ class Profile:
         yield from surplus
 
     def _missing(self, free: frozenset[str], left: set[str]) -> Iterator[Reason]:
-        """What should stand and does not; a shape in another's place is taken from `left`."""
+        """Reasons for missing qualifiers; a shape that stands in place of the right one is removed from
+        `left`.
+        """
         for token in sorted(self.fixed - free):
             yield Reason("qualifier.missing", f"the mandatory qualifier .{token} is missing")
         for field in self.free:
@@ -228,14 +230,14 @@ class Profile:
                 )
 
     def combination(self, spelling: Spelling) -> Reason:
-        """Every qualifier is possible by itself; their combination is not."""
+        """The reason when every qualifier is possible by itself, but their combination is not."""
         where = self.view.row.where
         rule = f"; the rule is: {where.text}" if where else ""
         shown = "".join(f".{token}" for part in spelling.ordered for token in part)
         return Reason("qualifier.combination", f"{shown} do not go together{rule}")
 
     def closest(self, spelling: Spelling) -> Variant:
-        """The row's variant that keeps most of what was written."""
+        """The row's variant that keeps the most of the written qualifiers."""
         numbers = [int(n) for n in _NUMBERS.findall(spelling.shape or "")]
 
         def unlike(variant: Variant) -> tuple[int, int]:

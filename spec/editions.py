@@ -1,4 +1,4 @@
-"""Section numbers belong to an edition of the manual; this prints them with it, and with what they became."""
+"""Print section numbers with the edition of the manual that they belong to, and with their later numbers."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def brief(index: Index, sections: str) -> str:
 
 
 def cited(index: Index, sections: str) -> str:
-    """The same, with the numbers of the newest manual that is known to number them otherwise."""
+    """The same, with the newest known numbers where a later manual renumbered the sections."""
     newer: dict[str, list[str]] = {}
     for number in dict.fromkeys(_NUMBER.findall(sections)):
         for old, moved in index.moved.items():
@@ -28,6 +28,6 @@ def cited(index: Index, sections: str) -> str:
 
 
 def note(index: Index) -> str:
-    """What a page says once about all sections on it."""
+    """The sentence about section numbers that a page prints once."""
     moved = [f"{old} is {new.section} in {new.manual}" for old, new in index.moved.items()]
     return f"Sections are those of PTX ISA {index.manual}" + "".join(f"; {one}" for one in moved) + "."

@@ -1,4 +1,4 @@
-"""What instructions do, whether the specification holds them or not: for reading whole kernels (9.7)."""
+"""What each instruction of PTX does, inside or outside the specification, for reading whole kernels (9.7)."""
 
 from __future__ import annotations
 
@@ -96,9 +96,9 @@ NOTHING = Action("nothing")
 
 @dataclass(frozen=True)
 class Effects:
-    """spec/effects.yaml: instructions by what they do, special registers by whom they tell apart.
+    """spec/effects.yaml: what instructions do, and between which threads special registers differ.
 
-    An instruction is found by the longest name that its opcode begins with, up to a dot.
+    The entry of an opcode is the longest listed name that the opcode begins with, up to a dot.
     """
 
     results: tuple[tuple[str, ...], ...]
@@ -120,10 +120,10 @@ class Effects:
     """Special registers that are the same in every thread of a warp.
     Example: `[[ctaid, ntid]]`. Refuses: `[ctaid]` (a list of lists)."""
     unjudged: tuple[str, ...]
-    """Tensor-core ones that spec/instructions does not hold; `check` says that it judges none of them.
-    Example: `[tcgen05]`. Refuses: `tcgen05` (a list)."""
+    """Tensor-core instructions that spec/instructions does not have; `check` says that it does not judge
+    them. Example: `[tcgen05]`. Refuses: `tcgen05` (a list)."""
     actions: Mapping[str, Action]
-    """What instructions do beside their registers; what stands nowhere does nothing.
+    """What instructions do beside their registers; an instruction that is not listed does nothing.
     Example: `{st: {does: store}}`. Refuses: `{frob: {does: store}}` (no list above names frob)."""
 
     @cached_property

@@ -42,7 +42,7 @@ class SpecError(PtxmmaError):
         return f"{where}{self.what}{hint}"
 
     def at(self, place: Place) -> SpecError:
-        """The same error, placed there unless it has a place already."""
+        """The same error with this place, unless it has a place already."""
         return self if self.place else SpecError(self.what, place, self.right)
 
 

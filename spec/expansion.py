@@ -1,4 +1,6 @@
-"""What a file says once, written out: parameters of an instruction file, shared names, register sets."""
+"""Write out what a YAML file says once for several uses: parameters of an instruction file, shared names,
+register sets.
+"""
 
 from __future__ import annotations
 

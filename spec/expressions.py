@@ -200,7 +200,7 @@ T = TypeVar("T")
 
 
 class Algebra(Protocol[T]):
-    """One reading of the language: what each construct becomes."""
+    """An interpretation of the language: what each construct becomes."""
 
     def number(self, value: int) -> T: ...
     def name(self, identifier: str) -> T: ...

@@ -1,12 +1,12 @@
-"""What the typed model says about each field of a YAML record: its meaning, an example, what is refused.
+"""The documentation of each field of a YAML record: its meaning, an example, a value that the loader refuses.
 
-It stands as text below the field in the class (a docstring of the field), in this form:
+It is a docstring below the field in the class, in this form:
 
     since: Version
     \"\"\"The first PTX ISA version that has it.
     Example: `"8.0"`. Refuses: `8.0` (a version is quoted).\"\"\"
 
-Docs, the JSON Schema and tests read it; nothing else does, so the loader does not pay for it.
+Only docs, the JSON Schema and tests read it, so the loader does not spend time on it.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _VALUES = (FileName, Formula, Scalars, Version)  # dataclasses that are written 
 
 @dataclass(frozen=True)
 class FieldDoc:
-    """A field's meaning, one value as YAML that it takes, one that the loader refuses, and why."""
+    """A field's meaning, an example value as YAML, a value that the loader refuses, and why."""
 
     meaning: str
     example: str
@@ -64,7 +64,7 @@ def _read(record: type, name: str, text: str) -> FieldDoc:
 
 
 def summary(record: type) -> str:
-    """What a record is: its docstring as one line."""
+    """A record's docstring as one line."""
     return " ".join((record.__doc__ or "").split())
 
 

@@ -1,4 +1,4 @@
-"""How the elements of a fragment lie in registers: the width of an element, and of a register."""
+"""How the elements of a fragment lie in registers: the widths of an element and of a register."""
 
 from __future__ import annotations
 

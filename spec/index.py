@@ -1,4 +1,4 @@
-"""What specs.yaml says: PTX ISA releases, their assemblers, targets, element types, and the other files."""
+"""The records of specs.yaml: PTX ISA releases, assemblers, targets, element types, and the other files."""
 
 from __future__ import annotations
 

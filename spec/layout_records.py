@@ -1,4 +1,4 @@
-"""What a file of spec/layouts/ says: integer maps, and which of them equal which."""
+"""The records of spec/layouts/: integer maps, and which of them are equal."""
 
 from __future__ import annotations
 

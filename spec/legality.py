@@ -23,7 +23,7 @@ __all__ = ["ANY_SHAPE", "ILLEGAL", "LEGAL", "Judge", "Verdict"]
 
 @dataclass(frozen=True)
 class Verdict:
-    """`verdict` is legal, illegal or unknown; `variant` and `form` are what it was read as."""
+    """`verdict` is legal, illegal or unknown; `variant` and `form` say how the statement was read."""
 
     verdict: str
     reasons: tuple[Reason, ...] = ()
@@ -65,7 +65,7 @@ class Judge:
         return self.judge_statement(statement)
 
     def judge_statement(self, statement: Statement) -> Verdict:
-        """The verdict on a statement that has been read."""
+        """The verdict on a parsed statement."""
         named = self.judge_mnemonic(statement.mnemonic)
         if named.variant is None:
             return Verdict(named.verdict, named.reasons)
@@ -76,7 +76,7 @@ class Judge:
     def judge_plain(self, mnemonic: str, operands: str) -> tuple[Verdict, str]:
         """The verdict on a statement already split, without guard or declarations.
 
-        Memoised; a shape that stands open in the verdict's reasons is returned beside it.
+        Memoised. The second value is the shape, where the verdict's reasons say <shape> in its place.
         """
         named, shape = self.name_of(mnemonic)
         key = id(named), operands if named.variant else ""
@@ -95,7 +95,7 @@ class Judge:
         return group.variant_of(mnemonic) if group else None
 
     def closest(self, mnemonic: str) -> Variant | None:
-        """The variant that a mnemonic spells, or comes nearest to; None when the name is not known."""
+        """The variant that a mnemonic spells, or else the nearest one; None for an unknown instruction."""
         group = self._group_of(mnemonic)
         if group is None:
             return None
@@ -149,7 +149,7 @@ class Judge:
         return replace(named, reasons=tuple(fill_shape(reason, shape) for reason in named.reasons))
 
     def name_of(self, mnemonic: str) -> tuple[NamedMnemonic, str]:
-        """The same, memoised by the spelling, with the shape left open where it makes no difference."""
+        """What a spelling names, memoised; <shape> stands for the shape where it makes no difference."""
         known = self._named.get(mnemonic)
         if known is None:
             known = self._named[mnemonic] = self._name_of(mnemonic)
@@ -259,6 +259,8 @@ def _guarded(statement: Statement) -> Iterator[Reason]:
 
 
 def _weight(reasons: tuple[Reason, ...]) -> int:
-    """A wrong kind weighs more than a wrong count, so that the intended form is explained."""
+    """How far operands are from a form. A wrong kind weighs more than a wrong count, so that the reasons are
+    about the intended form.
+    """
     weights = {"operand.kind": 4, "operand.count": 2}
     return sum(weights.get(reason.code, 1) for reason in reasons)

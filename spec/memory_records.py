@@ -1,4 +1,4 @@
-"""What spec/descriptors.yaml and spec/addresses.yaml say: where a matrix lies in shared memory."""
+"""The records of spec/descriptors.yaml and spec/addresses.yaml: where a matrix lies in shared memory."""
 
 from __future__ import annotations
 

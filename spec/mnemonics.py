@@ -1,4 +1,4 @@
-"""What a mnemonic spells, and if nothing, why not.
+"""Find the variant that a mnemonic spells, or explain why it spells none.
 
 Qualifiers are compared as the assemblers compare them: the name comes first, element types and layouts keep
 their order, every other qualifier may stand anywhere. Answers are memoised by what they depend on.
@@ -27,7 +27,7 @@ _SHAPE = re.compile(r"\.(m\d+(?:n\d+)?(?:k\d+)?)(?=\.|$)")
 
 @dataclass(frozen=True)
 class NamedMnemonic:
-    """What the mnemonic alone says: legal, illegal or unknown, and the variant that it spells."""
+    """The verdict on a mnemonic alone (legal, illegal or unknown), and the variant that it spells."""
 
     verdict: str
     reasons: tuple[Reason, ...] = ()
@@ -36,7 +36,7 @@ class NamedMnemonic:
 
 
 def fill_shape(reason: Reason, shape: str) -> Reason:
-    """A reason with the shape that it left open."""
+    """The reason with the shape put in for <shape>."""
     return Reason(reason.code, reason.message.replace(ANY_SHAPE, shape))
 
 
@@ -57,7 +57,7 @@ class MnemonicGroup:
 
     @cached_property
     def index(self) -> dict[Spelling, tuple[Variant, str | None]]:
-        """Every legal combination; with a note where a tolerance was used."""
+        """Every legal combination, with a note where a tolerance applies."""
         found: dict[Spelling, tuple[Variant, str | None]] = {}
         for family in self.families:
             for variant in family.variants():
@@ -87,7 +87,9 @@ class MnemonicGroup:
 
     @cached_property
     def shape_classes(self) -> dict[str, int]:
-        """Shapes of one class go with exactly the same other qualifiers, so they are judged alike."""
+        """A class for every shape: shapes of one class go with exactly the same other qualifiers, so one
+        verdict serves all.
+        """
         companions: dict[str, set[tuple[object, ...]]] = defaultdict(set)
         for spelling in self.index:
             shape = spelling.shape
@@ -100,7 +102,7 @@ class MnemonicGroup:
 
     @cached_property
     def open(self) -> frozenset[str]:
-        """What the specification does not hold yet: `shape`, or qualifiers."""
+        """What the specification does not have yet: `shape`, or qualifiers."""
         return frozenset(word for family in self.families for word in family.instruction.open)
 
     def look_up(self, mnemonic: str) -> tuple[Variant, str | None] | tuple[NamedMnemonic, str]:
@@ -109,7 +111,7 @@ class MnemonicGroup:
         Shapes of one class are judged alike, so that verdict is memoised with the shape left open:
         its reasons name it as <shape>.
         """
-        if not self._diagnosed:  # nothing illegal yet: classes of shapes, which take long, are not needed
+        if not self._diagnosed:  # a legal mnemonic does not need the classes of shapes
             legal = self.index.get(self.spelling(mnemonic))
             if legal is not None:
                 return legal

@@ -1,4 +1,4 @@
-"""What an instruction file says; sources and gates, which other files share.
+"""The records of an instruction file; also sources and gates, which other files share.
 
 Every class here is one kind of YAML entry, as every class of `index` and of the modules named `*_records` is;
 docs/yaml.md and the JSON Schema are derived from them. The text below a field says what it means, gives an

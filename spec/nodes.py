@@ -36,7 +36,7 @@ _INTEGER = "tag:yaml.org,2002:int"
 _BOOLEAN = "tag:yaml.org,2002:bool"
 _STRING = "tag:yaml.org,2002:str"
 _NULL = "tag:yaml.org,2002:null"
-# Metadata of a field that no file writes.
+# Metadata that marks a field which no file writes.
 FILLED_IN: Mapping[str, bool] = MappingProxyType({"filled_in": True})
 Node = Any  # yaml.Node, whose library is loaded only when a file is read
 T = TypeVar("T")
@@ -91,7 +91,7 @@ class Scalars:
 
 @dataclass(frozen=True)
 class FileName:
-    """A file by its way from the folder of specs.yaml, and where a file names it."""
+    """A file by its path from the folder of specs.yaml, and the place where a file names it."""
 
     text: str
     place: Place
@@ -112,7 +112,7 @@ def bounded(formula: Formula, bounds: Mapping[str, tuple[int, int]]) -> tuple[in
 
 def nearest(word: str, known: typing.Iterable[str]) -> str | None:
     """The known word most like `word`, if one is close."""
-    import difflib  # seldom needed, and slow to import
+    import difflib  # rarely needed, and slow to import
 
     close = difflib.get_close_matches(word, list(known), n=1)
     return close[0] if close else None
@@ -120,7 +120,7 @@ def nearest(word: str, known: typing.Iterable[str]) -> str | None:
 
 def compose(path: Path, shown: str, named: Place | None = None) -> Node:
     """The root node of a YAML file; `shown` is its name in errors, `named` where another file names it."""
-    import yaml  # here, so that a command that reads the cache does not pay for it
+    import yaml  # imported here, since a command that reads the cache does not need it
 
     loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     try:
@@ -217,7 +217,7 @@ def _hints(wanted: type) -> dict[str, Any]:
 
 @cache
 def written_fields(record: type) -> dict[str, dataclasses.Field[Any]]:
-    """The fields that a file writes: all but the place and others that the loader fills in."""
+    """The fields that a file writes: all except those that the loader fills in, such as the place."""
     return {
         field.name: field
         for field in dataclasses.fields(record)

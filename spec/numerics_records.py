@@ -1,4 +1,4 @@
-"""What spec/numerics.yaml says: the formats of element types, and the precision that clauses promise."""
+"""The records of spec/numerics.yaml: the formats of element types, and the precision that clauses promise."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether an argument may stand in an operand's place: its form, length, value and registers' types."""
+"""Whether an argument fits an operand: by form, length, value and types of registers."""
 
 from __future__ import annotations
 

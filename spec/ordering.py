@@ -61,7 +61,8 @@ class Ordering:
         return found
 
     def bearing(self, readings: Readings, registers: bool = True) -> Readings:
-        """The settings that values depend on; without `registers`, those that values in shared memory do.
+        """The settings that values depend on; without `registers`, those that values in shared memory depend
+        on.
 
         The other switches decide only whether a rule with an effect on the text alone applies, or (of shared
         memory) in which order accumulators are written.

@@ -1,4 +1,4 @@
-"""What the files of spec/ordering/ say: the rules of ordering, and litmus tests of them."""
+"""The records of spec/ordering/: the rules of ordering, and litmus tests of them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Operands by what they are to the operation: a file names its operands, code asks for their part."""
+"""Find operands by their part in the operation: a file names its operands, code asks for the part."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ __all__ = [
 
 
 def operands_of(instruction: Instruction, part: str) -> Iterator[tuple[str, Operand]]:
-    """The operands that can be this part of the operation, in the order of the file."""
+    """The operands that have this part in the operation, in the order of the file."""
     return ((name, operand) for name, operand in instruction.operands.items() if operand.part == part)
 
 
 def operand_name(instruction: Instruction, form: Form, part: str) -> str | None:
-    """The name of the form's operand that is this part of the operation; None where the form has none."""
+    """The name of the form's operand that has this part in the operation; None where the form has none."""
     return next((name for name in form.operands if instruction.operands[name].part == part), None)
 
 
@@ -40,9 +40,9 @@ def moves(instruction: Instruction) -> bool:
 
 
 def layout_operand(instruction: Instruction, key: str) -> tuple[str, Operand] | None:
-    """The operand that the key of a layout names: by its part, or by its own name; None where none is so.
+    """The operand that the key of a layout names: by part or by name; None where no operand matches.
 
-    Of several operands that are one part, this is the one in registers.
+    If several operands have that part, this is the one in registers.
     """
     found = [(name, operand) for name, operand in operands_of(instruction, key) if not operand.descriptor]
     if found:
@@ -53,7 +53,7 @@ def layout_operand(instruction: Instruction, key: str) -> tuple[str, Operand] | 
 def layout_key(variant: Variant, name: str) -> str | None:
     """The key under which a variant has the layout of a part, or of an operand; None where it has none.
 
-    Keys are parts, or names of operands.
+    A key is a part, or the name of an operand.
     """
     instruction = variant.row.family.instruction
     operand = instruction.operands.get(name)

@@ -1,4 +1,4 @@
-"""Bit patterns of element types: what a pattern is worth, exactly, and which pattern a value has."""
+"""Bit patterns of element types: the exact value of a pattern, and the pattern of a value."""
 
 from __future__ import annotations
 

@@ -88,7 +88,7 @@ def kinds(more: Mapping[str, type] | None = None) -> dict[str, dict[str, Any]]:
 
 
 def schema_of(name: str) -> str:
-    """The path of the schema for a kind of file."""
+    """The path of the schema of a kind of file."""
     stem = name.removeprefix("spec/").removesuffix(".yaml").removesuffix("/*").replace("/", ".")
     return f"{_FOLDER}/{stem}.json"
 
@@ -137,7 +137,7 @@ def _record(wanted: Any, definitions: dict[str, Any]) -> dict[str, Any]:
 
 def _property(record: type, name: str, wanted: Any, definitions: dict[str, Any]) -> dict[str, Any]:
     """A field's schema, with what its documentation says."""
-    import yaml  # here, so that other commands do not pay for it
+    import yaml  # imported here, since other commands do not need it
 
     doc = field_docs(record)[name]
     schema = _schema(wanted, definitions)

@@ -24,7 +24,7 @@ T = TypeVar("T")
 
 
 def positions(sparsity: Sparsity, code: int) -> tuple[int, ...]:
-    """The column of the chunk that each stored element belongs to."""
+    """For each stored element, its column in the chunk."""
     position = compiled(sparsity.position.tree, ("code", "slot"))
     return tuple(position(code, slot) for slot in range(sparsity.slots))
 

@@ -1,4 +1,4 @@
-"""What spec/sparsity.yaml says: how a sparse row is coded, and the questions that the text leaves open."""
+"""The records of spec/sparsity.yaml: how a sparse row is coded, and questions that the text leaves open."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One PTX statement, read: guard, qualifiers, the form of every operand, declared register types."""
+"""Parse one PTX statement: guard, qualifiers, the form of every operand, declared register types."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ class SyntaxFault(PtxmmaError):
 class Argument(NamedTuple):
     """An operand's written form: what it is, its length or value, the registers it names.
 
-    `shape` is vector, register, negated, immediate, address, or what no operand of a tensor-core
-    instruction takes: float (a literal) and sink (``_`` outside a vector). `literals` counts those among a
+    `shape` is vector, register, negated, immediate, address, float (a literal) or sink (``_`` outside a
+    vector). No operand of a tensor-core instruction takes the last two. `literals` counts those among a
     vector's elements; an address without a register or a variable is an immediate one.
     """
 

@@ -1,4 +1,6 @@
-"""Questions that the text leaves open: each is a switch, and each reading of the text one of its settings."""
+"""Switches: a switch is a question that the text leaves open, and each of its settings is one reading of the
+text.
+"""
 
 from __future__ import annotations
 

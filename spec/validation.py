@@ -67,7 +67,7 @@ def _must_exist(kind: str, name: str, known: Iterable[str], place: Place) -> Non
 
 
 def check_numerics(specification: Specification) -> None:
-    """Every format fills its element type, every guarantee is a clause's and names formats or fields."""
+    """Every format fills its element type; every guarantee has a clause and names formats or fields."""
     types = specification.index.types
     for name, form in specification.formats.items():
         _must_exist("element type", name, types, form.place)

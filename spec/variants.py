@@ -107,7 +107,9 @@ class RowView:
         return f"{self.family.instruction.instruction}/{self.row.id}"
 
     def value(self, name: str, fields: Mapping[str, str | int]) -> str | int:
-        """A name inside a formula: a field, the width of a field's type, or a word for itself."""
+        """The value of a name inside a formula: a field, the width of a field's type, or a word that stands
+        for itself.
+        """
         if name in fields:
             value = fields[name]
             return value if isinstance(value, int) else as_name(value)
@@ -239,7 +241,9 @@ class Family:
         self.fixed = tokens[instruction.name.count(".") + 1 :]
 
     def __getstate__(self) -> dict[str, object]:
-        """What goes to another process: without the functions, whose keys mean nothing there."""
+        """The state that is pickled: without the compiled functions, whose keys mean nothing in another
+        process.
+        """
         return {**self.__dict__, "functions": {}}
 
     def token(self, field: str, fields: Mapping[str, str | int]) -> str | None:

@@ -1,8 +1,8 @@
 """Send work to the processes of this machine, or to any `concurrent.futures` executor.
 
 Inside `using(executor)` all work goes to that executor; `dask_cluster(address)` gives one of a Dask cluster.
-Elsewhere work goes to as many processes as this one may use cores. A function that is sent stands in a
-module, and it and its arguments can be pickled; forking only makes it quicker.
+Elsewhere work goes to as many processes as this one may use cores. Work must be a function of a module; it
+and its arguments must be picklable. Forking only makes it quicker.
 """
 
 from __future__ import annotations
@@ -65,14 +65,14 @@ def pool(count: int | None = None) -> Iterator[Executor]:
 
 
 def over_jobs(jobs: Sequence[J], work: Callable[[J], T]) -> Iterator[T]:
-    """The result of `work` for every job, in the order of the jobs, worked on side by side."""
+    """The result of `work` for every job, computed in parallel, in the order of the jobs."""
     executor = _EXECUTOR.get()
     if executor is not None:
         yield from executor.map(work, jobs)
         return
     count = min(cores(), len(jobs))
     collects = gc.isenabled()
-    gc.freeze()  # to go through a million points time and again takes longer than to ask about them
+    gc.freeze()  # the collector would scan a million points again and again
     gc.disable()
     try:
         if count < 2:
@@ -95,7 +95,7 @@ def _inherited(number: int) -> Any:
 
 
 def _context() -> BaseContext:
-    """Forked processes need not import anything, and inherit jobs; where there are none, others do."""
+    """Forked processes inherit imports and jobs; a system that cannot fork gets the default start method."""
     forks = sys.platform == "linux" and "fork" in multiprocessing.get_all_start_methods()
     return multiprocessing.get_context("fork" if forks else None)
 
@@ -118,7 +118,7 @@ def _processes(
 
 
 def _kill(local: ProcessPoolExecutor) -> None:
-    """Do not wait for what the workers are doing."""
+    """End the workers without waiting for their jobs."""
     processes = list((local._processes or {}).values())
     local.shutdown(wait=False, cancel_futures=True)
     for process in processes:
@@ -134,7 +134,7 @@ def _begin(parent: int, jobs: Sequence[Any], work: Callable[[Any], Any]) -> None
         import ctypes
 
         ctypes.CDLL(None).prctl(_DIE_WITH_PARENT, signal.SIGKILL)
-        if os.getppid() != parent:  # it died before it was asked
+        if os.getppid() != parent:  # the parent died before the request
             os._exit(1)
 
 

@@ -75,7 +75,7 @@ def _section(record: type, names: list[str]) -> Iterator[str]:
 
 
 def _presence(field: dataclasses.Field[Any]) -> str:
-    """Whether a field must stand, or what holds if it does not."""
+    """Whether a field must be written, or what holds if it is absent."""
     default = field.default if field.default_factory is dataclasses.MISSING else field.default_factory()
     if default is dataclasses.MISSING:
         return "required"
