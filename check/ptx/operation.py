@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from ...spec.effects import Action, Effects, load_effects
 from ...spec.legality import Judge
-from ...spec.model import Form, Instruction, Operand
+from ...spec.model import Form, Instruction, Operand, OperandShape
 from ...spec.variants import Variant
 
 __all__ = ["Operation", "Operations", "ProductShape"]
@@ -94,14 +94,14 @@ class Operation:
         return tuple(self.nearest.forms) if self.nearest else ()
 
     @cached_property
-    def _fitting(self) -> dict[str, tuple[tuple[str, Operand], ...]]:
+    def _fitting(self) -> dict[tuple[OperandShape, ...], tuple[tuple[str, Operand], ...]]:
         return {}
 
     def expected(self, operands: tuple[str, ...]) -> tuple[tuple[str, Operand], ...]:
         """The operands of the form that a statement's operands fit best, by their names."""
         if self.instruction is None:
             return ()
-        shapes = "".join(map(_shape, operands))
+        shapes = tuple(map(_shape, operands))
         found = self._fitting.get(shapes)
         if found is None:
             known = self.instruction.operands
@@ -117,23 +117,18 @@ def _shape_word(variant: Variant) -> str | None:
     return variant.row.family.token("shape", variant.fields) if variant.row.family.instruction.shape else None
 
 
-_SHAPES = {"{": "vector", "[": "address", "!": "negated"}
-_LETTERS = {"v": "vector", "a": "address", "n": "negated", "i": "immediate", "r": "register"}
+_SHAPES: Mapping[str, OperandShape] = {"{": "vector", "[": "address", "!": "negated", "-": "immediate"}
 
 
-def _shape(text: str) -> str:
-    """A letter for the form of an operand."""
+def _shape(text: str) -> OperandShape:
+    """The written form of an operand, as its first letter tells it."""
     first = text[:1]
-    if first in _SHAPES:
-        return _SHAPES[first][0]
-    return "i" if first.isdigit() or first == "-" else "r"
+    return "immediate" if first.isdigit() else _SHAPES.get(first, "register")
 
 
-def _fit(form: Form, known: Mapping[str, Operand], shapes: str) -> tuple[bool, int]:
+def _fit(form: Form, known: Mapping[str, Operand], shapes: tuple[OperandShape, ...]) -> tuple[bool, int]:
     """How well operands of some shapes fit a form: in number, then one by one."""
-    accepted = sum(
-        _LETTERS[shape] in known[name].accepts for name, shape in zip(form.operands, shapes, strict=False)
-    )
+    accepted = sum(shape in known[name].accepts for name, shape in zip(form.operands, shapes, strict=False))
     return len(form.operands) == len(shapes), accepted
 
 

@@ -34,7 +34,6 @@ ALLOWED: dict[str, tuple[set[str], str]] = {
         "PTX register types, which every probe declares; they are spelled like element types",
     ),
     "check/advice.py": ({"wgmma.fence"}, "what ptxas does about a missing fence, told to a person"),
-    "check/ptx/operation.py": ({"a", "r"}, "letters for the forms of operands in spec/effects.yaml"),
     "check/registers/": (
         {"wgmma", "wgmma.fence", "wgmma.wait_group"},
         "messages on the ordering rules, which are those of wgmma (spec/ordering/)",
