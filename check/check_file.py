@@ -105,7 +105,9 @@ def _operations(version: str, target: str) -> Operations:
 def _check_function(
     module: PtxModule, function: Function, operations: Operations, target: str
 ) -> Iterator[Finding]:
-    held = [i for i, s in enumerate(function.statements) if operations.is_held(s.opcode)]
+    opcodes = {statement.opcode for statement in function.statements}
+    judged = set(filter(operations.is_held, opcodes))
+    held = [i for i, statement in enumerate(function.statements) if statement.opcode in judged]
     flow = build_flow(function, module, operations)
     if not held:
         return

@@ -39,13 +39,15 @@ class NotJudged:
 def not_judged(module: PtxModule, operations: Operations) -> Iterator[NotJudged]:
     """The instructions of a file that are not judged, or only in part, in the order of the text."""
     found: dict[tuple[str, str], NotJudged] = {}
+    reasons: dict[str, str | None] = {}  # by opcode
     for function in module.functions:
         for statement in function.statements:
-            operation = operations.of(statement.opcode)
-            why = _why(operation, operations)
+            if statement.opcode not in reasons:
+                reasons[statement.opcode] = _why(operations.of(statement.opcode), operations)
+            why = reasons[statement.opcode]
             if why is None:
                 continue
-            name = _name(operation)
+            name = _name(operations.of(statement.opcode))
             known = found.get((name, why))
             found[name, why] = (
                 NotJudged(name, module.place(statement.offset), 1, why)

@@ -16,7 +16,7 @@ from ...spec.effects import ASYNCHRONOUS, CALL, EFFECT
 from ...spec.model import Part
 from .operands import Address, NamedOperand, address_of, number_of, operand_texts
 from .operation import Operation, Operations
-from .source import NAME, Function, PtxStatement
+from .source import NAME, Function
 
 __all__ = ["DecodedFunction", "DecodedStatement"]
 
@@ -120,6 +120,7 @@ class DecodedFunction:
         self.operations = operations
         self.effects = operations.effects
         self._names: list[dict[str, str | None]] = [{} for _ in function.scopes]
+        self._opcodes = [operations.of(statement.opcode) for statement in function.statements]
         self._decoded: list[DecodedStatement | None] = [None] * len(function.statements)
 
     def __len__(self) -> int:
@@ -128,7 +129,7 @@ class DecodedFunction:
     def __getitem__(self, index: int) -> DecodedStatement:
         found = self._decoded[index]
         if found is None:
-            found = self._decoded[index] = self._decode(self.function.statements[index])
+            found = self._decoded[index] = self._decode(index)
         return found
 
     def __iter__(self) -> Iterator[DecodedStatement]:
@@ -136,10 +137,11 @@ class DecodedFunction:
 
     def operation(self, index: int) -> Operation:
         """What a statement's opcode says, without its operands."""
-        return self.operations.of(self.function.statements[index].opcode)
+        return self._opcodes[index]
 
-    def _decode(self, statement: PtxStatement) -> DecodedStatement:
-        operation, scope = self.operations.of(statement.opcode), statement.scope
+    def _decode(self, index: int) -> DecodedStatement:
+        statement, operation = self.function.statements[index], self._opcodes[index]
+        scope = statement.scope
         operands = operand_texts(statement.operands)
         guard, negated = None, False
         read: tuple[str, ...] = ()
