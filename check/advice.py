@@ -1,7 +1,8 @@
-"""What an assembler may make of a function's wgmmas: it serialises them, or puts in the missing fence.
+"""How an assembler may change a function's wgmmas: it serialises them, or inserts a missing fence.
 
-The program then runs right, and slowly. `reactions.py` reads from their words what the releases do: ptxas
-12.0 to 12.3 serialise a function whose registers lack a fence, later ones put one in, some in silence.
+A serialised program computes the right result, but slowly. `litmus_reactions.py` reads from ptxas's words
+what each release does: ptxas 12.0 to 12.3 serialise a function whose registers lack a fence; later ones
+insert one, some silently.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ _SECTION = "9.7.15.4"
 
 
 def advice(module: PtxModule, code: DecodedFunction, findings: Iterable[Finding]) -> Iterator[Finding]:
-    """One finding for each thing that an assembler will do, at the first place that makes it do so."""
+    """One finding for each reaction of an assembler, at the first place that causes it."""
     function, operations = code.function, code.operations
     for statement in function.statements:
         if operations.of(statement.opcode).does == "call":

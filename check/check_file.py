@@ -1,4 +1,4 @@
-"""Other people's PTX held against the specification: every finding about a file."""
+"""Check a PTX file against the specification: every finding about it."""
 
 from __future__ import annotations
 
@@ -36,7 +36,9 @@ __all__ = ["FileReport", "check_text"]
 
 @dataclass(frozen=True)
 class FileReport:
-    """A file, what could not be read of it, what was found in it, and what no rule is for."""
+    """The report on a file: its findings, the text that could not be read, and the instructions without a
+    rule.
+    """
 
     name: str
     version: str
@@ -52,9 +54,9 @@ class FileReport:
 def check_text(
     text: str, name: str, target: str | None = None, baseline: Mapping[str, int] | None = None
 ) -> FileReport:
-    """Check a PTX file; raises Question, with a place, when it is no PTX or its version is not known.
+    """Check a PTX file; raises Question, with a place, when the file is not PTX or its version is unknown.
 
-    `baseline` says how often each finding, by its fingerprint, is known.
+    `baseline` counts the accepted findings by fingerprint.
     """
     module = read_module(text, name)
     try:
@@ -128,7 +130,7 @@ def _check_function(
 
 
 def _legality(module: PtxModule, function: Function, judge: Judge, held: list[int]) -> Iterator[Finding]:
-    """The verdict on every statement that the specification holds, with declared register types."""
+    """The verdict on every statement of an instruction of the specification, with declared register types."""
     fine: set[tuple[str, str]] = set()
     for index in held:
         statement = function.statements[index]

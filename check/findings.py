@@ -28,7 +28,9 @@ class Moment:
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing found. `rule` is what suppressions name; `more` counts equal ones that are not shown."""
+    """One finding about a file. Suppressions name its `rule`; `more` counts equal findings that are not
+    shown.
+    """
 
     rule: str
     tier: str

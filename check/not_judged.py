@@ -1,4 +1,4 @@
-"""Instructions that no rule is for: `ptxmma check` says that it judged nothing, or not all, of them."""
+"""Instructions without a rule: `ptxmma check` says that it did not judge them, or only in part."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _ORDER = (
 
 @dataclass(frozen=True)
 class NotJudged:
-    """An instruction of a file, where it first stands, how many statements of it there are, and why."""
+    """An instruction that is not judged: its first place, its number of statements, and the reason."""
 
     instruction: str
     place: Place
@@ -64,11 +64,11 @@ def _why(operation: Operation, operations: Operations) -> str | None:
         return _ABSENT
     if operation.is_unknown and not operations.is_held(operation.opcode):
         return _UNKNOWN
-    return None  # a plain instruction; or one that legality reports as unknown
+    return None  # not a tensor-core instruction; or one that legality reports as unknown
 
 
 def _name(operation: Operation) -> str:
-    """What an instruction is called: as the specification does, else by its first two words."""
+    """The name of an instruction: the specification's, or else its first two words."""
     if operation.instruction is not None:
         return operation.instruction.instruction
     return ".".join(operation.words[:2])

@@ -68,7 +68,7 @@ def _finding(finding: Finding) -> Iterable[str]:
 
 
 def _parted(schedules: Sequence[Sequence[str]]) -> list[Sequence[str]]:
-    """Two schedules from where they part, and to where they are alike again."""
+    """Two schedules, from the step where they first differ to the step after which they agree again."""
     if len(schedules) != 2:
         return list(schedules)
     first, second = map(list, schedules)

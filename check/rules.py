@@ -1,4 +1,4 @@
-"""The rules that `ptxmma check` names, beside reasons of legality: what suppressions and clauses refer to."""
+"""The rules that `ptxmma check` names besides reasons of legality. Suppressions and clauses refer to them."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ _LEVELS = {ERROR: "error", LIKELY: "warning", STRICT: "note", INFO: "note"}
 
 
 def as_sarif(reports: Sequence[FileReport], shown: frozenset[str]) -> str:
-    """The findings of the tiers `shown`; what comments or a baseline suppress is marked so."""
+    """The findings of the tiers `shown`; those that comments or a baseline suppress are marked."""
     results: list[dict[str, Any]] = []
     rules: dict[str, dict[str, Any]] = {}
     notices: list[dict[str, Any]] = []

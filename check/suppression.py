@@ -1,4 +1,4 @@
-"""What is known and accepted: findings that a comment in the PTX or a baseline file suppresses."""
+"""Suppressed findings: accepted by a comment in the PTX, or by a baseline file."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ class Suppressed:
 
 
 def fingerprint(finding: Finding) -> str:
-    """What stays the same when lines move: the function, the rule, the tier, the witness's statements."""
-    import hashlib  # only a baseline asks, and it is slow to import
+    """A hash that stays the same when lines move: of function, rule, tier and the witness's statements."""
+    import hashlib  # slow to import, and needed only for a baseline
 
     steps = "|".join(moment.statement for moment in finding.witness)
     text = "\n".join((finding.function, finding.rule, finding.tier, finding.message, steps))
@@ -36,7 +36,7 @@ def fingerprint(finding: Finding) -> str:
 
 
 class Suppressions:
-    """The comments `// ptxmma: ignore RULE, …` of a text: for their line and the one behind."""
+    """The comments `// ptxmma: ignore RULE, …` of a text; each applies to its line and the next."""
 
     def __init__(self, text: str, name: str) -> None:
         self.name = name
@@ -71,7 +71,7 @@ class Suppressions:
 
 
 def baseline_text(findings: Iterable[Finding]) -> str:
-    """A baseline file: how often each finding is known, by file."""
+    """The text of a baseline file: by PTX file, how often each finding occurs."""
     import json
 
     known: dict[str, Counter[str]] = {}
@@ -83,7 +83,7 @@ def baseline_text(findings: Iterable[Finding]) -> str:
 
 
 def read_baseline(path: str) -> Mapping[str, Mapping[str, int]]:
-    """The findings that a baseline file knows; raises Question when it is none."""
+    """The findings in a baseline file; raises Question for any other file."""
     import json
 
     try:

@@ -1,4 +1,4 @@
-"""Bytes of shared memory: which a statement may access, and whether two accesses may meet."""
+"""Bytes of shared memory: those that a statement may access, and whether two accesses may overlap."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from ..values.interval import Interval
 
 __all__ = ["FAR", "ByteRegion", "region_of"]
 
-FAR = 1 << 40  # an offset that no variable has: the region reaches as far as anything
+FAR = 1 << 40  # beyond the offsets of every variable: the region has no upper bound
 
 
 @dataclass(frozen=True, slots=True)
 class ByteRegion:
-    """Bytes [low, high) of a variable; where `base` is None, as many bytes anywhere."""
+    """Bytes [low, high) of a variable; if `base` is None, as many bytes anywhere."""
 
     base: str | None
     low: int
@@ -37,7 +37,7 @@ class ByteRegion:
 
 
 def region_of(value: Interval, width: int) -> ByteRegion:
-    """The bytes of an access of some width at an address; anywhere if the address has no variable."""
+    """The bytes of an access of `width` bytes at an address; anywhere if the address has no variable."""
     if value.base is None:
         return ByteRegion(None, 0, 0)
     return ByteRegion(value.base, value.low, value.high + width)

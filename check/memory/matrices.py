@@ -43,7 +43,7 @@ def described(statement: DecodedStatement) -> Iterator[tuple[NamedOperand, Descr
 
 
 def matrices(statement: DecodedStatement, value_of: ValueOf) -> Iterator[ByteRegion]:
-    """The bytes that the matrices of a product may take, at most, where the descriptors say how they lie."""
+    """The bytes that the matrices of a product may take at most, if the descriptors' fields are known."""
     for matrix in _matrices(statement):
         descriptor = load().descriptors[matrix.kind]
         value = value_of(matrix.text, statement.scope, descriptor)
@@ -57,17 +57,17 @@ def matrices(statement: DecodedStatement, value_of: ValueOf) -> Iterator[ByteReg
         try:
             mode = mode_of(load().rules_of(matrix.kind), descriptor, fields)
             atoms = _atoms(matrix, mode)
-        except Question:  # an illegal product; legality says so
+        except Question:  # an illegal product, which legality reports
             yield ByteRegion(value.base, value.low, FAR + 1)
             continue
-        # A swizzled matrix keeps to its lines, wherever in one it begins.
+        # The swizzle moves bytes inside lines only, wherever the matrix begins in a line.
         low, high = (end // atoms.row * atoms.row for end in (value.low, value.high))
         yield ByteRegion(value.base, low, high + atoms.extent(fields))
 
 
 @lru_cache(maxsize=1 << 12)
 def _matrices(statement: DecodedStatement) -> tuple[_Matrix, ...]:
-    """The matrices behind a statement's descriptors; none where its qualifiers spell no shape."""
+    """The matrices behind a statement's descriptors; none if its qualifiers spell no shape."""
     transposed = {one.operand.part for one in statement.named if one.text == "1"}
     found = []
     for operand, _ in described(statement):
@@ -81,7 +81,7 @@ def _matrices(statement: DecodedStatement) -> tuple[_Matrix, ...]:
 
 @lru_cache(maxsize=1 << 10)
 def _shape(operation: Operation, part: str) -> tuple[int, int, int] | None:
-    """Rows (of B: columns), depth along K as it is stored, and bytes of an element; None where not known."""
+    """Rows (of B: columns), depth along K as it is stored, and bytes of an element; None if unknown."""
     factors, variant = operation.factors, operation.nearest
     if factors is None or variant is None or part not in ("A", "B"):
         return None

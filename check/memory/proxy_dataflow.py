@@ -1,4 +1,4 @@
-"""The dataflow analysis of shared memory: generic writes that no proxy fence has shown to wgmma yet."""
+"""The dataflow analysis of shared memory: generic writes with no proxy fence between them and a wgmma."""
 
 from __future__ import annotations
 
@@ -27,13 +27,14 @@ from .shared_memory import (
 
 __all__ = ["proxy_findings"]
 
-_MOST = 48  # regions kept apart in a function; beyond, those of one variable are one
-COMPLETE, LOOSE = -1, -2  # else: how many groups of cp.async were committed after the write's own
+_MOST = 48  # regions told apart in a function; with more, those of one variable are merged
+COMPLETE, LOOSE = -1, -2  # otherwise: how many groups of cp.async were committed after the write's own
 
 
 @dataclass(frozen=True, slots=True)
 class GenericWrite:
-    """A generic write. `groups` says whether it is complete, `fenced` and `synced` what followed it then.
+    """A generic write. `groups` says whether it is complete, `fenced` and `synced` what followed its
+    completion.
 
     fenced: 0 not, 1 before the threads synchronised, 2 only after.
     """
@@ -98,7 +99,7 @@ def _judged(fact: GenericWrite) -> tuple[str, str, str]:
 
 
 def _merged(events: list[MemoryEvent]) -> list[MemoryEvent]:
-    """The events, with fewer regions where a function has very many."""
+    """The events; if a function has very many regions, those of one variable are merged."""
     regions = {event.region for event in events if isinstance(event, Store)}
     if len(regions) <= _MOST:
         return events
@@ -148,7 +149,7 @@ class _Analysis:
     def _after(self, fact: GenericWrite, event: MemoryEvent) -> GenericWrite | None:
         match event:
             case BulkCopyWrite() if event.region.base is not None and fact.region.meets(event.region):
-                return None  # what the wgmma reads there is the copy
+                return None  # the wgmma reads the copy there
             case CopyCommit() if fact.groups != COMPLETE:
                 return replace(fact, groups=min(max(fact.groups, -1) + 1, self.depth))
             case CopyWait():
@@ -161,10 +162,10 @@ class _Analysis:
         return fact
 
     def _meets(self, fact: GenericWrite, matrix: ByteRegion) -> bool:
-        """Whether a matrix may hold what was written.
+        """Whether a matrix may contain the written bytes.
 
-        One at an address that is not known, in a function that fills matrices by bulk copies, is taken for
-        one of those unless the write is as large as a matrix.
+        In a function that fills matrices by bulk copies, a matrix at an unknown address is taken to be filled
+        by one, unless the write is as large as a matrix.
         """
         if matrix.base is None and self.copied and fact.region.base is not None:
             return fact.region.high - fact.region.low >= matrix.high - matrix.low
@@ -186,7 +187,7 @@ class _Analysis:
     ) -> Iterator[Moment]:
         """The path from the write to the wgmma."""
         origin = trail.origin
-        assert origin is not None  # every fact is a write's
+        assert origin is not None  # every fact is about a write
         yield self._moment(module, function, origin, "writes through the generic proxy")
         blocks = trail_blocks(self.flow, trail)
         last = len(blocks) - 1

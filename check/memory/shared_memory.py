@@ -1,4 +1,6 @@
-"""Shared memory as a function uses it: who writes which bytes, by which proxy; what products read."""
+"""What a function does to shared memory: which statements write which bytes by which proxy, and what products
+read.
+"""
 
 from __future__ import annotations
 
@@ -28,8 +30,8 @@ __all__ = [
     "stores_shared",
 ]
 
-WIDEST = 16  # bytes: what one thread accesses at most
-_ENDLESS = 1 << 20  # groups: a wait for a number that is not known waits for none
+WIDEST = 16  # bytes: the most that one thread accesses
+_ENDLESS = 1 << 20  # groups: a wait with an unknown number counts as no wait
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,14 +67,14 @@ class ProxyFenceStatement:
 
 @dataclass(frozen=True, slots=True)
 class Barrier:
-    """Threads of the block wait for others: a barrier, or the wait on an mbarrier."""
+    """Threads of the block wait for others, at a barrier or an mbarrier."""
 
     statement: int
 
 
 @dataclass(frozen=True, slots=True)
 class BulkCopyWrite:
-    """A bulk copy into shared memory, through the async proxy; its size is not known."""
+    """A bulk copy into shared memory through the async proxy; its size is unknown."""
 
     statement: int
     region: ByteRegion
@@ -90,7 +92,7 @@ MemoryEvent = BulkCopyWrite | Store | CopyCommit | CopyWait | ProxyFenceStatemen
 
 
 def stores_shared(statement: DecodedStatement) -> bool:
-    """Whether a statement may write shared memory through the generic proxy, copies apart.
+    """Whether a statement other than a copy may write shared memory through the generic proxy.
 
     An atomic or a reduction counts only where it names the space.
     """
@@ -109,7 +111,7 @@ def fences_shared(statement: DecodedStatement) -> bool:
 
 
 def memory_events(code: DecodedFunction, values: RegisterIntervals) -> Iterator[MemoryEvent]:
-    """What a function does to shared memory that the async proxy's order depends on."""
+    """The events of a function that decide the order of generic writes and wgmma's reads."""
     for index in range(len(code)):
         make = _EVENTS.get(code.operation(index).does)
         event = make(index, code[index], values) if make is not None else None

@@ -1,4 +1,4 @@
-"""Operands with one value on every path: sparsity metadata and matrix descriptors, held against the text."""
+"""Check operands that have one value on every path: sparsity metadata and matrix descriptors."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def _metadata(
     try:
         parameters = specification.selector_parameters(layout, selector)
     except Question:
-        return  # legality says so
+        return  # legality reports it
     words = [word & 0xFFFFFFFF] * layout.domain(parameters)["t"]
     codes = {code for row in read_words(sparsity, layout, parameters, words) for code in row}
     distinct = set(valid_codes(sparsity, "distinct"))

@@ -20,7 +20,7 @@ __all__ = ["fragment_findings"]
 
 @dataclass(frozen=True, slots=True)
 class Fragment:
-    """What a wmma instruction says of a fragment: matrix, shape, element type, and layout if it has one."""
+    """A fragment as a wmma instruction names it: matrix, shape, element type, and layout if it has one."""
 
     matrix: str
     shape: str
@@ -28,7 +28,7 @@ class Fragment:
     layout: str | None
 
     def differs(self, other: Fragment) -> str | None:
-        """What is not the same in another; None where all is."""
+        """The first trait in which another fragment differs; None if none does."""
         if self.matrix != other.matrix:
             return f"it is a fragment of {self.matrix}, not of {other.matrix}"
         if self.shape != other.shape:
@@ -45,7 +45,7 @@ FragmentState = dict[str, frozenset[Origin]]
 
 
 def fragment_findings(module: PtxModule, code: DecodedFunction, flow: Flow) -> Iterator[Finding]:
-    """Fragments that are used otherwise than they were made."""
+    """Findings about fragments that are used as another kind than they were filled as."""
     provenance = _Provenance(code, flow)
     if provenance.makers and provenance.users:
         yield from provenance.findings(module)
@@ -57,7 +57,7 @@ def _moves_fragments(operation: Operation) -> bool:
 
 
 def _fragment(variant: Variant, operand: NamedOperand) -> Fragment | None:
-    """What an instruction says of the fragment in an operand; C and D are fragments of one kind."""
+    """The fragment that an instruction names for an operand; C and D are fragments of one kind."""
     part, holds = operand.operand.part, operand.operand.holds
     if part not in ("A", "B", "C", "D") or holds is None:
         return None
@@ -138,7 +138,7 @@ class _Provenance:
             state[register] = state.get(register, frozenset()) | origins if guarded else origins
 
     def _leave(self, number: int, entry: FragmentState) -> FragmentState:
-        """What each register may hold behind a block."""
+        """The state behind a block: the origins of each register."""
         state = dict(entry)
         for index in self.events[number]:
             self._step(state, index)

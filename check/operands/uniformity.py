@@ -1,4 +1,4 @@
-"""Operands that all threads must give alike, and addresses of rows: aligned, in shared memory."""
+"""Check operands that must be the same in all threads, and addresses of rows: aligned, in shared memory."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ..values.thread_value import WARP, WARPGROUP
 
 __all__ = ["operand_findings"]
 
-_ROWS = 16  # bytes: what the address of a row is a multiple of
+_ROWS = 16  # bytes: the address of a row is a multiple of this
 
 
 def operand_findings(
@@ -29,7 +29,9 @@ def operand_findings(
     target: str,
     held: list[int],
 ) -> Iterator[Finding]:
-    """Descriptors, addresses and strides that differ between threads; addresses that no row can have."""
+    """Findings about descriptors, addresses and strides that differ between threads, and impossible addresses
+    of rows.
+    """
     for index in held:
         statement = code[index]
         rules = rules_of(statement.operation.instruction)
@@ -86,7 +88,7 @@ def _parted(site: Site, threads: RegisterThreads, text: str, size: int) -> Itera
 def _row(
     site: Site, statement: DecodedStatement, values: RegisterIntervals, address: NamedOperand
 ) -> Iterator[Finding]:
-    """The address of a row, where it is a number of bytes from a variable."""
+    """A finding about the address of a row that is a known number of bytes from a variable."""
     value = values.address(address_of(address.text), statement.scope)
     name = value.base
     variable = site.variable(name) if name else None

@@ -1,7 +1,7 @@
-"""A PTX statement, decoded once: what it is, its operands by part, what it reads, writes and orders.
+"""Decode a PTX statement once: its operation, its operands by part, what it reads, writes and orders.
 
-The specification says what its own instructions are and what each operand is to them; spec/effects.yaml says
-what all others do. No analysis looks at the text of a statement again.
+For instructions of the specification, the YAML gives each operand's part; for all others, spec/effects.yaml
+says what they do. No analysis looks at the text of a statement again.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from .source import NAME, Function
 
 __all__ = ["DecodedFunction", "DecodedStatement"]
 
-_COPIED = 2  # the addresses of a bulk copy before its mbarrier: where it writes, and what it reads
+_COPIED = 2  # a bulk copy has this many addresses before its mbarrier: destination and source
 _Registers = tuple[tuple[str, ...], tuple[str, ...]]
 
 
@@ -46,17 +46,17 @@ class DecodedStatement:
 
     @property
     def named(self) -> Iterator[NamedOperand]:
-        """The operands by the names of the specification; none for an instruction it does not hold."""
+        """The operands by their names in the specification; empty for an instruction outside it."""
         expected = self.operation.expected(self.operands)
         return (NamedOperand(n, o, text) for (n, o), text in zip(expected, self.operands, strict=False))
 
     @property
     def is_complete(self) -> bool:
-        """Whether it gives as many operands as a form of its instruction has."""
+        """Whether the number of operands fits a form of the instruction."""
         return len(self.operation.expected(self.operands)) == len(self.operands)
 
     def part(self, part: Part) -> NamedOperand | None:
-        """The operand that is this to the operation."""
+        """The operand with this part in the operation."""
         return next((one for one in self.named if one.operand.part == part), None)
 
     @property
@@ -66,12 +66,12 @@ class DecodedStatement:
 
     @property
     def address(self) -> Address | None:
-        """What is accessed (of a copy: where it is written); None where that is not a base and an offset."""
+        """The accessed address (of a copy: the destination); None if it is not a base and an offset."""
         return address_of(next(self.addresses, ""))
 
     @property
     def bytes(self) -> int | None:
-        """How many bytes one thread accesses; None where that is not known."""
+        """How many bytes one thread accesses; None if unknown."""
         action = self.operation.action
         if action.bytes is not None:
             return action.bytes
@@ -81,7 +81,7 @@ class DecodedStatement:
 
     @property
     def barrier(self) -> Address | None:
-        """The mbarrier in memory that is arrived at or waited for; or that a bulk copy completes."""
+        """The mbarrier that the statement arrives at or waits for, or that its bulk copy completes."""
         if self.operation.action.barrier != "object":
             return None
         found = tuple(self.addresses)
@@ -96,7 +96,7 @@ class DecodedStatement:
 
     @property
     def phase(self) -> str | None:
-        """The operand that holds the parity of the phase that is waited for."""
+        """The operand with the parity of the phase to wait for."""
         phase = self.operation.action.phase
         return (
             self._operand(phase) or None if phase is not None and "parity" in self.operation.words else None
@@ -104,7 +104,7 @@ class DecodedStatement:
 
     @property
     def pending(self) -> str | None:
-        """The operand that says how many groups a wait may leave pending; None where it leaves none."""
+        """The operand that says how many groups a wait may leave pending; None if the wait is for all."""
         count = self.operation.action.count
         return None if count is None else self._operand(count)
 
@@ -171,7 +171,7 @@ class DecodedFunction:
         return self.unique(NAME.findall(first), scope), self.unique(NAME.findall(rest), scope)
 
     def _by_role(self, operation: Operation, operands: tuple[str, ...], scope: int) -> _Registers:
-        """What an instruction writes and reads that only the specification knows: by its operands' roles."""
+        """The registers that an instruction writes and reads, by its operands' roles in the specification."""
         writes: list[str] = []
         reads: list[str] = []
         roles = [operand.role for _, operand in operation.expected(operands)]
@@ -183,7 +183,7 @@ class DecodedFunction:
         return self.unique(tuple(writes), scope), self.unique(tuple(reads), scope)
 
     def unique(self, names: list[str] | tuple[str, ...], scope: int) -> tuple[str, ...]:
-        """Names as a scope means them, without those that are not registers."""
+        """The unique names of the registers among some names, as a scope resolves them."""
         known = self._names[scope]
         found = []
         for name in names:

@@ -40,7 +40,7 @@ class Block:
 
 
 class Flow:
-    """Blocks in the order of the text; the first is the entry. Leaving the function has no block."""
+    """Blocks in the order of the text; the first is the entry. The exit of the function has no block."""
 
     def __init__(self, function: Function, blocks: list[Block]) -> None:
         self.function = function
@@ -58,7 +58,7 @@ class Flow:
         return low
 
     def by_block(self, events: Iterable[E]) -> list[list[E]]:
-        """What happens at statements, in the order of the text, by block."""
+        """Events by block, in the order of the text."""
         found: list[list[E]] = [[] for _ in self.blocks]
         block = 0
         for event in events:
@@ -146,7 +146,7 @@ class Flow:
 
 
 def build_flow(function: Function, module: PtxModule, operations: Operations) -> Flow:
-    """The control-flow graph of a function; a branch to no label is a fault of the module."""
+    """The control-flow graph of a function; a branch to an unknown label becomes a fault of the module."""
     statements = function.statements
     count = len(statements)
     leaders = {0}

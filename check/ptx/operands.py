@@ -1,4 +1,4 @@
-"""Operands as they are written: texts, numbers, addresses; and by the names of the specification."""
+"""Operands as written (texts, numbers, addresses), and by their names in the specification."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Address(NamedTuple):
 
 
 class NamedOperand(NamedTuple):
-    """An operand of an instruction of the specification: its name there, what it is, how it is written."""
+    """An operand of an instruction of the specification: its name, its part, its text."""
 
     name: str
     operand: Operand
@@ -37,7 +37,7 @@ class NamedOperand(NamedTuple):
 
 
 def operand_texts(text: str) -> tuple[str, ...]:
-    """The operands' texts, parted by the commas outside braces, brackets and parentheses."""
+    """The operands' texts, split at the commas outside braces, brackets and parentheses."""
     if "{" not in text and "(" not in text and "[" not in text:
         return tuple(part.strip() for part in text.split(","))
     found, depth, start = [], 0, 0
@@ -56,7 +56,7 @@ def operand_texts(text: str) -> tuple[str, ...]:
 
 @lru_cache(maxsize=1 << 14)
 def number_of(text: str) -> int | None:
-    """The number that a literal spells; None for anything else."""
+    """The value of an integer literal; None for anything else."""
     if text[:1] in _NAMES:
         return None
     try:

@@ -1,4 +1,4 @@
-"""What an opcode says by itself: by the specification, and by spec/effects.yaml."""
+"""What an opcode alone says, by the specification and by spec/effects.yaml."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ class ProductShape(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Operation:
-    """What an opcode says by itself; all statements with it share one.
+    """What an opcode alone says; all statements with that opcode share one value.
 
     `variant` is the one of the specification that it spells, `nearest` that one or, where it spells none, the
     one it comes nearest to; None for an instruction that the specification does not hold.
     `spaces` are the state spaces that the qualifiers name, `bytes` what the type says of an access.
-    `registers` is what the instruction does to registers, None where nobody knows.
+    `registers` is what the instruction does to registers, None if unknown.
     """
 
     opcode: str
@@ -53,17 +53,17 @@ class Operation:
 
     @property
     def instruction(self) -> Instruction | None:
-        """The instruction of the specification; None where it holds none of this name."""
+        """The instruction of the specification; None if it has none of this name."""
         return self.nearest.row.family.instruction if self.nearest else None
 
     @property
     def space(self) -> str:
-        """The state space of what is accessed (of a copy: where it is written), or `generic`."""
+        """The state space of the access (of a copy: of its destination), or `generic`."""
         return self.action.space or (self.spaces[0] if self.spaces else "generic")
 
     @property
     def is_move(self) -> bool:
-        """Whether it copies registers or a constant, and does nothing else."""
+        """Whether it only copies registers or a constant."""
         return self.action.does == "move"
 
     @property
@@ -73,7 +73,7 @@ class Operation:
 
     @cached_property
     def factors(self) -> ProductShape | None:
-        """M, N and K of a product; None where the qualifiers spell no shape that there is."""
+        """M, N and K of a product; None if the qualifiers spell no existing shape."""
         variant = self.nearest
         if variant is None or (variant is not self.variant and _shape_word(variant) not in self.words):
             return None
@@ -121,13 +121,13 @@ _SHAPES: Mapping[str, OperandShape] = {"{": "vector", "[": "address", "!": "nega
 
 
 def _shape(text: str) -> OperandShape:
-    """The written form of an operand, as its first letter tells it."""
+    """The written form of an operand, by its first letter."""
     first = text[:1]
     return "immediate" if first.isdigit() else _SHAPES.get(first, "register")
 
 
 def _fit(form: Form, known: Mapping[str, Operand], shapes: tuple[OperandShape, ...]) -> tuple[bool, int]:
-    """How well operands of some shapes fit a form: in number, then one by one."""
+    """How well operands of some shapes fit a form: first by number, then one by one."""
     accepted = sum(shape in known[name].accepts for name, shape in zip(form.operands, shapes, strict=False))
     return len(form.operands) == len(shapes), accepted
 
@@ -142,7 +142,9 @@ class Operations:
         self._heads = frozenset(name.partition(".")[0] for name in judge.names)
 
     def is_held(self, opcode: str) -> bool:
-        """Whether legality judges an opcode: by its name, or for its first word where nothing knows it."""
+        """Whether legality judges an opcode: the specification has its name, or has its first word and
+        nothing else lists it.
+        """
         found = self.of(opcode)
         return found.nearest is not None or (found.is_unknown and found.words[0] in self._heads)
 

@@ -1,7 +1,7 @@
-"""The text of a PTX file to functions and statements: comments blanked, one pass over the rest.
+"""Read the text of a PTX file into functions and statements: blank the comments, then one pass over the rest.
 
-What cannot be read is kept as a fault with its place. Only a file that has no .version, or whose braces do
-not close, cannot be read at all.
+Text that cannot be read becomes a fault with its place. Reading fails only for a file without .version, or
+with unclosed braces.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def _blank(found: re.Match[str]) -> str:
 
 
 def read_module(text: str, name: str) -> PtxModule:
-    """Read a file; raises Question with its place when it is not PTX at all."""
+    """Read a file; raises Question, with a place, when it is not PTX at all."""
     return _Reader(text, name).read()
 
 
@@ -104,7 +104,7 @@ class _Reader:
         return repr(line[:40] + ("…" if len(line) > 40 else ""))
 
     def _skip(self) -> None:
-        """Behind the next line end, semicolon or closing brace."""
+        """Move behind the next line end, semicolon or closing brace."""
         found = re.compile(r"[^\n;}]*[\n;}]?").match(self.text, self.position)
         self.position = max(found.end() if found else 0, self.position + 1)
 

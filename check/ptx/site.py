@@ -1,4 +1,4 @@
-"""Where a statement stands: what a finding about it needs beside the statement itself."""
+"""A statement's place in its function: what a finding about the statement needs."""
 
 from __future__ import annotations
 
@@ -29,5 +29,5 @@ class Site:
         return self.module.place(self.statement.offset)
 
     def variable(self, name: str) -> Variable | None:
-        """The variable that a name means there."""
+        """The variable that a name refers to there."""
         return self.function.variable(name, self.statement.scope) or self.module.variables.get(name)

@@ -1,4 +1,4 @@
-"""A PTX file as it was read: functions, statements with their places, scopes, declarations and labels."""
+"""The parsed form of a PTX file: functions, statements with their places, scopes, declarations and labels."""
 
 from __future__ import annotations
 
@@ -89,10 +89,12 @@ class Function:
     statements: list[PtxStatement] = field(default_factory=list)
     scopes: list[PtxScope] = field(default_factory=lambda: [PtxScope(-1)])
     tables: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    outermost: dict[str, tuple[str, str] | None] = field(default_factory=dict)  # registers looked up there
+    outermost: dict[str, tuple[str, str] | None] = field(
+        default_factory=dict
+    )  # cache of registers looked up in the scope
 
     def register(self, name: str, scope: int) -> tuple[str, str] | None:
-        """The register that a name means in a scope: (a name unique in the function, its type)."""
+        """The register that a name refers to in a scope: (a name unique in the function, its type)."""
         while scope > 0:
             here = self.scopes[scope]
             kind = here.registers.get(name) or (here.kind(name) if here.ranges else None)
@@ -114,7 +116,7 @@ class Function:
         return None
 
     def variable(self, name: str, scope: int) -> Variable | None:
-        """The variable that a name means in a scope of the function."""
+        """The variable that a name refers to in a scope of the function."""
         while scope >= 0:
             here = self.scopes[scope]
             if name in here.variables:
@@ -125,7 +127,7 @@ class Function:
 
 @dataclass
 class PtxModule:
-    """A PTX file: its version and target, its functions, its variables, and what could not be read."""
+    """A PTX file: its version and target, its functions, its variables, and unreadable text."""
 
     name: str
     text: str

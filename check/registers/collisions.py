@@ -21,7 +21,7 @@ _SHOWN = 12
 def order_findings(
     module: PtxModule, function: Function, flow: Flow, events: FunctionEvents
 ) -> Iterator[Finding]:
-    """What is wrong with fences, groups and waits around the wgmmas of a function."""
+    """Findings about the fences, groups and waits around a function's wgmmas."""
     if not events.mmas:
         return
     pending = RegisterAnalysis(flow, events)

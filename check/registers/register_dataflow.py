@@ -1,7 +1,7 @@
 """The dataflow analysis of registers: which wgmmas may be pending, which accesses no fence has ordered yet.
 
-Every fact is about one class of registers and evolves by itself, so that a fact at a statement comes with a
-path on which it holds: its origin, and the blocks entered since.
+Every fact is about one class of registers and changes independently of the others. So each fact at a
+statement carries a path on which it holds: its origin, and the blocks entered since.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ class Done:
 class Touched:
     """An ordinary instruction read or wrote the class; no fence since.
 
-    how: `write`, `read`; or `moved write`, `moved read`: by a move that may as well stand before the fence
-    that ordered all else.
+    how: `write`, `read`; or `moved write`, `moved read`: by a move that could equally stand before the last
+    fence, which ordered everything else.
     """
 
     how: str
@@ -68,7 +68,7 @@ RegisterFacts = dict[int, dict[Fact, Trail]]
 
 @dataclass(frozen=True, slots=True)
 class Collision:
-    """A fact meets a statement that it should not: `what` is the class, `trail` leads to the fact."""
+    """A statement that must not execute under a fact: `what` is the class, `trail` leads to the fact."""
 
     fact: Fact
     what: int
@@ -149,7 +149,7 @@ class RegisterAnalysis:
             facts[key] = changed
 
     def _later(self, fact: Fact) -> Fact:
-        """A fact behind one more commit; more groups than any wait leaves are as good as that many."""
+        """The fact after one more commit; the count stops at the most groups that any wait leaves pending."""
         match fact:
             case InFlight():
                 return InFlight(fact.role, fact.shape, min(fact.groups + 1, self.depth))
@@ -250,7 +250,7 @@ class RegisterAnalysis:
 
     @staticmethod
     def _touch(facts: RegisterFacts, what: int, how: str, event: AccessEvent) -> None:
-        """An access begins to wait for a fence; a move as if it stood right behind the access before it."""
+        """Record an access that needs a fence; a move counts as part of the access before it."""
         held = facts[what]
         if not event.moved:
             held.setdefault(Touched(how), Trail(True, event.statement))
@@ -267,7 +267,7 @@ class RegisterAnalysis:
 
     @staticmethod
     def _copies(facts: RegisterFacts, event: AccessEvent, found: list[Collision | Redundant] | None) -> None:
-        """A copy that was taken in flight is read, copied again, or overwritten."""
+        """Follow copies taken from a pending wgmma: they are read, copied again, or overwritten."""
         copies = facts.setdefault(COPIES, {})
         if not copies or not (event.copies_read or event.copies_written):
             return

@@ -1,7 +1,7 @@
-"""What a function does that ordering depends on: wgmmas, groups, fences, accesses of their registers.
+"""The events of a function that register ordering depends on: wgmmas, groups, fences, accesses of registers.
 
 The registers of accumulators and fragments of A fall into classes: those that stand in exactly the same
-vectors. A wgmma uses a class as a whole, so that a class is as good as each of its registers.
+vectors. A wgmma uses a class as a whole, so one fact about the class holds for each of its registers.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from ..ptx.operation import Operation
 
 __all__ = ["AccessEvent", "CommitEvent", "Event", "Fence", "FunctionEvents", "MmaEvent", "WaitEvent"]
 
-_CUTS = frozenset(("fence", "jump", "switch", "leave"))  # no move is thought back across these
+_CUTS = frozenset(("fence", "jump", "switch", "leave"))  # a move cannot be moved back across these
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,9 +65,9 @@ class MmaEvent:
 class AccessEvent:
     """An ordinary instruction: classes read and written; registers that are copies of accumulators.
 
-    `moved`: it is a plain move of a constant, or of a register that nothing wrote since the last
-    wgmma.fence of the block, so that it may as well stand before that fence. `copies_made`: the registers
-    that a plain move fills. `unknown`: the instruction is not known, so that it may do either.
+    `moved`: it is a plain move of a constant, or of a register that was not written since the last
+    wgmma.fence of the block, so it could equally stand before that fence. `copies_made`: the registers that a
+    plain move fills. `unknown`: the instruction is unknown, so it may read or write.
     """
 
     statement: int
@@ -129,7 +129,7 @@ class FunctionEvents:
 
     @cached_property
     def copies(self) -> set[str]:
-        """Registers that a move copies a register of a class into, or such a copy."""
+        """Registers that hold a copy of a class's register, or a copy of such a copy."""
         found: set[str] = set()
         moves: dict[str, set[str]] = defaultdict(set)
         for statement in self.code:
@@ -193,7 +193,7 @@ class FunctionEvents:
 
     @cached_property
     def _cuts(self) -> list[int]:
-        """Statements that no move is thought across backwards: fences and branches."""
+        """Statements that a move cannot be moved back across: fences and branches."""
         return [i for i in range(len(self.code)) if self.code.operation(i).does in _CUTS]
 
     def _settled(self, index: int, register: str) -> bool:
@@ -240,6 +240,6 @@ _EVENTS: Mapping[str, Callable[[FunctionEvents, int, DecodedStatement], Event | 
 
 @lru_cache(maxsize=1 << 10)
 def _shape(operation: Operation) -> MmaShape | None:
-    """The shape and the types of a product; None where its qualifiers spell no shape that there is."""
+    """The shape and the types of a product; None if its qualifiers spell no existing shape."""
     factors = operation.factors
     return None if factors is None else MmaShape(factors.m, factors.n, factors.k, ".".join(operation.types))

@@ -1,7 +1,7 @@
-"""A path through a function on which two things collide, as a program of the ordering models, and replayed.
+"""Turn a path with a collision into a program of the ordering models, and run the models on it.
 
-The path keeps every fence, commit and wait, and what touches the registers in question; other wgmmas stand
-for their groups. An ERROR is one whose program has two results under every reading of the text.
+The program has every fence, commit and wait of the path, and every access of the registers in question; other
+wgmmas only form groups. A finding is an ERROR if its program has two results under every reading of the text.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Path:
 
 @dataclass(frozen=True)
 class Judgement:
-    """What the models say of a program: its tier, the rule and steps of its hazard, two schedules."""
+    """What the models say about a program: its tier, the rule and steps of its hazard, two schedules."""
 
     tier: str
     rule: str
@@ -99,7 +99,7 @@ def program_of(path: Path, collision: Collision) -> tuple[model.Program, tuple[i
 
 
 def _repeats(operation: model.StepOperation, steps: list[model.StepOperation]) -> bool:
-    """Whether the same was done already, with nothing but accesses of the register since."""
+    """Whether the operation repeats an earlier one, with only accesses of the register between them."""
     if isinstance(operation, model.Commit):
         return False
     for earlier in reversed(steps):
@@ -123,8 +123,8 @@ def _mma(event: MmaEvent, what: int, others: dict[tuple[int, ...], int]) -> mode
 
 @lru_cache(maxsize=1 << 12)
 def judge_program(program: model.Program) -> Judgement | None:
-    """What the models say of the hazard that the last step closes; None when there is none."""
-    from ...formal.ordering.schedules import differ  # only what is wrong asks the machine
+    """What the models say about the hazard that the last step completes; None when there is none."""
+    from ...formal.ordering.schedules import differ  # run the machine only on programs with a hazard
 
     known = ordering()
     found: Sequence[Hazard] = closing(program, known.default)
@@ -143,7 +143,7 @@ def judge_program(program: model.Program) -> Judgement | None:
 
 @lru_cache(maxsize=1)
 def _lenient() -> tuple[Conduct, ...]:
-    """The conducts that leave least open: a program with two results under these has them under all."""
+    """The conducts with the fewest schedules: a program with two results under these has two under all."""
     every = ordering().conducts()
     least = [c for c in every if c.fence_orders_shapes and c.proxy_fence_covers_all and c.wait_covers_all]
     shortest = min(len(c.same_shape) for c in least)

@@ -1,4 +1,5 @@
-"""What an integer instruction computes from the numbers of one thread: the one reading of PTX's arithmetic.
+"""The result of an integer instruction for the numbers of one thread: the only place that defines PTX's
+arithmetic.
 
 A number is the bits of a register, read as an unsigned integer: −1 in a .b32 register is 0xffffffff
 (PTX ISA 9.7.1, 9.7.8, 9.7.9).
@@ -63,9 +64,9 @@ def as_signed(number: int, bits: int) -> int:
 
 
 def computed(words: tuple[str, ...], values: Sequence[int | None]) -> int | None:
-    """What an instruction, by the words of its opcode, makes of its sources; None where that is not known.
+    """The result of an instruction, by the words of its opcode and its sources; None if unknown.
 
-    A source may be None, which is not known, where the others decide.
+    A source may be None (unknown): the others may decide the result.
     """
     if None not in values:
         rule = rule_of(words, len(values))
@@ -78,7 +79,7 @@ def computed(words: tuple[str, ...], values: Sequence[int | None]) -> int | None
 
 @lru_cache(maxsize=1 << 10)
 def rule_of(words: tuple[str, ...], count: int) -> Compute | None:
-    """What computes an instruction from `count` sources; None for one that is not modelled."""
+    """The function that computes an instruction of `count` sources; None if it is not modelled."""
     head, kind = words[0], words[-1]
     bits = bits_of(words)
     mask = (1 << bits) - 1
@@ -150,7 +151,7 @@ def _of_integers(words: tuple[str, ...], count: int, bits: int) -> Compute | Non
 
 
 def _comparison(words: tuple[str, ...], count: int, fit: Callable[[int], int]) -> Compute | None:
-    """A comparison, and what joins it to a third source."""
+    """A comparison, and the operator that joins it to a third source."""
     compare = _COMPARE[words[1]]
     if count == 2:
         return lambda a, b: int(compare(fit(a), fit(b)))
@@ -172,7 +173,7 @@ def _inserted(field: int, word: int, low: int, count: int) -> int:
 
 
 def _looked_up(a: int, b: int, c: int, table: int) -> int:
-    """Bit by bit, the entry of a table of eight that three bits name."""
+    """For each bit, the entry of an eight-entry table that the three source bits select."""
     result = 0
     for row in range(8):
         if table >> row & 1:

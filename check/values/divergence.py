@@ -1,6 +1,6 @@
-"""Instructions with .aligned that not all threads of a warp, or of a warpgroup, execute.
+"""Find instructions with .aligned that not all threads of a warp, or of a warpgroup, execute.
 
-A branch or an exit parts threads where its guard provably does: see thread_value.py.
+A branch or an exit divides threads only if its guard provably differs between them: see thread_value.py.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _PARTS = frozenset(("jump", "switch", "leave"))
 
 @dataclass(frozen=True, slots=True)
 class Parting:
-    """A guarded statement whose guard parts threads: those of a warp, or only warps of a warpgroup."""
+    """A guarded statement that divides threads: those of a warp, or only the warps of a warpgroup."""
 
     statement: int
     warp: bool
@@ -33,7 +33,7 @@ class Parting:
 
 
 class Divergence:
-    """The guards of a function, and what executes under them."""
+    """The guards of a function, and the blocks that execute under them."""
 
     def __init__(self, code: DecodedFunction, flow: Flow, threads: RegisterThreads) -> None:
         self.code = code
@@ -41,7 +41,7 @@ class Divergence:
         self.threads = threads
 
     def parting(self, index: int) -> Parting | bool:
-        """How a statement's guard parts threads; False where it does not, True where it is not known."""
+        """How a statement's guard divides threads; False if it does not, True if unknown."""
         statement = self.code[index]
         name = statement.guard
         if name is None:

@@ -1,9 +1,9 @@
-"""A set of integers, as an interval beside an address: what the checker knows of a register on every path.
+"""Intervals with a base address: what the checker knows about a register on every path.
 
 A value is `(base + [low, high]) >> shift`. `base` is the address of a variable of shared memory, or nothing.
 `shift` is 0, or as many bits as the address field of a matrix descriptor drops; `fields` are then the
-descriptor's fields above the address. Numbers are those that the program means: that a sum may wrap around
-is left out, since an address that wraps around names no variable.
+descriptor's fields above the address. Sums are not reduced modulo the register's size: an address that wraps
+around lies in no variable.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from ...spec.descriptor import address_field
 
 __all__ = ["NOTHING", "TOP", "WIDEST", "AddressEncoding", "Interval", "address_encoding", "between"]
 
-WIDEST = 1 << 62  # a bound this far out is none
+WIDEST = 1 << 62  # a bound this far out counts as no bound
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,12 +34,12 @@ class Interval:
 
     @property
     def constant(self) -> int | None:
-        """The number, where it is one."""
+        """The number, if the interval is a single number."""
         return self.low if self.low == self.high and self.is_plain else None
 
     @property
     def is_plain(self) -> bool:
-        """Whether it is an interval of numbers, neither an address nor a descriptor."""
+        """Whether it is an interval of plain numbers, not of addresses or descriptors."""
         return self.base is None and not self.shift
 
     @property
@@ -49,7 +49,7 @@ class Interval:
 
     @property
     def is_nothing(self) -> bool:
-        """Whether it is empty: what no path computes."""
+        """Whether it is empty: no path computes a value."""
         return self.low > self.high
 
     def __contains__(self, number: int) -> bool:
@@ -57,11 +57,11 @@ class Interval:
         return self.is_plain and self.low <= number <= self.high
 
     def __le__(self, other: Interval) -> bool:
-        """Whether all that this may be, another may be, too."""
+        """Whether another interval contains this one."""
         return self.join(other) == other
 
     def join(self, other: Interval) -> Interval:
-        """What may be either."""
+        """The interval that contains both."""
         if self == other or self.is_nothing:
             return other
         if other.is_nothing:
@@ -73,7 +73,7 @@ class Interval:
         return _clamped(replace(self, low=low, high=high, fields=fields))
 
     def widen(self, grown: Interval) -> Interval:
-        """What `grown`, which contains this one, comes to when the bounds that moved go on moving."""
+        """`grown`, which contains this one, without the bounds that moved."""
         if self.is_nothing or grown.base != self.base:
             return grown
         low = grown.low if grown.low == self.low else -WIDEST
@@ -81,7 +81,9 @@ class Interval:
         return _clamped(replace(grown, low=low, high=high))
 
     def plus(self, low: int, high: int) -> Interval:
-        """With an interval added; of a descriptor, to its address field, of which a step is several bytes."""
+        """The sum with an interval of bytes; in a descriptor it goes to the address field, whose step is
+        several bytes.
+        """
         if self.is_nothing:
             return self
         if low <= -WIDEST or high >= WIDEST:
@@ -97,7 +99,9 @@ class Interval:
         return _clamped(Interval(min(products), max(products), fields=None))
 
     def where(self, operator: str, limit: int) -> Interval:
-        """What is left where a comparison with a number holds: lt, le, gt, ge, eq; all where it is ne."""
+        """The part for which a comparison with a number is true: lt, le, gt, ge, eq; for ne, the whole
+        interval.
+        """
         if self.base is not None or operator == "ne":
             return self
         if operator == "eq":
@@ -112,12 +116,12 @@ NOTHING = Interval(1, 0, "nothing")
 
 
 def between(low: int, high: int, fields: int | None = None) -> Interval:
-    """The numbers between two; without bounds where those are too far out."""
+    """The numbers between two; a bound that is too far out is dropped."""
     return _clamped(Interval(low, high, fields=fields))
 
 
 def _clamped(value: Interval) -> Interval:
-    """A value whose bounds are none where they are too far out."""
+    """The value without bounds that are too far out."""
     if value.low > -WIDEST and value.high < WIDEST:
         return value
     low, high = max(value.low, -WIDEST), min(value.high, WIDEST)
@@ -138,7 +142,7 @@ class AddressEncoding:
         return (1 << self.kept) - 1
 
     def fields(self, number: int) -> int:
-        """What a number holds above the address field, in whole steps of the lowest field there."""
+        """The part of a number above the address field, in whole steps of the lowest field there."""
         return number >> self.above << self.above
 
     def nearest_fields(self, number: int) -> int:
@@ -148,7 +152,7 @@ class AddressEncoding:
 
 @cache
 def address_encoding() -> AddressEncoding:
-    """That of the first descriptor: a value does not say which descriptor it will be."""
+    """The encoding of the first descriptor: a value does not say which descriptor it will become."""
     descriptor = next(iter(load().descriptors.values()))
     address = address_field(descriptor)
     above = min((field.low for field in descriptor.fields.values() if field.low > address.high), default=64)

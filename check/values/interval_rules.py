@@ -1,6 +1,6 @@
-"""What an instruction computes from intervals; whatever it can compute from their numbers is in the result.
+"""The result of an instruction for intervals: it contains every result for numbers in the intervals.
 
-A rule takes the words of an opcode and the intervals of the sources, none of them empty. It returns TOP where
+A rule takes the words of an opcode and the intervals of the sources, none of them empty. It returns TOP if
 nothing is known.
 """
 
@@ -17,11 +17,11 @@ __all__ = ["RULES", "IntervalRule"]
 
 OpcodeWords = tuple[str, ...]
 _LOW = (1 << 32) - 1
-_NEAR = 1 << 20  # a number below may be or-ed to an address: it is an offset in shared memory
+_NEAR = 1 << 20  # a smaller number that is or-ed to an address counts as an offset in shared memory
 
 
 class IntervalRule(NamedTuple):
-    """How many sources an instruction has at least, and what it computes from them."""
+    """The least number of sources of an instruction, and the function that computes its result."""
 
     sources: int
     apply: Callable[[OpcodeWords, Sequence[Interval]], Interval]
@@ -74,7 +74,7 @@ def _multiply_and_add(words: OpcodeWords, sources: Sequence[Interval]) -> Interv
 
 
 def _multiplies(words: OpcodeWords, sources: Sequence[Interval]) -> bool:
-    """Whether the lower half of a product of integers is asked for."""
+    """Whether the instruction gives the lower half of a product of integers."""
     return "hi" not in words and words[-1][0] != "f" and sources[0].is_plain and sources[1].is_plain
 
 
@@ -143,7 +143,7 @@ def _or(words: OpcodeWords, sources: Sequence[Interval]) -> Interval:
 
 
 def _or_to_address(left: Interval, right: Interval, differs: bool) -> Interval:
-    """Fields set above an encoded address, or an offset set in an aligned one."""
+    """An `or` that sets fields above an encoded address, or sets an offset in an aligned address."""
     number, encoding = right.constant, address_encoding()
     if left.shift and number is not None and not number & encoding.mask:
         return replace(left, fields=None if left.fields is None else left.fields | encoding.fields(number))
@@ -196,7 +196,7 @@ def _address_first(sources: Sequence[Interval]) -> tuple[Interval, Interval]:
 
 
 def _ones(number: int) -> int:
-    """The least number that has all bits set and is no smaller."""
+    """The least number of the form 2**k - 1 that is not smaller."""
     return (1 << number.bit_length()) - 1
 
 

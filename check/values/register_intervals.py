@@ -1,4 +1,4 @@
-"""The interval of every register of a function, found when it is asked for, whatever path is taken."""
+"""The interval of every register of a function over all paths, computed on demand."""
 
 from __future__ import annotations
 
@@ -23,7 +23,9 @@ _BoundOf = tuple[tuple[str, str] | None, str, int]  # register, operator, number
 
 
 def _grown(old: Interval, new: Interval, turn: int) -> Interval:
-    """What a register may hold that held `old` so far and `new` now; a bound that grows on is dropped."""
+    """The interval to keep when a register's interval grows from `old` to `new`; a bound that keeps growing
+    is dropped.
+    """
     new = old.join(new)
     if new == old or turn <= _ROUNDS:
         return new
@@ -74,7 +76,7 @@ class RegisterIntervals:
         return Interval(0, counts[name] - 1) if name in counts else TOP
 
     def _sources(self, name: str) -> list[str]:
-        """The registers that a register's definitions read, where a rule says what they compute."""
+        """The registers that a register's definitions read, if rules say what they compute."""
         definitions = self.code.definitions.get(name, ())
         if len(definitions) > _MANY:
             return []
@@ -82,7 +84,7 @@ class RegisterIntervals:
         return [source for index in modelled for source in self.code[index].reads]
 
     def _defined(self, name: str) -> Interval:
-        """What any of a register's definitions may give."""
+        """The join of all of a register's definitions."""
         definitions = self.code.definitions.get(name, ())
         if not definitions or len(definitions) > _MANY:
             return TOP

@@ -1,6 +1,7 @@
-"""What the threads of a block hold in each register of a function, found when it is asked for.
+"""The values that the threads of a block hold in each register of a function, computed on demand.
 
-Numbers come from %tid and %laneid and constants alone; what several instructions write is uniform or unknown.
+Numbers come only from %tid, %laneid and constants. A register that several instructions write is uniform or
+unknown.
 """
 
 from __future__ import annotations
@@ -16,14 +17,14 @@ from .thread_value import UNIFORM, UNKNOWN, WARP, WARPGROUP, ThreadValue
 __all__ = ["RegisterThreads"]
 
 _MOST = 1024  # threads of a block
-_MANY = 64  # a register with more definitions is not known
-_CHANGES = 8  # nor is one that has changed so often
+_MANY = 64  # a register with more definitions is unknown
+_CHANGES = 8  # a register that changes more often is unknown
 _LAST_LANE = 31
 _OPAQUE = frozenset(("load", "update", "vote", "elect", "call", "arrive", "await"))
 
 
 def _changed(old: ThreadValue, new: ThreadValue, turn: int) -> ThreadValue:
-    """What to keep of a register that was `old`; one that changes again and again is not known."""
+    """The value to keep of a register that was `old`; a register that keeps changing becomes unknown."""
     return new if new == old or turn <= _CHANGES else UNKNOWN
 
 
@@ -165,5 +166,5 @@ class RegisterThreads:
 
 
 def _is_opaque(operation: Operation) -> bool:
-    """Whether what an instruction gives does not follow from the registers that it reads."""
+    """Whether an instruction's result depends on more than the registers that it reads."""
     return operation.does in _OPAQUE or operation.instruction is not None

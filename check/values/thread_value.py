@@ -1,4 +1,4 @@
-"""What the threads of a block hold in a register: a number each, the same in all, or nothing known."""
+"""The values of a register in the threads of a block: a number in each, the same in all, or unknown."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ WARP, WARPGROUP = 32, 128  # threads
 
 @dataclass(frozen=True, slots=True)
 class ThreadValue:
-    """A value by thread, where it is known; else whether it is the same in all threads of the block.
+    """A value for each thread, if known; otherwise whether all threads of the block have the same.
 
-    `values` are those of the block's first threads. `assumed`: they hold for a block whose threads lie along
-    x, which the kernel does not say. Only values can prove a divergence; only uniform ones exclude it.
+    `values` are those of the block's first threads. `assumed`: they are right if the block's threads lie
+    along x, which the kernel does not say. Only values can prove a divergence; only uniform ones exclude it.
     """
 
     values: tuple[int, ...] | None = None
@@ -32,7 +32,7 @@ class ThreadValue:
         return self.values is None and not self.uniform
 
     def join(self, other: ThreadValue) -> ThreadValue:
-        """What may be either, all threads taking the same one."""
+        """The join, where all threads take the same of the two values."""
         if self == other:
             return self
         return UNIFORM if self.is_uniform and other.is_uniform else UNKNOWN
@@ -42,7 +42,7 @@ class ThreadValue:
         return self.join(other) == other
 
     def first_split(self, size: int) -> int | None:
-        """The first thread of the first group of `size` threads that provably do not hold the same."""
+        """The first thread of the first group of `size` threads that provably hold different values."""
         values = self.values or ()
         for first in range(0, len(values), size):
             if len(set(values[first : first + size])) > 1:

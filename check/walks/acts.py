@@ -1,4 +1,4 @@
-"""What one thread does to shared memory, and to its order: statements with the thread's numbers put in."""
+"""The acts of one thread on shared memory and its order: statements with the thread's numbers filled in."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ _CLUSTER = -1  # the cluster's barrier; a named one is this less its number
 
 @dataclass(frozen=True, slots=True)
 class Act:
-    """One statement of a walk that counts, with the thread's numbers.
+    """A statement of a walk that accesses shared memory or orders accesses, with the thread's numbers.
 
     kind: `mma`, `commit`, `wait` (products); `copy`, `copy-commit`, `copy-wait`, `copy-arrive` (cp.async);
     `bulk`, `store`, `proxy-fence`; `arrive` and `await` (an mbarrier, or a named barrier), `meet` (both);
     `cut`: the walk leaves a loop before the loop ends.
-    barrier: an address, or −1 less the number of a named barrier; None where it is not known.
-    n: how many groups a wait leaves (−1: it waits for all); the parity of an await, −1 where it is not known;
+    barrier: an address, or −1 minus the number of a named barrier; None if unknown.
+    n: how many groups a wait leaves (−1: it waits for all); the parity of an await, −1 if unknown;
     1 of a cut that leaves an innermost loop.
     loops: those that a copy or store stands in, the outermost first.
     """
@@ -52,11 +52,11 @@ class _Step:
     loops: tuple[int, ...]
 
     def value(self, text: str | None) -> int | None:
-        """What an operand holds, where that is known."""
+        """The value of an operand; None if unknown."""
         return None if text is None else self.value_of(text, self.statement.scope)
 
     def address(self, address: Address | None) -> int | None:
-        """The number of an address, where it is known."""
+        """The number of an address; None if unknown."""
         if address is None:
             return None
         base = 0 if address.base is None else self.value(address.base)
@@ -85,7 +85,7 @@ def act_of(
     value_of: Callable[[str, int], int | None],
     loops: tuple[int, ...],
 ) -> Act | None:
-    """What a statement does; None where it does nothing that counts."""
+    """The act of a statement; None if it has none."""
     make = _ACTS.get(statement.does)
     return make(_Step(index, statement, value_of, loops)) if make is not None else None
 

@@ -1,7 +1,7 @@
-"""Accesses of shared memory that nothing orders, among what threads do on their walks.
+"""Find accesses of shared memory that nothing orders, among the acts of threads on their walks.
 
 A thread's own walk says which groups and copies are complete when the thread reads or writes. What other
-threads have done, it learns from barriers; stage_protocol.py says what each barrier tells.
+threads have done, it learns from barriers; stage_protocol.py computes what each barrier means.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from .thread_walk import Walked
 
 __all__ = ["Overlap", "overlaps"]
 
-_UNKNOWN = -(1 << 20)  # an mbarrier whose address is not known
-_MOST = 1 << 9  # wgmmas, or copies, in flight that are looked at; older ones are dropped
+_UNKNOWN = -(1 << 20)  # an mbarrier whose address is unknown
+_MOST = 1 << 9  # wgmmas, or copies, in flight that are remembered; older ones are dropped
 _SHOWN = 16  # commits and waits between two statements that a finding shows
 
 
@@ -29,9 +29,9 @@ class Overlap:
     what: `overwritten` (a wgmma reads, then a write), `released` (a wgmma reads, then an arrival lets another
     thread write), `incomplete` (a copy, then a wgmma reads), `unlanded` (a copy, then a write), `unawaited`
     (another thread's bulk copy or store, then a wgmma reads), `unfenced` (a store, then a bulk copy),
-    `unproxied` (another thread's store, then a wgmma reads). `waited`: the own warp waited for the wgmma, but
-    no barrier followed. `between` are the statements that count; `writer` is the statement that writes once
-    the stage is released.
+    `unproxied` (another thread's store, then a wgmma reads). `waited`: the wgmma's own warp waited for it,
+    but no barrier followed. `between` are the relevant statements between the two; `writer` is the statement
+    that writes once the stage is released.
     """
 
     what: str
@@ -80,7 +80,7 @@ class _Groups:
         self.commits += 1
 
     def wait(self, act: Act) -> list[_Flying]:
-        """What a wait covers, which is in flight no more; a negative one covers all."""
+        """Remove and return what a wait completes; a wait for a negative number completes all."""
         self.steps.append(act.statement)
         covered = [
             one
@@ -93,13 +93,13 @@ class _Groups:
         return covered
 
     def between(self, one: _Flying) -> tuple[int, ...]:
-        """The commits and waits since; the first and the last of very many."""
+        """The commits and waits since then; if there are very many, the first and the last ones."""
         steps = self.steps[one.since :]
         return tuple(steps if len(steps) <= _SHOWN else [*steps[: _SHOWN // 2], *steps[-_SHOWN // 2 :]])
 
 
 def overlaps(walked: Sequence[Walked]) -> Iterator[Overlap]:
-    """What the walks overwrite or read too early, each pair of statements once."""
+    """The overlaps on the walks, each pair of statements once."""
     known = StageProtocol(walked)
     seen: set[tuple[str, int, int, bool]] = set()
     for walk in walked:
@@ -120,7 +120,7 @@ class _Thread:
         self.others = known.awaited - self.mine
         self.own = {region for act in acts if act.kind == "bulk" for region in act.regions}
         self.arrives = {act.barrier for act in acts if act.kind == "arrive"}
-        self.filled: dict[int, set[ByteRegion]] = defaultdict(set)  # by copy: all that it fills
+        self.filled: dict[int, set[ByteRegion]] = defaultdict(set)  # by copy: all regions that it fills
         for act in acts:
             if act.kind in ("copy", "bulk"):
                 self.filled[act.statement].update(act.regions)
@@ -129,11 +129,11 @@ class _Thread:
         self.waited: deque[tuple[_Flying, tuple[int, ...]]] = deque(maxlen=_MOST)  # by this warp alone
         self.copies = _Groups()
         self.unfenced: dict[ByteRegion, int] = {}  # what others wrote so, as their arrivals tell
-        self.stores: dict[ByteRegion, int] = {}  # through the generic proxy, with no fence since
+        self.stores: dict[ByteRegion, int] = {}  # written through the generic proxy, with no fence since
         self.awaited: set[int | None] = set()
 
     def run(self) -> Iterator[Overlap]:
-        """What collides on the walk."""
+        """The overlaps on the walk."""
         for act in self.acts:
             match act.kind:
                 case "mma":
@@ -215,7 +215,7 @@ class _Thread:
             self.copies.begin(act, _UNKNOWN if act.barrier is None else act.barrier)
 
     def _unfenced(self, act: Act, target: tuple[ByteRegion, ...]) -> Iterator[Overlap]:
-        """A bulk copy over what was stored through the generic proxy."""
+        """A bulk copy over bytes that were stored through the generic proxy."""
         for stored, statement in list(self.stores.items()):
             if any(map(stored.meets, target)):
                 yield Overlap("unfenced", statement, act.statement, stored)
@@ -224,8 +224,8 @@ class _Thread:
     def _unlanded(self, act: Act, region: ByteRegion) -> Iterator[Overlap]:
         """A write where a copy is on its way: to the same bytes, or to the same matrix in a later phase.
 
-        Behind the loop of the copy that is any of the matrices which it fills: how often the loop goes round
-        decides which it was last.
+        Behind the loop of the copy that is any of the matrices which it fills: the number of rounds decides
+        which one was last.
         """
         stages = self.known.stages(region)
         for one in self.copies.flying:

@@ -1,7 +1,8 @@
-"""Which barriers tell that a stage is free, or full: read off what the threads of a block do on their walks.
+"""Find which barriers signal that a stage is free, or full, from the acts of a block's threads on their
+walks.
 
-A barrier that a thread awaits before it fills a stage again tells that the stage is free. One that a bulk
-copy completes, or at which a thread arrives behind its stores, tells that the stage is full.
+A barrier that a thread awaits before it fills a stage again signals that the stage is free. A barrier that a
+bulk copy completes, or at which a thread arrives after its stores, signals that the stage is full.
 """
 
 from __future__ import annotations
@@ -27,13 +28,13 @@ class FirstFill:
 
 
 class StageProtocol:
-    """What barriers tell about stages.
+    """What barriers signal about stages.
 
     free: by barrier, the stages that are filled again behind a wait for it, each with the filling statement.
-    full: by stage, the barriers that tell of its copies and stores; `first` is the first of those.
+    full: by stage, the barriers that signal its copies and stores; `first` is the first of those.
     told: by barrier, the barriers that a thread has awaited when it arrives there.
     unfenced: by barrier, the generic writes with no proxy fence behind them when a thread arrives there.
-    awaited: the barriers that some thread awaits. None stands for a barrier that is not known.
+    awaited: the barriers that some thread awaits. None stands for an unknown barrier.
     """
 
     def __init__(self, walked: Sequence[Walked]) -> None:
@@ -56,7 +57,7 @@ class StageProtocol:
                 self._announces(walk.acts)
         for barrier in full:
             if barrier is not None:
-                self.free.pop(barrier, None)  # it tells that stages are full
+                self.free.pop(barrier, None)  # it signals that stages are full
 
     def stages(self, region: ByteRegion) -> tuple[ByteRegion, ...]:
         """The matrices that some bytes are part of."""
@@ -67,7 +68,7 @@ class StageProtocol:
     def _signals(self, acts: Sequence[Act]) -> None:
         """What a thread has awaited when it arrives at a barrier, or first copies into a stage."""
         awaited: set[int | None] = set()
-        behind: set[int | None] = set()  # without waits that end at once: for the phase before the first
+        behind: set[int | None] = set()  # except waits for the phase before the first, which end at once
         meets = 0
         produces = not any(act.kind == "mma" for act in acts)
         stored: dict[ByteRegion, FirstFill] = {}

@@ -1,4 +1,4 @@
-"""The registers of one thread on its walk: the numbers that they hold, where those are known."""
+"""The registers of one thread on its walk, with their numbers if known."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class ThreadRegisters:
         self.assumed: set[str] = set()
 
     def _specials(self) -> Iterator[tuple[str, int]]:
-        """The special registers that are known."""
+        """The special registers whose numbers are known."""
         function = self.plan.function
         shape = function.threads or (128, 1, 1)
         yield "%tid.x", self.thread % shape[0]
@@ -34,19 +34,19 @@ class ThreadRegisters:
         yield from GRID.items()
 
     def value(self, text: str, scope: int) -> int | None:
-        """What an operand holds; None where that is not known."""
+        """The value of an operand; None if unknown."""
         found = self.plan.source(text, scope)
         return found if isinstance(found, int) else self.numbers.get(found)
 
     def holds(self, guard: str | None, negated: bool) -> bool | None:
-        """Whether a guard holds; None where that is not known."""
+        """Whether a guard is true; None if unknown."""
         if guard is None:
             return True
         value = self.numbers.get(guard)
         return None if value is None else bool(value) != negated
 
     def execute(self, step: WalkStep, guard: bool | None) -> None:
-        """Write what a statement computes; `guard` says whether its guard holds."""
+        """Write a statement's result; `guard` says whether its guard is true."""
         written = step.written
         if guard is False:
             if step.guard in self.assumed:

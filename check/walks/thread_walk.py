@@ -1,9 +1,9 @@
-"""Walks through a function with the numbers of some threads: what each does to shared memory, in its order.
+"""Walk through a function with the numbers of some threads: the acts of each on shared memory, in order.
 
-A walk executes the integer instructions that addresses, descriptors and branches depend on. A parameter, and
-the block's place in the grid, get an assumed number. Where a branch depends on one, the walk takes the side
-on which more happens. A loop whose end depends on one is walked a few rounds. So a walk is one path of many,
-and what it finds holds on that path.
+A walk executes the integer instructions that addresses, descriptors and branches depend on. Parameters and
+the block's place in the grid get assumed numbers. At a branch that depends on an assumed number, the walk
+takes the side with more acts. A loop whose end depends on one is walked a few rounds. So a walk is one path
+of many, and its findings are about that path.
 """
 
 from __future__ import annotations
@@ -30,14 +30,15 @@ _ENDS = _LEAVES | {"jump", "switch"}
 
 @dataclass(frozen=True)
 class Walked:
-    """What one thread does on its path."""
+    """The acts of one thread on its path."""
 
     thread: int
     acts: tuple[Act, ...]
 
 
 def walks(plan: WalkPlan) -> list[Walked]:
-    """The walks of the first thread of each warp, where barriers part their work; else of each warpgroup.
+    """The walks of the first thread of each warp if barriers divide the warps' work, or else of each
+    warpgroup.
 
     The warps of a warpgroup that multiplies do alike.
     """
@@ -58,7 +59,9 @@ def walks(plan: WalkPlan) -> list[Walked]:
 
 
 def short_walks(plan: WalkPlan, long: Sequence[Walked]) -> list[Walked]:
-    """Where the walks leave a loop that multiplies before it ends: those that come to its end, if some do."""
+    """If `long` walks leave a product's loop before its end: walks with smaller numbers that reach the end,
+    if any do.
+    """
     if not any(act.kind == "cut" for walk in long for act in walk.acts):
         return []
     found = _walked(plan, range(0, max(walk.thread for walk in long) + 1, _GROUP), _FEW)
@@ -75,7 +78,7 @@ def _refills(walk: Walked) -> bool:
 def _walked(
     plan: WalkPlan, threads: range, size: int, cut: bool = False, eager: bool = False
 ) -> list[Walked]:
-    """One walk a thread; none where one multiplies in a loop that it leaves early, unless `cut`."""
+    """One walk for each thread. Unless `cut`, no walks if one leaves a product's loop early."""
     found: dict[tuple[Act, ...], Walked] = {}
     multiplied = -1  # the last warpgroup that did
     for thread in threads:
@@ -93,9 +96,9 @@ def _walked(
 
 
 class _Walk:
-    """One thread on its way: where it is, and how often it was there.
+    """The state of one thread's walk: its place, and how often it was there.
 
-    `eager`: it follows what happens, even where assumed numbers say otherwise.
+    `eager`: it takes the side with more acts, even if assumed numbers say otherwise.
     """
 
     def __init__(self, plan: WalkPlan, thread: int, size: int, eager: bool) -> None:
@@ -104,7 +107,7 @@ class _Walk:
         self.registers = ThreadRegisters(plan, thread, size)
         self.rounds: dict[int, int] = {}
         self.forced = 0  # a loop was just left although its numbers lead on: 1, an innermost one: 2
-        self.taken: Counter[int] = Counter()  # how often each side of a branch that is not known
+        self.taken: Counter[int] = Counter()  # how often each side of an undecided branch was taken
 
     def run(self) -> Iterator[Act]:
         """Walk until the function ends, or for long enough."""
@@ -130,7 +133,7 @@ class _Walk:
                 self.forced = 0
 
     def _next(self, number: int) -> int | None:
-        """The block behind a block; None where the walk ends."""
+        """The block to walk next; None at the end of the walk."""
         block = self.plan.flow.blocks[number]
         if block.start == block.end:
             return self._enter(number, block.fall)
@@ -151,7 +154,7 @@ class _Walk:
 
     def _side(self, number: int, sides: list[int], known: bool, is_open: bool) -> int:
         """The side of a branch that is taken; where it is known, the first is what its numbers say."""
-        late = False  # a loop is to be left, whichever way leads out
+        late = False  # leave the loop by whichever side leads out
         for head in self.plan.around.get(number, ()):
             body = self.plan.loops[head]
             leaving = [side for side in sides if side not in body]
@@ -175,7 +178,7 @@ class _Walk:
         return taken
 
     def _enter(self, number: int, following: int | None) -> int | None:
-        """Count the round where a loop begins again; a loop that is entered anew begins to count."""
+        """Count a round when a loop begins again; start counting when a loop is entered."""
         if following is None:
             return None
         for head in self.plan.around.get(following, ()):

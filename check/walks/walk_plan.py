@@ -1,4 +1,4 @@
-"""What walks through a function share: its instructions taken apart, its loops, where its variables lie."""
+"""What all walks through a function share: its instructions, its loops, addresses of its variables."""
 
 from __future__ import annotations
 
@@ -16,25 +16,25 @@ from ..values.arithmetic import MASK, bits_of
 
 __all__ = ["GRID", "SIZE", "WalkPlan", "WalkStep"]
 
-_ROUNDS = 17  # of a loop whose end is not known: more than kernels have stages
-_OUTER_ROUNDS = 2  # where such a loop stands in it
-_KNOWN_ROUNDS = 1 << 6  # of a loop whose end is known
-_BUDGET = 400_000  # statements, of all walks through a function
-SIZE = "size"  # names the number of every parameter that is no pointer
+_ROUNDS = 17  # rounds of a loop with an unknown end: more than kernels have stages
+_OUTER_ROUNDS = 2  # rounds of a loop around such a loop
+_KNOWN_ROUNDS = 1 << 6  # rounds of a loop with a known end
+_BUDGET = 400_000  # statements in all walks through a function
+SIZE = "size"  # names the number of every parameter that is not a pointer
 _SIGNALS = frozenset(("arrive", "await", "meet", "proxy-fence"))
 _ACCESSES = frozenset(("multiply", "commit", "wait", "store", "update")) | frozenset(
     ("copy", "copy-commit", "copy-wait", "copy-arrive", "bulk-copy", "bulk-commit", "bulk-wait")
 )
-COUNTED = _SIGNALS | _ACCESSES  # what does something to shared memory, or to the order of what does
+COUNTED = _SIGNALS | _ACCESSES  # actions on shared memory, and actions that order them
 _GUARDED = frozenset(("jump", "leave"))
-_OPAQUE = frozenset(("load", "update"))  # what they give does not follow from registers
+_OPAQUE = frozenset(("load", "update"))  # their results do not depend on registers alone
 _RESULTS = {
     "await": "awaited",
     "arrive": "awaited",
     "elect": "elected",
     "call": "unknown",
     "update": "unknown",
-}  # how a value is found, where what the statement does decides
+}  # how a value is found, by the statement's action
 GRID = {
     f"%{name}{axis}": int(name.startswith(("n", "cluster_n")))
     for name in ("ctaid", "nctaid", "clusterid", "nclusterid", "cluster_ctaid", "cluster_nctaid")
@@ -44,11 +44,11 @@ GRID = {
 
 @dataclass(frozen=True, slots=True)
 class WalkStep:
-    """A statement taken apart: registers by their unique names, sources as numbers or names.
+    """A statement prepared for walking: registers by their unique names, sources as numbers or names.
 
     result: how its value is found: `parameter` (the number `sources` holds), `packed` (a vector of sources),
     `lane` (of the first lane), `same` (the first source), `computed`, `awaited` (a wait is over), `elected`,
-    or `unknown`. `assumes`: the value stands for any, whatever the sources.
+    or `unknown`. `assumes`: the value is an assumed one, whatever the sources.
     """
 
     index: int
@@ -67,7 +67,7 @@ class WalkStep:
 
 
 class WalkPlan:
-    """What all walks through a function share: where variables lie, which statements count."""
+    """What all walks through a function share: addresses of variables, and the statements to execute."""
 
     def __init__(self, module: PtxModule, code: DecodedFunction, flow: Flow) -> None:
         self.code = code
@@ -84,7 +84,7 @@ class WalkPlan:
         self.acting = frozenset(self.roles)
 
     def _place(self, module: PtxModule) -> None:
-        """Addresses for the variables of shared memory; those of open size lie behind the others."""
+        """Addresses for the variables of shared memory; those of unknown size lie behind the others."""
         at = 0
         declared = [v for scope in self.function.scopes for v in scope.variables.values()]
         variables = [v for v in (*module.variables.values(), *declared) if v.space == "shared"]
@@ -123,7 +123,7 @@ class WalkPlan:
         return self.code.registers_in(" ".join([*texts, statement.guard or ""]), statement.scope)
 
     def source(self, text: str, scope: int) -> int | str:
-        """An operand as a number, or as what names a register or a special one."""
+        """An operand as a number, or as the name of a register or special register."""
         key = text, scope
         found = self._sources.get(key)
         if found is None:
@@ -178,7 +178,7 @@ class WalkPlan:
     def _result(
         self, statement: DecodedStatement, words: tuple[str, ...], parts: tuple[str, ...]
     ) -> tuple[str, tuple[int | str, ...]]:
-        """How an instruction's value is found, and from what."""
+        """How an instruction's value is found, and from which sources."""
         known = _RESULTS.get(statement.does)
         if known is not None:
             return known, ()
@@ -236,7 +236,7 @@ class WalkPlan:
         return {head: frozenset(body) for head, body in found.items()}
 
     def most(self, head: int, known: bool) -> int:
-        """How often a loop is walked at most; `known`: what its branch depends on stands for nothing else."""
+        """The most rounds of a loop; `known`: its branch does not depend on assumed numbers."""
         rounds = self._rounds[head]
         return _KNOWN_ROUNDS if known and rounds > _OUTER_ROUNDS else rounds
 
@@ -246,7 +246,7 @@ class WalkPlan:
 
     @cached_property
     def _rounds(self) -> dict[int, int]:
-        """By loop: how often it is walked when its end is not known."""
+        """By loop: the number of rounds when its end is unknown."""
         order = sorted(self.loops)
         accesses = Counter(
             self.flow.block_of(i) for i in self.roles if self.code.operation(i).does not in _SIGNALS
@@ -266,7 +266,7 @@ class WalkPlan:
 
 
 def _parameter(operand: str, kind: str) -> int | str | None:
-    """What a parameter holds: a size, or a pointer far from others."""
+    """The assumed value of a parameter: a size, or a pointer far from others."""
     if kind.endswith("64"):
         return (crc32(operand.encode()) % 97 + 1) << 32
     return SIZE if kind[0] in "usb" else None
