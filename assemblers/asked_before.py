@@ -1,4 +1,4 @@
-"""The outcome of a statement, and what one ptxas said that it will say again elsewhere."""
+"""The outcome of a statement, and the answers of one ptxas that hold in other settings too."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from typing import Literal
 
 __all__ = ["AskedBefore", "StatementOutcome", "qualifiers"]
 
-# What a later phase says of these depends on the .version.
+# What a later phase says about these depends on the .version.
 _VERSIONED = re.compile(r"\.version|PTX ISA")
 
 
 @dataclass(frozen=True, slots=True)
 class StatementOutcome:
-    """The verdict on one statement, and what ptxas said: why it is refused, or its warnings."""
+    """The verdict on one statement, and the words of ptxas: why it refuses the statement, or its warnings."""
 
     verdict: Literal["accepted", "refused", "died"]
     said: tuple[str, ...] = ()
@@ -44,7 +44,7 @@ class AskedBefore:
     _unread: dict[str, str] = field(default_factory=dict)
 
     def unreadable(self, statement: str) -> str | None:
-        """The fault of the first qualifier that cannot be read, of those that were asked about."""
+        """The fault of the first qualifier that is known to be unreadable."""
         mnemonic = statement.split(" ", 1)[0]
         if mnemonic not in self._unread:
             faults = ((word, self.words.get(word)) for word in qualifiers(mnemonic))
@@ -58,11 +58,11 @@ class AskedBefore:
         self._unread.clear()
 
     def lasting(self) -> AskedBefore:
-        """What holds for every target."""
+        """The answers that hold for every target."""
         return AskedBefore(self.words, apart=self.apart)
 
     def add(self, other: AskedBefore) -> None:
-        """Take over what another remembers."""
+        """Add the answers that another remembers."""
         self.words |= other.words
         self.late |= other.late
         self.assembled |= other.assembled

@@ -1,7 +1,8 @@
-"""One run of ptxas: the files that it is given, in memory, and what its words say of each statement.
+"""One run of ptxas: its input files, in memory, and its words about each statement.
 
-Either many statements share a file, one a line, and the first phase tells the faults of all; or each has a
-small file of its own, of many that one process reads: a later phase tells one fault of a file only.
+Either many statements share a file, one a line, and the first phase reports the faults of all. Or each
+statement has a small file of its own, and one process reads many: a later phase reports only one fault of a
+file.
 """
 
 from __future__ import annotations
@@ -54,7 +55,7 @@ REGISTERS: Mapping[str, tuple[str, int]] = {
     "s64": ("%sd", 8),
     "f64": ("%fd", 160),
 }
-TOGETHER = 50  # statements in a kernel: with more, code generation takes more than its share
+TOGETHER = 50  # statements in a kernel: code generation takes disproportionately long with more
 _DECLARED = " ".join(f".reg .{kind} {name}<{count}>;" for kind, (name, count) in REGISTERS.items())
 _BEFORE = 4  # lines before the first statement
 _REFUSED = " mov.b32 %b0, %bd0;"  # by every release, whatever the .version and .target
@@ -73,7 +74,7 @@ _HALVES_SINCE, _HALVES_ON = Version(4, 2), "sm_53"
 
 @dataclass
 class PtxasAnswer:
-    """What one run of ptxas said: by the number of the statement, and what names no statement.
+    """The words of one run of ptxas: by the number of the statement, and those that name no statement.
 
     `shut` says that it refused the line that every assembler refuses, so that it reported all early faults.
     """
@@ -88,7 +89,7 @@ class PtxasAnswer:
 
     @property
     def clean(self) -> bool:
-        """Whether all of it was assembled."""
+        """Whether ptxas assembled everything."""
         return self.code == 0 and not self.faults and not self.unplaced and not self.shut
 
     @property
@@ -104,7 +105,9 @@ class PtxasAnswer:
 
 @dataclass(frozen=True, slots=True)
 class FileFault:
-    """Why a file is refused, and whether ptxas stopped there; the line may be one of ptxas's own macros."""
+    """Why ptxas refuses a file, and whether it stopped there; the line may be inside one of ptxas's own
+    macros.
+    """
 
     words: tuple[str, ...]
     fatal: bool
@@ -207,7 +210,7 @@ class Asking:
             return None if hangs else code, _content(said).decode(errors="replace"), _content(written)
 
     def ask(self, statements: Sequence[str], early: bool = False) -> PtxasAnswer:
-        """What ptxas says of the statements, each on a line of one file.
+        """What ptxas says about the statements, each on a line of one file.
 
         `early` asks for faults of the first phase only: a line that is always refused keeps it from others.
         """
@@ -217,7 +220,7 @@ class Asking:
         code, said, _ = self.assemble(text)
         answer = PtxasAnswer(code)
         lines: dict[int, list[str]] = defaultdict(list)
-        errors = _ERROR.findall(said)  # nearly all that it says, so read in the fastest way
+        errors = _ERROR.findall(said)  # nearly all of its output, so read in the fastest way
         for line, words in errors:
             lines[int(line)].append(words)
         if early:

@@ -1,4 +1,4 @@
-"""An assembler under a .version and on a .target: which there are, and points asked about in them."""
+"""Settings: an assembler under a .version and on a .target; list them, and ask about points in them."""
 
 from __future__ import annotations
 
@@ -66,7 +66,9 @@ def split(jobs: Iterable[Job], size: int = _BATCH) -> list[Job]:
 
 @dataclass(frozen=True)
 class Column:
-    """One assembler and target under every .version, newest first; from `since` on it must be taken."""
+    """One assembler and target under every .version, newest first; from `since` on the assembler must take
+    the target.
+    """
 
     ptxas: Ptxas
     target: str
@@ -91,7 +93,7 @@ def columns(isa: Isa, releases: Sequence[Ptxas], targets: Sequence[str] | None =
 
 
 def ask(jobs: Sequence[Job]) -> list[list[StatementOutcome] | str]:
-    """The outcomes of every job's points, or why nothing can be asked in its setting."""
+    """The outcomes of every job's points, or why its setting cannot be asked."""
     return list(over_jobs(jobs, _outcomes))
 
 

@@ -1,6 +1,6 @@
-"""What ptxas does with statements: it accepts, refuses, or dies of each.
+"""Classify statements by what ptxas does: it accepts each, refuses it, or dies.
 
-One process is asked about many statements, over standard input; nothing is written to disk. ptxas reports
+One process reads many statements; nothing is written to disk. ptxas reports
 the faults of a file in phases. A statement counts as accepted only when a file that holds it was assembled
 with exit code 0. A death, a hang or a fault without a line may be any statement's: the statements are halved
 until one is left.
@@ -29,7 +29,7 @@ _Phase = Literal["early", "later", "code"]
 
 
 class Session:
-    """One ptxas asked under one .version and one .target; collects what it advises on the way."""
+    """One ptxas, asked under one .version and one .target; collects its advisories."""
 
     def __init__(
         self, ptxas: Ptxas, ptx: Version, target: str, limit: float = LIMIT, memory: AskedBefore | None = None
@@ -68,10 +68,10 @@ class Session:
         outcomes: dict[int, StatementOutcome],
         phase: _Phase = "code",
     ) -> None:
-        """Find the outcome of some statements: take out what is refused until the rest is assembled.
+        """Find the outcome of some statements: remove refused ones until the rest is assembled.
 
-        The early faults are told of all lines in one run, later ones of one line of a file, and those of
-        code generation of no line at all.
+        One run reports the early faults of all lines, a later fault of one line of a file, and faults of code
+        generation without a line.
         """
         while numbers:
             early = phase == "early"
@@ -121,7 +121,7 @@ class Session:
     def _faults(self, files: Sequence[Sequence[str]]) -> list[FileFault | str | None]:
         """The fault of each file before code is generated, or how ptxas ended that read it; None: no fault.
 
-        What takes no more than one file in a process is not asked this way.
+        A ptxas that reads only one file in a process is not asked this way.
         """
         found: list[FileFault | str | None] = []
         while len(found) < len(files):
@@ -156,7 +156,7 @@ class Session:
     def _without_known(
         self, statements: Sequence[str], numbers: list[int], outcomes: dict[int, StatementOutcome]
     ) -> list[int]:
-        """Settle what is known for this target, and ask about some apart; return the rest."""
+        """Settle statements by earlier answers, ask about some on their own, and return the rest."""
         left, apart = [], []
         memory = self._memory
         for number in numbers:
@@ -213,7 +213,7 @@ class Session:
         behind: list[int],
         outcomes: dict[int, StatementOutcome],
     ) -> list[int]:
-        """The statements behind a syntax error, without those that have a qualifier this ptxas cannot read.
+        """The statements behind a syntax error, without those with a qualifier that this ptxas cannot read.
 
         Such a word stops the parse wherever it stands, in a nonsense instruction too: what is found out
         about the words of all these statements settles every one that has one.

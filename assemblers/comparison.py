@@ -1,8 +1,8 @@
-"""The specification against assemblers, point by point: a confusion matrix and every disagreement.
+"""Compare the specification with assemblers, point by point: a confusion matrix and every disagreement.
 
 Points are asked about in batches over all cores. A disagreement is registered when contradictions.yaml
-explains it. An entry that should explain something, and explains nothing where it was looked for, is stale.
-What one assembler's grammar and later phases said is carried from setting to setting (AskedBefore).
+explains it. An entry is stale if it should explain something in the compared settings and explains nothing.
+Answers that hold in several settings are asked once (AskedBefore).
 """
 
 from __future__ import annotations
@@ -112,7 +112,7 @@ class Comparison:
 
 
 def compare(jobs: Iterable[Job], register: ContradictionLookup | None) -> Comparison:
-    """Ask about every point of every job, and hold the answers against the specification."""
+    """Ask about every point of every job, and compare the answers with the specification."""
     found = Comparison()
     for part in over_jobs(split(jobs), partial(_alone, register=register)):
         found.whole |= {(asked[0], setting) for asked in part.counts for setting in part.settings}
@@ -130,7 +130,7 @@ def compare_everywhere(
 ) -> Comparison:
     """Compare in every setting: legal forms, and the regions one field away from what is legal there.
 
-    `memories` has what was found out about each release before. Where an assembler refuses a target that
+    `memories` has the earlier answers of each release. Where an assembler refuses a target that
     specs.yaml dates earlier, `targets` of the comparison says so.
     """
     found = Comparison()
@@ -158,7 +158,7 @@ def _column(
     for version in column.versions:
         setting = AssemblerSetting(column.ptxas, version, column.target)
         if version < column.since and Session(column.ptxas, version, column.target).mute() is not None:
-            break  # nor is the target taken under an older one; else what is accepted shows as disagreements
+            break  # an older version does not take the target either; if it does, disagreements will show it
         opened = {
             gate: open_for(gate, version, column.target) for region in regions for gate in region.beside
         }

@@ -1,8 +1,8 @@
-"""Releases of ptxas brought from PyPI: pip downloads the wheel, ptxas alone is unpacked into the cache.
+"""Fetch releases of ptxas from PyPI: pip downloads the wheel, and only ptxas is unpacked into the cache.
 
-All work is done in a folder of its own inside the cache, and only a binary that is whole, by the recorded
-hashes of wheel and binary, is renamed to its place: what lies there is never half a file, however many
-fetch at once and whenever one is interrupted.
+All work happens in a temporary folder inside the cache. Only a binary with the recorded hashes (of wheel and
+binary) is renamed to its place. So the cache never has half a file, even if several fetch at once or one is
+interrupted.
 """
 
 from __future__ import annotations
@@ -158,7 +158,7 @@ def _download(release: KnownRelease, room: Path, tell: Tell, stop: threading.Eve
         if stop.is_set():
             raise _Stopped
         if _UNREACHED.search(words):
-            stop.set()  # nor will the others be reached
+            stop.set()  # the other packages cannot be reached either
             raise Question(f"pip reaches no package index that has {name}: is there a network?")
         raise Question(f"pip cannot fetch {name}{_said(words)}")
     return found[0]

@@ -1,8 +1,8 @@
-"""Gates probed from both sides, for the right reason.
+"""Probe gates from both sides, and check the reason of each refusal.
 
 A representative of every row and gate must be accepted from the version that the gate says, on every
 target that it lists, and refused just below and on every other target in words that name the version, the
-feature or the target: a refusal for another reason is no evidence about the gate. What cannot be probed
+feature or the target: a refusal for another reason says nothing about the gate. A gate that cannot be probed
 has one of the reasons of UNPROBED.
 """
 
@@ -37,7 +37,7 @@ _REASON = re.compile(r"\.(version|target)\b|Feature|PTX ISA|modifier required")
 
 @dataclass(frozen=True)
 class Probe:
-    """One question about a gate: a statement in a setting, and what must come of it."""
+    """One question about a gate: a statement in a setting, and the outcome that it must have."""
 
     row: str
     gate: EffectiveGate
@@ -144,7 +144,7 @@ def _contemporary(
     knowing: Mapping[str, list[Ptxas]],
     unprobed: Counter[str],
 ) -> Iterator[Probe]:
-    """The release that brought a version accepts, and the one before refuses."""
+    """Probe that the release which introduced a version accepts, and the release before refuses."""
     own = [ptxas for ptxas in knowing[target] if ptxas.ptx == since]
     if not own:
         unprobed["no release"] += 1

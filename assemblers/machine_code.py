@@ -1,8 +1,8 @@
-"""Legal statements in machine code: each must leave an instruction there, its result stored.
+"""Legal statements as machine code: each must produce an instruction there.
 
-Every statement gets a kernel of its own that stores what the statement writes, since the optimiser deletes
-what nobody reads, and a twin without the statement. The code of the two is compared as a bag of opcodes
-(the low bits of each 16-byte instruction word), read from the ELF file that ptxas writes to a pipe.
+Every statement gets a kernel that stores the statement's results, since the optimiser deletes unused results;
+and a twin kernel without the statement. The code of the two is compared as a bag of opcodes (the low bits of
+each 16-byte instruction word), read from the ELF file that ptxas writes to a pipe.
 """
 
 from __future__ import annotations

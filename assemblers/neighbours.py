@@ -34,9 +34,9 @@ class Neighbours:
         self._foreign = foreign
 
     def of(self, family: Family, legal: Iterable[tuple[Variant, Form]]) -> Iterator[WrittenStatement]:
-        """What differs from a representative of each row and form in one qualifier or operand.
+        """The statements that differ from a representative of each row and form in one qualifier or operand.
 
-        It is one that no version has removed, where there is any.
+        The representative is one that no version has removed, if there is any.
         """
         qualifiers = self._family_words(family)
         seen: set[tuple[object, ...]] = set()

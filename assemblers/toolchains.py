@@ -1,7 +1,7 @@
-"""Every ptxas that can be had: fetched from PyPI's wheels, installed, or on PATH.
+"""Find every available ptxas: fetched from PyPI's wheels, installed, or on PATH.
 
-A fetched one lies in the cache as <version>/ptxas and is used only while its hash is the recorded one;
-of any other the version is asked, and so is the newest PTX ISA that it knows.
+A fetched ptxas lies in the cache as <version>/ptxas and is used only while it has the recorded hash. Any
+other is asked for its version and for the newest PTX ISA that it knows.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ def available() -> tuple[Ptxas, ...]:
 def locate(release: str | None = None, path: Path | None = None) -> Ptxas:
     """The ptxas of a release, named by its own version, its toolkit's or a PTX ISA version.
 
-    None means the newest that can be had. `path` names the binary to use; it must then be of the release.
+    None means the newest available one. `path` names the binary to use; it must then be of the release.
     Raises Question when there is none, or when it cannot be used.
     """
     if path is not None:
@@ -143,7 +143,7 @@ def places() -> Iterator[PtxasPlace]:
 def examine(place: PtxasPlace) -> Ptxas:
     """The ptxas of a place; raises Question when it cannot be used.
 
-    The recorded hash says of a fetched one that it is whole and what it is; any other is asked.
+    For a fetched ptxas the recorded hash gives its version and shows that it is whole; any other is asked.
     """
     release = known().get(place.said or "")
     if place.source != "cache" or release is None or release.build is None:

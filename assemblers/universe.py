@@ -66,7 +66,9 @@ class Universe:
         return (GateRegion(frozenset(), forms), *beside)
 
     def _beside(self, family: Family) -> Iterator[tuple[WrittenStatement, EffectiveGate]]:
-        """Every combination one field away from a variant that is none itself, with the variant's gate."""
+        """Every combination that differs from a variant in one field and is not a variant, with the variant's
+        gate.
+        """
         domains = {field: domain(family, field) for field in sorted(family.bound)}
         variants = {tuple(variant.fields[field] for field in domains) for variant in family.variants()}
         spelled: dict[tuple[str | int, ...], WrittenStatement] = {}
@@ -118,7 +120,7 @@ class Universe:
     def _operands(self, variant: Variant, form: Form) -> tuple[str, ...]:
         """The text of every operand, each with registers of its own as far as they go.
 
-        Remembered by the fields that the operands depend on.
+        Cached by the fields that the operands depend on.
         """
         which = id(variant.row), form.operands
         if which not in self._depends:
@@ -174,7 +176,7 @@ class Universe:
         return Neighbours(self.write, self.outside, self.foreign)
 
     def _fields(self, family: Family) -> Iterator[WrittenStatement]:
-        """Every field at every value of the family; within two fields of legality where that is too many."""
+        """Every combination of the family's field values; if too many, those near legal ones."""
         domains = {field: domain(family, field) for field in sorted(family.bound)}
         if math.prod(map(len, domains.values())) > _PRODUCT:
             yield from self._apart(family, 1)

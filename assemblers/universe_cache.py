@@ -1,4 +1,4 @@
-"""The whole universe of an instruction, kept in the user's cache: making it takes longer than asking.
+"""Cache the whole universe of an instruction for the user: making it takes longer than asking about it.
 
 An entry is keyed by the specification and by the code that makes it, so it can never be stale.
 """

@@ -1,8 +1,8 @@
-"""What assemblers did with every legal form: raw observations, from which verdicts are recomputed.
+"""Raw observations of what assemblers did with every legal form, and the verdicts recomputed from them.
 
-A file of evidence/ holds one assembler's observations. For every row and every .version and .target that
-the assembler takes it says which of the row's forms it accepted, as a bitmap; and what the claim and the
-emitted cases were then, by hash.
+A file of evidence/ holds one assembler's observations. For every row and every .version and .target that the
+assembler takes, a bitmap says which of the row's forms it accepted. Hashes say which claim and which emitted
+cases the row had then.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ class Claim:
 
     @cached_property
     def _by_gate(self) -> Mapping[EffectiveGate, int]:
-        """The bitmap of the forms that have each gate: a row has few gates, and many forms."""
+        """By gate, the bitmap of the forms that have it: a row has few gates and many forms."""
         effective = self.view.family.isa.effective
         found: dict[EffectiveGate, int] = {}
         for number, (variant, form) in enumerate(self._forms):
@@ -128,7 +128,7 @@ class Record:
 
 @dataclass(frozen=True)
 class ClaimVerdict:
-    """What a record says of a claim: how many points were compared, and those that differ."""
+    """A record's verdict on a claim: how many points were compared, and those that differ."""
 
     claim: Claim
     release: str
@@ -159,7 +159,7 @@ def verdicts(records: Sequence[Record], asked: Sequence[Claim]) -> Iterator[Clai
 
 
 class _Legality:
-    """The legal forms of one claim by setting: releases share most of their settings."""
+    """The legal forms of one claim by setting, computed once: releases share most of their settings."""
 
     def __init__(self, claim: Claim) -> None:
         self._claim = claim
@@ -178,7 +178,7 @@ class _Legality:
 def observe(specification: Specification, ptxas: Ptxas, before: Record | None = None) -> Record:
     """Ask an assembler about every form of every row under every .version and .target that it takes.
 
-    What it was asked `before` about a claim that is as it was then is not asked again.
+    Observations made `before` of an unchanged claim are kept, not repeated.
     """
     every = claims(specification)
     if before is not None and before.sha256 == digest(ptxas.path):
@@ -217,7 +217,7 @@ def observe(specification: Specification, ptxas: Ptxas, before: Record | None = 
 
 
 def _syntax_errors(asked: Sequence[Claim], session: Session) -> frozenset[str]:
-    """The statements that an assembler cannot parse: its grammar knows no .version and no .target."""
+    """The statements that an assembler cannot parse; its grammar is the same in every setting."""
     statements = [statement for claim in asked for statement in claim.statements]
     pairs = zip(statements, session.classify(statements), strict=True)
     return frozenset(text for text, outcome in pairs if "syntax error" in outcome.words)
@@ -226,7 +226,7 @@ def _syntax_errors(asked: Sequence[Claim], session: Session) -> frozenset[str]:
 def _accepted(
     asked: Sequence[Claim], unreadable: frozenset[str], column: Column
 ) -> dict[AssemblerSetting, list[int]]:
-    """By setting and claim, the bitmap of the forms that are accepted; a death is no acceptance."""
+    """By setting and claim, the bitmap of the accepted forms; a form that kills ptxas is not accepted."""
     statements = [text for claim in asked for text in claim.statements if text not in unreadable]
     memory, found = AskedBefore(), {}
     for version in column.versions:

@@ -1,6 +1,7 @@
-"""Claims by content: what a row claims about legality, or a layout about places, hashed with all it rests on.
+"""Hashes of claims: what a row claims about legality, or a layout about places, with everything it depends
+on.
 
-Where a claim stands in a file, and how its formulas are spaced, is no part of it.
+The place of a claim in a file, and the spaces in its formulas, do not count.
 """
 
 from __future__ import annotations
@@ -29,11 +30,11 @@ __all__ = [
     "metadata_digest",
 ]
 
-# What the witnesses of one kind say of a claim; "stale": what they said was said of another claim.
+# What the witnesses of one kind say about a claim; "stale": they spoke about an earlier claim.
 ClaimState = Literal["agrees", "differs", "stale", "unseen"]
 
 _DIGITS = 16
-# What an operand is to the operation says nothing about legality.
+# The part of an operand says nothing about legality.
 _ELSEWHERE = ("part", "descriptor", "contains")
 
 
@@ -97,7 +98,7 @@ def layout_digest(layout: LayoutMap, packing: Packing | None = None) -> str:
 
 
 def metadata_digest(layout: LayoutMap, sparsity: Sparsity) -> str:
-    """Which bit is whose metadata, and what the codes mean."""
+    """Which bit is metadata of which element, and what the codes mean."""
     return _digest({"layout": layout_digest(layout), "sparsity": dataclasses.replace(sparsity, title="")})
 
 

@@ -29,7 +29,7 @@ __all__ = ["ContradictionRegister", "MinimalCaseResult", "register"]
 
 @dataclass(frozen=True)
 class MinimalCaseResult:
-    """A case asked of one release again: what is recorded, and what it does now."""
+    """A case that one release was asked again: the recorded verdict, and the verdict now."""
 
     id: str
     case: MinimalCase
@@ -39,7 +39,7 @@ class MinimalCaseResult:
 
     @property
     def shows(self) -> bool:
-        """Whether it still does what is recorded, for the reason that is recorded."""
+        """Whether the release still gives the recorded verdict for the recorded reason."""
         if self.outcome.verdict != self.recorded:
             return False
         return self.recorded != "refused" or (self.case.words or "") in self.outcome.words
@@ -56,7 +56,7 @@ class _Pointed:
     targets: frozenset[str]
 
     def reaches(self, release: str, ptx: Version, target: str) -> bool:
-        """Whether they are about a release under a version and on a target."""
+        """Whether the points are about a release under a version and on a target."""
         return release in self.releases and target in self.targets and ptx in self.versions
 
 
@@ -93,7 +93,7 @@ class ContradictionRegister:
     def _covers(
         self, instruction: str, direction: Direction, statement: str
     ) -> tuple[tuple[_Pointed, Covers], ...]:
-        """Every points that cover a statement at some version and target: the same for all releases."""
+        """All points that cover a statement at some version and target, whatever the release."""
         found = []
         for pointed in self._pointing.get((instruction, direction), ()):
             covers = self._points.of(pointed.points, statement)
@@ -104,7 +104,7 @@ class ContradictionRegister:
     def expected(self, release: str, ptx: Version, target: str) -> Mapping[str, bool]:
         """The ids that must explain something when a release is asked under a version and a target.
 
-        True where mnemonics alone show it; where only points of operands do, they must be varied too.
+        By id, whether mnemonics alone show it; if only points of operands do, operands must be varied too.
         """
         found: dict[str, bool] = {}
         for listed in self._pointing.values():
@@ -136,9 +136,9 @@ class ContradictionRegister:
     def run(
         self, identifiers: Sequence[str], find: Callable[[str], Ptxas] = locate
     ) -> tuple[list[MinimalCaseResult], list[str]]:
-        """Ask every release that can be had about the cases again; the results, and the releases missing.
+        """Ask every available release about the cases again; the results, and the missing releases.
 
-        Raises Question when none can be had.
+        Raises Question when no release is available.
         """
         wanted: dict[str, dict[tuple[Version, str], list[tuple[str, MinimalCase, Direction]]]] = {}
         for identifier in identifiers:
@@ -166,7 +166,7 @@ class ContradictionRegister:
 
     @cached_property
     def _gates(self) -> Mapping[Place, frozenset[tuple[tuple[tuple[str, Version], ...], Version | None]]]:
-        """By points: since when on which target, and until when, their rows have statements."""
+        """By points: since and until when, on which target, their rows have statements."""
         found = {}
         for listed in self._pointing.values():
             for points in (pointed.points for pointed in listed):
@@ -188,7 +188,7 @@ class ContradictionRegister:
 
     @cached_property
     def _covering(self) -> dict[tuple[str, Direction, str], tuple[tuple[_Pointed, Covers], ...]]:
-        """What covers the statements that were asked about."""
+        """The gates at which points cover a statement, computed once for each statement."""
         return {}
 
     @cached_property

@@ -1,6 +1,7 @@
-"""Whether a statement is one of the points of an entry: legal once the one change is undone.
+"""Whether a statement is one of the points of an entry: it is legal once the points' one change is undone.
 
-What is legal is asked once a statement, for every version and target at once, as the gate of what it spells.
+Legality is asked once for each statement, as the gate of the variant that it spells; the gate answers for
+every version and target.
 """
 
 from __future__ import annotations
@@ -28,16 +29,16 @@ _CHOICE = re.compile(r"<([^<>]*\|[^<>]*)>")
 
 @dataclass(frozen=True)
 class Covers:
-    """Some points cover a statement: wherever one of the gates of the legal statement is open.
+    """Some points cover a statement, wherever one of the gates of the legal statement is open.
 
-    No gates: under every version and on every target of the points.
+    Without gates: under every version and on every target of the points.
     """
 
     points: Points
     gates: tuple[EffectiveGate, ...] | None
 
     def at(self, ptx: Version, target: str) -> bool:
-        """Whether they do under a version and on a target."""
+        """Whether they cover it under a version and on a target."""
         if self.gates is None:
             return True
         ptx, target = self.points.since or ptx, self.points.like or target
@@ -46,7 +47,7 @@ class Covers:
 
 @dataclass(frozen=True)
 class _Legal:
-    """What a legal statement spells, the form that its operands take, and when it is legal."""
+    """A legal statement's variant, the form of its operands, and its gate."""
 
     variant: Variant
     form: Form
@@ -60,7 +61,7 @@ class CoveredPoints:
     specification: Specification
 
     def of(self, points: Points, text: str) -> Covers | None:
-        """When points cover a statement; None when they never do, or when it cannot be read."""
+        """When points cover a statement; None when they never do, or when the statement cannot be read."""
         statement = _read(text)
         if statement is None:
             return None
@@ -70,7 +71,7 @@ class CoveredPoints:
         return Covers(points, gates) if gates else None
 
     def _gates(self, points: Points, statement: Statement) -> Iterator[EffectiveGate]:
-        """The gates of the legal statements that become of it when the one change is undone."""
+        """The gates of the legal statements that result from undoing the one change."""
         if points.operand is not None:
             yield from self._operand_gates(points, statement)
             return
@@ -80,7 +81,7 @@ class CoveredPoints:
                 yield legal.gate
 
     def _operand_gates(self, points: Points, statement: Statement) -> Iterator[EffectiveGate]:
-        """The same where an operand is written otherwise: the one of that name in the form that fits."""
+        """The same if an operand is written otherwise: the operand of that name in the form that fits."""
         try:
             given = arguments(statement.operands)
         except SyntaxFault:
@@ -97,7 +98,7 @@ class CoveredPoints:
                 yield legal.gate
 
     def _legal(self, points: Points, statement: Statement) -> _Legal | None:
-        """What a statement of the rows and fields of the points spells; None when it never is legal."""
+        """The legal statement, if it is one of the rows and fields of the points; otherwise None."""
         verdict = self._anywhere.judge_statement(statement)
         variant, form = verdict.variant, verdict.form
         if variant is None or form is None or not among(points, variant):
@@ -109,12 +110,12 @@ class CoveredPoints:
 
     @cached_property
     def _anywhere(self) -> Judge:
-        """A judge for whom the gates are all that can be shut by version and target."""
+        """A judge of the newest version and any target, so that only gates depend on version and target."""
         return self.specification.judge()
 
 
 def among(points: Points, variant: Variant) -> bool:
-    """Whether a variant is of the rows and fields listed."""
+    """Whether a variant has one of the listed rows and the listed fields."""
     name = variant.row.family.instruction.instruction
     if name != points.instruction or variant.row.row.id not in points.rows:
         return False
@@ -133,20 +134,20 @@ def _read(text: str) -> Statement | None:
 
 @cache
 def _listed(statements: tuple[str, ...]) -> frozenset[tuple[object, ...] | None]:
-    """What tells the listed statements apart from all others."""
+    """The keys of the listed statements."""
     every = [text for statement in statements for text in alternatives(statement)]
     return frozenset(spelled(read_statement(written_out(text))) for text in every)
 
 
 @cache
 def _forms(written: tuple[str, ...]) -> frozenset[tuple[object, ...]]:
-    """What tells the operands written apart from others."""
+    """The keys of the listed operands."""
     types = register_types()
     return frozenset(_form(arguments(text)[0], text, types) for text in map(written_out, written))
 
 
 def spelled(statement: Statement) -> tuple[object, ...] | None:
-    """What tells statements apart, apart from the numbers of registers; None when it cannot be read."""
+    """A statement's key, in which the numbers of registers do not count; None when it cannot be read."""
     types = register_types()
     try:
         given = arguments(statement.operands)
@@ -158,7 +159,7 @@ def spelled(statement: Statement) -> tuple[object, ...] | None:
 
 
 def _qualifiers_undone(points: Points, statement: Statement) -> Iterator[Statement]:
-    """The statement with legal qualifiers; itself where a version or a target is what changed."""
+    """The statement with legal qualifiers; unchanged if the points change a version or a target."""
     tokens = statement.mnemonic.split(".")
     if points.surplus:
         for fewer in _fewer(tokens, frozenset(points.surplus)):
@@ -175,7 +176,7 @@ def _qualifiers_undone(points: Points, statement: Statement) -> Iterator[Stateme
 
 
 def _fewer(tokens: list[str], surplus: frozenset[str]) -> Iterator[list[str]]:
-    """The qualifiers without one or more of the surplus ones."""
+    """Every list of the qualifiers without one or more of the surplus ones."""
     places = [place for place in range(1, len(tokens)) if tokens[place] in surplus]
     for count in range(1, len(places) + 1):
         for gone in itertools.combinations(places, count):
@@ -203,7 +204,7 @@ def _elements_undone(points: Points, argument: Argument, text: str, types: Mappi
 
 
 def _form(argument: Argument, text: str, types: Mapping[str, str]) -> tuple[object, ...]:
-    """What tells written operands apart: kind, value, and the types of the registers, not their numbers."""
+    """An operand's key: kind, value, and the types of its registers, not their numbers."""
     literal = text if argument.shape == "float" else ""
     return (
         argument.shape,

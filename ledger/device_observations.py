@@ -1,4 +1,4 @@
-"""Everything that is measured of a device, as observations: maps, metadata, memory, matrices, arithmetic.
+"""Measure a device: observations of maps, metadata, memory, matrices and arithmetic.
 
 Each group of subjects is measured in a process of its own: a failure of the device or a hang spoils no other.
 """
@@ -52,8 +52,8 @@ Observations = tuple[dict[str, Observed], dict[str, Observed]]
 def measurable(
     specification: Specification, target: str, newest: str, rows: Collection[str] | None = None
 ) -> tuple[list[MeasuredKernel], list[MeasuredKernel]]:
-    """What there is to measure on a target, of some rows or of all; and what of it a driver that reads
-    PTX ISA `newest` is too old for."""
+    """What can be measured on a target, of some rows or of all; and the subjects for which a driver that
+    reads PTX ISA `newest` is too old for."""
     limit = specification.isa.version(newest)
     can: list[MeasuredKernel] = []
     cannot: list[MeasuredKernel] = []
@@ -66,7 +66,9 @@ def measurable(
 
 
 def newest(specification: Specification, driver: str) -> Version:
-    """The newest PTX ISA version that a driver reads: that of the toolkit whose CUDA (`13.0`) it is for."""
+    """The newest PTX ISA version that a driver reads: the version of the toolkit with the driver's CUDA
+    (`13.0`).
+    """
     number = [int(part) for part in driver.rsplit(" ", 1)[-1].split(".")]
     return max(
         release.ptx
@@ -104,7 +106,7 @@ def current_suite(
 
 
 def _multiplicand(variant: Variant) -> str:
-    """The element type of A; "" where there is none."""
+    """The element type of A; "" without an A."""
     return element_type(variant, "A") if computes(variant.instruction) else ""
 
 
@@ -172,7 +174,7 @@ def observe_device(
 ) -> Observations:
     """Measure subjects on a device, a group a process, as many at a time as there are processors.
 
-    What a failure or a hang (longer than `limit` seconds) kept from being measured is said instead.
+    For a subject that a failure or a hang (longer than `limit` seconds) prevented, the reason stands instead.
     """
     found: Observations = {}, {}
 
@@ -197,7 +199,7 @@ def observe_device(
 
 
 def _weight(group: Sequence[MeasuredKernel]) -> int:
-    """About how long a group takes: the elements of the largest product."""
+    """A measure of how long a group takes: the elements of the largest product."""
     fields = group[0].kernel.variant.fields
     sizes = [int(fields.get(name, 1)) for name in ("m", "n", "k")]
     return len(group) * sizes[0] * sizes[1] * sizes[2]

@@ -57,7 +57,7 @@ def releases_of(index: Index) -> tuple[str, ...]:
 def expanded(listed: Listed | ListedVersions, known: Sequence[T], what: str, place: Place) -> tuple[T, ...]:
     """Every name that is listed, the ranges written out in the order of what is `known`.
 
-    Raises SpecError at a wildcard, at what is not known, and at a range that holds nothing.
+    Raises SpecError at a wildcard, at an unknown name, and at an empty range.
     """
     parts = listed if isinstance(listed, tuple) else (listed,)
     found: list[T] = []
@@ -75,7 +75,7 @@ def expanded(listed: Listed | ListedVersions, known: Sequence[T], what: str, pla
 
 
 def known_names(names: Iterable[str], known: Collection[str] | None, what: str, place: Place) -> None:
-    """Raise SpecError at a list that is empty or names what does not exist: a wildcard, above all."""
+    """Raise SpecError at a list that is empty or names something that does not exist, such as a wildcard."""
     listed = list(names)
     if not listed:
         raise SpecError(f"no {what} is listed", place, f"each {what} by name")
@@ -84,7 +84,7 @@ def known_names(names: Iterable[str], known: Collection[str] | None, what: str, 
 
 
 def known_name(name: object, known: Collection[T] | None, what: str, place: Place) -> T:
-    """The name, as it is known; raises SpecError at a wildcard, and at what is not known."""
+    """The name as specs.yaml writes it; raises SpecError at a wildcard or an unknown name."""
     for one in known or ():
         if one == name:
             return one

@@ -1,4 +1,4 @@
-"""One measurement against the specification, point by point: how many points, and what differs."""
+"""Compare one measurement with the specification, point by point: how many points, and which differ."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def _value(variant: Variant, kernel: str, part: str) -> int:
 
 
 class Names:
-    """One renaming an axis: what is measured to what is claimed, and back; None where names must be equal."""
+    """For each axis a renaming of measured to claimed numbers, and back; None where numbers must be equal."""
 
     def __init__(self, free: bool) -> None:
         self.free = free
@@ -51,7 +51,7 @@ class Names:
         self._backward: dict[tuple[str, object], int] = {}
 
     def fits(self, axis: str, measured: int, claimed: tuple[int, ...]) -> bool:
-        """Whether a measured name can stand for a claimed one, as it has so far."""
+        """Whether a measured name can stand for a claimed one, given the renaming so far."""
         if not self.free:
             return claimed == (measured,)
         forward = self._forward.setdefault((axis, measured), claimed)
@@ -59,11 +59,11 @@ class Names:
         return forward == claimed and backward == measured
 
     def knows(self, axis: str) -> bool:
-        """Whether anything is known of an axis."""
+        """Whether any name of an axis is known."""
         return not self.free or any(known == axis for known, _ in self._forward)
 
     def of(self, axis: str, claimed: tuple[int, ...]) -> int | None:
-        """The measured name of what is claimed."""
+        """The measured name for a claimed one."""
         return self._backward.get((axis, claimed)) if self.free else claimed[0]
 
 
@@ -132,7 +132,7 @@ def _equal(
 def _met(
     specification: Specification, variant: Variant, met: Ints, codes: Iterable[int], names: Names
 ) -> Iterator[str | None]:
-    """Which k each packed column met under the codes that were tried."""
+    """Which k each packed column was multiplied with, under the codes that were tried."""
     sparsity = specification.sparsity_of(variant)
     for code, found in zip(codes, met, strict=True):
         claimed = positions(sparsity, code)
@@ -269,7 +269,7 @@ def _matrices(
 def judge(
     specification: Specification, variant: Variant, what: str, kernel: str, values: Mapping[str, Any]
 ) -> tuple[int, list[str]]:
-    """How many points of one measurement were compared with the specification, and what differs."""
+    """How many points of one measurement were compared with the specification, and which differ."""
     if "failed" in values:
         return 1, [str(values["failed"])]
     free = variant.row.family.instruction.scope == "warp"

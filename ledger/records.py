@@ -1,4 +1,6 @@
-"""The files of evidence/: written whole or not at all, and read only in the format that is known."""
+"""Read and write the files of evidence/: a file is written whole or not at all, and only the known format is
+read.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,7 @@ R = TypeVar("R", bound=_OfRelease)
 
 
 def put(folder: Path, name: str, text: str) -> Path:
-    """Write a record to its file; a half-written one is never seen."""
+    """Write a record to its file at once: no reader sees a half-written one."""
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{name}.json"
     beside = path.with_suffix(".part")

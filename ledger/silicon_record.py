@@ -29,7 +29,7 @@ _HASH = 16  # digits of a case's hash
 
 @dataclass(frozen=True)
 class DeviceRecord:
-    """What was measured, with which driver and assembler, and when."""
+    """The device of a record, with its driver and assembler, and the date."""
 
     name: str
     target: str
@@ -50,8 +50,9 @@ class Observed:
 
 @dataclass
 class Silicon:
-    """All that one device showed. `subjects` are by what was measured and by kernel; `cases` are results of
-    conformance cases by their hash."""
+    """All that one device showed. `subjects` has measurements by kind and kernel; `cases` has results of
+    conformance cases by hash.
+    """
 
     device: DeviceRecord
     subjects: dict[str, Observed] = field(default_factory=dict)

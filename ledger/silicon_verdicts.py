@@ -19,7 +19,7 @@ __all__ = ["SiliconVerdict", "anchor", "by_mnemonic", "claims_of", "silicon_verd
 
 @dataclass(frozen=True)
 class SiliconVerdict:
-    """What observations say of one kernel: how many points were compared, and the first that differ."""
+    """The verdict on one kernel's observations: how many points were compared, and the first that differ."""
 
     device: str
     what: str
@@ -32,7 +32,7 @@ class SiliconVerdict:
 
 
 def anchor(specification: Specification, instruction: Instruction) -> str:
-    """What gives the rows, columns and k of an instruction's measured maps their names; "" where none is."""
+    """The instruction that names the rows, columns and k of measured maps; "" if there is none."""
     if instruction.fragments:
         accesses = " and ".join(
             dict.fromkeys(name.rpartition(".")[0] for name in instruction.fragments.values())
@@ -66,7 +66,7 @@ def by_mnemonic(specification: Specification) -> dict[str, Variant]:
 
 
 def claims_of(specification: Specification, variant: Variant, what: str) -> dict[str, str]:
-    """The claims that a measurement is about, by what they are called, as hashes."""
+    """The hashes of the claims that a measurement is about, by name."""
     kind = what.split()[0]
     found = {}
     if kind in ("maps", "accumulator", "matrices"):
@@ -101,8 +101,8 @@ def silicon_verdicts(
 ) -> Iterator[SiliconVerdict]:
     """The verdict on every measurement, recomputed from the raw observations.
 
-    `cases` are what is measured today, by name, with the hash of the kernel's text: a changed kernel makes
-    what it showed stale, and so does a changed claim.
+    `cases` are today's kernels by name, with the hashes of their texts. An observation is stale if its kernel
+    or its claim has changed.
     """
     known = by_mnemonic(specification)
     for name, case in cases.items():

@@ -1,4 +1,4 @@
-"""What solvers answered: by the hash of each question, recorded and read; verdicts are recomputed."""
+"""Record and read solvers' answers by the hash of each question; verdicts are recomputed."""
 
 from __future__ import annotations
 

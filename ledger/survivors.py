@@ -1,4 +1,4 @@
-"""Maps that the proofs cannot tell from the right ones, held against what a device showed.
+"""Compare maps that the proofs cannot tell from the right ones with what a device showed.
 
 Two kinds: mutants of the YAML that every theorem lets live, and every layout with two bits of its thread or
 element numbers exchanged (another bijection by construction).
@@ -32,7 +32,7 @@ _THREAD = "t"
 
 @dataclass(frozen=True)
 class Refutation:
-    """What a device showed against a map: in which measurement, at how many points of how many."""
+    """The measurement that refutes a map: its name, at how many points it differs, of how many."""
 
     measurement: str
     points: int
@@ -98,7 +98,7 @@ class Witness:
         )
 
     def about(self, specification: Specification) -> Iterator[Measurement]:
-        """The measurements that agree today and about which another specification claims something else."""
+        """The measurements that agree today, for which another specification claims something else."""
         for measurement in self.measurements:
             if measurement.concerns(specification) and measurement.agrees:
                 yield measurement
@@ -128,8 +128,7 @@ class Witness:
         return Exchanges(name, len(tried), tuple(standing))
 
     def silent(self, name: str) -> str:
-        """Why nothing that was measured rests on a layout; nothing where something does, or where it does
-        not say which thread holds what."""
+        """Why no measurement depends on a layout; empty if one does, or if the layout has no threads."""
         layout = self.specification.layouts[name]
         if _THREAD not in layout.inputs or any(name in m.claims and m.agrees for m in self.measurements):
             return ""
@@ -146,7 +145,7 @@ class Witness:
         )
 
     def judge(self, mutant: Mutant) -> tuple[Refutation | None, str]:
-        """What refutes a mutant; else why nothing does."""
+        """The measurement that refutes a mutant, or else why none does."""
         mutated = mutant.put(self.specification)
         refutation = self.against(mutated)
         if refutation is not None:

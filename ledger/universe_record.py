@@ -1,7 +1,7 @@
-"""What assemblers did with the whole universe of every instruction: raw bitmaps, to recompute verdicts from.
+"""Raw observations of what assemblers did with the universe of every instruction; verdicts are recomputed.
 
-A file of evidence/ holds one of an assembler: for every instruction the target, and which statements of the
-universe it accepted under its own newest .version. Nothing is asked again while the statements are the same.
+A file of evidence/ holds one assembler's observations: for every instruction the target, and a bitmap of the
+statements that it accepted under its own newest .version. Unchanged statements are not asked again.
 """
 
 from __future__ import annotations
@@ -56,7 +56,9 @@ class UniverseRecord:
     instructions: Mapping[str, Mapping[str, Any]]
 
     def accepted(self, instruction: str, cases: str) -> bytes | None:
-        """A byte for eight statements, the first in the lowest bit; None where they have changed since."""
+        """A bit for each statement, the first in the lowest bit of the first byte; None if the statements
+        have changed.
+        """
         found = self.instructions.get(instruction)
         if found is None or found["cases"] != cases:
             return None
@@ -65,7 +67,7 @@ class UniverseRecord:
 
 @dataclass(frozen=True)
 class UniverseVerdict:
-    """What a record says of a universe; `unregistered` has the statements that nothing explains."""
+    """A record's verdict on a universe; `unregistered` has the statements that no contradiction explains."""
 
     release: str
     instruction: str
@@ -202,7 +204,7 @@ def _by_gate(universe: PackedUniverse) -> list[tuple[EffectiveGate, int]]:
 def _explained(
     register: ContradictionLookup, name: str, text: str, release: str, ptx: Version, target: str, said: str
 ) -> bool:
-    """Whether an entry explains it; a death is recorded as no acceptance."""
+    """Whether an entry explains a difference; a record does not tell a death from a refusal."""
     directions: tuple[AssemblerVerdict, ...] = ("accepted",) if said == "accepted" else ("refused", "died")
     return any(register.explains(name, text, release, ptx, target, d) for d in directions)
 

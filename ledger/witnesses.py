@@ -38,7 +38,9 @@ MeasuredPoint = tuple[str, str, str, bool]
 
 @dataclass(frozen=True)
 class ClaimSubject:
-    """What is claimed: its name, its hash, and the parts of the specification whose theorems are about it."""
+    """The subject of a claim: its name, its hash, and the parts of the specification whose theorems are about
+    it.
+    """
 
     id: str
     kind: ClaimKind
@@ -77,8 +79,9 @@ class MeasurementTally:
 
 @dataclass(frozen=True)
 class DeviceWitness:
-    """What one device says of a claim: cases by way as (passed, of all), measurements by what was measured,
-    what names rows, columns and k, and why it says nothing."""
+    """What one device says about a claim: cases by way as (passed, all), measurements by kind, the
+    instruction that names rows, columns and k, and why it says nothing.
+    """
 
     device: str
     cases: Mapping[str, tuple[int, int]] = field(default_factory=dict)
@@ -88,7 +91,7 @@ class DeviceWitness:
 
     @property
     def holds(self) -> bool:
-        """Whether all that it says agrees with the claim as it is today."""
+        """Whether everything that it says agrees with today's claim."""
         whole = all(passed == count for passed, count in self.cases.values())
         return whole and not any(tally.differing or tally.outdated for tally in self.measured.values())
 
@@ -104,12 +107,12 @@ class Witnessed:
 
     @property
     def silent(self) -> bool:
-        """Whether no device says anything of it."""
+        """Whether no device says anything about the claim."""
         return not any(shown.cases or shown.measured for shown in self.silicon)
 
     @property
     def holds(self) -> bool:
-        """Whether every witness agrees; what is unknown, unrecorded or stale does not."""
+        """Whether every witness agrees; a witness that is unknown, unrecorded or stale does not."""
         proven = all(
             set(counted) == {"proven"}
             for by_solver in self.theorems.values()
@@ -164,7 +167,7 @@ def _layouts(specification: Specification, view: RowView) -> Iterator[ClaimSubje
 
 
 def unregistered(registered: ContradictionRegister, verdict: ClaimVerdict) -> list[MeasuredPoint]:
-    """The points of an assembler's verdict that differ and that no contradiction explains."""
+    """The differing points of an assembler's verdict that no contradiction explains."""
     isa = verdict.claim.view.family.isa
     instruction = verdict.claim.view.family.instruction.instruction
     return [
@@ -254,7 +257,7 @@ class _Device:
         self.verdicts = list(silicon_verdicts(specification, silicon, current))
 
     def shown(self, subject: ClaimSubject) -> DeviceWitness:
-        """What it says of one claim."""
+        """What the device says about one claim."""
         name = self.silicon.device.name
         if subject.kind == "row":
             hashes = self.cases.get(subject.id, [])
@@ -281,7 +284,7 @@ def _count(tally: MeasurementTally, verdict: SiliconVerdict) -> None:
 
 
 def recorded(answers: Sequence[SolverRecord]) -> dict[str, Callable[[Obligation], ProofState]]:
-    """Solvers as they were recorded, by name; where none was, nothing is proven."""
+    """The recorded answers by solver; a solver without a record proves nothing."""
     if not answers:
         return {"solvers": lambda obligation: "unrecorded"}
     return {one.solver: one.verdict for one in answers}
