@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
-from ...spec.addresses import MatrixAtoms, matrix_atoms, mode_of
+from ...spec.addresses import matrix_atoms, mode_of
 from ...spec.api import load
 from ...spec.descriptor import address_field, fields_of
 from ...spec.errors import Question
@@ -53,16 +53,13 @@ def matrices(statement: DecodedStatement, value_of: ValueOf) -> Iterator[ByteReg
         if value.fields is None:
             yield ByteRegion(value.base, value.low, FAR + 1)
             continue
-        fields = fields_of(descriptor, value.fields)
-        try:
-            mode = mode_of(load().rules_of(matrix.kind), descriptor, fields)
-            atoms = _atoms(matrix, mode)
-        except Question:  # an illegal product, which legality reports
+        atoms = _atoms(matrix, value.fields)
+        if atoms is None:  # an illegal product, which legality reports
             yield ByteRegion(value.base, value.low, FAR + 1)
             continue
         # The swizzle moves bytes inside lines only, wherever the matrix begins in a line.
-        low, high = (end // atoms.row * atoms.row for end in (value.low, value.high))
-        yield ByteRegion(value.base, low, high + atoms.extent(fields))
+        row, extent = atoms
+        yield ByteRegion(value.base, value.low // row * row, value.high // row * row + extent)
 
 
 @lru_cache(maxsize=1 << 12)
@@ -95,8 +92,16 @@ def _shape(operation: Operation, part: str) -> tuple[int, int, int] | None:
     return factors.m if part == "A" else factors.n, depth * bits // 8 // size, size
 
 
-@lru_cache(maxsize=1 << 10)
-def _atoms(matrix: _Matrix, mode: str) -> MatrixAtoms:
+@lru_cache(maxsize=1 << 12)
+def _atoms(matrix: _Matrix, word: int) -> tuple[int, int] | None:
+    """By a descriptor's word: the bytes of an atom's row, and from the first atom to the last one's end."""
     specification = load()
-    rules, layouts = specification.rules_of(matrix.kind), specification.layouts
-    return matrix_atoms(rules, layouts, matrix.major, mode, matrix.size, (matrix.rows, matrix.depth))
+    rules, descriptor = specification.rules_of(matrix.kind), specification.descriptors[matrix.kind]
+    fields = fields_of(descriptor, word)
+    shape = matrix.rows, matrix.depth
+    try:
+        mode = mode_of(rules, descriptor, fields)
+        atoms = matrix_atoms(rules, specification.layouts, matrix.major, mode, matrix.size, shape)
+    except Question:
+        return None
+    return atoms.row, atoms.extent(fields)
