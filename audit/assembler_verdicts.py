@@ -1,4 +1,4 @@
-"""What the assemblers of two PTX ISA versions say about the forms that changed between them."""
+"""The assemblers' verdicts on the forms that changed between two PTX ISA versions."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ __all__ = ["AskForms", "FormTally", "VersionSide", "assemblers", "observe", "rec
 
 @dataclass(frozen=True)
 class VersionSide:
-    """A version, and the ptxas that it is asked through: its own, or the next that knows it."""
+    """A version, and the ptxas that answers for it: its own, or the next that knows the version."""
 
     ptx: Version
     ptxas: str
@@ -45,9 +45,9 @@ class VersionSide:
 class FormTally:
     """One assembler's verdicts on the forms of a change under a version, for one target.
 
-    `known` is whether the version has the target at all: without it nothing is asked. `against` holds
+    `known` is whether the version has the target at all; if not, nothing is asked. `against` holds
     the statements on which the assembler and the specification differ, `registered` the contradictions that
-    explain others. `words` are its commonest reasons; `unrecorded` is how many verdicts are not to be had.
+    explain others. `words` are its commonest reasons; `unrecorded` counts the verdicts that are not recorded.
     """
 
     side: VersionSide
@@ -64,7 +64,7 @@ class FormTally:
     unrecorded: int = 0
 
 
-# What an assembler says about statements under a version, for a target; None where it is not known.
+# An assembler's answers about statements under a version, for a target; None where unknown.
 AskForms = Callable[[VersionSide, str, Sequence[str]], "Sequence[StatementOutcome | None]"]
 
 
@@ -125,10 +125,10 @@ class _Question:
 def observe(
     specification: Specification, found: Sequence[Change], sides: Sequence[VersionSide], answers: AskForms
 ) -> tuple[tuple[FormTally, ...], ...]:
-    """What the assembler of each side says about every form of every change: the tallies of each.
+    """Ask the assembler of each side about every form of every change; returns the tallies of each change.
 
-    A target that was gained or lost is asked about itself; of the targets of a form that came or went,
-    the first that both versions have.
+    For a target that was gained or lost, that target is asked. For a form that was added or removed, the
+    first of its targets that both versions have is asked.
     """
     from ..ledger.contradictions import register
 
@@ -162,7 +162,7 @@ def assemblers(asked: VersionSide, target: str, statements: Sequence[str]) -> Se
 
 
 def recorded(specification: Specification, records: Sequence[Record]) -> AskForms:
-    """Answers as they are recorded; none for what is not, or was recorded of another claim."""
+    """Recorded answers; None for a statement that is not recorded, or whose claim has changed."""
     from ..assemblers.asked_before import StatementOutcome
     from ..ledger.assembler_record import claims
 

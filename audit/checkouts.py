@@ -1,4 +1,4 @@
-"""The specification as a checkout or a git revision has it, for comparing two of them."""
+"""Read the specification of a checkout or a git revision, to compare two of them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def read(name: str) -> Specification:
     """The specification of a folder that holds specs.yaml, or of a revision of the repository.
 
     The repository is the one around the current folder if it holds a specification, else ptxmma's own.
-    Raises Question for anything else, and for files that are wrong: they say where.
+    Raises Question for anything else, and for wrong files, with the place of the fault.
     """
     folder = Path(name)
     if name and (folder / _INDEX).is_file():
@@ -42,7 +42,7 @@ def read(name: str) -> Specification:
 
 
 def _load(root: Path, prefix: str) -> Specification:
-    """The specification under a folder; what is wrong in it is told with the file's full name."""
+    """The specification under a folder; an error names the file in full."""
     try:
         return load_cached(root)
     except SpecError as error:

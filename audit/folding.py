@@ -1,4 +1,4 @@
-"""Many mnemonics as a few readable patterns: `m64n{8..256}k64{.satfinite}.s32.{u8.s8,s8.u8}`.
+"""Fold many mnemonics into a few readable patterns: `m64n{8..256}k64{.satfinite}.s32.{u8.s8,s8.u8}`.
 
 Braces hold alternatives. `.{a,b}` takes one of them; `{.a,.b}` takes one of them or none, as the
 text writes optional qualifiers. `{8..256}` is every value of the row from 8 to 256.
@@ -15,8 +15,8 @@ from ..spec.variants import ABSENT, Family, Variant
 
 __all__ = ["Pattern", "fold"]
 
-_RANGE = 4  # so many neighbouring integers are written as a range
-_TIED = 6  # so many alternatives of neighbouring qualifiers stay readable
+_RANGE = 4  # at least this many neighbouring integers are written as a range
+_TIED = 6  # at most this many alternatives of neighbouring qualifiers are readable
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class _Column:
 
 @dataclass(frozen=True)
 class _Cell:
-    """What stands in the columns from `start` to `stop`: values of one, or tied texts of several."""
+    """The content of the columns from `start` to `stop`: values of one column, or tied texts of several."""
 
     start: int
     stop: int
@@ -59,7 +59,7 @@ def fold(variants: Iterable[Variant]) -> tuple[Pattern, ...]:
 
 
 class _Folding:
-    """The variants of one instruction, on the way to patterns."""
+    """The variants of one instruction, being folded into patterns."""
 
     def __init__(self, family: Family, variants: Sequence[Variant]) -> None:
         self.columns, self.tail = _columns(family)
@@ -79,7 +79,7 @@ class _Folding:
             yield Pattern(text, count)
 
     def _merge(self, counts: dict[_Box, int]) -> dict[_Box, int]:
-        """Join boxes that differ in one column, those of the column that saves most first."""
+        """Join boxes that differ in one column; start with the column that saves the most boxes."""
         while True:
             joined = min((_joined(counts, i) for i in range(len(self.columns))), key=len, default=counts)
             if len(joined) == len(counts):
@@ -159,7 +159,7 @@ def _readable(texts: Sequence[str]) -> bool:
 
 
 def _joined(counts: dict[_Box, int], number: int) -> dict[_Box, int]:
-    """The boxes that agree but for one column, as one."""
+    """The boxes with those joined that differ in one column only."""
     groups: dict[_Box, tuple[tuple[str | int, ...], int]] = {}
     for box, count in counts.items():
         rest = (*box[:number], *box[number + 1 :])

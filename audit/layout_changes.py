@@ -25,7 +25,7 @@ __all__ = ["LayoutChange", "layout_changes"]
 
 @dataclass(frozen=True)
 class LayoutChange:
-    """A layout that was added, removed or written otherwise; then whether it is the same function."""
+    """A layout that was added, removed or rewritten; if rewritten, whether it is the same function."""
 
     name: str
     what: Literal["added", "removed", "rewritten"]
@@ -34,7 +34,7 @@ class LayoutChange:
 
 
 class _Layouts:
-    """Which layouts variants have, and whether two of different names are the same function."""
+    """The layouts of variants, and whether two of different names are the same function."""
 
     def __init__(self, old: Specification, new: Specification) -> None:
         self.old = old

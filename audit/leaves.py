@@ -1,4 +1,4 @@
-"""What a record says, leaf by leaf: the path of every value, and its text."""
+"""A record leaf by leaf: the path of every value, and its text."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["leaves"]
 def leaves(value: Any, path: str = "", formulas: bool = True) -> Iterator[tuple[str, str]]:
     """Every scalar below a record with its path; places are left out.
 
-    Without `formulas` it is only told where they stand.
+    Without `formulas` only the paths of expressions are given.
     """
     if isinstance(value, Place) or value is None:
         return

@@ -1,4 +1,4 @@
-"""What a change of the YAML means: variants, gates, operands and layouts, not lines of text."""
+"""What a change to the YAML means: variants, gates, operands and layouts, not lines of text."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .leaves import leaves
 
 __all__ = ["Meaning", "VariantChange", "Wording", "meaning"]
 
-# What is told by its effect on the variants, not by its text.
+# Entries whose change is reported by its effect on the variants, not as text.
 _EFFECTIVE = {
     "instructions": ("gate", "gates", "operands", "forms", "bind", "registers"),
     "rows": ("bind", "count", "where", "gate", "gates", "forms", "layouts", "registers"),
@@ -27,7 +27,7 @@ _WORDS_ONLY = ("what", "why")
 
 @dataclass(frozen=True)
 class VariantChange:
-    """Variants that were added, removed, gated otherwise or given other operands, all alike."""
+    """Variants with the same change: added, removed, or with other gates or operands."""
 
     what: Literal["added", "removed", "gate", "operands", "layout"]
     instruction: str
@@ -43,7 +43,7 @@ class VariantChange:
 
 @dataclass(frozen=True)
 class Wording:
-    """An entry of the YAML whose text changed: None where it is not there."""
+    """An entry of the YAML whose text changed; None where one specification lacks it."""
 
     path: str
     before: str | None
@@ -54,7 +54,7 @@ class Wording:
 class Meaning:
     """Everything that differs between two specifications.
 
-    `rewritten` lists the entries whose text changed and nothing that they say about variants did.
+    `rewritten` lists the entries whose text changed, although what they say about variants did not.
     """
 
     variants: tuple[VariantChange, ...]
@@ -186,7 +186,7 @@ def _operand_words(old: Variant, new: Variant) -> Iterator[str]:
 
 
 def _traits(variant: Variant, name: str) -> Iterator[tuple[str, tuple[object, str]]]:
-    """What bounds an operand: a value to compare, and how it is written."""
+    """The limits of an operand: for each a value to compare, and its text."""
     operand: Operand = variant.row.family.instruction.operands[name]
     yield "takes", (operand.accepts, " or ".join(operand.accepts))
     count = variant.evaluate(operand.registers) if operand.registers else None
@@ -228,7 +228,7 @@ def _is_contract(path: str) -> bool:
 
 
 def _is_effective(path: str) -> bool:
-    """Whether an entry is told by its effect on variants."""
+    """Whether a change of an entry is reported by its effect on variants."""
     parts = path.split("/")
     if parts[0] != "instructions" or parts[-1] in _WORDS_ONLY or len(parts) < 3:
         return False

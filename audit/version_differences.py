@@ -165,7 +165,9 @@ class _Comparison:
         why: tuple[str, ...],
         form: str | None,
     ) -> Iterator[_Item]:
-        """Targets gained or lost by a form that both versions have; those that are new themselves apart."""
+        """Targets gained or lost by a form that both versions have; targets that are new themselves are
+        grouped separately.
+        """
         fresh = frozenset(name for name in targets if self._is_new(name))
         if fresh:
             yield _Item(kind, variant, self._ordered(fresh), self._new(fresh), form, None, True)

@@ -1,8 +1,8 @@
-"""Time `ptxmma assemble` beside ptxas alone on the same files, in one run on one core, in processor time.
+"""Compare the time of `ptxmma assemble` with ptxas alone on the same files, on one core, in processor time.
 
 python bench/assemble.py [PATTERN…] [--release R] [--ptxas PATH]        (no pattern: every instruction)
 
-Every file that ptxas is given is kept; then ptxas alone reads them all again. Prints seconds, the ratio
+The bench keeps every input file of ptxas; then ptxas alone reads all of them again. Prints seconds, the ratio
 (limit 1.3, and half a second for one instruction) and statements a second.
 """
 
@@ -32,7 +32,7 @@ from ptxmma.spec.api import load
 
 
 class Kept:
-    """The files of every run of ptxas, and what the command had before and behind their names."""
+    """The files of every run of ptxas, and the command's words before and behind their names."""
 
     def __init__(self) -> None:
         self.given: list[tuple[list[str], list[bytes], list[int], list[str]]] = []
@@ -51,7 +51,7 @@ class Kept:
         Asking._run = run  # type: ignore[method-assign, assignment]
 
     def replay(self) -> float:
-        """Seconds of processor time that ptxas alone takes, fed and heard in the same way."""
+        """Seconds of processor time that ptxas alone takes, with the same input and output streams."""
         start = os.times()
         for before, texts, order, behind in self.given:
             with ExitStack() as stack:
@@ -69,7 +69,7 @@ class Kept:
 
 
 def spent() -> float:
-    """Seconds of processor time, this process's and its children's: what else runs does not count."""
+    """Seconds of processor time of this process and its children; other processes do not count."""
     times = os.times()
     return times.user + times.system + times.children_user + times.children_system
 

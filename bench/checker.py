@@ -1,4 +1,4 @@
-"""Time `ptxmma check` beside `ptxas -O3` on the same files, in one run, and on kernels that grow.
+"""Compare the time of `ptxmma check` with `ptxas -O3` on the same files, and on kernels of growing size.
 
 python bench/checker.py [FILE…] [--ptxas PATH] [--lines N] [--single N]
 
@@ -32,7 +32,7 @@ D = ",".join(f"%f{i}" for i in range(32))
 
 @dataclass(frozen=True)
 class Cost:
-    """What a process took: seconds by the clock and of the processors, and GiB."""
+    """The cost of a process: seconds by the clock and of the processors, and GiB."""
 
     wall: float
     cpu: float
@@ -97,7 +97,7 @@ def synthetic(lines: int) -> str:
 
 
 def assembled(ptxas: str, path: Path) -> Cost:
-    """What ptxas -O3 takes for a file."""
+    """The cost of ptxas -O3 for a file."""
     return timed((ptxas, "-O3", "-arch", "sm_90a", "-o", "/dev/null", path))
 
 
@@ -112,7 +112,7 @@ def readable(ptxas: str, path: Path) -> bool:
 
 
 def one_by_one(paths: Sequence[Path], ptxas: str, console: Console) -> bool:
-    """One file at a time."""
+    """Compare one file at a time."""
     table = Table("file", "lines", "check", "by the clock", "ptxas -O3", "by the clock", "limit", "")
     good = True
     for path in paths:
@@ -128,7 +128,7 @@ def one_by_one(paths: Sequence[Path], ptxas: str, console: Console) -> bool:
 
 
 def together(paths: Sequence[Path], ptxas: str, console: Console) -> bool:
-    """All files in one call, and ptxas over one after another."""
+    """Compare all files in one call with ptxas on one after another."""
     ours = timed((*CHECK, *paths))
     theirs = Cost(0, 0, 0)
     for path in paths:
@@ -142,7 +142,7 @@ def together(paths: Sequence[Path], ptxas: str, console: Console) -> bool:
 
 
 def growing(largest: int, console: Console) -> bool:
-    """Synthetic kernels of growing size."""
+    """Check synthetic kernels of growing size."""
     table = Table("lines", "seconds", "by the clock", "microseconds a line", "GiB", "bytes a line")
     rates = []
     good = True

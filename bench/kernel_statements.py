@@ -1,6 +1,6 @@
-"""Read one kernel of a PTX file as statements: as much of PTX as a walk needs.
+"""Read one kernel of a PTX file as statements, as far as a walk needs them.
 
-This is a second reader of PTX, on purpose: it shares no code with the checker, which it is to judge.
+This is a second reader of PTX, on purpose: it shares no code with the checker, because it judges the checker.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ __all__ = ["LOCAL", "Kernel", "NoTrace", "Statement", "kernels", "split"]
 
 
 class NoTrace(Exception):
-    """The kernel has no path that an abstract program can tell."""
+    """The kernel has no path that an abstract program can express."""
 
 
 @dataclass(frozen=True)

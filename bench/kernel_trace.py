@@ -1,6 +1,7 @@
 """Turn one kernel of a PTX file into an abstract ordering program, with numbers for registers and stages.
 
-This reads PTX by itself, on purpose: it shares no code with the checker, which it is to judge.
+This module reads PTX by itself, on purpose: it shares no code with the checker, because it judges the
+checker.
 
 The path is one that `kernel_walk.py` walks with numbers. Shared memory is divided into stages by who accesses
 it: all that a wgmma reads of one operand is one stage, and so is what one group reads of one operand after
@@ -51,7 +52,7 @@ THREADS = (0, 128, 256)
 
 
 def walks(kernel: Kernel) -> list[Walk]:
-    """The walks of a kernel that come to a wgmma: those first that go round its loops three times, and leave
+    """The walks of a kernel that reach a wgmma: first those that go round its loops three times, and leave
     them when their numbers say so. Raises NoTrace when there is none."""
     found: list[tuple[tuple[int, ...], Walk]] = []
     why = "no thread reaches a wgmma"
@@ -113,7 +114,7 @@ class _Stages:
     def __init__(self, events: Sequence[Event]) -> None:
         self.sets = _Sets()
         places = _touched(events)
-        # What no wgmma reads and no copy fills with whole granules is no stage: scratch of the kernel's own.
+        # Memory that no wgmma reads and no copy fills with whole granules is scratch, not a stage.
         copied = {
             at
             for at in places
@@ -203,7 +204,7 @@ MOST = 1 << 15
 
 
 def abstract(walk: Walk) -> Program:
-    """The abstract program of what happened on a walk."""
+    """The abstract program of the events of a walk."""
     events = walk.events
     stages = _Stages(events)
     registers, named = _name_registers(events)
@@ -259,7 +260,7 @@ _RUNS = (RegisterRead, RegisterWrite, SharedRead, SharedWrite, CpAsync, BulkCopy
 
 
 def _again(step: StepOperation, steps: list[StepOperation]) -> bool:
-    """Whether a step only repeats one of the run that it follows."""
+    """Whether a step only repeats one of the run of steps before it."""
     if isinstance(step, Mma):
         return bool(steps) and steps[-1] == step
     if not isinstance(step, _RUNS):

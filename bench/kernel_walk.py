@@ -1,6 +1,7 @@
-"""Walk one path of a kernel with numbers, and record what bears on the order of its wgmmas.
+"""Walk one path of a kernel with numbers, and record the events that matter to the order of its wgmmas.
 
-This reads PTX by itself, on purpose: it shares no code with the checker, which it is to judge.
+This module reads PTX by itself, on purpose: it shares no code with the checker, because it judges the
+checker.
 
 One thread leads: it alone decides branches. The other threads of its CTA follow it as far as they take the
 same way, so that what all of them store or copy into shared memory is known byte by byte. An integer register
@@ -33,7 +34,7 @@ GROUP = 128
 
 
 class Event(NamedTuple):
-    """What happened: its kind, and what it touched."""
+    """An event of a walk: its kind, and what it touched."""
 
     kind: str
     words: tuple[Any, ...]  # as many, and of such types, as the kind has
@@ -74,7 +75,7 @@ class Walk:
     # Values
 
     def value(self, operand: str) -> object:
-        """What an operand holds, where that is known: a number, or an array with one a thread."""
+        """The value of an operand: a number, or an array with one for each thread; None if unknown."""
         operand = operand.strip()
         if operand in self.values:
             return self.values[operand]
@@ -97,7 +98,7 @@ class Walk:
         return 0 if operand.startswith(("%tid", "%ctaid", "%cluster")) else None
 
     def lead(self, operand: str) -> int | None:
-        """What an operand holds for the thread that leads."""
+        """The value of an operand in the thread that leads."""
         return self._led(self.value(operand))
 
     def _led(self, value: object) -> int | None:
@@ -106,7 +107,7 @@ class Walk:
         return None if value is None else int(value)  # type: ignore[call-overload]
 
     def address(self, operand: str) -> object:
-        """Where `[a + b]` points."""
+        """The address `[a + b]`."""
         total: object = 0
         for part in re.split(r"\+", operand.strip("[] ")):
             value = self.value(part)

@@ -69,7 +69,7 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of a mutant: the verdict on it, and the loudest tier of what is newly found in it."""
+    """The outcome of a mutant: the verdict on it, and the highest tier among its new findings."""
 
     mutant: Mutant
     verdict: Verdict
@@ -81,7 +81,7 @@ class Outcome:
 
 
 class Late(Exception):
-    """The machine was not done in time."""
+    """The machine did not finish in time."""
 
 
 def valued(found: Sequence[Hazard]) -> tuple[Hazard, ...]:
@@ -289,12 +289,12 @@ def findings(name: str, text: str) -> set[tuple[str, str, str, int]]:
 
 @lru_cache(maxsize=4)
 def before(path: Path) -> set[tuple[str, str, str, int]]:
-    """What is found in a file as it is."""
+    """The findings in the unchanged file."""
     return findings(str(path), path.read_text())
 
 
 def outcome(mutant: Mutant, seconds: int) -> Outcome | None:
-    """What becomes of a mutant; None where its paths are the original's."""
+    """The outcome of a mutant; None where its paths are the original's."""
     verdict = None
     for path in changed(mutant):
         verdict = judge(path, seconds)
@@ -380,6 +380,6 @@ def report(counts: dict[str, Counter[str]]) -> None:
 
 
 if __name__ == "__main__":
-    from mutants import main  # under this name other processes find what is sent to them
+    from mutants import main  # other processes find the functions under this name
 
     main()

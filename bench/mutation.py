@@ -2,9 +2,9 @@
 
 python bench/mutation.py [SUBJECT…] [--silicon] [--format text|json] [--timeout S]
 
-What survives the proofs is held against the maps that devices showed (evidence/silicon-*.json), and so is
-every layout of threads with two bits of its inputs exchanged: another bijection, which no theorem about one
-map refutes. --silicon prints this second half only. All 7577 mutants take some 15 minutes of a processor.
+Survivors of the proofs are compared with the maps that devices showed (evidence/silicon-*.json). So is every
+layout of threads with two bits of its inputs exchanged: another bijection, which no theorem about one map
+refutes. --silicon prints this second half only. All 7577 mutants take some 15 minutes of a processor.
 
 Exit code 0; 1 if a survivor is no map of its kind (a hole in the theorems), a question stays open, a map is
 measured and not refuted, or a layout that runs on a device was not measured there.
@@ -68,8 +68,8 @@ def main() -> int:
 
 
 def _trial(witness: Witness, outcomes: Mapping[str, Sequence[MutantOutcome]]) -> dict[str, Any]:
-    """What one device says of every survivor and of the exchanges, by subject; `open` is what it should have
-    refuted or measured, and did not."""
+    """What one device says of every survivor and of the exchanges, by subject; `open` lists what it should
+    have refuted or measured, and did not."""
     by_subject, unmeasured, still_open = {}, {}, []
     for name, found in outcomes.items():
         refuted, standing = [], []

@@ -1,4 +1,6 @@
-"""The granules of shared memory that a wgmma reads through a matrix descriptor, by the specification."""
+"""The granules of shared memory that a wgmma reads through a matrix descriptor, according to the
+specification.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,9 @@ _PATTERN = 1024  # bytes after which every swizzle repeats
 
 
 def matrix(word: int | None, rows: int, depth: int, kind: str, turned: bool) -> Granules | None:
-    """What a descriptor names: rows of A or columns of B, `depth` bytes of K; None of an unknown one."""
+    """The matrix that a descriptor names: rows of A or columns of B, `depth` bytes of K; None for an unknown
+    one.
+    """
     if word is None:
         return None
     start = decode(_known().descriptors["wgmma"], word)["start-address"]

@@ -1,4 +1,4 @@
-"""Time whole commands, and `legal --batch` beside ptxas on the same statements, in one run.
+"""Time whole commands, and compare `legal --batch` with ptxas on the same statements.
 
 python bench/speed.py [--ptxas PATH] [--runs N]
 
@@ -56,7 +56,9 @@ def processors() -> float:
 
 
 def quietly(command: Sequence[str]) -> Callable[[], object]:
-    """A whole process; its exit code may say that statements are illegal, not that it could not run."""
+    """A function that runs a process. Exit codes for illegal statements (1; 255 of ptxas) are fine; others
+    end the bench.
+    """
 
     environment = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
 

@@ -32,7 +32,7 @@ STATEMENTS: Mapping[str, str] = MappingProxyType(
 
 @dataclass(frozen=True)
 class TheoremSubject:
-    """What a row depends on: which obligations stand behind it."""
+    """A row, and the parts of the specification whose obligations it depends on."""
 
     row: str
     mnemonics: int

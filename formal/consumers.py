@@ -1,4 +1,4 @@
-"""Consumers of clauses: what would fail if a clause were wrong must exist, and reach a row that has it."""
+"""Check the consumers of clauses: each must exist, and reach a row that has the clause."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["check_consumers"]
 
 
 def check_consumers(specification: Specification, tested: Collection[str], checked: Collection[str]) -> None:
-    """Raise SpecError, at its place, where a consumer names what is not there or serves no row.
+    """Raise SpecError, at its place, for a consumer that does not exist or reaches no row with the clause.
 
     tested: the rules that litmus tests break; checked: those of the checker.
     """

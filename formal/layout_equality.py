@@ -76,7 +76,7 @@ def differences(left: LayoutMap, right: LayoutMap) -> Iterator[str]:
 
 @dataclass(frozen=True)
 class Difference:
-    """The first point at which two layouts differ, and what each makes of it (None: it takes no part)."""
+    """The first point at which two layouts differ, and its image in each (None: it takes no part)."""
 
     parameters: Mapping[str, int]
     point: Mapping[str, int]
@@ -86,9 +86,9 @@ class Difference:
 
 @dataclass(frozen=True)
 class LayoutComparison:
-    """Whether two layouts are the same function, by whom that was found, and where they differ.
+    """Whether two layouts are the same function, who found the answer, and where they differ.
 
-    They are `unlike` where they do not speak of the same inputs, outputs and parameters at all.
+    They are `unlike` if they do not have the same inputs, outputs and parameters.
     """
 
     verdict: Literal["same", "different", "unlike", "unknown"]
@@ -97,7 +97,7 @@ class LayoutComparison:
 
 
 def compare(left: LayoutMap, right: LayoutMap, milliseconds: int = 20_000) -> LayoutComparison:
-    """Ask z3; where it finds a difference, or nothing, enumerate every point for the first."""
+    """Ask z3. If it finds a difference, or no answer, enumerate the points to find the first difference."""
     signatures = [_signature(layout) for layout in (left, right)]
     if len({tuple(map(frozenset, signature)) for signature in signatures}) > 1:
         return LayoutComparison(
@@ -155,7 +155,7 @@ def _narrowed(layout: Layout, common: Mapping[str, set[str | int]], cases: tuple
 
 
 def _first(left: LayoutMap, right: LayoutMap) -> tuple[Difference | None, str]:
-    """The first point that the two treat unlike, in the order of the inputs, and in words."""
+    """The first point, in the order of the inputs, at which the two differ, and its description."""
     for parameters in left.assignments():
         shapes = [layout.shape(parameters) for layout in (left, right)]
         maps = [_images(layout, left, parameters) for layout in (left, right)]

@@ -1,4 +1,4 @@
-"""Plans of inputs: from which ranges a test draws, so that the text leaves one result only.
+"""Plans of inputs: ranges that a test draws inputs from, so that the text allows only one result.
 
 A plan is a claim; formal/theorems/exactness.py proves it. Numbers are integers times a power of two.
 """
@@ -47,7 +47,7 @@ PLANS: Mapping[str, str] = MappingProxyType(
         "bits": "every bit of every element drawn: elements are moved, not computed with",
     }
 )
-_DEEP = 30  # bits that a wide product reaches below the last bit of C
+_DEEP = 30  # a wide product reaches this many bits below the last bit of C
 _CODE_BITS = 3  # of the elements of A in the plans whose sums fall between two numbers
 
 
@@ -91,13 +91,13 @@ class InputPlan:
 
     @property
     def scaling(self) -> int:
-        """The exponent that a pair of scale factors brings."""
+        """The exponent that a pair of scale factors adds."""
         return 2 * self.scale.exponent if self.scale else 0
 
 
 @dataclass(frozen=True)
 class Range:
-    """Which integers times powers of two an element type holds as normal numbers (or as integers).
+    """The integers times powers of two that an element type has as normal numbers (or as integers).
 
     Up to `bits` bits of significand; exponents from `least` on; nothing above `greatest` times
     2**quantum. An integer type has bounds instead.
@@ -123,12 +123,12 @@ class Range:
 
     @cached_property
     def unnamed(self) -> Range:
-        """The range itself, whatever type has it."""
+        """The range without the name of its type."""
         return replace(self, name="")
 
     @cached_property
     def full(self) -> int:
-        """The greatest 2**j - 1 all integers up to which, in the least unit, are normal numbers."""
+        """The greatest 2**j - 1 such that all integers up to it, in the least unit, are normal numbers."""
         bits = self.bits
         while not self.holds((1 << bits) - 1, self.least):
             bits -= 1
@@ -137,7 +137,7 @@ class Range:
 
 @dataclass(frozen=True)
 class Computation:
-    """What one variant computes: element types, how many products meet in a sum, what is guaranteed.
+    """The computation of one variant: element types, the number of products in a sum, guaranteed precisions.
 
     `products` has the precision that is guaranteed of products, `sums` that of sums. `operation` is the
     bit operation that stands for the product, `rounding` the mode of a result that need not be exact.
@@ -170,9 +170,9 @@ def _float_range(name: str, form: Format) -> Range:
     significand = (1 << (form.fraction + 1)) - 1
     top = codes - 1
     if form.specials == "ieee" or (form.specials == "nan" and form.fraction == 0):
-        top -= 1  # an exponent of all ones is no number
+        top -= 1  # an exponent of all ones is not a number
     elif form.specials == "nan":
-        significand -= 1  # the pattern of all ones is no number
+        significand -= 1  # the pattern of all ones is not a number
     least = int(form.subnormals) - form.bias
     quantum = least - form.fraction
     greatest = significand << (top - int(form.subnormals))
@@ -191,7 +191,7 @@ def _range(specification: Specification, name: str) -> Range:
 
 
 def _promised(specification: Specification, variant: Variant, of: str) -> Range | None:
-    """The weakest precision that a clause of the row guarantees; None where none speaks of it."""
+    """The weakest precision that a clause of the row guarantees; None if no clause is about it."""
     found: list[Range] = []
     for clause in variant.row.row.numerical:
         guarantee: Guarantee | None = specification.guarantees.get(clause)
@@ -346,7 +346,7 @@ def _exponents(
 
 
 def _rounded(computed: Computation) -> Iterator[_Drawn]:
-    """One product meets C, and only their sum is rounded: once, in the order that there is."""
+    """One product is added to C, and only their sum is rounded: once, since there is only one order."""
     bits = computed.d.bits
     small = (1 << _CODE_BITS) - 1
     least, most = (1 << (bits - 1)) + small, (1 << bits) - 1 - small

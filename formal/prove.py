@@ -1,4 +1,4 @@
-"""Prove everything: obligations go to the solvers on all cores, and each result is one of three values."""
+"""Prove everything: send obligations to the solvers on all cores. A result is proven, refuted or unknown."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def _answers(solver: str, texts: Sequence[str], milliseconds: int) -> list[tuple
 def _judge(
     part: str, obligation: Obligation, solver: str, answer: SolverAnswer, seconds: float
 ) -> ProofResult:
-    """What an answer means for an obligation."""
+    """The verdict that an answer means for an obligation."""
     if answer.status == "unknown":
         return ProofResult(part, obligation, solver, "unknown", seconds, answer.detail or "unknown")
     if answer.status == obligation.expects:
@@ -57,7 +57,7 @@ def _judge(
 
 @dataclass
 class _Asked:
-    """The questions that were sent, and who waits for each: the same text is sent once."""
+    """The questions that were sent, and the obligations that wait for each: equal texts are sent once."""
 
     executor: Executor
     solvers: Sequence[str]
@@ -93,7 +93,7 @@ class _Asked:
         self.length = 0
 
     def results(self) -> Iterator[ProofResult]:
-        """What the solvers said, as it comes in."""
+        """Yield the solvers' results as they arrive."""
         while self.pending:
             done, _ = wait(self.pending, return_when=FIRST_COMPLETED)
             for future in done:
@@ -105,7 +105,7 @@ class _Asked:
                 for text, (answer, seconds) in zip(texts, answers, strict=True):
                     for part, obligation in self.sharing[text]:
                         yield _judge(part, obligation, solver, answer, seconds)
-                        seconds = 0.0  # one answer serves all that ask the same
+                        seconds = 0.0  # one answer serves all obligations with the same text
 
 
 def prove(

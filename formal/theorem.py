@@ -1,4 +1,6 @@
-"""What a module of theorems/ declares: its theorems, and the parts of a specification that they speak of."""
+"""The declarations of a module of theorems/: its theorems, and the parts of a specification that they are
+about.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,7 @@ class Theorem:
 
 @dataclass(frozen=True)
 class ProofPart:
-    """A part of the specification ("layout wgmma.d"), and what makes its obligations.
+    """A part of the specification ("layout wgmma.d"), and the function that makes its obligations.
 
     Their SMT-LIB texts are made later, when they are asked for.
     """
@@ -40,7 +42,7 @@ class TheoremGroup:
     """The theorems of one module, found in it under the name GROUP.
 
     `place` orders the groups, in `prove --list` and in proofs. `parts` gives every part of a specification
-    that the theorems speak of. `behind` names the parts that a row rests on.
+    that the theorems are about. `behind` names the parts that a row rests on.
     """
 
     place: int

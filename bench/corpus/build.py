@@ -1,7 +1,7 @@
 """Compile the corpus: python bench/corpus/build.py FOLDER [nvcc] [cutlass] [triton] [packages].
 
 Packages come from PyPI into FOLDER/.packages and stay there. The PTX of each source goes to a folder of
-its own: FOLDER/nvcc, FOLDER/cutlass, FOLDER/triton-RELEASE, FOLDER/packages. No GPU is needed; nvcc 13.0 is.
+its own: FOLDER/nvcc, FOLDER/cutlass, FOLDER/triton-RELEASE, FOLDER/packages. It needs nvcc 13.0, but no GPU.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ def cutlass(folder: Path) -> None:
 
 
 def python(paths: Sequence[Path], script: str, *words: str) -> None:
-    """Run a script with some folders on its path; what it cannot compile it prints."""
+    """Run a script with some folders on its path; it prints what it cannot compile."""
     environment = dict(os.environ, PYTHONPATH=os.pathsep.join(map(str, paths)))
     subprocess.run((sys.executable, "-W", "ignore", str(HERE / "triton" / script), *words), env=environment)
 

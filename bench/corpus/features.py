@@ -2,7 +2,7 @@
 
 python bench/corpus/features.py FOLDER… [--format text|markdown]
 
-Reads the PTX with expressions of its own, not with the checker, so that it can say what the checker met.
+Reads the PTX with expressions of its own, not with the checker, so that it is independent of the checker.
 """
 
 from __future__ import annotations

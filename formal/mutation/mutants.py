@@ -1,7 +1,7 @@
-"""Mutants of the specification's expressions, and what becomes of each: one change at a time.
+"""Mutants of the specification's expressions, each with one change, and their outcomes.
 
-A mutant is refused by the loader, proven equal to the original as a function, refuted by a theorem, or
-it survives; then an enumeration, which asks no solver, says what it is.
+A mutant is refused by the loader, proven equal to the original as a function, refuted by a theorem, or it
+survives. An enumeration without a solver then says what a survivor is.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def _changed(tree: Expression) -> Iterator[Expression]:
 
 @dataclass(frozen=True)
 class Mutant:
-    """One formula of one subject, and what it is changed to."""
+    """One formula of one subject, and its changed version."""
 
     subject: MutationSubject
     field: str
@@ -96,7 +96,7 @@ class Mutant:
 
 @dataclass(frozen=True)
 class MutantOutcome:
-    """What became of a mutant, and by what: the loader's words, a solver, a theorem, an enumeration.
+    """The outcome of a mutant, and what decided it: the loader, a solver, a theorem or an enumeration.
 
     A survivor that is `sound` is another map of the same kind; one that is not shows a hole in the
     theorems.
@@ -134,7 +134,7 @@ class Mutation:
                         yield Mutant(subject, field.name, key, formula, tree)
 
     def run(self, subject: MutationSubject) -> Iterator[MutantOutcome]:
-        """What becomes of every mutant of a subject; raises Question when the original is not proven."""
+        """The outcome of every mutant of a subject; raises Question when the original is not proven."""
         concerned = subject.parts(self.specification)
         for part, obligation in obligations(self.specification, concerned.__contains__):
             if self._status(obligation.smt) != obligation.expects:
@@ -143,7 +143,7 @@ class Mutation:
             yield self.judge(mutant)
 
     def judge(self, mutant: Mutant) -> MutantOutcome:
-        """What becomes of one mutant: the first theorem that refutes it is the one that is named."""
+        """The outcome of one mutant; it names the first theorem that refutes the mutant."""
         subject = mutant.subject
         try:
             mutated = mutant.put(self.specification)

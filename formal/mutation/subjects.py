@@ -1,4 +1,6 @@
-"""What can be mutated: layouts, bridges, the swizzle, register counts; equality and enumeration of each."""
+"""Subjects of mutation: layouts, bridges, the swizzle, codings, register counts; equality and enumeration of
+each.
+"""
 
 from __future__ import annotations
 
@@ -44,7 +46,7 @@ class MutationSubject(Protocol):
         """The specification with another record in its place."""
 
     def check(self, specification: Specification) -> None:
-        """What the loader would say: raises SpecError."""
+        """Check the record as the loader does; raises SpecError."""
 
     def parts(self, specification: Specification) -> frozenset[str]:
         """The parts of the specification whose theorems depend on the record."""
@@ -53,11 +55,11 @@ class MutationSubject(Protocol):
         """SMT-LIB texts that are all unsatisfiable exactly if the two are equal as functions."""
 
     def enumerate(self, old: Specification, new: Specification) -> tuple[bool, str]:
-        """Whether the new map is one of the kind the old one is, point by point, and in words."""
+        """Whether the new map is of the same kind as the old one, point by point; and the reason in words."""
 
 
 def subjects(specification: Specification) -> Iterator[MutationSubject]:
-    """Everything whose expressions say where something lies, in the order of the YAML."""
+    """Every record whose expressions say where something lies, in the order of the YAML."""
     for name in specification.layouts:
         yield LayoutSubject(name)
     for name in specification.sparsities:
@@ -122,7 +124,7 @@ class LayoutSubject:
 
 @dataclass(frozen=True)
 class BridgeSubject:
-    """A bridge: equal if it speaks of the same points and says the same of each."""
+    """A bridge: equal if it is about the same points and has the same images of each."""
 
     identifier: str
 

@@ -44,7 +44,7 @@ __all__ = [
 
 _BOOL, _INT = 0, -1  # sorts; a positive number is the width of a bit-vector
 _SIMPLE = re.compile(r"[A-Za-z_][\w.\-]*\Z", re.ASCII)
-_LITERAL = "(0123456789"  # what the text of a literal begins with
+_LITERAL = "(0123456789"  # the text of a literal begins with one of these
 _KINDS = {_BOOL: "truth value", _INT: "integer"}
 
 

@@ -22,8 +22,8 @@ __all__ = ["GROUP", "address_obligations", "swizzle_obligations"]
 
 
 def swizzle_obligations(file: AddressFile) -> Iterator[Obligation]:
-    """For every mode and base offset: its own inverse, within one line of memory, and free of bank
-    conflicts: the same offset in the eight rows of an atom lies in the eight units of a line."""
+    """For every mode and base offset the swizzle is its own inverse, stays within one line of memory, and is
+    free of bank conflicts: the same offset in the eight rows of an atom lies in the eight units of a line."""
     tree, bounds = file.swizzle.address.tree, swizzle_bounds(file)
     twice = bounds | {"linear": (0, interval(tree, bounds)[1])}
     size = max(width_for([tree], bounds), width_for([tree], twice))

@@ -1,4 +1,4 @@
-"""Bridges: one layout, taken at translated points, is another one, translated."""
+"""Theorems about bridges: one layout, at translated points, equals another one, translated."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from .layouts import layout_obligations
 
 __all__ = ["GROUP", "bridge_obligations"]
 
-_FEW = 8  # parameters of so many values are taken one value at a time
+_FEW = 8  # parameters with at most this many values are taken one value at a time
 
 
 def bridge_obligations(name: str, bridge: Bridge, layouts: Mapping[str, LayoutMap]) -> Iterator[Obligation]:

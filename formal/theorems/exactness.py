@@ -1,4 +1,5 @@
-"""Theorems about plans of inputs: under a plan the text leaves one result, whatever the order of additions.
+"""Theorems about plans of inputs: under a plan the text allows only one result, whatever the order of
+additions.
 
 Every partial sum is an integer in one unit. It is exact, in every order, when it fits the precision that the
 text guarantees; an accumulator of integers that wraps or clamps has one result in every tree of additions.

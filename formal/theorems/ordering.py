@@ -14,7 +14,7 @@ __all__ = ["GROUP"]
 
 
 def _parts(specification: Specification) -> Iterator[ProofPart]:
-    """Every reading of the text; what several readings share is written once."""
+    """A part for every reading of the text; readings share the formulas that do not differ."""
     questions = ModelQuestions(LENGTH)
     for name, readings in ordering().every().items():
         made = partial(ordering_obligations, name, readings, LENGTH, questions=questions)

@@ -1,4 +1,4 @@
-"""Theorems about the specification itself: rows are disjoint, each can apply, each gate can open."""
+"""Theorems about rows: rows are disjoint, each row can apply, each gate can open."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ class Attributes(type):
 
 
 class Base(metaclass=Attributes):
-    """What stands in for a class to inherit from."""
+    """A stand-in for a base class."""
 
 
 class Anything:
@@ -83,7 +83,7 @@ class Absent(ModuleType):
 
 
 class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    """Finds the modules that need not be there."""
+    """Finds modules that may be absent."""
 
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
         if name.split(".")[0] in ("torch", "einops", "transformers", "numpy", "packaging", "tvm_ffi", "envs"):

@@ -35,7 +35,7 @@ class Kernel:
 
 
 def specialised(kernel: Kernel) -> ASTSource:
-    """The kernel as this release's source: pointers are divisible by 16 and so is what says it."""
+    """The kernel as this release's source: pointers are divisible by 16, and so are types that say so."""
     names = list(kernel.function.arg_names)
     types = {name: kernel.types[name].split(":")[0] for name in names if name in kernel.types}
     aligned = [
@@ -83,7 +83,7 @@ def write(kernels: tuple[Kernel, ...], folder: Path) -> None:
         try:
             options = dict(kernel.options)
             compiled = triton.compile(specialised(kernel), target=TARGET, options=options)
-        except Exception as error:  # whatever a release throws at a kernel that it does not know
+        except Exception as error:  # a release may raise anything for a kernel that it does not support
             lines = str(error).strip().splitlines() or [""]
             print(f"{kernel.name}: {type(error).__name__}: {lines[-1][:150]}", flush=True)
             continue
