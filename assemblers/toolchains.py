@@ -217,7 +217,7 @@ def ask(path: Path) -> Ptxas:
     told = re.search(r"Ptx optimizing assembler.*\bV(\d+\.\d+\.\d+)\s", words, re.DOTALL)
     if told is None:
         first = next(iter(words.split("\n")), "").strip()[:80]
-        raise Question(f"{path} is no ptxas: asked for its version it says {first!r}")
+        raise Question(f"{path} is not a ptxas: asked for its version it says {first!r}")
     # every release names its newest version when it meets a later one (12.0 then dies, having named it)
     refusal = _words(path, ["/dev/stdin", "-o", os.devnull], b".version 99.9\n")
     newest = re.search(r"current version is '(\d+\.\d+)'", refusal)

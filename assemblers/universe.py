@@ -163,7 +163,7 @@ class Universe:
 
     @cached_property
     def foreign(self) -> tuple[str, ...]:
-        """Every qualifier of any instruction that is no number in words."""
+        """Every qualifier of any instruction, without qualifiers that spell a number."""
         found: dict[str, None] = {}
         for family in self.specification.families.values():
             found.update(dict.fromkeys(family.fixed))

@@ -29,13 +29,13 @@ def read(name: str) -> Specification:
         return _load(folder, f"{folder}/")
     repository = _repository()
     if repository is None:
-        raise Question(f"{name!r} is no folder with a {_INDEX}, and there is no git repository here")
+        raise Question(f"{name!r} is not a folder with a {_INDEX}, and there is no git repository here")
     commit = _git(repository, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}")
     if commit is None:
         raise Question(f"{name!r} is neither a folder with a {_INDEX} nor a revision of {repository}")
     archive = _git(repository, "archive", "--format=tar", commit.decode().strip(), _INDEX, "spec")
     if archive is None:
-        raise Question(f"the revision {name} of {repository} holds no {_INDEX}")
+        raise Question(f"the revision {name} of {repository} has no {_INDEX}")
     with tempfile.TemporaryDirectory(prefix="ptxmma-") as unpacked:
         _unpack(archive, Path(unpacked))
         return _load(Path(unpacked), f"{name}:")

@@ -6,8 +6,8 @@ Survivors of the proofs are compared with the maps that devices showed (evidence
 layout of threads with two bits of its inputs exchanged: another bijection, which no theorem about one map
 refutes. --silicon prints this second half only. All 7577 mutants take some 15 minutes of a processor.
 
-Exit code 0; 1 if a survivor is no map of its kind (a hole in the theorems), a question stays open, a map is
-measured and not refuted, or a layout that runs on a device was not measured there.
+Exit code 0; 1 if a survivor is not a map of its kind (a hole in the theorems), a question stays open, a map
+is measured and not refuted, or a layout that runs on a device was not measured there.
 """
 
 from __future__ import annotations

@@ -89,12 +89,14 @@ def read_baseline(path: str) -> Mapping[str, Mapping[str, int]]:
     try:
         found = json.loads(Path(path).read_text(encoding="utf-8"))
     except (ValueError, RecursionError) as error:
-        raise Question(f"{path}: this is no baseline file: {error}") from None
+        raise Question(f"{path}: this is not a baseline file: {error}") from None
     right = isinstance(found, dict) and found.get("ptxmma-baseline") == _VERSION
     files = found.get("files") if right else None
     if not isinstance(files, dict) or not all(
         isinstance(counts, dict) and all(isinstance(count, int) for count in counts.values())
         for counts in files.values()
     ):
-        raise Question(f"{path}: this is no baseline file; `ptxmma check --write-baseline FILE` writes one")
+        raise Question(
+            f"{path}: this is not a baseline file; `ptxmma check --write-baseline FILE` writes one"
+        )
     return files

@@ -23,9 +23,9 @@ def read(name: str, dimensions: int) -> Any:
     try:
         array = numpy.load(name, allow_pickle=False)
     except (ValueError, EOFError):
-        raise Question(f"{name} is no .npy file of numbers") from None
+        raise Question(f"{name} is not a .npy file of numbers") from None
     if not isinstance(array, numpy.ndarray) or array.dtype.kind not in "fiuV":
-        raise Question(f"{name} holds no array of numbers")
+        raise Question(f"{name} does not hold an array of numbers")
     if array.ndim != dimensions:
         raise Question(f"{name} has {array.ndim} dimensions; it must have {dimensions}")
     return array

@@ -11,7 +11,7 @@ def seconds(text: str) -> float:
     """A length of time: the type of an option."""
     value = float(text)
     if not value > 0:
-        raise argparse.ArgumentTypeError(f"{text} is no length of time; write a number of seconds above 0")
+        raise argparse.ArgumentTypeError(f"{text} is not a length of time; write a number of seconds above 0")
     return value
 
 

@@ -46,7 +46,7 @@ def read(folder: Path, names: str, written_as: int, make: Callable[[Any], T]) ->
                 raise ValueError(f"the format is {value['format']}, not {written_as}")
             found.append(make(value))
         except (KeyError, TypeError, ValueError, AttributeError, lzma.LZMAError) as error:
-            raise Question(f"{path.name} is no record of observations: {error!r}") from None
+            raise Question(f"{path.name} is not a record of observations: {error!r}") from None
     return found
 
 

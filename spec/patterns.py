@@ -59,7 +59,7 @@ def greatest(form: Format) -> Fraction:
 def _rounded(value: Fraction, mode: str) -> int:
     """An integer beside a value: by .rn (ties to even), .rz, .rm or .rp."""
     if mode not in MODES:
-        raise Question(f"{mode!r} is no rounding mode; it must be one of {', '.join(MODES)}")
+        raise Question(f"{mode!r} is not a rounding mode; it must be one of {', '.join(MODES)}")
     if mode == "rn":
         return round(value)
     below = value.numerator // value.denominator

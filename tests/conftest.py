@@ -14,7 +14,7 @@ from ptxmma.cli.main import main
 from ptxmma.spec.loading import ROOT
 from ptxmma.spec.specification import Specification
 
-# A busy machine is no fault of an example: no deadline for one, and drawing them may take its time.
+# No deadline for examples, and no limit on drawing them: a busy machine is slow.
 settings.register_profile("ptxmma", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("ptxmma")
 

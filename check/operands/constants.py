@@ -108,7 +108,7 @@ def _descriptor(
             ERROR,
             site.place,
             function,
-            f"{name}: the matrix begins at byte {value.low} of {value.base}, which is no multiple of {unit}",
+            f"{name}: the matrix begins at byte {value.low} of {value.base}, not at a multiple of {unit}",
             section,
         )
     elif variable is not None and variable.align < unit:

@@ -84,7 +84,7 @@ class _Reader:
                         self.position, "this is not PTX: a PTX file begins with .version, then .target"
                     )
                 if unread < 0:
-                    self.fault(self.position, f"{self._shown()} is no directive of a module")
+                    self.fault(self.position, f"{self._shown()} is not a directive of a module")
                 unread = self.position
                 self._skip()
                 continue
@@ -191,7 +191,7 @@ class _Reader:
         for item in names.split(","):
             found = _DECLARED.match(item)
             if found is None:
-                self.fault(offset, f"{item.strip()!r} is no register name")
+                self.fault(offset, f"{item.strip()!r} is not a register name")
             elif found[2] is not None:
                 scope.ranges[found[1]] = intern(kind), int(found[2])
             else:

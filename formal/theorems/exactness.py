@@ -78,7 +78,7 @@ def exactness_obligations(computed: Computation, plans: Iterable[InputPlan]) -> 
 
 
 def _outside(value: Term, magnitude: int, exponent: int, held: Range) -> Term:
-    """The integer `value` (of at most a magnitude) times 2**exponent is no number that `held` has."""
+    """The integer `value` (of at most a magnitude) times 2**exponent is not a number that `held` has."""
     if held.integer:
         return Or(value < held.low, value > held.greatest)
     faults = [_unrepresentable(value, magnitude, held.bits)]
@@ -93,7 +93,7 @@ def _outside(value: Term, magnitude: int, exponent: int, held: Range) -> Term:
 
 
 def _unrepresentable(value: Term, magnitude: int, bits: int) -> Term:
-    """More than `bits` bits of significand: above 2**(bits + j), and no multiple of 2**(j + 1)."""
+    """More than `bits` bits of significand: above 2**(bits + j), and not a multiple of 2**(j + 1)."""
     if magnitude <= 1 << bits:
         return Or(value > 1 << bits, value < -(1 << bits))
     faults = []
@@ -124,7 +124,7 @@ def _why(value: int, exponent: int, held: Range) -> str:
         return f"{shown}, which is outside {held.low} .. {held.greatest}"
     if _bits(value) > held.bits:
         return f"{shown}, which needs {_bits(value)} bits of significand; {held.name} has {held.bits}"
-    return f"{shown}, which is no normal number of {held.name}"
+    return f"{shown}, which is not a normal number of {held.name}"
 
 
 def _subject(computed: Computation, plan: InputPlan) -> str:

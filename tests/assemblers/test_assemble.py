@@ -1,4 +1,4 @@
-"""The comparison with assemblers, under test itself: a fake one that lies, mumbles, hangs and dies is caught."""
+"""The comparison with assemblers: it notices a fake ptxas that lies, mumbles, hangs or dies."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Releases of ptxas: found, asked, fetched by a fake pip; whatever breaks, no half-written file is used."""
+"""Releases of ptxas are found, asked, and fetched by a fake pip; no failure leaves a half-written file in
+use.
+"""
 
 from __future__ import annotations
 
@@ -271,15 +273,18 @@ def lines(*commands: str) -> str:
 
 SAYS = "echo 'NVIDIA (R) Ptx optimizing assembler'; echo 'release 12.4, V12.4.131'"
 BAD = {
-    "rubbish": (lines("echo hello; exit 3"), "is no ptxas: asked for its version it says 'hello'"),
-    "nothing": (lines("exit 0"), "is no ptxas: asked for its version it says ''"),
-    "bytes": (lines(r"printf '\377\000\033[31m\n'"), "is no ptxas"),
+    "rubbish": (lines("echo hello; exit 3"), "is not a ptxas: asked for its version it says 'hello'"),
+    "nothing": (lines("exit 0"), "is not a ptxas: asked for its version it says ''"),
+    "bytes": (lines(r"printf '\377\000\033[31m\n'"), "is not a ptxas"),
     "endless": (
         lines("while :; do echo yyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyy; done"),
-        "is no ptxas",
+        "is not a ptxas",
     ),
-    "dies": (lines("kill -SEGV $$"), "is no ptxas"),
-    "half a version": (lines("echo 'Ptx optimizing assembler'; echo 'release 12.4, V12.4'"), "is no ptxas"),
+    "dies": (lines("kill -SEGV $$"), "is not a ptxas"),
+    "half a version": (
+        lines("echo 'Ptx optimizing assembler'; echo 'release 12.4, V12.4'"),
+        "is not a ptxas",
+    ),
     "hangs": (lines("/bin/sleep 30 & wait"), "does not answer within"),
     "hangs later": (
         lines(f"if [ $1 = --version ]; then {SAYS}; else /bin/sleep 30; fi"),

@@ -1,4 +1,4 @@
-"""What changed between two versions, against values typed from the text; and what a change of the YAML means."""
+"""Changes between two versions, against values typed from the text; and the meaning of a change to the YAML."""
 
 from __future__ import annotations
 

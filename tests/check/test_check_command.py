@@ -123,7 +123,7 @@ def test_a_baseline_passes_over_what_it_knows(run: Run, file: Write, tmp_path: P
 
 def test_a_baseline_that_is_none(run: Run, file: Write) -> None:
     code, _, err = run("check", "--baseline", file("[]", "b.json"), file(FAULTY))
-    assert code == 2 and "no baseline file" in err
+    assert code == 2 and "not a baseline file" in err
 
 
 @pytest.mark.parametrize(

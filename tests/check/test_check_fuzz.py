@@ -1,4 +1,6 @@
-"""ptxmma check on grammar and on mutated kernels: no crash, and the same verdict however it is written."""
+"""ptxmma check on generated and mutated kernels: no crash, and the same verdict for every way to write a
+kernel.
+"""
 
 from __future__ import annotations
 

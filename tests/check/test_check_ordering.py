@@ -1,4 +1,4 @@
-"""ptxmma check: the order of accesses, held against every litmus test and the patterns of real kernels."""
+"""ptxmma check: the order of accesses, tested with every litmus test and the patterns of real kernels."""
 
 from __future__ import annotations
 

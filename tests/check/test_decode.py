@@ -1,4 +1,4 @@
-"""One decoding of a statement: hand-typed statements of every kind, and what each of them is."""
+"""The decoding of statements: hand-typed statements of every kind, each with its expected decoding."""
 
 import dataclasses
 from collections.abc import Callable

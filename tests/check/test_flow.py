@@ -1,4 +1,4 @@
-"""The control-flow graph: blocks, edges, post-dominators and loops of kernels drawn by hand."""
+"""The control-flow graph: blocks, edges, post-dominators and loops of hand-made kernels."""
 
 from __future__ import annotations
 

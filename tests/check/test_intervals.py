@@ -1,4 +1,4 @@
-"""What registers may hold: hand-made kernels, the laws of the value, and its rules held against numbers."""
+"""Intervals of registers: hand-made kernels, the laws of the type, and its rules compared with plain numbers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""The kernels that compilers emitted: enough of them, with every feature, and a walk that tells them rightly."""
+"""The kernels that compilers emitted: there are enough, with every feature, and the bench's walk traces them
+rightly.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""What threads hold, and which branches part a warp or a warpgroup: hand-made kernels with 256 threads along x."""
+"""Values by thread, and branches that divide a warp or a warpgroup: hand-made kernels with 256 threads along
+x.
+"""
 
 from __future__ import annotations
 

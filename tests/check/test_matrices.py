@@ -1,4 +1,4 @@
-"""The bytes that a product's matrices take: the addresses of the YAML, and figures worked out by hand."""
+"""The bytes of a product's matrices, against the addresses of the YAML and figures worked out by hand."""
 
 import itertools
 

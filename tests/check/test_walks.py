@@ -1,4 +1,4 @@
-"""Walks of threads: which bytes each writes, how often a loop is walked, which barriers are met; typed by hand."""
+"""Walks of threads, against values typed by hand: bytes written, rounds of loops, barriers met."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Spoilt YAML: each fault is an error at file:line:column, and nothing is loaded."""
+"""Broken YAML: each fault is an error at file:line:column, and nothing is loaded."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""docs/add-an-instruction.md is true: its YAML stands in the files, and its mistakes are refused as it says."""
+"""docs/add-an-instruction.md is right: its YAML is in the files, and its mistakes give the errors that it
+shows.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Instructions that no code has heard of: written as YAML alone, every command serves them.
+"""Invented instructions, written in YAML alone: every command works for them.
 
 tests/invented/ holds them: warp-level and warpgroup-level products and a move of matrices, with operand names,
 a shape, fragments and a descriptor of their own. A command reads them in a process of its own, from a copy of

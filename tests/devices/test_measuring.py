@@ -1,4 +1,4 @@
-"""Measuring: the probes find the map that the instruction has, right or wrong; verdicts; the arithmetic read."""
+"""Measuring: the probes find an instruction's map, right or wrong; verdicts; the arithmetic is read."""
 
 from __future__ import annotations
 
@@ -241,7 +241,7 @@ def test_a_changed_layout_makes_what_was_shown_stale(
 
 def test_garbage_is_no_record(tmp_path: Path) -> None:
     (tmp_path / "silicon-x.json").write_text('{"format": 1}')
-    with pytest.raises(Question, match=r"silicon-x\.json is no record of observations"):
+    with pytest.raises(Question, match=r"silicon-x\.json is not a record of observations"):
         load_silicon(tmp_path)
 
 

@@ -1,4 +1,4 @@
-"""Running suites: results, a device's failure confined to its case, a hang, no GPU; pipelines on the stand-in."""
+"""Running suites: results, a device's failure fails only its case, a hang, no GPU; pipelines on the stand-in."""
 
 from __future__ import annotations
 

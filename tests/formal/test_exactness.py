@@ -108,7 +108,7 @@ def test_inputs_stay_normal(specification: Specification) -> None:
     plan = known["a-full"]
     lower = replace(plan, a=replace(plan.a, exponent=-15))
     found = refutations(computed, lower)["exact.inputs"]
-    assert any("which is no normal number of f16" in text for text in found)
+    assert any("which is not a normal number of f16" in text for text in found)
     wide = replace(known["sums"], a=Draw(-4097, 4097))
     assert any("needs 12 bits" in text for text in refutations(computed, wide)["exact.inputs"])
 

@@ -1,4 +1,4 @@
-"""Mutants of one layout land where they must, and a survivor that is no bijection is reported."""
+"""Mutants of one layout have the right outcomes, and a survivor that is not a bijection is reported."""
 
 from __future__ import annotations
 

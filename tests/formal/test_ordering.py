@@ -1,4 +1,4 @@
-"""The two ordering models: what each says of known programs, and that a slip in either is noticed."""
+"""The two ordering models: the verdicts of each on known programs, and a slip in either is noticed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Terms mean to both solvers what Python computes, and a formula has one text."""
+"""Both solvers give terms the values that Python computes, and a formula has one text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Litmus tests: the verdicts, what the PTX is, and what the command prints."""
+"""Litmus tests: the verdicts, the PTX, and the command's output."""
 
 from __future__ import annotations
 

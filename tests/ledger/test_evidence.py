@@ -117,7 +117,7 @@ def test_a_record_survives_writing(tmp_path: Path, recorded: tuple[Record, ...])
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"format": 1}', '{"format": 2, "settings": 3}', "\x00"])
 def test_garbage_is_no_record(tmp_path: Path, text: str) -> None:
     (tmp_path / "ptxas-1.2.3.json").write_text(text)
-    with pytest.raises(Question, match="no record of observations"):
+    with pytest.raises(Question, match="not a record of observations"):
         load_records(tmp_path)
 
 

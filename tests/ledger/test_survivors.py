@@ -1,4 +1,4 @@
-"""Maps that the proofs let live are refuted by what a device showed; here by a stand-in for one."""
+"""Measurements (here of a stand-in for a device) refute maps that the proofs do not."""
 
 from __future__ import annotations
 

@@ -93,7 +93,7 @@ def test_a_record_survives_writing_and_garbage_is_none(tmp_path: Path, newest: U
     assert load_universes(tmp_path) == (newest,)
     for text in ("", "[]", "{}", '{"format": 2}', "\x00"):
         path.write_text(text)
-        with pytest.raises(Question, match="no record of observations"):
+        with pytest.raises(Question, match="not a record of observations"):
             load_universes(tmp_path)
 
 

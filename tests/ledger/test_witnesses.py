@@ -1,4 +1,4 @@
-"""Claims with all their witnesses: what each says, and that none of them passes by being silent."""
+"""Claims with all their witnesses: what each says, and a silent witness does not count as agreement."""
 
 from __future__ import annotations
 
@@ -152,5 +152,5 @@ def test_answers_survive_writing(tmp_path: Path) -> None:
         write_answers(answers, tmp_path)
     assert load_answers(tmp_path) == load_answers()
     (tmp_path / "solver-z3.json").write_text("{}")
-    with pytest.raises(Question, match="no record of observations"):
+    with pytest.raises(Question, match="not a record of observations"):
         load_answers(tmp_path)

@@ -1,4 +1,6 @@
-"""How many mnemonics each family has in PTX ISA 9.5, against counts worked out by hand from the text's syntax."""
+"""The number of mnemonics of each family in PTX ISA 9.5, against counts worked out by hand from the text's
+syntax.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every field of every YAML record is documented, and what its documentation says is so.
+"""Every field of every YAML record is documented, and the documentation is right.
 
 Each example is read as the field's type. Each refused value is refused as the field's type, or it is put into a
 real file, in place of what stands there: then the specification must not load. Either way the error names the

@@ -1,4 +1,4 @@
-"""mma.sp against the text (9.7.14.6) and what an H200 does; every check value is typed here."""
+"""mma.sp against the text (9.7.14.6) and an H200's results; every check value is typed here."""
 
 from __future__ import annotations
 

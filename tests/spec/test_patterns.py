@@ -110,5 +110,5 @@ def test_what_has_no_pattern(specification: Specification) -> None:
         encode(formats["ue8m0"], Fraction(0))
     with pytest.raises(Question, match="no sign"):
         encode(formats["ue4m3"], Fraction(-1))
-    with pytest.raises(Question, match="no rounding mode"):
+    with pytest.raises(Question, match="not a rounding mode"):
         encode(formats["f16"], Fraction(1, 3), "rx")

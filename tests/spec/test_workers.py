@@ -1,4 +1,4 @@
-"""Work goes where it is told to go, comes back in order, and gives the same verdicts everywhere."""
+"""Work goes to the chosen executor, comes back in order, and gives the same verdicts everywhere."""
 
 from __future__ import annotations
 
