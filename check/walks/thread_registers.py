@@ -70,12 +70,19 @@ class ThreadRegisters:
         if step.result == "elected" and len(written) == 2:
             self.numbers[written[1]] = int(self.thread % _WARP == 0)
 
+    def _value(self, name: str) -> int | None:
+        """The number of a register, or of a predicate that `!` negates; None if it is not known."""
+        if name[0] != "!":
+            return self.numbers.get(name)
+        value = self.numbers.get(name[1:])
+        return None if value is None else 1 - value
+
     def _result(self, step: WalkStep) -> int | None:
         if step.result == "unknown" or step.result == "elected":
             return None
         if step.result == "awaited":
             return 1
-        values = [s if isinstance(s, int) else self.numbers.get(s) for s in step.sources]
+        values = [s if isinstance(s, int) else self._value(s) for s in step.sources]
         if step.result == "computed":
             return computed(step.words, values)
         if step.result == "packed":

@@ -46,6 +46,8 @@ GRID = {
 class WalkStep:
     """A statement prepared for walking: registers by their unique names, sources as numbers or names.
 
+    The name of a negated predicate begins with `!`.
+
     result: how its value is found: `parameter` (the number `sources` holds), `packed` (a vector of sources),
     `lane` (of the first lane), `same` (the first source), `computed`, `awaited` (a wait is over), `elected`,
     or `unknown`. `assumes`: the value is an assumed one, whatever the sources.
@@ -138,6 +140,13 @@ class WalkPlan:
             self._sources[key] = found
         return found
 
+    def _signed_source(self, text: str, scope: int) -> int | str:
+        """A source that may be a negated predicate, which keeps its `!`."""
+        if text[:1] != "!":
+            return self.source(text, scope)
+        found = self.source(text[1:], scope)
+        return f"!{found}" if isinstance(found, str) else 1 - found
+
     def relevant(self, number: int) -> list[WalkStep]:
         """The instructions of a block that count, or make a number that does."""
         known = self._by_block.get(number)
@@ -193,7 +202,7 @@ class WalkPlan:
             return "packed" if names else "unknown", tuple(self.source(n, statement.scope) for n in names)
         if parts[1][:1] == "[":
             return "unknown", ()
-        sources = tuple(self.source(part.lstrip("!"), statement.scope) for part in parts[1:])
+        sources = tuple(self._signed_source(part, statement.scope) for part in parts[1:])
         return {"shuffle": "lane", "map-address": "same"}.get(statement.does, "computed"), sources
 
     def work(self, side: int, number: int) -> int:

@@ -260,9 +260,13 @@ def test_every_lane_of_sm_75_gives_an_address() -> None:
 
 
 def test_a_rule_that_a_suppression_may_name_has_a_title() -> None:
-    named = {rule for path in (ROOT / "check").glob("*.py") for rule in RULE.findall(path.read_text())}
+    files = [path for path in (ROOT / "check").rglob("*.py") if path.name != "rules.py"]
+    assert len(files) > 30
+    named = {rule for path in files for rule in RULE.findall(path.read_text())} - {
+        "metadata-order"
+    }  # a switch
     own = set(rules()) - set(ordering().rules)
-    assert own - {"redundant-fence", "redundant-wait", "repaired", "serialised"} <= named
+    assert len(own) > 10 and own - {"redundant-fence", "redundant-wait", "repaired", "serialised"} == named
     assert all(title for title in rules().values())
 
 

@@ -46,6 +46,11 @@ def written(walk: Walked) -> list[tuple[int, int]]:
         (f"{TID}setp.lt.u32 %p1, %r1, 128;\n@%p1 bra END;\n{STORE}END: ", {0: [], 128: [(0, 4)]}),
         (f"{TID}setp.ge.u32 %p1, %r1, 128;\n@%p1 {STORE}", {0: [], 128: [(0, 4)]}),
         (f"{TID}setp.ge.u32 %p1, %r1, 128;\n@!%p1 {STORE}", {0: [(0, 4)], 128: []}),
+        # the third source of setp is a negated predicate: the first warpgroup stores
+        (
+            f"{TID}setp.ge.u32 %p2, %r1, 128;\nsetp.ge.and.u32 %p1, %r1, 0, !%p2;\n@%p1 {STORE}",
+            {0: [(0, 4)], 128: []},
+        ),
         # a loop whose numbers are known
         (
             f"{TID}mov.u32 %r6, 0;\nL: shl.b32 %r2, %r6, 4;\nadd.u32 %r4, %r3, %r2;\n"
