@@ -13,6 +13,7 @@ from ..audit.assembler_verdicts import FormTally, VersionSide, assemblers, obser
 from ..audit.version_differences import KINDS, Change, changes
 from ..ledger.assembler_record import load_records
 from ..spec.api import load
+from ..spec.editions import note
 from ..spec.errors import Question
 from .list_command import matches
 from .pages import Page, some
@@ -90,6 +91,7 @@ def _versions(args: argparse.Namespace) -> bool:
         page.item("no difference")
     else:
         page.item(f"verdicts of these assemblers: {'asked now' if args.evidence else 'from the record'}")
+        page.item(note(specification.index))
         _summary(page, found)
         _details(page, found, evidence, bool(args.pattern))
     print(page.text)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
+from ...spec.editions import brief
 from ...spec.errors import Question
 from ...spec.expressions import Expression, python_text
 from ..c_reading import c_text
@@ -30,12 +31,16 @@ def _places(table: MapTable) -> tuple[int, int]:
     return table.packing.width, table.packing.word
 
 
+def _section(table: MapTable) -> str:
+    return brief(table.variant.row.family.isa.index, table.layout.layout.source.section)
+
+
 def cuda(table: MapTable) -> str:
     """Forward, inverse and register functions as CUDA C++ (or C: define __host__ and __device__)."""
     stem = _stem(table)
     lines = [
         f"// {table.title}: {table.layout.layout.title}",
-        f"// PTX ISA {table.layout.layout.source.section}; {_shape(table)}",
+        f"// section {_section(table)}; {_shape(table)}",
     ]
 
     def function(name: str, arguments: list[str], body: Mapping[str, Expression], result: str) -> None:
@@ -85,7 +90,7 @@ def python(table: MapTable) -> str:
     lines = [
         f'"""{table.title}: {table.layout.layout.title}.',
         "",
-        f"PTX ISA {table.layout.layout.source.section}; {_shape(table)}",
+        f"Section {_section(table)}; {_shape(table)}",
         '"""',
         "",
         "",

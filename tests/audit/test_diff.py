@@ -221,6 +221,7 @@ PTX ISA 8.3 → 8.4
   8.3: ptxas 12.3.107
   8.4: ptxas 12.4.131
   verdicts of these assemblers: from the record
+  Sections are those of PTX ISA 9.2; 9.7.14 is 9.7.16 in 9.4; 9.7.15 is 9.7.17 in 9.4.
 
 mnemonics that changed
                       added
