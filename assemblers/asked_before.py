@@ -57,7 +57,7 @@ class AskedBefore:
         self.words[word] = fault
         self._unread.clear()
 
-    def lasting(self) -> AskedBefore:
+    def for_every_target(self) -> AskedBefore:
         """The answers that hold for every target."""
         return AskedBefore(self.words, apart=self.apart)
 

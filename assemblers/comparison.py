@@ -178,7 +178,7 @@ def _alone(job: Job, register: ContradictionLookup | None) -> Comparison:
     """Compare one part of a universe; the result keeps what holds for the release on every target."""
     memory = AskedBefore(apart=_apart())
     found = _perform(job, register, memory)
-    found.memories[job.setting.ptxas.version] = memory.lasting()
+    found.memories[job.setting.ptxas.version] = memory.for_every_target()
     return found
 
 

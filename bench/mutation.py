@@ -105,7 +105,7 @@ def _trial(witness: Witness, outcomes: Mapping[str, Sequence[MutantOutcome]]) ->
 def _tell(trials: Sequence[Mapping[str, Any]]) -> None:
     """A table a device: by subject the survivors and the exchanges, and what became of them; then each."""
     if not trials:
-        print("no device's observations are recorded: nothing else is held against the survivors")
+        print("no device's observations are recorded: the survivors are compared with nothing else")
     console = Console(width=None if sys.stdout.isatty() else 140, highlight=False)
     heads = ("survive the proofs", "refuted", "survive both", "bits exchanged", "refuted", "survive both")
     for trial in trials:

@@ -20,8 +20,8 @@ from ..spec.errors import Question
 __all__ = ["VIAS", "CaseResult", "SuiteFolder", "SuiteOutcome", "execute"]
 
 VIAS = ("ptx", "cubin", "stand-in")
-_PROCESSES = 64  # one after another, at most
-_STARTING = 120.0  # a process that prints nothing for so many seconds counts as hung
+_PROCESSES = 64  # processes one after another, at most
+_STARTING = 120.0  # seconds: a process that prints nothing for so long counts as hung
 _MISSING = {"ptx": "conformance", "cubin": "cubin", "stand-in": "stand-in"}
 _UNABLE, _FAILED, _HUNG = 2, 3, 4
 

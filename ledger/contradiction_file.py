@@ -171,7 +171,7 @@ class Decision:
 
 @dataclass(frozen=True)
 class Contradiction:
-    """One disagreement: the parties, a second witness, whom the specification follows, and cases."""
+    """One disagreement: its parties, a second witness, the party that the specification follows, cases."""
 
     title: str
     """What disagrees, in a sentence.

@@ -1,4 +1,4 @@
-"""Moves of matrices, measured: which address and which half word is whose element."""
+"""Measure moves of matrices: the address and half word of each element."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .products import NoProduct
 __all__ = ["loaded", "moved", "stored"]
 
 _LANES = 32
-_ROW = 16  # bytes at an address
+_ROW = 16  # bytes at one address
 _BYTES = 8192  # of the image: rows enough for every lane's address, far apart
 
 
@@ -72,7 +72,7 @@ def stored(kernel: Raw, launcher: Launcher, seed: int = 1, jobs: int = 8) -> Int
 
 
 def _registers(kernel: Raw) -> slice:
-    """The operand that is not an address."""
+    """The register operand."""
     (name,) = [name for name in kernel.sources if name != "address"]
     return kernel.place(name)
 

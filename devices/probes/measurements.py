@@ -1,4 +1,4 @@
-"""What is measured on a chip: every distinct map, metadata for every type and selector, memory, matrix moves.
+"""Measure a chip: every distinct map, metadata for every type and selector, memory, matrix moves.
 
 `survey` lists the raw kernels; `measure` runs them and returns plain values, which are recorded unchanged.
 Nothing here knows a layout; verdicts are made elsewhere.
@@ -28,7 +28,7 @@ from .products import NoProduct, ProductMap
 __all__ = ["MeasuredKernel", "Measurer", "kernels", "measure", "survey"]
 
 _STRIDES = ((2064, 1168), (640, 2048))
-# Fields that change how a variant is spelled, or what its values are, and none of its maps.
+# Fields that change a variant's spelling or values, but not its maps.
 _SPELLED = ("space", "kind", "block_scale", "scale_vec", "stype")
 
 
@@ -66,7 +66,7 @@ def _key(variant: Variant) -> tuple[object, ...]:
 
 
 def _alike(variant: Variant) -> bool:
-    """Whether A and B are of one type, where there is an A and a B."""
+    """Whether A and B have one type, if there are an A and a B."""
     if not computes(variant.instruction):
         return True
     return element_type(variant, "A") == element_type(variant, "B")

@@ -25,7 +25,7 @@ _HALVES = (0x6000, 0x3F80, 0xA000, 0x4080)
 
 @dataclass(frozen=True)
 class Metadata:
-    """What was measured of one selector of one sparse kernel.
+    """The measurements of one selector of one sparse kernel.
 
     `owner` is (rows, packed columns, index bits): 32 * thread + bit. `ks` is (indices, packed columns): the
     k that each index of a column names (for 32-bit elements, those of the first and the last valid code).

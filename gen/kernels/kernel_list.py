@@ -1,4 +1,4 @@
-"""Which kernels there are: one mnemonic, one operand form, one choice of compile-time immediates each."""
+"""The list of kernels: each has one mnemonic, one operand form and one choice of compile-time immediates."""
 
 from __future__ import annotations
 
@@ -134,7 +134,7 @@ def space_of(variant: Variant) -> Space:
 def immediates(variant: Variant, form: Form) -> dict[str, tuple[int, ...]]:
     """The operands that are compile-time constants, with the values that each may have.
 
-    Those are the ones with listed values, a predicate excepted.
+    These are the operands with listed values, except predicates.
     """
     found: dict[str, tuple[int, ...]] = {}
     operands = variant.row.family.instruction.operands

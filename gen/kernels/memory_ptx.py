@@ -12,7 +12,9 @@ __all__ = ["Rows", "Strided"]
 
 
 class Rows:
-    """Rows of a matrix in shared memory, each where `offsets` says: what moves of matrices read or write."""
+    """Rows of a matrix in shared memory, each at its offset in `offsets`: moves of matrices read or write
+    them.
+    """
 
     def __init__(
         self, w: Writer, kernel: Kernel, base: str, offsets: str, matrix: JobMatrix, pointer: str

@@ -45,7 +45,7 @@ START = "start-address"
 BASE = "base-offset"
 MODE = "swizzle-mode"
 _WORDS: Mapping[str, str] = {"start": START, "base": BASE, "mode": MODE}
-META = "meta"  # the parameter of what is not a plain matrix
+META = "meta"  # the parameter of data other than plain matrices
 PARAMETERS = (*(part.lower() for part in "ABCD"), META)  # of a value kernel, before its configuration
 _NOTHING: Mapping[str, int] = MappingProxyType({})
 
@@ -248,7 +248,7 @@ def parameter(part: str) -> str:
 
 
 def _matrix(variant: Variant, part: str, rows: int, cols: int, products: int) -> JobMatrix:
-    """The matrix of a part; C is what D holds before, where there is no C."""
+    """The matrix of a part; without an operand C, C is the first value of D."""
     of = "D" if part == "C" and not list(operands_of(variant.instruction, part)) else part
     bits, written = element_bits(variant, of), part == "D"
     return JobMatrix(parameter(part), rows, cols, element_type(variant, of), bits, products, written)
