@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from ..spec.gates import Isa
 from ..spec.nodes import Version
 from ..spec.workers import over_jobs
-from .asked_before import StatementOutcome
 from .classification import Session
+from .outcomes import StatementOutcome
 from .toolchains import Ptxas
 from .universe_points import UniversePoint, open_for
 

@@ -16,8 +16,8 @@ from typing import Literal
 
 from ..spec.errors import Question
 from ..spec.nodes import Version
-from .asked_before import AskedBefore, StatementOutcome, qualifiers
 from .asking import LIMIT, TOGETHER, Asking, FileFault, PtxasAnswer
+from .outcomes import AskedBefore, StatementOutcome, qualifiers
 from .toolchains import Ptxas
 
 __all__ = ["Session", "classify"]

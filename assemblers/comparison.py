@@ -17,9 +17,9 @@ from ..spec.errors import Question
 from ..spec.gates import Isa
 from ..spec.nodes import Version
 from ..spec.workers import over_jobs
-from .asked_before import AskedBefore, StatementOutcome
 from .assembler_settings import AssemblerSetting, Column, Job, columns, split
 from .classification import Session
+from .outcomes import AskedBefore, StatementOutcome
 from .toolchains import Ptxas
 from .universe_points import GateRegion, open_for
 

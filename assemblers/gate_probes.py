@@ -17,8 +17,8 @@ from typing import Literal
 from ..spec.gates import EffectiveGate, Isa
 from ..spec.nodes import Version
 from ..spec.variants import Family
-from .asked_before import StatementOutcome
 from .assembler_settings import AssemblerSetting, Job, ask, targets_known
+from .outcomes import StatementOutcome
 from .toolchains import Ptxas
 from .universe import Universe
 from .universe_points import UniversePoint

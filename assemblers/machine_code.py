@@ -1,4 +1,4 @@
-"""Legal statements as machine code: each must produce an instruction there.
+"""Assemble each legal statement, and check that the machine code holds an instruction for it.
 
 Every statement gets a kernel that stores the statement's results, since the optimiser deletes unused results;
 and a twin kernel without the statement. The code of the two is compared as a bag of opcodes (the low bits of

@@ -17,7 +17,7 @@ from ..spec.variants import Variant
 from .version_differences import Change, state
 
 if TYPE_CHECKING:
-    from ..assemblers.asked_before import StatementOutcome
+    from ..assemblers.outcomes import StatementOutcome
     from ..ledger.assembler_record import Record
     from ..ledger.contradictions import ContradictionRegister
 
@@ -163,7 +163,7 @@ def assemblers(asked: VersionSide, target: str, statements: Sequence[str]) -> Se
 
 def recorded(specification: Specification, records: Sequence[Record]) -> AskForms:
     """Recorded answers; None for a statement that is not recorded, or whose claim has changed."""
-    from ..assemblers.asked_before import StatementOutcome
+    from ..assemblers.outcomes import StatementOutcome
     from ..ledger.assembler_record import claims
 
     by_release = {record.release: record for record in records}

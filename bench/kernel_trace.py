@@ -1,7 +1,7 @@
 """Turn one kernel of a PTX file into an abstract ordering program, with numbers for registers and stages.
 
-This module reads PTX by itself, on purpose: it shares no code with the checker, because it judges the
-checker.
+This module reads PTX by itself, on purpose: it shares no code with `check/`, because it judges the
+checker. (`shared_footprints.py` asks the specification which bytes lie behind a descriptor.)
 
 The path is one that `kernel_walk.py` walks with numbers. Shared memory is divided into stages by who accesses
 it: all that a wgmma reads of one operand is one stage, and so is what one group reads of one operand after

@@ -1,7 +1,7 @@
 """Walk one path of a kernel with numbers, and record the events that matter to the order of its wgmmas.
 
-This module reads PTX by itself, on purpose: it shares no code with the checker, because it judges the
-checker.
+This module reads PTX by itself, on purpose: it shares no code with `check/`, because it judges the
+checker. (`shared_footprints.py` asks the specification which bytes lie behind a descriptor.)
 
 One thread leads: it alone decides branches. The other threads of its CTA follow it as far as they take the
 same way, so that what all of them store or copy into shared memory is known byte by byte. An integer register

@@ -1,0 +1,12 @@
+"""Is this PTX file right? `ptxmma check`.
+
+check_file runs every analysis on every function: start there. Then, folder by folder:
+- ptx: a file is read once (reader, source) and each statement decoded once (decode, operation, operands);
+- values: what a register may hold, and which threads execute a statement;
+- registers, memory: accesses of registers and of shared memory, as dataflow (witness replays a path);
+- walks: threads walked with numbers, for stages of shared memory;
+- operands: constants, uniformity, opaque fragments;
+- findings, rules, suppression, reports, sarif: what is reported, and how.
+
+docs/add-a-rule.md says how to add a rule.
+"""

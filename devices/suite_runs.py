@@ -1,4 +1,4 @@
-"""Running a conformance suite: build it, run it in several processes, confine a device error to its case."""
+"""Run a conformance suite: build it, run it in several processes, confine a device error to its case."""
 
 from __future__ import annotations
 

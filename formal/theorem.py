@@ -1,6 +1,4 @@
-"""The declarations of a module of theorems/: its theorems, and the parts of a specification that they are
-about.
-"""
+"""What a module of theorems/ declares: its theorems, and the parts of the specification they are about."""
 
 from __future__ import annotations
 

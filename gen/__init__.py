@@ -1,0 +1,1 @@
+"""What is emitted? Pictures, kernels, conformance suites, litmus tests as PTX."""

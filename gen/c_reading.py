@@ -1,4 +1,4 @@
-"""The expression language as C and CUDA text: unsigned integers, ?: for where."""
+"""Expressions of the YAML as C and CUDA text, over unsigned integers; where() becomes ?:."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pairwise coverage: few combinations of many factors, in which every two values meet that can."""
+"""Pairwise coverage: few combinations of many factors, in which every possible pair of values occurs."""
 
 from __future__ import annotations
 

@@ -17,9 +17,9 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
-from ..assemblers.asked_before import AskedBefore
 from ..assemblers.assembler_settings import AssemblerSetting, Column, columns
 from ..assemblers.classification import Session
+from ..assemblers.outcomes import AskedBefore
 from ..assemblers.toolchains import Ptxas, digest
 from ..assemblers.universe import Universe
 from ..spec.errors import Question

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
 
-from ..assemblers.asked_before import StatementOutcome
 from ..assemblers.classification import classify
+from ..assemblers.outcomes import StatementOutcome
 from ..assemblers.toolchains import Ptxas, locate
 from ..spec.api import load
 from ..spec.errors import Place, Question

@@ -1,4 +1,4 @@
-"""Whether a statement is one of the points of an entry: it is legal once the points' one change is undone.
+"""Does an entry of contradictions.yaml explain a statement? It does if the rest is legal without its change.
 
 Legality is asked once for each statement, as the gate of the variant that it spells; the gate answers for
 every version and target.

@@ -1,4 +1,4 @@
-"""Compare maps that the proofs cannot tell from the right ones with what a device showed.
+"""Wrong maps that no proof refutes: does the measurement of a device refute them?
 
 Two kinds: mutants of the YAML that every theorem lets live, and every layout with two bits of its thread or
 element numbers exchanged (another bijection by construction).

@@ -2,8 +2,8 @@
 
 An expression is built from integers, names, ``+ - * // % & | ^ << >>``, comparisons,
 ``and or not`` and ``where(condition, a, b)``. `parse` turns the text into a small immutable
-tree; `fold` reads a tree in any `Algebra` (Python integers here, z3 and sympy in ``formal``,
-C in ``gen``). Every value is a non-negative integer: `interval` proves so before use.
+tree; `fold` reads a tree in any `Algebra` (Python integers here, solver terms and sympy in ``formal``,
+C and PTX in ``gen``). Every value is a non-negative integer: `interval` proves so before use.
 """
 
 from __future__ import annotations

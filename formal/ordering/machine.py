@@ -25,7 +25,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from ...spec.switches import Conduct
-from .machine_code import THREAD, WARP, MachineCode
+from .machine_program import THREAD, WARP, MachineCode
 from .programs import (
     Buffer,
     BulkCopy,

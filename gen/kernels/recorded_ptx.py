@@ -1,4 +1,4 @@
-"""What a value kernel computes of a layout, recorded once for any thread, to be replayed in every kernel."""
+"""The PTX that computes a layout: written once, and copied into every value kernel that uses the layout."""
 
 from __future__ import annotations
 

@@ -1,0 +1,1 @@
+"""How does a layout look, as text, SVG, CuTe or index functions? tables has the map that all of them draw."""

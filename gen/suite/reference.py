@@ -1,4 +1,4 @@
-"""The exact reference: D = A*B + C on bit patterns, exactly, where the text allows one D only.
+"""The reference: D = A*B + C on bit patterns, computed exactly, where the text allows one D only.
 
 Matrices are row-major lists of bit patterns; nothing here knows where an instruction keeps an element.
 """

@@ -15,13 +15,13 @@ import jsonschema
 import pytest
 
 import ptxmma
-from ptxmma.assemblers.asked_before import StatementOutcome
 from ptxmma.assemblers.asking import Asking, kernel
 from ptxmma.assemblers.assembler_settings import AssemblerSetting, Job, home
 from ptxmma.assemblers.classification import Session, classify
 from ptxmma.assemblers.comparison import Comparison, compare, stale
 from ptxmma.assemblers.gate_probes import probe, representatives
 from ptxmma.assemblers.machine_code import Coded, coded, entries, entry, opcodes
+from ptxmma.assemblers.outcomes import StatementOutcome
 from ptxmma.assemblers.toolchains import Ptxas, available
 from ptxmma.assemblers.universe import Universe
 from ptxmma.assemblers.universe_points import UniversePoint, open_for

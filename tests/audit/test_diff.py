@@ -20,7 +20,7 @@ import pytest
 
 import ptxmma.assemblers.classification as classification
 import ptxmma.assemblers.toolchains as toolchains
-from ptxmma.assemblers.asked_before import StatementOutcome
+from ptxmma.assemblers.outcomes import StatementOutcome
 from ptxmma.audit.folding import fold
 from ptxmma.formal.layout_equality import compare
 from ptxmma.spec.errors import Question

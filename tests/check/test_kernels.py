@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import importlib
 import re
+import subprocess
 import sys
 from pathlib import Path
 from types import ModuleType
@@ -34,6 +35,12 @@ def bench(name: str) -> ModuleType:
 @pytest.fixture(scope="module")
 def table() -> str:
     return (KERNELS / "FEATURES.md").read_text()
+
+
+def test_the_written_header_of_the_corpus_is_up_to_date() -> None:
+    script = ROOT / "bench" / "corpus" / "wrappers.py"
+    written = subprocess.run([sys.executable, script], capture_output=True, text=True, check=True).stdout
+    assert written == (ROOT / "bench" / "corpus" / "cuda" / "wgmma.cuh").read_text()
 
 
 def test_there_are_enough_kernels_and_every_feature_thrice(table: str) -> None:

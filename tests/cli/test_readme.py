@@ -58,3 +58,13 @@ def test_the_picture_is_what_layout_draws(run: Callable[..., tuple[int, str, str
 def test_every_command_is_named() -> None:
     text = PAGES["README.md"] + PAGES["cookbook.md"]
     assert [name for name in _COMMANDS if f"ptxmma {name}" not in text] == []
+
+
+def test_every_link_between_pages_leads_somewhere() -> None:
+    links = [
+        (path, link)
+        for path in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))
+        for link in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", path.read_text())
+    ]
+    assert len(links) >= 8
+    assert [(path.name, link) for path, link in links if not (path.parent / link).exists()] == []

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from ptxmma.assemblers.asked_before import StatementOutcome
 from ptxmma.assemblers.asking import register_types
+from ptxmma.assemblers.outcomes import StatementOutcome
 from ptxmma.assemblers.toolchains import Ptxas, locate
 from ptxmma.ledger import contradictions
 from ptxmma.ledger.assembler_record import claims, load_records

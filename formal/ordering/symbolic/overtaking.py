@@ -1,4 +1,4 @@
-"""Whether an effect of a later step overtakes the delayed effect of the first step, as formulas.
+"""Formulas that say whether a later step's effect can happen before the first step's delayed effect.
 
 It does if it can happen while the first step's effect is delayed, is on the same cell, and one of the two
 writes. Cells are registers, and halves of buffers in the view of the generic or of the async proxy.

@@ -1,4 +1,4 @@
-"""The outcome of a statement, and the answers of one ptxas that hold in other settings too."""
+"""What ptxas did with one statement, and a memory of the answers that hold in other settings too."""
 
 from __future__ import annotations
 
