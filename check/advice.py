@@ -1,8 +1,8 @@
 """How an assembler may change a function's wgmmas: it serialises them, or inserts a missing fence.
 
 A serialised program computes the right result, but slowly. `assemblers/litmus_reactions.py` reads from
-ptxas's words what each release does: ptxas 12.0 to 12.3 serialise a function whose registers lack a fence; later ones
-insert one, some silently.
+ptxas's words what each release does: ptxas 12.0 to 12.3 serialise a function whose registers lack a fence;
+later ones insert one, some silently.
 """
 
 from __future__ import annotations
