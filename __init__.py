@@ -1,18 +1,79 @@
-"""ptxmma: the machine-checked specification of NVIDIA's PTX tensor-core instructions."""
+"""ptxmma: the machine-checked specification of NVIDIA's PTX tensor-core instructions.
+
+What is exported here is the Python API; every function and class of it is described in `ptxmma.api`.
+"""
+
+from typing import TYPE_CHECKING, Any
 
 # Absolute, unlike all other imports of the package: pytest imports this file once more, as a plain
 # module named like the checkout, and must get the same objects.
-from ptxmma.spec.api import compress, find, judge, layout, legal, load
+# The folder `check` comes first: to import it sets ptxmma.check, which is the function from then on.
+import ptxmma.check  # noqa: F401
+from ptxmma.api import (
+    Holder,
+    MatrixDescriptor,
+    OperandLayout,
+    SparseMatrix,
+    check,
+    compress,
+    decompress,
+    descriptor,
+    diff,
+    layout,
+    legal,
+    load,
+    variants,
+)
 from ptxmma.spec.errors import PtxmmaError, Question, SpecError
+from ptxmma.spec.legality import Verdict
+from ptxmma.spec.specification import Specification
+from ptxmma.spec.variants import Variant
+
+if TYPE_CHECKING:
+    from ptxmma.audit.version_differences import Change
+    from ptxmma.check.check_file import FileReport
+
+    __version__: str
 
 __all__ = [
+    "Change",
+    "FileReport",
+    "Holder",
+    "MatrixDescriptor",
+    "OperandLayout",
     "PtxmmaError",
     "Question",
+    "SparseMatrix",
     "SpecError",
+    "Specification",
+    "Variant",
+    "Verdict",
+    "__version__",
+    "check",
     "compress",
-    "find",
-    "judge",
+    "decompress",
+    "descriptor",
+    "diff",
     "layout",
     "legal",
     "load",
+    "variants",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """What takes long to import, when it is asked for: the version, and classes of large modules."""
+    match name:
+        case "__version__":
+            from importlib.metadata import version
+
+            return version("ptxmma")
+        case "FileReport":
+            from ptxmma.check.check_file import FileReport
+
+            return FileReport
+        case "Change":
+            from ptxmma.audit.version_differences import Change
+
+            return Change
+    raise AttributeError(f"module 'ptxmma' has no attribute {name!r}")

@@ -49,6 +49,11 @@ class Change:
     form: str | None = None
     fresh: bool = False
 
+    def __repr__(self) -> str:
+        count = len(self.variants)
+        rows = ", ".join(self.rows)
+        return f"Change({self.kind}: {count} form{'s' * (count != 1)} of {self.instruction} {rows})"
+
     @cached_property
     def patterns(self) -> tuple[Pattern, ...]:
         """The forms, folded."""

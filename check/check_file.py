@@ -50,6 +50,15 @@ class FileReport:
     suppressed: tuple[Suppressed, ...] = ()
     not_judged: tuple[NotJudged, ...] = ()
 
+    @property
+    def holds(self) -> bool:
+        """Whether all text was read, and no finding is an error or likely to be one."""
+        return not self.faults and all(finding.tier not in (ERROR, LIKELY) for finding in self.findings)
+
+    def __repr__(self) -> str:
+        count = len(self.findings)
+        return f"FileReport({self.name}: {count} finding{'s' * (count != 1)}, holds={self.holds})"
+
 
 def check_text(
     text: str, name: str, target: str | None = None, baseline: Mapping[str, int] | None = None

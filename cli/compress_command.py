@@ -6,8 +6,6 @@ import argparse
 from typing import Any
 
 from ..spec.api import find, load
-from ..spec.sparse import compress_row, metadata_words
-from .matrices import bits, from_bits, read, words, write
 
 __all__ = ["add"]
 
@@ -15,35 +13,33 @@ __all__ = ["add"]
 def add(subparsers: Any) -> None:
     """Add the command to the parser."""
     parser = subparsers.add_parser("compress", help="a sparse matrix to packed A and metadata words")
-    parser.add_argument("matrix", metavar="FILE.npy", help="A, m x k, of the right sparsity")
     parser.add_argument("mnemonic", help="the sparse variant")
+    parser.add_argument("matrix", metavar="FILE.npy", help="A, any multiple of m x k, of the right sparsity")
     parser.add_argument("--selector", type=int, default=0, metavar="S", help="sparsity selector")
     parser.add_argument("--packed", default="packed.npy", metavar="FILE.npy", help="output: packed A")
     parser.add_argument(
-        "--metadata", default="metadata.npy", metavar="FILE.npy", help="output: one word a thread"
+        "--metadata",
+        default="metadata.npy",
+        metavar="FILE.npy",
+        help="output: one word a thread; of several tiles, (row tiles, column tiles, threads)",
     )
     parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:
     """Compress. Every element keeps its bits; only +0 counts as absent (−0.0 is a value)."""
-    specification = load()
-    variant = find(args.mnemonic)
-    sparsity = specification.sparsity_of(variant)
-    metadata = specification.layout_of(variant, "metadata")
-    parameters = specification.selector_parameters(metadata, args.selector)
-    matrix = read(args.matrix, 2)
-    specification.check_matrix(variant, matrix.shape[0], [matrix.shape[1]])
-    packed, codes = [], []
-    for number, row in enumerate(bits(matrix).tolist()):
-        stored, row_codes = compress_row(sparsity, row, bool, f"row {number}")
-        packed.append(stored)
-        codes.append(row_codes)
-    threads = metadata_words(sparsity, metadata, parameters, codes)
-    write(args.packed, from_bits(packed, matrix.dtype))
-    write(args.metadata, words(threads))
+    from ..gen.sparse_arrays import SparseA
+    from .matrices import read, write
+
+    sparse = SparseA(load(), find(args.mnemonic), args.selector)
+    packed, words = sparse.compress(read(args.matrix))
+    down, across, threads = words.shape
+    one = down == across == 1
+    write(args.packed, packed)
+    write(args.metadata, words.reshape(threads) if one else words)
+    tiles = "" if one else f" for each of {down}x{across} tiles"
     print(
-        f"{args.packed}: {len(packed)}x{len(packed[0])}; {args.metadata}: {len(threads)} words, "
+        f"{args.packed}: {packed.shape[0]}x{packed.shape[1]}; {args.metadata}: {threads} words{tiles}, "
         f"one a thread, selector {args.selector}"
     )
     return 0

@@ -15,7 +15,7 @@ from ..ledger.assembler_record import load_records
 from ..spec.api import load
 from ..spec.editions import note
 from ..spec.errors import Question
-from .list_command import matches
+from ..spec.selection import matches
 from .pages import Page, some
 
 __all__ = ["add"]

@@ -30,10 +30,10 @@ from ..ledger.universe_record import universes
 from ..ledger.witnesses import MeasuredPoint, recorded, subjects_of, unregistered, witnessed
 from ..spec.api import load
 from ..spec.errors import Question
+from ..spec.selection import select
 from ..spec.specification import Specification
 from . import universe_report
 from .claims_report import as_json, print_claims
-from .list_command import select
 from .options import add_scheduler
 from .silicon_report import arithmetic_table, print_arithmetic, shown_by_devices
 

@@ -9,7 +9,7 @@ from typing import Any
 from ..gen.suite.files import KINDS, emitted, lacking, suite_of
 from ..spec.api import load
 from ..spec.errors import Question
-from .list_command import select
+from ..spec.selection import select
 
 __all__ = ["add"]
 

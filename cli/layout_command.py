@@ -6,7 +6,7 @@ import argparse
 import json
 import shutil
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..gen.pictures.tables import MapTable, said, table_of
@@ -31,7 +31,7 @@ def add(subparsers: Any) -> None:
     parser.add_argument("--byte-id", type=int, metavar="B", help="byte selector (scale factors)")
     parser.add_argument("--format", choices=_FORMATS, default="text")
     parser.add_argument(
-        "--thread", type=int, metavar="T", help="with --element: what does this thread hold there"
+        "--thread", type=int, metavar="T", help="with --element: what it holds; alone: only its cells"
     )
     parser.add_argument("--element", type=int, metavar="I")
     parser.add_argument("--bit", type=int, metavar="B", help="for metadata, in place of --element")
@@ -39,6 +39,14 @@ def add(subparsers: Any) -> None:
     parser.add_argument("--col", type=int, metavar="C")
     parser.add_argument("--chunk", type=int, metavar="C", help="for metadata, in place of --col")
     parser.add_argument("--matrix", type=int, metavar="J", help="with --row: who supplies its address")
+    parser.add_argument("--rows", metavar="A..B", help="only these rows of the picture")
+    parser.add_argument("--cols", metavar="A..B", help="only these columns of the picture")
+    parser.add_argument(
+        "--view",
+        choices=("matrix", "registers"),
+        default="matrix",
+        help="a row a matrix row, or a row a thread",
+    )
     parser.add_argument("--latex", action="store_true", help="print the formula")
     parser.set_defaults(run=run)
 
@@ -47,50 +55,108 @@ def run(args: argparse.Namespace) -> int:
     """Print the map, or answer one question about it."""
     selectors = {"s": args.selector, "thread_id": args.thread_id, "byte_id": args.byte_id}
     given = {name: value for name, value in selectors.items() if value is not None}
-    table = table_of(load(), find(args.mnemonic), args.operand, args.a_source, given)
+    operands = args.operand.split(",")
+    tables = [table_of(load(), find(args.mnemonic), name, args.a_source, given) for name in operands]
+    if len(tables) > 1:
+        print(_figure(args, tables))
+        return 0
+    table = tables[0]
     if args.latex:
         if args.format != "text" or any(getattr(args, name) is not None for name in _QUESTIONS):
             raise Question("--latex prints the formula of the whole map, in no other format")
         print(_latex(table))
         return 0
-    asked = _asked(args, table)
+    asked = None if _picked(args) else _asked(args, table)
     if asked is not None:
         return _answer(args, table, asked)
-    print(_render(args.format, table))
+    print(_render(args, table))
     return 0
 
 
-def _latex(table: MapTable) -> str:
-    from ..formal.latex import latex
+def _picked(args: argparse.Namespace) -> bool:
+    """Whether --thread stands alone: a picture in which one thread's cells are picked out."""
+    return [name for name in _QUESTIONS if getattr(args, name) is not None] == ["thread"] and (
+        args.format in ("text", "svg")
+    )
 
-    lines = [rf"\mathrm{{{name}}} &= {latex(tree)} \\" for name, tree in table.forward.items()]
-    lines += [rf"{name} &= {latex(tree)} \\" for name, tree in table.backward.items()]
+
+def _latex(table: MapTable) -> str:
+    from ..formal.latex import latex, symbol
+
+    lines = [rf"{symbol(name)} &= {latex(tree)} \\" for name, tree in table.forward.items()]
+    lines += [rf"{symbol(name)} &= {latex(tree)} \\" for name, tree in table.backward.items()]
     return "\n".join((r"\begin{aligned}", *lines, r"\end{aligned}"))
 
 
-def _render(format_: str, table: MapTable) -> str:
-    from ..gen.pictures import drawing
-
-    match format_:
+def _render(args: argparse.Namespace, table: MapTable) -> str:
+    match args.format:
         case "json":
             return json.dumps(as_json(table, table.entries))
         case "csv":
-            return drawing.as_csv(table)
-        case "markdown":
-            return drawing.markdown(table)
-        case "svg":
-            return drawing.svg(table)
+            from ..gen.pictures.exports import as_csv
+
+            return as_csv(table)
         case "cuda" | "python":
             from ..gen.pictures import functions
 
-            return functions.cuda(table) if format_ == "cuda" else functions.python(table)
+            return functions.cuda(table) if args.format == "cuda" else functions.python(table)
         case "cute":
             from ..gen.pictures.cute import cute
 
             return cute(table)
+    return _picture(args, table)
+
+
+def _picture(args: argparse.Namespace, table: MapTable) -> str:
+    """The map as a grid, or the part that was asked for."""
+    from ..gen.pictures.grid import grid_of, lanes_of
+
+    if args.thread is not None and not 0 <= args.thread < table.threads:
+        raise Question(
+            f"there is no thread {args.thread} in {table.title}; it has thread 0..{table.threads - 1}"
+        )
+    whole = lanes_of(table) if args.view == "registers" else grid_of(table)
+    cut = (_range("--rows", args.rows), _range("--cols", args.cols))
+    grid = whole.cut(*cut)
+    if args.format == "markdown":
+        from ..gen.pictures.exports import markdown
+
+        return markdown(grid)
+    if args.format == "svg":
+        from ..gen.pictures.svg import svg
+
+        return svg(grid, args.thread)
+    from ..gen.pictures.text import text
+
     terminal = sys.stdout.isatty()
     width = shutil.get_terminal_size((120, 24)).columns if terminal else 120
-    return drawing.text(table, width, terminal)
+    return text(grid, width, terminal, args.thread, cut != (None, None))
+
+
+def _figure(args: argparse.Namespace, tables: Sequence[MapTable]) -> str:
+    """Several operands: one below the other as text, A, B and D as one figure as SVG."""
+    if args.latex or args.format not in ("text", "svg", "markdown"):
+        raise Question("several operands are drawn as text, svg or markdown")
+    if args.format != "svg":
+        return "\n\n".join(_picture(args, table) for table in tables)
+    from ..gen.pictures.grid import grid_of
+    from ..gen.pictures.svg import product_svg
+
+    by_operand = {table.operand: grid_of(table) for table in tables}
+    if set(by_operand) != {"A", "B", "D"}:
+        raise Question("as SVG, one operand is drawn, or A,B,D together")
+    left, above, result = (by_operand[name] for name in ("A", "B", "D"))
+    return product_svg(f"A, B and D of {tables[0].variant.mnemonic}", left, above, result, args.thread)
+
+
+def _range(option: str, words: str | None) -> range | None:
+    """`3` or `0..15`, both ends included; raises Question for anything else."""
+    if words is None:
+        return None
+    first, dots, last = words.partition("..")
+    if not (first.isdecimal() and (last.isdecimal() if dots else not last)):
+        raise Question(f"{option} {words!r}: a number or a range such as 0..15 is needed")
+    return range(int(first), int(last if dots else first) + 1)
 
 
 def as_json(table: MapTable, entries: list[tuple[int, ...]]) -> dict[str, Any]:

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import argparse
-import fnmatch
 import json
-from collections.abc import Iterator
 from typing import Any
 
 from ..spec.api import load
 from ..spec.gates import EffectiveGate
-from ..spec.nodes import Version
-from ..spec.specification import Specification
+from ..spec.selection import select
 from ..spec.variants import Variant
 
-__all__ = ["add", "entry", "select"]
+__all__ = ["add", "entry"]
 
 
 def add(subparsers: Any) -> None:
@@ -25,43 +22,6 @@ def add(subparsers: Any) -> None:
     parser.add_argument("--target", metavar="T", help="only what this target has")
     parser.add_argument("--format", choices=("text", "json"), default="text")
     parser.set_defaults(run=run)
-
-
-def matches(pattern: str | None, variant: Variant) -> bool:
-    """A pattern with wildcards matches whole mnemonics, any other text a prefix or a part."""
-    if pattern is None:
-        return True
-    name = variant.row.family.instruction.instruction
-    if any(sign in pattern for sign in "*?["):
-        return fnmatch.fnmatchcase(variant.mnemonic, pattern)
-    return pattern == name or (pattern not in _names(variant) and pattern in variant.mnemonic)
-
-
-def _names(variant: Variant) -> frozenset[str]:
-    return frozenset(variant.row.family.siblings)
-
-
-def _open(gate: EffectiveGate, version: Version | None, target: str | None) -> bool:
-    begins = dict(gate.targets)
-    if target is not None and target not in begins:
-        return False
-    if version is None:
-        return True
-    since = begins[target] if target is not None else gate.since
-    return since <= version and (gate.removed is None or version < gate.removed)
-
-
-def select(
-    specification: Specification, pattern: str | None, ptx: str | None, target: str | None
-) -> Iterator[Variant]:
-    """The variants that match a pattern, a version and a target."""
-    version = specification.isa.version(ptx) if ptx else None
-    if target is not None:
-        specification.isa.target(target)
-    for family in specification.families.values():
-        for variant in family.listed():
-            if matches(pattern, variant) and _open(variant.gate, version, target):
-                yield variant
 
 
 def entry(variant: Variant) -> dict[str, Any]:

@@ -20,8 +20,8 @@ from ..gen.suite.files import emitted, lacking, suite_of
 from ..spec.api import load
 from ..spec.errors import Question
 from ..spec.nodes import Version
+from ..spec.selection import select
 from ..spec.specification import Specification
-from .list_command import select
 from .options import seconds
 from .silicon_report import arithmetic_table, measured_table, named_by, print_arithmetic
 

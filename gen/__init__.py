@@ -1,1 +1,1 @@
-"""What is emitted? Pictures, kernels, conformance suites, litmus tests as PTX."""
+"""What is emitted? Pictures, sparse matrices, kernels, conformance suites, litmus tests as PTX."""

@@ -4,6 +4,7 @@
 - loading, validation: all files, checked; specification: the whole, with lookups; cache: kept between runs;
 - expressions, maps: the expression language, and layouts as functions; gates, variants: who is legal where;
 - statements, mnemonics, operand_rules, diagnosis, legality: is one statement legal, and why not?
+- selection: variants by pattern, version and target; api: the questions that all folders ask;
 - parts: operands by what they are to the operation; addresses, descriptor, sparse, patterns: matrices;
 - effects: what other PTX instructions do; editions: section numbers; workers: processes, and Dask.
 """

@@ -1,19 +1,16 @@
-"""The Python API: what a compiler imports instead of calling the command line."""
+"""The questions that every folder asks the specification: load it, find a mnemonic, judge a statement."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
 from .cache import ROOT, cached, yaml_files
 from .legality import Judge, Verdict
-from .maps import LayoutMap
-from .sparse import compress_row, metadata_words
 from .specification import Specification
 from .variants import Variant
 
-__all__ = ["compress", "find", "judge", "layout", "legal", "load", "load_cached"]
+__all__ = ["find", "judge", "legal", "load", "load_cached"]
 
 
 @cache
@@ -55,40 +52,3 @@ def find(mnemonic: str) -> Variant:
     Raises Question with the reasons and the nearest when there is none.
     """
     return load().find(mnemonic)
-
-
-def layout(mnemonic: str, operand: str) -> LayoutMap:
-    """The layout of a fragment (A, B, C, D), of the metadata or of scale factors (9.7.14, 9.7.15).
-
-    `.points(parameters)` gives every (thread, element, row, col); `.trees` and `.inverse` the
-    formulas. Raises Question when the operand has no layout, or an opaque one.
-    """
-    return load().layout_of(find(mnemonic), operand)
-
-
-def compress(
-    mnemonic: str, matrix: Sequence[Sequence[float]], selector: int = 0
-) -> tuple[list[list[float]], list[int]]:
-    """Compress a matrix of the right sparsity to packed A (rows x K*slots/chunk) and one metadata word a
-    thread.
-
-    Only +0.0 counts as absent: −0.0 is a value. Raises Question naming row and chunk where a chunk
-    has too many values (9.7.15.6.1).
-    """
-    specification = load()
-    variant = find(mnemonic)
-    sparsity = specification.sparsity_of(variant)
-    metadata = specification.layout_of(variant, "metadata")
-    specification.check_matrix(variant, len(matrix), [len(row) for row in matrix])
-    packed, codes = [], []
-    for number, row in enumerate(matrix):
-        stored, row_codes = compress_row(sparsity, row, is_value, f"row {number}")
-        packed.append(stored)
-        codes.append(row_codes)
-    parameters = specification.selector_parameters(metadata, selector)
-    return packed, metadata_words(sparsity, metadata, parameters, codes)
-
-
-def is_value(element: float) -> bool:
-    """Whether an element must be stored: everything but +0 (−0.0 and NaN are values)."""
-    return element != 0 or str(element).startswith("-")

@@ -23,13 +23,22 @@ __all__ = ["ANY_SHAPE", "ILLEGAL", "LEGAL", "Judge", "Verdict"]
 
 @dataclass(frozen=True)
 class Verdict:
-    """`verdict` is legal, illegal or unknown; `variant` and `form` say how the statement was read."""
+    """`verdict` is legal, illegal or unknown; `variant` and `form` say how the statement was read.
+
+    A verdict is true if it is "legal": neither "illegal" nor "unknown" is.
+    """
 
     verdict: str
     reasons: tuple[Reason, ...] = ()
     notes: tuple[str, ...] = ()
     variant: Variant | None = None
     form: Form | None = None
+
+    def __bool__(self) -> bool:
+        return self.verdict == LEGAL
+
+    def __repr__(self) -> str:
+        return f"Verdict({'; '.join((self.verdict, *(reason.code for reason in self.reasons)))})"
 
 
 class Judge:

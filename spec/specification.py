@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from functools import cached_property
 
@@ -123,13 +123,6 @@ class Specification:
     def codes_of(self, variant: Variant) -> tuple[int, ...]:
         """The metadata codes that the text allows a variant; raises Question for a dense one."""
         return valid_codes(self.sparsity_of(variant), self.setting_of(variant, METADATA_ORDER))
-
-    def check_matrix(self, variant: Variant, rows: int, columns: Sequence[int]) -> None:
-        """Raise Question unless a matrix has the shape m x k of the variant's full A."""
-        m, k = int(variant.fields["m"]), int(variant.fields["k"])
-        if rows != m or any(count != k for count in columns):
-            given = f"{rows}x{columns[0] if columns else 0}"
-            raise Question(f"the matrix is {given}; A of {variant.mnemonic} is {m}x{k}")
 
     def selector_parameters(self, metadata: LayoutMap, selector: int) -> dict[str, int]:
         """The parameters of a metadata layout for a sparsity selector; raises Question when invalid."""

@@ -34,6 +34,9 @@ class Variant:
     row: RowView
     fields: Mapping[str, str | int]
 
+    def __repr__(self) -> str:
+        return f"Variant({self.mnemonic})"
+
     @property
     def instruction(self) -> Instruction:
         """The instruction that this is a variant of."""

@@ -376,7 +376,7 @@ def test_a_registered_disagreement_is_explained_and_one_that_no_longer_shows_is_
 
 
 def test_deaths_are_told_apart_from_refusals(fake: Fake) -> None:
-    gate = ptxmma.find("fence.proxy.async").gate
+    gate = ptxmma.load().find("fence.proxy.async").gate
     points = [
         UniversePoint("x", "killer 1;", None),
         UniversePoint("x", "killer 2;", gate),

@@ -155,9 +155,14 @@ def test_pictures(run: Run) -> None:
     assert marked.count("\n| **") == 16
     _, drawn, _ = run("layout", MMA, "--operand", "D", "--format", "svg")
     labels = [node.text for node in ElementTree.fromstring(drawn).iter("{http://www.w3.org/2000/svg}text")]
-    assert labels.count("T5:d3") == 1 and len(labels) == 1 + 8 + 16 + 128
+    assert labels.count("T5:d3") == 1 and len(labels) == 3 + 8 + 16 + 128
     _, formula, _ = run("layout", MMA, "--operand", "D", "--latex")
-    assert r"\left\lfloor" in formula
+    assert formula.splitlines()[1:3] == [
+        r"\mathrm{row} &= 8 \left\lfloor{\frac{i}{2}}\right\rfloor + \left\lfloor{\frac{t}{4}}\right\rfloor \\",
+        r"\mathrm{col} &= \left(i \bmod 2\right) + 2 \left(t \bmod 4\right) \\",
+    ]
+    _, formula, _ = run("layout", SP, "--operand", "metadata", "--latex")
+    assert r"\mathrm{index\_bit} &= \left(\mathrm{bit} \bmod 2\right) \\" in formula.splitlines()
 
 
 def test_python_functions_say_the_same(run: Run, specification: Specification) -> None:
@@ -239,8 +244,8 @@ def test_compress_and_back(run: Run, tmp_path: Path, mnemonic: str, selector: in
     assert (
         run(
             "compress",
-            names[0],
             mnemonic,
+            names[0],
             "--selector",
             str(selector),
             "--packed",
@@ -253,7 +258,7 @@ def test_compress_and_back(run: Run, tmp_path: Path, mnemonic: str, selector: in
     packed, words = numpy.load(names[1]), numpy.load(names[2])
     assert packed.shape == (64, k * keep // chunk) and words.shape == (128,) and words.dtype == numpy.uint32
     assert (
-        run("decompress", names[1], names[2], mnemonic, "--selector", str(selector), "--matrix", names[3])[0]
+        run("decompress", mnemonic, names[1], names[2], "--selector", str(selector), "--matrix", names[3])[0]
         == 0
     )
     assert numpy.load(names[3]).tobytes() == matrix.tobytes()
@@ -263,14 +268,14 @@ def test_compress_names_a_chunk_with_too_many(run: Run, tmp_path: Path) -> None:
     matrix = numpy.zeros((64, 32), numpy.float16)
     matrix[5, 8:11] = 1
     numpy.save(tmp_path / "a.npy", matrix)
-    code, _, err = run("compress", str(tmp_path / "a.npy"), SP)
+    code, _, err = run("compress", SP, str(tmp_path / "a.npy"))
     assert code == 2
     assert "row 5, chunk 2 (columns 8..11) has 3 non-zero elements" in err
     (tmp_path / "bad.npy").write_bytes(b"no array")
     for arguments in (
-        (str(tmp_path / "bad.npy"), SP),
-        (str(tmp_path / "none.npy"), SP),
-        (str(tmp_path / "a.npy"), MMA),
+        (SP, str(tmp_path / "bad.npy")),
+        (SP, str(tmp_path / "none.npy")),
+        (MMA, str(tmp_path / "a.npy")),
     ):
         assert run("compress", *arguments)[0] == 2
 

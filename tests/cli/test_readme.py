@@ -11,9 +11,9 @@ import pytest
 from ptxmma.cli.main import _COMMANDS
 from ptxmma.spec.loading import ROOT
 
-PAGES = {path.name: path.read_text() for path in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))}
+PAGES = {path.name: path.read_text() for path in (ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")))}
 # How many commands with output each page shows, at least: a page whose examples are not found fails.
-SHOWN = {"README.md": 4, "cookbook.md": 13, "how-it-is-checked.md": 1}
+SHOWN = {"README.md": 4, "cookbook.md": 14, "how-it-is-checked.md": 1, "kernel-engineer.md": 4}
 
 
 def shown(page: str) -> Iterator[tuple[str, str]]:
@@ -44,15 +44,26 @@ def test_the_examples_of_a_page_are_found(page: str, least: int) -> None:
     assert sum(1 for _ in shown(page)) >= least
 
 
-def test_the_python_example_holds() -> None:
-    (example,) = re.findall(r"^```python\n(.*?)^```", PAGES["README.md"], re.S | re.M)
+@pytest.mark.parametrize("page", ["README.md", "compiler-engineer.md"])
+def test_the_python_example_holds(page: str) -> None:
+    (example,) = re.findall(r"^```python\n(.*?)^```", PAGES[page], re.S | re.M)
     exec(example, {})
+
+
+def test_every_link_to_a_file_leads_to_one() -> None:
+    found = [
+        (path, link)
+        for path in (ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")))
+        for link in re.findall(r"\]\(([^)#:]+)", path.read_text())
+    ]
+    assert len(found) > 10
+    assert [f"{path.name}: {link}" for path, link in found if not (path.parent / link).exists()] == []
 
 
 def test_the_picture_is_what_layout_draws(run: Callable[..., tuple[int, str, str]]) -> None:
     mnemonic = "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32"
-    code, drawn, _ = run("layout", mnemonic, "--operand", "D", "--format", "svg")
-    assert code == 0 and drawn == (ROOT / "docs" / "images" / "mma-m16n8k16-d.svg").read_text()
+    code, drawn, _ = run("layout", mnemonic, "--operand", "A,B,D", "--format", "svg")
+    assert code == 0 and drawn == (ROOT / "docs" / "images" / "mma-m16n8k16.svg").read_text()
 
 
 def test_every_command_is_named() -> None:

@@ -8,7 +8,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ptxmma.cli.list_command import select
 from ptxmma.devices.gpu import configuration
 from ptxmma.devices.probes.arithmetic_probe import Dot
 from ptxmma.devices.probes.arithmetic_summary import kept, summary
@@ -28,6 +27,7 @@ from ptxmma.spec.errors import Place, Question
 from ptxmma.spec.expressions import parse
 from ptxmma.spec.maps import LayoutMap
 from ptxmma.spec.nodes import Formula
+from ptxmma.spec.selection import select
 from ptxmma.spec.specification import Specification
 
 DENSE = "mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32"

@@ -16,7 +16,6 @@ from typing import Any
 import pytest
 
 from ptxmma.assemblers.toolchains import locate
-from ptxmma.cli.list_command import select
 from ptxmma.gen.kernels.cuda_text import cuda_source
 from ptxmma.gen.kernels.kernel_list import Kernel, choices, raw_kernels
 from ptxmma.gen.kernels.modules import entry_text, modules
@@ -25,6 +24,7 @@ from ptxmma.gen.suite.cases import cases_of
 from ptxmma.gen.suite.files import emitted, suite_of
 from ptxmma.spec.errors import Question
 from ptxmma.spec.loading import load_files
+from ptxmma.spec.selection import select
 from ptxmma.spec.specification import Specification
 from ptxmma.spec.variants import Variant
 

@@ -8,7 +8,7 @@ from collections import Counter
 
 import pytest
 
-from ptxmma.cli.list_command import select
+from ptxmma.spec.selection import select
 from ptxmma.spec.specification import Specification
 
 SPACES = 4  # generic, .global, .shared, .shared::cta

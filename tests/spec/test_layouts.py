@@ -198,4 +198,4 @@ def test_the_inverse_finds_every_holder(specification: Specification) -> None:
 
 def test_python_api() -> None:
     layout = ptxmma.layout(K16, "D")
-    assert (5, 3, 9, 3) in layout.points({})
+    assert (5, 3, 9, 3) in layout.points()

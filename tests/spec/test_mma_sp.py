@@ -295,13 +295,13 @@ def test_compress_and_decompress(
     mnemonic = f"{ORDERED}.{shape}.row.col.{types}"
     for selector in range(selectors):
         chosen = ("--selector", str(selector))
-        assert run("compress", name, mnemonic, *chosen, "--packed", packed, "--metadata", words)[0] == 0
+        assert run("compress", mnemonic, name, *chosen, "--packed", packed, "--metadata", words)[0] == 0
         assert numpy.load(packed).shape == (16, k_of(shape) // 2)
-        assert run("decompress", packed, words, mnemonic, *chosen, "--matrix", back)[0] == 0
+        assert run("decompress", mnemonic, packed, words, *chosen, "--matrix", back)[0] == 0
         assert (numpy.load(back) == matrix).all()
     matrix[3] = 1
     numpy.save(name, matrix)
-    code, _, err = run("compress", name, mnemonic, "--packed", packed, "--metadata", words)
+    code, _, err = run("compress", mnemonic, name, "--packed", packed, "--metadata", words)
     assert code == 2
     assert "row 3, chunk 0" in err
 
@@ -317,9 +317,9 @@ def test_descending_indices_need_plain_sp(run: Run, tmp_path: Path) -> None:
     numpy.save(names[0], packed)
     numpy.save(names[1], words)
     tail = ".m16n8k16.row.col.f32.f16.f16.f32"
-    assert run("decompress", names[0], names[1], SP + tail, "--matrix", names[2])[0] == 0
+    assert run("decompress", SP + tail, names[0], names[1], "--matrix", names[2])[0] == 0
     assert numpy.load(names[2])[0, :4].tolist() == [0, 6, 0, 5]
-    code, _, err = run("decompress", names[0], names[1], ORDERED + tail, "--matrix", names[2])
+    code, _, err = run("decompress", ORDERED + tail, names[0], names[1], "--matrix", names[2])
     assert code == 2
     assert "row 0, chunk 0: the code 0b0111 is not valid" in err
 

@@ -1,0 +1,393 @@
+"""The Python API: what a compiler, a test or a notebook imports as `import ptxmma`.
+
+Few functions, each the answer to one question, in the argument order of the command line. A mistake in the
+arguments raises Question, wrong YAML raises SpecError, and both are PtxmmaError.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from .spec import api as shared
+from .spec.errors import Question
+from .spec.legality import Verdict
+from .spec.specification import Specification
+from .spec.variants import Variant
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import ArrayLike, NDArray
+
+    from .audit.version_differences import Change
+    from .check.check_file import FileReport
+    from .gen.pictures.tables import MapTable
+    from .gen.sparse_arrays import SparseA
+
+__all__ = [
+    "Holder",
+    "MatrixDescriptor",
+    "OperandLayout",
+    "SparseMatrix",
+    "check",
+    "compress",
+    "decompress",
+    "descriptor",
+    "diff",
+    "layout",
+    "legal",
+    "load",
+    "variants",
+]
+
+
+def load() -> Specification:
+    """The whole specification as a typed, frozen model. Raises SpecError when the YAML is wrong."""
+    return shared.load()
+
+
+def variants(
+    pattern: str | None = None, ptx: str | None = None, target: str | None = None
+) -> tuple[Variant, ...]:
+    """Every variant that matches, in the order of the specification.
+
+    `pattern` is a mnemonic, a part of one, or a pattern with `*`; None means all. `ptx` ("8.3") and
+    `target` ("sm_90a") leave those that are legal there. A variant has `mnemonic`, `gate`, `fields`
+    and `forms`. Raises Question for an unknown version or target.
+    """
+    from .spec.selection import select
+
+    _text("pattern", pattern, optional=True)
+    return tuple(select(load(), pattern, _version(ptx), _target(target)))
+
+
+def legal(statement: str, ptx: str | None = None, target: str | None = None) -> Verdict:
+    """Is one PTX statement legal for a PTX ISA version (None: the newest) and a target (None: any)?
+
+    Register declarations may stand before the statement. The verdict is true if it is legal; its
+    `verdict` is "legal", "illegal" (with every reason) or "unknown" (the specification does not hold
+    the instruction). Raises Question for an unknown version or target.
+    """
+    _text("statement", statement)
+    return shared.legal(statement, _version(ptx), _target(target))
+
+
+@dataclass(frozen=True)
+class Holder:
+    """Who holds a matrix element: the thread, its element, the register, the lowest bit there, the bits."""
+
+    thread: int
+    element: int
+    register: int
+    bit: int
+    width: int
+
+    def __str__(self) -> str:
+        return (
+            f"thread {self.thread}, element {self.element} "
+            f"(register {self.register}, bits {self.bit}..{self.bit + self.width - 1})"
+        )
+
+
+class OperandLayout:
+    """Which thread's register element holds which matrix element, for one operand of one mnemonic."""
+
+    def __init__(self, table: MapTable) -> None:
+        self._table = table
+
+    @property
+    def mnemonic(self) -> str:
+        return self._table.variant.mnemonic
+
+    @property
+    def operand(self) -> str:
+        return self._table.operand
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What the numbers of a point are: ("thread", "element", "row", "col") for a fragment."""
+        layout, fragment = self._table.layout, self._table.packing is not None
+        return ("thread", *(("element",) if fragment else layout.inputs[1:]), *layout.outputs)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The sizes of the matrix: (rows, columns) for a fragment."""
+        return tuple(self._table.layout.shape(self._table.parameters).values())
+
+    @property
+    def threads(self) -> int:
+        return self._table.threads
+
+    def points(self) -> list[tuple[int, ...]]:
+        """Every point of the map, as `names` says: (thread, element, row, col) for a fragment."""
+        return self._table.layout.points(self._table.parameters)
+
+    @cached_property
+    def _places(self) -> dict[tuple[int, int], tuple[int, ...]]:
+        return {(thread, element): tuple(place) for thread, element, *place in self.points()}
+
+    @cached_property
+    def _holders(self) -> dict[tuple[int, ...], tuple[int, int]]:
+        return {place: holder for holder, place in self._places.items()}
+
+    def position(self, thread: int, element: int) -> tuple[int, ...]:
+        """Where a thread's element lies: (row, col). Raises Question when there is no such element."""
+        found = self._places.get((thread, element))
+        if found is None:
+            raise Question(f"{self!r} has no element {element} of thread {thread}")
+        return found
+
+    def holder(self, *place: int) -> Holder:
+        """Who holds the element at (row, col). Raises Question outside the matrix."""
+        found = self._holders.get(place)
+        packing = self._table.packing
+        if packing is None:
+            raise Question(f"{self!r} is not a fragment; its points name threads and bits")
+        if found is None:
+            raise Question(f"{self!r} has no element at {place}")
+        thread, element = found
+        bits = element * packing.width
+        return Holder(thread, element, bits // packing.word, bits % packing.word, packing.width)
+
+    def text(self, width: int = 120) -> str:
+        """The figure as text, at most `width` characters wide."""
+        from .gen.pictures.grid import grid_of
+        from .gen.pictures.text import text
+
+        return text(grid_of(self._table), width, coloured=False)
+
+    def svg(self) -> str:
+        """The figure as SVG."""
+        from .gen.pictures.grid import grid_of
+        from .gen.pictures.svg import svg
+
+        return svg(grid_of(self._table))
+
+    def cuda(self) -> str:
+        """Index functions in CUDA C++, forward and inverse."""
+        from .gen.pictures import functions
+
+        return functions.cuda(self._table)
+
+    def python(self) -> str:
+        """Index functions in Python, forward and inverse."""
+        from .gen.pictures import functions
+
+        return functions.python(self._table)
+
+    def cute(self) -> str:
+        """The map as a CuTe layout; raises Question where no CuTe layout says it."""
+        from .gen.pictures.cute import cute
+
+        return cute(self._table)
+
+    def __repr__(self) -> str:
+        sizes = " x ".join(map(str, self.shape))
+        return f"OperandLayout({self.operand} of {self.mnemonic}: {sizes}, {self.threads} threads)"
+
+
+def layout(mnemonic: str, operand: str, **selectors: int) -> OperandLayout:
+    """The layout of an operand (9.7.14, 9.7.15): A, B, C, D, metadata, scale factors, or row addresses.
+
+    `selectors` are those of the command line, with underscores: selector=1 for metadata,
+    thread_id and byte_id for scale factors. One that matters and is missing raises Question, as do an
+    unknown mnemonic or operand, and a fragment whose layout the text leaves open (wmma).
+    """
+    from .gen.pictures.tables import said, table_of
+
+    _text("mnemonic", mnemonic)
+    _text("operand", operand)
+    specification = load()
+    variant = specification.find(mnemonic)
+    parameters = specification.layout_of(variant, operand).layout.params
+    known = {said(name).replace("-", "_"): name for name in parameters if name not in variant.fields}
+    for name in selectors:
+        if name not in known:
+            choices = ", ".join(known) or "none"
+            raise Question(f"{operand} of {mnemonic} has no selector {name!r}; it has: {choices}")
+    for name, number in selectors.items():
+        _number(name, number)
+    for name, parameter in known.items():
+        values = parameters[parameter].values
+        if name not in selectors and len(values) > 1:
+            raise Question(f"{operand} of {mnemonic} needs {name}= one of {', '.join(map(str, values))}")
+    given = {parameter: selectors[name] for name, parameter in known.items() if name in selectors}
+    return OperandLayout(table_of(specification, variant, operand, None, given))
+
+
+@dataclass(frozen=True)
+class SparseMatrix:
+    """A compressed multiplicand A: packed elements, and the metadata words that the instruction takes.
+
+    `packed` is (M, K*slots/chunk). `metadata` is (M/m, K/k, threads), uint32: the words of each tile.
+    """
+
+    packed: NDArray[Any]
+    metadata: NDArray[np.uint32]
+
+    def __repr__(self) -> str:
+        packed, words = (" x ".join(map(str, array.shape)) for array in (self.packed, self.metadata))
+        return f"SparseMatrix(packed {packed} {self.packed.dtype}, metadata {words})"
+
+
+def compress(mnemonic: str, matrix: ArrayLike, selector: int = 0) -> SparseMatrix:
+    """Compress a matrix of the right sparsity, of any multiple of the instruction's m x k (9.7.15.6.1).
+
+    Every stored element keeps its bits. Only +0 counts as absent: −0.0 and NaN are values. Raises
+    Question for a dense mnemonic, another shape, or a chunk with too many values, by row and columns.
+    """
+    sparse = _sparse(mnemonic, selector)
+    return SparseMatrix(*sparse.compress(_matrix("matrix", matrix)))
+
+
+def decompress(mnemonic: str, packed: ArrayLike, metadata: ArrayLike, selector: int = 0) -> NDArray[Any]:
+    """The full matrix of packed A and its metadata words. Raises Question for a code that is not valid."""
+    sparse = _sparse(mnemonic, selector)
+    return sparse.decompress(_matrix("packed", packed), _matrix("metadata", metadata))
+
+
+def _sparse(mnemonic: str, selector: int) -> SparseA:
+    from .gen.sparse_arrays import SparseA
+
+    _text("mnemonic", mnemonic)
+    _number("selector", selector)
+    specification = load()
+    return SparseA(specification, specification.find(mnemonic), selector)
+
+
+def _matrix(name: str, given: ArrayLike) -> NDArray[Any]:
+    import numpy as np
+
+    if isinstance(given, str):
+        raise Question(f"{name} is the text {given!r}; the mnemonic comes first, then the matrix")
+    try:
+        array = np.asarray(given)
+    except ValueError:
+        raise Question(f"the rows of {name} must be of one length") from None
+    if array.dtype.kind not in "fiuV" or array.dtype.itemsize not in (1, 2, 4, 8):
+        raise Question(f"{name} holds {array.dtype}; numbers of at most 64 bits are needed")
+    return array
+
+
+@dataclass(frozen=True)
+class MatrixDescriptor:
+    """A matrix descriptor: the 64-bit `word` and the value of each of its `fields`."""
+
+    word: int
+    fields: dict[str, int]
+
+    def __int__(self) -> int:
+        return self.word
+
+    def __repr__(self) -> str:
+        shown = ", ".join(f"{name.replace('-', '_')}={value}" for name, value in self.fields.items() if value)
+        return f"MatrixDescriptor({self.word:#018x}: {shown})"
+
+
+def descriptor(word: int | None = None, *, kind: str | None = None, **fields: int | str) -> MatrixDescriptor:
+    """Decode a 64-bit matrix descriptor, or encode one from its fields (9.7.15.5.1).
+
+    Field names have underscores: start_address=1024, swizzle_mode="128B". Addresses and offsets are in
+    bytes. `kind` is a descriptor of the specification; None means its first. Raises Question for an
+    unknown kind or field, a value out of range, or reserved bits that are set.
+    """
+    from .spec.descriptor import decode, encode
+
+    known = load().descriptors
+    for name, value in fields.items():
+        if not isinstance(value, str):
+            _number(name, value)
+    if kind is not None and kind not in known:
+        raise Question(f"there is no descriptor {kind!r}; there are: {', '.join(known)}")
+    form = known[kind] if kind is not None else next(iter(known.values()))
+    if word is None:
+        word = encode(form, {name.replace("_", "-"): value for name, value in fields.items()})
+    elif fields:
+        raise Question("give a word to decode, or fields to encode, not both")
+    _number("a descriptor", word)
+    return MatrixDescriptor(word, decode(form, word))
+
+
+def check(source: str | Path, target: str | None = None) -> FileReport:
+    """Check the kernels of a PTX file, given by its path or as text (a string of several lines).
+
+    `target` replaces the file's own. The report's `findings` have rule, tier, place and message;
+    `holds` says whether nothing failed. Raises Question for text that is not PTX.
+    """
+    from .check.check_file import check_text
+
+    if isinstance(source, str) and "\n" in source:
+        return check_text(source, "<text>", _target(target))
+    if not isinstance(source, str | Path):
+        raise Question(f"check needs a path or PTX text, not {_said(source)}")
+    try:
+        with open(source, encoding="utf-8", errors="surrogateescape", newline="") as file:
+            text = file.read()
+    except OSError as error:
+        raise Question(f"{source}: {error.strerror}") from None
+    except ValueError as error:
+        raise Question(f"{source!r}: {error}") from None
+    return check_text(text, str(source), _target(target))
+
+
+def diff(old: str, new: str, pattern: str | None = None, target: str | None = None) -> tuple[Change, ...]:
+    """What changed between two PTX ISA versions: forms added, removed, deprecated, gates moved.
+
+    `pattern` and `target` narrow it. Each change has a kind, its rows, its targets and its variants.
+    Raises Question for an unknown version or target, and when the pattern matches nothing.
+    """
+    from .audit.version_differences import changes
+    from .spec.selection import matches
+
+    _text("pattern", pattern, optional=True)
+    specification = load()
+    isa = specification.isa
+    chosen = [v for family in specification.families.values() for v in family.listed() if matches(pattern, v)]
+    if not chosen:
+        raise Question(f"nothing matches {pattern!r}")
+    versions = isa.version(_required("old", old)), isa.version(_required("new", new))
+    return tuple(changes(specification, chosen, *versions, _target(target)))
+
+
+def _text(name: str, value: object, optional: bool = False) -> None:
+    if not (isinstance(value, str) or (optional and value is None)):
+        raise Question(f"{name} must be a string, not {_said(value)}")
+
+
+def _number(name: str, value: object) -> None:
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise Question(f"{name} must be an integer, not {_said(value)}")
+
+
+def _said(value: object) -> str:
+    """A value in a sentence: itself if it is short, else its type."""
+    shown = repr(value)
+    return shown if len(shown) < 40 and "\n" not in shown else f"a value of type {type(value).__name__}"
+
+
+def _required(name: str, version: object) -> str:
+    if isinstance(version, float):
+        raise Question(
+            f"{name} must be a string: '{version}', not {version!r} (as a number, 9.10 would be 9.1)"
+        )
+    if not isinstance(version, str):
+        raise Question(f"{name} must be a string, not {_said(version)}")
+    if version.startswith("sm_"):
+        raise Question(f"{name} is {version!r}, which is a target; the version comes before the target")
+    return version
+
+
+def _version(ptx: object) -> str | None:
+    return ptx if ptx is None else _required("ptx", ptx)
+
+
+def _target(target: object) -> str | None:
+    if target is None:
+        return None
+    if isinstance(target, int):
+        raise Question(f"target must be a string: 'sm_{target}', not {target!r}")
+    if not isinstance(target, str):
+        raise Question(f"target must be a string, not {_said(target)}")
+    return load().isa.target(target)

@@ -1,0 +1,163 @@
+"""Grids as SVG: cells in a colour a thread, lines between warps and core matrices, bands, a legend."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from xml.sax.saxutils import escape
+
+from .colours import colour
+from .grid import SIDE, Cell, Grid
+
+__all__ = ["product_svg", "svg"]
+
+_CHARACTER, _HIGH, _PAD = 7.3, 20, 14  # a character's width, a row's height, space around a grid
+_BAND = 32  # columns that stand side by side
+_LINE = 18
+
+
+class _Canvas:
+    """What is drawn so far, and how far it reaches."""
+
+    def __init__(self) -> None:
+        self.parts: list[str] = []
+        self.width = 0.0
+        self.height = 0.0
+
+    def reach(self, x: float, y: float) -> None:
+        self.width, self.height = max(self.width, x), max(self.height, y)
+
+    def write(
+        self, x: float, y: float, text: str, *, anchor: str = "start", size: int = 12, fill: str = "#111"
+    ) -> None:
+        self.parts.append(
+            f'<text x="{x:g}" y="{y:g}" text-anchor="{anchor}" font-size="{size}" fill="{fill}">'
+            f"{escape(text)}</text>"
+        )
+        length = len(text) * _CHARACTER * size / 12
+        self.reach(x + {"start": length, "middle": length / 2, "end": 0}[anchor] + _PAD, y + 6)
+
+    def line(self, x1: float, y1: float, x2: float, y2: float, wide: float) -> None:
+        self.parts.append(
+            f'<path d="M{x1:g} {y1:g}L{x2:g} {y2:g}" stroke="#111" stroke-width="{wide:g}" fill="none"/>'
+        )
+
+    def cell(self, x: float, y: float, wide: float, cell: Cell, threads: int, faded: bool) -> None:
+        fill = "#fff" if faded else "#{:02x}{:02x}{:02x}".format(*colour(cell.thread, threads))
+        self.parts.append(
+            f'<rect x="{x:g}" y="{y:g}" width="{wide:g}" height="{_HIGH}" fill="{fill}" '
+            f'stroke="#999" stroke-width=".5"/>'
+        )
+        self.write(
+            x + wide / 2, y + 14, cell.label, anchor="middle", size=11, fill="#999" if faded else "#111"
+        )
+
+    def page(self) -> str:
+        width, height = round(self.width + _PAD), round(self.height + _PAD)
+        head = (
+            f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" '
+            f'viewBox="0 0 {width} {height}" font-family="monospace">'
+        )
+        return "\n".join(
+            (head, f'<rect width="{width}" height="{height}" fill="white"/>', *self.parts, "</svg>")
+        )
+
+
+def svg(grid: Grid, thread: int | None = None) -> str:
+    """The grid with its title and legend; the cells of other threads are white if one is named."""
+    canvas = _Canvas()
+    y = _title(canvas, grid.title, _PAD)
+    y = _legend(canvas, (grid,), _PAD, y)
+    for band in grid.bands(_BAND):
+        _, y = _draw(canvas, grid, band, _PAD, y, thread)
+        y += _PAD
+    return canvas.page()
+
+
+def product_svg(title: str, left: Grid, above: Grid, result: Grid, thread: int | None = None) -> str:
+    """A left of D and B above it, as one multiplies by hand; D's columns are in one band."""
+    canvas = _Canvas()
+    y = _title(canvas, title, _PAD)
+    y = _legend(canvas, (left, above, result), _PAD, y)
+    wide = _wide(left) * len(left.columns) + _margin(left) + 2 * _PAD
+    _, bottom = _draw(canvas, above, range(len(above.columns)), _PAD + wide, y, thread, "B")
+    bottom += _PAD
+    _draw(canvas, left, range(len(left.columns)), _PAD, bottom, thread, "A")
+    _draw(canvas, result, range(len(result.columns)), _PAD + wide, bottom, thread, "D")
+    return canvas.page()
+
+
+def _title(canvas: _Canvas, title: str, x: float) -> float:
+    """Write the title; return the height where what follows begins."""
+    canvas.write(x, 24, title, size=14)
+    return 34
+
+
+def _legend(canvas: _Canvas, grids: Sequence[Grid], x: float, y: float) -> float:
+    """Say how a cell is read, and what the colours and lines mean."""
+    grid = grids[-1]
+    cell = grid.rows[0][1][0]
+    names = ", ".join(f"{name} {number}" for name, number in zip(grid.names, cell.numbers, strict=True))
+    hue = "hue: the warp" if grid.threads > 32 else "hue: threadID_in_group"
+    lines = "8 x 8; thick lines: where the warp changes" if grid.threads > 32 else "8 x 8"
+    read = names if cell.label.startswith("T") else "the positions that a register holds"
+    words = [
+        f"in a cell, {cell.label} is {read}",
+        f"{hue}; darker: a greater groupID; thin lines: {lines}",
+    ]
+    for number, line in enumerate(words):
+        canvas.write(x, y + _LINE * (number + 1) - 4, line, fill="#444")
+    return y + _LINE * len(words) + 8
+
+
+def _wide(grid: Grid) -> float:
+    return max(30.0, _CHARACTER * 11 / 12 * grid.widest + 8)
+
+
+def _margin(grid: Grid) -> float:
+    return _CHARACTER * grid.margin + 10
+
+
+def _draw(
+    canvas: _Canvas,
+    grid: Grid,
+    band: Sequence[int],
+    x: float,
+    y: float,
+    thread: int | None,
+    name: str = "",
+) -> tuple[float, float]:
+    """Draw some columns of a grid; return where it ends."""
+    wide, left, top = _wide(grid), x + _margin(grid), y + _LINE
+    if name:
+        canvas.write(left - 8, top - 6, name, anchor="end", size=14)
+    for place, col in enumerate(band):
+        canvas.write(
+            left + wide * (place + 0.5), top - 6, grid.columns[col], anchor="middle", size=11, fill="#555"
+        )
+    for row, (heading, cells) in enumerate(grid.rows):
+        canvas.write(left - 8, top + _HIGH * row + 14, heading, anchor="end", size=11, fill="#555")
+        for place, col in enumerate(band):
+            cell = cells[col]
+            faded = thread is not None and cell.thread != thread
+            canvas.cell(left + wide * place, top + _HIGH * row, wide, cell, grid.threads, faded)
+    right, bottom = left + wide * len(band), top + _HIGH * len(grid.rows)
+    for row in range(len(grid.rows) + 1):
+        thick = row not in (0, len(grid.rows)) and _warp_changes(grid, row)
+        if row % SIDE == 0 or thick:
+            canvas.line(left, top + _HIGH * row, right, top + _HIGH * row, 2.4 if thick else 1.2)
+    for place in range(0, len(band) + 1, SIDE):
+        canvas.line(left + wide * place, top, left + wide * place, bottom, 1.2)
+    if len(band) % SIDE:
+        canvas.line(right, top, right, bottom, 1.2)
+    canvas.reach(right, bottom)
+    return right, bottom
+
+
+def _warp_changes(grid: Grid, row: int) -> bool:
+    """Whether other warps hold a row than the row above it."""
+    upper, lower = (set(_warps(grid.rows[number][1])) for number in (row - 1, row))
+    return upper.isdisjoint(lower)
+
+
+def _warps(cells: Sequence[Cell]) -> Iterator[int]:
+    return (cell.thread // 32 for cell in cells)

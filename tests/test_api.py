@@ -1,0 +1,267 @@
+"""The Python API: each function against check values typed by hand, and every mistake as a sentence."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import ptxmma
+from ptxmma.spec.sparse import choose_code, metadata_words
+
+MMA = "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32"
+SP = "wgmma.mma_async.sp.sync.aligned.m64n8k32.f32.f16.f16"
+TF32 = "mma.sp.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32"
+FENCE = "wgmma.fence.sync.aligned;"
+UNWAITED = Path(__file__).parent / "check" / "unwaited.ptx"
+api: Any = ptxmma  # what is asked wrongly on purpose has the wrong types
+
+
+def test_what_is_exported_is_there() -> None:
+    assert all(getattr(ptxmma, name) is not None for name in ptxmma.__all__)
+    assert ptxmma.__version__ == importlib.metadata.version("ptxmma")
+    with pytest.raises(AttributeError, match="nosuch"):
+        _ = api.nosuch
+
+
+def test_importing_is_cheap() -> None:
+    found = subprocess.run(
+        [sys.executable, "-c", "import sys, ptxmma; print(*sys.modules)"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    imported = set(found.stdout.split())
+    assert "ptxmma.spec.legality" in imported
+    assert not imported & {"numpy", "yaml", "z3", "cvc5", "sympy", "importlib.metadata", "json", "difflib"}
+    assert not any(name.startswith(("ptxmma.check.", "ptxmma.audit", "ptxmma.cli")) for name in imported)
+
+
+def test_check_stays_a_function() -> None:
+    """The folder `check` has the same name, and is imported by the first call."""
+    program = (
+        "import sys, ptxmma; path = sys.argv[1]; ptxmma.check(path); print(ptxmma.check(path).holds); "
+        "from ptxmma.check.check_file import FileReport; print(ptxmma.FileReport is FileReport)"
+    )
+    words = [sys.executable, "-c", program, str(UNWAITED)]
+    assert subprocess.run(words, capture_output=True, text=True, check=True).stdout == "False\nTrue\n"
+
+
+def test_variants() -> None:
+    found = ptxmma.variants("wgmma.mma_async.sp.*m64n8k16*")
+    assert [variant.mnemonic for variant in found] == [
+        "wgmma.mma_async.sp.sync.aligned.m64n8k16.f32.tf32.tf32"
+    ]
+    assert str(found[0].gate.since) == "8.2" and found[0].fields["k"] == 16
+    assert repr(found[0]) == "Variant(wgmma.mma_async.sp.sync.aligned.m64n8k16.f32.tf32.tf32)"
+    assert ptxmma.variants("wgmma.fence", ptx="7.8") == ()
+    assert len(ptxmma.variants("wgmma.fence", ptx="8.0", target="sm_90a")) == 1
+    assert ptxmma.variants("wgmma.fence", target="sm_80") == ()
+    everything = ptxmma.variants()
+    assert len(everything) > 2000 and len({variant.mnemonic for variant in everything}) == len(everything)
+
+
+def test_a_verdict_is_true_if_it_is_legal() -> None:
+    good, bad, odd = (
+        ptxmma.legal(FENCE, "8.0", "sm_90a"),
+        ptxmma.legal(FENCE, "7.8"),
+        ptxmma.legal("add.u32 a, b, c;"),
+    )
+    assert (good.verdict, bad.verdict, odd.verdict) == ("legal", "illegal", "unknown")
+    assert (bool(good), bool(bad), bool(odd)) == (True, False, False)
+    assert (repr(good), repr(bad)) == ("Verdict(legal)", "Verdict(illegal; gate.since)")
+
+
+def test_a_layout() -> None:
+    """9.7.14.5.8: row groupID (i < 2) or groupID + 8, column threadID_in_group * 2 + (i & 1)."""
+    layout = ptxmma.layout(MMA, "D")
+    assert (layout.mnemonic, layout.operand, layout.shape, layout.threads) == (MMA, "D", (16, 8), 32)
+    assert layout.names == ("thread", "element", "row", "col")
+    assert repr(layout) == f"OperandLayout(D of {MMA}: 16 x 8, 32 threads)"
+    wanted = [
+        (thread, i, thread // 4 + (0 if i < 2 else 8), thread % 4 * 2 + (i & 1))
+        for thread in range(32)
+        for i in range(4)
+    ]
+    assert layout.points() == wanted
+    for thread, element, *place in wanted:
+        assert layout.position(thread, element) == tuple(place)
+        holder = layout.holder(*place)
+        assert (holder.thread, holder.element, holder.register, holder.bit) == (thread, element, element, 0)
+    a = ptxmma.layout(MMA, "A").holder(9, 3)
+    assert str(a) == "thread 5, element 3 (register 1, bits 16..31)"
+    assert "T5:d3" in layout.text() and layout.svg().startswith("<svg") and ":" in layout.cute()
+    assert "__device__" in layout.cuda() and "def " in layout.python()
+
+
+def test_a_layout_with_a_selector() -> None:
+    one = ptxmma.layout(SP, "metadata", selector=1)
+    assert {point[0] % 4 // 2 for point in one.points()} == {1}
+    with pytest.raises(ptxmma.Question, match="not a fragment"):
+        one.holder(0, 0)
+
+
+def sparse(rows: int, columns: int, chunk: int, keep: int, dtype: str) -> np.ndarray[Any, Any]:
+    """A random matrix of the right sparsity, with a −0.0 in it."""
+    random = np.random.default_rng(7)
+    matrix = random.integers(1, 99, (rows, columns)).astype(dtype)
+    matrix[random.random((rows, columns)) < 0.2] = 0
+    for row in matrix.reshape(-1, chunk):
+        row[random.permutation(chunk)[keep:]] = 0
+    if dtype.startswith("f"):
+        matrix[0, :chunk] = 0
+        matrix[0, 1] = -0.0
+    return matrix
+
+
+@pytest.mark.parametrize(
+    ("mnemonic", "selector", "chunk", "keep", "dtype", "tiles", "threads"),
+    [
+        (SP, 1, 4, 2, "f2", (2, 4), 128),
+        (TF32, 1, 2, 1, "f4", (8, 16), 32),
+        ("wgmma.mma_async.sp.sync.aligned.m64n8k64.s32.s8.u8", 0, 4, 2, "i1", (2, 2), 128),
+    ],
+)
+def test_a_matrix_of_many_tiles(
+    mnemonic: str,
+    selector: int,
+    chunk: int,
+    keep: int,
+    dtype: str,
+    tiles: tuple[int, int],
+    threads: int,
+) -> None:
+    matrix = sparse(128, 128, chunk, keep, dtype)
+    found = ptxmma.compress(mnemonic, matrix, selector)
+    assert found.packed.shape == (128, 128 * keep // chunk) and found.packed.dtype == matrix.dtype
+    assert found.metadata.shape == (*tiles, threads) and found.metadata.dtype == np.uint32
+    assert "\n" not in repr(found) and len(repr(found)) < 100
+    back = ptxmma.decompress(mnemonic, found.packed, found.metadata, selector)
+    assert back.tobytes() == matrix.tobytes()
+    specification = ptxmma.load()
+    variant = specification.find(mnemonic)
+    form, layout = specification.sparsity_of(variant), specification.layout_of(variant, "metadata")
+    parameters = specification.selector_parameters(layout, selector)
+    m, k = 128 // tiles[0], 128 // tiles[1]
+    occupied = matrix.view(f"u{matrix.itemsize}") != 0
+    for down in range(tiles[0]):
+        for across in range(tiles[1]):
+            tile = occupied[down * m : (down + 1) * m, across * k : (across + 1) * k]
+            codes = [
+                [choose_code(form, row[start : start + chunk].tolist()) or 0 for start in range(0, k, chunk)]
+                for row in tile
+            ]
+            assert found.metadata[down, across].tolist() == metadata_words(form, layout, parameters, codes)
+
+
+def test_minus_zero_is_a_value() -> None:
+    matrix = np.zeros((64, 32), np.float16)
+    matrix[0, 1] = -0.0
+    found = ptxmma.compress(SP, matrix)
+    assert np.signbit(found.packed).sum() == 1
+    assert np.signbit(ptxmma.decompress(SP, found.packed, found.metadata)[0, 1])
+
+
+def test_a_descriptor() -> None:
+    found = ptxmma.descriptor(start_address=1024, stride_dimension_byte_offset=1024, swizzle_mode="128B")
+    assert int(found) == found.word == 1024 >> 4 | (1024 >> 4) << 32 | 1 << 62
+    assert ptxmma.descriptor(found.word).fields == found.fields
+    assert found.fields["start-address"] == 1024
+    assert repr(found).startswith("MatrixDescriptor(0x4000004000000040: start_address=1024, ")
+
+
+def test_a_kernel_as_a_path_and_as_text() -> None:
+    report = ptxmma.check(UNWAITED)
+    assert "accumulator-in-flight" in [finding.rule for finding in report.findings]
+    assert not report.holds
+    assert repr(report) == f"FileReport({UNWAITED}: 2 findings, holds=False)"
+    text = UNWAITED.read_text()
+    assert [f.rule for f in ptxmma.check(text).findings] == [f.rule for f in report.findings]
+    empty = ptxmma.check(".version 8.0\n.target sm_90a\n.address_size 64\n")
+    assert empty.holds and empty.findings == ()
+
+
+def test_what_changed() -> None:
+    changes = ptxmma.diff("8.3", "8.4", "wgmma.mma_async.sp", "sm_90a")
+    assert {change.kind for change in changes} == {"added"}
+    assert {v.fields["k"] for change in changes for v in change.variants} == {64}
+    assert "\n" not in repr(changes[0]) and len(repr(changes[0])) < 120
+    assert ptxmma.diff("8.4", "8.4") == ()
+
+
+MISTAKES: list[tuple[Callable[[], object], str]] = [
+    (lambda: api.variants(ptx=8.3), "ptx must be a string: '8.3'"),
+    (lambda: api.variants(ptx=8), "ptx must be a string, not 8"),
+    (lambda: api.variants(target=90), "target must be a string: 'sm_90'"),
+    (lambda: api.variants(7), "pattern must be a string"),
+    (lambda: api.variants(ptx="99.9"), "99.9 is not known"),
+    (lambda: api.variants(target="sm_9"), "'sm_9' is not known"),
+    (lambda: api.legal(FENCE, 8.0), "ptx must be a string: '8.0'"),
+    (lambda: api.legal(FENCE, "8.0", 90), "'sm_90'"),
+    (lambda: api.legal(FENCE, "8.0", 9.0), "target must be a string, not 9.0"),
+    (lambda: api.legal(FENCE, "sm_90a", "8.0"), "the version comes before the target"),
+    (lambda: api.legal(None), "statement must be a string"),
+    (lambda: api.layout("D", MMA), "D"),
+    (lambda: api.layout(MMA, 3), "operand must be a string, not 3"),
+    (lambda: api.layout(None, "D"), "mnemonic must be a string"),
+    (lambda: api.layout(MMA, "E"), "no layout for 'E'"),
+    (lambda: api.layout(SP, "metadata"), "needs selector= one of 0, 1"),
+    (lambda: api.layout(SP, "metadata", selector=9), "selector is 9"),
+    (lambda: api.layout(SP, "metadata", selector="1"), "selector must be an integer"),
+    (lambda: api.layout(MMA, "D", selector=1), "no selector 'selector'"),
+    (lambda: api.layout(MMA, "D").position(32, 0), "no element 0 of thread 32"),
+    (lambda: api.layout(MMA, "D").holder(16, 0), r"no element at \(16, 0\)"),
+    (lambda: api.layout(MMA, "D").holder("x"), "no element at"),
+    (lambda: api.compress(np.zeros((64, 32)), SP), "mnemonic must be a string, not a value of type ndarray"),
+    (lambda: api.compress(SP, SP), "the mnemonic comes first"),
+    (lambda: api.compress(MMA, np.zeros((16, 16))), "mma"),
+    (lambda: api.compress(SP, np.zeros((64, 33))), "must be a multiple of 64 x 32"),
+    (lambda: api.compress(SP, np.zeros(64)), "must be a multiple of 64 x 32"),
+    (lambda: api.compress(SP, np.zeros((0, 32))), "must be a multiple of 64 x 32"),
+    (lambda: api.compress(SP, np.ones((64, 32))), "row 0, chunk 0"),
+    (lambda: api.compress(SP, [[1, 2], [3]]), "rows of matrix must be of one length"),
+    (lambda: api.compress(SP, [["a"] * 32] * 64), "numbers of at most 64 bits"),
+    (lambda: api.compress(SP, np.zeros((64, 32), complex)), "numbers of at most 64 bits"),
+    (lambda: api.compress(SP, np.zeros((64, 32)), "0"), "selector must be an integer, not '0'"),
+    (lambda: api.compress(SP, np.zeros((64, 32)), 2), "selector is 2; it must be 0 or 1"),
+    (lambda: api.decompress(SP, np.zeros((64, 16)), np.zeros(127, "u4")), "must be 1 x 1 x 128 integers"),
+    (lambda: api.decompress(SP, np.zeros((64, 16)), np.zeros(128)), "must be 1 x 1 x 128 integers"),
+    (lambda: api.decompress(SP, np.zeros((64, 16)), np.zeros(128, "u4")), "the code 0b0000 is not valid"),
+    (lambda: api.decompress(SP, np.zeros((64, 17)), np.zeros(128, "u4")), "multiple of 64 x 16"),
+    (lambda: api.descriptor("0x40"), "a descriptor must be an integer"),
+    (lambda: api.descriptor(-1), "not a 64-bit word"),
+    (lambda: api.descriptor(1 << 15), "15"),
+    (lambda: api.descriptor(0, start_address=16), "not both"),
+    (lambda: api.descriptor(start=16), "no field 'start'"),
+    (lambda: api.descriptor(start_address=8), "not a multiple of 16"),
+    (lambda: api.descriptor(start_address=16.0), "start_address must be an integer"),
+    (lambda: api.descriptor(kind="x"), "no descriptor 'x'"),
+    (lambda: api.check("/no/such/file.ptx"), "/no/such/file.ptx"),
+    (lambda: api.check(""), "No such file"),
+    (lambda: api.check("a\0b"), "null"),
+    (lambda: api.check(3), "path or PTX text, not 3"),
+    (lambda: api.check(b"x\n"), "path or PTX text"),
+    (lambda: api.check("no\nPTX"), "<text>"),
+    (lambda: api.check(UNWAITED, 90), "'sm_90'"),
+    (lambda: api.check(UNWAITED, "sm_9"), "'sm_9' is not known"),
+    (lambda: api.diff(8.3, "8.4"), "old must be a string: '8.3'"),
+    (lambda: api.diff("8.3", 8), "new must be a string, not 8"),
+    (lambda: api.diff("8.3", "sm_90a"), "the version comes before the target"),
+    (lambda: api.diff("8.3", "8.4", "nosuch"), "nothing matches 'nosuch'"),
+    (lambda: api.diff("8.3", "8.4", 3), "pattern must be a string"),
+    (lambda: api.diff("8.3", "8.4", target=90), "'sm_90'"),
+]
+
+
+@pytest.mark.parametrize(("ask", "sentence"), MISTAKES, ids=[sentence for _, sentence in MISTAKES])
+def test_a_mistake_is_told_in_a_sentence(ask: Callable[[], object], sentence: str) -> None:
+    with pytest.raises(ptxmma.Question, match=sentence) as raised:
+        ask()
+    assert isinstance(raised.value, ptxmma.PtxmmaError)
+    assert "\n" not in str(raised.value)
