@@ -119,7 +119,7 @@ def scheduler() -> Iterator[str]:
         patch.setenv("PYTHONPATH", paths)
         patch.syspath_prepend(ROOT / "bench")  # the scheduler is in this process
         with distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None, memory_limit=None
+            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0", memory_limit=None
         ) as cluster:
             yield cluster.scheduler_address
 
