@@ -66,18 +66,20 @@ def run(args: argparse.Namespace) -> int:
             raise Question("--latex prints the formula of the whole map, in no other format")
         print(_latex(table))
         return 0
-    asked = None if _picked(args) else _asked(args, table)
+    asked = None if _picked(args, table) else _asked(args, table)
     if asked is not None:
         return _answer(args, table, asked)
     print(_render(args, table))
     return 0
 
 
-def _picked(args: argparse.Namespace) -> bool:
-    """Whether --thread stands alone: a picture in which one thread's cells are picked out."""
-    return [name for name in _QUESTIONS if getattr(args, name) is not None] == ["thread"] and (
-        args.format in ("text", "svg")
-    )
+def _picked(args: argparse.Namespace, table: MapTable) -> bool:
+    """Whether --thread picks out one thread's cells of a picture, rather than asking one question.
+
+    A thread alone is a whole question where it has nothing to number: the rows that it addresses.
+    """
+    asked = [name for name in _QUESTIONS if getattr(args, name) is not None]
+    return asked == ["thread"] and len(table.layout.inputs) > 1 and args.format in ("text", "svg")
 
 
 def _latex(table: MapTable) -> str:
