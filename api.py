@@ -129,8 +129,12 @@ class OperandLayout:
         return {(thread, element): tuple(place) for thread, element, *place in self.points()}
 
     @cached_property
-    def _holders(self) -> dict[tuple[int, ...], tuple[int, int]]:
-        return {place: holder for holder, place in self._places.items()}
+    def _holders(self) -> dict[tuple[int, ...], tuple[int, int, int, int]]:
+        """Thread, element, register and lowest bit by position; of a fragment only."""
+        return {
+            tuple(place): (thread, element, register, bit)
+            for thread, element, register, bit, *place in self._table.entries
+        }
 
     def position(self, thread: int, element: int) -> tuple[int, ...]:
         """Where a thread's element lies: (row, col). Raises Question when there is no such element."""
@@ -141,15 +145,13 @@ class OperandLayout:
 
     def holder(self, *place: int) -> Holder:
         """Who holds the element at (row, col). Raises Question outside the matrix."""
-        found = self._holders.get(place)
         packing = self._table.packing
         if packing is None:
             raise Question(f"{self!r} is not a fragment; its points name threads and bits")
+        found = self._holders.get(place)
         if found is None:
             raise Question(f"{self!r} has no element at {place}")
-        thread, element = found
-        bits = element * packing.width
-        return Holder(thread, element, bits // packing.word, bits % packing.word, packing.width)
+        return Holder(*found, packing.width)
 
     def text(self, width: int = 120) -> str:
         """The figure as text, at most `width` characters wide."""
