@@ -34,9 +34,8 @@ __all__ = ["add"]
 _SHOWN = 12
 
 
-def add(subparsers: Any) -> None:
-    """Add the command to the parser."""
-    parser = subparsers.add_parser("assemble", help="does this assembler agree with the specification")
+def add(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments of the command."""
     parser.add_argument("pattern", nargs="?", help="only instructions that match (with *)")
     which = parser.add_mutually_exclusive_group()
     which.add_argument(

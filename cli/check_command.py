@@ -7,7 +7,6 @@ import os
 from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from ..check.check_file import FileReport, check_text
 from ..check.findings import ERROR, INFO, LIKELY, STRICT
@@ -21,9 +20,8 @@ __all__ = ["add"]
 _LARGE = 1 << 20  # bytes of PTX above which another process saves time
 
 
-def add(subparsers: Any) -> None:
-    """Add the command to the parser."""
-    parser = subparsers.add_parser("check", help="are the kernels of a PTX file right")
+def add(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments of the command."""
     parser.add_argument("files", nargs="+", metavar="FILE.ptx", help="PTX files")
     parser.add_argument("--target", metavar="T", help="the target (default: the file's own)")
     parser.add_argument("--format", choices=("text", "json", "sarif", "github"), default="text")

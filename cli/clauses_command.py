@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import json
 from collections import defaultdict
-from typing import Any
 
 from ..spec.api import load
 from ..spec.contract_records import Consumer
@@ -15,9 +14,8 @@ from ..spec.specification import Specification
 __all__ = ["add", "users"]
 
 
-def add(subparsers: Any) -> None:
-    """Add the command to the parser."""
-    parser = subparsers.add_parser("clauses", help="every contract clause and its consumers")
+def add(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments of the command."""
     parser.add_argument("--format", choices=("text", "json"), default="text")
     parser.set_defaults(run=run)
 

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import argparse
-from typing import Any
 
 from ..spec.api import find, load
 
 __all__ = ["add"]
 
 
-def add(subparsers: Any) -> None:
-    """Add the command to the parser."""
-    parser = subparsers.add_parser("compress", help="a sparse matrix to packed A and metadata words")
+def add(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments of the command."""
     parser.add_argument("mnemonic", help="the sparse variant")
     parser.add_argument("matrix", metavar="FILE.npy", help="A, any multiple of m x k, of the right sparsity")
     parser.add_argument("--selector", type=int, default=0, metavar="S", help="sparsity selector")

@@ -15,11 +15,8 @@ from ..spec.editions import cited, note
 __all__ = ["add"]
 
 
-def add(subparsers: Any) -> None:
-    """Add the command to the parser."""
-    parser = subparsers.add_parser(
-        "contradictions", help="where text, assemblers, silicon and others disagree"
-    )
+def add(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments of the command."""
     parser.add_argument("id", nargs="?", help="one entry in full, with its PTX files")
     parser.add_argument("--run", action="store_true", dest="again", help="ask the assemblers again")
     parser.add_argument("--format", choices=("text", "json"), default="text")

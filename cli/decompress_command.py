@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import argparse
-from typing import Any
 
 from ..spec.api import find, load
 
 __all__ = ["add"]
 
 
-def add(subparsers: Any) -> None:
-    """Add the command to the parser."""
-    parser = subparsers.add_parser("decompress", help="packed A and metadata words to the full matrix")
+def add(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments of the command."""
     parser.add_argument("mnemonic", help="the sparse variant")
     parser.add_argument("packed", metavar="PACKED.npy", help="packed A, as `compress` writes it")
     parser.add_argument(

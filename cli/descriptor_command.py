@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-from typing import Any
 
 from ..spec.addresses import DescribedMatrix
 from ..spec.api import load
@@ -14,9 +13,8 @@ from ..spec.errors import Question
 __all__ = ["add"]
 
 
-def add(subparsers: Any) -> None:
-    """Add the command to the parser."""
-    parser = subparsers.add_parser("descriptor", help="encode or decode a matrix descriptor")
+def add(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments of the command."""
     verbs = parser.add_subparsers(dest="verb", required=True, metavar="encode|decode")
     encoder = verbs.add_parser("encode", help="fields (FIELD=VALUE …) to a 64-bit word")
     encoder.add_argument("fields", nargs="+", metavar="FIELD=VALUE")

@@ -31,11 +31,8 @@ _TITLES = {
 }
 
 
-def add(subparsers: Any) -> None:
-    """Add the command to the parser."""
-    parser = subparsers.add_parser(
-        "diff", help="what changed between two PTX versions, or two specifications"
-    )
+def add(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments of the command."""
     parser.add_argument("old", help="a PTX ISA version; with --spec a checkout or a git revision")
     parser.add_argument("new", help="the version, checkout or revision to compare it with")
     parser.add_argument("pattern", nargs="?", help="only mnemonics like this, as in `list`")

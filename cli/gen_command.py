@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
-from typing import Any
 
 from ..gen.suite.files import KINDS, emitted, lacking, suite_of
 from ..spec.api import load
@@ -14,9 +13,8 @@ from ..spec.selection import select
 __all__ = ["add"]
 
 
-def add(subparsers: Any) -> None:
-    """Add the command to the parser."""
-    parser = subparsers.add_parser("gen", help="a conformance suite: PTX, CUDA, host program, manifest")
+def add(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments of the command."""
     parser.add_argument("pattern", nargs="?", help="a mnemonic, a part of one, or a pattern with *")
     parser.add_argument(
         "--target", default="sm_90a", metavar="T", help="the target of the suite (default: %(default)s)"

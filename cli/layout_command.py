@@ -20,9 +20,8 @@ _ALSO = {"bit": "element", "chunk": "col"}
 _FORMATS = ("text", "json", "csv", "markdown", "svg", "cuda", "python", "cute")
 
 
-def add(subparsers: Any) -> None:
-    """Add the command to the parser."""
-    parser = subparsers.add_parser("layout", help="which thread's register holds which element")
+def add(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments of the command."""
     parser.add_argument("mnemonic")
     parser.add_argument("--operand", required=True, help="its part (A, D, metadata, scale-a …) or its name")
     parser.add_argument("--a-source", choices=("register", "descriptor"), help="where A comes from")

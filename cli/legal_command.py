@@ -18,9 +18,8 @@ __all__ = ["add"]
 _EXIT = {"legal": 0, "illegal": 1, "unknown": 2}
 
 
-def add(subparsers: Any) -> None:
-    """Add the command to the parser."""
-    parser = subparsers.add_parser("legal", help="is this statement legal, and since when")
+def add(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments of the command."""
     parser.add_argument(
         "statement", nargs="?", help="one PTX statement; register declarations may stand before it"
     )

@@ -14,9 +14,8 @@ from ..spec.variants import Variant
 __all__ = ["add", "entry"]
 
 
-def add(subparsers: Any) -> None:
-    """Add the command to the parser."""
-    parser = subparsers.add_parser("list", help="which variants exist: one line a mnemonic")
+def add(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments of the command."""
     parser.add_argument("pattern", nargs="?", help="a mnemonic, a part of one, or a pattern with *")
     parser.add_argument("--ptx", metavar="V", help="only what this PTX ISA version has")
     parser.add_argument("--target", metavar="T", help="only what this target has")

@@ -27,9 +27,8 @@ if TYPE_CHECKING:
 __all__ = ["add"]
 
 
-def add(subparsers: Any) -> None:
-    """Add the command to the parser."""
-    parser = subparsers.add_parser("litmus", help="ordering tests: small programs and their verdicts")
+def add(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments of the command."""
     parser.add_argument("pattern", nargs="?", help="only tests whose name or rule matches (with *)")
     parser.add_argument("--ptx", action="store_true", help="print the tests as one PTX file")
     parser.add_argument("--emit", metavar="DIR", help="write a PTX file of every test")

@@ -4,9 +4,7 @@ asked.
 
 from __future__ import annotations
 
-import argparse
 import gc
-import importlib
 import os
 import sys
 from collections.abc import Iterator, Sequence
@@ -14,57 +12,14 @@ from contextlib import contextmanager
 from typing import NoReturn
 
 from ..spec.errors import PtxmmaError
+from .parser import read
 
 __all__ = ["main"]
-
-_COMMANDS = (
-    "list",
-    "show",
-    "legal",
-    "layout",
-    "compress",
-    "decompress",
-    "descriptor",
-    "check",
-    "prove",
-    "gen",
-    "run",
-    "litmus",
-    "ordering",
-    "assemble",
-    "clauses",
-    "toolchain",
-    "contradictions",
-    "evidence",
-    "diff",
-    "schema",
-)
-
-
-class _Parser(argparse.ArgumentParser):
-    def error(self, message: str) -> NoReturn:
-        self.print_usage(sys.stderr)
-        raise SystemExit(_refuse(message))
 
 
 def _refuse(message: str) -> int:
     print(f"ptxmma: {message}", file=sys.stderr)
     return 2
-
-
-def build_parser(only: str | None = None) -> argparse.ArgumentParser:
-    """The parser with every command, or (quicker) with one."""
-    parser = _Parser(
-        prog="ptxmma",
-        description="The machine-checked specification of NVIDIA's PTX tensor-core instructions.",
-        epilog="Exit codes: 0 it holds, 1 it does not hold, 2 the question could not be asked. "
-        "PTXMMA_SPECIFICATION names a folder whose specs.yaml is read in place of the package's own.",
-    )
-    subparsers = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
-    for name in (only,) if only in _COMMANDS else _COMMANDS:
-        module = importlib.import_module(f".{name}_command", __package__)
-        module.add(subparsers)
-    return parser
 
 
 @contextmanager
@@ -84,7 +39,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     gc.disable()  # a command ends before garbage collection would help
     words = list(sys.argv[1:] if arguments is None else arguments)
     try:
-        parsed = build_parser(words[0] if words else None).parse_args(words)
+        parsed = read(words)
         with _workers(getattr(parsed, "scheduler", None)):
             code: int = parsed.run(parsed)
         sys.stdout.flush()

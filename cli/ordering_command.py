@@ -17,9 +17,8 @@ if TYPE_CHECKING:
 __all__ = ["add"]
 
 
-def add(subparsers: Any) -> None:
-    """Add the command to the parser."""
-    parser = subparsers.add_parser("ordering", help="do the two models of the ordering rules agree?")
+def add(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments of the command."""
     parser.add_argument("reading", nargs="?", help="default, strict or SWITCH=SETTING; every one if left out")
     parser.add_argument(
         "--steps",

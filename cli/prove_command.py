@@ -26,9 +26,8 @@ __all__ = ["add"]
 _SOLVERS = ("z3", "cvc5")
 
 
-def add(subparsers: Any) -> None:
-    """Add the command to the parser."""
-    parser = subparsers.add_parser("prove", help="prove the specification consistent")
+def add(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments of the command."""
     parser.add_argument("pattern", nargs="?", help="only parts or theorems that match (with *)")
     parser.add_argument("--solver", choices=(*_SOLVERS, "both"), default="both")
     parser.add_argument("--timeout", type=seconds, default=20.0, metavar="S", help="seconds a proof")

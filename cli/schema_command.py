@@ -15,9 +15,8 @@ from ..spec.yaml_docs import markdown
 __all__ = ["add"]
 
 
-def add(subparsers: Any) -> None:
-    """Add the command to the parser."""
-    parser = subparsers.add_parser("schema", help="the JSON Schema that editors use for the YAML")
+def add(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments of the command."""
     parser.add_argument(
         "--markdown", action="store_true", help="the documentation of the YAML (docs/yaml.md)"
     )

@@ -15,9 +15,8 @@ from ..spec.variants import OPAQUE, Variant
 __all__ = ["add", "describe"]
 
 
-def add(subparsers: Any) -> None:
-    """Add the command to the parser."""
-    parser = subparsers.add_parser("show", help="one variant: operands, gates, contracts, layouts")
+def add(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments of the command."""
     parser.add_argument("mnemonic")
     parser.add_argument("--format", choices=("text", "json"), default="text")
     parser.set_defaults(run=run)

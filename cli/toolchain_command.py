@@ -20,9 +20,8 @@ if TYPE_CHECKING:
 __all__ = ["add"]
 
 
-def add(subparsers: Any) -> None:
-    """Add the command to the parser."""
-    parser = subparsers.add_parser("toolchain", help="releases of ptxas: list or fetch them")
+def add(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments of the command."""
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
     listing = actions.add_parser("list", help="every release, and its path if it is on this machine")
     listing.add_argument("--ptxas", metavar="PATH", type=Path, help="ask this binary as well")

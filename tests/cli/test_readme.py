@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from ptxmma.cli.main import _COMMANDS
+from ptxmma.cli.commands import COMMANDS
 from ptxmma.spec.loading import ROOT
 
 PAGES = {path.name: path.read_text() for path in (ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")))}
@@ -68,7 +68,7 @@ def test_the_picture_is_what_layout_draws(run: Callable[..., tuple[int, str, str
 
 def test_every_command_is_named() -> None:
     text = PAGES["README.md"] + PAGES["cookbook.md"]
-    assert [name for name in _COMMANDS if f"ptxmma {name}" not in text] == []
+    assert [name for name in COMMANDS if f"ptxmma {name}" not in text] == []
 
 
 def test_every_link_between_pages_leads_somewhere() -> None:

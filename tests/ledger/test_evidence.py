@@ -122,7 +122,7 @@ def test_garbage_is_no_record(tmp_path: Path, text: str) -> None:
 
 
 def test_without_a_record_the_question_cannot_be_asked(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ptxmma.cli.evidence_command.load_records", lambda: ())
+    monkeypatch.setattr("ptxmma.cli.evidence_answers.load_records", lambda: ())
     assert run("evidence")[0] == 2
     assert run("evidence", "no.such.row")[0] == 2
     assert evidence.FOLDER.name == "evidence"

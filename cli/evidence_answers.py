@@ -1,0 +1,246 @@
+"""What `ptxmma evidence` answers: which claims have which witnesses, what is stale, what differs."""
+
+from __future__ import annotations
+
+import argparse
+import fnmatch
+import json
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ..assemblers.toolchains import locate
+from ..formal.prove import prove
+from ..formal.smt.solvers import SOLVERS
+from ..ledger.assembler_record import (
+    Claim,
+    ClaimVerdict,
+    Record,
+    claims,
+    load_records,
+    observe,
+    verdicts,
+    write,
+)
+from ..ledger.contradictions import register
+from ..ledger.records import changed
+from ..ledger.silicon_record import load_silicon
+from ..ledger.solver_record import SolverRecord, answers_of, load_answers
+from ..ledger.universe_record import universes
+from ..ledger.witnesses import MeasuredPoint, recorded, subjects_of, unregistered, witnessed
+from ..spec.api import load
+from ..spec.errors import Question
+from ..spec.selection import select
+from ..spec.specification import Specification
+from . import universe_report
+from .claims_report import as_json, print_claims
+from .silicon_report import arithmetic_table, print_arithmetic, shown_by_devices
+
+__all__ = ["answer"]
+
+_SHOWN = 20
+
+
+def answer(args: argparse.Namespace) -> int:
+    """Recompute every verdict; exit code 1 for a stale claim or a disagreement that is not registered."""
+    specification = load()
+    if args.record:
+        before = {record.release: record for record in load_records()}
+        releases = [locate(release) for release in args.record]
+        for ptxas in releases:
+            record = observe(specification, ptxas, before.get(ptxas.version))
+            print(f"{write(record)}: {len(record.settings)} settings, {len(record.rows)} rows")
+        if args.universes:
+            universe_report.record(specification, releases)
+        return 0
+    if args.arithmetic:
+        return _arithmetic(specification, args.pattern, args.format)
+    records = load_records()
+    if not records:
+        raise Question(
+            "nothing is recorded; `ptxmma evidence --record RELEASE` asks an assembler and records"
+        )
+    if args.again:
+        codes = [_again(specification, records, release) for release in args.again]
+        if args.universes:
+            every = universes(specification)
+            codes += [
+                not universe_report.again(specification, every, locate(release)) for release in args.again
+            ]
+        return max(codes)
+    if args.prove and not args.pattern:
+        raise Question("--prove goes with a pattern; `ptxmma prove` proves everything")
+    asked = _chosen(specification, args.pattern)
+    found = list(verdicts(records, asked))
+    whole = (
+        universe_report.shown_by_assemblers(specification)
+        if args.universes
+        else universe_report.UniverseVerdicts(())
+    )
+    if args.pattern:
+        return _by_claim(specification, args, asked, found, whole)
+    shown = shown_by_devices(specification, {claim.id for claim in asked}, args.cases)
+    open_points = {id(v): unregistered(register(), v) for v in found}
+    if args.format == "json":
+        listed = [_as_json(v, len(open_points[id(v)])) for v in found]
+        print(json.dumps([*listed, *whole.as_json(), *shown.as_json()], indent=1))
+    else:
+        _print(records, found, open_points)
+        if args.universes:
+            whole.print()
+        shown.print()
+    failed = any(v.state in ("stale", "unseen") or open_points[id(v)] for v in found)
+    return 1 if failed or shown.failed or whole.failed else 0
+
+
+def _by_claim(
+    specification: Specification,
+    args: argparse.Namespace,
+    asked: Sequence[Claim],
+    found: Sequence[ClaimVerdict],
+    whole: universe_report.UniverseVerdicts,
+) -> int:
+    """Print a table of claims with every witness; exit code 1 when a witness is silent or contradicts a
+    claim.
+    """
+    answers = _proven(specification, asked) if args.prove else load_answers()
+    solvers = recorded(answers)
+    silicon = load_silicon()
+    listed = list(witnessed(specification, asked, solvers, found, register(), silicon))
+    if args.format == "json":
+        print(json.dumps([*map(as_json, listed), *whole.as_json()], indent=1))
+    else:
+        print_claims(listed, answers, silicon)
+        points = {
+            (claim.subject.id, release): open_points
+            for claim in listed
+            if claim.assemblers
+            for release, open_points in claim.assemblers.unregistered.items()
+        }
+        print("".join(f"{line}\n" for line in _differing(points)), end="")
+        if args.universes:
+            whole.print()
+    return 0 if all(claim.holds for claim in listed) and not whole.failed else 1
+
+
+def _proven(specification: Specification, asked: Sequence[Claim]) -> tuple[SolverRecord, ...]:
+    """The answers of both solvers now about some claims."""
+    parts = {part for subject in subjects_of(specification, asked) for part in subject.parts}
+    return answers_of(prove(specification, tuple(SOLVERS), concerning=parts.__contains__))
+
+
+def _arithmetic(specification: Specification, pattern: str | None, form: str) -> int:
+    """Print the arithmetic that devices showed; raises Question when nothing is recorded for the pattern."""
+    from rich.console import Console
+
+    console = Console(width=None if Console().is_terminal else 170, highlight=False)
+    listed = []
+    for silicon in load_silicon():
+        observed = {name: one for name, one in silicon.arithmetic.items() if not pattern or pattern in name}
+        table = arithmetic_table(specification, observed)
+        listed += [{"device": silicon.device.name, **row} for row in table]
+        if form == "text" and table:
+            print_arithmetic(console, table, silicon.device.name)
+    if not listed:
+        raise Question(f"no arithmetic of {pattern or 'anything'} is recorded")
+    if form == "json":
+        print(json.dumps(listed, indent=1))
+    return 0
+
+
+def _chosen(specification: Specification, pattern: str | None) -> tuple[Claim, ...]:
+    """The rows that a pattern names, or else the rows of the mnemonic or layout that it names."""
+    known = claims(specification)
+    if pattern is None:
+        return known
+    wild = any(sign in pattern for sign in "*?[")
+
+    def named(word: str) -> bool:
+        return fnmatch.fnmatchcase(word, pattern) if wild else pattern in word
+
+    chosen = tuple(c for c in known if named(c.id) or named(c.id.replace("/", ".")))
+    if not chosen:
+        rows = {variant.row.id for variant in select(specification, pattern, None, None)}
+        chosen = tuple(c for c in known if c.id in rows or any(map(named, c.view.layouts)))
+    if not chosen:
+        raise Question(f"no row is called {pattern}; `ptxmma evidence` names those that are witnessed")
+    return chosen
+
+
+def _as_json(verdict: ClaimVerdict, unregistered: int) -> dict[str, Any]:
+    return {
+        "claim": verdict.claim.id,
+        "digest": verdict.claim.digest,
+        "release": verdict.release,
+        "state": verdict.state,
+        "points": verdict.points,
+        "differing": len(verdict.differing),
+        "unregistered": unregistered,
+    }
+
+
+def _print(
+    records: Sequence[Record],
+    found: Sequence[ClaimVerdict],
+    open_points: dict[int, list[tuple[str, str, str, bool]]],
+) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    by_release: dict[str, list[ClaimVerdict]] = defaultdict(list)
+    for verdict in found:
+        by_release[verdict.release].append(verdict)
+    console = Console(width=None if Console().is_terminal else 110, highlight=False)
+    table = Table(
+        "ptxas", "asked", "settings", "rows", "stale", "unseen", "points", "differ", "not registered"
+    )
+    for record in records:
+        own = by_release[record.release]
+        counts = [
+            len(record.settings),
+            len(own),
+            sum(v.state == "stale" for v in own),
+            sum(v.state == "unseen" for v in own),
+            sum(v.points for v in own),
+            sum(len(v.differing) for v in own),
+            sum(len(open_points[id(v)]) for v in own),
+        ]
+        table.add_row(record.release, record.dates, *map(str, counts))
+    console.print(table)
+    for verdict in found:
+        if verdict.state in ("stale", "unseen"):
+            console.print(
+                f"{verdict.state.upper()}: {verdict.claim.id}, ptxas {verdict.release}", markup=False
+            )
+    for line in _differing({(v.claim.id, v.release): open_points[id(v)] for v in found}):
+        console.print(line, markup=False, soft_wrap=True)
+
+
+def _differing(open_points: Mapping[tuple[str, str], Sequence[MeasuredPoint]]) -> list[str]:
+    """By claim and release, the first unregistered differences in words."""
+    lines = [
+        f"DIFFERS: {claim}, ptxas {release}, PTX {ptx}, {target}: "
+        f"{'accepted' if accepted else 'refused'}: {statement}"
+        for (claim, release), points in open_points.items()
+        for ptx, target, statement, accepted in points
+    ]
+    more = [f"… and {len(lines) - _SHOWN} more"] if len(lines) > _SHOWN else []
+    return lines[:_SHOWN] + more
+
+
+def _again(specification: Specification, records: Sequence[Record], release: str) -> int:
+    """Ask one assembler again; exit code 1 when it does not do what is recorded."""
+    ptxas = locate(release)
+    recorded = next((r for r in records if r.release == ptxas.version), None)
+    if recorded is None:
+        raise Question(f"ptxas {ptxas.version} is not recorded")
+    now = observe(specification, ptxas)
+    asked_alike = now.settings == recorded.settings
+    differing = sorted(changed(now.rows, recorded.rows if asked_alike else {}))
+    for claim in differing:
+        print(f"ptxas {ptxas.version} does not do what is recorded of {claim}")
+    if not differing:
+        print(
+            f"ptxas {ptxas.version} does what is recorded: {len(now.rows)} rows, {len(now.settings)} settings"
+        )
+    return 1 if differing else 0
