@@ -1,7 +1,7 @@
 """Read the text of a PTX file into functions and statements: blank the comments, then one pass over the rest.
 
-Text that cannot be read becomes a fault with its place. Reading fails only for a file without .version, or
-with unclosed braces.
+Text that cannot be read becomes a fault with its place; nothing is skipped in silence. Reading fails for a
+file that does not begin with .version and .target, and where a comment, a string or a brace is not closed.
 """
 
 from __future__ import annotations
@@ -10,11 +10,11 @@ import re
 from sys import intern
 
 from ...spec.errors import Question
+from .plain_text import without_comments
 from .source import NAME, Function, PtxModule, PtxScope, PtxStatement, UnreadText, Variable
 
 __all__ = ["read_module"]
 
-_COMMENT = re.compile(r'"[^"\n]*"|//[^\n]*|/\*.*?(?:\*/|\Z)', re.S)
 _SPACE = re.compile(r"\s*")
 _STATEMENT = re.compile(
     r"""(?: (?P<label>[%$A-Za-z_][\w$]*)\s*:(?!:)
@@ -40,14 +40,30 @@ _ALIGN = re.compile(r"\.align\s+(\d+)")
 _SIZED = re.compile(r"\.[a-z](\d+)")
 _THREADS = re.compile(r"\.(reqntid|maxntid)\s+(\d+)(?:\s*,\s*(\d+))?(?:\s*,\s*(\d+))?")
 _LINKING = frozenset((".visible", ".extern", ".weak", ".common"))
-_TO_END_OF_LINE = frozenset((".version", ".target", ".address_size", ".loc", ".file"))
-
-
-def _blank(found: re.Match[str]) -> str:
-    text = found[0]
-    if text[0] == '"':
-        return text
-    return " " * len(text) if "\n" not in text else re.sub(r"[^\n]", " ", text)
+# Directives that no semicolon ends.
+_HEADS = {
+    ".version": re.compile(r"\.version\s+(\d+\.\d+)(?![\w.])"),
+    ".target": re.compile(r"\.target\s+(\w+)(?:\s*,\s*\w+)*"),
+    ".address_size": re.compile(r"\.address_size\s+(\d+)"),
+}
+_WANTED = {
+    ".version": "two numbers, such as 8.4",
+    ".target": "a target, such as sm_90a",
+    ".address_size": "a number, such as 64",
+}
+_LINES = {
+    ".file": re.compile(r'\.file\s+\d+\s+"[^"]*"(?:\s*,\s*\d+\s*,\s*\d+)?'),
+    ".loc": re.compile(
+        r"\.loc(?:\s+\d+){3}(?:\s*,\s*function_name\s+[%$\w]+(?:\s*\+\s*\d+)?)?"
+        r"(?:\s*,\s*inlined_at(?:\s+\d+){3})?"
+    ),
+}
+_OF_BOTH = (".const", ".global", ".local", ".param", ".pragma", ".reg", ".shared", ".sreg", ".tex")
+_OF_MODULES = frozenset((*_OF_BOTH, ".alias", ".attribute", ".samplerref", ".surfref", ".texref"))
+_OF_BODIES = frozenset((*_OF_BOTH, ".branchtargets", ".callprototype", ".calltargets"))
+# Two words side by side, or an opcode among the operands: a semicolon is missing between two statements.
+_TWO = re.compile(r"[\w$\])}]\s+[@.%$A-Za-z_{\[]|^[A-Za-z_]\w*\.(?![xyzwrgba]\b)\w")
+_TWO_DIRECTIVES = re.compile(r'[\w$\]>"]\s*\n\s*[.@%$A-Za-z_]')
 
 
 def read_module(text: str, name: str) -> PtxModule:
@@ -60,8 +76,9 @@ class _Reader:
 
     def __init__(self, text: str, name: str) -> None:
         self.module = PtxModule(name, text)
-        self.text = _COMMENT.sub(_blank, text) if "/" in text else text
+        self.text = without_comments(text, self.refuse)
         self.position = 0
+        self.linking: tuple[int, str] | None = None
 
     def refuse(self, offset: int, what: str) -> Question:
         return Question(f"{self.module.place(offset)}: {what}")
@@ -83,6 +100,7 @@ class _Reader:
                     raise self.refuse(
                         self.position, "this is not PTX: a PTX file begins with .version, then .target"
                     )
+                self._linked()
                 if unread < 0:
                     self.fault(self.position, f"{self._shown()} is not a directive of a module")
                 unread = self.position
@@ -96,11 +114,22 @@ class _Reader:
             raise self.refuse(0, "this is not PTX: it has no .version")
         if not self.module.target:
             raise self.refuse(0, "the file has no .target")
+        self._linked()
         return self.module
+
+    def _linked(self) -> None:
+        """A fault when .visible, .extern, … stood before nothing."""
+        if self.linking is not None:
+            self.fault(self.linking[0], f"nothing follows {self.linking[1]}; the file may be cut off here")
+            self.linking = None
 
     def _shown(self) -> str:
         found = _TO_LINE_END.match(self.text, self.position)
-        line = found[0].strip() if found else ""
+        return self._first_line(found[0]) if found else ""
+
+    @staticmethod
+    def _first_line(text: str) -> str:
+        line = text.strip().partition("\n")[0].rstrip()
         return repr(line[:40] + ("…" if len(line) > 40 else ""))
 
     def _skip(self) -> None:
@@ -110,22 +139,15 @@ class _Reader:
 
     def _directive(self, word: str) -> None:
         start = self.position
-        if word in _TO_END_OF_LINE:
-            found = _TO_LINE_END.match(self.text, start)
-            line = found[0] if found else ""
-            self.position = start + len(line)
-            words = line.replace(",", " ").split()
-            if word == ".version":
-                if len(words) < 2 or not re.fullmatch(r"\d+\.\d+", words[1]):
-                    raise self.refuse(start, ".version must be followed by two numbers, such as 8.4")
-                self.module.version = words[1]
-            elif word == ".target":
-                if len(words) < 2:
-                    raise self.refuse(start, ".target must be followed by a target, such as sm_90a")
-                self.module.target = words[1]
-            return
         if word in _LINKING:
-            self.position = start + len(word)
+            self.position, self.linking = start + len(word), (start, word)
+            return
+        self.linking = None
+        if word in _HEADS:
+            self._head(word)
+            return
+        if word in _LINES:
+            self.position = self._line(word, start)
             return
         if word in (".entry", ".func"):
             self._function(word)
@@ -144,7 +166,32 @@ class _Reader:
         found = _TO_SEMICOLON.match(self.text, start)
         if found is None:
             raise self.refuse(start, f"{word} is not ended by ';'")
+        if word not in _OF_MODULES:
+            self.fault(start, f"{word} is not a directive of a module")
         self.position = found.end()
+
+    def _head(self, word: str) -> None:
+        """.version, .target or .address_size; each may stand once."""
+        start, module = self.position, self.module
+        found = _HEADS[word].match(self.text, start)
+        if found is None:
+            raise self.refuse(start, f"{word} must be followed by {_WANTED[word]}")
+        if (word == ".version" and module.version) or (word == ".target" and module.target):
+            raise self.refuse(start, f"a second {word} in one file; check each module as a file of its own")
+        if word == ".version":
+            module.version = found[1]
+        elif word == ".target":
+            module.target = found[1]
+        self.position = found.end()
+
+    def _line(self, word: str, start: int) -> int:
+        """.loc or .file; returns the position behind it. What is of another form ends with its line."""
+        found = _LINES[word].match(self.text, start)
+        if found is None:
+            found = _TO_LINE_END.match(self.text, start)
+            if found and (";" in found[0] or "{" in found[0]):
+                self.fault(start, f"{found[0].strip()[:40]!r} is not a {word} directive")
+        return found.end() if found else start
 
     def _variable(self, found: re.Match[str], into: dict[str, Variable]) -> None:
         rest = found["rest"]
@@ -226,9 +273,12 @@ class _Reader:
                     guard = intern(found["not"] + guard)
                 if " " in opcode or "\t" in opcode or "\n" in opcode:
                     opcode = "".join(opcode.split())
-                statements.append(
-                    PtxStatement(found.start(), intern(opcode), found["operands"].strip(), guard, scope)
-                )
+                operands = found["operands"]
+                merged = "\n" in operands or "." in operands  # as it must be if it holds another opcode
+                operands = operands.strip()
+                if merged and _TWO.search(operands):
+                    self.fault(found.start(), f"a ';' is missing in or behind {self._first_line(found[0])}")
+                statements.append(PtxStatement(found.start(), intern(opcode), operands, guard, scope))
                 position = found.end()
                 continue
             position = found.end()
@@ -252,13 +302,16 @@ class _Reader:
     def _inner(self, found: re.Match[str], function: Function, scope: int, label: str) -> int:
         """A directive inside a body; returns the position behind it."""
         text, start, word = self.text, found.start(), found["directive"]
-        if word in (".loc", ".file"):
-            ended = _TO_LINE_END.match(text, start)
-        else:
-            ended = _TO_SEMICOLON.match(text, start)
+        if word in _LINES:
+            return _SPACE.match(text, self._line(word, start)).end()  # type: ignore[union-attr]
+        ended = _TO_SEMICOLON.match(text, start)
         if ended is None:
             self.fault(start, f"{word} is not ended by ';'")
             return _SPACE.match(text, found.end()).end()  # type: ignore[union-attr]
+        if word not in _OF_BODIES:
+            self.fault(start, f"{word} is not a directive of a function's body")
+        elif "\n" in ended[0] and _TWO_DIRECTIVES.search(ended[0]):
+            self.fault(start, f"a ';' is missing behind {self._first_line(ended[0])}")
         if word == ".reg":
             declared = _REGISTERS.match(text, start)
             if declared:

@@ -1,0 +1,57 @@
+"""The text of a PTX file without its comments; refuses what is not ASCII text, or not closed.
+
+ptxas refuses the same: a NUL byte anywhere, and other bytes that are not ASCII outside comments.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from ...spec.errors import Question
+
+__all__ = ["without_comments"]
+
+_PARTS = re.compile(r'"[^"\n]*"?|//[^\n]*|/\*.*?(?:\*/|\Z)', re.S)
+_NOT_LINE_END = re.compile(r"[^\n]")
+_NOT_ASCII = re.compile(r"[^\x00-\x7f]")
+_UTF16 = ("\udcff\udcfe", "\udcfe\udcff")
+Refuse = Callable[[int, str], Question]
+
+
+def without_comments(text: str, refuse: Refuse) -> str:
+    """The text, each comment replaced by spaces, so that offsets stay; raises what `refuse` makes of a fault.
+
+    Bytes that are not UTF-8 are surrogates in `text` (errors="surrogateescape").
+    """
+    if text.startswith(_UTF16):
+        raise refuse(0, "this is not PTX: it looks like UTF-16, and PTX is ASCII text")
+    nul = text.find("\0")
+    if nul >= 0:
+        raise refuse(nul, "this is not PTX: it holds a NUL byte, as binary files do")
+    if "/" in text or '"' in text:
+        text = _PARTS.sub(lambda found: _blank(found, refuse), text)
+    if not text.isascii():
+        found = _NOT_ASCII.search(text)
+        if found:
+            raise refuse(found.start(), _not_ascii(found[0]))
+    return text
+
+
+def _blank(found: re.Match[str], refuse: Refuse) -> str:
+    part = found[0]
+    if part[0] == '"':
+        if len(part) == 1 or part[-1] != '"':
+            raise refuse(found.start(), "the string is not closed; a '\"' is missing on its line")
+        return part
+    if part[1] == "*" and (len(part) < 4 or not part.endswith("*/")):
+        raise refuse(found.start(), "the comment is not closed; a '*/' is missing")
+    return " " * len(part) if "\n" not in part else _NOT_LINE_END.sub(" ", part)
+
+
+def _not_ascii(character: str) -> str:
+    number = ord(character)
+    if number == 0xFEFF:
+        return "a byte order mark stands before the text; PTX is ASCII, save the file without it"
+    shown = f"the byte {number - 0xDC00:#04x}" if 0xDC80 <= number <= 0xDCFF else f"U+{number:04X}"
+    return f"{shown} stands outside a comment, and PTX is ASCII text"

@@ -1,0 +1,109 @@
+"""Text that nobody judged is a fault with its place, and never a file without findings."""
+
+from __future__ import annotations
+
+import pytest
+
+from ptxmma.check.check_file import check_text
+from ptxmma.spec.errors import Question
+
+HEAD = ".version 8.0\n.target sm_90a\n.address_size 64\n"
+KERNEL = (
+    ".visible .entry k()\n{\n.reg .f32 %f<4>;\nadd.f32 %f1, %f2, %f3;\nwgmma.fence.sync.aligned;\nret;\n}\n"
+)
+TEXT = HEAD + KERNEL
+
+
+def error(text: str) -> str:
+    """Why a text is refused whole."""
+    with pytest.raises(Question) as refused:
+        check_text(text, "k.ptx")
+    return str(refused.value)
+
+
+def faults(text: str) -> list[str]:
+    report = check_text(text, "k.ptx")
+    assert not report.holds or not report.faults
+    return [f"{fault.place.line}:{fault.place.column}: {fault.what}" for fault in report.faults]
+
+
+def test_the_text_that_the_cases_spoil_is_right() -> None:
+    assert check_text(TEXT, "k.ptx").holds
+
+
+# Each of these ptxas 13.5 refuses too; it accepts all that `test_what_ptxas_reads_is_read` holds.
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (f"{HEAD}  /* open\n{KERNEL}", "k.ptx:4:3: the comment is not closed"),
+        (f"{TEXT}/*/", "k.ptx:11:1: the comment is not closed"),
+        (f'{HEAD}.file 1 "x.cu\n{KERNEL}', "k.ptx:4:9: the string is not closed"),
+        (f'{HEAD}.file 1 "x.cu\n.file 2 "y.cu"\n{KERNEL}', "k.ptx:4:9: the string is not closed"),
+        (f'{HEAD}.file 1 "a\\"b.cu"\n{KERNEL}', "k.ptx:4:17: the string is not closed"),
+        (f"{HEAD}// \0\n{KERNEL}", "k.ptx:4:4: this is not PTX: it holds a NUL byte"),
+        (f"\ufeff{TEXT}", "k.ptx:1:1: a byte order mark"),
+        ("\udcff\udcfe.\0v\0", "k.ptx:1:1: this is not PTX: it looks like UTF-16"),
+        (TEXT.replace("k()", "\udce9()"), "k.ptx:4:17: the byte 0xe9 stands outside a comment"),
+        (TEXT.replace("k()", "é()"), "k.ptx:4:17: U+00E9 stands outside a comment"),
+        (TEXT[:-3], "is not closed; a '}' is missing"),
+        (f"{TEXT}.entry k", ".entry has neither a body nor a ';'"),
+        (TEXT + TEXT, "k.ptx:11:1: a second .version in one file"),
+        (f"{HEAD}.target sm_80\n{KERNEL}", "k.ptx:4:1: a second .target in one file"),
+        (".version 8.0\n" + KERNEL, "the file has no .target"),
+        (KERNEL, "k.ptx:1:1: this is not PTX: .version must come first"),
+        ("#include <cuda.h>\nint main() { return 0; }\n", "k.ptx:1:1: this is not PTX"),
+        (HEAD.replace("64", "many") + KERNEL, "k.ptx:3:1: .address_size must be followed by a number"),
+        ("", "k.ptx:1:1: this is not PTX: it has no .version"),
+        ("// nothing\n", "k.ptx:1:1: this is not PTX: it has no .version"),
+    ],
+)
+def test_a_file_that_cannot_be_read_is_refused_at_its_place(text: str, message: str) -> None:
+    assert message in error(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        (f"{TEXT}}}\n", "11:1: '}' is not a directive of a module"),
+        (f"{TEXT}.visible\n", "11:1: nothing follows .visible; the file may be cut off here"),
+        (f"{HEAD}.foo 3;\n{KERNEL}", "4:1: .foo is not a directive of a module"),
+        (TEXT.replace("ret;", ".foo 3;\nret;"), "9:1: .foo is not a directive of a function's body"),
+        (TEXT.replace("%f3;", "%f3"), "7:1: a ';' is missing in or behind 'add.f32 %f1, %f2, %f3'"),
+        (
+            TEXT.replace("%f3;\n", "%f3 "),
+            "7:1: a ';' is missing in or behind 'add.f32 %f1, %f2, %f3 wgmma.fence",
+        ),
+        (TEXT.replace("add.f32 %f1, %f2, %f3;", "exit"), "7:1: a ';' is missing in or behind 'exit'"),
+        (TEXT.replace("<4>;", "<4>"), "6:1: a ';' is missing behind '.reg .f32 %f<4>'"),
+        (
+            TEXT.replace("add.f32 %f1, %f2, %f3;", ".shared .b8 x[4]"),
+            "7:1: a ';' is missing behind '.shared .b8 x[4]'",
+        ),
+        (TEXT.replace("add", ".loc one wgmma.fence.sync.aligned; add"), "7:1: '.loc one"),
+        (TEXT.replace("ret;", "ret;\n}"), "11:1: '}' is not a directive of a module"),
+    ],
+)
+def test_text_that_is_not_read_is_a_fault_at_its_place(text: str, fault: str) -> None:
+    assert any(found.startswith(fault) for found in faults(text)), faults(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        TEXT.replace("\n", " "),
+        TEXT.replace("\n", "\r\n"),
+        f"{HEAD}// caf\udce9 é\n{KERNEL}",
+        f"{HEAD}/*/ x */{KERNEL}",
+        TEXT.replace("ret;", '.loc 1 2 3 ret; .pragma "nounroll";'),
+        f'{HEAD}.file 1 "C:\\" .file 2 "/* no comment", 1, 2\n{KERNEL}',
+    ],
+)
+def test_what_ptxas_reads_is_read(text: str) -> None:
+    report = check_text(text, "k.ptx")
+    assert not report.faults
+    assert (report.functions, report.statements) == (1, 3)
+
+
+def test_statements_behind_a_header_on_the_same_line_are_judged() -> None:
+    text = TEXT.replace("wgmma.fence", "wgmma.fense").replace("\n", " ")
+    assert not check_text(text, "k.ptx").holds
