@@ -2,6 +2,8 @@
 # make test:  set up what is missing, and run all tests, on all cores.
 # make quick: the tests that take no seconds each: the loop while you edit.
 # make lint:  style, as CI checks it.
+#
+# Another interpreter than python3: make prove PYTHON=python3.13
 VENV ?= .venv
 PYTHON ?= python3
 INSTALLED := $(VENV)/.installed
@@ -21,7 +23,11 @@ lint: $(INSTALLED)
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/ruff format --check .
 
-$(INSTALLED): pyproject.toml
+$(INSTALLED): pyproject.toml constraints/newest.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "ptxmma needs Python 3.11 or\
+	 later, and $(PYTHON) is not; name another: make PYTHON=python3.13 $(MAKECMDGOALS)" >&2; exit 1; }
+	@$(PYTHON) -c 'import ensurepip, venv' 2> /dev/null || { echo "$(PYTHON) has no venv module; Debian and\
+	 Ubuntu have it in the package python3-venv" >&2; exit 1; }
 	$(PYTHON) -m venv $(VENV)
-	$(VENV)/bin/pip install -q -e '.[dev]'
+	$(VENV)/bin/python -m pip install -q -c constraints/newest.txt -e '.[dev]'
 	touch $@
