@@ -100,11 +100,15 @@ class _Field:
 
 
 class Profile:
-    """What one row requires of a spelling, in a form that is quick to compare."""
+    """What one row requires of a spelling, in a form that is quick to compare.
 
-    def __init__(self, view: RowView, index: Index) -> None:
+    Only `variants` of the row count: those that may be suggested.
+    """
+
+    def __init__(self, view: RowView, index: Index, variants: tuple[Variant, ...]) -> None:
         self.view = view
         self.index = index
+        self.variants = variants
         classes = ordered_classes(index)
         self.names = ("element type", *index.ordered)
         self.ordered: tuple[list[_Field], ...] = tuple([] for _ in self.names)
@@ -132,11 +136,14 @@ class Profile:
     def _field(self, name: str) -> _Field:
         view = self.view
         if name in view.family.formats:
-            spelled = dict.fromkeys(view.family.token(name, fields) or "" for fields in view.combinations())
+            spelled = dict.fromkeys(view.family.token(name, v.fields) or "" for v in self.variants)
             options: tuple[tuple[str, ...], ...] = tuple((text,) for text in spelled)
         else:
+            present = {variant.fields[name] for variant in self.variants}
             options = tuple(
-                () if value == ABSENT else tuple(str(value).split(".")) for value in view.domains[name]
+                () if value == ABSENT else tuple(str(value).split("."))
+                for value in view.domains[name]
+                if value in present
             )
         return _Field(name, options, frozenset(token for option in options for token in option))
 
@@ -161,7 +168,9 @@ class Profile:
         remembered = self._free_reasons.get(spelling.free)
         if remembered is None:
             left = set(spelling.free - self.allowed)
-            remembered = tuple(self._missing(spelling.free, left)), tuple(self._surplus(left, known))
+            ordered = (tokens for places in self.places for tokens in places)
+            absent = self.allowed.union(*ordered) - spelling.free
+            remembered = tuple(self._missing(spelling.free, left)), tuple(self._surplus(left, known, absent))
             self._free_reasons[spelling.free] = remembered
         missing, surplus = remembered
         yield from missing
@@ -197,12 +206,14 @@ class Profile:
                 given = ".".join(sorted(present))
                 yield Reason("qualifier.value", f"{field.name} is .{given}; allowed: {fold_words(words)}")
 
-    def _surplus(self, left: set[str], known: frozenset[str]) -> Iterator[Reason]:
+    @staticmethod
+    def _surplus(left: set[str], known: frozenset[str], absent: frozenset[str]) -> Iterator[Reason]:
+        """Reasons for qualifiers that do not belong; only what is `absent` and may stand is suggested."""
         for token in sorted(left):
             if token in known:
                 yield Reason("qualifier.unexpected", f".{token} does not go with the rest")
             else:
-                guess = nearest(token, known)
+                guess = nearest(token, absent)
                 hint = f"; did you mean .{guess}?" if guess else ""
                 yield Reason("qualifier.unknown", f"there is no qualifier .{token} here{hint}")
 
@@ -253,4 +264,4 @@ class Profile:
             far = sum(abs(a - b) for a, b in zip(numbers, own, strict=False))
             return len(theirs.free - spelling.free) + moved, far
 
-        return min(self.view.variants(), key=unlike)
+        return min(self.variants, key=unlike)

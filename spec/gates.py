@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -12,6 +13,9 @@ from .model import Gate
 from .nodes import Version, nearest
 
 __all__ = ["EffectiveGate", "Isa"]
+
+# What people write before the number of a target.
+_PREFIX = re.compile(r"^(?:\.?target\s+)?(?:sm|compute)?[\s_.-]*")
 
 
 @dataclass(frozen=True)
@@ -72,6 +76,21 @@ class Isa:
     def _including(self, name: str) -> frozenset[str]:
         return frozenset(other for other in self.index.targets if name in self._closure(other))
 
+    @cached_property
+    def older_names(self) -> Mapping[str, str]:
+        """By target, the name that it had before a version renamed it."""
+        return {t.renamed.to: name for name, t in self.index.targets.items() if t.renamed}
+
+    def name_note(self, target: str, ptx: Version) -> str | None:
+        """What a target is named under a version, where that is another name; None where it is not."""
+        targets = self.index.targets
+        renamed, older = targets[target].renamed, self.older_names.get(target)
+        if renamed and renamed.since <= ptx:
+            return f"{target} is renamed {renamed.to} since PTX ISA {renamed.since}"
+        if older and targets[older].since <= ptx < targets[target].since:
+            return f"{target} is the name since PTX ISA {targets[target].since}; before, it is {older}"
+        return None
+
     def version(self, text: str) -> Version:
         """A known PTX ISA version; raises Question with the nearest."""
         if text in self._named:
@@ -86,11 +105,12 @@ class Isa:
         return wanted
 
     def target(self, text: str) -> str:
-        """A known target; raises Question with the nearest."""
+        """A known target; raises Question with the one that is only written otherwise, or with all."""
         if text not in self.index.targets:
-            guess = nearest(text, self.index.targets)
-            hint = f"; did you mean {guess}?" if guess else ""
-            raise Question(f"the target {text!r} is not known{hint}")
+            meant = f"sm_{_PREFIX.sub('', text.strip().lower())}"
+            if meant in self.index.targets:
+                raise Question(f"the target {text!r} is not known; did you mean {meant}?")
+            raise Question(f"the target {text!r} is not known; known are {', '.join(self.index.targets)}")
         return text
 
     def admitted(self, gate: Gate) -> frozenset[str]:

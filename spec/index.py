@@ -19,6 +19,7 @@ __all__ = [
     "MovedSection",
     "OrderingFiles",
     "Release",
+    "Renaming",
     "Target",
     "read_index",
 ]
@@ -74,6 +75,18 @@ class Release:
 
 
 @dataclass(frozen=True)
+class Renaming:
+    """The newer name of a target."""
+
+    to: str
+    """The target that it is named from then on.
+    Example: `sm_110`. Refuses: `sm_111` (there is no such target)."""
+    since: Version
+    """The version that renamed it, with which the new name begins.
+    Example: `"9.0"`. Refuses: `9.0` (not quoted)."""
+
+
+@dataclass(frozen=True)
 class Target:
     """What may stand behind .target."""
 
@@ -83,7 +96,10 @@ class Target:
     includes: tuple[str, ...]
     """The targets whose features it has, without those that these include.
     Example: `[sm_89]`. Refuses: `[sm_91]` (there is no such target)."""
-    place: Place
+    renamed: Renaming | None = None
+    """What a later version named it.
+    Example: `{to: sm_110, since: "9.0"}`. Refuses: `{to: sm_110}` (the key since is missing)."""
+    place: Place = field(default=Place("", 0, 0), compare=False)
 
 
 @dataclass(frozen=True)

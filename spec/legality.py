@@ -51,10 +51,12 @@ class Judge:
         grouped: dict[str, list[Family]] = defaultdict(list)
         for family in families:
             grouped[family.name].append(family)
-        self._groups = {name: MnemonicGroup(name, tuple(f), isa) for name, f in grouped.items()}
+        self._groups = {name: MnemonicGroup(name, tuple(f), isa, self.is_open) for name, f in grouped.items()}
         self._longest = max(name.count(".") for name in self._groups) + 1
         self._begins: dict[tuple[str, ...], MnemonicGroup | None] = {}
         self._gates: dict[EffectiveGate, tuple[Reason, ...]] = {}
+        self._open: dict[int, bool] = {}
+        self._name_note = isa.name_note(target, ptx) if target else None
         self._named: dict[str, tuple[NamedMnemonic, str]] = {}
         self._operands: dict[tuple[int, str], tuple[Form | None, tuple[Reason, ...]]] = {}
         self._plain: dict[tuple[int, str], Verdict] = {}
@@ -170,19 +172,31 @@ class Judge:
             return NamedMnemonic(UNKNOWN, (self._unknown_name(mnemonic),)), ""
         found = group.look_up(mnemonic)
         if isinstance(found[0], NamedMnemonic):
-            return found[0], found[1] or ""
+            named = found[0]
+            if named.verdict == ILLEGAL and not group.open_rows:
+                own = self.isa.effective([group.families[0].instruction.gate])
+                named = replace(named, reasons=(*self.gate_reasons(own), *named.reasons))
+            return named, found[1] or ""
         variant, note = found
         reasons = self.gate_reasons(variant.gate)
-        notes = [note] if note else []
+        notes = [found for found in (note, self._name_note) if found]
         deprecated = variant.gate.deprecated
         if deprecated and deprecated <= self.ptx and not reasons:
             notes.append(f"deprecated since PTX ISA {deprecated}")
         return NamedMnemonic(ILLEGAL if reasons else LEGAL, reasons, tuple(notes), variant), ""
 
     def _unknown_name(self, mnemonic: str) -> Reason:
-        close = nearest(mnemonic, self._groups) or nearest(".".join(mnemonic.split(".")[:2]), self._groups)
+        known = [name for name, group in self._groups.items() if group.open_rows]
+        close = nearest(mnemonic, known) or nearest(".".join(mnemonic.split(".")[:2]), known)
         hint = f"; the nearest that it has is {close}" if close else ""
         return Reason("opcode.unknown", f"the specification does not hold the instruction {mnemonic}{hint}")
+
+    def is_open(self, gate: EffectiveGate) -> bool:
+        """Whether a gate is open for this version and target. Memoised by identity: `isa` keeps each gate."""
+        known = self._open.get(id(gate))
+        if known is None:
+            known = self._open[id(gate)] = not self.gate_reasons(gate)
+        return known
 
     def gate_reasons(self, gate: EffectiveGate) -> tuple[Reason, ...]:
         """Why a gate is shut for this version and target; empty when it is open."""
@@ -196,7 +210,8 @@ class Judge:
             begins = dict(gate.targets)
             exists = self.isa.index.targets[self.target].since
             if self.target not in begins:
-                admitted = ", ".join(name for name, _ in gate.targets) or "none"
+                begun = max(self.ptx, gate.since)
+                admitted = ", ".join(name for name, begin in gate.targets if begin <= begun) or "none"
                 yield Reason("gate.target", f"not on {self.target}; it needs one of {admitted}")
             else:
                 since = begins[self.target]
@@ -250,13 +265,21 @@ class Judge:
             yield from fits(variant, name, operands[name], argument, statement)
 
     def suggest(self, statement: Statement) -> str | None:
-        """The nearest legal form, mnemonic and operand names; None for an unknown instruction."""
-        variant = self.closest(statement.mnemonic)
+        """The nearest form that is legal here, mnemonic and operand names; None where none is known."""
+        group = self._group_of(statement.mnemonic)
+        variant = group.suggestion(statement.mnemonic) if group else None
         if variant is None:
             return None
-        form, _ = self._judge_operands(variant, statement)
-        form = form or next(variant.forms)
-        return f"{variant.mnemonic} {', '.join(form.operands)};"
+        gates = variant.row.gates_on(variant.fields)
+        forms = [f for f in variant.forms if not f.gate or self.is_open(self.isa.effective([*gates, f.gate]))]
+        if not forms:
+            return None
+        try:
+            given = arguments(statement.operands)
+        except SyntaxFault:
+            given = ()
+        form = min(forms, key=lambda f: _weight(tuple(self._compare(variant, f, given, statement))))
+        return f"{variant.mnemonic} {', '.join(form.operands)}".strip() + ";"
 
 
 def _guarded(statement: Statement) -> Iterator[Reason]:

@@ -18,6 +18,7 @@ from .nodes import FileName, compose, structure
 from .numerics_records import NumericsFile
 from .sparsity_records import SparsityFile
 from .specification import Specification
+from .uniqueness import check_unique_files, check_unique_index, check_unique_instruction
 from .validation import check_index, check_layout, check_references
 
 __all__ = ["PACKAGE", "ROOT", "load_files"]
@@ -32,6 +33,8 @@ def load_files(root: Path = ROOT) -> Specification:
     """
     index = expanded_index(read_index(root))
     check_index(index)
+    check_unique_index(index)
+    check_unique_files(index.files())
     _check_listed(root, index)
     sparsity = _read(root, index.sparsity, SparsityFile)
     numerics = _read(root, index.numerics, NumericsFile)
@@ -68,6 +71,7 @@ def _instructions(root: Path, index: Index) -> dict[str, Instruction]:
             name = instruction.instruction
             if name in found:
                 raise SpecError(f"the instruction {name} is defined twice", instruction.place)
+            check_unique_instruction(instruction)
             found[name] = expanded_instruction(instruction, index)
     return found
 

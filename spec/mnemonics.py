@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 from .diagnosis import Profile, Reason, Spelling
-from .gates import Isa
-from .variants import Family, Variant
+from .gates import EffectiveGate, Isa
+from .variants import Family, RowView, Variant
 
 __all__ = ["ANY_SHAPE", "ILLEGAL", "LEGAL", "UNKNOWN", "MnemonicGroup", "NamedMnemonic", "fill_shape"]
 
@@ -41,12 +41,18 @@ def fill_shape(reason: Reason, shape: str) -> Reason:
 
 
 class MnemonicGroup:
-    """All instructions that share one name (wgmma.mma_async with and without .sp)."""
+    """All instructions that share one name (wgmma.mma_async with and without .sp).
 
-    def __init__(self, name: str, families: tuple[Family, ...], isa: Isa) -> None:
+    `is_open` says whether a gate is open where the question is asked: only such variants are suggested.
+    """
+
+    def __init__(
+        self, name: str, families: tuple[Family, ...], isa: Isa, is_open: Callable[[EffectiveGate], bool]
+    ) -> None:
         self.name = name
         self.families = families
         self.isa = isa
+        self.is_open = is_open
         self._free_costs: dict[frozenset[str], list[int]] = {}
         self._ordered_costs: dict[tuple[int, int, str | None], list[int]] = {}
         self._diagnosed: dict[tuple[str, str | None, int | None], NamedMnemonic] = {}
@@ -72,13 +78,42 @@ class MnemonicGroup:
             yield replace(spelling, free=spelling.free - {tolerance.absent}), tolerance.why
 
     @cached_property
+    def open_rows(self) -> tuple[tuple[RowView, tuple[Variant, ...]], ...]:
+        """The rows with the variants that may be suggested: the text has them, and their gates are open."""
+        rows = (view for family in self.families for view in family.rows if not view.row.tolerated)
+        found = ((view, tuple(v for v in view.variants() if self.is_open(v.gate))) for view in rows)
+        return tuple((view, variants) for view, variants in found if variants)
+
+    @cached_property
     def profiles(self) -> tuple[Profile, ...]:
-        return tuple(
-            Profile(view, self.isa.index)
+        """What the rows with an open variant require; what all rows do where every gate is shut."""
+        shut = (
+            (view, tuple(view.variants()))
             for family in self.families
             for view in family.rows
             if not view.row.tolerated
         )
+        return tuple(Profile(view, self.isa.index, variants) for view, variants in self.open_rows or shut)
+
+    def suggestion(self, mnemonic: str) -> Variant | None:
+        """The nearest variant that is open; None where none is, or where it would be another computation.
+
+        A mnemonic that spells a variant whose gate is shut keeps its shape and its ordered qualifiers (the
+        element types): another shape or type is not what was meant.
+        """
+        spelling = self.spelling(mnemonic)
+        found = self.index.get(spelling)
+        if found is None:
+            return self.nearest_profile(spelling).closest(spelling) if self.open_rows else None
+        if self.is_open(found[0].gate):
+            return found[0]
+        alike = [
+            (len(other.free ^ spelling.free), variant)
+            for other, (variant, note) in self.index.items()
+            if note is None and (other.shape, other.ordered) == (spelling.shape, spelling.ordered)
+        ]
+        opened = [(far, variant) for far, variant in alike if self.is_open(variant.gate)]
+        return min(opened, key=lambda pair: pair[0])[1] if opened else None
 
     @cached_property
     def known(self) -> frozenset[str]:
@@ -87,14 +122,14 @@ class MnemonicGroup:
 
     @cached_property
     def shape_classes(self) -> dict[str, int]:
-        """A class for every shape: shapes of one class go with exactly the same other qualifiers, so one
-        verdict serves all.
+        """A class for every shape: shapes of one class go with exactly the same other qualifiers, in forms
+        that are equally open, so one verdict serves all.
         """
         companions: dict[str, set[tuple[object, ...]]] = defaultdict(set)
-        for spelling in self.index:
+        for spelling, (variant, _) in self.index.items():
             shape = spelling.shape
             if shape:
-                companions[shape].add((spelling.free - {shape}, spelling.ordered))
+                companions[shape].add((spelling.free - {shape}, spelling.ordered, self.is_open(variant.gate)))
         numbers: dict[frozenset[tuple[object, ...]], int] = {}
         return {
             shape: numbers.setdefault(frozenset(others), len(numbers)) for shape, others in companions.items()

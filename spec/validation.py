@@ -22,7 +22,18 @@ _DESCRIPTOR_BITS = 64
 
 
 def check_index(index: Index) -> None:
-    """Every build of an assembler has checksums."""
+    """Every build of an assembler has checksums, and every newer name of a target is one."""
+    for name, target in index.targets.items():
+        if target.renamed:
+            _must_exist("target", target.renamed.to, index.targets, target.place)
+            begins = index.targets[target.renamed.to].since
+            if begins != target.renamed.since or not target.since < begins:
+                raise SpecError(
+                    f"{name} (since {target.since}) is renamed {target.renamed.to} since "
+                    f"{target.renamed.since}, but that target begins with {begins}",
+                    target.place,
+                    "the version with which the new name begins",
+                )
     for release in index.releases:
         for assembler in release.assemblers:
             for platform, build in assembler.builds.items():

@@ -266,7 +266,8 @@ def test_exit_codes(run: Run) -> None:
     for arguments, words in (
         (["8.3", "8.9"], "8.9 is not known; known are 3.1, 3.2"),
         (["8.3", "eight"], "write it like 8.4"),
-        (["8.3", "8.4", "--target", "sm_91a"], "did you mean sm_90a?"),
+        (["8.3", "8.4", "--target", "sm_91a"], "'sm_91a' is not known; known are sm_35, sm_37"),
+        (["8.3", "8.4", "--target", "SM-90a"], "did you mean sm_90a?"),
         (["8.3", "8.4", "bogus*"], "nothing matches 'bogus*'"),
         (["--spec", "HEAD", "HEAD", "mma"], "go with two PTX versions"),
     ):

@@ -56,6 +56,40 @@ FAULTS = [
         "says nothing of the parameter k of mma.m8n8.a",
     ),
     ("specs.yaml", "sm_72: {", "sm_72: [", "not YAML"),
+    # Ids that stand twice: records and messages are kept by them.
+    (
+        SP,
+        "  - id: bf16",
+        "  - id: f16",
+        "the row f16 stands twice: first at spec/instructions/wgmma.mma_async.sp",
+    ),
+    (
+        "spec/instructions/mma.yaml",
+        "id: m16n8k32.fp8.kind",
+        "id: m16n8k32.fp8.f16",
+        "the gate m16n8k32.fp8.f16",
+    ),
+    (SP, "numerical: [", "numerical: [num.order, num.order, ", "the clause of a row num.order stands twice"),
+    ("specs.yaml", '{ptx: "6.1",', '{ptx: "6.0",', "the PTX ISA version 6.0 stands twice"),
+    (
+        "specs.yaml",
+        'earlier: ["3.1", "3.2"',
+        'earlier: ["3.1", "3.1"',
+        "the PTX ISA version 3.1 stands twice",
+    ),
+    ("specs.yaml", "version: 11.8.89", "version: 11.7.99", "the assembler 11.7.99 stands twice"),
+    (
+        "specs.yaml",
+        "layouts:\n",
+        "layouts:\n  - spec/layouts/wgmma.yaml\n",
+        "the file spec/layouts/wgmma.yaml",
+    ),
+    ("specs.yaml", "includes: [sm_35]", "includes: [sm_35, sm_35]", "the included target sm_35 stands twice"),
+    ("specs.yaml", "[pred, b16,", "[pred, pred, b16,", "the register type pred stands twice"),
+    ("specs.yaml", "repeatable: [sync,", "repeatable: [sync, sync,", "the repeatable qualifier sync"),
+    # A newer name begins with the version that gives it.
+    ("specs.yaml", "{to: sm_110, ", "{to: sm_111, ", "there is no target 'sm_111'"),
+    ("specs.yaml", 'to: sm_110, since: "9.0"', 'to: sm_110, since: "9.1"', "but that target begins with 9.0"),
 ]
 
 
