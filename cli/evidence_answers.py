@@ -23,7 +23,7 @@ from ..ledger.assembler_record import (
     write,
 )
 from ..ledger.contradictions import register
-from ..ledger.records import changed
+from ..ledger.records import changed, require_writable
 from ..ledger.silicon_record import load_silicon
 from ..ledger.solver_record import SolverRecord, answers_of, load_answers
 from ..ledger.universe_record import universes
@@ -45,6 +45,7 @@ def answer(args: argparse.Namespace) -> int:
     """Recompute every verdict; exit code 1 for a stale claim or a disagreement that is not registered."""
     specification = load()
     if args.record:
+        require_writable()
         before = {record.release: record for record in load_records()}
         releases = [locate(release) for release in args.record]
         for ptxas in releases:

@@ -64,7 +64,8 @@ def build_parser(asked: str | None = None) -> CommandParser:
         description="The machine-checked specification of NVIDIA's PTX tensor-core instructions.",
         epilog="`ptxmma help COMMAND` explains a command.\n"
         "Exit codes: 0 it holds, 1 it does not hold, 2 the question could not be asked, 130 interrupted.\n"
-        "PTXMMA_SPECIFICATION names a folder whose specs.yaml is read in place of the package's own.",
+        "PTXMMA_SPECIFICATION names a folder whose specs.yaml is read in place of the package's own; "
+        "PTXMMA_EVIDENCE one whose records are read, and written by --record.",
     )
     parser.add_argument("--version", action=_Version, nargs=0, help="print the version of ptxmma")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", title="commands")

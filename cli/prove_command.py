@@ -50,6 +50,10 @@ def run(args: argparse.Namespace) -> int:
         return 0
     if args.record and args.pattern:
         raise Question("a record is of everything: --record goes with no pattern")
+    if args.record:
+        from ..ledger.records import require_writable
+
+        require_writable()
     specification = load()
     solvers = _SOLVERS if args.solver == "both" else (args.solver,)
     folder = _folder(args.dump)

@@ -52,6 +52,10 @@ def run_suite(args: argparse.Namespace, usual: str) -> int:
         raise Question(
             "a record is of everything, in both ways: --record goes with no pattern, suite or --via"
         )
+    if args.record:
+        from ..ledger.records import require_writable
+
+        require_writable()
     specification = load()
     folder = SuiteFolder(Path(args.suite)) if args.suite and Path(args.suite).is_dir() else None
     target = specification.isa.target(_target(args.target, folder) or usual)

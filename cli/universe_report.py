@@ -9,9 +9,8 @@ from typing import Any
 
 from ..assemblers.toolchains import Ptxas
 from ..assemblers.universe_points import UniversePoint
-from ..ledger.assembler_record import FOLDER
 from ..ledger.contradictions import register
-from ..ledger.records import changed
+from ..ledger.records import FOLDER, changed
 from ..ledger.universe_record import (
     UniverseVerdict,
     load_universes,

@@ -24,17 +24,15 @@ from ..assemblers.toolchains import Ptxas, digest
 from ..assemblers.universe import Universe
 from ..spec.errors import Question
 from ..spec.gates import EffectiveGate
-from ..spec.loading import PACKAGE
 from ..spec.model import Form
 from ..spec.nodes import Version
 from ..spec.specification import Specification
 from ..spec.variants import RowView, Variant
 from ..spec.workers import over_jobs
 from .claims import ClaimState, cases_digest, legality_digest
-from .records import bits_of, by_release, put, read
+from .records import FOLDER, bits_of, by_release, put, read
 
 __all__ = [
-    "FOLDER",
     "Claim",
     "ClaimVerdict",
     "Record",
@@ -45,7 +43,6 @@ __all__ = [
     "write",
 ]
 
-FOLDER = PACKAGE / "evidence"
 _FORMAT = 2
 _BITMAPS = 256
 

@@ -1,5 +1,7 @@
 """Read and write the files of evidence/: a file is written whole or not at all, and only the known format is
 read.
+
+PTXMMA_EVIDENCE names the folder that is read and written in place of the package's own.
 """
 
 from __future__ import annotations
@@ -12,8 +14,12 @@ from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 from ..spec.errors import Question
+from ..spec.loading import PACKAGE, ROOT
 
-__all__ = ["bits_of", "by_release", "changed", "in_order", "put", "read"]
+__all__ = ["FOLDER", "bits_of", "by_release", "changed", "in_order", "put", "read", "require_writable"]
+
+_OWN = PACKAGE / "evidence"
+FOLDER = Path(os.environ.get("PTXMMA_EVIDENCE") or _OWN)
 
 T = TypeVar("T")
 
@@ -26,8 +32,24 @@ class _OfRelease(Protocol):
 R = TypeVar("R", bound=_OfRelease)
 
 
+def require_writable(folder: Path = FOLDER) -> None:
+    """Raise Question for the evidence of an installed package, or if another specification is read."""
+    if folder != _OWN or (_is_checkout(PACKAGE) and ROOT == PACKAGE):
+        return
+    why = "an installed ptxmma keeps its evidence" if ROOT == PACKAGE else "it is about another specification"
+    raise Question(
+        f"nothing is recorded in {folder}: {why}; name a folder of your own, which `ptxmma evidence` then "
+        "reads: PTXMMA_EVIDENCE=FOLDER ptxmma …"
+    )
+
+
+def _is_checkout(package: Path) -> bool:
+    return (package / "pyproject.toml").is_file()  # no wheel holds it
+
+
 def put(folder: Path, name: str, text: str) -> Path:
     """Write a record to its file at once: no reader sees a half-written one."""
+    require_writable(folder)
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{name}.json"
     beside = path.with_suffix(".part")

@@ -15,12 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..devices.suite_runs import CaseResult
-from ..spec.loading import PACKAGE
-from .records import put, read
+from .records import FOLDER, put, read
 
-__all__ = ["FOLDER", "DeviceRecord", "Observed", "Silicon", "load_silicon", "write_silicon"]
+__all__ = ["DeviceRecord", "Observed", "Silicon", "load_silicon", "write_silicon"]
 
-FOLDER = PACKAGE / "evidence"
 _FORMAT = 1
 _FILTERS = [{"id": lzma.FILTER_DELTA, "dist": 4}, {"id": lzma.FILTER_LZMA2, "preset": 9}]
 _TYPE = "<i4"

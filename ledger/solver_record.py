@@ -12,8 +12,7 @@ from typing import Any, Literal
 from ..formal.prove import ProofResult
 from ..formal.smt.obligations import Obligation
 from ..formal.smt.solvers import SOLVERS, solver_version
-from .assembler_record import FOLDER
-from .records import put, read
+from .records import FOLDER, put, read
 
 __all__ = ["ProofState", "SolverRecord", "answers_of", "load_answers", "write_answers"]
 

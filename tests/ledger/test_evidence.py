@@ -12,7 +12,6 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from ptxmma.ledger import assembler_record as evidence
 from ptxmma.ledger.assembler_record import Claim, Record, claims, load_records, verdicts, write
 from ptxmma.ledger.claims import layout_digest, legality_digest
 from ptxmma.spec.errors import Question
@@ -125,4 +124,3 @@ def test_without_a_record_the_question_cannot_be_asked(run: Run, monkeypatch: py
     monkeypatch.setattr("ptxmma.cli.evidence_answers.load_records", lambda: ())
     assert run("evidence")[0] == 2
     assert run("evidence", "no.such.row")[0] == 2
-    assert evidence.FOLDER.name == "evidence"

@@ -14,8 +14,8 @@ import pytest
 from ptxmma.assemblers.universe import Universe
 from ptxmma.assemblers.universe_cache import PackedUniverse
 from ptxmma.assemblers.universe_points import UniversePoint
-from ptxmma.ledger.assembler_record import FOLDER
 from ptxmma.ledger.contradictions import register
+from ptxmma.ledger.records import FOLDER
 from ptxmma.ledger.universe_record import (
     UniverseRecord,
     UniverseVerdict,
