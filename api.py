@@ -202,7 +202,7 @@ def layout(mnemonic: str, operand: str, **selectors: int) -> OperandLayout:
     _text("mnemonic", mnemonic)
     _text("operand", operand)
     specification = load()
-    variant = specification.find(mnemonic)
+    variant = shared.find(mnemonic)
     parameters = specification.layout_of(variant, operand).layout.params
     known = {said(name).replace("-", "_"): name for name in parameters if name not in variant.fields}
     for name in selectors:
@@ -256,7 +256,7 @@ def _sparse(mnemonic: str, selector: int) -> SparseA:
     _text("mnemonic", mnemonic)
     _number("selector", selector)
     specification = load()
-    return SparseA(specification, specification.find(mnemonic), selector)
+    return SparseA(specification, shared.find(mnemonic), selector)
 
 
 def _matrix(name: str, given: ArrayLike) -> NDArray[Any]:
@@ -341,14 +341,14 @@ def diff(old: str, new: str, pattern: str | None = None, target: str | None = No
     Raises Question for an unknown version or target, and when the pattern matches nothing.
     """
     from .audit.version_differences import changes
-    from .spec.selection import matches
+    from .spec.selection import select, unmatched
 
     _text("pattern", pattern, optional=True)
     specification = load()
     isa = specification.isa
-    chosen = [v for family in specification.families.values() for v in family.listed() if matches(pattern, v)]
+    chosen = list(select(specification, pattern, None, None))
     if not chosen:
-        raise Question(f"nothing matches {pattern!r}")
+        raise Question(unmatched(specification, pattern))
     versions = isa.version(_required("old", old)), isa.version(_required("new", new))
     return tuple(changes(specification, chosen, *versions, _target(target)))
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import fnmatch
 import json
 import sys
 import time
@@ -16,6 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 from ..spec.api import judge, load
 from ..spec.errors import Question
+from ..spec.naming import like
+from ..spec.selection import select
 from ..spec.specification import Specification
 from ..spec.variants import Family
 from .options import add_scheduler
@@ -116,11 +117,13 @@ def chosen(specification: Specification, pattern: str | None) -> list[Family]:
     """The instructions that a pattern names; raises Question when it names none."""
     names = list(specification.families)
     if pattern is not None:
-        exact = [name for name in names if name == pattern]
-        wild = any(sign in pattern for sign in "*?[")
-        names = exact or [
-            name for name in names if (fnmatch.fnmatchcase(name, pattern) if wild else pattern in name)
-        ]
+        exact = [name for name in names if name == pattern.lower()]
+        names = exact or [name for name in names if like(pattern, name)]
+        names = names or list(
+            dict.fromkeys(
+                v.row.family.instruction.instruction for v in select(specification, pattern, None, None)
+            )
+        )
     if not names:
         raise Question(f"no instruction matches {pattern!r}; there are {', '.join(specification.families)}")
     return [specification.families[name] for name in names]

@@ -15,7 +15,7 @@ from ..ledger.assembler_record import load_records
 from ..spec.api import load
 from ..spec.editions import note
 from ..spec.errors import Question
-from ..spec.selection import matches
+from ..spec.selection import select, unmatched
 from .pages import Page, some
 
 __all__ = ["add"]
@@ -63,10 +63,9 @@ def _versions(args: argparse.Namespace) -> bool:
     old, new = isa.version(args.old), isa.version(args.new)
     target = isa.target(args.target) if args.target else None
     sides = side(specification, old), side(specification, new)
-    families = specification.families.values()
-    chosen = [v for family in families for v in family.listed() if matches(args.pattern, v)]
+    chosen = list(select(specification, args.pattern, None, None))
     if not chosen:
-        raise Question(f"nothing matches {args.pattern!r}; `ptxmma list` names all mnemonics")
+        raise Question(unmatched(specification, args.pattern))
     found = changes(specification, chosen, old, new, target)
     answers = assemblers if args.evidence else recorded(specification, load_records())
     evidence = observe(specification, found, sides, answers)

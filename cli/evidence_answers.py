@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import fnmatch
 import json
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -30,7 +29,8 @@ from ..ledger.universe_record import universes
 from ..ledger.witnesses import MeasuredPoint, recorded, subjects_of, unregistered, witnessed
 from ..spec.api import load
 from ..spec.errors import Question
-from ..spec.selection import select
+from ..spec.naming import like
+from ..spec.selection import select, unmatched
 from ..spec.specification import Specification
 from . import universe_report
 from .claims_report import as_json, print_claims
@@ -154,17 +154,14 @@ def _chosen(specification: Specification, pattern: str | None) -> tuple[Claim, .
     known = claims(specification)
     if pattern is None:
         return known
-    wild = any(sign in pattern for sign in "*?[")
-
-    def named(word: str) -> bool:
-        return fnmatch.fnmatchcase(word, pattern) if wild else pattern in word
-
-    chosen = tuple(c for c in known if named(c.id) or named(c.id.replace("/", ".")))
+    chosen = tuple(c for c in known if like(pattern, c.id, c.id.replace("/", ".")))
     if not chosen:
         rows = {variant.row.id for variant in select(specification, pattern, None, None)}
-        chosen = tuple(c for c in known if c.id in rows or any(map(named, c.view.layouts)))
+        chosen = tuple(c for c in known if c.id in rows or like(pattern, *c.view.layouts))
     if not chosen:
-        raise Question(f"no row is called {pattern}; `ptxmma evidence` names those that are witnessed")
+        raise Question(
+            f"{unmatched(specification, pattern)}; `ptxmma evidence` names the rows that are witnessed"
+        )
     return chosen
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from ..gen.suite.files import KINDS, emitted, lacking, suite_of
 from ..spec.api import load
 from ..spec.errors import Question
-from ..spec.selection import select
+from ..spec.selection import select, unmatched
 
 __all__ = ["add"]
 
@@ -39,7 +39,7 @@ def run(args: argparse.Namespace) -> int:
         if emitted(variant) and args.target not in dict(variant.gate.targets)
     ]
     if not chosen and not others:
-        raise Question(f"nothing matches {args.pattern!r}; `ptxmma list` names all mnemonics")
+        raise Question(unmatched(specification, args.pattern, args.ptx))
     suite = suite_of(specification, chosen, known, args.target, others)
     for name, text in suite.files(args.kind):
         path = folder / name

@@ -11,7 +11,7 @@ from ..spec.api import judge
 from ..spec.batch import judge_lines
 from ..spec.errors import Question
 from ..spec.legality import Judge, Verdict
-from ..spec.statements import SyntaxFault, read_statement
+from ..spec.statements import Statement, SyntaxFault, read_statement
 
 __all__ = ["add"]
 
@@ -47,10 +47,12 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _suggest(asked: Judge, text: str) -> str | None:
+    """The nearest legal form; of a mnemonic without operands too."""
     try:
         return asked.suggest(read_statement(text))
     except SyntaxFault:
-        return None
+        words = text.split()
+        return asked.suggest(Statement(None, words[0], "", {})) if len(words) == 1 else None
 
 
 def as_json(verdict: Verdict, suggestion: str | None) -> dict[str, Any]:

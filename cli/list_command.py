@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
 from typing import Any
 
 from ..spec.api import load
 from ..spec.gates import EffectiveGate
-from ..spec.selection import select
+from ..spec.selection import select, unmatched
 from ..spec.variants import Variant
 
 __all__ = ["add", "entry"]
@@ -65,13 +66,18 @@ def run(args: argparse.Namespace) -> int:
     chosen = list(select(specification, args.pattern, args.ptx, args.target))
     if args.format == "json":
         print(json.dumps([entry(variant) for variant in chosen], indent=1))
+        if not chosen:
+            print(unmatched(specification, args.pattern, args.ptx, args.target), file=sys.stderr)
         return 0 if chosen else 1
-    width = max((len(variant.mnemonic) for variant in chosen), default=0)
+    if not chosen:
+        print(unmatched(specification, args.pattern, args.ptx, args.target))
+        return 1
+    width = max(len(variant.mnemonic) for variant in chosen)
     lines = [f"{v.mnemonic:<{width}}  {describe_gate(v.gate)}" for v in chosen]
     forms = sum(1 for variant in chosen for _ in variant.forms)
     lines.append(f"{_counted(len(chosen), 'mnemonic')}, {_counted(forms, 'operand form')}")
     print("\n".join(lines))
-    return 0 if chosen else 1
+    return 0
 
 
 def _counted(count: int, what: str) -> str:

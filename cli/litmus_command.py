@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import fnmatch
 import json
 import statistics
 import sys
@@ -17,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from ..spec.api import load
 from ..spec.editions import note
 from ..spec.errors import Question
+from ..spec.naming import like
 from ..spec.ordering import ordering
 
 if TYPE_CHECKING:
@@ -68,10 +68,7 @@ def run(args: argparse.Namespace) -> int:
 def _matches(pattern: str | None, test: SuiteLitmus) -> bool:
     if pattern is None:
         return True
-    words = (test.name, *test.hazards)
-    if any(sign in pattern for sign in "*?["):
-        return any(fnmatch.fnmatchcase(word, pattern) for word in words)
-    return pattern in test.name or pattern in test.hazards
+    return like(pattern, test.name, *test.hazards)
 
 
 def _switches(form: str) -> int:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import fnmatch
 import json
 import sys
 import time
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..spec.api import load
 from ..spec.errors import Question
+from ..spec.naming import like
 from ..spec.specification import Specification
 from .options import add_scheduler, seconds
 
@@ -59,7 +59,7 @@ def run(args: argparse.Namespace) -> int:
     folder = _folder(args.dump)
 
     def wanted(part: str, obligation: Obligation) -> bool:
-        if args.pattern and not _matches(args.pattern, part, obligation):
+        if args.pattern and not like(args.pattern, part, obligation.theorem, obligation.subject):
             return False
         if folder is not None:
             name = f"{obligation.theorem}-{obligation.digest}.smt2"
@@ -109,13 +109,6 @@ def _folder(name: str | None) -> Path | None:
     folder = Path(name)
     folder.mkdir(parents=True, exist_ok=True)
     return folder
-
-
-def _matches(pattern: str, part: str, obligation: Obligation) -> bool:
-    words = (part, obligation.theorem, obligation.subject)
-    if any(sign in pattern for sign in "*?["):
-        return any(fnmatch.fnmatchcase(word, pattern) for word in words)
-    return any(pattern in word for word in words)
 
 
 def _json(results: Sequence[ProofResult], seconds: float) -> dict[str, Any]:

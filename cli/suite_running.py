@@ -20,7 +20,7 @@ from ..gen.suite.files import emitted, lacking, suite_of
 from ..spec.api import load
 from ..spec.errors import Question
 from ..spec.nodes import Version
-from ..spec.selection import select
+from ..spec.selection import select, unmatched
 from ..spec.specification import Specification
 from .silicon_report import arithmetic_table, measured_table, named_by, print_arithmetic
 
@@ -130,7 +130,7 @@ def _suite(
     if not chosen:
         named = [v for v in select(specification, args.suite, None, None) if emitted(v)]
         if not named:
-            raise Question(f"nothing matches {args.suite}, and no folder is called so")
+            raise Question(f"{unmatched(specification, args.suite)}; and no folder is called so")
         elsewhere = "; ".join(f"{row}: {why}" for row, why in lacking(named, target).items())
         raise Question(f"{target} has nothing that matches {args.suite}: {elsewhere}")
     with tempfile.TemporaryDirectory(prefix="ptxmma-") as temporary:

@@ -47,8 +47,11 @@ def legal(statement: str, ptx: str | None = None, target: str | None = None) -> 
 
 
 def find(mnemonic: str) -> Variant:
-    """The variant that a mnemonic spells; qualifiers may stand in any order that assemblers accept.
+    """The variant that a person means by a mnemonic, in any case, or by a pattern that matches only one.
 
-    Raises Question with the reasons and the nearest when there is none.
+    Qualifiers may stand in any order that assemblers accept. Raises Question with the reasons and the
+    nearest when there is none, and says how many there are when it matches several.
     """
-    return load().find(mnemonic)
+    from .selection import find_variant
+
+    return find_variant(load(), mnemonic)

@@ -13,6 +13,7 @@ from .diagnosis import Reason
 from .gates import EffectiveGate, Isa
 from .mnemonics import ANY_SHAPE, ILLEGAL, LEGAL, UNKNOWN, MnemonicGroup, NamedMnemonic, fill_shape
 from .model import Form
+from .naming import instructions_like, matching
 from .nodes import Version, nearest
 from .operand_rules import fits
 from .statements import Argument, Statement, SyntaxFault, arguments, read_statement
@@ -48,8 +49,9 @@ class Judge:
         self.isa = isa
         self.ptx = ptx
         self.target = target
+        self._families = tuple(families)
         grouped: dict[str, list[Family]] = defaultdict(list)
-        for family in families:
+        for family in self._families:
             grouped[family.name].append(family)
         self._groups = {name: MnemonicGroup(name, tuple(f), isa, self.is_open) for name, f in grouped.items()}
         self._longest = max(name.count(".") for name in self._groups) + 1
@@ -139,11 +141,14 @@ class Judge:
         return None
 
     def _unreadable(self, text: str, fault: SyntaxFault) -> Verdict:
+        """The verdict on text that is no statement; a mnemonic alone is judged all the same."""
         reason = Reason("syntax", f"column {fault.column}: {fault}")
         head = text.strip().split(None, 1)
         name = head[0].rstrip(";") if head else ""
-        known = self._group_of(name) if name.isascii() else None
-        return Verdict(ILLEGAL if known else UNKNOWN, (reason,))
+        if not name.isascii():
+            return Verdict(UNKNOWN, (reason,))
+        alone = self.judge_mnemonic(name).reasons if len(head) == 1 else ()
+        return Verdict(ILLEGAL if self._group_of(name) else UNKNOWN, (reason, *alone))
 
     def _group_of(self, mnemonic: str) -> MnemonicGroup | None:
         tokens = (*mnemonic.split(".", self._longest)[: self._longest],)
@@ -172,11 +177,16 @@ class Judge:
             return NamedMnemonic(UNKNOWN, (self._unknown_name(mnemonic),)), ""
         found = group.look_up(mnemonic)
         if isinstance(found[0], NamedMnemonic):
-            named = found[0]
+            named, shape = found[0], found[1] or ""
+            count = self._incomplete(mnemonic)
+            if count:
+                part = f"{mnemonic} is not a whole mnemonic: {count} match"
+                reason = Reason("qualifier.missing", f"{part}; `ptxmma list {mnemonic}` names them")
+                named, shape = NamedMnemonic(ILLEGAL, (reason,)), ""
             if named.verdict == ILLEGAL and not group.open_rows:
                 own = self.isa.effective([group.families[0].instruction.gate])
                 named = replace(named, reasons=(*self.gate_reasons(own), *named.reasons))
-            return named, found[1] or ""
+            return named, shape
         variant, note = found
         reasons = self.gate_reasons(variant.gate)
         notes = [found for found in (note, self._name_note) if found]
@@ -185,11 +195,28 @@ class Judge:
             notes.append(f"deprecated since PTX ISA {deprecated}")
         return NamedMnemonic(ILLEGAL if reasons else LEGAL, reasons, tuple(notes), variant), ""
 
+    def _incomplete(self, mnemonic: str) -> int:
+        """How many mnemonics a text may be the beginning of: one that has no element types yet, where the
+        nearest row would be any of them; else 0.
+        """
+        group = self._group_of(mnemonic)
+        if group is None or any(group.spelling(mnemonic).ordered):
+            return 0
+        found = matching(self._families, mnemonic)
+        return len(found) if len(found) > 1 else 0
+
     def _unknown_name(self, mnemonic: str) -> Reason:
-        known = [name for name, group in self._groups.items() if group.open_rows]
-        close = nearest(mnemonic, known) or nearest(".".join(mnemonic.split(".")[:2]), known)
-        hint = f"; the nearest that it has is {close}" if close else ""
-        return Reason("opcode.unknown", f"the specification does not hold the instruction {mnemonic}{hint}")
+        message = f"the specification does not hold the instruction {mnemonic}"
+        known = self._group_of(mnemonic.lower())
+        if known is not None and known is not self._group_of(mnemonic):
+            return Reason("opcode.unknown", f"{message}; PTX tells upper from lower case: write {known.name}")
+        opened = [name for name, group in self._groups.items() if group.open_rows]
+        close = nearest(mnemonic, opened) or nearest(".".join(mnemonic.split(".")[:2]), opened)
+        families = [family for name in opened for family in self._groups[name].families]
+        likely = instructions_like(families, mnemonic) or ([close] if close else [])
+        nearest_are = "the nearest that it has is" if len(likely) == 1 else "it has"
+        hint = f"; {nearest_are} {', '.join(likely)}" if likely else ""
+        return Reason("opcode.unknown", f"{message}{hint}")
 
     def is_open(self, gate: EffectiveGate) -> bool:
         """Whether a gate is open for this version and target. Memoised by identity: `isa` keeps each gate."""
@@ -265,9 +292,14 @@ class Judge:
             yield from fits(variant, name, operands[name], argument, statement)
 
     def suggest(self, statement: Statement) -> str | None:
-        """The nearest form that is legal here, mnemonic and operand names; None where none is known."""
-        group = self._group_of(statement.mnemonic)
-        variant = group.suggestion(statement.mnemonic) if group else None
+        """The nearest form that is legal here, mnemonic and operand names; None where none is known, and for
+        a mnemonic that many others begin with.
+        """
+        mnemonic = statement.mnemonic
+        group = self._group_of(mnemonic) or self._group_of(mnemonic.lower())
+        if group is None or (group.variant_of(mnemonic) is None and self._incomplete(mnemonic)):
+            return None
+        variant = group.suggestion(group.in_case(mnemonic))
         if variant is None:
             return None
         gates = variant.row.gates_on(variant.fields)

@@ -161,7 +161,7 @@ class MnemonicGroup:
             legal = self.index.get(spelling)
             if legal is not None:
                 return legal
-            verdict, reasons = self._diagnose(spelling)
+            verdict, reasons = self._in_another_case(spelling) or self._diagnose(spelling)
             named = self._diagnosed[signature] = NamedMnemonic(verdict, reasons)
         return named, shape
 
@@ -169,6 +169,24 @@ class MnemonicGroup:
         """The variant that a mnemonic spells, without a diagnosis where it spells none."""
         found = self.index.get(self.spelling(mnemonic))
         return found[0] if found else None
+
+    @cached_property
+    def _cases(self) -> dict[str, str]:
+        """Every qualifier, by its lower case."""
+        return {word.lower(): word for word in self.known}
+
+    def in_case(self, mnemonic: str) -> str:
+        """A mnemonic with every qualifier that the group has in the case that it has there."""
+        name, words = mnemonic[: len(self.name)], mnemonic[len(self.name) :].split(".")
+        return name + ".".join(self._cases.get(word.lower(), word) for word in words)
+
+    def _in_another_case(self, spelling: Spelling) -> tuple[str, tuple[Reason, ...]] | None:
+        """The verdict on a mnemonic with words in upper case that PTX has in lower case; None without."""
+        wrong = sorted(word for word in spelling.words - self.known if word.lower() in self._cases)
+        if not wrong:
+            return None
+        said = "; ".join(f".{self._cases[word.lower()]}, not .{word}" for word in wrong)
+        return ILLEGAL, (Reason("qualifier.unknown", f"PTX tells upper from lower case: {said}"),)
 
     def _diagnose(self, spelling: Spelling) -> tuple[str, tuple[Reason, ...]]:
         shape = spelling.shape

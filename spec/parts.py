@@ -14,6 +14,7 @@ __all__ = [
     "layout_key",
     "layout_operand",
     "moves",
+    "named_operand",
     "operand_name",
     "operands_of",
 ]
@@ -37,6 +38,18 @@ def computes(instruction: Instruction) -> bool:
 def moves(instruction: Instruction) -> bool:
     """Whether an instruction moves whole matrices, whose elements its operands lay out themselves."""
     return any(operand.matrix and operand.part in ("A", "D") for operand in instruction.operands.values())
+
+
+def named_operand(variant: Variant, name: str) -> str:
+    """The part, operand or layout that a person means by a name: in any case, with - or _ between words.
+
+    The name itself where there is none.
+    """
+    operands = variant.instruction.operands
+    parts = (operand.part for operand in operands.values() if operand.part)
+    known = (*variant.row.row.layouts, *operands, *parts)
+    wanted = name.strip().lower().replace("_", "-")
+    return name if name in known else next((own for own in known if own.lower() == wanted), name)
 
 
 def layout_operand(instruction: Instruction, key: str) -> tuple[str, Operand] | None:

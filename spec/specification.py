@@ -17,7 +17,7 @@ from .memory_records import AddressFile, AddressRule, Descriptor
 from .model import Instruction
 from .nodes import Version
 from .numerics_records import Format, Guarantee
-from .parts import layout_key, operands_of
+from .parts import layout_key, named_operand, operands_of
 from .sparse import valid_codes
 from .sparsity_records import Sparsity
 from .switches import Switch
@@ -54,8 +54,7 @@ class Specification:
 
     @cached_property
     def families(self) -> Mapping[str, Family]:
-        names = frozenset(self.instructions)
-        return {name: Family(i, self.isa, names) for name, i in self.instructions.items()}
+        return {name: Family(i, self.isa) for name, i in self.instructions.items()}
 
     def find(self, mnemonic: str) -> Variant:
         """The variant that a mnemonic spells; raises Question with the reasons and the nearest."""
@@ -68,10 +67,12 @@ class Specification:
 
     def layout_of(self, variant: Variant, operand: str) -> LayoutMap:
         """The layout of an operand of a variant; raises Question when it has none, or an opaque one."""
-        key = layout_key(variant, operand)
+        operand, instruction = named_operand(variant, operand), variant.instruction
+        own = instruction.operands.get(operand)
+        key = None if own is not None and own.descriptor else layout_key(variant, operand)
         if key is None:
-            described = [o for _, o in operands_of(variant.row.family.instruction, operand) if o.descriptor]
-            if described:
+            meant = [own] if own is not None else [found for _, found in operands_of(instruction, operand)]
+            if any(found.descriptor for found in meant):
                 raise Question(
                     f"{operand} of {variant.mnemonic} lies in shared memory, behind a matrix descriptor; "
                     "see `ptxmma descriptor address`"

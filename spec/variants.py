@@ -220,10 +220,9 @@ class RowView:
 class Family:
     """One instruction, ready to enumerate: its syntax taken apart, its rows as views."""
 
-    def __init__(self, instruction: Instruction, isa: Isa, siblings: frozenset[str]) -> None:
+    def __init__(self, instruction: Instruction, isa: Isa) -> None:
         self.instruction = instruction
         self.functions: dict[int, tuple[tuple[str, ...], Callable[..., int]]] = {}
-        self.siblings = siblings
         self.isa = isa
         self.rows = tuple(RowView(self, row) for row in instruction.rows)
         self.fields = tuple(found[2] for found in _FIELD.finditer(instruction.syntax))

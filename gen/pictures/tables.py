@@ -10,7 +10,7 @@ from ...spec.errors import Question
 from ...spec.expressions import Expression
 from ...spec.fragments import Packing, packing
 from ...spec.maps import LayoutMap
-from ...spec.parts import layout_key, layout_operand
+from ...spec.parts import layout_key, layout_operand, named_operand
 from ...spec.specification import Specification
 from ...spec.variants import Variant
 
@@ -35,7 +35,9 @@ class MapTable:
 
     @property
     def title(self) -> str:
-        return f"{self.operand} of {self.variant.mnemonic}"
+        """What the map is of, and the selectors that it is for."""
+        chosen = ", ".join(f"{said(name)} {value}" for name, value in self.selected.items())
+        return f"{self.operand}{f' ({chosen})' if chosen else ''} of {self.variant.mnemonic}"
 
     @property
     def selected(self) -> dict[str, int]:
@@ -109,6 +111,7 @@ def table_of(
     `selectors` sets the layout's mode parameters (s, thread_id, byte_id); those not given are 0.
     Raises Question for an operand without a register layout and for a selector out of range.
     """
+    operand = named_operand(variant, operand)
     found = layout_operand(variant.instruction, operand)
     is_a = operand == "A" or (found is not None and found[1].part == "A")
     if a_source == "descriptor" and is_a:
