@@ -1,25 +1,21 @@
 """The command line: a module for each command. Exit codes: 0 it holds, 1 it does not, 2 it could not be
-asked.
+asked, 130 (or 128 and a signal) it was interrupted.
 """
 
 from __future__ import annotations
 
 import gc
-import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import NoReturn
 
 from ..spec.errors import PtxmmaError
+from . import interruption
 from .parser import read
+from .streams import STANDARD_OUTPUT, drop_output, name_streams
 
 __all__ = ["main"]
-
-
-def _refuse(message: str) -> int:
-    print(f"ptxmma: {message}", file=sys.stderr)
-    return 2
 
 
 @contextmanager
@@ -37,26 +33,60 @@ def _workers(scheduler: str | None) -> Iterator[None]:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; never shows a traceback."""
     gc.disable()  # a command ends before garbage collection would help
-    words = list(sys.argv[1:] if arguments is None else arguments)
+    words = sys.argv[1:] if arguments is None else arguments
+    code = _guarded(lambda: _run(words))
+    unwritten = _guarded(_flush)
+    return unwritten or code
+
+
+def _run(words: Sequence[str]) -> int:
     try:
         parsed = read(words)
         with _workers(getattr(parsed, "scheduler", None)):
             code: int = parsed.run(parsed)
-        sys.stdout.flush()
-        return code
+            return code
+    except SystemExit as stopped:  # the parser has said what there is to say
+        return stopped.code if isinstance(stopped.code, int) else 0
+
+
+def _flush() -> int:
+    sys.stdout.flush()
+    return 0
+
+
+def _guarded(work: Callable[[], int]) -> int:
+    """The exit code of some work; what it raises on purpose, and what the system refuses, is a sentence."""
+    try:
+        return work()
     except PtxmmaError as error:
         return _refuse(str(error))
     except KeyboardInterrupt:
-        return _refuse("interrupted")
+        return _refuse("interrupted", 130)
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        drop_output()
         return 0
     except UnicodeError as error:
         return _refuse(f"the input is not text: {error}")
     except OSError as error:
+        if error.filename == STANDARD_OUTPUT:
+            drop_output()
         return _refuse(f"{error.filename or 'input or output'}: {error.strerror or error}")
+
+
+def _refuse(message: str, code: int = 2) -> int:
+    if not interruption.received():  # else all that follows from it says nothing new
+        print(f"ptxmma: {message}", file=sys.stderr)
+    return code
 
 
 def entry() -> NoReturn:
     """The console script."""
-    raise SystemExit(main())
+    code = 1
+    try:
+        name_streams()
+        interruption.listen()
+        code = main()
+    finally:
+        if interruption.received():
+            interruption.end_now()
+    raise SystemExit(code)

@@ -1,0 +1,83 @@
+"""Closed and full standard streams: exit code 2 and a sentence that names the stream."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from ptxmma.cli.commands import COMMANDS
+from ptxmma.spec.loading import ROOT
+
+FULL = "ptxmma: standard output: No space left on device\n"
+CLOSED = "ptxmma: standard output: it is closed\n"
+# One quick question of every command that prints.
+PRINTS = {
+    "list": "movmatrix",
+    "show": "movmatrix.sync.aligned.m8n8.trans.b16",
+    "legal": "'wgmma.fence.sync.aligned;' --ptx 8.0 --target sm_90a",
+    "layout": "movmatrix.sync.aligned.m8n8.trans.b16 --operand d",
+    "descriptor": "decode 1",
+    "check": "tests/check/unwaited.ptx",
+    "prove": "--list",
+    "litmus": "--switches",
+    "ordering": "--alphabet",
+    "clauses": "",
+    "toolchain": "list",
+    "contradictions": "",
+    "evidence": "--arithmetic",
+    "diff": "8.3 8.4",
+    "schema": "",
+}
+WRITE = {"compress", "decompress", "gen", "run", "assemble", "completion"}
+
+
+def shell(command: str, *before: str) -> tuple[int, str, str]:
+    """Run a line of shell; `ptxmma` stands for the command."""
+    line = command.replace("ptxmma", f"{sys.executable} -m ptxmma")
+    done = subprocess.run(
+        ["bash", "-c", "; ".join((*before, line))], capture_output=True, text=True, cwd=ROOT
+    )
+    return done.returncode, done.stdout, done.stderr
+
+
+def test_every_command_is_looked_at() -> None:
+    assert PRINTS.keys() | WRITE >= COMMANDS.keys()
+
+
+@pytest.mark.parametrize("name", PRINTS)
+def test_a_full_disk(name: str) -> None:
+    assert shell(f"ptxmma {name} {PRINTS[name]} > /dev/full") == (2, "", FULL)
+
+
+@pytest.mark.parametrize("words", ["--help", "--version", "list --help", "list movmatrix --format json"])
+def test_a_full_disk_for_what_the_parser_prints(words: str) -> None:
+    assert shell(f"ptxmma {words} > /dev/full") == (2, "", FULL)
+    assert shell(f"ptxmma {words} >&-") == (2, "", CLOSED)
+
+
+def test_closed_streams() -> None:
+    assert shell("ptxmma legal --batch - <&-") == (2, "", "ptxmma: standard input: it is closed\n")
+    assert shell("ptxmma list movmatrix 2>&-")[:1] == (0,)
+    assert shell("ptxmma list nothing --ptx x 2>&-") == (2, "", "")
+    assert shell("ptxmma list nothing --ptx x 2>/dev/full") == (2, "", "")
+    assert shell("ptxmma list movmatrix <&- >&- 2>&-") == (2, "", "")
+
+
+def test_no_file_takes_the_number_of_a_closed_stream() -> None:
+    program = "from ptxmma.cli import streams; streams.name_streams(); print(open('/dev/null').fileno() > 2)"
+    done = subprocess.run(
+        ["bash", "-c", f'exec <&- 2>&-; {sys.executable} -c "{program}"'], capture_output=True, text=True
+    )
+    assert done.stdout == "True\n"
+
+
+def test_a_reader_that_leaves() -> None:
+    code, out, err = shell("ptxmma list mma | head -n 1", "set -o pipefail")
+    assert (code, err) == (0, "") and out.count("\n") == 1
+
+
+def test_what_an_encoding_lacks_is_escaped() -> None:
+    code, out, err = shell("PYTHONIOENCODING=ascii ptxmma list movmatrix")
+    assert (code, err) == (0, "") and r"\u2026" in out
