@@ -44,7 +44,11 @@ __all__ = [
 
 
 def load() -> Specification:
-    """The whole specification as a typed, frozen model. Raises SpecError when the YAML is wrong."""
+    """The whole specification as a typed, frozen model. Raises SpecError when the YAML is wrong.
+
+    >>> "movmatrix" in ptxmma.load().instructions
+    True
+    """
     return shared.load()
 
 
@@ -56,6 +60,9 @@ def variants(
     `pattern` is a mnemonic, a part of one, or a pattern with `*`; None means all. `ptx` ("8.3") and
     `target` ("sm_90a") leave those that are legal there. A variant has `mnemonic`, `gate`, `fields`
     and `forms`. Raises Question for an unknown version or target.
+
+    >>> ptxmma.variants("wgmma.mma_async.sp.*m64n8k16*", ptx="8.3", target="sm_90a")
+    (Variant(wgmma.mma_async.sp.sync.aligned.m64n8k16.f32.tf32.tf32),)
     """
     from .spec.selection import select
 
@@ -69,6 +76,10 @@ def legal(statement: str, ptx: str | None = None, target: str | None = None) -> 
     Register declarations may stand before the statement. The verdict is true if it is legal; its
     `verdict` is "legal", "illegal" (with every reason) or "unknown" (the specification does not hold
     the instruction). Raises Question for an unknown version or target.
+
+    >>> verdict = ptxmma.legal("wgmma.fence.sync.aligned;", ptx="8.0", target="sm_80")
+    >>> bool(verdict), verdict.reasons[0].message
+    (False, 'not on sm_80; it needs one of sm_90a')
     """
     _text("statement", statement)
     return shared.legal(statement, _version(ptx), _target(target))
@@ -99,10 +110,12 @@ class OperandLayout:
 
     @property
     def mnemonic(self) -> str:
+        """The mnemonic, spelled canonically."""
         return self._table.variant.mnemonic
 
     @property
     def operand(self) -> str:
+        """The operand, as it was asked for."""
         return self._table.operand
 
     @property
@@ -118,6 +131,7 @@ class OperandLayout:
 
     @property
     def threads(self) -> int:
+        """How many threads hold the operand: those of a warp or of a warpgroup."""
         return self._table.threads
 
     def points(self) -> list[tuple[int, ...]]:
@@ -196,6 +210,10 @@ def layout(mnemonic: str, operand: str, **selectors: int) -> OperandLayout:
     `selectors` are those of the command line, with underscores: selector=1 for metadata,
     thread_id and byte_id for scale factors. One that matters and is missing raises Question, as do an
     unknown mnemonic or operand, and a fragment whose layout the text leaves open (wmma).
+
+    >>> layout = ptxmma.layout("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32", "A")
+    >>> layout.position(5, 3), layout.holder(9, 3)
+    ((9, 3), Holder(thread=5, element=3, register=1, bit=16, width=16))
     """
     from .gen.pictures.tables import said, table_of
 
@@ -239,13 +257,26 @@ def compress(mnemonic: str, matrix: ArrayLike, selector: int = 0) -> SparseMatri
 
     Every stored element keeps its bits. Only +0 counts as absent: −0.0 and NaN are values. Raises
     Question for a dense mnemonic, another shape, or a chunk with too many values, by row and columns.
+
+    >>> import numpy
+    >>> matrix = numpy.tile([0, 1, 2, 0], (128, 32)).astype("float16")
+    >>> ptxmma.compress("wgmma.mma_async.sp.sync.aligned.m64n8k32.f32.f16.f16", matrix)
+    SparseMatrix(packed 128 x 64 float16, metadata 2 x 4 x 128)
     """
     sparse = _sparse(mnemonic, selector)
     return SparseMatrix(*sparse.compress(_matrix("matrix", matrix)))
 
 
 def decompress(mnemonic: str, packed: ArrayLike, metadata: ArrayLike, selector: int = 0) -> NDArray[Any]:
-    """The full matrix of packed A and its metadata words. Raises Question for a code that is not valid."""
+    """The full matrix of packed A and its metadata words. Raises Question for a code that is not valid.
+
+    >>> import numpy
+    >>> mnemonic = "wgmma.mma_async.sp.sync.aligned.m64n8k32.f32.f16.f16"
+    >>> matrix = numpy.tile([0, 1, 2, 0], (64, 8)).astype("float16")
+    >>> sparse = ptxmma.compress(mnemonic, matrix)
+    >>> bool((ptxmma.decompress(mnemonic, sparse.packed, sparse.metadata) == matrix).all())
+    True
+    """
     sparse = _sparse(mnemonic, selector)
     return sparse.decompress(_matrix("packed", packed), _matrix("metadata", metadata))
 
@@ -294,6 +325,9 @@ def descriptor(word: int | None = None, *, kind: str | None = None, **fields: in
     Field names have underscores: start_address=1024, swizzle_mode="128B". Addresses and offsets are in
     bytes. `kind` is a descriptor of the specification; None means its first. Raises Question for an
     unknown kind or field, a value out of range, or reserved bits that are set.
+
+    >>> ptxmma.descriptor(start_address=1024, swizzle_mode="128B")
+    MatrixDescriptor(0x4000000000000040: start_address=1024, swizzle_mode=1)
     """
     from .spec.descriptor import decode, encode
 
@@ -317,6 +351,10 @@ def check(source: str | Path, target: str | None = None) -> FileReport:
 
     `target` replaces the file's own. The report's `findings` have rule, tier, place and message;
     `holds` says whether nothing failed. Raises Question for text that is not PTX.
+
+    >>> report = ptxmma.check("tests/check/unwaited.ptx")
+    >>> [(finding.rule, finding.place.line) for finding in report.findings if finding.tier == "error"]
+    [('accumulator-in-flight', 17)]
     """
     from .check.check_file import check_text
 
@@ -339,6 +377,9 @@ def diff(old: str, new: str, pattern: str | None = None, target: str | None = No
 
     `pattern` and `target` narrow it. Each change has a kind, its rows, its targets and its variants.
     Raises Question for an unknown version or target, and when the pattern matches nothing.
+
+    >>> ptxmma.diff("8.3", "8.4", "wgmma.mma_async.sp")
+    (Change(added: 72 forms of wgmma.mma_async.sp integer),)
     """
     from .audit.version_differences import changes
     from .spec.selection import select, unmatched

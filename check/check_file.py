@@ -38,6 +38,9 @@ __all__ = ["FileReport", "check_text"]
 class FileReport:
     """The report on a file: its findings, the text that could not be read, and the instructions without a
     rule.
+
+    A finding has a `rule`, a `tier` (error, likely, strict or info), a `place`, the `function`, a `message`,
+    the `section` of the text, and in `right` what would be right.
     """
 
     name: str

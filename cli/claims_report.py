@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ..formal.smt.solvers import solver_version
 from ..ledger.silicon_record import Silicon
 from ..ledger.solver_record import ProofState, SolverRecord
 from ..ledger.witnesses import Agreement, DeviceWitness, Witnessed
@@ -75,7 +76,7 @@ def print_claims(
     named = dict.fromkeys(s.named_by for claim in claims for s in claim.silicon if s.named_by)
     for words in named:
         console.print(f"what names a measured map: {words}", markup=False, soft_wrap=True)
-    who = [f"{a.solver} {a.version} ({a.date})" for a in solvers] or ["no solver is recorded"]
+    who = [_solver(answers) for answers in solvers] or ["no solver is recorded"]
     who += [f"{s.device.name}, driver {s.device.driver} ({s.device.date})" for s in silicon]
     console.print(f"asked: {'; '.join(who)}", markup=False, soft_wrap=True)
     holding, silent = sum(claim.holds for claim in claims), sum(claim.silent for claim in claims)
@@ -83,6 +84,13 @@ def print_claims(
         f"{holding} of {len(claims)} claims hold by every witness that was asked"
         + (f"; silicon was not asked about {silent}" if silent else "")
     )
+
+
+def _solver(answers: SolverRecord) -> str:
+    """Which version answered, and when; and the version that is installed, if that is another."""
+    here = solver_version(answers.solver)
+    other = "" if here == answers.version else f"; {here} is installed, and --prove asks it"
+    return f"{answers.solver} {answers.version} ({answers.date}{other})"
 
 
 def _name(claim: Witnessed) -> str:

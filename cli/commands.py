@@ -220,13 +220,14 @@ COMMANDS: Mapping[str, Command] = {
         "a version, a target or a specification is not known",
     ),
     "schema": Command(
-        "the JSON Schema that editors use for the YAML",
+        "the JSON Schemas of the YAML files and of the answers",
         (
             Example("ptxmma schema"),
+            Example("ptxmma schema --answers legal"),
             Example("ptxmma schema --write ."),
         ),
         "the schema is printed or written",
         "",
-        "a file cannot be written",
+        "there is no schema of that name, or a file cannot be written",
     ),
 }

@@ -1,4 +1,4 @@
-"""ptxmma schema: the JSON Schema and the documentation of the YAML files, derived from the typed model."""
+"""ptxmma schema: the JSON Schemas of the YAML files and of the answers, and the pages derived from code."""
 
 from __future__ import annotations
 
@@ -14,6 +14,8 @@ from ..spec.yaml_docs import markdown
 
 __all__ = ["add"]
 
+_ANSWERS = Path(__file__).parent / "schemas" / "outputs.json"
+
 
 def add(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of the command."""
@@ -21,7 +23,16 @@ def add(parser: argparse.ArgumentParser) -> None:
         "--markdown", action="store_true", help="the documentation of the YAML (docs/yaml.md)"
     )
     parser.add_argument(
-        "--write", metavar="FOLDER", help="write spec/schema.json, spec/schemas/ and docs/yaml.md"
+        "--answers",
+        nargs="?",
+        const="",
+        metavar="NAME",
+        help="the schemas of the JSON that commands print; or the one of that name, such as legal",
+    )
+    parser.add_argument(
+        "--write",
+        metavar="FOLDER",
+        help="write spec/schema.json, spec/schemas/ and the derived pages of docs/",
     )
     parser.set_defaults(run=run)
 
@@ -30,14 +41,31 @@ def run(args: argparse.Namespace) -> int:
     """Print the schema, as committed in spec/schema.json; or print or write what the options ask for."""
     if args.write:
         _write(Path(args.write))
+    elif args.answers is not None:
+        print(_json(_answers(args.answers)), end="")
     else:
         print(markdown(FILES) if args.markdown else _json(schemas(FILES)), end="")
     return 0
 
 
+def _answers(name: str) -> dict[str, Any]:
+    """The schemas of what commands print, or one of them; raises Question for an unknown name."""
+    every: dict[str, Any] = json.loads(_ANSWERS.read_text(encoding="utf-8"))
+    if not name:
+        return every
+    if name not in every["$defs"]:
+        raise Question(f"there is no schema {name!r}; there are: {', '.join(every['$defs'])}")
+    return {**every, "title": f"what ptxmma prints: {name}", "$ref": f"#/$defs/{name}"}
+
+
 def _write(folder: Path) -> None:
-    """Write every file that is derived from the typed model; raises Question when one cannot be written."""
+    """Write every file that is derived from code; raises Question when one cannot be written."""
+    from .api_pages import api_pages
+    from .exit_codes import exit_codes
+
     texts = {
+        **api_pages(),
+        "docs/exit-codes.md": exit_codes(),
         "spec/schema.json": _json(schemas(FILES)),
         "docs/yaml.md": markdown(FILES),
         **{path: _json(schema) for path, schema in kinds(FILES).items()},

@@ -26,7 +26,8 @@ __all__ = ["ANY_SHAPE", "ILLEGAL", "LEGAL", "Judge", "Verdict"]
 class Verdict:
     """`verdict` is legal, illegal or unknown; `variant` and `form` say how the statement was read.
 
-    A verdict is true if it is "legal": neither "illegal" nor "unknown" is.
+    A verdict is true if it is "legal": neither "illegal" nor "unknown" is. A reason has a `code`, which does
+    not change between versions, and a `message`.
     """
 
     verdict: str

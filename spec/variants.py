@@ -44,10 +44,12 @@ class Variant:
 
     @cached_property
     def mnemonic(self) -> str:
+        """The mnemonic with its qualifiers in the order of the syntax."""
         return self.row.spell(self.fields)
 
     @cached_property
     def gate(self) -> EffectiveGate:
+        """Since which PTX ISA version it is legal, and on which targets."""
         return self.row.family.isa.effective(self.row.gates_on(self.fields))
 
     def evaluate(self, formula: Formula) -> int:

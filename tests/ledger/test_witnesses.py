@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -154,3 +155,11 @@ def test_answers_survive_writing(tmp_path: Path) -> None:
     (tmp_path / "solver-z3.json").write_text("{}")
     with pytest.raises(Question, match="not a record of observations"):
         load_answers(tmp_path)
+
+
+def test_another_version_of_a_solver_is_told(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The record stays that of the version that answered."""
+    monkeypatch.setattr("ptxmma.cli.claims_report.solver_version", lambda solver: "0.1")
+    code, out, _ = run("evidence", "movmatrix")
+    assert code == 0
+    assert re.search(r"asked: z3 \d[\d.]+ \([\d-]+; 0\.1 is installed, and --prove asks it\); cvc5 ", out)
