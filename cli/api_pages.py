@@ -71,7 +71,9 @@ def _signature(name: str, function: Any) -> list[str]:
         if parameter.kind is parameter.KEYWORD_ONLY and not starred:
             shown.append("*")
             starred = True
-        stars = {parameter.VAR_POSITIONAL: "*", parameter.VAR_KEYWORD: "**"}.get(parameter.kind, "")
+        stars = "*" * (parameter.kind is parameter.VAR_POSITIONAL) + "**" * (
+            parameter.kind is parameter.VAR_KEYWORD
+        )
         default = "" if parameter.default is parameter.empty else f" = {parameter.default!r}"
         shown.append(f"{stars}{parameter.name}: {parameter.annotation}{default}")
     return ["```python", f"{name}({', '.join(shown)}) -> {signature.return_annotation}", "```"]
