@@ -12,6 +12,7 @@ from ..spec.api import load_cached
 from ..spec.errors import Question, SpecError
 from ..spec.loading import PACKAGE
 from ..spec.specification import Specification
+from ..spec.writing import write_folder
 
 __all__ = ["read"]
 
@@ -55,9 +56,7 @@ def _unpack(archive: bytes, folder: Path) -> None:
         for member in tar:
             file = tar.extractfile(member) if member.isfile() and member.name.endswith(".yaml") else None
             if file is not None:
-                path = folder / member.name
-                path.parent.mkdir(parents=True, exist_ok=True)
-                path.write_bytes(file.read())
+                write_folder(folder, [(member.name, file.read())])
 
 
 def _repository() -> Path | None:

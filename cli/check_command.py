@@ -13,6 +13,7 @@ from ..check.findings import ERROR, INFO, LIKELY, STRICT
 from ..check.reports import as_github, as_text, dump, tally
 from ..check.suppression import baseline_text, read_baseline
 from ..spec.errors import Question
+from ..spec.writing import write_file
 from .options import add_scheduler
 
 __all__ = ["add"]
@@ -46,7 +47,7 @@ def run(args: argparse.Namespace) -> int:
     shown = failing | {INFO} if args.info else failing
     if args.write_baseline:
         found = [finding for report in reports for finding in report.findings]
-        Path(args.write_baseline).write_text(baseline_text(found), encoding="utf-8")
+        write_file(args.write_baseline, baseline_text(found))
     _print(args.format, reports, shown)
     if refused:
         raise Question("\nptxmma: ".join(refused))

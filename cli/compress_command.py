@@ -33,8 +33,7 @@ def run(args: argparse.Namespace) -> int:
     packed, words = sparse.compress(read(args.matrix))
     down, across, threads = words.shape
     one = down == across == 1
-    write(args.packed, packed)
-    write(args.metadata, words.reshape(threads) if one else words)
+    write({args.packed: packed, args.metadata: words.reshape(threads) if one else words})
     tiles = "" if one else f" for each of {down}x{across} tiles"
     print(
         f"{args.packed}: {packed.shape[0]}x{packed.shape[1]}; {args.metadata}: {threads} words{tiles}, "

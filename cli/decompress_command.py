@@ -30,6 +30,6 @@ def run(args: argparse.Namespace) -> int:
 
     sparse = SparseA(load(), find(args.mnemonic), args.selector)
     matrix = sparse.decompress(read(args.packed), read(args.metadata))
-    write(args.matrix, matrix)
+    write({args.matrix: matrix})
     print(f"{args.matrix}: {matrix.shape[0]}x{matrix.shape[1]}")
     return 0

@@ -9,6 +9,7 @@ from ..gen.suite.files import KINDS, emitted, lacking, suite_of
 from ..spec.api import load
 from ..spec.errors import Question
 from ..spec.selection import select, unmatched
+from ..spec.writing import write_folder
 
 __all__ = ["add"]
 
@@ -41,10 +42,7 @@ def run(args: argparse.Namespace) -> int:
     if not chosen and not others:
         raise Question(unmatched(specification, args.pattern, args.ptx))
     suite = suite_of(specification, chosen, known, args.target, others)
-    for name, text in suite.files(args.kind):
-        path = folder / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")
+    write_folder(folder, suite.files(args.kind))
     width = max((len(covered.group) for covered in suite.coverage), default=0)
     for covered in suite.coverage:
         print(

@@ -18,6 +18,7 @@ from ..spec.editions import note
 from ..spec.errors import Question
 from ..spec.naming import like
 from ..spec.ordering import ordering
+from ..spec.writing import write_folder
 
 if TYPE_CHECKING:
     from ..assemblers.litmus_reactions import Reaction, ReactionKind
@@ -102,9 +103,7 @@ def _switches(form: str) -> int:
 
 
 def _emit(folder: Path, tests: Sequence[SuiteLitmus]) -> int:
-    folder.mkdir(parents=True, exist_ok=True)
-    for test in tests:
-        (folder / f"{test.name}.ptx").write_text(test.ptx, encoding="utf-8")
+    write_folder(folder, ((f"{test.name}.ptx", test.ptx) for test in tests))
     print(f"{len(tests)} PTX files in {folder}")
     return 0
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import io
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..spec.errors import Question
+from ..spec.writing import write_files
 
 __all__ = ["read", "write"]
 
@@ -23,7 +26,12 @@ def read(name: str) -> NDArray[Any]:
     return array
 
 
-def write(name: str, array: NDArray[Any]) -> None:
-    """Write an array as .npy."""
-    with open(name, "wb") as file:
-        np.save(file, array)
+def write(arrays: Mapping[str, NDArray[Any]]) -> None:
+    """Write arrays as .npy files, all or none."""
+    write_files((name, _bytes(array)) for name, array in arrays.items())
+
+
+def _bytes(array: NDArray[Any]) -> bytes:
+    file = io.BytesIO()
+    np.save(file, array)
+    return file.getvalue()

@@ -125,7 +125,8 @@ def read(words: Sequence[str]) -> argparse.Namespace:
             parser.parse_args(rest[:1])  # says so
         taken[parser.verb_name] = rest[0]
         parser = parser.verbs[rest.pop(0)]
-    found, unknown = parser.parse_known_intermixed_args(rest)
+    parse = parser.parse_known_args if "--" in rest else parser.parse_known_intermixed_args
+    found, unknown = parse(rest)
     if unknown:
         parser.error(
             _unexpected(parser, next((word for word in unknown if word.startswith("-")), unknown[0]))

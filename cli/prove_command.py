@@ -15,6 +15,7 @@ from ..spec.api import load
 from ..spec.errors import Question
 from ..spec.naming import like
 from ..spec.specification import Specification
+from ..spec.writing import write_folder
 from .options import add_scheduler, seconds
 
 if TYPE_CHECKING:
@@ -56,7 +57,7 @@ def run(args: argparse.Namespace) -> int:
         require_writable()
     specification = load()
     solvers = _SOLVERS if args.solver == "both" else (args.solver,)
-    folder = _folder(args.dump)
+    folder = None if args.dump is None else Path(args.dump)
 
     def wanted(part: str, obligation: Obligation) -> bool:
         if args.pattern and not like(args.pattern, part, obligation.theorem, obligation.subject):
@@ -64,7 +65,7 @@ def run(args: argparse.Namespace) -> int:
         if folder is not None:
             name = f"{obligation.theorem}-{obligation.digest}.smt2"
             header = f"; {obligation.theorem} of {obligation.subject}: expects {obligation.expects}\n"
-            (folder / name).write_text(header + obligation.smt, encoding="utf-8")
+            write_folder(folder, [(name, header + obligation.smt)])
         return True
 
     begun = time.perf_counter()
@@ -101,14 +102,6 @@ def _shown(results: Iterator[ProofResult], form: str) -> Iterator[ProofResult]:
             bad += result.verdict != "proven"
             progress.update(task, description=f"{number - bad} proven, {bad} not")
             yield result
-
-
-def _folder(name: str | None) -> Path | None:
-    if name is None:
-        return None
-    folder = Path(name)
-    folder.mkdir(parents=True, exist_ok=True)
-    return folder
 
 
 def _json(results: Sequence[ProofResult], seconds: float) -> dict[str, Any]:

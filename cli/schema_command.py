@@ -10,6 +10,7 @@ from typing import Any
 from ..ledger.contradiction_file import FILES
 from ..spec.errors import Question
 from ..spec.schema import kinds, schemas
+from ..spec.writing import write_folder
 from ..spec.yaml_docs import markdown
 
 __all__ = ["add"]
@@ -59,7 +60,7 @@ def _answers(name: str) -> dict[str, Any]:
 
 
 def _write(folder: Path) -> None:
-    """Write every file that is derived from code; raises Question when one cannot be written."""
+    """Write every file that is derived from code."""
     from .api_pages import api_pages
     from .exit_codes import exit_codes
 
@@ -70,13 +71,7 @@ def _write(folder: Path) -> None:
         "docs/yaml.md": markdown(FILES),
         **{path: _json(schema) for path, schema in kinds(FILES).items()},
     }
-    try:
-        for name, text in texts.items():
-            path = folder / name
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise Question(f"{error.filename} cannot be written: {error.strerror}") from None
+    write_folder(folder, texts.items())
 
 
 def _json(schema: dict[str, Any]) -> str:

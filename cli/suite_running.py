@@ -22,6 +22,7 @@ from ..spec.errors import Question
 from ..spec.nodes import Version
 from ..spec.selection import select, unmatched
 from ..spec.specification import Specification
+from ..spec.writing import write_folder
 from .silicon_report import arithmetic_table, measured_table, named_by, print_arithmetic
 
 if TYPE_CHECKING:
@@ -134,10 +135,7 @@ def _suite(
         elsewhere = "; ".join(f"{row}: {why}" for row, why in lacking(named, target).items())
         raise Question(f"{target} has nothing that matches {args.suite}: {elsewhere}")
     with tempfile.TemporaryDirectory(prefix="ptxmma-") as temporary:
-        for name, text in suite_of(specification, chosen, known, target).files():
-            path = Path(temporary) / name
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(text, encoding="utf-8")
+        write_folder(temporary, suite_of(specification, chosen, known, target).files())
         yield SuiteFolder(Path(temporary)), time.monotonic() - began
 
 

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from ..spec.errors import Question
+from ..spec.writing import write_file
 
 __all__ = ["VIAS", "CaseResult", "SuiteFolder", "SuiteOutcome", "execute"]
 
@@ -177,7 +178,7 @@ class _Shard:
         """Run one process; return the cases that it was running when it ended, and why it ended."""
         with tempfile.TemporaryDirectory() as folder:
             chosen = Path(folder) / "cases"
-            chosen.write_text("\n".join(cases) + "\n")
+            write_file(chosen, "\n".join(cases) + "\n")
             words = [str(self.suite.folder.resolve() / "conformance"), ".", "--via", self.via]
             words += ["--device", str(self.number), "--only", str(chosen), "--limit", str(self.limit)]
             words += ["--jobs", "1", *([] if together else ["--batch", "1"])]

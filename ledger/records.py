@@ -15,6 +15,7 @@ from typing import Any, Protocol, TypeVar
 
 from ..spec.errors import Question
 from ..spec.loading import PACKAGE, ROOT
+from ..spec.writing import write_folder
 
 __all__ = ["FOLDER", "bits_of", "by_release", "changed", "in_order", "put", "read", "require_writable"]
 
@@ -48,14 +49,10 @@ def _is_checkout(package: Path) -> bool:
 
 
 def put(folder: Path, name: str, text: str) -> Path:
-    """Write a record to its file at once: no reader sees a half-written one."""
+    """Write a record to its file, whole or not at all."""
     require_writable(folder)
-    folder.mkdir(parents=True, exist_ok=True)
-    path = folder / f"{name}.json"
-    beside = path.with_suffix(".part")
-    beside.write_text(text)
-    os.replace(beside, path)
-    return path
+    write_folder(folder, [(f"{name}.json", text)])
+    return folder / f"{name}.json"
 
 
 def read(folder: Path, names: str, written_as: int, make: Callable[[Any], T]) -> list[T]:
