@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .spec import api as shared
+from .spec.arguments import asked, described, integer, target_name, text, version_number
 from .spec.errors import Question
 from .spec.legality import Verdict
 from .spec.specification import Specification
@@ -43,6 +44,7 @@ __all__ = [
 ]
 
 
+@asked
 def load() -> Specification:
     """The whole specification as a typed, frozen model. Raises SpecError when the YAML is wrong.
 
@@ -52,6 +54,7 @@ def load() -> Specification:
     return shared.load()
 
 
+@asked
 def variants(
     pattern: str | None = None, ptx: str | None = None, target: str | None = None
 ) -> tuple[Variant, ...]:
@@ -66,10 +69,10 @@ def variants(
     """
     from .spec.selection import select
 
-    _text("pattern", pattern, optional=True)
-    return tuple(select(load(), pattern, _version(ptx), _target(target)))
+    return tuple(select(load(), _pattern(pattern), _version(ptx), _target(target)))
 
 
+@asked
 def legal(statement: str, ptx: str | None = None, target: str | None = None) -> Verdict:
     """Is one PTX statement legal for a PTX ISA version (None: the newest) and a target (None: any)?
 
@@ -81,8 +84,7 @@ def legal(statement: str, ptx: str | None = None, target: str | None = None) -> 
     >>> bool(verdict), verdict.reasons[0].message
     (False, 'not on sm_80; it needs one of sm_90a')
     """
-    _text("statement", statement)
-    return shared.legal(statement, _version(ptx), _target(target))
+    return shared.legal(text("statement", statement), _version(ptx), _target(target))
 
 
 @dataclass(frozen=True)
@@ -150,29 +152,36 @@ class OperandLayout:
             for thread, element, register, bit, *place in self._table.entries
         }
 
+    @asked
     def position(self, thread: int, element: int) -> tuple[int, ...]:
         """Where a thread's element lies: (row, col). Raises Question when there is no such element."""
-        found = self._places.get((thread, element))
+        found = self._places.get((integer("thread", thread), integer("element", element)))
         if found is None:
             raise Question(f"{self!r} has no element {element} of thread {thread}")
         return found
 
+    @asked
     def holder(self, *place: int) -> Holder:
         """Who holds the element at (row, col). Raises Question outside the matrix."""
         packing = self._table.packing
         if packing is None:
             raise Question(f"{self!r} is not a fragment; its points name threads and bits")
-        found = self._holders.get(place)
+        names = self._table.layout.outputs
+        if len(place) != len(names):
+            raise Question(f"{self!r} is asked by {' and '.join(names)}, not by {len(place)} numbers")
+        at = tuple(integer(name, number) for name, number in zip(names, place, strict=True))
+        found = self._holders.get(at)
         if found is None:
-            raise Question(f"{self!r} has no element at {place}")
+            raise Question(f"{self!r} has no element at {at}")
         return Holder(*found, packing.width)
 
+    @asked
     def text(self, width: int = 120) -> str:
         """The figure as text, at most `width` characters wide."""
+        from .gen.pictures import text as pictures
         from .gen.pictures.grid import grid_of
-        from .gen.pictures.text import text
 
-        return text(grid_of(self._table), width, coloured=False)
+        return pictures.text(grid_of(self._table), integer("width", width), coloured=False)
 
     def svg(self) -> str:
         """The figure as SVG."""
@@ -201,9 +210,10 @@ class OperandLayout:
 
     def __repr__(self) -> str:
         sizes = " x ".join(map(str, self.shape))
-        return f"OperandLayout({self.operand} of {self.mnemonic}: {sizes}, {self.threads} threads)"
+        return f"OperandLayout({self._table.title}: {sizes}, {self.threads} threads)"
 
 
+@asked
 def layout(mnemonic: str, operand: str, **selectors: int) -> OperandLayout:
     """The layout of an operand (9.7.14, 9.7.15): A, B, C, D, metadata, scale factors, or row addresses.
 
@@ -217,23 +227,21 @@ def layout(mnemonic: str, operand: str, **selectors: int) -> OperandLayout:
     """
     from .gen.pictures.tables import said, table_of
 
-    _text("mnemonic", mnemonic)
-    _text("operand", operand)
     specification = load()
-    variant = shared.find(mnemonic)
+    if shared.judge().variant_of(text("operand", operand)) is not None:
+        raise Question(f"operand is the mnemonic {operand}; the mnemonic comes first, then the operand")
+    variant = _variant(mnemonic)
     parameters = specification.layout_of(variant, operand).layout.params
     known = {said(name).replace("-", "_"): name for name in parameters if name not in variant.fields}
     for name in selectors:
         if name not in known:
             choices = ", ".join(known) or "none"
             raise Question(f"{operand} of {mnemonic} has no selector {name!r}; it has: {choices}")
-    for name, number in selectors.items():
-        _number(name, number)
+    given = {known[name]: integer(name, number) for name, number in selectors.items()}
     for name, parameter in known.items():
         values = parameters[parameter].values
-        if name not in selectors and len(values) > 1:
+        if parameter not in given and len(values) > 1:
             raise Question(f"{operand} of {mnemonic} needs {name}= one of {', '.join(map(str, values))}")
-    given = {parameter: selectors[name] for name, parameter in known.items() if name in selectors}
     return OperandLayout(table_of(specification, variant, operand, None, given))
 
 
@@ -241,67 +249,70 @@ def layout(mnemonic: str, operand: str, **selectors: int) -> OperandLayout:
 class SparseMatrix:
     """A compressed multiplicand A: packed elements, and the metadata words that the instruction takes.
 
-    `packed` is (M, K*slots/chunk). `metadata` is (M/m, K/k, threads), uint32: the words of each tile.
+    `packed` is (M, K*slots/chunk), of the matrix's dtype. `metadata` is (M/m, K/k, threads), uint32, tile
+    by tile: metadata[i, j, t] is the word that thread t gives for rows i*m… and columns j*k… of A. The words
+    are for the sparsity selector `selector`.
     """
 
     packed: NDArray[Any]
     metadata: NDArray[np.uint32]
+    selector: int
 
     def __repr__(self) -> str:
         packed, words = (" x ".join(map(str, array.shape)) for array in (self.packed, self.metadata))
-        return f"SparseMatrix(packed {packed} {self.packed.dtype}, metadata {words})"
+        return (
+            f"SparseMatrix(packed {packed} {self.packed.dtype}, metadata {words}, selector {self.selector})"
+        )
 
 
-def compress(mnemonic: str, matrix: ArrayLike, selector: int = 0) -> SparseMatrix:
+@asked
+def compress(mnemonic: str, matrix: ArrayLike, selector: int | None = None) -> SparseMatrix:
     """Compress a matrix of the right sparsity, of any multiple of the instruction's m x k (9.7.15.6.1).
 
-    Every stored element keeps its bits. Only +0 counts as absent: −0.0 and NaN are values. Raises
-    Question for a dense mnemonic, another shape, or a chunk with too many values, by row and columns.
+    `matrix` is (M, K) of any numbers of 8 to 64 bits; every stored element keeps its bits. Only +0 counts as
+    absent: −0.0 and NaN are values. `selector` is the sparsity selector that the instruction gets; it may
+    be left out where there is only one. Raises Question for a dense mnemonic, another shape, a selector
+    that is missing or out of range, or a chunk with too many values, by row and columns.
 
     >>> import numpy
     >>> matrix = numpy.tile([0, 1, 2, 0], (128, 32)).astype("float16")
-    >>> ptxmma.compress("wgmma.mma_async.sp.sync.aligned.m64n8k32.f32.f16.f16", matrix)
-    SparseMatrix(packed 128 x 64 float16, metadata 2 x 4 x 128)
+    >>> ptxmma.compress("wgmma.mma_async.sp.sync.aligned.m64n8k32.f32.f16.f16", matrix, selector=1)
+    SparseMatrix(packed 128 x 64 float16, metadata 2 x 4 x 128, selector 1)
     """
-    sparse = _sparse(mnemonic, selector)
-    return SparseMatrix(*sparse.compress(_matrix("matrix", matrix)))
+    name, array = text("mnemonic", mnemonic), _matrix("matrix", matrix)
+    sparse = _sparse(name, selector)
+    return SparseMatrix(*sparse.compress(array), sparse.selector)
 
 
-def decompress(mnemonic: str, packed: ArrayLike, metadata: ArrayLike, selector: int = 0) -> NDArray[Any]:
-    """The full matrix of packed A and its metadata words. Raises Question for a code that is not valid.
+@asked
+def decompress(
+    mnemonic: str, packed: ArrayLike, metadata: ArrayLike, selector: int | None = None
+) -> NDArray[Any]:
+    """The full matrix (M, K) of packed A and its metadata words, as `compress` gives them.
+
+    `metadata` is (M/m, K/k, threads) as `SparseMatrix` lays it out, or flat in that order: integers of 32
+    bits. Raises Question for other shapes or numbers, and for a code that is not valid, by row and chunk.
 
     >>> import numpy
     >>> mnemonic = "wgmma.mma_async.sp.sync.aligned.m64n8k32.f32.f16.f16"
     >>> matrix = numpy.tile([0, 1, 2, 0], (64, 8)).astype("float16")
-    >>> sparse = ptxmma.compress(mnemonic, matrix)
-    >>> bool((ptxmma.decompress(mnemonic, sparse.packed, sparse.metadata) == matrix).all())
+    >>> sparse = ptxmma.compress(mnemonic, matrix, selector=0)
+    >>> bool((ptxmma.decompress(mnemonic, sparse.packed, sparse.metadata, selector=0) == matrix).all())
     True
     """
-    sparse = _sparse(mnemonic, selector)
-    return sparse.decompress(_matrix("packed", packed), _matrix("metadata", metadata))
+    name, elements = text("mnemonic", mnemonic), _matrix("packed", packed)
+    return _sparse(name, selector).decompress(elements, _matrix("metadata", metadata))
 
 
-def _sparse(mnemonic: str, selector: int) -> SparseA:
+def _sparse(mnemonic: str, selector: int | None) -> SparseA:
+    """A of a mnemonic for a selector, which may be left out where there is only one."""
     from .gen.sparse_arrays import SparseA
 
-    _text("mnemonic", mnemonic)
-    _number("selector", selector)
-    specification = load()
-    return SparseA(specification, shared.find(mnemonic), selector)
-
-
-def _matrix(name: str, given: ArrayLike) -> NDArray[Any]:
-    import numpy as np
-
-    if isinstance(given, str):
-        raise Question(f"{name} is the text {given!r}; the mnemonic comes first, then the matrix")
-    try:
-        array = np.asarray(given)
-    except ValueError:
-        raise Question(f"the rows of {name} must be of one length") from None
-    if array.dtype.kind not in "fiuV" or array.dtype.itemsize not in (1, 2, 4, 8):
-        raise Question(f"{name} holds {array.dtype}; numbers of at most 64 bits are needed")
-    return array
+    specification, variant = load(), _variant(mnemonic)
+    selectors = SparseA(specification, variant).selectors
+    if selector is None and len(selectors) > 1:
+        raise Question(f"{mnemonic} needs selector= one of {', '.join(map(str, selectors))}")
+    return SparseA(specification, variant, 0 if selector is None else integer("selector", selector))
 
 
 @dataclass(frozen=True)
@@ -319,6 +330,7 @@ class MatrixDescriptor:
         return f"MatrixDescriptor({self.word:#018x}: {shown})"
 
 
+@asked
 def descriptor(word: int | None = None, *, kind: str | None = None, **fields: int | str) -> MatrixDescriptor:
     """Decode a 64-bit matrix descriptor, or encode one from its fields (9.7.15.5.1).
 
@@ -332,20 +344,22 @@ def descriptor(word: int | None = None, *, kind: str | None = None, **fields: in
     from .spec.descriptor import decode, encode
 
     known = load().descriptors
-    for name, value in fields.items():
-        if not isinstance(value, str):
-            _number(name, value)
+    given = {
+        name.replace("_", "-"): value if isinstance(value, str) else integer(name, value)
+        for name, value in fields.items()
+    }
     if kind is not None and kind not in known:
         raise Question(f"there is no descriptor {kind!r}; there are: {', '.join(known)}")
     form = known[kind] if kind is not None else next(iter(known.values()))
     if word is None:
-        word = encode(form, {name.replace("_", "-"): value for name, value in fields.items()})
+        word = encode(form, given)
     elif fields:
         raise Question("give a word to decode, or fields to encode, not both")
-    _number("a descriptor", word)
-    return MatrixDescriptor(word, decode(form, word))
+    number = integer("a descriptor", word)
+    return MatrixDescriptor(number, decode(form, number))
 
 
+@asked
 def check(source: str | Path, target: str | None = None) -> FileReport:
     """Check the kernels of a PTX file, given by its path or as text (a string of several lines).
 
@@ -361,17 +375,18 @@ def check(source: str | Path, target: str | None = None) -> FileReport:
     if isinstance(source, str) and "\n" in source:
         return check_text(source, "<text>", _target(target))
     if not isinstance(source, str | Path):
-        raise Question(f"check needs a path or PTX text, not {_said(source)}")
+        raise Question(f"check needs a path or PTX text, not {described(source)}")
     try:
         with open(source, encoding="utf-8", errors="surrogateescape", newline="") as file:
             text = file.read()
     except OSError as error:
-        raise Question(f"{source}: {error.strerror}") from None
+        raise Question(f"{source}: {error.strerror} (PTX text has several lines, a path has one)") from None
     except ValueError as error:
         raise Question(f"{source!r}: {error}") from None
     return check_text(text, str(source), _target(target))
 
 
+@asked
 def diff(old: str, new: str, pattern: str | None = None, target: str | None = None) -> tuple[Change, ...]:
     """What changed between two PTX ISA versions: forms added, removed, deprecated, gates moved.
 
@@ -384,53 +399,43 @@ def diff(old: str, new: str, pattern: str | None = None, target: str | None = No
     from .audit.version_differences import changes
     from .spec.selection import select, unmatched
 
-    _text("pattern", pattern, optional=True)
     specification = load()
     isa = specification.isa
-    chosen = list(select(specification, pattern, None, None))
+    chosen = list(select(specification, _pattern(pattern), None, None))
     if not chosen:
         raise Question(unmatched(specification, pattern))
-    versions = isa.version(_required("old", old)), isa.version(_required("new", new))
+    versions = isa.version(version_number("old", old)), isa.version(version_number("new", new))
     return tuple(changes(specification, chosen, *versions, _target(target)))
 
 
-def _text(name: str, value: object, optional: bool = False) -> None:
-    if not (isinstance(value, str) or (optional and value is None)):
-        raise Question(f"{name} must be a string, not {_said(value)}")
+def _matrix(name: str, given: ArrayLike) -> NDArray[Any]:
+    import numpy as np
+
+    if isinstance(given, str):
+        raise Question(f"{name} is text, not numbers; the mnemonic comes first, then the matrix")
+    try:
+        array = np.asarray(given)
+    except ValueError:
+        raise Question(f"the rows of {name} must be of one length") from None
+    if array.dtype.kind not in "fiuV" or array.dtype.itemsize not in (1, 2, 4, 8):
+        raise Question(f"{name} holds {array.dtype}; numbers of at most 64 bits are needed")
+    return array
 
 
-def _number(name: str, value: object) -> None:
-    if not isinstance(value, int) or isinstance(value, bool):
-        raise Question(f"{name} must be an integer, not {_said(value)}")
+def _pattern(given: str | None) -> str | None:
+    return None if given is None else text("pattern", given)
 
 
-def _said(value: object) -> str:
-    """A value in a sentence: itself if it is short, else its type."""
-    shown = repr(value)
-    return shown if len(shown) < 40 and "\n" not in shown else f"a value of type {type(value).__name__}"
+def _version(ptx: str | None) -> str | None:
+    return None if ptx is None else version_number("ptx", ptx)
 
 
-def _required(name: str, version: object) -> str:
-    if isinstance(version, float):
-        raise Question(
-            f"{name} must be a string: '{version}', not {version!r} (as a number, 9.10 would be 9.1)"
-        )
-    if not isinstance(version, str):
-        raise Question(f"{name} must be a string, not {_said(version)}")
-    if version.startswith("sm_"):
-        raise Question(f"{name} is {version!r}, which is a target; the version comes before the target")
-    return version
+def _target(target: str | None) -> str | None:
+    return None if target is None else target_name(load().isa, target)
 
 
-def _version(ptx: object) -> str | None:
-    return ptx if ptx is None else _required("ptx", ptx)
-
-
-def _target(target: object) -> str | None:
-    if target is None:
-        return None
-    if isinstance(target, int):
-        raise Question(f"target must be a string: 'sm_{target}', not {target!r}")
-    if not isinstance(target, str):
-        raise Question(f"target must be a string, not {_said(target)}")
-    return load().isa.target(target)
+def _variant(mnemonic: str) -> Variant:
+    given = text("mnemonic", mnemonic)
+    if len(given.strip()) == 1:
+        raise Question(f"mnemonic is {given!r}; the mnemonic comes first, then the operand")
+    return shared.find(given)

@@ -43,6 +43,9 @@ class Finding:
     schedules: tuple[tuple[str, ...], ...] = ()
     more: int = 0
 
+    def __repr__(self) -> str:
+        return f"Finding({self.rule} at {self.place})"
+
     @property
     def order(self) -> tuple[str, int, int, str]:
         return self.place.file, self.place.line, self.place.column, self.rule

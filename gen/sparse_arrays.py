@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -44,6 +45,12 @@ class SparseA:
     @cached_property
     def parameters(self) -> dict[str, int]:
         return self.specification.selector_parameters(self.layout, self.selector)
+
+    @property
+    def selectors(self) -> tuple[int, ...]:
+        """The selectors that the instruction may have."""
+        choice = self.layout.layout.params.get("s")
+        return tuple(map(int, choice.values)) if choice else (0,)
 
     @property
     def m(self) -> int:
@@ -92,15 +99,20 @@ class SparseA:
         return packed.view(matrix.dtype), self._words(found, tiles)
 
     def decompress(self, packed: Array, words: Array) -> Array:
-        """The full matrix; raises Question for other shapes, and for a code that the text does not allow."""
+        """The full matrix; raises Question for other shapes, and for a code that the text does not allow.
+
+        The words are (row tiles, column tiles, threads), or flat in that order.
+        """
         tiles = self._tiles(packed.shape, self.packed_k, "packed A")
         shape = *tiles, self.threads
-        if words.size != np.prod(shape) or words.dtype.kind not in "ui":
+        if words.shape not in (shape, (prod(shape),)) or words.dtype.kind not in "ui":
             wanted, given = (" x ".join(map(str, sizes)) for sizes in (shape, words.shape))
             raise Question(
                 f"the metadata must be {wanted} integers (row tiles x column tiles x threads), "
                 f"not {given} of {words.dtype}"
             )
+        if words.max() >> 32 or words.min() < -(1 << 31):
+            raise Question("a metadata word has more than 32 bits")
         codes = self._read(words.reshape(shape).astype(np.uint64))
         self._check(codes)
         rows = packed.shape[0]

@@ -31,6 +31,14 @@ class EffectiveGate:
     removed: Version | None
     targets: tuple[tuple[str, Version], ...]
 
+    def __repr__(self) -> str:
+        ends = "".join(
+            f", {what} {version}"
+            for what, version in (("deprecated", self.deprecated), ("removed", self.removed))
+            if version is not None
+        )
+        return f"EffectiveGate(since {self.since}{ends}, on {len(self.targets)} targets)"
+
     @property
     def satisfiable(self) -> bool:
         return bool(self.targets) and (self.removed is None or self.since < self.removed)

@@ -212,7 +212,8 @@ class Judge:
         if known is not None and known is not self._group_of(mnemonic):
             return Reason("opcode.unknown", f"{message}; PTX tells upper from lower case: write {known.name}")
         opened = [name for name, group in self._groups.items() if group.open_rows]
-        close = nearest(mnemonic, opened) or nearest(".".join(mnemonic.split(".")[:2]), opened)
+        name = mnemonic.lower()
+        close = nearest(name, opened) or nearest(".".join(name.split(".")[:2]), opened)
         families = dict.fromkeys(view.family for name in opened for view, _ in self._groups[name].open_rows)
         likely = instructions_like(families, mnemonic) or ([close] if close else [])
         nearest_are = "the nearest that it has is" if len(likely) == 1 else "it has"

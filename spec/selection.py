@@ -58,17 +58,22 @@ def find_variant(specification: Specification, mnemonic: str) -> Variant:
     Raises Question with the reasons and the nearest when there is none, and says how many there are
     when it matches several.
     """
-    variant = specification.judge().variant_of(mnemonic.strip().rstrip(";").rstrip())
+    judge = specification.judge()
+    variant = judge.variant_of(mnemonic.strip().rstrip(";").rstrip())
     if variant is not None:
         return variant
     wanted = clean(mnemonic)
-    found = matching(specification.families.values(), wanted) if wanted else []
+    if not wanted:
+        raise Question("the mnemonic is empty; `ptxmma list` names all")
+    found = matching(specification.families.values(), wanted)
     whole = [variant for variant in found if variant.mnemonic.lower() == wanted]
     if len(whole or found) == 1:
         return (whole or found)[0]
     if found:
         listing = f"`ptxmma list {_quoted(wanted)}`"
         raise Question(f"{mnemonic} is not a whole mnemonic: {len(found)} match; {listing} names them")
+    if any(reason.code == "opcode.unknown" for reason in judge.judge_mnemonic(wanted).reasons):
+        raise Question(unmatched(specification, mnemonic))
     return specification.find(mnemonic)
 
 

@@ -44,6 +44,9 @@ class Specification:
     formats: Mapping[str, Format]
     guarantees: Mapping[str, Guarantee]
 
+    def __repr__(self) -> str:
+        return f"Specification(PTX ISA {self.index.isa}: {len(self.instructions)} instructions)"
+
     def __getstate__(self) -> dict[str, object]:
         """What the YAML says, without what was derived from it."""
         return {f.name: getattr(self, f.name) for f in fields(self)}
@@ -139,5 +142,6 @@ class Specification:
 
     def judge(self, ptx: str | None = None, target: str | None = None) -> Judge:
         """A judge for a PTX ISA version (None: the newest) and a target (None: any)."""
-        version: Version = self.isa.version(ptx) if ptx else self.index.isa
-        return Judge(self.families.values(), self.isa, version, self.isa.target(target) if target else None)
+        version: Version = self.isa.version(ptx) if ptx is not None else self.index.isa
+        name = self.isa.target(target) if target is not None else None
+        return Judge(self.families.values(), self.isa, version, name)

@@ -106,6 +106,9 @@ class RowView:
     family: Family
     row: Row
 
+    def __repr__(self) -> str:
+        return f"RowView({self.id})"
+
     @property
     def id(self) -> str:
         """The stable id: instruction/row."""

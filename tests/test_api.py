@@ -16,6 +16,7 @@ import ptxmma
 from ptxmma.spec.sparse import choose_code, metadata_words
 
 MMA = "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32"
+S8 = "wgmma.mma_async.sp.sync.aligned.m64n8k64.s32.s8.u8"
 SP = "wgmma.mma_async.sp.sync.aligned.m64n8k32.f32.f16.f16"
 TF32 = "mma.sp.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32"
 FENCE = "wgmma.fence.sync.aligned;"
@@ -125,7 +126,7 @@ def sparse(rows: int, columns: int, chunk: int, keep: int, dtype: str) -> np.nda
     [
         (SP, 1, 4, 2, "f2", (2, 4), 128),
         (TF32, 1, 2, 1, "f4", (8, 16), 32),
-        ("wgmma.mma_async.sp.sync.aligned.m64n8k64.s32.s8.u8", 0, 4, 2, "i1", (2, 2), 128),
+        (S8, 0, 4, 2, "i1", (2, 2), 128),
     ],
 )
 def test_a_matrix_of_many_tiles(
@@ -163,9 +164,39 @@ def test_a_matrix_of_many_tiles(
 def test_minus_zero_is_a_value() -> None:
     matrix = np.zeros((64, 32), np.float16)
     matrix[0, 1] = -0.0
-    found = ptxmma.compress(SP, matrix)
+    found = ptxmma.compress(SP, matrix, 0)
     assert np.signbit(found.packed).sum() == 1
-    assert np.signbit(ptxmma.decompress(SP, found.packed, found.metadata)[0, 1])
+    assert np.signbit(ptxmma.decompress(SP, found.packed, found.metadata, 0)[0, 1])
+
+
+def test_selectors_are_named_and_asked_for_where_there_are_several() -> None:
+    matrix = np.zeros((64, 32), np.float16)
+    found = ptxmma.compress(SP, matrix, 1)
+    assert found.selector == 1
+    assert repr(found) == "SparseMatrix(packed 64 x 16 float16, metadata 1 x 1 x 128, selector 1)"
+    assert repr(ptxmma.layout(SP, "metadata", selector=1)).startswith(
+        f"OperandLayout(metadata (selector 1) of {SP}: "
+    )
+    only = ptxmma.compress(S8, np.zeros((64, 64), np.int8))
+    assert only.selector == 0
+    assert not ptxmma.decompress(S8, only.packed, only.metadata).any()
+
+
+def test_metadata_of_several_tiles_may_be_flat() -> None:
+    matrix = sparse(128, 64, 4, 2, "f2")
+    found = api.compress(SP, matrix, np.int64(1))
+    back = ptxmma.decompress(SP, found.packed, found.metadata.ravel(), 1)
+    assert back.tobytes() == matrix.tobytes()
+    signed = found.metadata.astype(np.int32)
+    assert ptxmma.decompress(SP, found.packed, signed, 1).tobytes() == matrix.tobytes()
+
+
+def test_reprs_are_a_line() -> None:
+    variant = ptxmma.variants("wgmma.fence")[0]
+    values = [ptxmma.load(), variant, variant.gate, variant.row, *ptxmma.check(UNWAITED).findings]
+    for value in values:
+        assert "\n" not in repr(value) and len(repr(value)) < 120
+    assert repr(variant.gate) == "EffectiveGate(since 8.0, on 1 targets)"
 
 
 def test_a_descriptor() -> None:
@@ -197,8 +228,17 @@ def test_what_changed() -> None:
 
 MISTAKES: list[tuple[Callable[[], object], str]] = [
     (lambda: api.variants(ptx=8.3), "ptx must be a string: '8.3'"),
-    (lambda: api.variants(ptx=8), "ptx must be a string, not 8"),
-    (lambda: api.variants(target=90), "target must be a string: 'sm_90'"),
+    (lambda: api.variants(ptx=8), "ptx must be a string such as '8.0', not 8"),
+    (lambda: api.variants(ptx=True), "ptx must be a string, not True"),
+    (lambda: api.variants(ptx=""), "'' is not a PTX ISA version"),
+    (lambda: api.variants(["mma"]), "pattern must be a string, not"),
+    (lambda: api.variants(version="8.0"), r"unexpected keyword argument 'version'; it is variants\(pattern"),
+    (lambda: api.variants("a", "8.0", "sm_90", 1), "takes from 0 to 3 positional arguments but 4 were given"),
+    (lambda: api.load(3), "takes 0 positional arguments"),
+    (lambda: api.variants(target=90), "target must be a string: write 'sm_90' or 'sm_90a', not 90"),
+    (lambda: api.variants(target=7), "write one such as 'sm_90a', not 7"),
+    (lambda: api.variants(target=b"sm_90a"), "target must be a string, not b'sm_90a'"),
+    (lambda: api.variants(target=["sm_90a"]), "target must be a string, not"),
     (lambda: api.variants(7), "pattern must be a string"),
     (lambda: api.variants(ptx="99.9"), "99.9 is not known"),
     (lambda: api.variants(target="sm_9"), "'sm_9' is not known"),
@@ -206,8 +246,27 @@ MISTAKES: list[tuple[Callable[[], object], str]] = [
     (lambda: api.legal(FENCE, "8.0", 90), "'sm_90'"),
     (lambda: api.legal(FENCE, "8.0", 9.0), "target must be a string, not 9.0"),
     (lambda: api.legal(FENCE, "sm_90a", "8.0"), "the version comes before the target"),
+    (lambda: api.legal(FENCE, None, "8.0"), "target is '8.0', which is a version"),
+    (lambda: api.legal("8.0", FENCE), "not a version like '8.4'; the statement comes first"),
+    (lambda: api.legal(), "missing 1 required positional argument: 'statement'; it is legal"),
+    (lambda: api.legal(FENCE, isa="8.0"), "unexpected keyword argument 'isa'"),
+    (lambda: api.legal(b"x"), "statement must be a string, not b'x'"),
+    (lambda: api.legal(FENCE, ["8.0"]), "ptx must be a string, not"),
+    (lambda: api.legal(FENCE, target="SM_90A"), "did you mean sm_90a"),
     (lambda: api.legal(None), "statement must be a string"),
-    (lambda: api.layout("D", MMA), "D"),
+    (lambda: api.layout("D", MMA), "operand is the mnemonic .*the mnemonic comes first"),
+    (lambda: api.layout("D", "A"), "mnemonic is 'D'; the mnemonic comes first"),
+    (lambda: api.layout("", "D"), "the mnemonic is empty"),
+    (lambda: api.layout("mma", "D"), "mma is not a whole mnemonic: [0-9]+ match; `ptxmma list mma`"),
+    (lambda: api.layout("HMMA", "D"), "nothing matches 'HMMA'; did you mean mma"),
+    (lambda: api.layout(MMA), "missing 1 required positional argument: 'operand'; it is layout"),
+    (lambda: api.layout(MMA, ["D"]), "operand must be a string, not"),
+    (lambda: api.layout(MMA, "D").position([1], 2), "thread must be an integer, not"),
+    (lambda: api.layout(MMA, "D").position(1), "missing 1 required positional argument: 'element'"),
+    (lambda: api.layout(MMA, "D").position(1.0, 2), "thread must be an integer, not 1.0"),
+    (lambda: api.layout(MMA, "D").holder(1), "is asked by row and col, not by 1 numbers"),
+    (lambda: api.layout(MMA, "D").holder([1], 2), "row must be an integer"),
+    (lambda: api.layout(MMA, "D").text("x"), "width must be an integer"),
     (lambda: api.layout(MMA, 3), "operand must be a string, not 3"),
     (lambda: api.layout(None, "D"), "mnemonic must be a string"),
     (lambda: api.layout(MMA, "E"), "no layout for 'E'"),
@@ -217,23 +276,37 @@ MISTAKES: list[tuple[Callable[[], object], str]] = [
     (lambda: api.layout(MMA, "D", selector=1), "no selector 'selector'"),
     (lambda: api.layout(MMA, "D").position(32, 0), "no element 0 of thread 32"),
     (lambda: api.layout(MMA, "D").holder(16, 0), r"no element at \(16, 0\)"),
-    (lambda: api.layout(MMA, "D").holder("x"), "no element at"),
+    (lambda: api.layout(MMA, "D").holder("x", 1), "row must be an integer, not 'x'"),
     (lambda: api.compress(np.zeros((64, 32)), SP), "mnemonic must be a string, not a value of type ndarray"),
     (lambda: api.compress(SP, SP), "the mnemonic comes first"),
     (lambda: api.compress(MMA, np.zeros((16, 16))), "mma"),
-    (lambda: api.compress(SP, np.zeros((64, 33))), "must be a multiple of 64 x 32"),
-    (lambda: api.compress(SP, np.zeros(64)), "must be a multiple of 64 x 32"),
-    (lambda: api.compress(SP, np.zeros((0, 32))), "must be a multiple of 64 x 32"),
-    (lambda: api.compress(SP, np.ones((64, 32))), "row 0, chunk 0"),
-    (lambda: api.compress(SP, [[1, 2], [3]]), "rows of matrix must be of one length"),
-    (lambda: api.compress(SP, [["a"] * 32] * 64), "numbers of at most 64 bits"),
-    (lambda: api.compress(SP, np.zeros((64, 32), complex)), "numbers of at most 64 bits"),
+    (lambda: api.compress(SP, np.zeros((64, 33)), 0), "must be a multiple of 64 x 32"),
+    (lambda: api.compress(SP, np.zeros(64), 0), "must be a multiple of 64 x 32"),
+    (lambda: api.compress(SP, np.zeros((0, 32)), 0), "must be a multiple of 64 x 32"),
+    (lambda: api.compress(SP, np.ones((64, 32)), 0), "row 0, chunk 0"),
+    (lambda: api.compress(SP, [[1, 2], [3]], 0), "rows of matrix must be of one length"),
+    (lambda: api.compress(SP, [["a"] * 32] * 64, 0), "numbers of at most 64 bits"),
+    (lambda: api.compress(SP, np.zeros((64, 32), complex), 0), "numbers of at most 64 bits"),
     (lambda: api.compress(SP, np.zeros((64, 32)), "0"), "selector must be an integer, not '0'"),
     (lambda: api.compress(SP, np.zeros((64, 32)), 2), "selector is 2; it must be 0 or 1"),
-    (lambda: api.decompress(SP, np.zeros((64, 16)), np.zeros(127, "u4")), "must be 1 x 1 x 128 integers"),
-    (lambda: api.decompress(SP, np.zeros((64, 16)), np.zeros(128)), "must be 1 x 1 x 128 integers"),
-    (lambda: api.decompress(SP, np.zeros((64, 16)), np.zeros(128, "u4")), "the code 0b0000 is not valid"),
-    (lambda: api.decompress(SP, np.zeros((64, 17)), np.zeros(128, "u4")), "multiple of 64 x 16"),
+    (lambda: api.decompress(SP, np.zeros((64, 16)), np.zeros(127, "u4"), 0), "must be 1 x 1 x 128 integers"),
+    (lambda: api.decompress(SP, np.zeros((64, 16)), np.zeros(128), 0), "must be 1 x 1 x 128 integers"),
+    (lambda: api.decompress(SP, np.zeros((64, 16)), np.zeros(128, "u4"), 0), "the code 0b0000 is not valid"),
+    (lambda: api.compress(SP, np.zeros((64, 32))), "needs selector= one of 0, 1"),
+    (lambda: api.decompress(SP, np.zeros((64, 16)), np.zeros(128, "u4")), "needs selector= one of 0, 1"),
+    (lambda: api.compress(SP, np.zeros((64, 32)), True), "selector must be an integer, not True"),
+    (lambda: api.compress(SP, np.zeros((64, 32)), selektor=1), "unexpected keyword argument 'selektor'"),
+    (lambda: api.compress(SP, np.zeros((64, 32), bool), 0), "matrix holds bool"),
+    (lambda: api.compress(SP, None, 0), "matrix holds object"),
+    (lambda: api.compress(SP, 3, 0), "must be a multiple of 64 x 32"),
+    (lambda: api.compress("mma.sp", np.zeros((64, 32))), "mma.sp is not a whole mnemonic: [0-9]+ match"),
+    (lambda: api.decompress(SP, np.zeros((64, 16)), np.zeros((128, 1), "u4"), 0), "not 128 x 1 of uint32"),
+    (lambda: api.decompress(SP, np.zeros((64, 16)), np.full(128, 1 << 32), 0), "more than 32 bits"),
+    (lambda: api.decompress(SP, np.zeros((64, 17)), np.zeros(128, "u4"), 0), "multiple of 64 x 16"),
+    (lambda: api.descriptor(1.5), "a descriptor must be an integer, not 1.5"),
+    (lambda: api.descriptor(swizzle_mode="64X"), "'64X' is not a value; it must be none, 128B"),
+    (lambda: api.descriptor(start_address=[1]), "start_address must be an integer"),
+    (lambda: api.descriptor(1, 2), "takes from 0 to 1 positional arguments but 2"),
     (lambda: api.descriptor("0x40"), "a descriptor must be an integer"),
     (lambda: api.descriptor(-1), "not a 64-bit word"),
     (lambda: api.descriptor(1 << 15), "15"),
@@ -245,13 +318,17 @@ MISTAKES: list[tuple[Callable[[], object], str]] = [
     (lambda: api.check("/no/such/file.ptx"), "/no/such/file.ptx"),
     (lambda: api.check(""), "No such file"),
     (lambda: api.check("a\0b"), "null"),
+    (lambda: api.check("."), "Is a directory"),
+    (lambda: api.check(".version 8.0"), "PTX text has several lines"),
+    (lambda: api.check(UNWAITED, sm="sm_90a"), "unexpected keyword argument 'sm'"),
     (lambda: api.check(3), "path or PTX text, not 3"),
     (lambda: api.check(b"x\n"), "path or PTX text"),
     (lambda: api.check("no\nPTX"), "<text>"),
     (lambda: api.check(UNWAITED, 90), "'sm_90'"),
     (lambda: api.check(UNWAITED, "sm_9"), "'sm_9' is not known"),
     (lambda: api.diff(8.3, "8.4"), "old must be a string: '8.3'"),
-    (lambda: api.diff("8.3", 8), "new must be a string, not 8"),
+    (lambda: api.diff("8.3", 8), "new must be a string such as '8.0', not 8"),
+    (lambda: api.diff("8.3"), "missing 1 required positional argument: 'new'"),
     (lambda: api.diff("8.3", "sm_90a"), "the version comes before the target"),
     (lambda: api.diff("8.3", "8.4", "nosuch"), "nothing matches 'nosuch'"),
     (lambda: api.diff("8.3", "8.4", 3), "pattern must be a string"),
