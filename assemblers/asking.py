@@ -16,12 +16,14 @@ from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from functools import cache
-from typing import BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
 from ..spec.api import load
 from ..spec.errors import Question
 from ..spec.nodes import Version
-from .toolchains import Ptxas
+
+if TYPE_CHECKING:
+    from .toolchains import Ptxas
 
 __all__ = [
     "LIMIT",

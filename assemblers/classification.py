@@ -12,13 +12,14 @@ import itertools
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
-from ..spec.errors import Question
 from ..spec.nodes import Version
 from .asking import LIMIT, TOGETHER, Asking, FileFault, PtxasAnswer
-from .outcomes import AskedBefore, StatementOutcome, qualifiers
-from .toolchains import Ptxas
+from .outcomes import AskedBefore, SilentAssembler, StatementOutcome, qualifiers
+
+if TYPE_CHECKING:
+    from .toolchains import Ptxas
 
 __all__ = ["Session", "classify"]
 
@@ -275,13 +276,14 @@ class Session:
         return None if answer.clean else answer.death or _joined(answer.unplaced)
 
     def _hear(self) -> None:
-        """Raise Question unless an empty kernel is accepted: no statement is to blame then."""
+        """Raise SilentAssembler unless an empty kernel is accepted: no statement is to blame then."""
         why = self.mute()
         if why is not None:
-            raise Question(
+            asked = (
                 f"ptxas {self._asking.ptxas.version} cannot be asked about PTX {self._asking.ptx} "
-                f"on {self._target}: {why}"
+                f"on {self._target}"
             )
+            raise SilentAssembler(asked, why)
         self._heard = True
 
 
@@ -307,6 +309,6 @@ def classify(
 ) -> list[StatementOutcome]:
     """What a ptxas says about each of many statements under a .version and a .target.
 
-    Raises Question when it cannot be run or knows no such version or target.
+    Raises Question when it cannot be run, and SilentAssembler when it knows no such version or target.
     """
     return Session(ptxas, ptx, target, limit).classify(statements)

@@ -6,10 +6,23 @@ import re
 from dataclasses import dataclass, field
 from typing import Literal
 
-__all__ = ["AskedBefore", "StatementOutcome", "qualifiers"]
+from ..spec.errors import Question
+
+__all__ = ["AskedBefore", "SilentAssembler", "StatementOutcome", "qualifiers"]
 
 # What a later phase says about these depends on the .version.
 _VERSIONED = re.compile(r"\.version|PTX ISA")
+
+
+class SilentAssembler(Question):
+    """An assembler that takes nothing under a version and on a target: it does not know one of them.
+
+    `why` is what it says about an empty kernel.
+    """
+
+    def __init__(self, asked: str, why: str) -> None:
+        self.why = why
+        super().__init__(f"{asked}: {why}")
 
 
 @dataclass(frozen=True, slots=True)

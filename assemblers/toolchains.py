@@ -7,8 +7,6 @@ other is asked for its version and for the newest PTX ISA that it knows.
 from __future__ import annotations
 
 import contextlib
-import hashlib
-import importlib.metadata
 import os
 import platform
 import re
@@ -194,6 +192,8 @@ def _missing(release: str | None) -> str:
 
 def _installed() -> Iterator[PtxasPlace]:
     """The ptxas of every installed wheel of a package that carries one."""
+    import importlib.metadata  # slow to import, and most commands ask no assembler
+
     for package in sorted({release.assembler.package for release in known().values()}):
         try:
             distribution = importlib.metadata.distribution(package)
@@ -206,6 +206,8 @@ def _installed() -> Iterator[PtxasPlace]:
 
 def digest(path: Path) -> str:
     """The SHA-256 of a file."""
+    import hashlib  # slow to import
+
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 

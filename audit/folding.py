@@ -10,6 +10,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from string import Formatter
+from typing import NamedTuple
 
 from ..spec.variants import ABSENT, Family, Variant
 
@@ -36,8 +37,7 @@ class _Column:
     optional: bool
 
 
-@dataclass(frozen=True)
-class _Cell:
+class _Cell(NamedTuple):
     """The content of the columns from `start` to `stop`: values of one column, or tied texts of several."""
 
     start: int
@@ -64,8 +64,12 @@ class _Folding:
     def __init__(self, family: Family, variants: Sequence[Variant]) -> None:
         self.columns, self.tail = _columns(family)
         self.variants = variants
+        self.texts: dict[_Cell, str] = {}
         rows = {variant.row.id: variant.row for variant in variants}.values()
         self.domains = [[row.domains[column.field] for row in rows] for column in self.columns]
+        self.order: list[dict[str | int, int]] = [
+            {value: i for domain in domains for i, value in enumerate(domain)} for domains in self.domains
+        ]
 
     def patterns(self) -> Iterator[Pattern]:
         counts = {}
@@ -80,15 +84,17 @@ class _Folding:
 
     def _merge(self, counts: dict[_Box, int]) -> dict[_Box, int]:
         """Join boxes that differ in one column; start with the column that saves the most boxes."""
-        while True:
-            joined = min((_joined(counts, i) for i in range(len(self.columns))), key=len, default=counts)
+        while len(counts) > 1:
+            varied = [i for i, cells in enumerate(zip(*counts, strict=True)) if len(set(cells)) > 1]
+            joined = min((_joined(counts, i) for i in varied), key=len)
             if len(joined) == len(counts):
-                return counts
+                break
             counts = joined
+        return counts
 
     def _tie(self, counts: dict[_Box, int]) -> dict[_Box, int]:
         """Join boxes that differ in neighbouring columns only, the fewest columns first."""
-        for width in range(2, len(self.columns) + 1):
+        for width in range(2, len(self.columns) + 1 if len(counts) > 1 else 0):
             for start in range(len(self.columns) - width + 1):
                 joined = self._tied(counts, start, start + width)
                 if len(joined) < len(counts):
@@ -108,8 +114,8 @@ class _Folding:
             else:
                 kept[box] = count
         for (left, right), parts in groups.items():
-            texts = [self._bare(inside) for inside, _ in parts]
-            if len(parts) > 1 and len(parts) <= _TIED and _readable(texts):
+            texts = [self._bare(inside) for inside, _ in parts] if 1 < len(parts) <= _TIED else []
+            if texts and _readable(texts):
                 kept[(*left, _Cell(start, stop, tuple(texts)), *right)] = sum(count for _, count in parts)
             else:
                 kept |= {(*left, *inside, *right): count for inside, count in parts}
@@ -121,12 +127,18 @@ class _Folding:
         return "".join(self._written(cell) for cell in cells).removeprefix(literal)
 
     def _written(self, cell: _Cell) -> str:
+        """The text of a cell; the same ones come again and again."""
+        if cell not in self.texts:
+            self.texts[cell] = self._spelled(cell)
+        return self.texts[cell]
+
+    def _spelled(self, cell: _Cell) -> str:
         column = self.columns[cell.start]
         if cell.stop - cell.start > 1:
             texts = [str(text) for text in cell.values]
             dot = "." if all(text.startswith(".") for text in texts) else ""
             return f"{column.literal}{dot}{{{','.join(text.removeprefix(dot) for text in texts)}}}"
-        order = {value: i for domain in self.domains[cell.start] for i, value in enumerate(domain)}
+        order = self.order[cell.start]
         present = sorted(
             (v for v in cell.values if v != ABSENT), key=lambda v: v if isinstance(v, int) else order[v]
         )

@@ -15,7 +15,16 @@ from ..spec.specification import Specification
 from ..spec.variants import ABSENT, Variant
 from .folding import Pattern, fold
 
-__all__ = ["KINDS", "Change", "ChangeKind", "GateState", "changes", "state"]
+__all__ = [
+    "KINDS",
+    "Change",
+    "ChangeKind",
+    "GateState",
+    "RenamedTarget",
+    "changes",
+    "renamed_targets",
+    "state",
+]
 
 ChangeKind = Literal["added", "removed", "required", "deprecated", "reinstated", "widened", "narrowed"]
 KINDS: tuple[ChangeKind, ...] = get_args(ChangeKind)
@@ -35,7 +44,8 @@ class Change:
 
     `targets` are those that it concerns: gained or lost. `variants` are the forms; where a qualifier
     came to be `required`, `before` holds their spellings without it. `form` names the operand list,
-    where only that one changed. A change is `fresh` where the targets themselves are in one version only.
+    where only that one changed. A change is `fresh` where the targets themselves are in one version only, and
+    others have the forms in both.
     """
 
     kind: ChangeKind
@@ -105,6 +115,28 @@ def changes(
     return tuple(_change(items) for items in ordered)
 
 
+@dataclass(frozen=True)
+class RenamedTarget:
+    """A target that a version between the two renamed."""
+
+    old: str
+    new: str
+    since: Version
+
+
+def renamed_targets(
+    specification: Specification, old: Version, new: Version, target: str | None = None
+) -> tuple[RenamedTarget, ...]:
+    """The targets that a version between two renamed, in either direction; with `target`, only its own."""
+    early, late = sorted((old, new))
+    found = (
+        RenamedTarget(name, record.renamed.to, record.renamed.since)
+        for name, record in specification.index.targets.items()
+        if record.renamed and early < record.renamed.since <= late
+    )
+    return tuple(r for r in found if target in (None, r.old, r.new))
+
+
 def _change(items: list[_Item]) -> Change:
     first = items[0]
     rows = {item.variant.row.row.id: item.variant.row.row for item in items}
@@ -126,6 +158,16 @@ def _change(items: list[_Item]) -> Change:
 
 
 @dataclass(frozen=True)
+class _Shift:
+    """How some gates moved: what an item says without its form."""
+
+    kind: ChangeKind
+    targets: tuple[str, ...]
+    why: tuple[str, ...]
+    fresh: bool = False
+
+
+@dataclass(frozen=True)
 class _Comparison:
     """Two versions and the targets of interest."""
 
@@ -133,6 +175,11 @@ class _Comparison:
     old: Version
     new: Version
     only: frozenset[str]
+
+    @cached_property
+    def _shifts(self) -> dict[tuple[int, ...], tuple[_Shift, ...]]:
+        """How gates moved, by their identities: thousands of forms have few gates."""
+        return {}
 
     def items(self, variant: Variant) -> Iterator[_Item]:
         """What changed about a variant; operand lists with gates of their own apart."""
@@ -144,40 +191,52 @@ class _Comparison:
                 yield from self._compare(variant, {**gates, f"the operands {name}": form.gate}, name)
 
     def _compare(self, variant: Variant, gates: dict[str, Gate], form: str | None) -> Iterator[_Item]:
+        key = tuple(map(id, gates.values()))
+        if key not in self._shifts:
+            self._shifts[key] = tuple(self._moves(gates))
+        for shift in self._shifts[key]:
+            yield _Item(shift.kind, variant, shift.targets, shift.why, form, None, shift.fresh)
+
+    def _moves(self, gates: dict[str, Gate]) -> Iterator[_Shift]:
+        """How a form with these gates changed."""
         gate = self.specification.isa.effective(gates.values())
         before, after = state(gate, self.old), state(gate, self.new)
-        gained = (after.targets - before.targets) & self.only
-        lost = (before.targets - after.targets) & self.only
+        gained = self._without_renamed(after.targets - before.targets, before.targets) & self.only
+        lost = self._without_renamed(before.targets - after.targets, after.targets) & self.only
         kept = before.targets & after.targets & self.only
         why = self._reasons(gates)
         if gained and not before.targets & self.only:
-            yield _Item("added", variant, self._ordered(gained), why or self._new(gained), form)
+            yield _Shift("added", self._ordered(gained), why or self._new(gained), self._old(why, before))
         elif gained:
-            yield from self._moved("widened", variant, gained, why, form)
+            yield from self._moved("widened", gained, why)
         if lost and not after.targets & self.only:
-            yield _Item("removed", variant, self._ordered(lost), why or self._new(lost), form)
+            yield _Shift("removed", self._ordered(lost), why or self._new(lost), self._old(why, after))
         elif lost:
-            yield from self._moved("narrowed", variant, lost, why, form)
+            yield from self._moved("narrowed", lost, why)
         if kept and before.deprecated != after.deprecated:
-            kind: ChangeKind = "deprecated" if after.deprecated else "reinstated"
-            yield _Item(kind, variant, self._ordered(kept), why, form)
+            yield _Shift("deprecated" if after.deprecated else "reinstated", self._ordered(kept), why)
 
-    def _moved(
-        self,
-        kind: ChangeKind,
-        variant: Variant,
-        targets: frozenset[str],
-        why: tuple[str, ...],
-        form: str | None,
-    ) -> Iterator[_Item]:
+    def _without_renamed(self, targets: frozenset[str], others: frozenset[str]) -> frozenset[str]:
+        """The targets without those that only have a newer name: the form has the older one on the other
+        side.
+        """
+        older = self.specification.isa.older_names
+        return frozenset(name for name in targets if older.get(name) not in others)
+
+    @staticmethod
+    def _old(why: tuple[str, ...], other: GateState) -> bool:
+        """Whether both versions have the form, and only the target is new."""
+        return not why and bool(other.targets)
+
+    def _moved(self, kind: ChangeKind, targets: frozenset[str], why: tuple[str, ...]) -> Iterator[_Shift]:
         """Targets gained or lost by a form that both versions have; targets that are new themselves are
         grouped separately.
         """
         fresh = frozenset(name for name in targets if self._is_new(name))
         if fresh:
-            yield _Item(kind, variant, self._ordered(fresh), self._new(fresh), form, None, True)
+            yield _Shift(kind, self._ordered(fresh), self._new(fresh), True)
         if targets - fresh:
-            yield _Item(kind, variant, self._ordered(targets - fresh), why, form)
+            yield _Shift(kind, self._ordered(targets - fresh), why)
 
     def _ordered(self, names: frozenset[str]) -> tuple[str, ...]:
         return tuple(name for name in self.specification.index.targets if name in names)
@@ -188,8 +247,15 @@ class _Comparison:
         return (since <= self.old) != (since <= self.new)
 
     def _new(self, targets: frozenset[str]) -> tuple[str, ...]:
-        since = {self.specification.index.targets[name].since for name in targets}
-        return tuple(f"the target itself: since {version}" for version in sorted(since))
+        known = self.specification.index.targets
+        begun: dict[Version, list[str]] = {}
+        for name in self._ordered(targets):
+            begun.setdefault(known[name].since, []).append(name)
+        return tuple(
+            f"the target{'s' * (len(names) > 1)} {', '.join(names)} "
+            f"{'themselves' if len(names) > 1 else 'itself'}: since {version}"
+            for version, names in sorted(begun.items())
+        )
 
     def _reasons(self, gates: dict[str, Gate]) -> tuple[str, ...]:
         """The gates whose answer differs between the two versions."""

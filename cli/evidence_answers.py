@@ -11,13 +11,13 @@ from typing import Any
 from ..assemblers.toolchains import locate
 from ..formal.prove import prove
 from ..formal.smt.solvers import SOLVERS
+from ..ledger.assembler_observation import observe
 from ..ledger.assembler_record import (
     Claim,
     ClaimVerdict,
     Record,
     claims,
     load_records,
-    observe,
     verdicts,
     write,
 )

@@ -89,4 +89,5 @@ def entry() -> NoReturn:
     finally:
         if interruption.received():
             interruption.end_now()
+    gc.freeze()  # the collection at exit would look at everything, and free it a moment early
     raise SystemExit(code)

@@ -9,17 +9,20 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from functools import lru_cache
 from typing import Any, Literal
 
 from ..spec.errors import Place
 from ..spec.expressions import source
 from ..spec.fragments import Packing
+from ..spec.gates import EffectiveGate
 from ..spec.maps import LayoutMap
 from ..spec.memory_records import AddressRule, Descriptor, Swizzle
 from ..spec.nodes import Formula, Scalars, Version
 from ..spec.sparsity_records import Sparsity
-from ..spec.variants import RowView
+from ..spec.variants import Family, RowView
 
 __all__ = [
     "ClaimState",
@@ -59,9 +62,16 @@ def _plain(value: object) -> Any:
     return value
 
 
-def _digest(value: object) -> str:
-    text = json.dumps(_plain(value), sort_keys=True, ensure_ascii=False)
+def _text(value: object) -> str:
+    return json.dumps(_plain(value), sort_keys=True, ensure_ascii=False)
+
+
+def _hash(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:_DIGITS]
+
+
+def _digest(value: object) -> str:
+    return _hash(_text(value))
 
 
 def legality_digest(view: RowView) -> str:
@@ -71,16 +81,43 @@ def legality_digest(view: RowView) -> str:
     named = dict.fromkeys(name for form in forms.values() for name in form.operands)
     for name in list(named):
         named.update(dict.fromkeys(instruction.operands[name].elements or ()))
-    operands = {name: instruction.operands[name] for name in named}
-    variants = [
-        (variant.mnemonic, variant.gate, {name: variant.register_types(name) for name in operands})
-        for variant in view.variants()
-    ]
-    bounds = {
-        name: {field: value for field, value in plain.items() if field not in _ELSEWHERE}
-        for name, plain in _plain({n: dataclasses.replace(o, what="") for n, o in operands.items()}).items()
+    variants = [*_variants(view, tuple(named))]
+    bounds = {name: plain for name, plain in _bounds(view.family).items() if name in named}
+    parts = (("domains", view.domains), ("forms", forms), ("operands", bounds))
+    known = ", ".join(f'"{name}": {_text(value)}' for name, value in parts)
+    return _hash(f'{{{known}, "variants": [{", ".join(variants)}]}}')
+
+
+@lru_cache(64)
+def _bounds(family: Family) -> Mapping[str, Any]:
+    """What an instruction says about its operands, as far as it is about legality; its rows share it."""
+    return {
+        name: {
+            field: value for field, value in _plain(replace(o, what="")).items() if field not in _ELSEWHERE
+        }
+        for name, o in family.instruction.operands.items()
     }
-    return _digest({"forms": forms, "operands": bounds, "variants": variants, "domains": view.domains})
+
+
+@lru_cache(1024)
+def _gate_text(gate: EffectiveGate) -> str:
+    return _text(gate)
+
+
+def _variants(view: RowView, operands: tuple[str, ...]) -> Iterator[str]:
+    """Every variant with its gate and the types of its registers, as JSON text. Few of them differ."""
+    texts: dict[int, str] = {}  # by identity, since the hash of a gate takes long
+    types: dict[tuple[object, ...], str] = {}
+    known = view.family.instruction.operands
+    holding = tuple(dict.fromkeys(holds for name in operands if (holds := known[name].holds)))
+    for variant in view.variants():
+        gate, fields = variant.gate, variant.fields
+        held = tuple([fields[field] for field in holding])
+        if id(gate) not in texts:
+            texts[id(gate)] = _gate_text(gate)
+        if held not in types:
+            types[held] = _text({name: variant.register_types(name) for name in operands})
+        yield f'["{variant.mnemonic}", {texts[id(gate)]}, {types[held]}]'
 
 
 def layout_digest(layout: LayoutMap, packing: Packing | None = None) -> str:
@@ -99,14 +136,14 @@ def layout_digest(layout: LayoutMap, packing: Packing | None = None) -> str:
 
 def metadata_digest(layout: LayoutMap, sparsity: Sparsity) -> str:
     """Which bit is metadata of which element, and what the codes mean."""
-    return _digest({"layout": layout_digest(layout), "sparsity": dataclasses.replace(sparsity, title="")})
+    return _digest({"layout": layout_digest(layout), "sparsity": replace(sparsity, title="")})
 
 
 def addresses_digest(rule: AddressRule, layout: LayoutMap, swizzle: Swizzle, descriptor: Descriptor) -> str:
     """Where the elements of a matrix in shared memory lie."""
     return _digest(
         {
-            "rule": dataclasses.replace(rule, title=""),
+            "rule": replace(rule, title=""),
             "layout": layout_digest(layout),
             "swizzle": swizzle.address,
             "fields": {name: (f.low, f.high, f.unit, f.values) for name, f in descriptor.fields.items()},
@@ -116,5 +153,4 @@ def addresses_digest(rule: AddressRule, layout: LayoutMap, swizzle: Swizzle, des
 
 def cases_digest(cases: Iterable[str]) -> str:
     """The bytes of the emitted cases, in their order, a line each."""
-    text = "".join(f"{case}\n" for case in cases)
-    return hashlib.sha256(text.encode()).hexdigest()[:_DIGITS]
+    return _hash("".join(f"{case}\n" for case in cases))

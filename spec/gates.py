@@ -60,6 +60,8 @@ class Isa:
     def __init__(self, index: Index) -> None:
         self.index = index
         self._known: dict[tuple[Gate, ...], EffectiveGate] = {}
+        # By the identities of the gates, which are kept with the answer: the hash of a gate takes long.
+        self._same: dict[tuple[int, ...], tuple[tuple[Gate, ...], EffectiveGate]] = {}
         self._closures: dict[str, frozenset[str]] = {}
         self.versions = (*index.earlier, *(release.ptx for release in index.releases))
         self._named = {str(version): version for version in self.versions}
@@ -139,9 +141,12 @@ class Isa:
     def effective(self, gates: Iterable[Gate]) -> EffectiveGate:
         """The conjunction: the latest since, the earliest end, the common targets."""
         key = tuple(gates)
-        if key not in self._known:
-            self._known[key] = self._effective(key)
-        return self._known[key]
+        same = tuple(map(id, key))
+        if same not in self._same:
+            if key not in self._known:
+                self._known[key] = self._effective(key)
+            self._same[same] = key, self._known[key]
+        return self._same[same][1]
 
     def _effective(self, gates: tuple[Gate, ...]) -> EffectiveGate:
         since = max(gate.since for gate in gates)

@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 from .errors import SpecError
 from .expressions import compiled, names
@@ -152,11 +153,15 @@ class RowView:
     def evaluate(self, formula: Formula, fields: Mapping[str, str | int]) -> int:
         known = self.family.functions.get(id(formula))
         if known is None:
-            symbols = tuple(sorted(names(formula.tree)))
-            known = self.family.functions[id(formula)] = symbols, compiled(formula.tree, symbols)
-        symbols, function = known
+            known = self.family.functions[id(formula)] = _Function.of(formula)
+        given = tuple([fields.get(name) for name in known.reads])
+        result = known.results.get(given)
+        if result is not None:
+            return result
         try:
-            return int(function(*[self.value(name, fields) for name in symbols]))
+            values = [self.value(name, fields) for name in known.symbols]
+            result = known.results[given] = int(known.function(*values))
+            return result
         except (TypeError, ZeroDivisionError, KeyError) as error:
             raise SpecError(
                 f"{formula.text!r} cannot be evaluated with {dict(fields)}: {error}", formula.place
@@ -178,7 +183,16 @@ class RowView:
                 yield combination
 
     def variants(self) -> Iterator[Variant]:
-        return (Variant(self, fields) for fields in self.combinations())
+        return iter(self._variants)
+
+    @cached_property
+    def _variants(self) -> tuple[Variant, ...]:
+        """The variants, made once: what is derived from each (mnemonic, gate) is then derived once too."""
+        return tuple(Variant(self, fields) for fields in self.combinations())
+
+    def __getstate__(self) -> dict[str, object]:
+        """The state that is pickled: without what was derived."""
+        return {"family": self.family, "row": self.row}
 
     def conditions(self) -> tuple[ConditionalGate, ...]:
         return (*self.family.instruction.gates, *self.row.gates)
@@ -222,12 +236,27 @@ class RowView:
         return "".join(pieces)
 
 
+class _Function(NamedTuple):
+    """A formula, compiled: its names, the fields that it reads, and its results by their values."""
+
+    symbols: tuple[str, ...]
+    reads: tuple[str, ...]
+    function: Callable[..., int]
+    results: dict[tuple[str | int | None, ...], int]
+
+    @classmethod
+    def of(cls, formula: Formula) -> _Function:
+        symbols = tuple(sorted(names(formula.tree)))
+        reads = dict.fromkeys(name for word in symbols for name in (word, word.removesuffix("_bits")))
+        return cls(symbols, tuple(reads), compiled(formula.tree, symbols), {})
+
+
 class Family:
     """One instruction, ready to enumerate: its syntax taken apart, its rows as views."""
 
     def __init__(self, instruction: Instruction, isa: Isa) -> None:
         self.instruction = instruction
-        self.functions: dict[int, tuple[tuple[str, ...], Callable[..., int]]] = {}
+        self.functions: dict[int, _Function] = {}
         self.isa = isa
         self.rows = tuple(RowView(self, row) for row in instruction.rows)
         self.fields = tuple(found[2] for found in _FIELD.finditer(instruction.syntax))

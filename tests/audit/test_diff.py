@@ -20,7 +20,7 @@ import pytest
 
 import ptxmma.assemblers.classification as classification
 import ptxmma.assemblers.toolchains as toolchains
-from ptxmma.assemblers.outcomes import StatementOutcome
+from ptxmma.assemblers.outcomes import SilentAssembler, StatementOutcome
 from ptxmma.audit.folding import fold
 from ptxmma.formal.layout_equality import compare
 from ptxmma.spec.errors import Question
@@ -242,6 +242,64 @@ added
         "  - `wgmma.mma_async.sp.sync.aligned.m64n{8..256}k64{.satfinite}.s32.{s8.u8,u8.s8}`: 72 mnemonics"
         in out
     )
+
+
+def test_9_0_renamed_a_target_and_brought_another(diff: Diff, run: Run) -> None:
+    """One line a fact: sm_101 is sm_110 from 9.0 on (so says every tcgen05 instruction), and sm_88 is new."""
+    code, out, _ = run("diff", "8.8", "9.0")
+    assert code == 0
+    assert out.count("sm_110") == 3 and out.count("sm_88") == 1 and len(out.splitlines()) == 10
+    assert "PTX ISA 9.0 renamed sm_101 to sm_110, sm_101f to sm_110f, sm_101a to sm_110a" in out
+    assert "  sm_88 (since 9.0): 772 mnemonics (mma 79, mma.sp 80, " in out
+    for old, new in (("8.8", "9.0"), ("9.0", "8.8")):
+        document = diff(old, new)
+        assert document["renamed"] == [
+            {"old": f"sm_101{suffix}", "new": f"sm_110{suffix}", "since": "9.0"} for suffix in ("", "f", "a")
+        ]
+        assert {target for c in document["changes"] for target in c["targets"]} == {"sm_88"}
+        assert {why for c in document["changes"] for why in c["why"]} == {
+            "the target sm_88 itself: since 9.0"
+        }
+    on = diff("8.8", "9.0", "--target", "sm_110a")
+    assert len(on["renamed"]) == 1 and not on["changes"]
+    assert run("diff", "8.8", "9.0", "--target", "sm_101a", "--exit-code")[0] == 1
+    assert diff("9.0", "9.1")["renamed"] == diff("8.7", "8.8")["renamed"] == []
+
+
+def test_new_targets_are_told_once(run: Run) -> None:
+    code, out, _ = run("diff", "9.3", "9.4")
+    assert code == 0
+    lines = [line.split(": ")[0] for line in out.splitlines() if "(since 9.4)" in line]
+    assert lines == ["  sm_107 (since 9.4)", "  sm_107f, sm_107a (since 9.4)"]  # the last two take more
+    assert out.count("sm_107") == 3 + out.count("on sm_107") and "widened" not in out
+    _, out, _ = run("diff", "9.4", "9.3")
+    assert "targets that the second version has not" in out
+    _, out, _ = run("diff", "9.3", "9.4", "--target", "sm_107")
+    assert "  sm_107 (since 9.4): " in out and len(out.splitlines()) < 20
+
+
+def test_an_assembler_without_the_target_is_named(
+    diff: Diff, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """ptxas 13.0 knows no sm_101: `Value 'sm_101f' is not defined for option 'gpu-name'`."""
+
+    def classify(ptxas: Any, statements: Sequence[str], ptx: Version, target: str) -> list[StatementOutcome]:
+        if target.startswith("sm_101"):
+            raise SilentAssembler("asked", f"Value '{target}' is not defined")
+        return [StatementOutcome("accepted")] * len(statements)
+
+    fake(monkeypatch, lambda *_: None)
+    monkeypatch.setattr(classification, "classify", classify)
+    document = diff("8.5", "9.0", "movmatrix", "--evidence")
+    verdicts = [v for c in document["changes"] for v in c["verdicts"] if v["ptx"] == "9.0"]
+    silent = {v["target"]: v["not_asked"] for v in verdicts if v["not_asked"]}
+    assert silent == {
+        f"sm_101{suffix}": f"Value 'sm_101{suffix}' is not defined" for suffix in ("", "f", "a")
+    }
+    assert all(v["accepted"] == 0 for v in verdicts if v["not_asked"])
+    assert any(v["accepted"] == 1 for v in verdicts)
+    _, out, _ = run("diff", "8.5", "9.0", "movmatrix", "--evidence")
+    assert "NOT ASKED: ptxas 13.0.88 about sm_101, sm_101f, sm_101a: Value 'TARGET' is not defined" in out
 
 
 def test_what_is_not_recorded_is_said_to_be(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
