@@ -2,13 +2,14 @@
 # make test:  set up what is missing, and run all tests, on all cores.
 # make quick: the tests that take no seconds each: the loop while you edit.
 # make lint:  style, as CI checks it.
+# make mutants: change one thing in the YAML at a time, and ask who notices (hours; SAMPLE=200 takes a minute).
 #
 # Another interpreter than python3: make prove PYTHON=python3.13
 VENV ?= .venv
 PYTHON ?= python3
 INSTALLED := $(VENV)/.installed
 
-.PHONY: prove test quick lint
+.PHONY: prove test quick lint mutants
 
 prove: $(INSTALLED)
 	$(VENV)/bin/ptxmma prove
@@ -18,6 +19,9 @@ test: $(INSTALLED)
 
 quick: $(INSTALLED)
 	$(VENV)/bin/pytest -n auto --dist worksteal -m 'not slow'
+
+mutants: $(INSTALLED)
+	$(VENV)/bin/python bench/watched.py $(if $(SAMPLE),--sample $(SAMPLE)) $(if $(SEED),--seed $(SEED))
 
 lint: $(INSTALLED)
 	$(VENV)/bin/ruff check .

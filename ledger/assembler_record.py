@@ -68,7 +68,7 @@ class Claim:
         return cases_digest(self.statements)
 
     @cached_property
-    def _by_gate(self) -> Mapping[EffectiveGate, int]:
+    def by_gate(self) -> Mapping[EffectiveGate, int]:
         """By gate, the bitmap of the forms that have it: a row has few gates and many forms."""
         effective = self.view.family.isa.effective
         found: dict[EffectiveGate, int] = {}
@@ -80,7 +80,7 @@ class Claim:
 
     def legal(self, ptx: Version, target: str) -> int:
         """The bitmap of the forms that are legal for a version and a target."""
-        return sum(forms for gate, forms in self._by_gate.items() if gate.opens(ptx, target))
+        return sum(forms for gate, forms in self.by_gate.items() if gate.opens(ptx, target))
 
 
 def claims(specification: Specification) -> tuple[Claim, ...]:

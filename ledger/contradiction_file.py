@@ -41,10 +41,10 @@ class Party:
     Example: `silicon`. Refuses: `hearsay` (not one of the kinds)."""
     where: str
     """Where it says so: a section of the text, a release, a chip, a file of a public source.
-    Example: `"9.7.15.6.1"`. Refuses: `[H200]` (one text)."""
+    Noticed by: readers. Example: `"9.7.15.6.1"`. Refuses: `[H200]` (one text)."""
     says: str
     """What it says, in a sentence.
-    Example: `refuses 2 and 3 for k16 and k32`. Refuses: `null` (text must stand)."""
+    Noticed by: readers. Example: `refuses 2 and 3 for k16 and k32`. Refuses: `null` (text must stand)."""
 
 
 @dataclass(frozen=True)
@@ -166,6 +166,7 @@ class Decision:
     Example: `text`. Refuses: `both` (not one of the kinds)."""
     why: str
     """The reason.
+    Noticed by: readers.
     Example: `the table and the assembler agree`. Refuses: `null` (a reason must stand)."""
 
 
@@ -175,10 +176,11 @@ class Contradiction:
 
     title: str
     """What disagrees, in a sentence.
+    Noticed by: readers.
     Example: `a shape of mma with .f64 is printed .m8n84`. Refuses: `null` (text must stand)."""
     section: str
     """The sections of the manual that it is about.
-    Example: `"9.7.15.6.3"`. Refuses: `["9.7.15.6.3"]` (one text)."""
+    Noticed by: readers. Example: `"9.7.15.6.3"`. Refuses: `["9.7.15.6.3"]` (one text)."""
     parties: tuple[Party, ...]
     """The parties, two at least.
     Example: `[{who: text, where: "9.7.14", says: both}, {who: assembler, where: ptxas, says: one}]`.

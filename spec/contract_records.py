@@ -47,10 +47,11 @@ class Clause:
     Example: `numerical`. Refuses: `timing` (not in the list)."""
     says: str
     """What the text says, in one sentence.
-    Example: `the order of accumulation and its rounding are unspecified`.
+    Noticed by: readers. Example: `the order of accumulation and its rounding are unspecified`.
     Refuses: `null` (text must stand)."""
     section: str
     """Where the text says it.
+    Noticed by: readers.
     Example: `"9.7.15.6.3 Precision and rounding"`. Refuses: `9.7` (without quotes it is a number)."""
     consumers: tuple[Consumer, ...]
     """What would fail if the clause were wrong.

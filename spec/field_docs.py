@@ -4,7 +4,9 @@ It is a docstring below the field in the class, in this form:
 
     since: Version
     \"\"\"The first PTX ISA version that has it.
-    Example: `"8.0"`. Refuses: `8.0` (a version is quoted).\"\"\"
+    Noticed by: observations. Example: `"8.0"`. Refuses: `8.0` (a version is quoted).\"\"\"
+
+`Noticed by` names the witnesses that contradict a wrong value (`WITNESSES`), `readers` where only people can.
 
 Only docs, the JSON Schema and tests read it, so the loader does not spend time on it.
 """
@@ -24,17 +26,32 @@ from typing import Any, get_args, get_origin
 
 from .nodes import FileName, Formula, Scalars, Version, written_fields
 
-__all__ = ["FieldDoc", "field_docs", "records", "summary"]
+__all__ = ["WITNESSES", "FieldDoc", "field_docs", "records", "summary"]
 
-_FORM = re.compile(r"(.+?) Example: `([^`]+)`\. Refuses: `([^`]+)` \((.+)\)\.")
+_FORM = re.compile(r"(.+?)(?: Noticed by: ([a-z, ]+)\.)? Example: `([^`]+)`\. Refuses: `([^`]+)` \((.+)\)\.")
+# Who can contradict a wrong value, from cheap to dear; readers: no machine can.
+WITNESSES = (
+    "loader",
+    "proofs",
+    "observations",
+    "universes",
+    "silicon",
+    "models",
+    "cases",
+    "tests",
+    "readers",
+)
 _VALUES = (FileName, Formula, Scalars, Version)  # dataclasses that are written as one value
 
 
 @dataclass(frozen=True)
 class FieldDoc:
-    """A field's meaning, an example value as YAML, a value that the loader refuses, and why."""
+    """A field's meaning, who would notice a wrong value, an example value as YAML, a value that the loader
+    refuses, and why.
+    """
 
     meaning: str
+    noticed_by: tuple[str, ...]
     example: str
     refused: str
     why: str
@@ -58,9 +75,14 @@ def _read(record: type, name: str, text: str) -> FieldDoc:
     if found is None:
         raise TypeError(
             f"{record.__name__}.{name}: below the field must stand "
-            '"""MEANING Example: `VALUE`. Refuses: `VALUE` (WHY)."""'
+            '"""MEANING Noticed by: WITNESSES. Example: `VALUE`. Refuses: `VALUE` (WHY)."""'
         )
-    return FieldDoc(*found.groups())
+    meaning, noticed, *rest = found.groups()
+    by = tuple(noticed.split(", ")) if noticed else ()
+    for witness in by:
+        if witness not in WITNESSES:
+            raise TypeError(f"{record.__name__}.{name}: there is no witness {witness!r}")
+    return FieldDoc(meaning, by, *rest)
 
 
 def summary(record: type) -> str:

@@ -118,6 +118,7 @@ class ElementType:
     Example: `[b32, f16x2]`. Refuses: `[b33]` (neither a register type nor a set)."""
     note: str | None = None
     """What a reader should know about the type.
+    Noticed by: readers.
     Example: `the low 13 bits are not part of the value`. Refuses: `[a]` (text, not a list)."""
     place: Place = field(default=Place("", 0, 0), compare=False)
 

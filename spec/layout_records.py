@@ -19,6 +19,7 @@ class Layout:
 
     title: str
     """What the layout places, in a phrase.
+    Noticed by: readers.
     Example: `Multiplicand A of mma.m16n8k16, 16-bit types`. Refuses: `null` (text must stand)."""
     source: Source
     """The section, and how the map was read there.
@@ -73,7 +74,7 @@ class Bridge:
 
     title: str
     """What is said, in a phrase.
-    Example: `packed A of sparse wgmma k32 is dense A of k16 in packed columns`.
+    Noticed by: readers. Example: `packed A of sparse wgmma k32 is dense A of k16 in packed columns`.
     Refuses: `null` (text must stand)."""
     source: Source
     """The section that says it.

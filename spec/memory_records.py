@@ -29,7 +29,7 @@ class DescriptorField:
 
     what: str
     """What the field says, in a phrase.
-    Example: `stride dimension byte offset`. Refuses: `null` (text must stand)."""
+    Noticed by: readers. Example: `stride dimension byte offset`. Refuses: `null` (text must stand)."""
     low: int
     """Its lowest bit.
     Example: `16`. Refuses: `low` (an integer)."""
@@ -55,6 +55,7 @@ class Descriptor:
 
     title: str
     """What the descriptor is of, in a phrase.
+    Noticed by: readers.
     Example: `Matrix descriptor of wgmma.mma_async`. Refuses: `null` (text must stand)."""
     source: Source
     """The section.
@@ -104,7 +105,7 @@ class AddressRule:
 
     title: str
     """Which matrices the rule is for, in a phrase.
-    Example: `A and B not transposed`. Refuses: `null` (text must stand)."""
+    Noticed by: readers. Example: `A and B not transposed`. Refuses: `null` (text must stand)."""
     major: Literal["K", "MN"]
     """The dimension along which consecutive elements lie.
     Example: `K`. Refuses: `N` (not in the list)."""

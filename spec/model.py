@@ -34,14 +34,15 @@ class Source:
 
     section: str
     """The section numbers, in the edition that `manual` of specs.yaml names, separated by semicolons.
+    Noticed by: readers.
     Example: `"9.7.15.5.1; 9.7.14.5.9"`. Refuses: `9.7` (without quotes it is a number)."""
     origin: Literal["text", "figure", "recovered", "measured", "assembler"] = "text"
     """How the claim was read: off the text or a figure, recovered from what is near it, measured on a chip,
     or found by asking assemblers.
-    Example: `figure`. Refuses: `guess` (not in the list)."""
+    Noticed by: readers. Example: `figure`. Refuses: `guess` (not in the list)."""
     note: str | None = None
     """What a reader should know about the section.
-    Example: `Figure 175 is a picture`. Refuses: `[a, b]` (text, not a list)."""
+    Noticed by: readers. Example: `Figure 175 is a picture`. Refuses: `[a, b]` (text, not a list)."""
 
 
 @dataclass(frozen=True)
@@ -80,6 +81,7 @@ class ConditionalGate:
     Refuses: `{since: "7.8"}` (every key of a gate is written, null included)."""
     why: str
     """The reason, in a sentence.
+    Noticed by: readers.
     Example: `.aligned exists from PTX ISA 6.3 on`. Refuses: `null` (a reason must stand)."""
     place: Place
 
@@ -115,7 +117,7 @@ class Operand:
 
     what: str
     """What the operand is, in a phrase.
-    Example: `sparsity metadata`. Refuses: `null` (text must stand)."""
+    Noticed by: readers. Example: `sparsity metadata`. Refuses: `null` (text must stand)."""
     accepts: tuple[OperandShape, ...]
     """The written forms: a vector in braces, one register, a predicate behind `!` (negated), an integer
     constant (immediate), an address in brackets.
@@ -225,6 +227,7 @@ class Row:
     tolerated: str | None = None
     """Why the row stands although the text does not have it: assemblers accept it. Such a row is judged legal
     with a note, and listed nowhere.
+    Noticed by: readers.
     Example: `the text has .s32 here; ptxas takes .f32 too`. Refuses: `[a]` (text, not a list)."""
     place: Place = field(default=Place("", 0, 0), compare=False)
 
@@ -241,7 +244,7 @@ class Tolerance:
     Example: `aligned`. Refuses: `null` (a word must stand)."""
     why: str
     """What the text says, and what assemblers do.
-    Example: `the text calls it mandatory; every assembler accepts its absence`.
+    Noticed by: readers. Example: `the text calls it mandatory; every assembler accepts its absence`.
     Refuses: `null` (a reason must stand)."""
     place: Place
 
@@ -273,6 +276,7 @@ class Instruction:
     Example: `wgmma.mma_async`. Refuses: `nosuch` (the syntax does not begin with it)."""
     title: str
     """What the instruction does, in a phrase.
+    Noticed by: readers.
     Example: `Transpose a matrix in registers across the warp`. Refuses: `null` (text must stand)."""
     source: Source
     """The section of the instruction.

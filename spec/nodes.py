@@ -14,6 +14,7 @@ from typing import Any, ClassVar, Literal, TypeVar, Union, get_args, get_origin
 
 from .errors import Place, SpecError
 from .expressions import Expression, interval, parse, parse_range
+from .instead import instead_of
 
 __all__ = [
     "FILLED_IN",
@@ -120,6 +121,9 @@ def nearest(word: str, known: typing.Iterable[str]) -> str | None:
 
 def compose(path: Path, shown: str, named: Place | None = None) -> Node:
     """The root node of a YAML file; `shown` is its name in errors, `named` where another file names it."""
+    replaced = instead_of(path)
+    if replaced is not None:
+        return replaced
     import yaml  # imported here, since a command that reads the cache does not need it
 
     loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)

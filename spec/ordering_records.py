@@ -17,13 +17,15 @@ class Rule:
 
     title: str
     """The hazard, in a phrase.
+    Noticed by: readers.
     Example: `no wgmma.fence before the first wgmma.mma_async`. Refuses: `null` (text must stand)."""
     says: str
     """When a program has the hazard, in a sentence.
+    Noticed by: readers.
     Example: `a wgmma.mma_async with no wgmma.fence before it`. Refuses: `null` (text must stand)."""
     section: str
     """Where the text demands the order.
-    Example: `"9.7.15.7.1"`. Refuses: `9.7` (without quotes it is a number)."""
+    Noticed by: readers. Example: `"9.7.15.7.1"`. Refuses: `9.7` (without quotes it is a number)."""
     effect: Literal["values", "text"]
     """values: two schedules of the program give different results. text: the text calls it undefined,
     although no schedule can change a value.
@@ -33,9 +35,11 @@ class Rule:
     Example: `{accumulator-chain: wait}`. Refuses: `{nosuch: wait}` (there is no such switch)."""
     why: str
     """What can go wrong; for an effect on the text alone, why no value can change.
+    Noticed by: readers.
     Example: `the result may arrive before or after the access`. Refuses: `null` (a reason must stand)."""
     mend: str
     """What a programmer should do.
+    Noticed by: readers.
     Example: `put wgmma.fence before the first wgmma.mma_async`. Refuses: `null` (text must stand)."""
     place: Place
 
@@ -50,10 +54,11 @@ class LitmusTest:
 
     title: str
     """What the program shows, in a phrase.
+    Noticed by: readers.
     Example: `the example of wgmma.commit_group, a commit alone`. Refuses: `null` (text must stand)."""
     source: str
     """The section or the public report that the program comes from.
-    Example: `"9.7.15.7.2"`. Refuses: `9.7` (without quotes it is a number)."""
+    Noticed by: readers. Example: `"9.7.15.7.2"`. Refuses: `9.7` (without quotes it is a number)."""
     program: tuple[str, ...]
     """The steps, in the notation of formal/ordering/notation.py.
     Example: `[fence, commit, wait 0]`. Refuses: `fence` (a list, also of one)."""
@@ -62,7 +67,7 @@ class LitmusTest:
     Example: `[first-fence]`. Refuses: `first-fence` (a list, also of one)."""
     why: str
     """Why it deserves them, or none.
-    Example: `without uncommitted wgmma.mma_async it makes an empty group`.
+    Noticed by: readers. Example: `without uncommitted wgmma.mma_async it makes an empty group`.
     Refuses: `null` (a reason must stand)."""
     under: Mapping[str, tuple[str, ...]]
     """By switch=setting: the rules that it breaks with that one setting, where they are others.

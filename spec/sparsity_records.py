@@ -19,6 +19,7 @@ class Sparsity:
 
     title: str
     """What the coding is, in a phrase.
+    Noticed by: readers.
     Example: `two of four consecutive elements, two 2-bit indices`. Refuses: `null` (text must stand)."""
     source: Source
     """The section.

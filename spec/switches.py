@@ -52,7 +52,7 @@ class Setting:
 
     says: str
     """How the sentence is read.
-    Example: `two reads need no order`. Refuses: `null` (text must stand)."""
+    Noticed by: readers. Example: `two reads need no order`. Refuses: `null` (text must stand)."""
     machine: Conduct = field(default=Conduct())
     """What the setting settles of the machine's conduct; nothing if it does not stand.
     Example: `{fence_orders_shapes: true}`. Refuses: `{nosuch: true}` (there is no such key)."""
@@ -65,10 +65,10 @@ class Switch:
 
     question: str
     """The question, with the words of the text that leave it open.
-    Example: `when both only read A?`. Refuses: `null` (text must stand)."""
+    Noticed by: readers. Example: `when both only read A?`. Refuses: `null` (text must stand)."""
     section: str
     """Where the sentence stands.
-    Example: `"9.7.15.7.1"`. Refuses: `9.7` (without quotes it is a number)."""
+    Noticed by: readers. Example: `"9.7.15.7.1"`. Refuses: `9.7` (without quotes it is a number)."""
     settings: Mapping[str, Setting]
     """The ways to read it, by name.
     Example: `{free: {says: two reads need no order}}`. Refuses: `{free: two reads}` (a mapping)."""
@@ -80,6 +80,7 @@ class Switch:
     Example: `fence`. Refuses: `nosuch` (not one of the settings)."""
     why: str
     """The reason for the default.
+    Noticed by: readers.
     Example: `no value can depend on the order of two reads`. Refuses: `null` (a reason must stand)."""
     place: Place
 

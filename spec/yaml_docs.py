@@ -71,6 +71,8 @@ def _section(record: type, names: list[str]) -> Iterator[str]:
     for name, field in written_fields(record).items():
         doc = field_docs(record)[name]
         yield f"- **`{name}`** ({_type(hints[name])}; {_presence(field)}): {doc.meaning}"
+        if doc.noticed_by:
+            yield f"  Noticed by: {', '.join(doc.noticed_by)}."
         yield f"  Example: `{doc.example}`. Refuses: `{doc.refused}` ({doc.why})."
 
 

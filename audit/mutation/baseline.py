@@ -1,0 +1,163 @@
+"""What is known of the specification without a slip: every witness compares with it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from ...assemblers.universe import Universe
+from ...assemblers.universe_cache import PackedUniverse, packed
+from ...formal.smt.obligations import Obligation
+from ...formal.smt.solvers import ask
+from ...ledger.assembler_record import Claim, Record, claims, load_records
+from ...ledger.claims import cases_digest
+from ...ledger.records import bits_of
+from ...ledger.silicon_record import Silicon, load_silicon
+from ...ledger.silicon_verdicts import by_mnemonic
+from ...ledger.solver_record import ProofState, SolverRecord, load_answers
+from ...ledger.universe_record import UniverseRecord, load_universes
+from ...spec.api import load
+from ...spec.gates import EffectiveGate
+from ...spec.loading import PACKAGE
+from ...spec.specification import Specification
+from .corpus import Corpus
+from .meaning import plain
+
+__all__ = ["Baseline", "LegalForms", "ObservedRow", "legal_forms"]
+
+SOLVER = "z3"
+_MILLISECONDS = 20_000
+LegalForms = Mapping[str, frozenset[EffectiveGate]]
+
+
+def legal_forms(listed: list[Claim]) -> LegalForms:
+    """By statement, the gates of the rows that claim it."""
+    found: dict[str, set[EffectiveGate]] = {}
+    for claim in listed:
+        for gate, bitmap in claim.by_gate.items():
+            for number in bits_of(bitmap):
+                found.setdefault(claim.statements[number], set()).add(gate)
+    return {text: frozenset(gates) for text, gates in found.items()}
+
+
+@dataclass(frozen=True)
+class ObservedRow:
+    """A row's statements; by record, the bitmaps of accepted ones by setting, and of those that differ."""
+
+    statements: tuple[str, ...]
+    seen: list[tuple[Record, list[int], list[int]]]
+
+
+@dataclass
+class Baseline:
+    """The specification as it is, with everything recorded about it; made once, before slips are judged."""
+
+    corpus: Corpus = field(default_factory=Corpus)
+    answers: dict[str, str] = field(default_factory=dict)  # by SMT-LIB text
+
+    def prepare(self) -> None:
+        """Work out what every slip is compared with; some seconds."""
+        _ = self.proofs, self.instructions, self.observed, self.silicon, self.meanings, self.universes
+
+    @cached_property
+    def specification(self) -> Specification:
+        return load()
+
+    @cached_property
+    def proofs(self) -> SolverRecord | None:
+        """The solver's recorded answers: what it proved of the specification as it is."""
+        return next((one for one in load_answers() if one.solver == SOLVER), None)
+
+    def verdict(self, obligation: Obligation) -> ProofState:
+        """Whether an obligation is proven; the solver is asked where no record says so."""
+        if self.proofs is not None and self.proofs.verdict(obligation) == "proven":
+            return "proven"
+        status = self.status(obligation.smt)
+        return "unknown" if status == "unknown" else "proven" if status == obligation.expects else "refuted"
+
+    def status(self, smt: str) -> str:
+        """A solver's answer, asked once for each text."""
+        if smt not in self.answers:
+            self.answers[smt] = ask(SOLVER, smt, _MILLISECONDS).status
+        return self.answers[smt]
+
+    @cached_property
+    def meanings(self) -> Mapping[str, object]:
+        """By instruction and layout id, the plain record."""
+        specification = self.specification
+        return {
+            **{f"instruction {name}": plain(one) for name, one in specification.instructions.items()},
+            **{f"layout {name}": plain(one) for name, one in specification.layouts.items()},
+        }
+
+    # What assemblers showed.
+
+    @cached_property
+    def _claims(self) -> dict[str, list[Claim]]:
+        found: dict[str, list[Claim]] = {}
+        for claim in claims(self.specification):
+            found.setdefault(claim.view.family.instruction.instruction, []).append(claim)
+        return found
+
+    @cached_property
+    def instructions(self) -> Mapping[str, LegalForms]:
+        """By instruction, its legal forms and when each is legal."""
+        return {name: legal_forms(listed) for name, listed in self._claims.items()}
+
+    @cached_property
+    def records(self) -> tuple[Record, ...]:
+        return load_records()
+
+    @cached_property
+    def observed(self) -> Mapping[str, list[ObservedRow]]:
+        """By instruction and row, what assemblers did with its statements, and where that is registered."""
+        return {name: [self._row(claim) for claim in listed] for name, listed in self._claims.items()}
+
+    def _row(self, claim: Claim) -> ObservedRow:
+        found = []
+        for record in self.records:
+            seen = record.seen(claim)
+            if seen is not None:
+                version = self.specification.isa.version
+                legal = (claim.legal(version(ptx), target) for ptx, target in record.settings)
+                differing = [one ^ other for one, other in zip(legal, seen, strict=True)]
+                found.append((record, seen, differing))
+        return ObservedRow(claim.statements, found)
+
+    @cached_property
+    def universe_records(self) -> tuple[UniverseRecord, ...]:
+        return load_universes(PACKAGE / "evidence")
+
+    @cached_property
+    def universes(self) -> Mapping[str, PackedUniverse]:
+        """The universe of every instruction."""
+        made = Universe(self.specification)
+        return {name: packed(made, family) for name, family in self.specification.families.items()}
+
+    def universe_verdicts(self, name: str) -> list[tuple[UniverseRecord, str, bytes]]:
+        """What each release said about the statements of a universe: its record, the target, the bits."""
+        cases = cases_digest(self.universes[name].statements)
+        found = []
+        for record in self.universe_records:
+            bits = record.accepted(name, cases)
+            if bits is not None:
+                found.append((record, str(record.instructions[name]["target"]), bits))
+        return found
+
+    # What devices showed.
+
+    @cached_property
+    def silicon(self) -> tuple[Silicon, ...]:
+        return load_silicon()
+
+    @cached_property
+    def measured_rows(self) -> Mapping[str, list[tuple[Silicon, str, str]]]:
+        """By row, the recorded measurements: the device, the subject's name, the mnemonic."""
+        known = by_mnemonic(self.specification)
+        found: dict[str, list[tuple[Silicon, str, str]]] = {}
+        for silicon in self.silicon:
+            for name, observed in silicon.subjects.items():
+                mnemonic = observed.kernel.split()[0]
+                found.setdefault(known[mnemonic].row.id, []).append((silicon, name, mnemonic))
+        return found

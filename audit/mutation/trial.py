@@ -1,0 +1,147 @@
+"""Judge one slip: who notices it first, from the loader to the dearest witness.
+
+A trial changes what this process reads, for good: it runs in a forked process.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+import traceback
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import _lru_cache_wrapper
+from typing import Literal
+
+from ...formal.mutation.slips import Slip, changed_root
+from ...gen.litmus.litmus_tests import suite
+from ...ledger.contradictions import register
+from ...spec.api import load
+from ...spec.effects import load_effects
+from ...spec.errors import PtxmmaError, SpecError
+from ...spec.instead import read_instead
+from ...spec.ordering import ordering
+from .baseline import Baseline
+from .corpus import READERS, noticed_by
+from .meaning import plain
+from .witnesses import WITNESSES, Changed, equal
+
+__all__ = ["SlipOutcome", "SlipVerdict", "trial"]
+
+SlipVerdict = Literal["noticed", "equal", "readers", "survives", "crash", "placeless", "timeout"]
+# Values of their arguments alone: a slip does not change them.
+_PURE = frozenset(
+    {"spec.expressions", "spec.statements", "spec.nodes", "spec.field_docs", "formal.theorems.exactness"}
+)
+
+
+@dataclass(frozen=True)
+class SlipOutcome:
+    """What became of a slip: who noticed it, or why nobody need, and the processor seconds it took.
+
+    `crash`: a witness died of it. `placeless`: the loader refused it, and did not say where.
+    """
+
+    slip: Slip
+    verdict: SlipVerdict
+    by: str
+    why: str
+    seconds: float
+
+    @property
+    def open(self) -> bool:
+        """Whether something is left to mend: nobody noticed, or not as it should be."""
+        return self.verdict not in ("noticed", "equal", "readers")
+
+
+def trial(base: Baseline, slip: Slip) -> SlipOutcome:
+    """The outcome of one slip; this process reads the changed file from now on."""
+    begun = time.process_time()
+    stage = ["loader"]
+    try:
+        verdict, by, why = _judge(base, slip, stage)
+    except SpecError as error:
+        placed = error.place is not None
+        verdict, by, why = ("noticed" if placed else "placeless"), stage[0], error.render()
+    except PtxmmaError as error:
+        verdict, by, why = "placeless", stage[0], str(error)
+    except Exception as error:
+        where = traceback.extract_tb(error.__traceback__)[-1]
+        why = f"{type(error).__name__}: {error} ({where.filename.rpartition('/')[2]}:{where.lineno})"
+        verdict, by = "crash", stage[0]
+    return SlipOutcome(slip, verdict, by, why, time.process_time() - begun)
+
+
+def _judge(base: Baseline, slip: Slip, stage: list[str]) -> tuple[SlipVerdict, str, str]:
+    if slip.kind == "text" and READERS in noticed_by(slip.field):
+        return "readers", READERS, "documentation"
+    corpus = base.corpus
+    root, _ = corpus.nodes[slip.file]
+    before = plain(_meaning(slip.file))
+    forget()
+    read_instead({corpus.root / name: node for name, (node, _) in corpus.nodes.items()})
+    read_instead({corpus.root / slip.file: changed_root(root, slip)})
+    after = plain(_meaning(slip.file))
+    if slip.file.startswith("spec/ordering/") or slip.file == "specs.yaml":
+        ordering()
+        suite()
+    if not slip.file.startswith("spec/ordering/"):
+        register()
+    if before == after:
+        return "equal", "loader", "the same meaning"
+    changed = Changed(base, load(), slip.file)
+    stage[0] = "proofs"
+    if equal(changed):
+        return "equal", "proofs", "proven equal as a function"
+    for name, ask in WITNESSES.items():
+        stage[0] = name
+        said = ask(changed)
+        if said is not None:
+            return "noticed", name, said
+    return "survives", "", ""
+
+
+def _meaning(file: str) -> object:
+    """The records that a file is read into."""
+    match file:
+        case "spec/effects.yaml":
+            return load_effects()
+        case "contradictions.yaml":
+            return register().entries
+        case "spec/ordering/rules.yaml" | "spec/ordering/switches.yaml":
+            return ordering()
+        case "spec/ordering/litmus.yaml":
+            return [(t.name, t.program.steps, t.hazards, t.under) for t in suite()]
+    specification = load()
+    if file.startswith("spec/instructions/"):
+        return {n: i for n, i in specification.instructions.items() if i.place.file == file}
+    if file == "spec/layouts/bridges.yaml":
+        return specification.bridges
+    if file.startswith("spec/layouts/"):
+        return {n: m for n, m in specification.layouts.items() if m.layout.place.file == file}
+    return [getattr(specification, part) for part in _PARTS[file]]
+
+
+_PARTS = {
+    "specs.yaml": ("index",),
+    "spec/contracts.yaml": ("clauses",),
+    "spec/sparsity.yaml": ("switches", "sparsities"),
+    "spec/descriptors.yaml": ("descriptors",),
+    "spec/addresses.yaml": ("addresses",),
+    "spec/numerics.yaml": ("formats", "guarantees"),
+}
+
+
+def forget() -> None:
+    """Clear whatever functions of this package remember of the files."""
+    for remembering in _caches():
+        remembering.cache_clear()
+
+
+def _caches() -> Iterator[_lru_cache_wrapper[object]]:
+    package = __name__.partition(".")[0]
+    for name, module in list(sys.modules.items()):
+        if name.startswith(f"{package}.") and name.removeprefix(f"{package}.") not in _PURE:
+            for value in list(vars(module).values()):
+                if isinstance(value, _lru_cache_wrapper):
+                    yield value

@@ -1,0 +1,342 @@
+"""What each witness says of a specification with a slip: a sentence where it contradicts, else nothing.
+
+A witness is asked only about what the slip changed. None takes a changed hash for a contradiction: raw
+observations are compared with what the changed specification says.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from ...assemblers.universe import Universe
+from ...formal.catalogue import GROUPS
+from ...formal.mutation.subjects import BridgeSubject, LayoutSubject, MutationSubject, SwizzleSubject
+from ...formal.ordering.verdicts import judge as model_verdict
+from ...formal.ordering.verdicts import rules
+from ...gen.litmus.litmus_tests import single_settings, suite
+from ...ledger.assembler_record import Claim, claims
+from ...ledger.contradictions import ContradictionRegister, register
+from ...ledger.measured_points import judge
+from ...ledger.records import bits_of
+from ...ledger.silicon_verdicts import by_mnemonic
+from ...spec.gates import EffectiveGate
+from ...spec.nodes import Formula, Scalars, Version
+from ...spec.ordering import ordering
+from ...spec.specification import Specification
+from ...spec.statements import Statement
+from .baseline import Baseline, ObservedRow, legal_forms
+from .meaning import plain
+
+__all__ = ["WITNESSES", "Changed", "SlipWitness", "equal"]
+
+
+# Parts of specs.yaml that legality rests on; those that only say since when and where, not what is spelled.
+_GATES = frozenset({"isa", "earlier", "releases", "targets", "order"})
+_JUDGED_BY = ("isa", "earlier", "releases", "targets", "register_types", "types", "ordered", "repeatable")
+
+
+@dataclass(frozen=True)
+class Changed:
+    """A specification with a slip, and what the slip changed of it."""
+
+    base: Baseline
+    specification: Specification
+    file: str
+
+    @cached_property
+    def everywhere(self) -> bool:
+        """Whether every instruction may be concerned."""
+        if self.file == "specs.yaml":
+            return bool(self.index - _GATES)
+        return self.file in ("spec/numerics.yaml", "spec/contracts.yaml", "spec/sparsity.yaml")
+
+    @cached_property
+    def index(self) -> frozenset[str]:
+        """The parts of specs.yaml that say something about instructions, and are others now."""
+        old, new = self.base.specification.index, self.specification.index
+        return frozenset(
+            part for part in _JUDGED_BY if plain(getattr(old, part)) != plain(getattr(new, part))
+        ) | (frozenset({"order"}) if list(old.targets) != list(new.targets) else frozenset())
+
+    @cached_property
+    def instructions(self) -> tuple[str, ...]:
+        """The instructions whose own record is another one."""
+        old, new = self.base.meanings, self.specification.instructions
+        if self.file == "specs.yaml":
+            every = tuple(dict.fromkeys((*self.base.specification.instructions, *new)))
+            return every if self.index else tuple(name for name in every if name not in new)
+        if not self.file.startswith("spec/instructions/"):
+            return ()
+        known = self.base.specification.instructions
+        own = [n for n, i in (*known.items(), *new.items()) if i.place.file == self.file]
+        return tuple(
+            name
+            for name in dict.fromkeys(own)
+            if name not in new or old.get(f"instruction {name}") != plain(new[name])
+        )
+
+    @cached_property
+    def layouts(self) -> frozenset[str]:
+        """The layouts whose record is another one."""
+        old, new = self.base.meanings, self.specification.layouts
+        if not self.file.startswith("spec/layouts/") or self.file.endswith("bridges.yaml"):
+            return frozenset()
+        known = self.base.specification.layouts
+        own = [n for n, m in (*known.items(), *new.items()) if m.layout.place.file == self.file]
+        return frozenset(
+            name for name in own if name not in new or old.get(f"layout {name}") != plain(new[name])
+        )
+
+    @cached_property
+    def rows(self) -> frozenset[str]:
+        """The rows of changed instructions, and those that use a changed layout."""
+        found = set()
+        for name, family in self.specification.families.items():
+            for view in family.rows:
+                own = name in self.instructions or bool(self.layouts & set(view.layouts))
+                if own or self.everywhere or self.file in ("spec/addresses.yaml", "spec/descriptors.yaml"):
+                    found.add(view.id)
+        return frozenset(found)
+
+    @cached_property
+    def claims(self) -> Mapping[str, list[Claim]]:
+        """The claims of changed instructions."""
+        found: dict[str, list[Claim]] = {name: [] for name in self.instructions}
+        for claim in claims(self.specification):
+            name = claim.view.family.instruction.instruction
+            if name in found:
+                found[name].append(claim)
+        return found
+
+    def part(self, name: str) -> bool:
+        """Whether a part of the specification, by its name in proofs, may be about what changed."""
+        kind, _, rest = name.partition(" ")
+        if kind == "ordering":
+            return self.file.startswith("spec/ordering/")
+        if self.everywhere:
+            return True
+        match kind:
+            case "row":
+                return rest in self.rows
+            case "instruction":
+                return rest in self.instructions
+            case "layout":
+                return rest in self.layouts
+            case "bridge":
+                bridge = self.specification.bridges[rest]
+                own = self.file == "spec/layouts/bridges.yaml"
+                return own or bridge.left in self.layouts or bridge.right in self.layouts
+            case "address" | "swizzle" | "descriptor":
+                own = self.file in ("spec/addresses.yaml", "spec/descriptors.yaml")
+                return own or bool(self.layouts & {"smem.k-major", "smem.mn-major"})
+            case "packing" | "exact":
+                return bool(self.instructions)
+        return True
+
+
+def proofs(changed: Changed) -> str | None:
+    """The first theorem that is refuted or unknown; parts that vanish prove nothing and say nothing."""
+    base = changed.base
+    for group in GROUPS:
+        for part in group.parts(changed.specification):
+            if changed.part(part.name):
+                for obligation in part.obligations():
+                    verdict = base.verdict(obligation)
+                    if verdict != "proven":
+                        return f"{obligation.theorem} of {obligation.subject} ({part.name}): {verdict}"
+    return None
+
+
+def observations(changed: Changed) -> str | None:
+    """A recorded statement that an assembler treats otherwise than the changed rows say.
+
+    Statements are compared by their text, so a changed hash is no witness. Statements that nobody was asked
+    about are left to universes.
+    """
+    for name in changed.instructions:
+        old = changed.base.instructions.get(name, {})
+        new = legal_forms(changed.claims[name]) if name in changed.specification.instructions else {}
+        if new == old and changed.file != "specs.yaml":
+            continue
+        for row in changed.base.observed.get(name, ()):
+            by_gate: dict[EffectiveGate, int] = {}
+            for bit, text in enumerate(row.statements):
+                for gate in new.get(text, ()):
+                    by_gate[gate] = by_gate.get(gate, 0) | 1 << bit
+            said = _differs(changed, name, row, by_gate)
+            if said is not None:
+                return said
+    return None
+
+
+def _differs(
+    changed: Changed, name: str, row: ObservedRow, by_gate: Mapping[EffectiveGate, int]
+) -> str | None:
+    """The first difference between a row's record and its new gates that is new, and not registered."""
+    known, isa = register(), changed.specification.isa
+    versions, targets = _versions(changed), changed.specification.index.targets
+    legal: dict[tuple[str, str], int] = {}
+    for record, seen, before in row.seen:
+        for setting, accepted, registered in zip(record.settings, seen, before, strict=True):
+            ptx, target = setting
+            if setting not in legal:
+                if ptx not in versions or target not in targets:
+                    return f"ptxas {record.release} takes .version {ptx} and .target {target}"
+                version, bitmap = isa.version(ptx), 0
+                for gate, forms in by_gate.items():
+                    if gate.opens(version, target):
+                        bitmap |= forms
+                legal[setting] = bitmap
+            for bit in bits_of((legal[setting] ^ accepted) & ~registered):
+                said = "accepted" if accepted >> bit & 1 else "refused"
+                text = row.statements[bit]
+                if _explained(known, name, text, record.release, isa.version(ptx), target, said) is None:
+                    return f"ptxas {record.release}, PTX {ptx}, {target}: {said}: {text}"
+    return None
+
+
+def _versions(changed: Changed) -> frozenset[str]:
+    index = changed.specification.index
+    return frozenset(map(str, (*index.earlier, *(release.ptx for release in index.releases))))
+
+
+def _explained(
+    known: ContradictionRegister, name: str, text: str, release: str, ptx: Version, target: str, said: str
+) -> str | None:
+    if said == "accepted":
+        return known.explains(name, text, release, ptx, target, "accepted")
+    return known.explains(name, text, release, ptx, target, "refused") or known.explains(
+        name, text, release, ptx, target, "died"
+    )
+
+
+def universes(changed: Changed) -> str | None:
+    """A statement of a recorded universe that an assembler treats otherwise than the changed rows say."""
+    if changed.file == "specs.yaml" and changed.index <= _GATES:
+        return None  # observations have every gate, under every version and on every target
+    known, isa = register(), changed.specification.isa
+    made = Universe(changed.specification)
+    for name in changed.instructions:
+        if name not in changed.base.universes:
+            continue
+        packed = changed.base.universes[name]
+        statements, which, gates = packed.statements, packed.which, packed.gates
+        differing: list[tuple[int, EffectiveGate | None]] = []
+        for number in _spread(len(statements)):
+            mnemonic, _, operands = statements[number].rstrip(";").partition(" ")
+            gate = made.judge.gate_of(Statement(None, mnemonic, operands, made.declared))
+            if gate != gates[which[number]]:
+                differing.append((number, gate))
+                if len(differing) > _ENOUGH:
+                    break
+        for record, target, bits in changed.base.universe_verdicts(name) if differing else ():
+            ptx = isa.version(record.ptx)
+            for number, gate in differing:
+                accepted = bool(bits[number >> 3] >> (number & 7) & 1)
+                if (gate is not None and gate.opens(ptx, target)) != accepted:
+                    said = "accepted" if accepted else "refused"
+                    text = statements[number]
+                    if _explained(known, name, text, record.release, ptx, target, said) is None:
+                        return f"ptxas {record.release}, {target}: {said}: {text}"
+    return None
+
+
+_ENOUGH = 64  # differing statements, after which no more are looked for
+_STRIDE = 61  # first every so many statements, for neighbours lie side by side
+
+
+def _spread(count: int) -> Iterator[int]:
+    """The numbers below a count, spread: every place between them follows later."""
+    for start in range(min(_STRIDE, count)):
+        yield from range(start, count, _STRIDE)
+
+
+def silicon(changed: Changed) -> str | None:
+    """A measured map, recomputed from raw observations, that the changed layouts contradict."""
+    specification = changed.specification
+    known = by_mnemonic(specification)
+    for row, listed in changed.base.measured_rows.items():
+        if row not in changed.rows:
+            continue
+        for device, name, mnemonic in listed:
+            if mnemonic not in known:
+                continue
+            observed = device.subjects[name]
+            what = name.split(": ")[0]
+            _, faults = judge(specification, known[mnemonic], what, observed.kernel, observed.values)
+            if faults:
+                return f"{device.device.name}: {what}: {observed.kernel}: {faults[0]}"
+    return None
+
+
+def models(changed: Changed) -> str | None:
+    """A litmus test, written by hand, of which the models of the ordering rules say something else."""
+    if not changed.file.startswith("spec/ordering/"):
+        return None
+    default, settings = ordering().default, single_settings()
+    for test in suite():
+        if test.stated is None:
+            continue
+        verdict = model_verdict(test.program, default)
+        if verdict.disagreement or verdict.rules != test.hazards:
+            return f"litmus {test.name}: {verdict.disagreement or verdict.rules}"
+        for setting, readings in settings.items():
+            broken = rules(test.program, readings)
+            if broken != test.under.get(setting, test.hazards):
+                return f"litmus {test.name} with {setting}: {broken}"
+    return None
+
+
+def equal(changed: Changed) -> bool:
+    """Whether solvers prove that everything that changed is the same function as before."""
+    base, old, new = changed.base, changed.base.specification, changed.specification
+    subjects: list[MutationSubject]
+    if changed.layouts:
+        if any(name not in new.layouts or name not in old.layouts for name in changed.layouts):
+            return False
+        if any(not _formulas_only(old.layouts[n].layout, new.layouts[n].layout) for n in changed.layouts):
+            return False
+        subjects = [LayoutSubject(name) for name in sorted(changed.layouts)]
+    elif changed.file == "spec/layouts/bridges.yaml" and list(old.bridges) == list(new.bridges):
+        names = [name for name in old.bridges if plain(old.bridges[name]) != plain(new.bridges[name])]
+        if any(not _formulas_only(old.bridges[name], new.bridges[name]) for name in names):
+            return False
+        subjects = [BridgeSubject(name) for name in names]
+    elif changed.file == "spec/addresses.yaml" and plain(old.addresses.addresses) == plain(
+        new.addresses.addresses
+    ):
+        if not _formulas_only(old.addresses.swizzle, new.addresses.swizzle):
+            return False
+        subjects = [SwizzleSubject()]
+    else:
+        return False
+    return all(base.status(smt) == "unsat" for s in subjects for smt in s.differences(old, new))
+
+
+def _formulas_only(old: object, new: object) -> bool:
+    """Whether two records differ in nothing but formulas that stand at the same keys."""
+    return _without_formulas(old) == _without_formulas(new)
+
+
+def _without_formulas(value: object) -> object:
+    match value:
+        case Formula():
+            return "formula"
+        case Mapping():
+            return {key: _without_formulas(inner) for key, inner in value.items()}
+    if dataclasses.is_dataclass(value) and not isinstance(value, type | Scalars):
+        return {name: _without_formulas(getattr(value, name)) for name in plain(value)}
+    return plain(value)
+
+
+SlipWitness = Callable[[Changed], str | None]
+WITNESSES: Mapping[str, SlipWitness] = {
+    "models": models,
+    "proofs": proofs,
+    "observations": observations,
+    "silicon": silicon,
+    "universes": universes,
+}
