@@ -12,6 +12,7 @@ from ...spec.ordering import Readings, ordering
 from ...spec.switches import Conduct
 from .alphabet import ACCESSES
 from .axioms import Hazard, closing
+from .machine_answers import MachineAnswers
 from .programs import Program
 from .schedules import differ
 
@@ -38,12 +39,14 @@ def disagreement(program: Program, readings: Readings, conduct: Conduct | None =
     return f"{program}: no hazard, but schedules differ: {'; '.join(schedules[1] if schedules else ())}"
 
 
-def last_step_differs(program: Program, conduct: Conduct, hazards: tuple[Hazard, ...]) -> bool:
+def last_step_differs(
+    program: Program, conduct: Conduct, hazards: tuple[Hazard, ...], answers: MachineAnswers
+) -> bool:
     """Whether two schedules of the program differ, if none do without its last step.
 
     The machine need not run if the last step accesses nothing: then it adds nothing to any result. `hazards`,
-    what the axioms see, say where to look first.
+    what the axioms see, say where to look first. `answers` are those that the machine gave already.
     """
     if not isinstance(program.steps[-1].operation, ACCESSES):
         return False
-    return differ(program, conduct, hazards[0].steps[0] if hazards else None) is not None
+    return answers.differ(program, conduct, hazards[0].steps[0] if hazards else None)

@@ -11,6 +11,7 @@ Work that no setting of a reading can change is done once, for the first reading
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Iterator, Mapping
 from concurrent.futures import Executor, Future
 from dataclasses import dataclass, field, replace
@@ -21,8 +22,10 @@ from ...spec.workers import pool
 from ..smt.obligations import Obligation
 from ..smt.solvers import ask
 from .alphabet import LocationKind
+from .machine_answers import MachineAnswers
+from .programs import Program, Step
 from .states.closure import Closure, close
-from .states.confirmation import confirm
+from .states.confirmation import confirm, representatives
 from .states.enumeration import AllLocations, ModelTally, ProgramCount, count_programs, run_programs
 from .symbolic.induction import staged_obligations
 from .symbolic.questions import memory_readings, ordering_obligations
@@ -31,7 +34,7 @@ __all__ = ["LocationProof", "ProofBounds", "ReadingProof", "prove_agreement"]
 
 _KINDS: tuple[LocationKind, ...] = ("register", "buffer")
 _PATIENCE = 1_200_000  # milliseconds for z3
-_PARTS = 8  # of the classes of joint states: jobs for workers
+_PARTS = 8  # of what the machine is run on: jobs for workers
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,14 +90,15 @@ def prove_agreement(
 ) -> Iterator[ReadingProof]:
     """Look at every reading; yields each proof as soon as it and those before it are done."""
     with pool(workers) as executor:
-        jobs = _SentJobs(executor, bounds)
-        for one in [jobs.begin(name, readings) for name, readings in every.items()]:
+        jobs = _SentJobs(executor, bounds, every)
+        for one in [jobs.begin(name) for name in every]:
             yield one.proof()
 
 
 _Settings = tuple[tuple[str, str], ...]  # readings that can be a key
 _Locations = dict[LocationKind, LocationProof]
-_Confirmation = Future[tuple[int, list[str]]]
+_Tallies = Future[list[ModelTally]]  # by reading
+_Confirmations = Future[list[tuple[int, list[str]]]]  # by readings that bear on a kind of location
 _Answer = Future[tuple[str, str]]
 
 
@@ -102,28 +106,33 @@ def _settings(readings: Readings) -> _Settings:
     return tuple(sorted(readings.items()))
 
 
-def _bearing(readings: Readings, kind: LocationKind) -> _Settings:
-    return _settings(ordering().bearing(readings, registers=kind == "register"))
+def _bearing(settings: _Settings, kind: LocationKind) -> _Settings:
+    """The settings that can change what happens to a kind of location."""
+    return _settings(ordering().bearing(dict(settings), registers=kind == "register"))
 
 
 @dataclass
 class _PendingProof:
-    """The proof of one reading, under way."""
+    """The proof of one reading, under way; `at` is its place in the results of a part that is for several."""
 
     reading: str
     same_values_as: str | None
     counted: Future[tuple[_Locations, list[ProgramCount], list[str]]]
-    tally: Future[ModelTally]
-    confirmations: dict[LocationKind, list[_Confirmation]]
+    tallies: tuple[int, list[_Tallies]]
+    confirmations: dict[LocationKind, tuple[int, list[_Confirmations]]]
     answers: list[_Answer]
 
     def proof(self) -> ReadingProof:
         """Wait for all parts."""
-        found = ReadingProof(self.reading, self.same_values_as, tally=self.tally.result())
+        found = ReadingProof(self.reading, self.same_values_as)
+        at, parts = self.tallies
+        for part in parts:
+            found.tally.add(part.result()[at])
         locations, found.counts, faults = self.counted.result()
         found.faults += found.tally.faults + faults
         for kind, location in locations.items():
-            runs = [part.result() for part in self.confirmations[kind]]
+            at, confirmed = self.confirmations[kind]
+            runs = [part.result()[at] for part in confirmed]
             found.locations[kind] = replace(location, confirmed=sum(number for number, _ in runs))
             found.faults += [fault for _, faults in runs for fault in faults]
         found.answers = dict(part.result() for part in self.answers)
@@ -132,39 +141,54 @@ class _PendingProof:
 
 
 class _SentJobs:
-    """The jobs that were sent to workers; a job is sent once for all readings that it cannot tell apart."""
+    """The jobs that were sent to workers; a job is sent once for all readings that it cannot tell apart.
 
-    def __init__(self, executor: Executor, bounds: ProofBounds) -> None:
+    A job that runs the machine is for all readings together: they share the machine's answers.
+    """
+
+    def __init__(self, executor: Executor, bounds: ProofBounds, every: Mapping[str, Readings]) -> None:
         self.executor = executor
         self.bounds = bounds
+        self.every = {name: _settings(readings) for name, readings in every.items()}
         self.first_readings: dict[_Settings, str] = {}
-        self.confirmations: dict[tuple[LocationKind, _Settings], list[_Confirmation]] = {}
         self.answers: dict[tuple[LocationKind, _Settings], list[_Answer]] = {}
+        readings = tuple(self.every.values())
+        self.told_apart = {kind: self._told_apart(kind) for kind in _KINDS}
+        self.tallies = [executor.submit(_run, readings, bounds.direct, part) for part in range(_PARTS)]
+        self.confirmations = {
+            kind: [executor.submit(_confirm, known, kind, part, bounds.stride) for part in range(_PARTS)]
+            for kind, known in ((kind, tuple(one.values())) for kind, one in self.told_apart.items())
+        }
 
-    def begin(self, name: str, readings: Readings) -> _PendingProof:
+    def _told_apart(self, kind: LocationKind) -> Mapping[_Settings, _Settings]:
+        """The first reading that bears on a kind of location in each way."""
+        found: dict[_Settings, _Settings] = {}
+        for settings in self.every.values():
+            found.setdefault(_bearing(settings, kind), settings)
+        return found
+
+    def begin(self, name: str) -> _PendingProof:
         """Send the jobs of one reading that were not sent before."""
-        settings = _settings(readings)
-        first = self.first_readings.setdefault(_bearing(readings, "register"), name)
-        counted = self.executor.submit(_count, settings, self.bounds.steps)
-        tally = self.executor.submit(_run, settings, self.bounds.direct)
-        confirmations: dict[LocationKind, list[_Confirmation]] = {}
+        settings = self.every[name]
+        bearing = {kind: _bearing(settings, kind) for kind in _KINDS}
+        first = self.first_readings.setdefault(bearing["register"], name)
         answers: list[_Answer] = []
         for kind in _KINDS:
-            key = kind, _bearing(readings, kind)
-            if key not in self.confirmations:
-                self.confirmations[key] = self._confirm(kind, settings)
-            confirmations[kind] = self.confirmations[key]
-            question = kind, key[1] if kind == "register" else _settings(memory_readings(readings))
-            if question not in self.answers:
-                self.answers[question] = self._ask(name, kind, settings)
-            answers += self.answers[question]
-        same = None if first == name else first
-        return _PendingProof(name, same, counted, tally, confirmations, answers)
-
-    def _confirm(self, kind: LocationKind, settings: _Settings) -> list[_Confirmation]:
-        stride = self.bounds.stride
-        places = [(part * stride, _PARTS * stride) for part in range(_PARTS)]
-        return [self.executor.submit(_confirm, settings, kind, *place) for place in places]
+            alike = bearing[kind] if kind == "register" else _settings(memory_readings(dict(settings)))
+            if (kind, alike) not in self.answers:
+                self.answers[kind, alike] = self._ask(name, kind, settings)
+            answers += self.answers[kind, alike]
+        return _PendingProof(
+            name,
+            None if first == name else first,
+            self.executor.submit(_count, settings, self.bounds.steps),
+            (list(self.every).index(name), self.tallies),
+            {
+                kind: (list(self.told_apart[kind]).index(one), self.confirmations[kind])
+                for kind, one in bearing.items()
+            },
+            answers,
+        )
 
     def _ask(self, name: str, kind: LocationKind, settings: _Settings) -> list[_Answer]:
         if not self.bounds.length:
@@ -175,8 +199,12 @@ class _SentJobs:
 
 
 @cache
+def _closure(kind: LocationKind, bearing: _Settings) -> Closure:
+    return close(kind, dict(bearing))
+
+
 def _closures(settings: _Settings) -> dict[LocationKind, Closure]:
-    return {kind: close(kind, dict(_bearing(dict(settings), kind))) for kind in _KINDS}
+    return {kind: _closure(kind, _bearing(settings, kind)) for kind in _KINDS}
 
 
 def _count(settings: _Settings, bound: int) -> tuple[_Locations, list[ProgramCount], list[str]]:
@@ -191,12 +219,26 @@ def _count(settings: _Settings, bound: int) -> tuple[_Locations, list[ProgramCou
     return locations, list(count_programs(AllLocations(closures), bound)), faults
 
 
-def _run(settings: _Settings, bound: int) -> ModelTally:
-    return run_programs(AllLocations(_closures(settings)), dict(settings), bound)
+def _run(every: tuple[_Settings, ...], bound: int, part: int) -> list[ModelTally]:
+    answers, firsts = MachineAnswers(), slice(part, None, _PARTS)
+    return [run_programs(AllLocations(_closures(one)), dict(one), bound, answers, firsts) for one in every]
 
 
-def _confirm(settings: _Settings, kind: LocationKind, start: int, stride: int) -> tuple[int, list[str]]:
-    return confirm(_closures(settings)[kind], dict(settings), slice(start, None, stride))
+def _confirm(
+    every: tuple[_Settings, ...], kind: LocationKind, part: int, stride: int
+) -> list[tuple[int, list[str]]]:
+    answers, found = MachineAnswers(), []
+    for one in every:
+        closure = _closure(kind, _bearing(one, kind))
+        chosen = [steps for steps in representatives(closure) if _part(steps, stride) == part]
+        found.append(confirm(closure, dict(one), chosen, answers))
+    return found
+
+
+def _part(steps: tuple[Step, ...], stride: int) -> int | None:
+    """The part that runs the machine on a program, the same under every reading; None: it is passed over."""
+    taken, left = divmod(zlib.crc32(str(Program(steps)).encode()), stride)
+    return None if left else taken % _PARTS
 
 
 @lru_cache(maxsize=1)

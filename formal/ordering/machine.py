@@ -32,7 +32,6 @@ from .programs import (
     CpAsync,
     CpAsyncWait,
     CtaBarrier,
-    MbarrierArrive,
     MbarrierWait,
     Mma,
     Program,
@@ -115,13 +114,14 @@ class Machine(MachineCode):
 
         Such a move commutes with every other move and prevents none, so all that can follow can follow it.
         """
+        issues = []
         for place, stream in enumerate(self.streams):
-            code, at = self.code[stream], state.positions[place]
-            if at < len(code) and not isinstance(self.operations[code[at]], SharedRead | SharedWrite):
-                move = self._issue_next(state, place, stream)
-                if move is not None:
+            move = self._issue_next(state, place, stream)
+            if move is not None:
+                if not self.accesses_now[move[0][2]]:
                     return [move]
-        return list(self.moves(state))
+                issues.append(move)
+        return [*self._effects(state), *issues]
 
     def result(self, state: MachineState) -> MachineResult:
         """What a final state shows: registers, memory, what reads saw and what mmas computed."""
@@ -193,13 +193,8 @@ class Machine(MachineCode):
             of_all = self.conduct.proxy_fence_covers_all
             return not any(of_all or storer == stream for queue in state.landings for storer, _ in queue)
         if isinstance(operation, MbarrierWait):
-            signals = [signal for signal in range(step) if self._signals(signal, operation)]
-            return all(self._is_signalled(state, signal) for signal in signals)
+            return all(self._is_signalled(state, signal) for signal in self.signals[step])
         return True
-
-    def _signals(self, step: int, wait: MbarrierWait) -> bool:
-        operation = self.operations[step]
-        return isinstance(operation, MbarrierArrive | BulkCopy) and operation.barrier == wait.barrier
 
     def _is_signalled(self, state: MachineState, step: int) -> bool:
         """Whether all streams that execute an arrival have arrived, or a bulk copy has taken effect."""
@@ -207,8 +202,7 @@ class Machine(MachineCode):
 
     def _is_done(self, state: MachineState, stream: int, step: int) -> bool:
         """Whether a stream has issued a step that is not in flight any more."""
-        place = self.streams.index(stream)
-        code, at = self.code[stream], state.positions[place]
+        code, at = self.code[stream], state.positions[self.places[stream]]
         return (at == len(code) or code[at] > step) and (stream, step) not in state.flights
 
     def _issue(self, state: MachineState, stream: int, step: int) -> MachineState:

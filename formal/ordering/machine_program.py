@@ -12,6 +12,8 @@ from .programs import (
     CpAsyncCommit,
     CpAsyncWait,
     CtaBarrier,
+    MbarrierArrive,
+    MbarrierWait,
     Mma,
     Program,
     RegisterRead,
@@ -32,6 +34,8 @@ class MachineCode:
     """The steps of each stream, the registers, the halves of buffers, and what each wait waits for.
 
     `awaited`: by (stream, step) of each wait for groups, the (stream, step) that must have taken effect.
+    `signals`: by step of each mbarrier wait, the steps that it waits for. `accesses_now`: by step, whether it
+    accesses memory when it is issued.
     """
 
     def __init__(self, program: Program, conduct: Conduct) -> None:
@@ -45,8 +49,19 @@ class MachineCode:
         self.code = {stream: self._code(stream) for stream in self.streams}
         self.registers = self._register_numbers()
         self.halves = [(buffer, half) for buffer in self._buffer_numbers() for half in (0, 1)]
+        self.places = {stream: place for place, stream in enumerate(self.streams)}
+        self.accesses_now = [isinstance(one, SharedRead | SharedWrite) for one in self.operations]
+        self.signals = {
+            step: [at for at in range(step) if self._signals(at, wait)]
+            for step, wait in enumerate(self.operations)
+            if isinstance(wait, MbarrierWait)
+        }
         self.awaited = self._awaited_by(Commit, Wait, Mma)
         self.awaited |= self._awaited_by(CpAsyncCommit, CpAsyncWait, CpAsync)
+
+    def _signals(self, step: int, wait: MbarrierWait) -> bool:
+        operation = self.operations[step]
+        return isinstance(operation, MbarrierArrive | BulkCopy) and operation.barrier == wait.barrier
 
     def _register_numbers(self) -> list[int]:
         found: set[int] = set()
@@ -97,7 +112,7 @@ class MachineCode:
                         uncommitted = []
                 elif isinstance(operation, Wait | CpAsyncWait) and isinstance(operation, wait):
                     due = groups[: max(0, len(groups) - operation.n)]
-                    for_all = self.conduct.wait_covers_all and kind is Mma
+                    for_all = kind is Mma and self.conduct.wait_covers_all
                     streams = [one for one in self.streams if one != THREAD] if for_all else [stream]
                     awaited[stream, step] = {(one, i) for group in due for i in group for one in streams}
         return awaited

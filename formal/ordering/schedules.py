@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 
 from ...spec.ordering import ordering
 from ...spec.switches import Conduct
-from .machine import Machine, MachineResult, MachineState, MoveName
+from .machine import Machine, MachineResult, MachineState, Move, MoveName
 from .programs import BulkCopy, CpAsync, Mma, Program, RegisterRead, RegisterWrite, SharedRead, SharedWrite
 
 __all__ = ["Schedule", "differ", "outcomes"]
@@ -116,12 +116,21 @@ def _run(machine: Machine, delayed: _Delayed) -> tuple[MachineState, _Origins]:
     """The final state, where the first move that is not delayed always comes next; and how it was reached."""
     state = machine.start()
     origins: dict[MachineState, tuple[MachineState, MoveName] | None] = {state: None}
-    while moves := list(machine.moves(state)):
-        free = (move for move in moves if not _is_delayed(delayed, move[0]))
-        name, after = next(free, moves[0])
+    while (move := _first_free(machine, state, delayed)) is not None:
+        name, after = move
         origins[after] = state, name
         state = after
     return state, origins
+
+
+def _first_free(machine: Machine, state: MachineState, delayed: _Delayed) -> Move | None:
+    """The first move that is not delayed, or else the first move; None at the end of the program."""
+    first = None
+    for move in machine.moves(state):
+        if not _is_delayed(delayed, move[0]):
+            return move
+        first = first or move
+    return first
 
 
 def _is_delayed(delayed: _Delayed, name: MoveName) -> bool:

@@ -15,6 +15,7 @@ from ptxmma.formal.ordering.agreement import changing_values
 from ptxmma.formal.ordering.agreement_proof import ProofBounds, prove_agreement
 from ptxmma.formal.ordering.alphabet import LOCATIONS, Location, LocationKind, alphabet, letters, seen_from
 from ptxmma.formal.ordering.axioms import Hazard, closing
+from ptxmma.formal.ordering.machine_answers import MachineAnswers
 from ptxmma.formal.ordering.notation import parse
 from ptxmma.formal.ordering.programs import (
     BulkCopy,
@@ -33,7 +34,7 @@ from ptxmma.formal.ordering.states import axiom_state, confirmation, enumeration
 from ptxmma.formal.ordering.states import closure as closures
 from ptxmma.formal.ordering.states.broken_rules import broken_rules
 from ptxmma.formal.ordering.states.closure import Closure, close
-from ptxmma.formal.ordering.states.confirmation import confirm
+from ptxmma.formal.ordering.states.confirmation import confirm, representatives
 from ptxmma.formal.ordering.states.enumeration import AllLocations, count_programs, run_programs
 from ptxmma.spec.ordering import Readings, ordering
 from ptxmma.spec.switches import Conduct
@@ -167,7 +168,10 @@ def test_an_axiom_that_is_dropped_is_noticed_by_running_the_models(
         return () if rule in {hazard.rule for hazard in found} else found
 
     monkeypatch.setattr(confirmation, "closing", forgetful)
-    assert any(confirm(closure, DEFAULT, slice(0, 12))[1] for closure in closed("default").values())
+    assert any(
+        confirm(closure, DEFAULT, representatives(closure)[:12], MachineAnswers())[1]
+        for closure in closed("default").values()
+    )
 
 
 MACHINES = [
@@ -189,8 +193,11 @@ def test_a_machine_that_behaves_otherwise_is_noticed_in_the_joint_states(machine
 @pytest.mark.slow
 @pytest.mark.parametrize("machine", MACHINES, ids=str)
 def test_a_machine_that_behaves_otherwise_is_noticed_by_running_it(machine: Conduct) -> None:
-    found = (confirm(closed("default")[kind], DEFAULT, slice(0, 30), machine)[1] for kind in KINDS)
-    assert any(found)
+    closures = closed("default").values()
+    assert any(
+        confirm(closure, DEFAULT, representatives(closure)[:30], MachineAnswers(), machine)[1]
+        for closure in closures
+    )
 
 
 def _blind(kind: type) -> Callable[..., bool]:
@@ -232,7 +239,7 @@ def test_a_step_that_a_location_does_not_see_is_noticed(monkeypatch: pytest.Monk
         return None if isinstance(step.operation, Mma) else seen_from(step, location)
 
     monkeypatch.setattr(enumeration, "seen_from", blind)
-    assert run_programs(AllLocations(closed("default")), DEFAULT, 1).faults
+    assert run_programs(AllLocations(closed("default")), DEFAULT, 1, MachineAnswers()).faults
 
 
 def test_settings_that_no_value_depends_on() -> None:

@@ -7,36 +7,45 @@ is shown to lead where the joint states say, as far as one more access can show 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from ....spec.ordering import Readings, ordering
 from ....spec.switches import Conduct
 from ..agreement import changing_values
 from ..alphabet import with_own_buffers
 from ..axioms import closing
+from ..machine_answers import MachineAnswers
 from ..programs import Program, Step, WgmmaFence
-from ..schedules import differ
 from .classes import classes
 from .closure import HAZARD, Closure
 
-__all__ = ["confirm"]
+__all__ = ["confirm", "representatives"]
 
 _Steps = tuple[Step, ...]
 
 
 def confirm(
-    closure: Closure, readings: Readings, part: slice = slice(None), conduct: Conduct | None = None
+    closure: Closure,
+    readings: Readings,
+    of_classes: Iterable[_Steps],
+    answers: MachineAnswers,
+    conduct: Conduct | None = None,
 ) -> tuple[int, list[str]]:
-    """Run both models for a part of the classes: how many programs were run, and disagreements in words."""
+    """Run both models for some classes: how many programs were run, and disagreements in words.
+
+    `of_classes`: the programs that lead to these classes, of `representatives`. `answers`: what the machine
+    answered already.
+    """
     conduct = conduct or ordering().conduct(readings)
     runs, faults = 0, []
-    for steps in _representatives(closure)[part]:
+    for steps in of_classes:
         for program in (steps, *((*steps, letter) for letter in closure.letters)):
             for access, expected in _next_accesses(closure, program):
                 runs += 1
                 whole = Program(with_own_buffers((*program, access)))
-                hazard = bool(changing_values(closing(whole, readings)))
-                differs = differ(whole, conduct) is not None
+                hazards = changing_values(closing(whole, readings))
+                hazard = bool(hazards)
+                differs = answers.differ(whole, conduct, hazards[0].steps[0] if hazards else None)
                 if not hazard == differs == expected:
                     faults.append(
                         f"{whole}: hazard {hazard}, schedules differ {differs}, by the states {expected}"
@@ -44,7 +53,7 @@ def confirm(
     return runs, faults
 
 
-def _representatives(closure: Closure) -> list[_Steps]:
+def representatives(closure: Closure) -> list[_Steps]:
     """For each class, a shortest program without hazards that leads to it.
 
     A wgmma.fence goes before it, unless it stands for the programs that have none.

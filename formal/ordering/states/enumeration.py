@@ -15,10 +15,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from ....spec.ordering import Readings, ordering
-from ....spec.switches import Conduct
 from ..agreement import changing_values, disagreement, last_step_differs
 from ..alphabet import LOCATIONS, LocationKind, alphabet, seen_from
 from ..axioms import closing
+from ..machine_answers import MachineAnswers
 from ..programs import Program, Step
 from .classes import LocationClasses
 from .closure import HAZARD, Closure
@@ -116,19 +116,32 @@ class ModelTally:
     hazards: Counter[str] = field(default_factory=Counter)
     faults: list[str] = field(default_factory=list)
 
+    def add(self, part: ModelTally) -> None:
+        """Join the tally of other programs."""
+        self.programs.update(part.programs)
+        self.hazards.update(part.hazards)
+        self.faults += part.faults
+
 
 def run_programs(
-    locations: AllLocations, readings: Readings, bound: int, conduct: Conduct | None = None
+    locations: AllLocations,
+    readings: Readings,
+    bound: int,
+    answers: MachineAnswers,
+    firsts: slice = slice(None),
 ) -> ModelTally:
-    """Run both models on every program up to a length with no hazard before its last step, up to symmetry."""
+    """Run both models on every program up to a length with no hazard before its last step, up to symmetry.
+
+    `answers`: what the machine answered already. `firsts`: with which steps of the alphabet programs begin.
+    """
     tally = ModelTally()
-    conduct = conduct or ordering().conduct(readings)
+    conduct = ordering().conduct(readings)
     steps = list(enumerate(alphabet()))
     rest: list[tuple[tuple[Step, ...], _States]] = [((), locations.start)]
     while rest:
         before, states = rest.pop()
         closing_steps = locations.closing_steps(states)
-        for number, step in steps:
+        for number, step in steps if before else steps[firsts]:
             longer = (*before, step)
             if not _named_in_order(longer):
                 continue
@@ -138,7 +151,7 @@ def run_programs(
             tally.programs[len(longer)] += 1
             tally.hazards.update({hazard.rule for hazard in closed})
             expected = bool(closing_steps >> number & 1)
-            if bool(hazards) != last_step_differs(program, conduct, hazards):
+            if bool(hazards) != last_step_differs(program, conduct, hazards, answers):
                 tally.faults.append(disagreement(program, readings, conduct) or str(program))
             elif bool(hazards) != expected:
                 tally.faults.append(
