@@ -93,9 +93,9 @@ COMMANDS: Mapping[str, Command] = {
     "descriptor": Command(
         "encode or decode a matrix descriptor",
         (
-            Example("ptxmma descriptor encode start-address=1024 leading-byte-offset=128 swizzle=128B"),
-            Example("ptxmma descriptor decode 0x4000000000080040"),
-            Example("ptxmma descriptor address 0x4000000000080040 --row 9 --k 3"),
+            Example("ptxmma descriptor encode start-address=1024 stride-dimension-byte-offset=1024"),
+            Example("ptxmma descriptor decode 0x4000004000000040"),
+            Example("ptxmma descriptor address 0x4000004000000040 --row 9 --k 3"),
         ),
         "the word, the fields or the address is printed",
         "",
@@ -154,7 +154,7 @@ COMMANDS: Mapping[str, Command] = {
     "ordering": Command(
         "do the two models of the ordering rules agree?",
         (
-            Example("ptxmma ordering default --steps 4 --direct 2 --length 0"),
+            Example("ptxmma ordering default --steps 3 --direct 1 --stride 50 --length 0"),
             Example("ptxmma ordering --alphabet"),
         ),
         "the models agree",
@@ -229,5 +229,15 @@ COMMANDS: Mapping[str, Command] = {
         "the schema is printed or written",
         "",
         "there is no schema of that name, or a file cannot be written",
+    ),
+    "completion": Command(
+        "the script by which a shell completes commands and options",
+        (
+            Example("ptxmma completion bash > ~/.local/share/bash-completion/completions/ptxmma"),
+            Example("ptxmma completion zsh > ~/.zfunc/_ptxmma"),
+        ),
+        "the script is printed",
+        "",
+        "the shell is not one of these",
     ),
 }

@@ -62,10 +62,12 @@ def _answers(name: str) -> dict[str, Any]:
 def _write(folder: Path) -> None:
     """Write every file that is derived from code."""
     from .api_pages import api_pages
+    from .command_page import command_page
     from .exit_codes import exit_codes
 
     texts = {
         **api_pages(),
+        "docs/commands.md": command_page(),
         "docs/exit-codes.md": exit_codes(),
         "spec/schema.json": _json(schemas(FILES)),
         "docs/yaml.md": markdown(FILES),

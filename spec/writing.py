@@ -57,7 +57,7 @@ class _Writing:
             try:
                 one.mkdir()
             except FileExistsError:
-                raise Question(f"{one} is a file, where a folder is to be written") from None
+                raise Question(f"{one} cannot be written: it is a file, and a folder is needed") from None
             except OSError as error:
                 raise _refused(one, error) from None
             self.made.append(one)

@@ -70,5 +70,5 @@ def test_what_is_no_file_is_written_to_as_it_is(tmp_path: Path) -> None:
 
 def test_a_folder_that_is_a_file(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    with pytest.raises(Question, match="file is a file, where a folder is to be written"):
+    with pytest.raises(Question, match="file cannot be written: it is a file"):
         write_folder(tmp_path / "file" / "sub", [("x", "x")])
