@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from ..formal.prove import ProofResult
     from ..formal.smt.obligations import Obligation
 
-__all__ = ["add"]
+__all__ = ["add", "parts_in_words"]
 
 _SOLVERS = ("z3", "cvc5")
 
@@ -82,7 +82,7 @@ def run(args: argparse.Namespace) -> int:
     if args.format == "json":
         print(json.dumps(_json(results, seconds), indent=1))
     else:
-        _report(specification, results, solvers, seconds)
+        _report(specification, results, solvers, seconds, bool(args.pattern))
     return 1 if bad else 0
 
 
@@ -124,8 +124,13 @@ def _json(results: Sequence[ProofResult], seconds: float) -> dict[str, Any]:
 
 
 def _report(
-    specification: Specification, results: Sequence[ProofResult], solvers: Sequence[str], seconds: float
+    specification: Specification,
+    results: Sequence[ProofResult],
+    solvers: Sequence[str],
+    seconds: float,
+    each: bool,
 ) -> None:
+    """Print tables of theorems and rows; with `each`, also a line for each part that was asked about."""
     from rich.console import Console
     from rich.table import Table
 
@@ -142,6 +147,9 @@ def _report(
             cells = [_cell(by_theorem[theorem], solver) for solver in solvers]
             table.add_row(theorem, statement, *cells)
     console.print(table)
+    if each:
+        for line in parts_in_words(specification, results):
+            console.print(line, soft_wrap=True, markup=False)
     _rows(console, specification, results, solvers)
     for result in results:
         if result.detail:
@@ -157,6 +165,23 @@ def _report(
         f"{s} {sum(r.seconds for r in results if r.solver == s):.1f} s of solving" for s in solvers
     )
     console.print(f"{proven} of {len(results)} proven in {seconds:.1f} s ({per})")
+
+
+def parts_in_words(specification: Specification, results: Sequence[ProofResult]) -> Iterator[str]:
+    """A line for each part: whether all that was asked about it is proven, what it is, and the theorems."""
+    from ..formal.catalogue import titles
+
+    known = titles(specification)
+    by_part: dict[str, list[ProofResult]] = defaultdict(list)
+    for result in results:
+        by_part[result.part].append(result)
+    order = {name: place for place, name in enumerate(known)}
+    for part in sorted(by_part, key=lambda name: order.get(name, len(order))):
+        own = by_part[part]
+        bad = [r for r in own if r.verdict != "proven"]
+        verdict = f"{len(own) - len(bad)} of {len(own)} PROVEN" if bad else "proven"
+        theorems = ", ".join(dict.fromkeys(r.obligation.theorem for r in own))
+        yield f"{verdict}: {part}" + (f": {known[part]}" if part in known else "") + f" ({theorems})"
 
 
 def _cell(counts: dict[tuple[str, str], int], solver: str) -> str:
@@ -190,4 +215,5 @@ def _rows(
             proven = sum(result.verdict == "proven" for result in mine)
             cells.append(f"{proven} of {len(mine)}")
         table.add_row(subject.row, str(subject.mnemonics), *cells)
-    console.print(table)
+    if table.rows:
+        console.print(table)

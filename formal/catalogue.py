@@ -13,7 +13,7 @@ from . import theorems
 from .smt.obligations import Obligation
 from .theorem import TheoremGroup
 
-__all__ = ["GROUPS", "STATEMENTS", "TheoremSubject", "obligations", "subjects"]
+__all__ = ["GROUPS", "STATEMENTS", "TheoremSubject", "obligations", "subjects", "titles"]
 
 
 def _collected() -> tuple[TheoremGroup, ...]:
@@ -53,6 +53,12 @@ def obligations(
             if concerning(part.name):
                 for obligation in part.obligations():
                     yield part.name, obligation
+
+
+def titles(specification: Specification) -> Mapping[str, str]:
+    """By the name of a part, what it is in a phrase; parts without a title are not there."""
+    parts = (part for group in GROUPS for part in group.parts(specification))
+    return {part.name: part.title for part in parts if part.title}
 
 
 def subjects(specification: Specification) -> Iterator[TheoremSubject]:

@@ -24,11 +24,12 @@ class Theorem:
 class ProofPart:
     """A part of the specification ("layout wgmma.d"), and the function that makes its obligations.
 
-    Their SMT-LIB texts are made later, when they are asked for.
+    Their SMT-LIB texts are made later, when they are asked for. `title` says in a phrase what the part is.
     """
 
     name: str
     obligations: Callable[[], Iterable[Obligation]]
+    title: str = ""
 
 
 def _nothing(specification: Specification, row: RowView) -> Iterable[str]:

@@ -240,7 +240,7 @@ def _parts(specification: Specification) -> Iterator[ProofPart]:
         layout = specification.layouts[rule.layout]
         kinds = {kind for kind, record in specification.descriptors.items() if name in record.addresses}
         made = partial(address_obligations, name, rule, layout, kinds, families)
-        yield ProofPart(f"address {name}", made)
+        yield ProofPart(f"address {name}", made, rule.title)
 
 
 GROUP = TheoremGroup(

@@ -193,7 +193,8 @@ def _silent(name: str, why: str) -> Obligation:
 
 def _parts(specification: Specification) -> Iterator[ProofPart]:
     for name, bridge in specification.bridges.items():
-        yield ProofPart(f"bridge {name}", partial(bridge_obligations, name, bridge, specification.layouts))
+        made = partial(bridge_obligations, name, bridge, specification.layouts)
+        yield ProofPart(f"bridge {name}", made, bridge.title)
 
 
 GROUP = TheoremGroup(

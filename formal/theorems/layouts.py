@@ -236,7 +236,7 @@ def _selective(encoding: _Encoding, condition: Expression) -> Obligation:
 
 def _parts(specification: Specification) -> Iterator[ProofPart]:
     for name, layout in specification.layouts.items():
-        yield ProofPart(f"layout {name}", partial(layout_obligations, layout))
+        yield ProofPart(f"layout {name}", partial(layout_obligations, layout), layout.layout.title)
 
 
 def _behind(specification: Specification, row: RowView) -> Iterator[str]:

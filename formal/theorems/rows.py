@@ -191,7 +191,9 @@ def _concerns(view: RowView, when: Formula) -> bool:
 
 def _parts(specification: Specification) -> Iterator[ProofPart]:
     for family in specification.families.values():
-        yield ProofPart(f"instruction {family.instruction.instruction}", partial(row_obligations, family))
+        instruction = family.instruction
+        made = partial(row_obligations, family)
+        yield ProofPart(f"instruction {instruction.instruction}", made, instruction.title)
 
 
 def _behind(specification: Specification, row: RowView) -> Iterator[str]:

@@ -173,7 +173,8 @@ def _product(name: str, sparsity: Sparsity, setting: str, code: Term) -> Obligat
 def _parts(specification: Specification) -> Iterator[ProofPart]:
     default = specification.switches[METADATA_ORDER].default
     for name, sparsity in specification.sparsities.items():
-        yield ProofPart(f"sparsity {name}", partial(sparsity_obligations, name, sparsity, default))
+        made = partial(sparsity_obligations, name, sparsity, default)
+        yield ProofPart(f"sparsity {name}", made, sparsity.title)
 
 
 def _behind(specification: Specification, row: RowView) -> Iterator[str]:

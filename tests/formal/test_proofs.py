@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import pytest
 
 from ptxmma.check.rules import rules
 from ptxmma.cli.clauses_command import users
+from ptxmma.cli.prove_command import parts_in_words
 from ptxmma.formal.catalogue import GROUPS, STATEMENTS, obligations, subjects
 from ptxmma.formal.consumers import check_consumers
 from ptxmma.formal.prove import prove
@@ -204,6 +206,27 @@ def test_a_pattern_makes_only_what_it_names(
     assert aside < 150  # of 2,109: small ones, made at once
     assert run("prove", "layout.selective", "--solver", "z3")[0] == 0
     assert 0 < len(made) - 2 * aside < 20
+
+
+def test_a_pattern_says_what_it_proved(run: Callable[..., tuple[int, str, str]]) -> None:
+    code, out, _ = run("prove", "bridge ldmatrix.trans-mma.m16n8k16.b", "--solver", "z3")
+    assert code == 0
+    assert (
+        "proven: bridge ldmatrix.trans-mma.m16n8k16.b: ldmatrix.m8n8.x2.trans of N-major B is B of mma.m16n8k16 "
+        "(.f16, .bf16): lane l gives the address of row l (bridge.equal, bridge.covers)\n"
+    ) in out
+    assert "row" not in [
+        line.split()[1] for line in out.splitlines() if line.startswith("┃")
+    ]  # an empty table
+
+
+def test_what_is_not_proven_is_said_of_its_part(specification: Specification) -> None:
+    results = prove(specification, ("z3",), lambda part, _: part == "bridge mma.c-mma.a.16b")
+    spoilt = [replace(result, verdict="unknown") if i == 0 else result for i, result in enumerate(results)]
+    (line,) = parts_in_words(specification, spoilt)
+    assert line.startswith(
+        f"{len(spoilt) - 1} of {len(spoilt)} PROVEN: bridge mma.c-mma.a.16b: C/D of two mma"
+    )
 
 
 def test_no_answer_is_no_proof(specification: Specification) -> None:
