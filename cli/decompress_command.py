@@ -31,5 +31,5 @@ def run(args: argparse.Namespace) -> int:
     sparse = SparseA(load(), find(args.mnemonic), args.selector)
     matrix = sparse.decompress(read(args.packed), read(args.metadata))
     write({args.matrix: matrix})
-    print(f"{args.matrix}: {matrix.shape[0]}x{matrix.shape[1]}")
+    print(f"{args.matrix}: {matrix.shape[0]}x{matrix.shape[1]}, selector {args.selector}")
     return 0

@@ -6,12 +6,13 @@ import argparse
 import json
 import shutil
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from ..gen.pictures.tables import MapTable, said, table_of
+from ..gen.pictures.tables import MapTable, table_of
 from ..spec.api import find, load
 from ..spec.errors import Question
+from ..spec.variants import OPAQUE
 
 __all__ = ["add"]
 
@@ -23,7 +24,10 @@ _FORMATS = ("text", "json", "csv", "markdown", "svg", "cuda", "python", "cute")
 def add(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of the command."""
     parser.add_argument("mnemonic")
-    parser.add_argument("--operand", required=True, help="its part (A, D, metadata, scale-a …) or its name")
+    parser.add_argument(
+        "--operand",
+        help="its part (A, D, metadata, scale-a …) or its name as `show` prints it; or several: A,B,D",
+    )
     parser.add_argument("--a-source", choices=("register", "descriptor"), help="where A comes from")
     parser.add_argument("--selector", type=int, metavar="S", help="sparsity selector (metadata)")
     parser.add_argument("--thread-id", type=int, metavar="T", help="thread selector (scale factors)")
@@ -52,10 +56,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print the map, or answer one question about it."""
-    selectors = {"s": args.selector, "thread_id": args.thread_id, "byte_id": args.byte_id}
-    given = {name: value for name, value in selectors.items() if value is not None}
-    operands = args.operand.split(",")
-    tables = [table_of(load(), find(args.mnemonic), name, args.a_source, given) for name in operands]
+    tables = list(_tables(args))
     if len(tables) > 1:
         print(_figure(args, tables))
         return 0
@@ -69,7 +70,30 @@ def run(args: argparse.Namespace) -> int:
     if asked is not None:
         return _answer(args, table, asked)
     print(_render(args, table))
+    if args.format in ("cuda", "python") and not sys.stdout.isatty():
+        holder = " and ".join(table.headings[: len(table.layout.inputs)])
+        place = ", ".join(table.layout.outputs)
+        print(f"{table.title}: functions from {holder} to {place}, and back", file=sys.stderr)
     return 0
+
+
+def _tables(args: argparse.Namespace) -> Iterator[MapTable]:
+    """The map of each operand that is named, at the selectors that are given and that it has."""
+    variant = find(args.mnemonic)
+    if args.operand is None:
+        has = ", ".join(name for name, identifier in variant.layouts.items() if identifier != OPAQUE)
+        raise Question(
+            f"name an operand of {variant.mnemonic} with --operand: {has}"
+            if has
+            else f"no operand of {variant.mnemonic} has a layout"
+        )
+    selectors = {"s": args.selector, "thread_id": args.thread_id, "byte_id": args.byte_id}
+    given = {name: value for name, value in selectors.items() if value is not None}
+    operands = args.operand.split(",")
+    for name in operands:
+        layout = load().layout_of(variant, name).layout
+        own = {key: value for key, value in given.items() if key in layout.params or len(operands) == 1}
+        yield table_of(load(), variant, name, args.a_source, own)
 
 
 def _picked(args: argparse.Namespace, table: MapTable) -> bool:
@@ -171,6 +195,7 @@ def as_json(table: MapTable, entries: list[tuple[int, ...]]) -> dict[str, Any]:
         "rows": table.rows,
         "cols": table.cols,
         **({"products": table.products} if table.products > 1 else {}),
+        **({"selectors": table.selected} if table.selected else {}),
         "threads": table.threads,
         "elements": table.elements,
         "map": rows,
@@ -209,8 +234,7 @@ def _nothing(table: MapTable, asked: Mapping[str, int], sizes: Mapping[str, int]
         if not 0 <= value < sizes[name]:
             return f"there is no {name} {value} in {table.title}; it has {name} 0..{sizes[name] - 1}"
     shown = ", ".join(f"{name} {value}" for name, value in asked.items())
-    selected = ", ".join(f"{said(name)} {value}" for name, value in table.selected.items())
-    return f"{shown} takes no part in {table.title} with {selected}"
+    return f"{shown} takes no part in {table.title}"
 
 
 def _answer(args: argparse.Namespace, table: MapTable, found: list[tuple[int, ...]]) -> int:

@@ -29,8 +29,8 @@ __all__ = ["KINDS", "Suite", "emitted", "lacking", "suite_of"]
 KINDS = ("ptx", "cuda")
 _WAYS = (
     ("ptx", "make && ./conformance .                          # PTX, compiled by the driver"),
-    ("cuda", "make -j16 conformance cubin && ./conformance . --via cubin"),
-    ("cuda", "make -j16 conformance stand-in && ./conformance . --via stand-in   # no GPU: plain C++"),
+    ("cuda", "make -j$(nproc) conformance cubin && ./conformance . --via cubin"),
+    ("cuda", "make -j$(nproc) conformance stand-in && ./conformance . --via stand-in   # no GPU: plain C++"),
 )
 _CUDA = ("kernel.h", "stand_in.h")
 _HOST = ("main.cpp", "driver.h", "exact.h", "reference.h", "suite.h")

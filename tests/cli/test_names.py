@@ -161,3 +161,26 @@ def test_patterns_of_other_commands_take_any_case(run: Run) -> None:
     )
     assert run("prove", "DESCRIPTOR.*", "--solver", "z3")[0] == 0
     assert run("litmus", "NOSUCH")[0] == 2
+
+
+def test_an_operand_is_asked_for(run: Run) -> None:
+    code, out, err = run("layout", MMA)
+    assert (code, out, err) == (2, "", f"ptxmma: name an operand of {MMA} with --operand: A, B, C, D\n")
+    assert "no operand of wgmma.fence.sync.aligned has a layout" in run("layout", "wgmma.fence")[2]
+
+
+def test_several_operands_take_the_selectors_that_each_has(run: Run) -> None:
+    out = run("layout", SP, "--operand", "A,metadata", "--selector", "1")[1]
+    assert f"A of {SP}\n" in out and f"metadata (selector 1) of {SP}\n" in out
+    assert run("layout", MMA, "--operand", "A", "--selector", "1")[0] == 2
+
+
+def test_what_functions_are_printed_is_said_beside_them(run: Run) -> None:
+    code, out, err = run("layout", SP, "--operand", "metadata", "--selector", "1", "--format", "cuda")
+    said = "functions from thread and bit to row, chunk, slot, index_bit, and back"
+    assert (code, err) == (0, f"metadata (selector 1) of {SP}: {said}\n") and "functions" not in out
+
+
+def test_selectors_stand_in_the_json(run: Run) -> None:
+    words = ("layout", MX4, "--operand", "scale-a", "--thread-id", "1", "--format", "json")
+    assert json.loads(run(*words)[1])["selectors"] == {"thread_id": 1, "byte_id": 0}

@@ -294,16 +294,26 @@ def test_what_cannot_be_run_is_an_error_and_never_passes(program: Path, tmp_path
     done = subprocess.run([program, folder, "--via", "stand-in"], capture_output=True, text=True)
     lines = [json.loads(line) for line in done.stdout.splitlines()]
     assert done.returncode == 1  # the stand-in's libraries were not built
+    count = len(lines) - 1
+    assert done.stderr.splitlines()[-1] == (
+        f"{count} cases: 0 passed, 0 failed, {count} errors; via stand-in, stand-in on the CPU"
+    )
     assert {line["status"] for line in lines[:-1]} == {"error"}
     for words in (
         ["nowhere"],
         [str(folder), "--via", "guess"],
         [str(folder), "--device"],
         [str(folder), "--only", "x"],
+        ["--guess"],
+        ["-j"],
+        [str(folder), "other"],
+        [str(folder), "--batch", "0"],
+        [str(folder), "--jobs", "-1"],
+        [str(folder), "--limit", "5x"],
     ):
         done = subprocess.run([program, *words], capture_output=True, text=True)
         assert done.returncode == 2, words
-        assert done.stderr.startswith("conformance: ")
+        assert done.stderr.startswith("conformance: ") and done.stdout == ""
     nothing = tmp_path / "only"
     nothing.write_text("0123456789abcdef\n")
     done = subprocess.run([program, folder, "--only", nothing], capture_output=True, text=True)
@@ -372,3 +382,22 @@ def test_the_bytes_do_not_depend_on_the_process(tmp_path: Path) -> None:
         for folder in folders
     )
     assert first == second
+
+
+def test_the_host_program_helps(program: Path) -> None:
+    """Every option that it takes, and every exit code, stands in its help."""
+    source = (program.parent / "host" / "main.cpp").read_text()
+    options = set(re.findall(r'"(--[a-z]+)"', source))
+    for word in ("--help", "-h"):
+        done = subprocess.run([program, word], capture_output=True, text=True)
+        assert (done.returncode, done.stderr) == (0, "")
+        assert options <= set(re.findall(r"--[a-z]+", done.stdout)) and len(options) == 9
+        assert all(f"{code} " in done.stdout.split("Exit codes: ")[1] for code in range(5))
+    done = subprocess.run([program, "--guess"], capture_output=True, text=True)
+    assert "--help lists them" in done.stderr
+
+
+def test_builds_use_all_processors(program: Path) -> None:
+    for name in ("README.md", "Makefile"):
+        text = (program.parent / name).read_text()
+        assert "make -j$(nproc)" in text and "-j16" not in text

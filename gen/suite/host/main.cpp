@@ -1,10 +1,4 @@
-// Runs the cases of a suite and compares every element of every D with its exact value, tolerance 0.
-//
-//   conformance [SUITE-FOLDER] [--via ptx|cubin|stand-in] [--device N] [--only FILE] [--skip FILE]
-//               [--out FILE] [--jobs N] [--batch N] [--limit SECONDS]
-//
-// One JSON line a case, then one with a summary. Exit codes: 0 all passed, 1 some did not, 2 could not be asked,
-// 3 the device failed (its kernel is named; nothing more can run in this process), 4 a kernel did not end.
+// Runs the cases of a suite and compares every element of every D with its exact value, tolerance 0: see kHelp.
 
 #include <algorithm>
 #include <atomic>
@@ -24,6 +18,28 @@ struct Options {
   unsigned jobs = 0, batch = 4096;
   double limit = 20;
 };
+
+const char kHelp[] =
+    R"(usage: conformance [SUITE-FOLDER] [options]
+
+Runs the cases of a suite and compares every element of every D with its exact value, tolerance 0.
+Standard output has one JSON line a case, then one with a summary; standard error has the summary in words.
+
+  SUITE-FOLDER       the folder with suite.txt (default: this one)
+  --via WAY          ptx: the driver compiles it (default); cubin: from `make cubin`;
+                     stand-in: no GPU, plain C++ from `make stand-in`
+  --device N         the number of the GPU (default: 0)
+  --only FILE        only the cases that FILE names, one a line (the "case" of manifest.json)
+  --skip FILE        without the cases that FILE names
+  --out FILE         the JSON lines go to FILE
+  --jobs N           threads that compute the exact values (default: one a processor)
+  --batch N          cases of one launch at most (default: 4096); 1 tells the case of a device error
+  --limit SECONDS    how long a launch may take (default: 20)
+  -h, --help         this text
+
+Exit codes: 0 all passed; 1 some did not; 2 the question could not be asked (an option, no driver, no device);
+3 the device failed (its kernel is named, nothing more can run in this process); 4 a kernel did not end.
+)";
 
 std::set<std::string> lines_of(const std::string& path) {
   std::ifstream file(path);
@@ -218,11 +234,14 @@ class Run {
     std::string line = "{\"case\": " + quoted(test.id) + ", \"status\": " + (count ? "\"failed\"" : "\"passed\"");
     if (count) line += ", \"count\": " + std::to_string(count) + ", \"wrong\": [" + wrong + "]";
     say(line + text + "}");
+    if (count)
+      fault("failed: case " + test.id + " of " + kernel.name + ": " + std::to_string(count) + " wrong elements");
     ++(count ? failed_ : passed_);
   }
 
   void error(const Case& test, const std::string& why) {
     ++errors_;
+    fault("error: case " + test.id + ": " + why);
     say("{\"case\": " + quoted(test.id) + ", \"status\": \"error\", \"why\": " + quoted(why) + "}");
   }
 
@@ -249,6 +268,17 @@ class Run {
     say(std::string("{\"summary\": {") + numbers + ", \"via\": " + quoted(options_.via) +
         ", \"device\": " + quoted(backend_.about()) +
         (stopped.empty() ? "" : ", \"stopped\": " + quoted(stopped)) + "}}");
+    for (const std::string& line : faults_) std::fprintf(stderr, "%s\n", line.c_str());
+    const size_t bad = failed_ + errors_;
+    if (bad > faults_.size()) std::fprintf(stderr, "... and %zu more\n", bad - faults_.size());
+    std::fprintf(stderr, "%zu cases: %zu passed, %zu failed, %zu errors; via %s, %s\n", passed_ + bad, size_t(passed_),
+                 size_t(failed_), size_t(errors_), options_.via.c_str(), backend_.about().c_str());
+  }
+
+  // The first cases that did not pass are told in words too.
+  void fault(const std::string& line) {
+    std::lock_guard<std::mutex> lock(output_);
+    if (faults_.size() < 5) faults_.push_back(line);
   }
 
   void say(const std::string& line) {
@@ -269,40 +299,55 @@ class Run {
   const Options& options_;
   std::FILE* out_;
   std::mutex output_, device_, stopping_;
+  std::vector<std::string> faults_;
   std::atomic<size_t> passed_{0}, failed_{0}, errors_{0};
   std::atomic<double> load_seconds_{0}, host_seconds_{0}, run_seconds_{0};
 };
 
+// The whole of a word as a number, not below the least.
+double number(const std::string& option, const std::string& word, double least) {
+  size_t end = 0;
+  double value = 0;
+  try {
+    value = std::stod(word, &end);
+  } catch (const std::exception&) {
+    end = 0;
+  }
+  if (word.empty() || end != word.size() || !(value >= least) || value > 1e9)
+    throw Unable(option + " wants a number from " + std::to_string(long(least)) + " on, not " + word);
+  return value;
+}
+
 Options parse(int count, char** words) {
+  static const std::set<std::string> known{"--via", "--device", "--only", "--skip", "--out", "--jobs", "--batch", "--limit"};
   Options options;
+  bool named = false;
   for (int i = 1; i < count; ++i) {
     const std::string word = words[i];
-    if (word.rfind("--", 0) != 0) {
+    if (word.rfind("-", 0) != 0 || word == "-") {
+      if (named) throw Unable("one suite folder is run, not " + options.root + " and " + word);
       options.root = word;
+      named = true;
       continue;
     }
+    if (!known.count(word)) throw Unable("there is no option " + word + "; --help lists them");
     if (i + 1 == count) throw Unable(word + " wants a value");
     const std::string value = words[++i];
-    try {
-      if (word == "--via") options.via = value;
-      else if (word == "--device") options.device = std::stoi(value);
-      else if (word == "--only") options.only = value;
-      else if (word == "--skip") options.skip = value;
-      else if (word == "--out") options.out = value;
-      else if (word == "--jobs") options.jobs = unsigned(std::stoul(value));
-      else if (word == "--batch") options.batch = std::max(1u, unsigned(std::stoul(value)));
-      else if (word == "--limit") options.limit = std::stod(value);
-      else throw Unable("there is no option " + word);
-    } catch (const std::invalid_argument&) {
-      throw Unable(word + " wants a number, not " + value);
-    } catch (const std::out_of_range&) {
-      throw Unable(word + " wants a smaller number than " + value);
-    }
+    if (word == "--via") options.via = value;
+    else if (word == "--device") options.device = int(number(word, value, 0));
+    else if (word == "--only") options.only = value;
+    else if (word == "--skip") options.skip = value;
+    else if (word == "--out") options.out = value;
+    else if (word == "--jobs") options.jobs = unsigned(number(word, value, 0));
+    else if (word == "--batch") options.batch = unsigned(number(word, value, 1));
+    else options.limit = number(word, value, 0);
   }
   return options;
 }
 
 int start(int count, char** words) {
+  for (int i = 1; i < count; ++i)
+    if (std::string(words[i]) == "--help" || std::string(words[i]) == "-h") return std::fputs(kHelp, stdout) < 0 ? 2 : 0;
   const Options options = parse(count, words);
   Suite suite;
   try {
