@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from ..spec.api import load
-from ..spec.errors import Question
+from ..spec.errors import Place, Question
 from ..spec.legality import ILLEGAL, Judge, Verdict
 from ..spec.statements import Statement as Read
 from .advice import advice
@@ -22,22 +22,22 @@ from .ptx.decode import DecodedFunction
 from .ptx.flow import build_flow
 from .ptx.operation import Operations
 from .ptx.reader import read_module
-from .ptx.source import NAME, Function, PtxModule, PtxStatement, UnreadText, declared_types
+from .ptx.source import NAME, Function, PtxModule, PtxStatement, UnreadableFile, UnreadText, declared_types
 from .registers.collisions import order_findings
 from .registers.register_events import FunctionEvents
-from .suppression import Suppressed, Suppressions, fingerprint
+from .suppression import Suppressed, Suppressions
 from .values.divergence import divergence_findings
 from .values.register_intervals import RegisterIntervals
 from .values.register_threads import RegisterThreads
 from .walks.stages import stage_findings
 
-__all__ = ["FileReport", "check_text"]
+__all__ = ["FileReport", "check_text", "unread"]
 
 
 @dataclass(frozen=True)
 class FileReport:
     """The report on a file: its findings, the text that could not be read, and the instructions without a
-    rule.
+    rule. `error` says why nothing of the file was judged, if so. Baselines and fingerprints go by `path`.
 
     A finding has a `rule`, a `tier` (error, likely, strict or info), a `place`, the `function`, a `message`,
     the `section` of the text, and in `right` what would be right.
@@ -52,6 +52,16 @@ class FileReport:
     findings: tuple[Finding, ...]
     suppressed: tuple[Suppressed, ...] = ()
     not_judged: tuple[NotJudged, ...] = ()
+    error: str | None = None
+    path: str = ""
+
+    @property
+    def remarks(self) -> Iterator[tuple[Place, str]]:
+        """What a reader must know besides the findings: where, and what was not judged."""
+        for one in self.not_judged:
+            yield one.place, one.message
+        if not self.functions and not self.faults:
+            yield Place(self.name, 1, 1), "the file defines no function, so there was nothing to judge"
 
     @property
     def holds(self) -> bool:
@@ -63,25 +73,35 @@ class FileReport:
         return f"FileReport({self.name}: {count} finding{'s' * (count != 1)}, holds={self.holds})"
 
 
-def check_text(
-    text: str, name: str, target: str | None = None, baseline: Mapping[str, int] | None = None
-) -> FileReport:
-    """Check a PTX file; raises Question, with a place, when the file is not PTX or its version is unknown.
+def unread(name: str, place: Place, what: str) -> FileReport:
+    """The report on a file of which nothing was judged."""
+    return FileReport(name, "", "", 0, 0, (UnreadText(place, what),), (), error=what, path=name)
 
-    `baseline` counts the accepted findings by fingerprint.
+
+def check_text(
+    text: str,
+    name: str,
+    target: str | None = None,
+    baseline: Mapping[str, int] | None = None,
+    path: str | None = None,
+) -> FileReport:
+    """Check a PTX file; raises UnreadableFile (a Question, with a place) when it is not PTX or its version is
+    unknown.
+
+    `baseline` counts the accepted findings by fingerprint; `path` (None: the name) is part of those.
     """
     module = read_module(text, name)
-    try:
-        operations = _operations(module.version, target or module.target)
-    except Question as error:
-        raise Question(f"{name}: {error}") from None
+    _must_be_known(module, target)
+    operations = _operations(module.version, target or module.target)
     findings: list[Finding] = []
     count = 0
     for function in module.functions:
         count += len(function.statements)
         findings += _check_function(module, function, operations, target or module.target)
     findings.sort(key=lambda finding: finding.order)
-    findings, suppressed = _suppressed(findings, Suppressions(text, name), dict(baseline or {}))
+    findings = [replace(finding, statement=module.written(finding.place)) for finding in findings]
+    path = name if path is None else path
+    findings, suppressed = _suppressed(findings, Suppressions(text, name), dict(baseline or {}), path)
     return FileReport(
         name,
         module.version,
@@ -92,23 +112,43 @@ def check_text(
         tuple(findings),
         tuple(suppressed),
         tuple(not_judged(module, operations)),
+        path=path,
     )
 
 
+def _must_be_known(module: PtxModule, target: str | None) -> None:
+    """Raise UnreadableFile at a .version or .target that the specification does not know."""
+    isa, word = load().isa, ".version"
+    try:
+        isa.version(module.version)
+        word = ".target"
+        isa.target(module.target if target is None else target)
+    except Question as error:
+        raise UnreadableFile(module.place(module.heads[word]), str(error)) from None
+
+
 def _suppressed(
-    findings: list[Finding], comments: Suppressions, known: dict[str, int]
+    findings: list[Finding], comments: Suppressions, known: dict[str, int], path: str
 ) -> tuple[list[Finding], list[Suppressed]]:
     kept: list[Finding] = []
     suppressed: list[Suppressed] = []
     for finding in findings:
         if comments.covers(finding):
             suppressed.append(Suppressed(finding, "inSource"))
-        elif known and known.get(fingerprint(finding), 0) > 0:
-            known[fingerprint(finding)] -= 1
+        elif known and _take(known, finding, path):
             suppressed.append(Suppressed(finding, "external"))
         else:
             kept.append(finding)
     return [*kept, *comments.idle()], suppressed
+
+
+def _take(known: dict[str, int], finding: Finding, path: str) -> bool:
+    """Whether the baseline accepts a finding; then it accepts one fewer."""
+    from .baseline import fingerprint  # needed only with a baseline
+
+    key = fingerprint(path, finding)
+    known[key] = known.get(key, 0) - 1
+    return known[key] >= 0
 
 
 @lru_cache(maxsize=8)

@@ -29,7 +29,7 @@ class Moment:
 @dataclass(frozen=True)
 class Finding:
     """One finding about a file. Suppressions name its `rule`; `more` counts equal findings that are not
-    shown.
+    shown; `statement` is the text at its place, without comments.
     """
 
     rule: str
@@ -42,6 +42,7 @@ class Finding:
     witness: tuple[Moment, ...] = ()
     schedules: tuple[tuple[str, ...], ...] = ()
     more: int = 0
+    statement: str = ""
 
     def __repr__(self) -> str:
         return f"Finding({self.rule} at {self.place})"

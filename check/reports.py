@@ -1,17 +1,23 @@
-"""Reports of `ptxmma check`: as text, as JSON, as GitHub annotations."""
+"""Reports of `ptxmma check`: as text, as JSON, as GitHub annotations.
+
+Each says which files could not be read: a report without findings is no pass where something was not judged.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..spec.api import load
 from ..spec.editions import brief
 from .check_file import FileReport
 from .findings import TIERS, Finding
 
-__all__ = ["CLAIM", "as_github", "as_json", "as_text", "tally"]
+if TYPE_CHECKING:
+    from .baseline import AcceptedFinding
+
+__all__ = ["CLAIM", "CheckReport", "as_github", "as_text", "dump"]
 
 CLAIM = (
     "These are claims about the PTX as given: "
@@ -19,21 +25,45 @@ CLAIM = (
 )
 
 
-def tally(reports: Iterable[FileReport]) -> Counter[str]:
-    """How many findings there are of each tier."""
-    return Counter(finding.tier for report in reports for finding in report.findings)
+class CheckReport(NamedTuple):
+    """The answer of one `ptxmma check`: a report a file, and what is stale in the baseline.
+
+    `stale` holds a path and an entry; the entry is None where the path names no file any more.
+    """
+
+    files: tuple[FileReport, ...]
+    baseline: str | None = None
+    stale: tuple[tuple[str, AcceptedFinding | None], ...] = ()
+
+    @property
+    def counts(self) -> Counter[str]:
+        """How many findings there are of each tier."""
+        return Counter(finding.tier for report in self.files for finding in report.findings)
+
+    @property
+    def unreadable(self) -> int:
+        """How many places could not be read; a file of which nothing was judged is one."""
+        return sum(len(report.faults) for report in self.files)
+
+    @property
+    def stale_lines(self) -> Iterator[str]:
+        """A sentence for each stale entry of the baseline."""
+        for path, entry in self.stale:
+            yield f"{path}: {'the file is gone' if entry is None else f'not found any more: {entry}'}"
 
 
-def as_text(reports: Sequence[FileReport], shown: frozenset[str]) -> str:
+def as_text(answer: CheckReport, shown: frozenset[str]) -> str:
     """Findings of the tiers `shown`, then one line of totals."""
     lines: list[str] = []
+    reports = answer.files
     for report in reports:
         lines += [f"{fault.place}: unreadable: {fault.what}" for fault in report.faults]
-        lines += [f"{one.place}: not judged: {one.message}" for one in report.not_judged]
+        lines += [f"{place}: not judged: {what}" for place, what in report.remarks]
         for finding in report.findings:
             if finding.tier in shown:
                 lines += _finding(finding)
-    counts = tally(reports)
+    lines += [f"{answer.baseline}: stale: {line}" for line in answer.stale_lines]
+    counts = answer.counts
     functions = sum(report.functions for report in reports)
     statements = sum(report.statements for report in reports)
     found = ", ".join(f"{counts[tier]} {tier}" for tier in TIERS)
@@ -46,6 +76,8 @@ def as_text(reports: Sequence[FileReport], shown: frozenset[str]) -> str:
     unjudged = sum(one.statements for report in reports for one in report.not_judged)
     if unjudged:
         lines[-1] += f"; {unjudged} not judged"
+    if answer.unreadable:
+        lines[-1] += f"; {_plural(answer.unreadable, 'place')} unreadable"
     if any(counts[tier] for tier in shown):
         lines.append(CLAIM)
     return "\n".join(lines)
@@ -79,7 +111,7 @@ def _parted(schedules: Sequence[Sequence[str]]) -> list[Sequence[str]]:
     return [["…", *first], ["…", *second]]
 
 
-def as_json(reports: Sequence[FileReport]) -> dict[str, Any]:
+def as_json(answer: CheckReport) -> dict[str, Any]:
     """Everything, all tiers."""
     return {
         "claim": CLAIM,
@@ -88,6 +120,7 @@ def as_json(reports: Sequence[FileReport]) -> dict[str, Any]:
                 "file": report.name,
                 "ptx": report.version,
                 "target": report.target,
+                "error": report.error,
                 "functions": report.functions,
                 "statements": report.statements,
                 "unreadable": [
@@ -109,9 +142,24 @@ def as_json(reports: Sequence[FileReport]) -> dict[str, Any]:
                     for one in report.not_judged
                 ],
             }
-            for report in reports
+            for report in answer.files
         ],
-        "counts": {tier: tally(reports)[tier] for tier in TIERS},
+        "counts": {**{tier: answer.counts[tier] for tier in TIERS}, "unreadable": answer.unreadable},
+        "baseline": None
+        if answer.baseline is None
+        else {
+            "file": answer.baseline,
+            "stale": [
+                {
+                    "file": path,
+                    "rule": entry.rule if entry else None,
+                    "function": entry.function if entry else None,
+                    "statement": entry.statement if entry else None,
+                    "count": entry.count if entry else None,
+                }
+                for path, entry in answer.stale
+            ],
+        },
     }
 
 
@@ -134,23 +182,19 @@ def _as_dict(finding: Finding) -> dict[str, Any]:
     }
 
 
-def as_github(reports: Sequence[FileReport], shown: frozenset[str]) -> str:
+def as_github(answer: CheckReport, shown: frozenset[str]) -> str:
     """Workflow commands, which GitHub shows as annotations of the file."""
     kinds = {"error": "error", "likely": "warning", "strict": "warning", "info": "notice"}
     lines = []
-    for report in reports:
+    for report in answer.files:
         for fault in report.faults:
             lines.append(
                 _command(
                     "error", fault.place.file, fault.place.line, fault.place.column, fault.what, "unreadable"
                 )
             )
-        for one in report.not_judged:
-            lines.append(
-                _command(
-                    "notice", one.place.file, one.place.line, one.place.column, one.message, "not judged"
-                )
-            )
+        for place, what in report.remarks:
+            lines.append(_command("notice", place.file, place.line, place.column, what, "not judged"))
         for finding in report.findings:
             if finding.tier in shown:
                 place = finding.place
@@ -164,6 +208,9 @@ def as_github(reports: Sequence[FileReport], shown: frozenset[str]) -> str:
                         finding.rule,
                     )
                 )
+    if answer.baseline is not None:
+        for line in answer.stale_lines:
+            lines.append(_command("notice", answer.baseline, 1, 1, line, "stale baseline"))
     return "\n".join(lines)
 
 
@@ -178,8 +225,8 @@ def _command(kind: str, file: str, line: int, column: int, message: str, title: 
     return f"::{kind} {where},title=ptxmma {escape_property(title)}::{escape(message)}"
 
 
-def dump(reports: Sequence[FileReport]) -> str:
+def dump(answer: CheckReport) -> str:
     """The JSON text."""
     import json  # slow to import, and text needs none
 
-    return json.dumps(as_json(reports), indent=1)
+    return json.dumps(as_json(answer), indent=1)

@@ -1,41 +1,55 @@
-"""The rules that `ptxmma check` names besides reasons of legality. Suppressions and clauses refer to them."""
+"""The rules that `ptxmma check` reports. Suppressions, selections and clauses refer to them by name."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cache
+from typing import TYPE_CHECKING
 
 from ..spec.api import load
+from ..spec.errors import Question
 from ..spec.model import Instruction
 from ..spec.ordering import ordering
 
-__all__ = ["rules", "rules_of"]
+if TYPE_CHECKING:
+    from .rule_texts import CheckRule
 
-_OWN = {
-    "aligned-divergent": "an .aligned instruction that not all threads execute",
-    "aligned-exited": "an .aligned instruction after threads have exited",
-    "aligned-unknown": "an .aligned instruction that perhaps not all threads execute",
-    "descriptor-alignment": "a matrix descriptor whose matrix does not begin at a multiple of 16 bytes",
-    "descriptor-divergent": "a matrix descriptor that is not the same in all warps of the warpgroup",
-    "descriptor-field": "a matrix descriptor with a field that no matrix has",
-    "idle-suppression": "a comment that suppresses nothing",
-    "matrix-alignment": "a row of ldmatrix or stmatrix that does not begin at a multiple of 16 bytes",
-    "matrix-lanes": "an ldmatrix for sm_75, to which every lane must give a valid address",
-    "matrix-space": "an address of ldmatrix or stmatrix that does not lie in shared memory",
-    "metadata-code": "sparsity metadata that names no two distinct elements, or not in order",
-    "redundant-fence": "a wgmma.fence that orders nothing",
-    "redundant-wait": "a wgmma.wait_group that waits for nothing",
-    "repaired": "a wgmma.fence is missing that ptxas may put in",
-    "serialised": "wgmmas that ptxas may serialise",
-    "wmma-divergent": "an address or stride of wmma that is not the same in all threads of the warp",
-    "wmma-fragment": "a wmma fragment that is used otherwise than it was made",
-}
+__all__ = ["chosen", "named_rules", "rules", "rules_of"]
 
 
 @cache
-def rules() -> Mapping[str, str]:
-    """Every rule with its title: those of ordering, and the checker's own."""
-    return {**{name: rule.title for name, rule in ordering().rules.items()}, **_OWN}
+def rules() -> Mapping[str, CheckRule]:
+    """Every rule by name, sorted: those of ordering, the checker's own, and the reasons of legality."""
+    from .rule_texts import check_rules  # slow to import, and few commands name the rules
+
+    return check_rules(ordering())
+
+
+def named_rules(words: Iterable[str]) -> tuple[str, ...]:
+    """The names of rules, each checked; a name may be the part before a dot, as `legality`.
+
+    Raises Question for a name that no rule has, with the nearest.
+    """
+    found = tuple(words)
+    if found:
+        known = rules()
+        for word in found:
+            if not any(chosen(rule, (word,)) for rule in known):
+                raise Question(f"there is no rule {word!r}{_nearest(word, known)}")
+    return found
+
+
+def _nearest(word: str, known: Iterable[str]) -> str:
+    from ..spec.nodes import nearest
+
+    names = list(known)
+    guess = nearest(word, [*names, *{name.partition(".")[0] for name in names}])
+    return f"; did you mean {guess}?" if guess else "; `ptxmma check --list-rules` names them"
+
+
+def chosen(rule: str, names: Iterable[str]) -> bool:
+    """Whether one of the names is the rule's, or the part of it before a dot."""
+    return any(rule == name or rule.startswith(f"{name}.") for name in names)
 
 
 def rules_of(instruction: Instruction | None) -> frozenset[str]:

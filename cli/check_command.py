@@ -4,17 +4,28 @@ from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Mapping
+import sys
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
-from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
 
-from ..check.check_file import FileReport, check_text
-from ..check.findings import ERROR, INFO, LIKELY, STRICT
-from ..check.reports import as_github, as_text, dump, tally
-from ..check.suppression import baseline_text, read_baseline
-from ..spec.errors import Question
+from ..check.check_file import FileReport, check_text, unread
+from ..check.findings import ERROR, INFO, LIKELY, STRICT, Finding
+from ..check.ptx.source import UnreadableFile
+from ..check.reports import CheckReport, as_github, as_text, dump
+from ..check.rules import chosen, named_rules
+from ..check.suppression import Suppressed
+from ..spec.api import load
+from ..spec.errors import Place, Question
 from ..spec.writing import write_file
+from .check_files import STDIN, AskedFile, Exclusion, asked_files
+from .check_settings import CheckSettings, read_settings
 from .options import add_scheduler
+
+if TYPE_CHECKING:
+    from ..check.baseline import AcceptedFinding, AcceptedFindings
 
 __all__ = ["add"]
 
@@ -23,86 +34,248 @@ _LARGE = 1 << 20  # bytes of PTX above which another process saves time
 
 def add(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of the command."""
-    parser.add_argument("files", nargs="+", metavar="FILE.ptx", help="PTX files")
+    parser.add_argument(
+        "files",
+        nargs="*",
+        metavar="FILE",
+        help="PTX files, folders (every *.ptx below), quoted patterns ('build/**/*.ptx'), - (standard input)",
+    )
     parser.add_argument("--target", metavar="T", help="the target (default: the file's own)")
     parser.add_argument("--format", choices=("text", "json", "sarif", "github"), default="text")
     parser.add_argument(
-        "--strict", action="store_true", help="also fail on what only the strictest reading forbids"
+        "--strict",
+        action=argparse.BooleanOptionalAction,
+        help="also fail on what only the strictest reading forbids",
     )
-    parser.add_argument("--info", action="store_true", help="also show findings of the tier info")
+    parser.add_argument(
+        "--info", action=argparse.BooleanOptionalAction, help="also show findings of the tier info"
+    )
+    for name, what in (
+        ("select", "report these rules only; `legality` means every rule behind its dot"),
+        ("ignore", "do not report these rules"),
+    ):
+        parser.add_argument(f"--{name}", action="append", metavar="RULE,…", help=what)
+    parser.add_argument(
+        "--exclude",
+        action="append",
+        metavar="PATTERN,…",
+        help="leave out files and folders that folders and patterns find",
+    )
     parser.add_argument("--baseline", metavar="FILE", help="do not report the findings listed in FILE")
     parser.add_argument("--write-baseline", metavar="FILE", help="write today's findings to FILE")
+    parser.add_argument("--stdin-name", metavar="NAME", help="the name to report - as (default: <stdin>)")
+    parser.add_argument(
+        "--config",
+        metavar="FILE",
+        help="read the table [tool.ptxmma.check] of FILE (default: of the nearest pyproject.toml)",
+    )
+    parser.add_argument("--list-rules", action="store_true", help="every rule, its tiers and its title")
+    parser.add_argument("--explain", metavar="RULE", help="what a rule means, with an example each way")
     add_scheduler(parser)
     parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Check every file; 1 where something fails, 2 where a file could not be read."""
-    baseline = read_baseline(args.baseline) if args.baseline else {}
-    asked = [(name, args.target, baseline.get(Path(name).name)) for name in args.files]
-    answers = _check_all(asked, args.scheduler is not None)
-    reports = [answer for answer in answers if isinstance(answer, FileReport)]
-    refused = [answer for answer in answers if isinstance(answer, str)]
-    failing = frozenset((ERROR, LIKELY, STRICT) if args.strict else (ERROR, LIKELY))
-    shown = failing | {INFO} if args.info else failing
+    """Check every file; 1 where something fails, 2 where something could not be read."""
+    if args.list_rules or args.explain is not None:
+        return _explain(args)
+    settings = _settings(args)
+    if not args.files:
+        raise Question("no file is named; name PTX files, folders, quoted patterns, or - for standard input")
+    if args.stdin_name is not None and STDIN not in args.files:
+        raise Question("--stdin-name names standard input; write - among the files")
+    if settings.target is not None:
+        load().isa.target(settings.target)
+    baseline = _baseline(settings.baseline)
+    asked = asked_files(args.files, settings.exclude, partial(_standard_input, args.stdin_name))
+    folder = os.path.dirname(settings.baseline or args.write_baseline or "") or "."
+    by_path = baseline is not None or args.format == "sarif"
+    questions = [_question(file, folder if by_path else None, settings.target, baseline) for file in asked]
+    reports = _check_all(questions, args.scheduler is not None)
+    stale = () if baseline is None else tuple(_stale(baseline, reports))
+    answer = CheckReport(tuple(_selected(report, settings) for report in reports), settings.baseline, stale)
+    failing = frozenset((ERROR, LIKELY, STRICT) if settings.strict else (ERROR, LIKELY))
     if args.write_baseline:
-        found = [finding for report in reports for finding in report.findings]
-        write_file(args.write_baseline, baseline_text(found))
-    _print(args.format, reports, shown)
-    if refused:
-        raise Question("\nptxmma: ".join(refused))
-    if any(report.faults for report in reports):
+        _write_baseline(args.write_baseline, answer.files)
+    _print(args.format, answer, failing | {INFO} if settings.info else failing)
+    for report in reports:
+        if report.faults:
+            more = f" (and {len(report.faults) - 1} more)" if len(report.faults) > 1 else ""
+            print(f"ptxmma: {report.faults[0].place}: {report.faults[0].what}{more}", file=sys.stderr)
+    if answer.unreadable:
         return 2
-    if args.write_baseline:
-        return 0
-    counts = tally(reports)
-    return 1 if any(counts[tier] for tier in failing) else 0
+    return 1 if not args.write_baseline and any(answer.counts[tier] for tier in failing) else 0
 
 
-def _print(form: str, reports: list[FileReport], shown: frozenset[str]) -> None:
+def _explain(args: argparse.Namespace) -> int:
+    """Print what the rules are, or one of them; reads no file."""
+    from ..check import rule_pages
+    from ..check.rules import rules
+
+    if args.files:
+        raise Question("--list-rules and --explain take no files")
+    if args.format not in ("text", "json"):
+        raise Question(f"rules are listed as text and json, not as {args.format}")
+    known = rules()
+    if args.explain is not None:
+        named_rules((args.explain,))
+    asked = [r for r in known.values() if args.explain is None or chosen(r.name, (args.explain,))]
+    if args.format == "json":
+        import json
+
+        print(json.dumps(rule_pages.as_list_json(asked), indent=1))
+    elif args.explain is None:
+        print(rule_pages.as_list())
+    else:
+        print("\n\n".join(map(rule_pages.as_explanation, asked)))
+    return 0
+
+
+def _settings(args: argparse.Namespace) -> CheckSettings:
+    """The options; where one is not given, the table of the pyproject.toml."""
+    found = read_settings(args.config)
+    given = {name: getattr(args, name) for name in ("baseline", "target", "strict", "info")}
+    given |= {name: named_rules(_parts(name, getattr(args, name))) for name in ("select", "ignore")}
+    given["exclude"] = tuple(Exclusion(pattern, ".") for pattern in _parts("exclude", args.exclude))
+    return found._replace(**{name: value for name, value in given.items() if value not in (None, ())})
+
+
+def _parts(option: str, given: Sequence[str] | None) -> tuple[str, ...]:
+    """The words of an option that takes several, separated by commas."""
+    parts = tuple(part.strip() for text in given or () for part in text.split(","))
+    if not all(parts):
+        raise Question(f"--{option} has an empty word; write names, separated by commas")
+    return parts
+
+
+def _standard_input(name: str | None) -> AskedFile:
+    text = sys.stdin.buffer.read().decode("utf-8", "surrogateescape")
+    return AskedFile(name or "<stdin>", text=text)
+
+
+class CheckQuestion(NamedTuple):
+    """One file to check: with its path in the baseline, and what is accepted of it."""
+
+    file: AskedFile
+    path: str | None
+    target: str | None
+    accepted: Mapping[str, int]
+
+
+def _baseline(file: str | None) -> AcceptedFindings | None:
+    if file is None:
+        return None
+    from ..check.baseline import read_baseline
+
+    return read_baseline(file)
+
+
+def _question(
+    file: AskedFile, folder: str | None, target: str | None, baseline: AcceptedFindings | None
+) -> CheckQuestion:
+    """The question about a file; its path counts from `folder`, if a path is needed."""
+    if folder is None:
+        return CheckQuestion(file, None, target, {})
+    from ..check.baseline import relative_path
+
+    path = relative_path(file.name, folder)
+    return CheckQuestion(file, path, target, {} if baseline is None else baseline.counts(path))
+
+
+def _selected(report: FileReport, settings: CheckSettings) -> FileReport:
+    """The report without the findings of rules that are not selected."""
+    if not settings.select and not settings.ignore:
+        return report
+    kept: list[Finding] = []
+    dropped: list[Suppressed] = []
+    for finding in report.findings:
+        wanted = not settings.select or chosen(finding.rule, settings.select)
+        if wanted and not chosen(finding.rule, settings.ignore):
+            kept.append(finding)
+        else:
+            dropped.append(Suppressed(finding, "selection"))
+    return replace(report, findings=tuple(kept), suppressed=(*report.suppressed, *dropped))
+
+
+def _stale(
+    baseline: AcceptedFindings, reports: Iterable[FileReport]
+) -> Iterable[tuple[str, AcceptedFinding | None]]:
+    """The entries of the baseline that nothing needs: of files that were read whole, and of files that are
+    gone.
+    """
+    from ..check.baseline import fingerprint
+
+    for report in reports:
+        if not report.faults:
+            used = Counter(
+                fingerprint(report.path, one.finding) for one in report.suppressed if one.kind == "external"
+            )
+            for entry in baseline.stale(report.path, used):
+                yield report.path, entry
+    for path in baseline.gone():
+        yield path, None
+
+
+def _write_baseline(file: str, reports: Iterable[FileReport]) -> None:
+    """Write what is found and what an older baseline accepts."""
+    from ..check.baseline import baseline_text, relative_path
+
+    folder = os.path.dirname(file) or "."
+    found = {
+        relative_path(report.name, folder): [
+            *report.findings,
+            *(one.finding for one in report.suppressed if one.kind == "external"),
+        ]
+        for report in reports
+    }
+    write_file(file, baseline_text(found))
+
+
+def _print(form: str, answer: CheckReport, shown: frozenset[str]) -> None:
     match form:
         case "json":
-            print(dump(reports))
+            print(dump(answer))
         case "sarif":
             from ..check.sarif import as_sarif
 
-            print(as_sarif(reports, shown))
+            print(as_sarif(answer, shown))
         case "github":
-            text = as_github(reports, shown)
+            text = as_github(answer, shown)
             if text:
                 print(text)
         case _:
-            print(as_text(reports, shown))
+            print(as_text(answer, shown))
 
 
-_AskedFile = tuple[str, str | None, Mapping[str, int] | None]
-
-
-def _check_all(asked: list[_AskedFile], elsewhere: bool) -> list[FileReport | str]:
+def _check_all(asked: Sequence[CheckQuestion], elsewhere: bool) -> list[FileReport]:
     """The reports in the order of the files. The work goes to all cores if that saves time, or to a cluster
     (`elsewhere`).
     """
-    sizes = [os.path.getsize(name) if os.path.isfile(name) else 0 for name, _, _ in asked]
+    sizes = [os.path.getsize(one.file.name) if os.path.isfile(one.file.name) else 0 for one in asked]
     if not elsewhere and (len(asked) < 2 or sum(sizes) < _LARGE):
         return [_check(one) for one in asked]
     from ..spec.workers import over_jobs
 
     order = sorted(range(len(asked)), key=lambda i: -sizes[i])
-    found: list[FileReport | str] = [""] * len(asked)
     answers = over_jobs([asked[i] for i in order], partial(_check, folder=os.getcwd()))
-    for index, answer in zip(order, answers, strict=True):
-        found[index] = answer
-    return found
+    return [report for _, report in sorted(zip(order, answers, strict=True), key=lambda pair: pair[0])]
 
 
-def _check(asked: _AskedFile, folder: str = "") -> FileReport | str:
-    """The report on a file of a folder (default: the current one), or the reason why it cannot be read."""
-    name, target, baseline = asked
+def _check(asked: CheckQuestion, folder: str = "") -> FileReport:
+    """The report on a file of a folder (default: the current one)."""
+    file = asked.file
+    start = Place(file.name, 1, 1)
+    if file.problem is not None:
+        return unread(file.name, start, file.problem)
     try:
-        with open(os.path.join(folder, name), encoding="utf-8", errors="surrogateescape", newline="") as file:
-            text = file.read()
-        return check_text(text, name, target, baseline)
-    except Question as error:
-        return str(error)
+        text = file.text
+        if text is None:
+            with open(
+                os.path.join(folder, file.name), encoding="utf-8", errors="surrogateescape", newline=""
+            ) as f:
+                text = f.read()
+        return check_text(text, file.name, asked.target, asked.accepted, asked.path)
+    except UnreadableFile as error:
+        return unread(file.name, error.place, error.what)
     except OSError as error:
-        return f"{name}: {error.strerror or error}"
+        return unread(file.name, start, error.strerror or str(error))

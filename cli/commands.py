@@ -105,12 +105,13 @@ COMMANDS: Mapping[str, Command] = {
         "are the kernels of a PTX file right",
         (
             Example("ptxmma check kernel.ptx"),
-            Example("ptxmma check kernel.ptx --format sarif"),
+            Example("ptxmma check build 'cache/**/*.ptx' --format sarif"),
+            Example("ptxmma check --explain first-fence"),
             Example("ptxmma check kernel.ptx --write-baseline baseline.json"),
         ),
         "nothing was found that fails",
         "a finding of the tier error or likely; with --strict also strict",
-        "a file could not be read, or not as PTX",
+        "a file could not be read (the others are checked), or an option is wrong",
     ),
     "prove": Command(
         "prove the specification consistent",

@@ -7,6 +7,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+from ..check.rule_pages import as_page
 from ..ledger.contradiction_file import FILES
 from ..spec.errors import Question
 from ..spec.schema import kinds, schemas
@@ -71,6 +72,7 @@ def _write(folder: Path) -> None:
         "docs/exit-codes.md": exit_codes(),
         "spec/schema.json": _json(schemas(FILES)),
         "docs/yaml.md": markdown(FILES),
+        "docs/rules.md": as_page(),
         **{path: _json(schema) for path, schema in kinds(FILES).items()},
     }
     write_folder(folder, texts.items())

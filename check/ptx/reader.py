@@ -9,9 +9,8 @@ from __future__ import annotations
 import re
 from sys import intern
 
-from ...spec.errors import Question
 from .plain_text import without_comments
-from .source import NAME, Function, PtxModule, PtxScope, PtxStatement, UnreadText, Variable
+from .source import NAME, Function, PtxModule, PtxScope, PtxStatement, UnreadableFile, UnreadText, Variable
 
 __all__ = ["read_module"]
 
@@ -67,7 +66,7 @@ _TWO_DIRECTIVES = re.compile(r'[\w$\]>"]\s*\n\s*[.@%$A-Za-z_]')
 
 
 def read_module(text: str, name: str) -> PtxModule:
-    """Read a file; raises Question, with a place, when it is not PTX at all."""
+    """Read a file; raises UnreadableFile (a Question) when it is not PTX at all."""
     return _Reader(text, name).read()
 
 
@@ -80,8 +79,8 @@ class _Reader:
         self.position = 0
         self.linking: tuple[int, str] | None = None
 
-    def refuse(self, offset: int, what: str) -> Question:
-        return Question(f"{self.module.place(offset)}: {what}")
+    def refuse(self, offset: int, what: str) -> UnreadableFile:
+        return UnreadableFile(self.module.place(offset), what)
 
     def fault(self, offset: int, what: str) -> None:
         self.module.faults.append(UnreadText(self.module.place(offset), what))
@@ -182,6 +181,7 @@ class _Reader:
             module.version = found[1]
         elif word == ".target":
             module.target = found[1]
+        module.heads[word] = start
         self.position = found.end()
 
     def _line(self, word: str, start: int) -> int:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import accumulate
 
-from ...spec.errors import Place
+from ...spec.errors import Place, Question
 
 __all__ = [
     "NAME",
@@ -18,11 +18,14 @@ __all__ = [
     "PtxScope",
     "PtxStatement",
     "UnreadText",
+    "UnreadableFile",
     "Variable",
     "declared_types",
 ]
 
 NAME = re.compile(r"(?<![\w$%.])[%$A-Za-z_][\w$]*")
+_COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.S)
+_LONGEST = 500  # characters of a statement that are kept
 _DIGITS = re.compile(r"(.*?)(\d+)$")
 
 
@@ -43,6 +46,15 @@ class UnreadText:
 
     place: Place
     what: str
+
+
+class UnreadableFile(Question):
+    """A file that cannot be judged at all: where, and why."""
+
+    def __init__(self, place: Place, what: str) -> None:
+        self.place = place
+        self.what = what
+        super().__init__(f"{place}: {what}")
 
 
 @dataclass
@@ -127,12 +139,16 @@ class Function:
 
 @dataclass
 class PtxModule:
-    """A PTX file: its version and target, its functions, its variables, and unreadable text."""
+    """A PTX file: its version and target, its functions, its variables, and unreadable text.
+
+    `heads` are the offsets of .version and .target.
+    """
 
     name: str
     text: str
     version: str = ""
     target: str = ""
+    heads: dict[str, int] = field(default_factory=dict)
     functions: list[Function] = field(default_factory=list)
     variables: dict[str, Variable] = field(default_factory=dict)
     faults: list[UnreadText] = field(default_factory=list)
@@ -145,6 +161,12 @@ class PtxModule:
         """The place of an offset into the text."""
         line = bisect_right(self._lines, offset)
         return Place(self.name, line, offset - self._lines[line - 1] + 1)
+
+    def written(self, place: Place) -> str:
+        """The statement that begins at a place, without comments and on one line."""
+        start = self._lines[place.line - 1] + place.column - 1
+        end = self.text.find(";", start)
+        return " ".join(_COMMENT.sub(" ", self.text[start : end if end > 0 else None][:_LONGEST]).split())
 
     def line(self, number: int) -> str:
         """A line of the text, counted from 1."""

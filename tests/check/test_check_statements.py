@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-import re
-
 from ptxmma.check.check_file import check_text
-from ptxmma.check.rules import rules
-from ptxmma.spec.loading import ROOT
-from ptxmma.spec.ordering import ordering
 
 HEAD = ".version 8.5\n.target sm_90a\n.address_size 64\n.shared .align 1024 .b8 tile[32768];\n"
 REGISTERS = (
@@ -257,17 +252,3 @@ def test_every_lane_of_sm_75_gives_an_address() -> None:
     body = "ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%r0}, [tile];\n"
     assert found(body, tiers=("info",)) == []
     assert found(body, tiers=("info",), version=HEAD.replace("sm_90a", "sm_75")) == [("info", "matrix-lanes")]
-
-
-def test_a_rule_that_a_suppression_may_name_has_a_title() -> None:
-    files = [path for path in (ROOT / "check").rglob("*.py") if path.name != "rules.py"]
-    assert len(files) > 30
-    named = {rule for path in files for rule in RULE.findall(path.read_text())} - {
-        "metadata-order"
-    }  # a switch
-    own = set(rules()) - set(ordering().rules)
-    assert len(own) > 10 and own - {"redundant-fence", "redundant-wait", "repaired", "serialised"} == named
-    assert all(title for title in rules().values())
-
-
-RULE = re.compile(r'"((?:aligned|descriptor|matrix|wmma|metadata|idle)-[a-z]+)"')

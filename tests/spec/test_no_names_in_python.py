@@ -38,10 +38,6 @@ ALLOWED: dict[str, tuple[set[str], str]] = {
         {"wgmma", "wgmma.fence", "wgmma.wait_group"},
         "messages on the ordering rules, which are those of wgmma (spec/ordering/)",
     ),
-    "check/rules.py": (
-        {"ldmatrix", "stmatrix", "wgmma.fence", "wgmma.wait_group"},
-        "what each rule of the checker finds, told to a person",
-    ),
     "check/values/": ({"f", "s32"}, "types of PTX's arithmetic instructions"),
     "check/walks/": (
         {"mma", "fence.proxy.async"},

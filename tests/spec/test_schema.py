@@ -87,7 +87,13 @@ def test_the_committed_files_are_derived(run: Callable[..., tuple[int, str, str]
     written = [path for path in tmp_path.rglob("*") if path.is_file()]
     assert sum(path.suffix == ".json" for path in written) == 1 + len(kinds(CONTRADICTIONS))
     pages = {path.relative_to(tmp_path).as_posix() for path in written if path.suffix == ".md"}
-    assert {"docs/yaml.md", "docs/exit-codes.md", "docs/api/functions.md", "docs/api/classes.md"} <= pages
+    assert {
+        "docs/yaml.md",
+        "docs/rules.md",
+        "docs/exit-codes.md",
+        "docs/api/functions.md",
+        "docs/api/classes.md",
+    } <= pages
     for path in written:
         committed = ROOT / path.relative_to(tmp_path)
         assert path.read_text(encoding="utf-8") == committed.read_text(encoding="utf-8")

@@ -1,0 +1,126 @@
+"""What each rule of `ptxmma check` means, with an example each way: check/rules.yaml and ordering rules."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from ..spec.cache import PACKAGE, cached
+from ..spec.ordering import Ordering
+
+__all__ = ["CheckRule", "RuleTexts", "check_rules", "rule_texts"]
+
+_NAME = "check/rules.yaml"
+_DIRECTIVE = re.compile(r"\.(?:version|target|reqntid)\b")
+Tier = Literal["error", "likely", "strict", "info"]
+
+
+@dataclass(frozen=True)
+class RuleText:
+    """A rule of the checker's own: its texts, the tiers it is found with, and an example each way."""
+
+    title: str
+    says: str
+    mend: str
+    tiers: tuple[Tier, ...]
+    wrong: str
+    right: str
+    section: str | None = None
+
+
+@dataclass(frozen=True)
+class OrderingExample:
+    """The tiers and examples of a rule that spec/ordering/rules.yaml explains."""
+
+    tiers: tuple[Tier, ...]
+    wrong: str
+    right: str
+
+
+@dataclass(frozen=True)
+class RuleTexts:
+    """check/rules.yaml. `address` is where docs/rules.md is published, `frame` the file around an example."""
+
+    address: str
+    frame: str
+    rules: Mapping[str, RuleText]
+    ordering: Mapping[str, OrderingExample]
+
+    def file(self, example: str) -> str:
+        """The whole PTX file of an example; its own .version, .target and .reqntid replace the frame's."""
+        lines, frame = example.rstrip("\n").split("\n"), self.frame
+        while lines and _DIRECTIVE.match(lines[0]):
+            word = re.escape(lines[0].split()[0])
+            frame = re.sub(rf"^{word} .*$", lines.pop(0), frame, flags=re.M)
+        return frame.replace("BODY", "\n".join(lines))
+
+
+@dataclass(frozen=True)
+class CheckRule:
+    """A rule as reports show it. `wrong` and `right` are PTX files; `…_lines` are what the frame lacks."""
+
+    name: str
+    title: str
+    says: str
+    section: str
+    mend: str
+    tiers: tuple[str, ...]
+    wrong_lines: str
+    right_lines: str
+    wrong: str
+    right: str
+    address: str
+
+
+def rule_texts() -> RuleTexts:
+    """The file, from the cache if it has not changed; raises SpecError, with a place, where it is wrong."""
+    path = PACKAGE / _NAME
+    return cached("rules", RuleTexts, lambda: _read(path), (path, Path(__file__)))
+
+
+def _read(path: Path) -> RuleTexts:
+    from ..spec.nodes import compose, structure
+
+    return structure(compose(path, _NAME), RuleTexts, _NAME)
+
+
+def check_rules(ordering: Ordering) -> Mapping[str, CheckRule]:
+    """Every rule by name, sorted."""
+    texts = rule_texts()
+    found = [
+        _rule(texts, name, (rule.title, rule.says, rule.section or "", rule.mend), rule)
+        for name, rule in texts.rules.items()
+    ]
+    for name, example in texts.ordering.items():
+        law = ordering.rules[name]
+        found.append(
+            _rule(texts, name, (law.title, f"{law.says}: {law.why}", law.section, law.mend), example)
+        )
+    return {rule.name: rule for rule in sorted(found, key=lambda rule: rule.name)}
+
+
+def _rule(
+    texts: RuleTexts, name: str, words: tuple[str, str, str, str], example: RuleText | OrderingExample
+) -> CheckRule:
+    title, says, section, mend = words
+    return CheckRule(
+        name,
+        title,
+        says[0].upper() + says[1:].removesuffix(".") + ".",
+        section,
+        mend,
+        example.tiers,
+        example.wrong,
+        example.right,
+        texts.file(example.wrong),
+        texts.file(example.right),
+        f"{texts.address}#{_anchor(name)}",
+    )
+
+
+def _anchor(rule: str) -> str:
+    """The anchor of a rule's heading on a page, as GitHub makes it."""
+    return rule.replace(".", "")

@@ -1,0 +1,103 @@
+"""Which PTX files the words of `ptxmma check` name: files, folders, patterns, standard input.
+
+Records are named tuples here and in check_settings: dataclasses take a hundredth of a second more to import.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
+
+__all__ = ["STDIN", "AskedFile", "Exclusion", "asked_files"]
+
+STDIN = "-"
+_WILD = frozenset("*?[")
+
+
+class AskedFile(NamedTuple):
+    """A file to check; or a word that names none, and why. `text` is set for standard input."""
+
+    name: str
+    problem: str | None = None
+    text: str | None = None
+
+
+class Exclusion(NamedTuple):
+    """A pattern for paths relative to a folder. `*` also matches slashes; a pattern without a slash matches
+    any part of a path, and what matches a folder matches all below it.
+    """
+
+    pattern: str
+    folder: str
+
+    def covers(self, name: str) -> bool:
+        """Whether the pattern matches a file, or a folder that it lies in."""
+        from fnmatch import fnmatchcase
+
+        parts = os.path.relpath(os.path.abspath(name), os.path.abspath(self.folder)).split(os.sep)
+        pattern = self.pattern.removeprefix("./").rstrip("/")
+        paths = parts if "/" not in pattern else ["/".join(parts[: n + 1]) for n in range(len(parts))]
+        return any(fnmatchcase(path, pattern) for path in paths)
+
+
+def asked_files(
+    words: Sequence[str], exclusions: Sequence[Exclusion], stdin: Callable[[], AskedFile]
+) -> list[AskedFile]:
+    """The files in the order of the words, each once. A word that names no file is one with a problem.
+
+    Exclusions concern what is found in folders and by patterns, not a file that is named itself.
+    """
+    found: dict[str, AskedFile] = {}
+    for word in words:
+        for asked in _named(word, exclusions, stdin):
+            found.setdefault(asked.name if asked.text is not None else os.path.abspath(asked.name), asked)
+    return list(found.values())
+
+
+def _named(word: str, exclusions: Sequence[Exclusion], stdin: Callable[[], AskedFile]) -> Iterator[AskedFile]:
+    if word == STDIN:
+        yield stdin()
+    elif not word:
+        yield AskedFile("", "an empty word names no file")
+    elif os.path.isdir(word):
+        below = list(_below(word))
+        yield from _left(word, below, exclusions, "no *.ptx file lies in this folder or below it")
+    elif _WILD.intersection(word) and not os.path.lexists(word):
+        yield from _left(word, list(_matching(word)), exclusions, "no file matches this pattern")
+    else:
+        yield AskedFile(word)
+
+
+def _left(
+    word: str, found: Sequence[AskedFile], exclusions: Sequence[Exclusion], none: str
+) -> Iterator[AskedFile]:
+    """What the exclusions leave; a problem where nothing is left."""
+    left = [f for f in found if f.problem is not None or not any(e.covers(f.name) for e in exclusions)]
+    yield from left
+    if not left:
+        yield AskedFile(word, "every *.ptx file here is excluded" if found else none)
+
+
+def _below(folder: str) -> Iterator[AskedFile]:
+    """Every *.ptx file below a folder, and every folder that cannot be listed."""
+    faults: list[OSError] = []
+    for place, folders, names in os.walk(folder, onerror=faults.append):
+        folders.sort()
+        for name in sorted(names):
+            if name.endswith(".ptx"):
+                yield AskedFile(os.path.normpath(os.path.join(place, name)))
+    for fault in faults:
+        yield AskedFile(str(fault.filename), f"this folder cannot be listed: {fault.strerror}")
+
+
+def _matching(pattern: str) -> Iterator[AskedFile]:
+    """Every file that matches a pattern, and every *.ptx file below a folder that matches."""
+    from glob import glob
+
+    any_file = os.path.basename(pattern) == "**"
+    for name in sorted(glob(pattern, recursive=True, include_hidden=True)):
+        if os.path.isdir(name):
+            yield from _below(name)
+        elif not any_file or name.endswith(".ptx"):
+            yield AskedFile(os.path.normpath(name))
