@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ..formal.smt.solvers import solver_version
+from ..formal.smt.solvers import SOLVERS, solver_version
 from ..ledger.silicon_record import Silicon
 from ..ledger.solver_record import ProofState, SolverRecord
 from ..ledger.witnesses import Agreement, DeviceWitness, Witnessed
@@ -47,6 +47,7 @@ def _agreement(found: Agreement) -> dict[str, Any]:
         "of": found.of,
         "registered": found.registered,
         "stale": found.stale,
+        "unrecorded": found.unrecorded,
         "differing": found.differing,
     }
 
@@ -68,7 +69,8 @@ def print_claims(
             for shown in claim.silicon
             for line in _silicon(shown)
         ]
-        table.add_row(_name(claim), theorems or "none", _assemblers(claim.assemblers), "\n".join(shown))
+        cells = theorems or "none", _assemblers(claim.assemblers), "\n".join(shown) or "unrecorded"
+        table.add_row(_name(claim), *cells)
     console.print(table)
     for claim in claims:
         if not claim.holds:
@@ -77,6 +79,8 @@ def print_claims(
     for words in named:
         console.print(f"what names a measured map: {words}", markup=False, soft_wrap=True)
     who = [_solver(answers) for answers in solvers] or ["no solver is recorded"]
+    missing = [solver for solver in SOLVERS if solver not in {one.solver for one in solvers}]
+    who += [f"{solver} is unrecorded" for solver in missing if solvers]
     who += [f"{s.device.name}, driver {s.device.driver} ({s.device.date})" for s in silicon]
     console.print(f"asked: {'; '.join(who)}", markup=False, soft_wrap=True)
     holding, silent = sum(claim.holds for claim in claims), sum(claim.silent for claim in claims)
@@ -116,15 +120,21 @@ def _assemblers(found: Agreement | None) -> str:
     lines += [f"{found.registered} with differences that are registered"] if found.registered else []
     lines += [f"differ: {', '.join(found.differing)}"] if found.differing else []
     lines += [f"stale: {', '.join(found.stale)}"] if found.stale else []
+    lines += [f"unrecorded: {', '.join(found.unrecorded)}"] if found.unrecorded else []
     return "\n".join(lines)
 
 
 def _silicon(shown: DeviceWitness) -> list[str]:
     """What one device says, a line a thing."""
-    lines = [f"{passed} of {count} cases via {via}" for via, (passed, count) in shown.cases.items()]
+    lines = []
+    for via, (passed, count) in shown.cases.items():
+        unrecorded = f", {shown.unrecorded[via]} unrecorded" if shown.unrecorded.get(via) else ""
+        lines.append(f"{passed} of {count} cases via {via}{unrecorded}")
     for what, tally in shown.measured.items():
         agree = tally.points - tally.differing
         kernels = f"{tally.kernels} kernel{'s' * (tally.kernels != 1)}"
         stale = f", {tally.outdated} stale" if tally.outdated else ""
         lines.append(f"{what}: {agree} of {tally.points} points, {kernels}{stale}")
-    return [*lines, *([f"not run: {shown.not_run}"] if shown.not_run else [])]
+    if shown.not_run:
+        lines.append(shown.not_run if shown.not_run.startswith("unrecorded") else f"not run: {shown.not_run}")
+    return lines

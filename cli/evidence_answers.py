@@ -19,6 +19,7 @@ from ..ledger.assembler_record import (
     claims,
     load_records,
     verdicts,
+    with_unrecorded,
     write,
 )
 from ..ledger.contradictions import register
@@ -61,6 +62,7 @@ def answer(args: argparse.Namespace) -> int:
         raise Question(
             "nothing is recorded; `ptxmma evidence --record RELEASE` asks an assembler and records"
         )
+    records = with_unrecorded(specification.index, records)
     if args.again:
         codes = [_again(specification, records, release) for release in args.again]
         if args.universes:
@@ -205,8 +207,12 @@ def _print(
         ]
         table.add_row(record.release, record.dates, *map(str, counts))
     console.print(table)
+    unrecorded = [record.release for record in records if not record.rows]
+    if unrecorded:
+        named = f"UNRECORDED: ptxas {', '.join(unrecorded)}"
+        console.print(f"{named}; `ptxmma evidence --record RELEASE` asks one", markup=False, soft_wrap=True)
     for verdict in found:
-        if verdict.state in ("stale", "unseen"):
+        if verdict.state in ("stale", "unseen") and verdict.release not in unrecorded:
             console.print(
                 f"{verdict.state.upper()}: {verdict.claim.id}, ptxas {verdict.release}", markup=False
             )
@@ -229,7 +235,7 @@ def _differing(open_points: Mapping[tuple[str, str], Sequence[MeasuredPoint]]) -
 def _again(specification: Specification, records: Sequence[Record], release: str) -> int:
     """Ask one assembler again; exit code 1 when it does not do what is recorded."""
     ptxas = locate(release)
-    recorded = next((r for r in records if r.release == ptxas.version), None)
+    recorded = next((r for r in records if r.release == ptxas.version and r.rows), None)
     if recorded is None:
         raise Question(f"ptxas {ptxas.version} is not recorded")
     now = observe(specification, ptxas)

@@ -135,6 +135,8 @@ class SiliconTables:
         from rich.table import Table
 
         console = Console(width=None if Console().is_terminal else 110, highlight=False)
+        if not self.silicon:
+            console.print("UNRECORDED: no device; `ptxmma run --record` measures one, and records")
         for silicon in self.silicon:
             device = silicon.device
             title = f"{device.name}, driver {device.driver}, {device.date}"

@@ -10,6 +10,7 @@ from typing import Any
 from ..assemblers.toolchains import Ptxas
 from ..assemblers.universe_points import UniversePoint
 from ..ledger.contradictions import register
+from ..ledger.listed import releases_of
 from ..ledger.records import FOLDER, changed
 from ..ledger.universe_record import (
     UniverseVerdict,
@@ -29,14 +30,17 @@ _SHOWN = 20
 
 @dataclass(frozen=True)
 class UniverseVerdicts:
-    """The verdicts of every recorded assembler on every universe."""
+    """The verdicts of every recorded assembler on every universe, and what is `unrecorded`: assemblers, and
+    the universes of instructions.
+    """
 
     found: tuple[UniverseVerdict, ...]
+    unrecorded: tuple[str, ...] = ()
 
     @property
     def failed(self) -> bool:
-        """Whether a universe is stale, or has an unregistered difference."""
-        return any(verdict.stale or verdict.unregistered for verdict in self.found)
+        """Whether a universe is stale or unrecorded, or has an unregistered difference."""
+        return bool(self.unrecorded) or any(v.stale or v.unregistered for v in self.found)
 
     def as_json(self) -> list[dict[str, Any]]:
         """One object a universe and assembler."""
@@ -72,6 +76,8 @@ class UniverseVerdicts:
             )
             table.add_row(release, *map(str, counts))
         console.print(table)
+        for what in self.unrecorded:
+            console.print(f"UNRECORDED: {what}", markup=False)
         for verdict in self.found:
             if verdict.stale:
                 console.print(f"STALE: the universe of {verdict.instruction}, ptxas {verdict.release}")
@@ -88,7 +94,15 @@ class UniverseVerdicts:
 
 def shown_by_assemblers(specification: Specification) -> UniverseVerdicts:
     """The verdicts that follow from what is recorded."""
-    return UniverseVerdicts(verdicts(specification, load_universes(FOLDER), register()))
+    records = load_universes(FOLDER)
+    releases = {known.release for known in records}
+    names = {name for known in records for name in known.instructions}
+    unrecorded = (
+        *(f"ptxas {one}" for one in releases_of(specification.index) if one not in releases),
+        *(f"the universe of {name}" for name in specification.instructions if name not in names),
+    )
+    found = verdicts(specification, records, register()) if records else ()
+    return UniverseVerdicts(found, unrecorded)
 
 
 def record(specification: Specification, releases: Sequence[Ptxas]) -> None:

@@ -18,11 +18,13 @@ from typing import Any
 
 from ..assemblers.universe import Universe
 from ..spec.gates import EffectiveGate
+from ..spec.index import Index
 from ..spec.model import Form
 from ..spec.nodes import Version
 from ..spec.specification import Specification
 from ..spec.variants import RowView, Variant
 from .claims import ClaimState, cases_digest, legality_digest
+from .listed import releases_of
 from .records import FOLDER, bits_of, by_release, put, read
 
 __all__ = [
@@ -32,6 +34,7 @@ __all__ = [
     "claims",
     "load_records",
     "verdicts",
+    "with_unrecorded",
     "write",
 ]
 
@@ -180,6 +183,13 @@ def write(record: Record, folder: Path = FOLDER) -> Path:
 def _record(value: Any) -> Record:
     settings = tuple((ptx, target) for target, all_ptx in value["settings"].items() for ptx in all_ptx)
     return Record(value["tool"]["version"], value["tool"]["sha256"], settings, value["rows"])
+
+
+def with_unrecorded(index: Index, records: Sequence[Record]) -> tuple[Record, ...]:
+    """The records, with an empty one of each release that has none: it is named, and agrees with nothing."""
+    known = {record.release for record in records}
+    empty = (Record(release, "", (), {}) for release in releases_of(index) if release not in known)
+    return by_release((*records, *empty))
 
 
 def load_records(folder: Path = FOLDER) -> tuple[Record, ...]:

@@ -9,6 +9,7 @@ from typing import Literal
 
 from ..formal.catalogue import obligations, subjects
 from ..formal.smt.obligations import Obligation
+from ..formal.smt.solvers import SOLVERS
 from ..gen.suite.files import lacking
 from ..spec.specification import Specification
 from ..spec.variants import OPAQUE, RowView
@@ -52,13 +53,15 @@ class ClaimSubject:
 class Agreement:
     """How many assemblers agree with a row, of how many; those whose differences are all registered agree.
 
-    `unregistered` has, by release, the points that differ and that no contradiction explains.
+    `unregistered` has, by release, the points that differ and that no contradiction explains. Releases that
+    are `unrecorded` say nothing, so they do not agree.
     """
 
     agree: int
     of: int
     registered: int
     stale: tuple[str, ...]
+    unrecorded: tuple[str, ...]
     unregistered: Mapping[str, Sequence[MeasuredPoint]]
 
     @property
@@ -80,7 +83,8 @@ class MeasurementTally:
 @dataclass(frozen=True)
 class DeviceWitness:
     """What one device says about a claim: cases by way as (passed, all), measurements by kind, the
-    instruction that names rows, columns and k, and why it says nothing.
+    instruction that names rows, columns and k, and why it says nothing. `unrecorded` counts the cases by way
+    that have no result.
     """
 
     device: str
@@ -88,6 +92,7 @@ class DeviceWitness:
     measured: Mapping[str, MeasurementTally] = field(default_factory=dict)
     named_by: str = ""
     not_run: str = ""
+    unrecorded: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def holds(self) -> bool:
@@ -187,11 +192,13 @@ def unregistered(registered: ContradictionRegister, verdict: ClaimVerdict) -> li
 
 def _agreement(found: Iterable[ClaimVerdict], registered: ContradictionRegister) -> Agreement:
     listed = list(found)
-    stale = tuple(v.release for v in listed if v.state in ("stale", "unseen"))
+    stale = tuple(v.release for v in listed if v.state == "stale")
+    unrecorded = tuple(v.release for v in listed if v.state == "unseen")
     open_points = {v.release: unregistered(registered, v) for v in listed}
     differing = {release: points for release, points in open_points.items() if points}
     explained = sum(v.state == "differs" and v.release not in differing for v in listed)
-    return Agreement(len(listed) - len(stale) - len(differing), len(listed), explained, stale, differing)
+    agree = len(listed) - len(stale) - len(unrecorded) - len(differing)
+    return Agreement(agree, len(listed), explained, stale, unrecorded, differing)
 
 
 def _theorems(
@@ -263,17 +270,22 @@ class _Device:
             hashes = self.cases.get(subject.id, [])
             passed = {via: self.silicon.passed(via) for via in self.silicon.cases}
             counted = {via: (sum(h in seen for h in hashes), len(hashes)) for via, seen in passed.items()}
+            failed = {via: kept["others"] for via, kept in self.silicon.cases.items()}
+            unrecorded = {
+                via: sum(h not in seen and h not in failed[via] for h in hashes)
+                for via, seen in passed.items()
+            }
             not_run = self.lacking.get(subject.id, "" if hashes else "its driver is too old for it")
             if not hashes:
                 return DeviceWitness(name, not_run=not_run)
-            return DeviceWitness(name, counted, {}, self.anchors[subject.id], not_run)
+            if not counted:
+                not_run = f"unrecorded: its {len(hashes)} cases"
+            return DeviceWitness(name, counted, {}, self.anchors[subject.id], not_run, unrecorded)
         measured: dict[str, MeasurementTally] = {}
         for verdict in self.verdicts:
             if subject.id in verdict.claims:
                 _count(measured.setdefault(verdict.what, MeasurementTally()), verdict)
-        return DeviceWitness(
-            name, {}, measured, "", "" if measured else "nothing of these rows was measured of it"
-        )
+        return DeviceWitness(name, {}, measured, "", "" if measured else "unrecorded: no measurement of it")
 
 
 def _count(tally: MeasurementTally, verdict: SiliconVerdict) -> None:
@@ -285,6 +297,9 @@ def _count(tally: MeasurementTally, verdict: SiliconVerdict) -> None:
 
 def recorded(answers: Sequence[SolverRecord]) -> dict[str, Callable[[Obligation], ProofState]]:
     """The recorded answers by solver; a solver without a record proves nothing."""
-    if not answers:
-        return {"solvers": lambda obligation: "unrecorded"}
-    return {one.solver: one.verdict for one in answers}
+    known: dict[str, Callable[[Obligation], ProofState]] = {one.solver: one.verdict for one in answers}
+    return {solver: known.get(solver, _unrecorded) for solver in SOLVERS}
+
+
+def _unrecorded(obligation: Obligation) -> ProofState:
+    return "unrecorded"

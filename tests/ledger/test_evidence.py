@@ -12,8 +12,10 @@ from pathlib import Path
 import jsonschema
 import pytest
 
+from ptxmma.cli.universe_report import shown_by_assemblers
 from ptxmma.ledger.assembler_record import Claim, Record, claims, load_records, verdicts, write
 from ptxmma.ledger.claims import layout_digest, legality_digest
+from ptxmma.ledger.solver_record import load_answers
 from ptxmma.spec.errors import Question
 from ptxmma.spec.loading import ROOT, load_files
 from ptxmma.spec.specification import Specification
@@ -124,3 +126,33 @@ def test_without_a_record_the_question_cannot_be_asked(run: Run, monkeypatch: py
     monkeypatch.setattr("ptxmma.cli.evidence_answers.load_records", lambda: ())
     assert run("evidence")[0] == 2
     assert run("evidence", "no.such.row")[0] == 2
+
+
+def test_what_is_unrecorded_does_not_look_like_a_pass(
+    run: Run, recorded: tuple[Record, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One assembler, one solver and no device are recorded: each of the others is named, and nothing holds."""
+    answers = "ptxmma.cli.evidence_answers"
+    z3 = [one for one in load_answers() if one.solver == "z3"]
+    monkeypatch.setattr(f"{answers}.load_records", lambda: recorded[-1:])
+    monkeypatch.setattr(f"{answers}.load_answers", lambda: tuple(z3))
+    monkeypatch.setattr(f"{answers}.load_silicon", tuple)
+    monkeypatch.setattr("ptxmma.cli.silicon_report.load_silicon", tuple)
+    code, out, _ = run("evidence", "movmatrix/m8n8.b16")
+    assert code == 1 and "1 of 17 agree" in out and "unrecorded: 11.7.99" in out
+    assert "(cvc5: 1 unrecorded)" in out and "cvc5 is unrecorded" in out
+    assert "DOES NOT HOLD: row movmatrix/m8n8.b16" in out and "silicon was not asked about 3" in out
+    code, out, _ = run("evidence", "movmatrix/m8n8.b16", "--format", "json")
+    row, *layouts = json.loads(out)
+    assert code == 1 and len(row["assemblers"]["unrecorded"]) == 16 and not row["assemblers"]["stale"]
+    assert not any(claim["holds"] for claim in (row, *layouts))
+    code, out, _ = run("evidence")
+    assert code == 1 and "UNRECORDED: ptxas 11.7.99, 11.8.89, " in out and "UNRECORDED: no device" in out
+
+
+def test_universes_that_are_unrecorded_are_named(
+    specification: Specification, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ptxmma.cli.universe_report.load_universes", lambda _: ())
+    shown = shown_by_assemblers(specification)
+    assert shown.failed and "ptxas 13.5.37" in shown.unrecorded and "the universe of mma" in shown.unrecorded
