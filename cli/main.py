@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from typing import NoReturn
 
 from ..spec.errors import PtxmmaError
-from . import interruption
+from . import interruption, progress
 from .parser import read
 from .streams import STANDARD_OUTPUT, drop_output, name_streams
 
@@ -42,11 +42,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _run(words: Sequence[str]) -> int:
     try:
         parsed = read(words)
+        progress.show(f"ptxmma {parsed.command}")
         with _workers(getattr(parsed, "scheduler", None)):
             code: int = parsed.run(parsed)
             return code
     except SystemExit as stopped:  # the parser has said what there is to say
         return stopped.code if isinstance(stopped.code, int) else 0
+    finally:
+        progress.hide()
 
 
 def _flush() -> int:

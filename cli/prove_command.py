@@ -69,7 +69,7 @@ def run(args: argparse.Namespace) -> int:
         return True
 
     begun = time.perf_counter()
-    results = list(_shown(prove(specification, solvers, wanted, int(args.timeout * 1000)), args.format))
+    results = list(prove(specification, solvers, wanted, int(args.timeout * 1000)))
     seconds = time.perf_counter() - begun
     if not results:
         raise Question(f"nothing matches {args.pattern!r}; `ptxmma prove --list` names the theorems")
@@ -84,24 +84,6 @@ def run(args: argparse.Namespace) -> int:
     else:
         _report(specification, results, solvers, seconds, bool(args.pattern))
     return 1 if bad else 0
-
-
-def _shown(results: Iterator[ProofResult], form: str) -> Iterator[ProofResult]:
-    """Yield the results; on a terminal, show a line that counts them."""
-    if form == "json" or not sys.stderr.isatty():
-        yield from results
-        return
-    from rich.console import Console
-    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
-
-    columns = SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn()
-    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
-        task = progress.add_task("making the questions")
-        bad = 0
-        for number, result in enumerate(results, 1):
-            bad += result.verdict != "proven"
-            progress.update(task, description=f"{number - bad} proven, {bad} not")
-            yield result
 
 
 def _json(results: Sequence[ProofResult], seconds: float) -> dict[str, Any]:

@@ -13,6 +13,8 @@ import sys
 from collections.abc import Callable
 from typing import Any, TextIO
 
+from .progress import clear
+
 __all__ = ["STANDARD_OUTPUT", "drop_output", "name_streams"]
 
 STANDARD_OUTPUT = "standard output"
@@ -42,6 +44,7 @@ class NamedStream(io.FileIO):
         try:
             if self.was_closed:
                 raise OSError(errno.EBADF, "it is closed")
+            clear()  # the line of progress must not stand before what is printed
             return act(data)
         except OSError as error:
             if self.title == _STANDARD_ERROR:  # nobody can be told

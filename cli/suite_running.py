@@ -23,6 +23,7 @@ from ..spec.nodes import Version
 from ..spec.selection import select, unmatched
 from ..spec.specification import Specification
 from ..spec.writing import write_folder
+from .progress import hide
 from .silicon_report import arithmetic_table, measured_table, named_by, print_arithmetic
 
 if TYPE_CHECKING:
@@ -184,6 +185,7 @@ def _row(kernel: Mapping[str, Any]) -> str:
 @contextmanager
 def _progress(total: int, what: str) -> Iterator[Any]:
     """Show a progress bar on a terminal's standard error; yields the function that advances it."""
+    hide()
     from rich.console import Console
     from rich.progress import Progress
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..spec.errors import Question
+from .progress import hide
 
 if TYPE_CHECKING:
     from ..assemblers.fetching import FetchStage
@@ -140,6 +141,7 @@ def run_fetch(args: argparse.Namespace) -> int:
 @contextmanager
 def _progress(releases: Sequence[KnownRelease]) -> Iterator[Callable[[str, FetchStage, int], None]]:
     """Progress bars on a terminal's standard error; nothing elsewhere."""
+    hide()
     from rich.console import Console
     from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn
 

@@ -14,13 +14,14 @@ import os
 import signal
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import BrokenExecutor, Executor, ProcessPoolExecutor
+from concurrent.futures import BrokenExecutor, Executor, Future, ProcessPoolExecutor
 from contextlib import contextmanager
 from contextvars import ContextVar
 from multiprocessing.context import BaseContext
 from pathlib import Path
 from typing import Any, TypeVar
 
+from .counting import tell
 from .errors import Question
 
 __all__ = ["cores", "dask_cluster", "over_jobs", "pool", "using"]
@@ -76,7 +77,9 @@ def over_jobs(jobs: Sequence[J], work: Callable[[J], T]) -> Iterator[T]:
     gc.disable()
     try:
         if count < 2:
-            yield from map(work, jobs)
+            for number, job in enumerate(jobs, 1):
+                yield work(job)
+                tell(number, len(jobs))
             return
         with _processes(count, jobs, work) as local:
             yield from local.map(_inherited, range(len(jobs)))
@@ -100,11 +103,28 @@ def _context() -> BaseContext:
     return multiprocessing.get_context("fork" if forks else None)
 
 
+class CountedProcesses(ProcessPoolExecutor):
+    """Processes that tell how many of their jobs are done."""
+
+    sent = done = 0
+
+    def submit(self, work: Callable[..., T], /, *args: Any, **options: Any) -> Future[T]:
+        """As any executor has it."""
+        future = super().submit(work, *args, **options)
+        self.sent += 1
+        future.add_done_callback(self._count)
+        return future
+
+    def _count(self, _: Future[Any]) -> None:
+        self.done += 1
+        tell(self.done, self.sent)
+
+
 @contextmanager
 def _processes(
     count: int, jobs: Sequence[Any] = (), work: Callable[[Any], Any] = repr
 ) -> Iterator[ProcessPoolExecutor]:
-    local = ProcessPoolExecutor(count, _context(), _begin, (os.getpid(), jobs, work))
+    local = CountedProcesses(count, _context(), _begin, (os.getpid(), jobs, work))
     try:
         yield local
         local.shutdown()
