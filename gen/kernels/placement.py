@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import random
 from collections.abc import Mapping
+from functools import lru_cache
 
 from ...spec.addresses import permutes, rule_for
 from ...spec.expressions import compiled
 from ...spec.specification import Specification
 from ..pairwise import FactorValue
 from .kernel_list import Kernel
-from .operations import ADDRESS, BASE, MODE, PADS, START, LayoutUse, config_of, matrices, quantum, regions
+from .operations import ADDRESS, BASE, MODE, PADS, START, JobMatrix, LayoutUse, config_of, quantum, regions
 
 __all__ = ["SPACINGS", "placements"]
 
@@ -21,9 +22,13 @@ _BOUNDARY = 1024  # bytes: every swizzling pattern has this period
 
 
 def placements(
-    specification: Specification, kernel: Kernel, settings: Mapping[str, FactorValue], seed: int
+    specification: Specification,
+    kernel: Kernel,
+    held: Mapping[str, JobMatrix],
+    settings: Mapping[str, FactorValue],
+    seed: int,
 ) -> dict[str, int]:
-    """The configuration words of a case by name; unused words are 0."""
+    """The configuration words of a case by name; unused words are 0. `held` are the kernel's matrices."""
     config = dict.fromkeys(config_of(specification), 0)
     config["scale-d"] = int(settings.get("scale-d", 1))
     numbers = random.Random(f"{seed} {sorted(settings.items())}")
@@ -31,8 +36,7 @@ def placements(
     end = 0
     for letter in "AB":
         if f"swizzle-{letter.lower()}" in settings:
-            end = _place(specification, kernel, settings, letter, end, config, numbers)
-    held = matrices(kernel, specification)
+            end = _place(specification, kernel, held[letter], settings, letter, end, config, numbers)
     if kernel.accesses:
         for part, (first, size) in regions(held).items():
             stem, matrix = part.lower(), held[part]
@@ -49,6 +53,7 @@ def placements(
 def _place(
     specification: Specification,
     kernel: Kernel,
+    matrix: JobMatrix,
     settings: Mapping[str, FactorValue],
     letter: str,
     free: int,
@@ -58,19 +63,16 @@ def _place(
     """Place one matrix at the first free byte or later; return the first byte behind it."""
     stem = letter.lower()
     mode, spacing = str(settings[f"swizzle-{stem}"]), settings["spacing"]
-    matrix = matrices(kernel, specification)[letter]
     name = str(kernel.descriptor(letter))
     descriptor = specification.descriptors[name]
     rule = rule_for(specification.rules_of(name), "MN" if kernel.value(f"transpose-{letter}") else "K", mode)
     width = rule.widths[mode]
     size, together = max(matrix.bits // 8, 1), max(8 // matrix.bits, 1)
-    layout = LayoutUse(specification, rule.layout, {"W": width, "bytes": size}).at
+    use = LayoutUse(specification, rule.layout, {"W": width, "bytes": size})
     rows, along = (matrix.rows, matrix.cols) if letter == "A" else (matrix.cols, matrix.rows)
-    last = {
-        name: compiled(layout.trees[name], ("x", "k", "byte"))(rows - 1, along // together - 1, size - 1) + 1
-        for name in rule.strides
-    }
-    atom = layout.shape({"W": width, "bytes": size})["offset"]
+    corner = rows - 1, along // together - 1, size - 1
+    atom, *steps = _extent(use, tuple(rule.strides), corner)
+    last = dict(zip(rule.strides, steps, strict=True))
     inner, outer = list(rule.strides)[::-1] if spacing != "crossed" else list(rule.strides)
     gap = {"tight": 0, "crossed": 0, "gaps": 16 * numbers.randrange(1, 16), "shifted": _BOUNDARY}[
         str(spacing)
@@ -94,3 +96,11 @@ def _place(
         config[f"{stem}.{stride}"] = strides[name] if last[name] > 1 else unit * numbers.randrange(1 << 10)
     end = start + sum((last[name] - 1) * strides[name] for name in strides) + atom
     return -(-end // 128) * 128
+
+
+@lru_cache(maxsize=4096)
+def _extent(use: LayoutUse, strides: tuple[str, ...], corner: tuple[int, int, int]) -> tuple[int, ...]:
+    """The size of an atom, then how many steps of each stride a matrix takes up to its last element."""
+    trees = use.at.trees
+    steps = (compiled(trees[name], ("x", "k", "byte"))(*corner) + 1 for name in strides)
+    return use.at.shape(use.parameters)["offset"], *steps

@@ -22,6 +22,7 @@ from ...spec.specification import Specification
 from ...spec.variants import Variant
 from ..kernels.kernel_list import Kernel, immediates
 from ..kernels.opaque import opaque_kernels
+from ..kernels.operations import matrices
 from ..kernels.placement import SPACINGS, placements
 from ..pairwise import Factors, FactorValue, Pairs, products
 
@@ -260,14 +261,15 @@ class Group:
         return settings
 
     def _numbered(self, kernel: Kernel, chosen: Sequence[Mapping[str, FactorValue]]) -> list[Case]:
-        return [self._case(kernel, settings, seed) for seed, settings in enumerate(chosen, 1)]
-
-    def _case(self, kernel: Kernel, settings: Mapping[str, FactorValue], seed: int) -> Case:
-        plan = self.plans[str(settings["plan"])]
-        config = placements(self.specification, kernel, settings, seed)
-        clauses = (*plan.clauses, *self._varied(kernel))
-        given = {name: settings[name] for name in _RUNTIME if name in settings}
-        return Case(kernel, plan, seed, given, config, tuple(dict.fromkeys(clauses)))
+        held, varied = matrices(kernel, self.specification), tuple(self._varied(kernel))
+        cases = []
+        for seed, settings in enumerate(chosen, 1):
+            plan = self.plans[str(settings["plan"])]
+            config = placements(self.specification, kernel, held, settings, seed)
+            given = {name: settings[name] for name in _RUNTIME if name in settings}
+            clauses = tuple(dict.fromkeys((*plan.clauses, *varied)))
+            cases.append(Case(kernel, plan, seed, given, config, clauses))
+        return cases
 
     def _varied(self, kernel: Kernel) -> Iterator[str]:
         """The clauses of which an operand of the kernel's form is a consumer."""
