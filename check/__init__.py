@@ -6,7 +6,8 @@ check_file runs every analysis on every function: start there. Then, folder by f
 - registers, memory: accesses of registers and of shared memory, as dataflow (witness replays a path);
 - walks: threads walked with numbers, for stages of shared memory;
 - operands: constants, uniformity, opaque fragments;
-- findings, rules, suppression, reports, sarif: what is reported, and how.
+- findings, rules (rules.yaml, rule_texts), suppression, baseline: what is reported;
+- reports, sarif, rule_pages: how.
 
 docs/add-a-rule.md says how to add a rule.
 """

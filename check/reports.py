@@ -57,7 +57,8 @@ def as_text(answer: CheckReport, shown: frozenset[str]) -> str:
     lines: list[str] = []
     reports = answer.files
     for report in reports:
-        lines += [f"{fault.place}: unreadable: {fault.what}" for fault in report.faults]
+        if report.error is None:  # else the command says so on standard error
+            lines += [f"{fault.place}: unreadable: {fault.what}" for fault in report.faults]
         lines += [f"{place}: not judged: {what}" for place, what in report.remarks]
         for finding in report.findings:
             if finding.tier in shown:

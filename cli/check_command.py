@@ -100,11 +100,20 @@ def run(args: argparse.Namespace) -> int:
     _print(args.format, answer, failing | {INFO} if settings.info else failing)
     for report in reports:
         if report.faults:
-            more = f" (and {len(report.faults) - 1} more)" if len(report.faults) > 1 else ""
-            print(f"ptxmma: {report.faults[0].place}: {report.faults[0].what}{more}", file=sys.stderr)
+            print(f"ptxmma: {_fault(report)}", file=sys.stderr)
     if answer.unreadable:
         return 2
     return 1 if not args.write_baseline and any(answer.counts[tier] for tier in failing) else 0
+
+
+def _fault(report: FileReport) -> str:
+    """What could not be read of a file, in a line."""
+    first = report.faults[0]
+    where = report.name if (first.place.line, first.place.column) == (1, 1) else str(first.place)
+    if report.error is not None:
+        return f"{where}: {report.error}"
+    count = len(report.faults)
+    return f"{where}: {count} place{'s' * (count > 1)} of the file could not be read: {first.what}"
 
 
 def _explain(args: argparse.Namespace) -> int:

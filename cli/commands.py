@@ -104,10 +104,9 @@ COMMANDS: Mapping[str, Command] = {
     "check": Command(
         "are the kernels of a PTX file right",
         (
-            Example("ptxmma check kernel.ptx"),
-            Example("ptxmma check build 'cache/**/*.ptx' --format sarif"),
-            Example("ptxmma check --explain first-fence"),
             Example("ptxmma check kernel.ptx --write-baseline baseline.json"),
+            Example("ptxmma check '**/*.ptx' --format sarif"),
+            Example("ptxmma check --explain first-fence"),
         ),
         "nothing was found that fails",
         "a finding of the tier error or likely; with --strict also strict",
