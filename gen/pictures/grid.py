@@ -40,7 +40,10 @@ class Repetition:
 
 @dataclass(frozen=True)
 class Grid:
-    """Cells with the headings of their rows and columns. `names` says what the cells' numbers are."""
+    """Cells with the headings of their rows and columns. `names` says what the cells' numbers are.
+
+    `above` and `before` count the rows and columns that were cut off before the first.
+    """
 
     title: str
     names: tuple[str, ...]
@@ -49,6 +52,8 @@ class Grid:
     threads: int
     down: str = "rows"
     across: str = "columns"
+    above: int = 0
+    before: int = 0
 
     @property
     def size(self) -> int:
@@ -78,6 +83,8 @@ class Grid:
         across = columns if columns is not None else range(len(self.columns))
         return replace(
             self,
+            above=self.above + down.start,
+            before=self.before + across.start,
             columns=tuple(self.columns[col] for col in across),
             rows=tuple(
                 (name, tuple(cells[col] for col in across)) for name, cells in (self.rows[r] for r in down)

@@ -13,6 +13,7 @@ __all__ = ["product_svg", "svg"]
 _CHARACTER, _HIGH, _PAD = 7.3, 20, 14  # a character's width, a row's height, space around a grid
 _BAND = 32  # columns that stand side by side
 _LINE = 18
+_GROUP, _WARP = 4, 32  # threads of a group, and of a warp
 
 
 class _Canvas:
@@ -96,17 +97,38 @@ def _legend(canvas: _Canvas, grids: Sequence[Grid], x: float, y: float) -> float
     """Say how a cell is read, and what the colours and lines mean."""
     grid = grids[-1]
     cell = grid.rows[0][1][0]
-    names = ", ".join(f"{name} {number}" for name, number in zip(grid.names, cell.numbers, strict=True))
-    hue = "hue: the warp" if grid.threads > 32 else "hue: threadID_in_group"
-    lines = "8 x 8; thick lines: where the warp changes" if grid.threads > 32 else "8 x 8"
-    read = names if cell.label.startswith("T") else "the positions that a register holds"
-    words = [
-        f"in a cell, {cell.label} is {read}",
-        f"{hue}; darker: a greater groupID; thin lines: {lines}",
-    ]
-    for number, line in enumerate(words):
+    if cell.label.startswith("T"):
+        names = (f"{name} {number}" for name, number in zip(grid.names, cell.numbers, strict=True))
+        read = f"in a cell, {cell.label} is {', '.join(names)}"
+    else:
+        read = f"in a cell, {','.join(dict.fromkeys(grid.names))} of what a thread's register holds"
+    warps = grid.threads > _WARP
+    lines = "thin lines: every 8 rows and columns"
+    if warps:
+        lines += "; thick lines: where the warp changes"
+    for number, line in enumerate((read, lines)):
         canvas.write(x, y + _LINE * (number + 1) - 4, line, fill="#444")
-    return y + _LINE * len(words) + 8
+    y += 2 * _LINE + 4
+    middle = _WARP // 2  # a groupID whose colours are neither light nor dark
+    hues = (
+        ("warp", range(middle, grid.threads, _WARP))
+        if warps
+        else ("threadID_in_group", range(middle, middle + _GROUP))
+    )
+    end = _swatches(canvas, x, y, *hues, grid.threads)
+    _swatches(canvas, end, y, "groupID", range(0, _WARP, _GROUP), grid.threads)
+    return y + _LINE + 8
+
+
+def _swatches(canvas: _Canvas, x: float, y: float, name: str, threads: Sequence[int], of: int) -> float:
+    """The colours of some threads, numbered in order; return where they end."""
+    canvas.write(x, y + 14, name, fill="#444")
+    x += (len(name) + 1) * _CHARACTER
+    for number, thread in enumerate(threads):
+        cell = Cell(thread, str(number), ())
+        canvas.cell(x, y, _HIGH, cell, of, False)
+        x += _HIGH
+    return x + _PAD
 
 
 def _wide(grid: Grid) -> float:
@@ -142,13 +164,13 @@ def _draw(
             canvas.cell(left + wide * place, top + _HIGH * row, wide, cell, grid.threads, faded)
     right, bottom = left + wide * len(band), top + _HIGH * len(grid.rows)
     for row in range(len(grid.rows) + 1):
-        thick = row not in (0, len(grid.rows)) and _warp_changes(grid, row)
-        if row % SIDE == 0 or thick:
+        edge = row in (0, len(grid.rows))
+        thick = not edge and _warp_changes(grid, row)
+        if edge or thick or (grid.above + row) % SIDE == 0:
             canvas.line(left, top + _HIGH * row, right, top + _HIGH * row, 2.4 if thick else 1.2)
-    for place in range(0, len(band) + 1, SIDE):
-        canvas.line(left + wide * place, top, left + wide * place, bottom, 1.2)
-    if len(band) % SIDE:
-        canvas.line(right, top, right, bottom, 1.2)
+    for place in range(len(band) + 1):
+        if place in (0, len(band)) or (grid.before + band[0] + place) % SIDE == 0:
+            canvas.line(left + wide * place, top, left + wide * place, bottom, 1.2)
     canvas.reach(right, bottom)
     return right, bottom
 

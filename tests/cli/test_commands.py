@@ -155,7 +155,7 @@ def test_pictures(run: Run) -> None:
     assert marked.count("\n| **") == 16
     _, drawn, _ = run("layout", MMA, "--operand", "D", "--format", "svg")
     labels = [node.text for node in ElementTree.fromstring(drawn).iter("{http://www.w3.org/2000/svg}text")]
-    assert labels.count("T5:d3") == 1 and len(labels) == 3 + 8 + 16 + 128
+    assert labels.count("T5:d3") == 1 and len(labels) == 3 + (1 + 4) + (1 + 8) + 8 + 16 + 128
     _, formula, _ = run("layout", MMA, "--operand", "D", "--latex")
     assert formula.splitlines()[1:3] == [
         r"\mathrm{row} &= 8 \left\lfloor{\frac{i}{2}}\right\rfloor + \left\lfloor{\frac{t}{4}}\right\rfloor \\",

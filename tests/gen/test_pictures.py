@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 import re
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Callable, Iterator
@@ -131,6 +132,74 @@ def test_a_part_that_is_not_there_is_refused(run: Run, words: tuple[str, ...]) -
     assert err.strip()
 
 
+# What people see of linear red, green and blue: Machado, Oliveira and Fernandes 2009, severity 1.
+VISIONS = {
+    "normal": ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)),
+    "protanopia": (
+        (0.152286, 1.052583, -0.204868),
+        (0.114503, 0.786281, 0.099216),
+        (-0.003882, -0.048116, 1.051998),
+    ),
+    "deuteranopia": (
+        (0.367322, 0.860646, -0.227968),
+        (0.280085, 0.672501, 0.047413),
+        (-0.011820, 0.042940, 0.968881),
+    ),
+    "tritanopia": (
+        (1.255528, -0.076749, -0.178779),
+        (-0.078411, 0.930809, 0.147602),
+        (0.004733, 0.691367, 0.303900),
+    ),
+}
+XYZ = (
+    (0.4124564, 0.3575761, 0.1804375),
+    (0.2126729, 0.7151522, 0.0721750),
+    (0.0193339, 0.1191920, 0.9503041),
+)
+
+
+def seen(vision: str, red: int, green: int, blue: int) -> tuple[float, float, float]:
+    """A colour in CIELAB, as people with this vision see it."""
+
+    def times(matrix: tuple[tuple[float, ...], ...], vector: list[float]) -> list[float]:
+        return [sum(a * b for a, b in zip(row, vector, strict=True)) for row in matrix]
+
+    linear = [
+        c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4
+        for c in (red / 255, green / 255, blue / 255)
+    ]
+    white = times(XYZ, [1.0, 1.0, 1.0])
+    light = times(XYZ, [min(1.0, max(0.0, c)) for c in times(VISIONS[vision], linear)])
+    x, y, z = (
+        (q ** (1 / 3) if q > 0.008856 else 7.787 * q + 16 / 116)
+        for q in (part / of for part, of in zip(light, white, strict=True))
+    )
+    return 116 * y - 16, 500 * (x - y), 200 * (y - z)
+
+
+def test_colours_as_they_are_seen() -> None:
+    """Black and white are 100 apart in lightness, and greys stay grey in every vision."""
+    for vision in VISIONS:
+        assert math.dist(seen(vision, 255, 255, 255), (100, 0, 0)) < 0.1
+        assert math.dist(seen(vision, 0, 0, 0), (0, 0, 0)) < 0.1
+        assert max(map(abs, seen(vision, 119, 119, 119)[1:])) < 0.1
+    assert math.dist(seen("deuteranopia", 255, 0, 0), seen("deuteranopia", 0, 160, 0)) < 40
+    assert math.dist(seen("normal", 255, 0, 0), seen("normal", 0, 160, 0)) > 120
+
+
+@pytest.mark.parametrize("vision", VISIONS)
+def test_colours_differ_for_every_colour_vision(vision: str) -> None:
+    """A difference of 2.3 in CIELAB is just noticed. Two warps, and two threads of a group, differ by far more."""
+    wide = [seen(vision, *colour(thread, 128)) for thread in range(128)]
+    for one, other in itertools.combinations(range(4), 2):
+        for lane in range(32):
+            assert math.dist(wide[32 * one + lane], wide[32 * other + lane]) > 12
+    alone = [seen(vision, *colour(thread, 32)) for thread in range(32)]
+    assert min(math.dist(a, b) for a, b in itertools.combinations(alone, 2)) > 2.3
+    for group in range(0, 32, 4):
+        assert min(math.dist(a, b) for a, b in itertools.combinations(alone[group : group + 4], 2)) > 12
+
+
 @pytest.mark.parametrize("threads", [32, 128])
 def test_no_two_threads_have_one_colour(threads: int) -> None:
     colours = [colour(thread, threads) for thread in range(threads)]
@@ -176,3 +245,33 @@ def test_a_b_and_d_stand_as_one_multiplies(run: Run) -> None:
     assert places["T0:b0"][0] == places["T0:d0"][0] > places["T3:a5"][0]
     out = run("layout", MMA, "--operand", "A,B,D")[1]
     assert [len(set(re.findall(rf"T\d+:{letter}\d", out))) for letter in "abd"] == [256, 128, 128]
+
+
+def lines_of(svg: str) -> tuple[list[float], list[float]]:
+    """Where the lines across and the lines down of an SVG are, in cells from the first."""
+    across: list[float] = []
+    down: list[float] = []
+    for path in ElementTree.fromstring(svg).iter(f"{SVG}path"):
+        x1, y1, _, y2 = map(float, re.findall(r"-?[\d.]+", path.get("d", "")))
+        (across if y1 == y2 else down).append(y1 if y1 == y2 else x1)
+    return across, down
+
+
+def test_lines_stand_at_multiples_of_eight_of_the_matrix(run: Run) -> None:
+    """The edges and row 8 of rows 4 to 11; of a matrix with four rows, its edges."""
+    drawn = run("layout", MMA, "--operand", "A", "--rows", "4..11", "--cols", "3..9", "--format", "svg")[1]
+    across, down = lines_of(drawn)
+    assert [round((y - across[0]) / 20) for y in across] == [0, 4, 8]
+    wide = (down[-1] - down[0]) / 7
+    assert [round((x - down[0]) / wide) for x in down] == [0, 5, 7]
+    small = "mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64"
+    across, _ = lines_of(run("layout", small, "--operand", "B", "--format", "svg")[1])
+    assert [round((y - across[0]) / 20) for y in across] == [0, 4]
+
+
+def test_the_legend_shows_the_colours(run: Run) -> None:
+    """A swatch a warp in the colours of lane 16, and one a groupID in those of warp 0."""
+    drawn = run("layout", WIDE, "--operand", "D", "--format", "svg")[1]
+    fills = [node.get("fill") for node in ElementTree.fromstring(drawn).iter(f"{SVG}rect")]
+    swatches = [*range(16, 128, 32), *range(0, 32, 4)]
+    assert fills[1:13] == ["#{:02x}{:02x}{:02x}".format(*colour(thread, 128)) for thread in swatches]
