@@ -158,8 +158,11 @@ def _parts(option: str, given: Sequence[str] | None) -> tuple[str, ...]:
 
 
 def _standard_input(name: str | None) -> AskedFile:
-    text = sys.stdin.buffer.read().decode("utf-8", "surrogateescape")
-    return AskedFile(name or "<stdin>", text=text)
+    shown = name or "<stdin>"
+    try:
+        return AskedFile(shown, text=sys.stdin.buffer.read().decode("utf-8", "surrogateescape"))
+    except OSError as error:  # it is closed, or a folder
+        return AskedFile(shown, f"standard input cannot be read: {error.strerror}")
 
 
 class CheckQuestion(NamedTuple):

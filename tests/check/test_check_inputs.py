@@ -146,6 +146,31 @@ def test_standard_input(
     Sarif.model_validate_json(run("check", "-", *words, "--format", "sarif")[1])
 
 
+def test_a_closed_standard_input_is_a_fault_and_the_rest_is_checked(
+    run: Run, place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Closed(io.BytesIO):
+        def read(self, size: int | None = -1) -> bytes:
+            raise OSError(9, "it is closed")
+
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(Closed()))
+    code, out, err = run("check", "-", "x", "--format", "json")
+    assert code == 2 and files(out) == ["<stdin>", "x/k.ptx"]
+    assert "<stdin>: standard input cannot be read: it is closed" in err
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
+def test_without_permission(run: Run, place: Path) -> None:
+    (place / "x" / "k.ptx").chmod(0)
+    (place / "y").chmod(0)
+    try:
+        code, out, err = run("check", ".", "--format", "json")
+    finally:
+        (place / "y").chmod(0o700)
+    assert code == 2 and files(out) == ["right.ptx", "x/k.ptx", "./y"]
+    assert err.count("Permission denied") == 2
+
+
 def test_exclude_concerns_what_is_found_not_what_is_named(run: Run, place: Path) -> None:
     assert files(run("check", "--format", "json", ".", "--exclude", "y")[1]) == ["right.ptx", "x/k.ptx"]
     assert files(run("check", "--format", "json", ".", "--exclude", "x/k.ptx,right.*")[1]) == ["y/k.ptx"]
