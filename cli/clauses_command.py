@@ -49,10 +49,12 @@ def run(args: argparse.Namespace) -> int:
     """Print the clauses; exit code 1 when one has no consumer or no user."""
     from ..check.rules import rules
     from ..formal.consumers import check_consumers
-    from ..gen.litmus.litmus_tests import suite
+    from ..spec.ordering import litmus_tests, synthesised_tests
 
     specification = load()
-    check_consumers(specification, {hazard for test in suite() for hazard in test.hazards}, rules())
+    hazards = {hazard for test in litmus_tests().values() for hazard in test.hazards}
+    hazards |= {hazard for test in synthesised_tests().values() for hazard in test.hazards}
+    check_consumers(specification, hazards, rules())
     used = users(specification)
     idle = [
         name for name, clause in specification.clauses.items() if not clause.consumers or not used.get(name)

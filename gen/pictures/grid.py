@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import NamedTuple
 
 from ...spec.errors import Question
 from .tables import MapTable
@@ -15,8 +16,7 @@ __all__ = ["Cell", "Grid", "Repetition", "grid_of", "lanes_of"]
 SIDE = 8
 
 
-@dataclass(frozen=True, slots=True)
-class Cell:
+class Cell(NamedTuple):
     """One cell: the thread that it belongs to, its label, and the numbers that the label consists of."""
 
     thread: int
@@ -133,9 +133,10 @@ def grid_of(table: MapTable) -> Grid:
     """The matrix with a cell a position: who holds it."""
     if table.packing is None:
         return _metadata(table) if "chunk" in table.layout.outputs else _addresses(table)
+    letter = table.letter
     cells: dict[tuple[int, ...], Cell] = {}
     for thread, element, _, _, *place in table.entries:
-        cells[tuple(place)] = Cell(thread, f"T{thread}:{table.letter}{element}", (thread, element))
+        cells[tuple(place)] = Cell(thread, f"T{thread}:{letter}{element}", (thread, element))
     columns = range(table.cols)
     rows = [
         (f"product {number}, row {row}", tuple(cells[row, col, number] for col in columns))

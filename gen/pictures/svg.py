@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from xml.sax.saxutils import escape
+from collections.abc import Sequence
+from functools import cache
+from html import escape  # xml.sax would import urllib
 
 from .colours import colour
 from .grid import SIDE, Cell, Grid
@@ -32,7 +33,7 @@ class _Canvas:
     ) -> None:
         self.parts.append(
             f'<text x="{x:g}" y="{y:g}" text-anchor="{anchor}" font-size="{size}" fill="{fill}">'
-            f"{escape(text)}</text>"
+            f"{escape(text, quote=False)}</text>"
         )
         length = len(text) * _CHARACTER * size / 12
         self.reach(x + {"start": length, "middle": length / 2, "end": 0}[anchor] + _PAD, y + 6)
@@ -43,7 +44,7 @@ class _Canvas:
         )
 
     def cell(self, x: float, y: float, wide: float, cell: Cell, threads: int, faded: bool) -> None:
-        fill = "#fff" if faded else "#{:02x}{:02x}{:02x}".format(*colour(cell.thread, threads))
+        fill = "#fff" if faded else _fill(cell.thread, threads)
         self.parts.append(
             f'<rect x="{x:g}" y="{y:g}" width="{wide:g}" height="{_HIGH}" fill="{fill}" '
             f'stroke="#999" stroke-width=".5"/>'
@@ -135,6 +136,11 @@ def _wide(grid: Grid) -> float:
     return max(30.0, _CHARACTER * 11 / 12 * grid.widest + 8)
 
 
+@cache
+def _fill(thread: int, threads: int) -> str:
+    return "#{:02x}{:02x}{:02x}".format(*colour(thread, threads))
+
+
 def _margin(grid: Grid) -> float:
     return _CHARACTER * grid.margin + 10
 
@@ -177,9 +183,9 @@ def _draw(
 
 def _warp_changes(grid: Grid, row: int) -> bool:
     """Whether other warps hold a row than the row above it."""
-    upper, lower = (set(_warps(grid.rows[number][1])) for number in (row - 1, row))
+    upper, lower = (_warps(grid.rows[number][1]) for number in (row - 1, row))
     return upper.isdisjoint(lower)
 
 
-def _warps(cells: Sequence[Cell]) -> Iterator[int]:
-    return (cell.thread // 32 for cell in cells)
+def _warps(cells: Sequence[Cell]) -> set[int]:
+    return {thread // 32 for thread in {cell.thread for cell in cells}}
