@@ -11,10 +11,8 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
-from ..check.check_file import FileReport, check_text, unread
 from ..check.findings import ERROR, INFO, LIKELY, STRICT, Finding
 from ..check.ptx.source import UnreadableFile
-from ..check.reports import CheckReport, as_github, as_text, dump
 from ..check.rules import chosen, named_rules
 from ..check.suppression import Suppressed
 from ..spec.api import load
@@ -26,6 +24,8 @@ from .options import add_scheduler
 
 if TYPE_CHECKING:
     from ..check.baseline import AcceptedFinding, AcceptedFindings
+    from ..check.check_file import FileReport
+    from ..check.reports import CheckReport
 
 __all__ = ["add"]
 
@@ -77,6 +77,8 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Check every file; 1 where something fails, 2 where something could not be read."""
+    from ..check.reports import CheckReport  # here, for --help does without; workers inherit it
+
     if args.list_rules or args.explain is not None:
         return _explain(args)
     settings = _settings(args)
@@ -244,6 +246,8 @@ def _write_baseline(file: str, reports: Iterable[FileReport]) -> None:
 
 
 def _print(form: str, answer: CheckReport, shown: frozenset[str]) -> None:
+    from ..check.reports import as_github, as_text, dump
+
     match form:
         case "json":
             print(dump(answer))
@@ -275,6 +279,8 @@ def _check_all(asked: Sequence[CheckQuestion], elsewhere: bool) -> list[FileRepo
 
 def _check(asked: CheckQuestion, folder: str = "") -> FileReport:
     """The report on a file of a folder (default: the current one)."""
+    from ..check.check_file import check_text, unread
+
     file = asked.file
     start = Place(file.name, 1, 1)
     if file.problem is not None:

@@ -7,17 +7,18 @@ import json
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from ..audit.assembler_verdicts import FormTally, VersionSide, assemblers, observe, recorded, side
 from ..audit.version_differences import KINDS, Change, changes, renamed_targets
-from ..ledger.assembler_record import claims, load_records
 from ..spec.api import load
 from ..spec.editions import note
 from ..spec.errors import Question
 from ..spec.selection import select, unmatched
 from ..spec.specification import Specification
 from .pages import Page, some
+
+if TYPE_CHECKING:
+    from ..audit.assembler_verdicts import FormTally, VersionSide
 
 __all__ = ["add"]
 
@@ -59,6 +60,9 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _versions(args: argparse.Namespace) -> bool:
+    from ..audit.assembler_verdicts import assemblers, observe, recorded, side
+    from ..ledger.assembler_record import claims, load_records
+
     specification = load()
     isa = specification.isa
     old, new = isa.version(args.old), isa.version(args.new)

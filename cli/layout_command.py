@@ -13,6 +13,7 @@ from ..gen.pictures.tables import MapTable, table_of
 from ..spec.api import find, load
 from ..spec.errors import Question
 from ..spec.variants import OPAQUE
+from .streams import coloured
 
 __all__ = ["add"]
 
@@ -153,9 +154,8 @@ def _picture(args: argparse.Namespace, table: MapTable) -> str:
         return svg(grid, args.thread)
     from ..gen.pictures.text import text
 
-    terminal = sys.stdout.isatty()
-    width = shutil.get_terminal_size((120, 24)).columns if terminal else 120
-    return text(grid, width, terminal, args.thread, cut != (None, None))
+    width = shutil.get_terminal_size((120, 24)).columns if sys.stdout.isatty() else 120
+    return text(grid, width, coloured(), args.thread, cut != (None, None))
 
 
 def _figure(args: argparse.Namespace, tables: Sequence[MapTable]) -> str:

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 
 __all__ = ["add_scheduler", "seconds"]
+
+_LEAST, _MOST = 0.001, 86_400  # solvers count milliseconds, in 32 bits
 
 
 def seconds(text: str) -> float:
     """A length of time: the type of an option."""
-    value = float(text)
-    if not value > 0:
-        raise argparse.ArgumentTypeError(f"{text} is not a length of time; write a number of seconds above 0")
-    return value
+    with contextlib.suppress(ValueError):
+        if _LEAST <= (value := float(text)) <= _MOST:
+            return value
+    raise argparse.ArgumentTypeError(
+        f"{text} is not a length of time; write a number of seconds from {_LEAST} to {_MOST}"
+    )
 
 
 def add_scheduler(parser: argparse.ArgumentParser) -> None:

@@ -15,7 +15,7 @@ from typing import Any, TextIO
 
 from .progress import clear
 
-__all__ = ["STANDARD_OUTPUT", "drop_output", "name_streams"]
+__all__ = ["STANDARD_OUTPUT", "coloured", "drop_output", "name_streams"]
 
 STANDARD_OUTPUT = "standard output"
 _STANDARD_ERROR = "standard error"
@@ -82,6 +82,15 @@ def _writer(raw: NamedStream, before: TextIO | None, lines: bool) -> io.TextIOWr
     return io.TextIOWrapper(
         io.BufferedWriter(raw), encoding=encoding, errors="backslashreplace", line_buffering=lines
     )
+
+
+def coloured() -> bool:
+    """Whether standard output takes colours: a terminal does; NO_COLOR and FORCE_COLOR as in rich."""
+    if os.environ.get("NO_COLOR"):
+        return False
+    if os.environ.get("FORCE_COLOR"):
+        return True
+    return sys.stdout.isatty() and os.environ.get("TERM") not in ("dumb", "unknown")
 
 
 def drop_output() -> None:

@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import tempfile
+import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -126,14 +127,20 @@ def execute(
     outcome = SuiteOutcome(via)
     began = time.monotonic()
     parts = suite.shards(processes or os.cpu_count() or 1, only)
+    shards = [_Shard(suite, via, device, limit, report) for _ in parts]
     with ThreadPoolExecutor(max(1, len(parts))) as pool:
-        running = [pool.submit(_Shard(suite, via, device, limit, report).run, part) for part in parts]
-        for one in running:
-            shard = one.result()
-            outcome.results |= shard.results
-            outcome.device = shard.device or outcome.device
-            for name, seconds in shard.seconds.items():
-                outcome.seconds[name] = outcome.seconds.get(name, 0.0) + seconds
+        running = [pool.submit(shard.run, part) for shard, part in zip(shards, parts, strict=True)]
+        try:
+            for one in running:
+                shard = one.result()
+                outcome.results |= shard.results
+                outcome.device = shard.device or outcome.device
+                for name, seconds in shard.seconds.items():
+                    outcome.seconds[name] = outcome.seconds.get(name, 0.0) + seconds
+        except BaseException:
+            for shard in shards:
+                shard.stop.set()
+            raise
     outcome.seconds["wall"] = time.monotonic() - began
     return outcome
 
@@ -148,18 +155,21 @@ class _Shard:
         self.results: dict[str, CaseResult] = {}
         self.seconds: dict[str, float] = {}
         self.device = ""
+        self.stop = threading.Event()  # another part met an error that is everyone's, or the user stopped
 
     def run(self, cases: Sequence[str]) -> _Shard:
         """Run them all."""
         left = list(cases)
         for _ in range(_PROCESSES):
-            if not left:
+            if not left or self.stop.is_set():
                 break
             suspects, why = self._process(left, together=True)
             left = [case for case in left if case not in self.results]
             for suspect in (
                 suspects or left[: bool(why)]
             ):  # alone: the case at fault fails again, and is named
+                if self.stop.is_set():
+                    break
                 _, alone = self._process([suspect], together=False)
                 if suspect not in self.results:
                     self._keep(CaseResult(suspect, "error", alone or why))
@@ -227,8 +237,6 @@ class _Shard:
 
 def _lines(process: subprocess.Popen[str], silence: float) -> Iterator[str]:
     """The lines that a process prints; the process is killed when it prints nothing for too long."""
-    import threading
-
     heard = [time.monotonic()]
     over = threading.Event()
 

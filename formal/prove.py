@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
+from concurrent.futures import FIRST_COMPLETED, CancelledError, Executor, Future, wait
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -100,6 +100,8 @@ class _Asked:
                 solver, texts = self.pending.pop(future)
                 try:
                     answers = future.result()
+                except CancelledError:  # all workers are gone: no answer is on its way
+                    raise
                 except Exception as error:
                     answers = [(SolverAnswer("unknown", {}, f"the solver died: {error}"), 0.0)] * len(texts)
                 for text, (answer, seconds) in zip(texts, answers, strict=True):

@@ -29,6 +29,7 @@ from ..spec.nodes import Version
 from ..spec.parts import computes, element_type
 from ..spec.specification import Specification
 from ..spec.variants import Variant
+from ..spec.workers import leave_signals
 from .claims import cases_digest
 from .silicon_record import DeviceRecord as Described
 from .silicon_record import Observed
@@ -188,7 +189,7 @@ def observe_device(
             report(subject)
 
     listed = sorted(groups(subjects), key=_weight, reverse=True)
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
+    with ThreadPoolExecutor(os.cpu_count(), initializer=leave_signals) as pool:
         list(pool.map(run, listed))
     order = {f"{subject.what}: {subject.id}": place for place, subject in enumerate(subjects)}
     ids = {subject.id: place for place, subject in enumerate(subjects)}

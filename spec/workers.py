@@ -13,6 +13,7 @@ import multiprocessing
 import os
 import signal
 import sys
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import BrokenExecutor, Executor, Future, ProcessPoolExecutor
 from contextlib import contextmanager
@@ -24,11 +25,13 @@ from typing import Any, TypeVar
 from .counting import tell
 from .errors import Question
 
-__all__ = ["cores", "dask_cluster", "over_jobs", "pool", "using"]
+__all__ = ["cores", "dask_cluster", "leave_signals", "over_jobs", "pool", "using"]
 
 _EXECUTOR: ContextVar[Executor | None] = ContextVar("_EXECUTOR", default=None)
 _DIE_WITH_PARENT = 1  # PR_SET_PDEATHSIG of Linux's prctl
-_PATIENCE = 10  # seconds that a scheduler may take to answer
+_PATIENCE = 10  # seconds that a scheduler may take to answer, and a cluster may be without workers
+# How Dask and executors call what is no longer worked on: cancelled, or ended three workers
+_LOST = frozenset({"CancelledError", "FutureCancelledError", "FuturesCancelledError", "KilledWorker"})
 J = TypeVar("J")
 T = TypeVar("T")
 
@@ -162,8 +165,8 @@ def _begin(parent: int, jobs: Sequence[Any], work: Callable[[Any], Any]) -> None
 def dask_cluster(address: str) -> Iterator[Executor]:
     """An executor of the Dask cluster whose scheduler has this address (tcp://host:8786).
 
-    Raises Question where Dask is not installed, the scheduler does not answer, the cluster has no workers,
-    or a worker's ptxmma is not the one that runs here.
+    Raises Question where Dask is not installed, the scheduler does not answer, the cluster has no workers or
+    loses them, or a worker's ptxmma is not the one that runs here.
     """
     try:
         from distributed import Client
@@ -188,8 +191,47 @@ def dask_cluster(address: str) -> Iterator[Executor]:
         other = [worker for worker, digest in held.items() if digest != fingerprint()]
         if other:
             raise Question(f"the worker {other[0]} has another version of ptxmma; install this one there")
-        with client.get_executor(pure=False) as executor:
+        with _watched(client, address) as executor:
             yield executor
+
+
+def leave_signals() -> None:
+    """In a thread: the processes that it starts leave Ctrl-C to this one, which ends them."""
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+
+
+@contextmanager
+def _watched(client: Any, address: str) -> Iterator[Executor]:
+    """The executor of a cluster, as long as the cluster has workers; Dask itself would wait for new ones."""
+    executor = client.get_executor(pure=False)
+    over, lost = threading.Event(), threading.Event()
+    watcher = threading.Thread(target=_watch, args=(client, executor, over, lost), daemon=True)
+    watcher.start()
+    try:
+        yield executor
+    except BaseException as error:
+        if lost.is_set() or type(error).__name__ in _LOST:
+            raise Question(
+                f"the cluster at {address} has lost its workers; see what they said last, and start new ones"
+            ) from None
+        raise
+    finally:
+        over.set()
+        executor.shutdown(wait=False)
+
+
+def _watch(client: Any, executor: Executor, over: threading.Event, lost: threading.Event) -> None:
+    """Cancel what is under way when there have been no workers for a while."""
+    missed = 0
+    while not over.wait(1):
+        try:
+            missed = 0 if client.scheduler_info()["workers"] else missed + 1
+        except Exception:  # neither does the scheduler answer
+            missed += 1
+        if missed >= _PATIENCE:
+            lost.set()
+            executor.shutdown(wait=False)
+            return
 
 
 def fingerprint() -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 
@@ -76,6 +77,24 @@ def test_no_file_takes_the_number_of_a_closed_stream() -> None:
 def test_a_reader_that_leaves() -> None:
     code, out, err = shell("ptxmma list mma | head -n 1", "set -o pipefail")
     assert (code, err) == (0, "") and out.count("\n") == 1
+
+
+MATRIX = "layout movmatrix.sync.aligned.m8n8.trans.b16 --operand d"
+
+
+@pytest.mark.parametrize(
+    ("command", "sign"),
+    [(MATRIX, "\x1b[30;48;2"), ("evidence movmatrix", "\x1b["), ("prove 'layout wgmma.d'", "\x1b[")],
+)
+def test_colours(command: str, sign: str) -> None:
+    """Only a terminal gets colours, or one who forces them; NO_COLOR is stronger."""
+    bare = "env -u NO_COLOR -u FORCE_COLOR"
+    assert sign not in shell(f"{bare} ptxmma {command}")[1]
+    assert sign in shell(f"{bare} FORCE_COLOR=1 ptxmma {command}")[1]
+    coloured = re.compile(r"\x1b\[[0-9;]*[34][0-9]")
+    assert not coloured.search(shell(f"{bare} FORCE_COLOR=1 NO_COLOR=1 ptxmma {command}")[1])
+    on_terminal = f"TERM=xterm script -qec \"$(printf '%q ' {bare} NO_COLOR=1 ptxmma {command})\" /dev/null"
+    assert not coloured.search(shell(on_terminal)[1])
 
 
 def test_what_an_encoding_lacks_is_escaped() -> None:

@@ -159,6 +159,27 @@ def test_a_cluster_gives_the_same_verdicts(run: Run, scheduler: str) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::DeprecationWarning")
+def test_a_cluster_that_loses_its_workers(monkeypatch: pytest.MonkeyPatch) -> None:
+    distributed = pytest.importorskip("distributed")
+    monkeypatch.setattr("ptxmma.spec.workers._PATIENCE", 2)
+    with distributed.LocalCluster(
+        n_workers=1, threads_per_worker=1, processes=True, dashboard_address=":0", memory_limit=None
+    ) as cluster:
+        for ask in (lambda e: e.submit(time.sleep, 600).result(), lambda e: list(e.map(time.sleep, [600]))):
+            cluster.scale(1)
+            cluster.wait_for_workers(1)
+            begun = time.monotonic()
+            with (
+                pytest.raises(Question, match="has lost its workers"),
+                dask_cluster(cluster.scheduler_address) as executor,
+            ):
+                cluster.scale(0)
+                ask(executor)
+            assert time.monotonic() - begun < 20
+
+
+@pytest.mark.slow
 @pytest.mark.skipif(not available(), reason="no ptxas is here")
 @pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::DeprecationWarning")
 def test_a_cluster_assembles_the_same(run: Run, scheduler: str) -> None:
