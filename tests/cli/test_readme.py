@@ -21,7 +21,13 @@ from ptxmma.spec.loading import ROOT
 
 PAGES = {path.name: path.read_text() for path in (ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")))}
 # How many commands with output each page shows, at least: a page whose examples are not found fails.
-SHOWN = {"README.md": 6, "cookbook.md": 14, "how-it-is-checked.md": 1, "kernel-engineer.md": 4}
+SHOWN = {
+    "README.md": 6,
+    "add-an-instruction.md": 8,
+    "cookbook.md": 17,
+    "how-it-is-checked.md": 1,
+    "kernel-engineer.md": 4,
+}
 
 INSTALLED = os.environ.get("PTXMMA_INSTALLED")
 
@@ -46,8 +52,10 @@ if INSTALLED:
 
 
 def shown(page: str) -> Iterator[tuple[str, str]]:
-    """Every `$ ptxmma …` of a block of a page, with what stands below it."""
-    for block in re.findall(r"^```\n(.*?)^```", PAGES[page], re.S | re.M):
+    """Every `$ ptxmma …` of a block of a page, with what stands below it. Blocks marked `text` are not run."""
+    for kind, block in re.findall(r"^```(\w*)\n(.*?)^```$", PAGES[page], re.S | re.M):
+        if kind:
+            continue
         for part in re.split(r"^\$ ", block, flags=re.M)[1:]:
             command, _, output = part.partition("\n")
             if command.startswith("ptxmma "):
@@ -71,6 +79,12 @@ def test_a_page_shows_what_is_printed(
 @pytest.mark.parametrize(("page", "least"), SHOWN.items())
 def test_the_examples_of_a_page_are_found(page: str, least: int) -> None:
     assert sum(1 for _ in shown(page)) >= least
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_no_example_of_a_page_is_overlooked(page: str) -> None:
+    run = re.sub(r"^```text\n.*?^```$", "", PAGES[page], flags=re.S | re.M)
+    assert sum(1 for _ in shown(page)) == len(re.findall(r"^\s*\$ ptxmma ", run, re.M))
 
 
 @pytest.mark.parametrize("page", ["README.md", "compiler-engineer.md"])
