@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -14,9 +15,29 @@ from ptxmma.cli.main import main
 from ptxmma.spec.loading import ROOT
 from ptxmma.spec.specification import Specification
 
-# No deadline for examples, and no limit on drawing them: a busy machine is slow.
-settings.register_profile("ptxmma", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+# No deadline for examples, and no limit on drawing them: a busy machine is slow. No database: what failed in one
+# checkout would fail there again and pass everywhere else. The seed, which a failure prints, is enough.
+settings.register_profile(
+    "ptxmma", deadline=None, suppress_health_check=[HealthCheck.too_slow], database=None
+)
 settings.load_profile("ptxmma")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_configure(config: pytest.Config) -> None:
+    """One seed for all drawn examples, so that a run can be repeated."""
+    if config.getoption("hypothesis_seed", None) is None:
+        config.option.hypothesis_seed = str(secrets.randbelow(1 << 32))
+
+
+def pytest_terminal_summary(
+    terminalreporter: pytest.TerminalReporter, exitstatus: int, config: pytest.Config
+) -> None:
+    """How to draw the same examples again, where something failed."""
+    if exitstatus:
+        terminalreporter.write_line(
+            f"drawn examples again: pytest --hypothesis-seed={config.option.hypothesis_seed}"
+        )
 
 
 @pytest.fixture(scope="session")

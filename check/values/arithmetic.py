@@ -98,6 +98,8 @@ def rule_of(words: tuple[str, ...], count: int) -> Compute | None:
 
 def _conversion(words: tuple[str, ...]) -> Compute | None:
     """Sign or zero extension, then the lowest bits."""
+    if len(words) < 3:
+        return None  # the types do not stand
     to, source = words[-2:]
     if not (to[1:].isdigit() and source[1:].isdigit()) or "sat" in words or "pack" in words:
         return None

@@ -33,6 +33,8 @@ def _first(words: OpcodeWords, sources: Sequence[Interval]) -> Interval:
 
 def _convert(words: OpcodeWords, sources: Sequence[Interval]) -> Interval:
     value = sources[0]
+    if len(words) < 3:
+        return TOP  # the types do not stand
     to, source = words[-2:]
     if to[0] not in "usb" or source[0] not in "usb":
         return TOP

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from ptxmma.check.check_file import check_text
 from ptxmma.gen.litmus.litmus_ptx import module
 from ptxmma.gen.litmus.litmus_tests import suite
+from ptxmma.spec.effects import load_effects
 from ptxmma.spec.errors import PtxmmaError
 
 FAST = settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
@@ -100,44 +101,63 @@ OPERANDS = st.sampled_from(
         "%r1",
         "%f1",
         "%p1",
+        "!%p1",
+        "%p1|%p2",
         "%rd1",
         "{%f0,%f1,%f2,%f3}",
+        "{}",
         "[%rd1]",
+        "[%rd1+4]",
+        "[]",
         "1",
+        "-1",
+        "0x",
         "0f00000000",
         "tile",
         "_",
         "%tid.x",
+        "(%r1)",
         "L",
     ]
 )
-OPCODES = st.sampled_from(
-    [
-        "mov.b32",
-        "add.u32",
-        "setp.lt.u32",
-        "selp.b32",
-        "bra",
-        "ret",
-        "exit",
-        "wgmma.fence.sync.aligned",
-        "wgmma.commit_group.sync.aligned",
-        "wgmma.wait_group.sync.aligned",
-        "wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16",
-        "cp.async.wait_group",
-        "cp.async.cg.shared.global",
-        "st.shared.b32",
-        "fence.proxy.async",
-        "bar.sync",
-        "mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32",
-        "wmma.load.a.sync.aligned.row.m16n16k16.f16",
-        "elect.sync",
-        "shfl.sync.idx.b32",
-        "call",
-        "brx.idx",
-        "frobnicate",
-    ]
+# Every opcode that spec/effects.yaml knows, with qualifiers that may or may not belong to it.
+EFFECTS = load_effects()
+KNOWN = [name for row in (*EFFECTS.results, *EFFECTS.effects, EFFECTS.calls) for name in row]
+QUALIFIERS = [
+    "",
+    ".b32",
+    ".u64",
+    ".s64",
+    ".f32",
+    ".pred",
+    ".lt.u32",
+    ".wide.u32",
+    ".sync.b32",
+    ".shared.b32",
+    ".u64.u32",
+]
+OPCODES = st.one_of(
+    st.builds(str.__add__, st.sampled_from(KNOWN), st.sampled_from(QUALIFIERS)),
+    st.sampled_from(
+        [
+            "wgmma.fence.sync.aligned",
+            "wgmma.commit_group.sync.aligned",
+            "wgmma.wait_group.sync.aligned",
+            "wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16",
+            "cp.async.cg.shared.global",
+            "mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32",
+            "wmma.load.a.sync.aligned.row.m16n16k16.f16",
+            "ldmatrix.sync.aligned.m8n8.x1.shared.b16",
+            "tcgen05.mma",
+            "frobnicate",
+        ]
+    ),
 )
+# What asks for the value of a register: whatever was computed before it is looked at.
+ASKING = [
+    "ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%r1}, [%rd1];",
+    "wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%f0,%f1,%f2,%f3}, %rd1, %rd1, %p1, 1, 1, 0, 0;",
+]
 STATEMENTS = st.one_of(
     st.builds(
         lambda guard, opcode, operands: f"{guard}{opcode} {', '.join(operands)};",
@@ -145,6 +165,7 @@ STATEMENTS = st.one_of(
         OPCODES,
         st.lists(OPERANDS, max_size=6),
     ),
+    st.builds("{} {};".format, OPCODES, st.sampled_from(["%rd1", "%rd1, %rd1", "%rd1, L", "%p1, %rd1"])),
     st.sampled_from(["{", "}", "L:", ".reg .b32 %r1;", "M:", ";", "bra L;", "@%p1 bra M;"]),
 )
 
@@ -155,13 +176,25 @@ def test_statements_at_random(statements: list[str]) -> None:
     text = (
         ".version 8.5\n.target sm_90a\n.shared .align 16 .b8 tile[64];\n.visible .entry k()\n{\n"
         ".reg .b32 %r<4>;\n.reg .f32 %f<8>;\n.reg .b64 %rd<4>;\n.reg .pred %p<4>;\n"
-        + "\n".join(statements)
+        + "\n".join([*statements, *ASKING])
         + "\n}\n"
     )
     try:
         check_text(text, "fuzz.ptx")
     except PtxmmaError as error:
         assert "fuzz.ptx" in str(error)
+
+
+@pytest.mark.parametrize("opcode", KNOWN)
+def test_every_opcode_with_too_few_operands(opcode: str) -> None:
+    head = ".version 8.5\n.target sm_90a\n.visible .entry k()\n{\n.reg .b32 %r<4>;\n.reg .f32 %f<8>;\n.reg .b64 %rd<4>;\n.reg .pred %p<4>;\n"
+    for qualifier in QUALIFIERS:
+        for operands in ("", "%rd1", "%rd1, %rd2", "%p1", "%rd1, L", "%rd1|%p1, %r1"):
+            lines = [f"{opcode}{qualifier} {operands};", *ASKING]
+            try:
+                check_text(head + "\n".join(lines) + "\n}\n", "few.ptx")
+            except PtxmmaError as error:
+                assert "few.ptx" in str(error)
 
 
 @pytest.mark.parametrize("deep", [2000, 20000])
