@@ -1,9 +1,10 @@
 """Change one thing in the YAML at a time, and ask who notices: loader, proofs, assemblers, silicon or tests.
 
-python bench/watched.py [FILE…] [--sample N] [--seed S] [--field FIELD] [--name NAME] [--list] [--format json]
+python bench/watched.py [FILE…] [--sample N] [--seed S] [--field FIELD] [--name NAME] [--list] [--format F]
 
 A slip changes one scalar, list member, key or entry of one file. Its name is printed, and --name judges it
-again. Without --sample every slip is judged, which takes hours; --sample judges N of them, chosen by a seed.
+again. The format `lines` prints each outcome as JSON when it is known. Without --sample every slip is
+judged, which takes hours; --sample judges N of them, chosen by a seed.
 
 Exit code 0: somebody notices every slip, or it changes no meaning; 1: a slip is left; 2: none to judge.
 """
@@ -44,7 +45,7 @@ def main() -> int:
     parser.add_argument("--list", action="store_true", help="print the names of the slips, and judge none")
     parser.add_argument("--jobs", type=int, default=cores(), metavar="N", help="how many at once")
     parser.add_argument("--limit", type=float, default=120.0, metavar="S", help="seconds a slip may take")
-    parser.add_argument("--format", choices=("text", "json"), default="text")
+    parser.add_argument("--format", choices=("text", "json", "lines"), default="text")
     args = parser.parse_args()
     corpus = Corpus()
     try:
@@ -63,10 +64,14 @@ def main() -> int:
         print("".join(f"{slip.place}: {slip.name}\n" for slip in chosen), end="")
         return 0
     begun, console = time.perf_counter(), Console(width=None if sys.stdout.isatty() else 150, highlight=False)
-    found = list(_judged(Baseline(corpus), chosen, args))
+    found = []
+    for outcome in _judged(Baseline(corpus), chosen, args):
+        found.append(outcome)
+        if args.format == "lines":
+            print(json.dumps(as_json(outcome), ensure_ascii=False), flush=True)
     if args.format == "json":
         print(json.dumps({"seed": seed, "slips": [as_json(outcome) for outcome in found]}, indent=1))
-    else:
+    elif args.format == "text":
         _report(console, found)
         console.print(
             f"{len(found)} of {len(every)} slips, seed {seed}: {sum(o.open for o in found)} left to mend; "
