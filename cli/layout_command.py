@@ -71,10 +71,6 @@ def run(args: argparse.Namespace) -> int:
     if asked is not None:
         return _answer(args, table, asked)
     print(_render(args, table))
-    if args.format in ("cuda", "python") and not sys.stdout.isatty():
-        holder = " and ".join(table.headings[: len(table.layout.inputs)])
-        place = ", ".join(table.layout.outputs)
-        print(f"{table.title}: functions from {holder} to {place}, and back", file=sys.stderr)
     return 0
 
 

@@ -97,7 +97,7 @@ def describe_operand(variant: Variant, name: str) -> str:
         text += f"; {count} register{'s' * (count != 1)}"
     types = variant.register_types(name)
     if types:
-        text += f" of type {' or '.join(f'.{name}' for name in types)}"
+        text += f"{'' if operand.registers else ';'} of type {' or '.join(f'.{name}' for name in types)}"
     if operand.values:
         values = variant.values(operand)
         text += f"; {' or '.join(map(str, values))}"

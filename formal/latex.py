@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import sympy
+from sympy.printing.latex import LatexPrinter
 
 from ..spec.expressions import Expression, fold
 
@@ -15,11 +16,27 @@ __all__ = ["latex", "symbol"]
 class _Mod(sympy.Function):  # type: ignore[misc]
     """A remainder, in parentheses of its own, so that sums around it need none."""
 
-    def _latex(self, printer: Any) -> str:
+    def inside(self, printer: Any) -> str:
+        """The remainder without its parentheses."""
         left, right = (
             printer.parenthesize(part, sympy.printing.precedence.PRECEDENCE["Mul"]) for part in self.args
         )
-        return rf"\left({left} \bmod {right}\right)"
+        return rf"{left} \bmod {right}"
+
+    def _latex(self, printer: Any) -> str:
+        return rf"\left({self.inside(printer)}\right)"
+
+
+class _Printer(LatexPrinter):  # type: ignore[misc]
+    """LaTeX as sympy has it, without parentheses around a remainder beside which nothing stands."""
+
+    def bare(self, term: Any) -> str:
+        """A term where nothing stands beside it."""
+        return term.inside(self) if isinstance(term, _Mod) else str(self.doprint(term))
+
+    def _print_floor(self, term: Any, exp: object = None) -> str:
+        above, below = term.args[0].as_numer_denom()
+        return rf"\left\lfloor{{\frac{{{self.bare(above)}}}{{{self.bare(below)}}}}}\right\rfloor"
 
 
 def _sum(left: Any, right: Any) -> Any:
@@ -80,4 +97,4 @@ class _Sympy:
 
 def latex(tree: Expression) -> str:
     """The expression as LaTeX."""
-    return str(sympy.latex(fold(tree, _Sympy())))
+    return _Printer().bare(fold(tree, _Sympy()))

@@ -299,7 +299,7 @@ class Judge:
         """
         mnemonic = statement.mnemonic
         group = self._group_of(mnemonic) or self._group_of(mnemonic.lower())
-        if group is None or (group.variant_of(mnemonic) is None and self._incomplete(mnemonic)):
+        if group is None or (group.variant_of(mnemonic) is None and self._incomplete(mnemonic.lower())):
             return None
         variant = group.suggestion(group.in_case(mnemonic))
         if variant is None:

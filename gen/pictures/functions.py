@@ -114,4 +114,6 @@ def python(table: MapTable) -> str:
 
 def _shape(table: MapTable) -> str:
     shape = table.layout.shape(table.parameters)
-    return f"{table.threads} threads; " + " x ".join(f"{name} {size}" for name, size in shape.items())
+    sizes = " x ".join(f"{name} {size}" for name, size in shape.items())
+    holder = " and ".join(table.headings[: len(table.layout.inputs)])
+    return f"{table.threads} threads; {sizes}; from {holder} to {', '.join(table.layout.outputs)}, and back"

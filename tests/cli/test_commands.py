@@ -162,7 +162,10 @@ def test_pictures(run: Run) -> None:
         r"\mathrm{col} &= \left(i \bmod 2\right) + 2 \left(t \bmod 4\right) \\",
     ]
     _, formula, _ = run("layout", SP, "--operand", "metadata", "--latex")
-    assert r"\mathrm{index\_bit} &= \left(\mathrm{bit} \bmod 2\right) \\" in formula.splitlines()
+    lines = formula.splitlines()
+    assert r"\mathrm{index\_bit} &= \mathrm{bit} \bmod 2 \\" in lines
+    assert lines[2].startswith(r"\mathrm{chunk} &= 4 \left(t \bmod 2\right) + ")
+    assert lines[2].endswith(r"\left\lfloor{\frac{\mathrm{bit} \bmod 16}{4}}\right\rfloor \\")
 
 
 def test_python_functions_say_the_same(run: Run, specification: Specification) -> None:

@@ -175,10 +175,13 @@ def test_several_operands_take_the_selectors_that_each_has(run: Run) -> None:
     assert run("layout", MMA, "--operand", "A", "--selector", "1")[0] == 2
 
 
-def test_what_functions_are_printed_is_said_beside_them(run: Run) -> None:
-    code, out, err = run("layout", SP, "--operand", "metadata", "--selector", "1", "--format", "cuda")
-    said = "functions from thread and bit to row, chunk, slot, index_bit, and back"
-    assert (code, err) == (0, f"metadata (selector 1) of {SP}: {said}\n") and "functions" not in out
+def test_functions_say_what_they_are_of(run: Run) -> None:
+    for form, sign in (("cuda", "// "), ("python", '"""')):
+        out = run("layout", SP, "--operand", "metadata", "--selector", "1", "--format", form)[1]
+        assert out.startswith(f"{sign}metadata (selector 1) of {SP}: ")
+        assert (
+            "128 threads; row 64 x chunk 8 x slot 2 x index_bit 2; from thread and bit to row, chunk, " in out
+        )
 
 
 def test_selectors_stand_in_the_json(run: Run) -> None:
