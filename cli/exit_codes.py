@@ -17,6 +17,7 @@ the same.
 - **2**: the question could not be asked: a mistake in the arguments, a file that cannot be read or written, a
   tool, a GPU or a network that is missing. A sentence on standard error says which. This is never a pass.
 - **130**: interrupted (Ctrl-C).
+- **141**: whoever read the output left before its end (`… | head`), so nothing was decided.
 
 A gate in CI passes on 0 alone.
 

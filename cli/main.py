@@ -1,5 +1,5 @@
 """The command line: a module for each command. Exit codes: 0 it holds, 1 it does not, 2 it could not be
-asked, 130 (or 128 and a signal) it was interrupted.
+asked, 130 (or 128 and a signal) it was interrupted, 141 nobody read its output to the end.
 """
 
 from __future__ import annotations
@@ -16,6 +16,8 @@ from .parser import read
 from .streams import STANDARD_OUTPUT, drop_output, name_streams
 
 __all__ = ["main"]
+
+_UNREAD = 141  # 128 and SIGPIPE, as a shell has it
 
 
 @contextmanager
@@ -67,7 +69,7 @@ def _guarded(work: Callable[[], int]) -> int:
         return _refuse("interrupted", 130)
     except BrokenPipeError:
         drop_output()
-        return 0
+        return _UNREAD
     except UnicodeError as error:
         return _refuse(f"the input is not text: {error}")
     except OSError as error:

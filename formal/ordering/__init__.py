@@ -4,6 +4,7 @@ Read in this order:
 - programs: what both models speak about; notation: programs as text;
 - relations, axioms: the axiomatic model; a program has hazards;
 - machine, schedules: the operational model; a program has one result, or several;
+- machine_answers: what the machine answered already, shared by readings it cannot tell apart;
 - verdicts: both models on one program; agreement: the theorem that they agree, on one program;
 - alphabet: the steps of enumerated programs, and what one location sees of them;
 - states: joint states of both models, for programs of every length; and the count of all short programs;
