@@ -16,7 +16,7 @@ _FOLDERS = ("DIR", "FOLDER")
 
 def add(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of the command."""
-    parser.add_argument("shell", choices=_SHELLS)
+    parser.add_argument("shell", choices=_SHELLS, help="the shell that reads the script")
     parser.set_defaults(run=run)
 
 

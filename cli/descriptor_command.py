@@ -15,9 +15,9 @@ __all__ = ["add"]
 
 def add(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of the command."""
-    verbs = parser.add_subparsers(dest="verb", required=True, metavar="encode|decode")
+    verbs = parser.add_subparsers(dest="verb", required=True, metavar="encode|decode|address")
     encoder = verbs.add_parser("encode", help="fields (FIELD=VALUE …) to a 64-bit word")
-    encoder.add_argument("fields", nargs="+", metavar="FIELD=VALUE")
+    encoder.add_argument("fields", nargs="+", metavar="FIELD=VALUE", help="a field as `decode` names it")
     decoder = verbs.add_parser("decode", help="a 64-bit word to its fields")
     decoder.add_argument("word", help="decimal or 0x…")
     locator = verbs.add_parser("address", help="the byte address of an element, or the element at an address")

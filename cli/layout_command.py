@@ -24,7 +24,7 @@ _FORMATS = ("text", "json", "csv", "markdown", "svg", "cuda", "python", "cute")
 
 def add(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of the command."""
-    parser.add_argument("mnemonic")
+    parser.add_argument("mnemonic", help="the variant, as `list` prints it")
     parser.add_argument(
         "--operand",
         help="its part (A, D, metadata, scale-a …) or its name as `show` prints it; or several: A,B,D",
@@ -37,10 +37,10 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--thread", type=int, metavar="T", help="with --element: what it holds; alone: only its cells"
     )
-    parser.add_argument("--element", type=int, metavar="I")
+    parser.add_argument("--element", type=int, metavar="I", help="with --thread: which of its elements")
     parser.add_argument("--bit", type=int, metavar="B", help="for metadata, in place of --element")
     parser.add_argument("--row", type=int, metavar="R", help="with --col: who holds it")
-    parser.add_argument("--col", type=int, metavar="C")
+    parser.add_argument("--col", type=int, metavar="C", help="with --row: the column")
     parser.add_argument("--chunk", type=int, metavar="C", help="for metadata, in place of --col")
     parser.add_argument("--matrix", type=int, metavar="J", help="with --row: who supplies its address")
     parser.add_argument("--rows", metavar="A..B", help="only these rows of the picture")

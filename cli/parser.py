@@ -88,10 +88,14 @@ def _explain(parser: CommandParser, name: str, command: Command) -> None:
         for code, meaning in enumerate((command.holds, command.fails, command.refuses))
         if meaning
     )
-    parser.epilog = f"examples:\n{_shown(command.examples)}\n\nexit codes:\n{codes}"
-    for verb, own in parser.verbs.items():
-        concerning = [one for one in command.examples if one.words.startswith(f"ptxmma {name} {verb}")]
+    for verb, own in {"": parser, **parser.verbs}.items():
+        concerning = [
+            one for one in command.examples if one.words.startswith(f"ptxmma {name} {verb}".strip())
+        ]
         own.epilog = f"examples:\n{_shown(concerning)}\n\nexit codes:\n{codes}"
+        for action in own._actions:
+            if action.dest == "format" and not action.help:
+                action.help = "how the answer is printed (default: %(default)s)"
 
 
 def _shown(examples: Sequence[Example]) -> str:

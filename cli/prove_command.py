@@ -30,7 +30,9 @@ _SOLVERS = ("z3", "cvc5")
 def add(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of the command."""
     parser.add_argument("pattern", nargs="?", help="only parts or theorems that match (with *)")
-    parser.add_argument("--solver", choices=(*_SOLVERS, "both"), default="both")
+    parser.add_argument(
+        "--solver", choices=(*_SOLVERS, "both"), default="both", help="who is asked (default: %(default)s)"
+    )
     parser.add_argument("--timeout", type=seconds, default=20.0, metavar="S", help="seconds a proof")
     parser.add_argument("--dump", metavar="DIR", help="also write every obligation as SMT-LIB")
     parser.add_argument("--record", action="store_true", help="prove it all, and write it to evidence/")

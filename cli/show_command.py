@@ -17,7 +17,7 @@ __all__ = ["add", "describe"]
 
 def add(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of the command."""
-    parser.add_argument("mnemonic")
+    parser.add_argument("mnemonic", help="the variant, as `list` prints it")
     parser.add_argument("--format", choices=("text", "json"), default="text")
     parser.set_defaults(run=run)
 

@@ -105,8 +105,13 @@ class SuiteFolder:
                 check=False,
             )
             if done.returncode and goal == "conformance":
-                raise Question(f"make {goal} failed: {_last(done.stderr) or done.returncode}")
+                raise Question(f"make {goal} failed: {_first_error(done.stderr) or done.returncode}")
         return time.monotonic() - began
+
+
+def _first_error(text: str) -> str:
+    """The first line in which a compiler says what is wrong, or the last line."""
+    return next((line for line in text.splitlines() if "error:" in line.lower()), _last(text))
 
 
 def _last(text: str) -> str:

@@ -8,6 +8,7 @@ from pathlib import Path
 import platformdirs
 import pytest
 
+from ptxmma.cli.commands import COMMANDS
 from ptxmma.spec.cache import cache_folder
 
 SLOW = {"cvc5", "difflib", "hashlib", "json", "numpy", "rich", "sympy", "tempfile", "yaml", "z3"}
@@ -39,6 +40,35 @@ def test_a_short_command_imports_nothing_slow(
     assert not imported & (SLOW - allowed)
     commands = {name for name in imported if name.startswith("ptxmma.cli.") and name.endswith("_command")}
     assert commands == {f"ptxmma.cli.{words[0]}_command"}
+
+
+HELP = """
+import sys
+from ptxmma.cli.main import main
+before = set(sys.modules)
+main(sys.argv[1:])
+print(*set(sys.modules) - before, file=sys.stderr)
+"""
+
+
+def test_the_help_of_all_imports_no_command() -> None:
+    for words in (["--help"], ["help"], ["lisst"], []):
+        found = subprocess.run([sys.executable, "-c", HELP, *words], capture_output=True, text=True)
+        imported = found.stderr.split("\n")[-2].split()
+        assert [name for name in imported if "ptxmma" in name] == []
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_the_help_of_a_command_imports_nothing_slow(name: str) -> None:
+    found = subprocess.run(
+        [sys.executable, "-c", RUN, name, "--help"], capture_output=True, text=True, check=True
+    )
+    imported = set(found.stderr.split())
+    assert f"ptxmma.cli.{name}_command" in imported
+    assert not imported & (SLOW - {"difflib", "hashlib", "json", "tempfile"})
+    # what the answers need: 60 to 250 ms
+    answers = ("check.check_file", "formal.prove", "ledger.assembler_record", "ledger.silicon_record")
+    assert not imported & {f"ptxmma.{module}" for module in answers}
 
 
 def test_the_cache_lies_where_platformdirs_says(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

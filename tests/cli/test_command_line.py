@@ -7,6 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from ptxmma.cli.commands import COMMANDS
+from ptxmma.cli.parser import build_parser
 from ptxmma.spec.loading import ROOT
 
 Run = Callable[..., tuple[int, str, str]]
@@ -79,3 +80,11 @@ def test_an_option_before_the_command_is_refused(run: Run) -> None:
 
 def test_a_word_too_many_is_named(run: Run) -> None:
     assert "'b'" in run("show", "a", "b")[2]
+
+
+def test_every_argument_is_explained() -> None:
+    parsers = [build_parser()]
+    for parser in parsers:
+        parsers += parser.verbs.values()
+        assert [action.dest for action in parser._actions if not (action.help or parser.verbs)] == []
+    assert len(parsers) > 25

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from ptxmma.assemblers.toolchains import available
 from ptxmma.spec.loading import ROOT
 
 pytestmark = [
@@ -25,6 +26,7 @@ WITH_WORKERS = [
     ("ordering", "default"),
     ("evidence", "--universes"),
     ("check", *KERNELS, *KERNELS, *KERNELS),
+    pytest.param(("assemble",), marks=pytest.mark.skipif(not available(), reason="no ptxas is here")),
 ]
 
 

@@ -30,8 +30,10 @@ PRINTS = {
     "evidence": "--arithmetic",
     "diff": "8.3 8.4",
     "schema": "",
+    "completion": "bash",
 }
-WRITE = {"compress", "decompress", "gen", "run", "assemble", "completion"}
+# Those that also write files, or ask other programs; they print as the others do.
+WRITE = {"compress", "decompress", "gen", "run", "assemble"}
 
 
 def shell(command: str, *before: str) -> tuple[int, str, str]:
