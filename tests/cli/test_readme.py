@@ -117,3 +117,7 @@ def test_the_picture_is_what_layout_draws(run: Callable[..., tuple[int, str, str
 def test_every_command_is_named() -> None:
     text = PAGES["README.md"] + PAGES["cookbook.md"]
     assert [name for name in COMMANDS if f"ptxmma {name}" not in text] == []
+
+
+def test_the_readme_is_short() -> None:
+    assert PAGES["README.md"].count("\n") <= 150
