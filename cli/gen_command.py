@@ -5,13 +5,14 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from ..gen.suite.files import KINDS, emitted, lacking, suite_of
 from ..spec.api import load
 from ..spec.errors import Question
 from ..spec.selection import select, unmatched
 from ..spec.writing import write_folder
 
 __all__ = ["add"]
+
+_KINDS = ("ptx", "cuda")
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -21,13 +22,15 @@ def add(parser: argparse.ArgumentParser) -> None:
         "--target", default="sm_90a", metavar="T", help="the target of the suite (default: %(default)s)"
     )
     parser.add_argument("--ptx", metavar="V", help="only what this PTX ISA version has")
-    parser.add_argument("--kind", choices=KINDS, help="only PTX, or only CUDA (default: both)")
+    parser.add_argument("--kind", choices=_KINDS, help="only PTX, or only CUDA (default: both)")
     parser.add_argument("--out", required=True, metavar="DIR", help="a new or empty folder")
     parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:
     """Write the suite and print what it covers."""
+    from ..gen.suite.files import emitted, lacking, suite_of
+
     folder = Path(args.out)
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise Question(f"{folder} is not an empty folder")

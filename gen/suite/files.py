@@ -24,9 +24,8 @@ from ..kernels.operations import ADDRESS, GUARD, config_of, matrices
 from ..kernels.stand_in_text import types_header
 from .cases import Case, Cases, Coverage, cases_of
 
-__all__ = ["KINDS", "Suite", "emitted", "lacking", "suite_of"]
+__all__ = ["Suite", "emitted", "lacking", "suite_of"]
 
-KINDS = ("ptx", "cuda")
 _WAYS = (
     ("ptx", "make && ./conformance .                          # PTX, compiled by the driver"),
     ("cuda", "make -j$(nproc) conformance cubin && ./conformance . --via cubin"),

@@ -67,7 +67,13 @@ def test_the_help_of_a_command_imports_nothing_slow(name: str) -> None:
     assert f"ptxmma.cli.{name}_command" in imported
     assert not imported & (SLOW - {"difflib", "hashlib", "json", "tempfile"})
     # what the answers need: 60 to 250 ms
-    answers = ("check.check_file", "formal.prove", "ledger.assembler_record", "ledger.silicon_record")
+    answers = (
+        "check.check_file",
+        "formal.prove",
+        "gen.suite.files",
+        "ledger.assembler_record",
+        "ledger.silicon_record",
+    )
     assert not imported & {f"ptxmma.{module}" for module in answers}
 
 
