@@ -1,6 +1,8 @@
-"""The text of a PTX file without its comments; refuses what is not ASCII text, or not closed.
+"""The text of a PTX file without its comments and what its strings say; refuses what is not ASCII text, or
+not closed.
 
-ptxas refuses the same: a NUL byte anywhere, and other bytes that are not ASCII outside comments.
+ptxas refuses the same: a NUL byte anywhere, and other bytes that are not ASCII outside comments. To ptxas,
+too, a string ends at the next quote, on whichever line, and a backslash does not change that.
 """
 
 from __future__ import annotations
@@ -12,7 +14,9 @@ from ...spec.errors import Question
 
 __all__ = ["without_comments"]
 
-_PARTS = re.compile(r'"[^"\n]*"?|//[^\n]*|/\*.*?(?:\*/|\Z)', re.S)
+_PARTS = re.compile(r'"[^"]*"?|//[^\n]*|/\*.*?(?:\*/|\Z)', re.S)
+# What may stand behind a string; else its end is the beginning of another one, and its own quote is missing.
+_BEHIND_STRING = re.compile(r"[ \t\r]*(?:[,;\n]|//|/\*|\Z)")
 _NOT_LINE_END = re.compile(r"[^\n]")
 _NOT_ASCII = re.compile(r"[^\x00-\x7f]")
 _UTF16 = ("\udcff\udcfe", "\udcfe\udcff")
@@ -20,7 +24,8 @@ Refuse = Callable[[int, str], Question]
 
 
 def without_comments(text: str, refuse: Refuse) -> str:
-    """The text, each comment replaced by spaces, so that offsets stay; raises what `refuse` makes of a fault.
+    """The text, with spaces for comments and for what stands in quotes, so that offsets stay; raises what
+    `refuse` makes of a fault.
 
     Bytes that are not UTF-8 are surrogates in `text` (errors="surrogateescape").
     """
@@ -41,11 +46,19 @@ def without_comments(text: str, refuse: Refuse) -> str:
 def _blank(found: re.Match[str], refuse: Refuse) -> str:
     part = found[0]
     if part[0] == '"':
-        if len(part) == 1 or part[-1] != '"':
-            raise refuse(found.start(), "the string is not closed; a '\"' is missing on its line")
-        return part
+        if (
+            len(part) == 1
+            or part[-1] != '"'
+            or ("\n" in part and not _BEHIND_STRING.match(found.string, found.end()))
+        ):
+            raise refuse(found.start(), "the string is not closed; a '\"' is missing")
+        return f'"{_spaces(part[1:-1])}"' if part.isascii() else part
     if part[1] == "*" and (len(part) < 4 or not part.endswith("*/")):
         raise refuse(found.start(), "the comment is not closed; a '*/' is missing")
+    return _spaces(part)
+
+
+def _spaces(part: str) -> str:
     return " " * len(part) if "\n" not in part else _NOT_LINE_END.sub(" ", part)
 
 

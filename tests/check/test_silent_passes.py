@@ -40,6 +40,10 @@ def test_the_text_that_the_cases_spoil_is_right() -> None:
         (f'{HEAD}.file 1 "x.cu\n{KERNEL}', "k.ptx:4:9: the string is not closed"),
         (f'{HEAD}.file 1 "x.cu\n.file 2 "y.cu"\n{KERNEL}', "k.ptx:4:9: the string is not closed"),
         (f'{HEAD}.file 1 "a\\"b.cu"\n{KERNEL}', "k.ptx:4:17: the string is not closed"),
+        (
+            TEXT.replace("add.", '.pragma "a; add.').replace("ret;", '.pragma "b; ret;'),
+            "k.ptx:7:9: the string is not closed",
+        ),
         (f"{HEAD}// \0\n{KERNEL}", "k.ptx:4:4: this is not PTX: it holds a NUL byte"),
         (f"\ufeff{TEXT}", "k.ptx:1:1: a byte order mark"),
         ("\udcff\udcfe.\0v\0", "k.ptx:1:1: this is not PTX: it looks like UTF-16"),
@@ -96,6 +100,9 @@ def test_text_that_is_not_read_is_a_fault_at_its_place(text: str, fault: str) ->
         f"{HEAD}/*/ x */{KERNEL}",
         TEXT.replace("ret;", '.loc 1 2 3 ret; .pragma "nounroll";'),
         f'{HEAD}.file 1 "C:\\" .file 2 "/* no comment", 1, 2\n{KERNEL}',
+        f'{HEAD}.file 1 "a\nb.cu"\n{KERNEL}',
+        TEXT.replace("ret;", '.pragma "a\n; wgmma.fense; }\n" , "b;";ret;'),
+        TEXT.replace("ret;", '.pragma "a; wgmma.fense; }" ;ret;'),
     ],
 )
 def test_what_ptxas_reads_is_read(text: str) -> None:
