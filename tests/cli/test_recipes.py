@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 import shutil
+import tomllib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,10 +13,11 @@ from typing import Any
 import pytest
 import yaml
 
+from ptxmma.check.rules import rules
 from ptxmma.spec.loading import ROOT
 
 Run = Callable[..., tuple[int, str, str]]
-ADDRESS = "https://example.com/ptxmma.git"
+ADDRESS: str = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["urls"]["Repository"]
 PAGE = (ROOT / "docs" / "guides" / "ci.md").read_text()
 WORKFLOW, PRE_COMMIT = (
     yaml.load(b, yaml.BaseLoader) for b in re.findall(r"^```yaml\n(.*?)^```", PAGE, re.S | re.M)
@@ -78,3 +80,10 @@ def test_one_place_is_left_to_fill_in() -> None:
     assert [name for name, text in pages.items() if re.search(r"\bOWNER\b|\bREVISION\b", text)] == []
     assert [name for name, text in pages.items() if "example.com" in text] == ["ci.md"]
     assert f"Wherever `{ADDRESS}` stands on this page" in PAGE
+
+
+def test_the_address_is_one_and_contributing_says_where_it_stands() -> None:
+    """Nobody has to look for a second address on the day that there is one."""
+    base = ADDRESS.removesuffix(".git")
+    assert base in (ROOT / "CONTRIBUTING.md").read_text()
+    assert {rule.address.partition("#")[0] for rule in rules().values()} == {f"{base}/docs/rules.md"}
