@@ -27,7 +27,8 @@ from ptxmma.audit.mutation.forks import outcomes
 from ptxmma.audit.mutation.table import as_json, by_field, by_file, by_kind, undeclared
 from ptxmma.audit.mutation.trial import SlipOutcome
 from ptxmma.formal.mutation.slips import Slip
-from ptxmma.spec.errors import Question
+from ptxmma.spec.api import load
+from ptxmma.spec.errors import PtxmmaError
 from ptxmma.spec.workers import cores
 
 
@@ -49,8 +50,9 @@ def main() -> int:
     args = parser.parse_args()
     corpus = Corpus()
     try:
+        load()  # a specification that is wrong as it stands has no slips
         every = list(corpus.slips([name.removeprefix("./") for name in args.files]))
-    except Question as error:
+    except PtxmmaError as error:
         parser.error(str(error))
     if args.field:
         every = [slip for slip in every if f"{slip.field}.".startswith(f"{args.field}.")]

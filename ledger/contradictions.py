@@ -16,7 +16,7 @@ from ..assemblers.outcomes import StatementOutcome
 from ..assemblers.toolchains import Ptxas, locate
 from ..spec.api import load
 from ..spec.errors import Place, Question
-from ..spec.loading import ROOT
+from ..spec.loading import PACKAGE
 from ..spec.nodes import Version, nearest
 from ..spec.specification import Specification
 from .contradiction_file import Contradiction, Direction, MinimalCase, Points, read_contradictions
@@ -210,7 +210,7 @@ class ContradictionRegister:
 
 
 @cache
-def register(root: Path = ROOT) -> ContradictionRegister:
+def register(root: Path = PACKAGE) -> ContradictionRegister:
     """The register, checked against the specification; raises SpecError at what is wrong in the file."""
     specification = load()
     return ContradictionRegister(specification, read_contradictions(root, specification))

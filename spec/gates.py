@@ -73,7 +73,18 @@ class Isa:
                         target.place,
                         nearest(included, index.targets),
                     )
+        for name in index.targets:
+            self._check_acyclic(name, ())
         self.including = {name: self._including(name) for name in index.targets}
+
+    def _check_acyclic(self, name: str, inside: tuple[str, ...]) -> None:
+        """Raise SpecError where a target includes itself, directly or by way of others."""
+        target = self.index.targets[name]
+        if name in inside:
+            way = " includes ".join((*inside[inside.index(name) :], name))
+            raise SpecError(f"a target includes itself: {way}", target.place, "targets with fewer features")
+        for included in target.includes:
+            self._check_acyclic(included, (*inside, name))
 
     def _closure(self, name: str) -> frozenset[str]:
         if name not in self._closures:

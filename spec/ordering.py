@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import product
@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from .cache import ROOT, cached, yaml_files
-from .errors import Question, SpecError
+from .errors import Place, Question, SpecError
 from .index import read_index
 from .nodes import FileName, compose, nearest, structure
-from .ordering_records import LitmusFile, LitmusTest, Rule, RuleFile, SynthesisedFile, SynthesisedTest
-from .switches import Conduct, ShapeField, Switch, SwitchFile, check_conduct, check_switches
+from .ordering_records import RULES, LitmusFile, LitmusTest, Rule, RuleFile, SynthesisedFile, SynthesisedTest
+from .switches import SWITCHES, Conduct, ShapeField, Switch, SwitchFile, check_conduct, check_switches
 
 __all__ = ["Ordering", "Readings", "litmus_tests", "ordering", "read", "synthesised_tests"]
 
@@ -114,11 +114,27 @@ def read(root: Path = ROOT) -> Ordering:
     rules = _file(root, files.rules, RuleFile).rules
     check_switches(switches)
     check_conduct(switches)
+    _must_be(files.switches, "switch", SWITCHES, switches)
+    _must_be(files.rules, "rule", RULES, rules)
     for rule in rules.values():
         for name, setting in rule.under.items():
             if name not in switches or setting not in switches[name].settings:
                 raise SpecError(f"there is no reading {name}: {setting}", rule.place, ", ".join(switches))
     return Ordering(rules, switches)
+
+
+def _must_be(
+    file: FileName, kind: str, wanted: Sequence[str], written: Mapping[str, Rule] | Mapping[str, Switch]
+) -> None:
+    """Raise SpecError where a rule or switch is missing that the models look for, or one that they do not."""
+    for name in wanted:
+        if name not in written:
+            what = f"the {kind} {name!r} is missing, and the models look for it"
+            raise SpecError(what, Place(file.text, 1, 1), f"{name}: …")
+    for name, record in written.items():
+        if name not in wanted:
+            right = nearest(name, wanted) or ", ".join(wanted)
+            raise SpecError(f"the models know no {kind} {name!r}", record.place, right)
 
 
 def _file(root: Path, named: FileName, wanted: type[T]) -> T:

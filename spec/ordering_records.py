@@ -8,7 +8,31 @@ from typing import Literal
 
 from .errors import Place
 
-__all__ = ["LitmusFile", "LitmusTest", "Rule", "RuleFile", "SynthesisedFile", "SynthesisedTest"]
+__all__ = ["RULES", "LitmusFile", "LitmusTest", "Rule", "RuleFile", "SynthesisedFile", "SynthesisedTest"]
+
+
+# The rules that the models look for: each stands in rules.yaml, and no other.
+RULES = (
+    "first-fence",
+    "register-fence",
+    "accumulator-in-flight",
+    "a-written-in-flight",
+    "accumulator-as-a",
+    "a-as-accumulator",
+    "accumulator-reshaped",
+    "uncommitted-at-wait",
+    "wait-too-shallow",
+    "proxy-fence",
+    "proxy-fence-copy",
+    "shared-unsynchronised",
+    "shared-overwritten",
+    "copy-incomplete",
+    "a-read-in-flight",
+    "fence-after-mma",
+    "a-read-twice",
+    "chain-unwaited",
+    "fence-after-completion",
+)
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,29 @@ from typing import Literal
 
 from .errors import Place, SpecError
 
-__all__ = ["Conduct", "Setting", "ShapeField", "Switch", "SwitchFile", "check_conduct", "check_switches"]
+__all__ = [
+    "SWITCHES",
+    "Conduct",
+    "Setting",
+    "ShapeField",
+    "Switch",
+    "SwitchFile",
+    "check_conduct",
+    "check_switches",
+]
 
+# The switches that the models follow: each stands in switches.yaml, and no other.
+SWITCHES = (
+    "same-shape",
+    "accumulator-chain",
+    "a-read-twice",
+    "completed-mma",
+    "reshaped-accumulator",
+    "empty-groups",
+    "proxy-fence-side",
+    "completion-fence",
+    "wait-scope",
+)
 ShapeField = Literal["m", "n", "k", "types"]
 
 

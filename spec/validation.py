@@ -8,9 +8,11 @@ from collections.abc import Iterable
 from .addresses import swizzle_bounds
 from .contract_records import Consumer
 from .errors import Place, SpecError
-from .index import Index
+from .index import INDEX, Index
+from .layout_records import Bridge
 from .maps import LayoutMap
 from .nodes import bounded, nearest, written_fields
+from .part_checks import check_parts
 from .sparse import valid_codes
 from .specification import METADATA_ORDER, Specification
 from .switches import check_switches
@@ -22,7 +24,8 @@ _DESCRIPTOR_BITS = 64
 
 
 def check_index(index: Index) -> None:
-    """Every build of an assembler has checksums, and every newer name of a target is one."""
+    """Versions ascend, assemblers are named once and their builds have checksums; newer names are targets."""
+    _check_releases(index)
     for name, target in index.targets.items():
         if target.renamed:
             _must_exist("target", target.renamed.to, index.targets, target.place)
@@ -44,6 +47,28 @@ def check_index(index: Index) -> None:
                             assembler.place,
                             "64 hexadecimal digits",
                         )
+
+
+def _check_releases(index: Index) -> None:
+    """Every version stands once, in order, up to the newest; every assembler stands once."""
+    start = Place(INDEX, 1, 1)
+    if list(index.earlier) != sorted(set(index.earlier)):
+        raise SpecError("the versions under earlier do not ascend", start, "each version once, in order")
+    before = max(index.earlier, default=None)
+    named: set[str] = set()
+    for release in index.releases:
+        if before is not None and release.ptx <= before:
+            what = f"PTX ISA {release.ptx} stands behind {before}"
+            raise SpecError(what, release.place, "each version once, in order")
+        before = release.ptx
+        for assembler in release.assemblers:
+            if assembler.version in named:
+                what = f"the assembler {assembler.version} stands twice"
+                raise SpecError(what, assembler.place, "each assembler once")
+            named.add(assembler.version)
+    if index.isa != before:
+        what = f"isa is {index.isa}, and the newest of the releases {before}"
+        raise SpecError(what, start, f'isa: "{before}"')
 
 
 def check_layout(layout: LayoutMap) -> None:
@@ -164,6 +189,7 @@ def check_references(specification: Specification) -> None:
     """Every layout, clause, sparsity, type and shape of a row exists."""
     index = specification.index
     for instruction in specification.instructions.values():
+        check_parts(instruction, specification.instructions)
         for clause in instruction.execution:
             _must_exist("clause", clause, specification.clauses, instruction.place)
         for element in instruction.registers:
@@ -220,16 +246,9 @@ def check_references(specification: Specification) -> None:
                     bridge.place,
                     f"({', '.join(wanted)}), as {bridge.left} does",
                 )
-        for layout_map in (left, right):
-            for name, values in layout_map.layout.params.items():
-                if name not in bridge.params and len(values.values) > 1:
-                    raise SpecError(
-                        f"the bridge says nothing of the parameter {name} of {layout_map.layout.id}",
-                        bridge.place,
-                        f"params: {{{name}: …}}",
-                    )
         if bridge.permutes:
             _must_exist("output", bridge.permutes, left.outputs, bridge.place)
+        _check_bridge_values(bridge, left, right)
         bounds = dict(right.bounds)
         for name, scalars in bridge.params.items():
             bounds[name] = (min(map(int, scalars.values)), max(map(int, scalars.values)))
@@ -240,3 +259,30 @@ def check_references(specification: Specification) -> None:
         bounds = {**bounds, **dict.fromkeys(right.outputs, (0, 1 << 10))}
         for formula in bridge.equals.values():
             bounded(formula, bounds)
+
+
+def _check_bridge_values(bridge: Bridge, left: LayoutMap, right: LayoutMap) -> None:
+    """A bridge gives each parameter of its layouts values that the layout has, and any other 0, 1, 2, …"""
+    for name, scalars in bridge.params.items():
+        for value in scalars.values:
+            if not isinstance(value, int):
+                raise SpecError(f"the value {value!r} of {name} is no integer", scalars.place, "0")
+        owners = [one.layout for one in (left, right) if name in one.layout.params]
+        for layout in owners:
+            for value in scalars.values:
+                if value not in layout.params[name].values:
+                    raise SpecError(
+                        f"{name} of {layout.id} is never {value}",
+                        scalars.place,
+                        "some of " + ", ".join(map(str, layout.params[name].values)),
+                    )
+        if not owners and scalars.values != tuple(range(len(scalars.values))) and len(scalars.values) > 1:
+            raise SpecError(f"the values of {name} have a gap", scalars.place, "0, 1, 2, …")
+    for layout in (left.layout, right.layout):
+        for name in layout.params:
+            if name not in bridge.params:
+                raise SpecError(
+                    f"the bridge says nothing of the parameter {name} of {layout.id}",
+                    bridge.place,
+                    f"params: {{{name}: …}}",
+                )

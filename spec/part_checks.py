@@ -1,0 +1,77 @@
+"""Check that the parts of an instruction's operands fit together: code asks for parts, never for names."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from .errors import SpecError
+from .model import Instruction
+from .nodes import nearest
+from .parts import layout_operand, operands_of
+
+__all__ = ["check_parts"]
+
+_MATRICES = ("A", "B", "C", "D")
+
+
+def check_parts(instruction: Instruction, instructions: Mapping[str, Instruction]) -> None:
+    """Raise SpecError where parts of operands, layouts of rows or fragments do not fit one another."""
+    _check_operands(instruction)
+    _check_forms(instruction)
+    for row in instruction.rows:
+        for key in row.layouts:
+            if layout_operand(instruction, key) is None:
+                known = {
+                    *instruction.operands,
+                    *(str(o.part) for o in instruction.operands.values() if o.part),
+                }
+                what = f"no operand of {instruction.instruction} in registers is the {key} of the layout"
+                raise SpecError(what, row.place, nearest(key, known) or ", ".join(sorted(known)))
+    for part, name in instruction.fragments.items():
+        found = [operand for _, operand in operands_of(instruction, part)]
+        if not found:
+            raise SpecError(f"no operand has the part {part}", instruction.place, "a part that one has")
+        access = instructions.get(name)
+        if access is not None and not list(operands_of(access, part)):
+            what = f"{name} moves no fragment {part}"
+            raise SpecError(what, instruction.place, f"an instruction with an operand of the part {part}")
+
+
+def _check_operands(instruction: Instruction) -> None:
+    """What an operand accepts and says of itself goes with its part; a product has an A, a B and a D."""
+    for name, operand in instruction.operands.items():
+        is_address = operand.part == "address"
+        if is_address != ("address" in operand.accepts):
+            what = f"{name} accepts {', '.join(operand.accepts)} and has the part {operand.part}"
+            raise SpecError(what, operand.place, "the part address where, and only where, an address stands")
+        if operand.descriptor and operand.part not in ("A", "B"):
+            what = f"{name} is a matrix descriptor and has the part {operand.part}"
+            raise SpecError(what, operand.place, "A or B")
+        if operand.registers is not None and operand.part is None:
+            what = f"{name} has registers, and no part in the operation"
+            raise SpecError(what, operand.place, "part: " + ", ".join(_MATRICES))
+    parts = {operand.part for operand in instruction.operands.values()}
+    moved = any(operand.matrix for operand in instruction.operands.values())
+    if len(parts & {"A", "B", "D"}) > 1 and not {"A", "B", "D"} <= parts and not moved:
+        missing = ", ".join(sorted({"A", "B", "D"} - parts))
+        what = f"{instruction.instruction} multiplies, and no operand has the part {missing}"
+        raise SpecError(what, instruction.place, "operands with the parts A, B and D")
+
+
+def _check_forms(instruction: Instruction) -> None:
+    """No two operands of a form have one part, and the forms of a product have its A, B and D."""
+    known = instruction.operands
+    product = {"A", "B", "D"} <= {operand.part for operand in known.values()}
+    for name, form in instruction.forms.items():
+        parts = [known[operand].part for operand in form.operands if operand in known and known[operand].part]
+        for number, part in enumerate(parts):
+            if part in parts[:number]:
+                what = f"two operands of the form {name} have the part {part}"
+                raise SpecError(what, form.place, "each part once in a form")
+        if (
+            product
+            and any(part not in parts for part in ("A", "B", "D"))
+            and all(o in known for o in form.operands)
+        ):
+            missing = ", ".join(part for part in ("A", "B", "D") if part not in parts)
+            raise SpecError(f"no operand of the form {name} has the part {missing}", form.place, "A, B and D")

@@ -1,0 +1,72 @@
+"""Slips that once ended a command in a traceback: each is refused at load, with a place and what would be right."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from ptxmma.spec import ordering
+from ptxmma.spec.errors import SpecError
+from ptxmma.spec.loading import load_files
+
+# File, text, the text in its place, and words of the error.
+SLIPS = [
+    (
+        "spec/ordering/rules.yaml",
+        "\n  first-fence:",
+        "\n  first-fences:",
+        "the rule 'first-fence' is missing",
+    ),
+    (
+        "spec/ordering/switches.yaml",
+        "\n  wait-scope:",
+        "\n  wait-scopes:",
+        "the switch 'wait-scope' is missing",
+    ),
+    ("specs.yaml", 'ptx: "6.3"', 'ptx: "6.1"', "PTX ISA 6.1 stands behind 6.2"),
+    ("specs.yaml", 'isa: "9.5"', 'isa: "9.4"', "the newest of the releases 9.5"),
+    (
+        "spec/instructions/wmma.mma.yaml",
+        "A: wmma.load.a",
+        "A: wmma.load.c",
+        "wmma.load.c moves no fragment A",
+    ),
+]
+
+
+@pytest.mark.parametrize(("file", "old", "new", "words"), SLIPS, ids=lambda value: str(value).strip())
+def test_it_is_refused_at_its_place(files: Path, file: str, old: str, new: str, words: str) -> None:
+    text = (files / file).read_text(encoding="utf-8")
+    assert text.count(old) == 1
+    (files / file).write_text(text.replace(old, new), encoding="utf-8")
+    with pytest.raises(SpecError) as refused:
+        load_files(files)
+        ordering.read(files)
+    assert words in refused.value.what
+    assert re.match(rf"{re.escape(file)}:\d+:\d+: ", refused.value.render()) and refused.value.right
+
+
+# A line of a file with the first occurrence of one word, and what is written instead.
+OTHERS = [
+    ("specs.yaml", "includes: [sm_103, sm_100f]", "includes: [sm_103a, sm_100f]", "a target includes itself"),
+    ("spec/instructions/mma.yaml", "part: C", "part: B", "two operands of the form"),
+    ("spec/instructions/ldmatrix.yaml", "part: address", "part: D", "accepts address and has the part D"),
+    (
+        "spec/layouts/bridges.yaml",
+        "params: {w: [0, 1, 2, 3]",
+        "params: {w: [0, 1, 3]",
+        "the values of w have a gap",
+    ),
+]
+
+
+@pytest.mark.parametrize(("file", "old", "new", "words"), OTHERS, ids=lambda value: str(value))
+def test_the_first_of_several(files: Path, file: str, old: str, new: str, words: str) -> None:
+    text = (files / file).read_text(encoding="utf-8")
+    assert old in text
+    (files / file).write_text(text.replace(old, new, 1), encoding="utf-8")
+    with pytest.raises(SpecError, match=re.escape(words)) as refused:
+        load_files(files)
+    assert re.match(rf"{re.escape(file)}:\d+:\d+: ", refused.value.render())
