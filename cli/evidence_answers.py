@@ -26,6 +26,7 @@ from ..ledger.contradictions import register
 from ..ledger.records import changed, require_writable
 from ..ledger.silicon_record import load_silicon
 from ..ledger.solver_record import SolverRecord, answers_of, load_answers
+from ..ledger.target_dates import TargetFault, target_faults
 from ..ledger.universe_record import universes
 from ..ledger.witnesses import MeasuredPoint, recorded, subjects_of, unregistered, witnessed
 from ..spec.api import load
@@ -84,15 +85,18 @@ def answer(args: argparse.Namespace) -> int:
         return _by_claim(specification, args, asked, found, whole)
     shown = shown_by_devices(specification, {claim.id for claim in asked}, args.cases)
     open_points = {id(v): unregistered(register(), v) for v in found}
+    dates = list(target_faults(specification, records, register()))
     if args.format == "json":
         listed = [_as_json(v, len(open_points[id(v)])) for v in found]
+        listed += [_date_as_json(fault) for fault in dates]
         print(json.dumps([*listed, *whole.as_json(), *shown.as_json()], indent=1))
     else:
         _print(records, found, open_points)
+        print("".join(f"DIFFERS: {fault}\n" for fault in dates), end="")
         if args.universes:
             whole.print()
         shown.print()
-    failed = any(v.state in ("stale", "unseen") or open_points[id(v)] for v in found)
+    failed = any(v.state in ("stale", "unseen") or open_points[id(v)] for v in found) or bool(dates)
     return 1 if failed or shown.failed or whole.failed else 0
 
 
@@ -176,6 +180,18 @@ def _as_json(verdict: ClaimVerdict, unregistered: int) -> dict[str, Any]:
         "points": verdict.points,
         "differing": len(verdict.differing),
         "unregistered": unregistered,
+    }
+
+
+def _date_as_json(fault: TargetFault) -> dict[str, Any]:
+    return {
+        "claim": f"target {fault.target}",
+        "digest": str(fault.since),
+        "release": fault.release,
+        "state": "differs",
+        "points": 1,
+        "differing": 1,
+        "unregistered": 1,
     }
 
 

@@ -114,6 +114,14 @@ class ContradictionRegister:
                     found[pointed.entry] = found.get(pointed.entry, False) or points.operand is None
         return found
 
+    def takes_as_older(self, release: str, ptx: Version, target: str) -> bool:
+        """Whether an entry says that a release takes a target there as an older one (points with `like`)."""
+        return any(
+            pointed.points.like is not None and pointed.reaches(release, ptx, target)
+            for listed in self._pointing.values()
+            for pointed in listed
+        )
+
     def concerns(self, identifier: str) -> frozenset[str]:
         """The instructions that the points of an entry are about."""
         return frozenset(points.instruction for points in self.entry(identifier).points)

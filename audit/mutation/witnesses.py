@@ -17,11 +17,12 @@ from ...formal.mutation.subjects import BridgeSubject, LayoutSubject, MutationSu
 from ...formal.ordering.verdicts import judge as model_verdict
 from ...formal.ordering.verdicts import rules
 from ...gen.litmus.litmus_tests import single_settings, suite
-from ...ledger.assembler_record import Claim, claims
+from ...ledger.assembler_record import Claim, claims, load_records
 from ...ledger.contradictions import ContradictionRegister, register
 from ...ledger.measured_points import judge
 from ...ledger.records import bits_of
 from ...ledger.silicon_verdicts import by_mnemonic
+from ...ledger.target_dates import target_faults
 from ...spec.gates import EffectiveGate
 from ...spec.nodes import Formula, Scalars, Version
 from ...spec.ordering import ordering
@@ -156,6 +157,10 @@ def observations(changed: Changed) -> str | None:
     Statements are compared by their text, so a changed hash is no witness. Statements that nobody was asked
     about are left to universes.
     """
+    if changed.file == "specs.yaml":
+        fault = next(target_faults(changed.specification, load_records(), register()), None)
+        if fault is not None:
+            return str(fault)
     for name in changed.instructions:
         old = changed.base.instructions.get(name, {})
         new = legal_forms(changed.claims[name]) if name in changed.specification.instructions else {}
