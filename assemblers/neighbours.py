@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 
+from ..spec.diagnosis import is_shape
 from ..spec.model import Form
 from ..spec.variants import ABSENT, Family, Variant
 from .asking import REGISTERS
@@ -41,9 +42,11 @@ class Neighbours:
         qualifiers = self._family_words(family)
         seen: set[tuple[object, ...]] = set()
         sunk: set[tuple[str, ...]] = set()
+        doubled: set[tuple[str, str]] = set()
         lasting = sorted(legal, key=lambda pair: pair[0].gate.removed is not None)
         for variant, form in lasting:
             written = self._write(variant, form)
+            yield from _doubled(family.name, variant, written, doubled)
             words = tuple(value for value in variant.fields.values() if isinstance(value, str))
             if (variant.row.id, form.operands, words) not in seen:
                 seen.add((variant.row.id, form.operands, words))
@@ -158,6 +161,17 @@ def _sunk(written: WrittenStatement) -> Iterator[WrittenStatement]:
     """One operand after another replaced by the sink: once a form, since assemblers choke on it."""
     own = written.operands
     return (replace(written, operands=(*own[:i], "_", *own[i + 1 :])) for i in range(len(own)))
+
+
+def _doubled(
+    name: str, variant: Variant, written: WrittenStatement, seen: set[tuple[str, str]]
+) -> Iterator[WrittenStatement]:
+    """Each qualifier twice, once a row: the optional ones too, which no first statement of a row has."""
+    own = written.mnemonic[len(name) + 1 :].split(".")
+    for place, token in enumerate(own):
+        if token and (variant.row.id, token) not in seen and not is_shape(token):
+            seen.add((variant.row.id, token))
+            yield replace(written, mnemonic=".".join([name, *own[:place], token, *own[place:]]))
 
 
 def _other_mnemonics(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import multiprocessing
 import zlib
+from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -12,8 +13,9 @@ from pathlib import Path
 import pytest
 
 from ptxmma.assemblers.universe import Universe
-from ptxmma.assemblers.universe_cache import PackedUniverse
+from ptxmma.assemblers.universe_cache import PackedUniverse, packed
 from ptxmma.assemblers.universe_points import UniversePoint
+from ptxmma.ledger.claims import cases_digest
 from ptxmma.ledger.contradictions import register
 from ptxmma.ledger.records import FOLDER
 from ptxmma.ledger.universe_record import (
@@ -26,6 +28,7 @@ from ptxmma.ledger.universe_record import (
 )
 from ptxmma.spec.errors import Question
 from ptxmma.spec.specification import Specification
+from ptxmma.spec.statements import read_statement
 from ptxmma.spec.workers import using
 
 NAME = "movmatrix"
@@ -105,3 +108,32 @@ def test_another_executor_comes_to_the_same_verdicts(
     with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as executor, using(executor):
         assert verdicts(specification, [newest], register()) == here
     assert [verdict.unregistered for verdict in here] == [()]
+
+
+def taken(specification: Specification, name: str) -> Iterator[tuple[str, bool]]:
+    """Every statement of a universe, and whether the newest assembler took it."""
+    statements = packed(Universe(specification), specification.families[name]).statements
+    bits = load_universes(FOLDER)[-1].accepted(name, cases_digest(statements)) or b""
+    for place, text in enumerate(statements):
+        yield text, bool(bits[place >> 3] >> (place & 7) & 1)
+
+
+@pytest.mark.parametrize(("name", "word"), [("mma", "satfinite"), ("mma", "sync"), ("wmma.mma", "satfinite")])
+def test_a_qualifier_that_may_not_be_repeated_is_contradicted(
+    specification: Specification, name: str, word: str
+) -> None:
+    """Optional qualifiers are doubled too: each row's first statement has none of them."""
+    index = specification.index
+    less = replace(index, repeatable=tuple(other for other in index.repeatable if other != word))
+    as_it_is, spoilt = specification.judge(), replace(specification, index=less).judge()
+    twice = [text for text, took in taken(specification, name) if took and text.count(f".{word}") == 2]
+    legal = [s for s in map(read_statement, twice) if as_it_is.gate_of(s) is not None]
+    assert legal
+    assert all(spoilt.gate_of(statement) is None for statement in legal)
+
+
+@pytest.mark.parametrize("word", ["aligned", "popc"])
+def test_no_other_qualifier_may_be_repeated(specification: Specification, word: str) -> None:
+    twice = [took for text, took in taken(specification, "mma") if f".{word}.{word}." in text]
+    assert twice
+    assert not any(twice)
