@@ -21,6 +21,7 @@ from .options import add_scheduler, seconds
 if TYPE_CHECKING:
     from ..formal.prove import ProofResult
     from ..formal.smt.obligations import Obligation
+    from ..formal.theorem import Enumeration
 
 __all__ = ["add", "parts_in_words"]
 
@@ -43,9 +44,10 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Prove; exit code 0: all proven, 1: something refuted or unknown, 2: nothing to prove."""
+    """Prove; exit code 0: everything holds, 1: something refuted or unknown, 2: nothing to prove."""
     from ..formal.catalogue import STATEMENTS
     from ..formal.prove import prove
+    from ..formal.smt.obligations import Obligation
 
     if args.list:
         for name, statement in STATEMENTS.items():
@@ -61,10 +63,10 @@ def run(args: argparse.Namespace) -> int:
     solvers = _SOLVERS if args.solver == "both" else (args.solver,)
     folder = None if args.dump is None else Path(args.dump)
 
-    def wanted(part: str, obligation: Obligation) -> bool:
+    def wanted(part: str, obligation: Obligation | Enumeration) -> bool:
         if args.pattern and not like(args.pattern, part, obligation.theorem, obligation.subject):
             return False
-        if folder is not None:
+        if folder is not None and isinstance(obligation, Obligation):
             name = f"{obligation.theorem}-{obligation.digest}.smt2"
             header = f"; {obligation.theorem} of {obligation.subject}: expects {obligation.expects}\n"
             write_folder(folder, [(name, header + obligation.smt)])
@@ -79,8 +81,9 @@ def run(args: argparse.Namespace) -> int:
         from ..ledger.solver_record import answers_of, write_answers
 
         for answers in answers_of(results):
-            print(f"{write_answers(answers)}: {len(results) // len(solvers)} results", file=sys.stderr)
-    bad = [result for result in results if result.verdict != "proven"]
+            count = sum(result.solver == answers.solver for result in results)
+            print(f"{write_answers(answers)}: {count} results", file=sys.stderr)
+    bad = [result for result in results if not result.holds]
     if args.format == "json":
         print(json.dumps(_json(results, seconds), indent=1))
     else:
@@ -119,6 +122,7 @@ def _report(
     from rich.table import Table
 
     from ..formal.catalogue import STATEMENTS
+    from ..formal.prove import ENUMERATION
     from ..formal.smt.solvers import solver_version
 
     console = Console(width=None if sys.stdout.isatty() else 110, highlight=False)
@@ -128,7 +132,8 @@ def _report(
     table = Table("theorem", "states", *(f"{s} {solver_version(s)}" for s in solvers))
     for theorem, statement in STATEMENTS.items():
         if theorem in by_theorem:
-            cells = [_cell(by_theorem[theorem], solver) for solver in solvers]
+            tried = _cell(by_theorem[theorem], ENUMERATION)
+            cells = [tried or _cell(by_theorem[theorem], solver) for solver in solvers]
             table.add_row(theorem, statement, *cells)
     console.print(table)
     if each:
@@ -144,11 +149,14 @@ def _report(
                 soft_wrap=True,
                 markup=False,
             )
-    proven = sum(result.verdict == "proven" for result in results)
-    per = ", ".join(
-        f"{s} {sum(r.seconds for r in results if r.solver == s):.1f} s of solving" for s in solvers
-    )
-    console.print(f"{proven} of {len(results)} proven in {seconds:.1f} s ({per})")
+    asked = [result for result in results if result.solver != ENUMERATION]
+    proven = sum(result.verdict == "proven" for result in asked)
+    per = ", ".join(f"{s} {sum(r.seconds for r in asked if r.solver == s):.1f} s of solving" for s in solvers)
+    said = [f"{proven} of {len(asked)} proven in {seconds:.1f} s ({per})"] if asked else []
+    enumerated = [result for result in results if result.solver == ENUMERATION]
+    if enumerated:
+        said.append(f"{sum(result.holds for result in enumerated)} of {len(enumerated)} enumerated")
+    console.print("; ".join(said))
 
 
 def parts_in_words(specification: Specification, results: Sequence[ProofResult]) -> Iterator[str]:
@@ -162,16 +170,21 @@ def parts_in_words(specification: Specification, results: Sequence[ProofResult])
     order = {name: place for place, name in enumerate(known)}
     for part in sorted(by_part, key=lambda name: order.get(name, len(order))):
         own = by_part[part]
-        bad = [r for r in own if r.verdict != "proven"]
-        verdict = f"{len(own) - len(bad)} of {len(own)} PROVEN" if bad else "proven"
+        bad = [r for r in own if not r.holds]
+        verdict = f"{len(own) - len(bad)} of {len(own)} PROVEN" if bad else _best(own)
         theorems = ", ".join(dict.fromkeys(r.obligation.theorem for r in own))
         yield f"{verdict}: {part}" + (f": {known[part]}" if part in known else "") + f" ({theorems})"
+
+
+def _best(results: Sequence[ProofResult]) -> str:
+    """What the results of a part are, where all hold: enumerated only where nothing is proven."""
+    return "proven" if any(result.verdict == "proven" for result in results) else "enumerated"
 
 
 def _cell(counts: dict[tuple[str, str], int], solver: str) -> str:
     words = [
         f"{counts[solver, verdict]} {verdict}"
-        for verdict in ("proven", "refuted", "unknown")
+        for verdict in ("proven", "enumerated", "refuted", "unknown")
         if counts[solver, verdict]
     ]
     return ", ".join(words)
@@ -191,7 +204,7 @@ def _rows(
     table = Table("row", "mnemonics", *(f"proven by {solver}" for solver in solvers))
     for subject in subjects(specification):
         own = [result for part in subject.parts for result in by_part[part]]
-        if not own:
+        if all(result.solver not in solvers for result in own):
             continue
         cells = []
         for solver in solvers:

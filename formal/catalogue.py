@@ -11,9 +11,9 @@ from types import MappingProxyType
 from ..spec.specification import Specification
 from . import theorems
 from .smt.obligations import Obligation
-from .theorem import TheoremGroup
+from .theorem import Enumeration, TheoremGroup
 
-__all__ = ["GROUPS", "STATEMENTS", "TheoremSubject", "obligations", "subjects", "titles"]
+__all__ = ["GROUPS", "STATEMENTS", "TheoremSubject", "enumerations", "obligations", "subjects", "titles"]
 
 
 def _collected() -> tuple[TheoremGroup, ...]:
@@ -26,7 +26,11 @@ def _collected() -> tuple[TheoremGroup, ...]:
 
 GROUPS = _collected()
 STATEMENTS: Mapping[str, str] = MappingProxyType(
-    {theorem.name: theorem.statement for group in GROUPS for theorem in group.theorems}
+    {
+        theorem.name: theorem.statement + (" (enumerated)" if theorem.enumerated else "")
+        for group in GROUPS
+        for theorem in group.theorems
+    }
 )
 
 
@@ -53,6 +57,16 @@ def obligations(
             if concerning(part.name):
                 for obligation in part.obligations():
                     yield part.name, obligation
+
+
+def enumerations(
+    specification: Specification, concerning: Callable[[str], bool] = lambda part: True
+) -> Iterator[Enumeration]:
+    """Every claim that is enumerated, about the parts that are `concerning`."""
+    for group in GROUPS:
+        for enumeration in group.enumerations(specification):
+            if concerning(enumeration.part):
+                yield enumeration
 
 
 def titles(specification: Specification) -> Mapping[str, str]:

@@ -1,4 +1,7 @@
-"""Prove everything: send obligations to the solvers on all cores. A result is proven, refuted or unknown."""
+"""Prove everything: send obligations to the solvers on all cores. A result is proven, refuted or unknown.
+
+A claim about finitely many things is tried one by one, without a solver; where it holds, it is `enumerated`.
+"""
 
 from __future__ import annotations
 
@@ -10,27 +13,36 @@ from typing import Literal
 
 from ..spec.specification import Specification
 from ..spec.workers import pool
-from .catalogue import GROUPS, obligations
+from .catalogue import GROUPS, enumerations, obligations
 from .smt.obligations import Obligation
 from .smt.solvers import SolverAnswer, ask
+from .theorem import Enumeration
 
-__all__ = ["ProofResult", "prove"]
+__all__ = ["ENUMERATION", "ProofResult", "prove"]
 
-ProofVerdict = Literal["proven", "refuted", "unknown"]
+ProofVerdict = Literal["proven", "refuted", "unknown", "enumerated"]
+ENUMERATION = "enumeration"  # in place of a solver
 _MOST = 24  # questions of a batch
 _LONGEST = 60_000  # characters of a batch, if it has more than one question
 
 
 @dataclass(frozen=True)
 class ProofResult:
-    """One solver's answer to one obligation about one part of the specification."""
+    """One solver's answer to one obligation about one part of the specification; or what an enumeration
+    found, which is no answer of a solver.
+    """
 
     part: str
-    obligation: Obligation
+    obligation: Obligation | Enumeration
     solver: str
     verdict: ProofVerdict
     seconds: float
     detail: str
+
+    @property
+    def holds(self) -> bool:
+        """Whether the claim holds: it is proven, or every one of its cases was tried."""
+        return self.verdict in ("proven", "enumerated")
 
 
 def _answers(solver: str, texts: Sequence[str], milliseconds: int) -> list[tuple[SolverAnswer, float]]:
@@ -53,6 +65,17 @@ def _judge(
         found = obligation.witness(answer.model) if obligation.witness else ""
         return ProofResult(part, obligation, solver, "proven", seconds, found)
     return ProofResult(part, obligation, solver, "refuted", seconds, obligation.explain(answer.model))
+
+
+def _tried(enumeration: Enumeration) -> ProofResult:
+    """What an enumeration finds; the first fault is told, and how many there are."""
+    begun = time.perf_counter()
+    faults = tuple(enumeration.faults())
+    seconds = time.perf_counter() - begun
+    more = f" (and {len(faults) - 1} more)" if len(faults) > 1 else ""
+    verdict: ProofVerdict = "refuted" if faults else "enumerated"
+    said = f"{faults[0]}{more}" if faults else ""
+    return ProofResult(enumeration.part, enumeration, ENUMERATION, verdict, seconds, said)
 
 
 @dataclass
@@ -113,7 +136,7 @@ class _Asked:
 def prove(
     specification: Specification,
     solvers: Sequence[str],
-    wanted: Callable[[str, Obligation], bool] = lambda part, obligation: True,
+    wanted: Callable[[str, Obligation | Enumeration], bool] = lambda part, obligation: True,
     milliseconds: int = 20_000,
     workers: int | None = None,
     concerning: Callable[[str], bool] = lambda part: True,
@@ -121,8 +144,8 @@ def prove(
     """The result of every wanted obligation by every solver, as the solvers answer.
 
     A text that several obligations share is asked once. Only parts that are `concerning` make obligations,
-    and only wanted obligations make texts. A worker that dies leaves its obligations `unknown`: only a
-    solver's answer proves.
+    and only wanted obligations make texts. While the solvers work, enumerations are tried here. A worker that
+    dies leaves its obligations `unknown`: only a solver's answer proves.
     """
     with pool(workers) as executor:
         asked = _Asked(executor, solvers, milliseconds)
@@ -131,4 +154,7 @@ def prove(
             if wanted(part, obligation):
                 asked.add(part, obligation)
         asked.send()
+        for enumeration in enumerations(specification, concerning):
+            if wanted(enumeration.part, enumeration):
+                yield _tried(enumeration)
         yield from asked.results()

@@ -44,6 +44,8 @@ def answers_of(results: Iterable[ProofResult]) -> tuple[SolverRecord, ...]:
     """The answers behind today's results, by solver."""
     found: dict[str, dict[str, dict[str, str]]] = {}
     for result in results:
+        if not isinstance(result.obligation, Obligation):
+            continue  # an enumeration, which is done again wherever it is asked about
         expects = result.obligation.expects
         answer = {"proven": expects, "refuted": _OTHER[expects]}.get(result.verdict, "unknown")
         of_theorem = found.setdefault(result.solver, {}).setdefault(result.obligation.theorem, {})

@@ -88,9 +88,11 @@ class Isa:
 
     def _closure(self, name: str) -> frozenset[str]:
         if name not in self._closures:
-            found = {name}
-            for included in self.index.targets[name].includes:
-                found |= self._closure(included)
+            found, rest = {name}, [name]
+            while rest:
+                more = [one for one in self.index.targets[rest.pop()].includes if one not in found]
+                found.update(more)
+                rest += more
             self._closures[name] = frozenset(found)
         return self._closures[name]
 

@@ -148,6 +148,10 @@ def proofs(changed: Changed) -> str | None:
                     verdict = base.verdict(obligation)
                     if verdict != "proven":
                         return f"{obligation.theorem} of {obligation.subject} ({part.name}): {verdict}"
+        for enumeration in group.enumerations(changed.specification):
+            if changed.part(enumeration.part):
+                for fault in enumeration.faults():
+                    return f"{enumeration.theorem} of {enumeration.subject}: {fault}"
     return None
 
 

@@ -1,0 +1,115 @@
+"""The theorems about legality, targets, parameters, readings and types: each is refuted by a slip, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from ptxmma.formal.catalogue import enumerations
+from ptxmma.formal.prove import ENUMERATION, ProofResult, prove
+from ptxmma.spec.gates import EffectiveGate
+from ptxmma.spec.loading import load_files
+from ptxmma.spec.nodes import Version
+from ptxmma.spec.specification import Specification
+
+INDEX = "specs.yaml"
+MATRIX = "spec/layouts/matrix.yaml"
+MMA_SP = "spec/instructions/mma.sp.yaml"
+SPARSITY = "spec/sparsity.yaml"
+NUMERICS = "spec/numerics.yaml"
+LAYOUT_1 = "matrices: [1, 2, 4]"
+
+
+def refuted(specification: Specification, theorem: str) -> list[ProofResult]:
+    results = prove(specification, ("z3",), lambda _, one: one.theorem == theorem)
+    return [result for result in results if not result.holds]
+
+
+SPOILT = [  # file, right, wrong, theorem, the beginning of what is said, and a part of it
+    (MATRIX, LAYOUT_1, "matrices: [1, 2]", "row.parameters", "spec/instructions/", "has matrices = 4; matrix.m8n8 has 1, 2"),
+    (MATRIX, LAYOUT_1, "matrices: [1, 2, 4, 8]", "layout.parameters", MATRIX, "no row that uses matrix.m8n8 has matrices = 8"),
+    ("spec/layouts/mma.sp.yaml", "s: [0, 1, 2, 3]", "s: [0, 1, 2]", "row.parameters", MMA_SP, "the operand may be 3, the layout does not have it"),
+    (MMA_SP, '"value < selectors"', '"value < 2"', "row.parameters", MMA_SP, "the operand does not"),
+    ("spec/layouts/mma.yaml", "byte_id: [0, 2]", "byte_id: [0, 1]", "row.parameters", "spec/instructions/mma", "selects byte_id of mma.scale-a.2X"),
+    (MMA_SP, " and atype != e5m2", "", "readings.settled", MMA_SP, "distinct and ascending both hold for "),
+    (MMA_SP, " or atype == e5m2", "", "readings.settled", MMA_SP, "no setting holds for "),
+    (SPARSITY, "strict: ascending", "strict: distinct", "readings.strict", SPARSITY, "distinct is called strict, but of "),
+    (INDEX, "sm_35: {since: \"3.1\", includes: []}", "sm_35: {since: \"3.1\", includes: [sm_37]}", "targets.order", INDEX, "include each other"),
+    (INDEX, "sm_100: {since: \"8.6\", includes: [sm_90]}", "sm_100: {since: \"8.6\", includes: [sm_90a]}", "targets.exact", INDEX, " includes sm_90a, which is exact"),
+    (INDEX, "includes: [sm_88]", "includes: [sm_87]", "targets.exact", INDEX, " includes sm_88, or should"),
+    (INDEX, "[sm_121, sm_120f]", "[sm_121, sm_110f]", "targets.exact", INDEX, " includes sm_110f, but is not "),
+    (INDEX, "sm_110a: {since: \"9.0\", includes: [sm_110f]}", "sm_110a: {since: \"9.0\", includes: [sm_110]}", "targets.exact", INDEX, "sm_110a does not include sm_110f"),
+    (INDEX, "  layout: [row, col]\n", "", "legal.read", "spec/instructions/mma.yaml", "as another of mma"),
+    (INDEX, "  layout: [row, col]\n", "", "legal.round_trip", "spec/instructions/mma.yaml", "col.row"),
+    (INDEX, "  layout: [row, col]\n", "", "legal.row", "spec/instructions/mma.yaml", "is judged otherwise than the row says"),
+    (INDEX, "tf32: {bits: 32, kind: float", "tf32: {bits: 32, kind: signed", "types.agree", INDEX, "tf32 is called signed; by its name it is float"),
+    (INDEX, "e5m2: {bits: 8, kind: float", "e5m2: {bits: 8, kind: scale", "types.agree", INDEX, "e5m2 is called scale"),
+    (INDEX, "s8:   {bits: 8, kind: signed", "s8:   {bits: 8, kind: unsigned", "types.agree", INDEX, "s8 is called unsigned"),
+    (NUMERICS, "bias: 127, specials: nan, signed", "bias: 127, specials: ieee, signed", "types.agree", NUMERICS, "ue8m0 has "),
+    (NUMERICS, "bias: 127, specials: nan, signed", "bias: 127, specials: none, signed", "types.agree", NUMERICS, "ue8m0 has 8 bits"),
+    (NUMERICS, "bias: 7, specials: nan, signed: false", "bias: 7, specials: nan", "types.agree", NUMERICS, "the format ue4m3 has a sign"),
+    (NUMERICS, "e4m3:  {exponent: 4, fraction: 3", "e4m3:  {exponent: 3, fraction: 4", "types.agree", NUMERICS, "e4m3 has 3 bits of exponent"),
+    (NUMERICS, "specials: ieee, source: {section: \"5.2.3; OCP OFP8\"", "specials: none, source: {section: \"5.2.3; OCP OFP8\"", "types.agree", NUMERICS, "e5m2 has 8 bits"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "right", "wrong", "theorem", "place", "said"), SPOILT)
+def test_a_slip_is_refuted_with_its_place(
+    files: Path, name: str, right: str, wrong: str, theorem: str, place: str, said: str
+) -> None:
+    path = files / name
+    text = path.read_text()
+    assert right in text
+    path.write_text(text.replace(right, wrong, 1))
+    details = [result.detail for result in refuted(load_files(files), theorem)]
+    assert any(detail.startswith(place) and said in detail for detail in details), details
+
+
+@pytest.mark.parametrize(
+    ("theorem", "wrong"),
+    [
+        ("legal.row", lambda gate, version, target: gate.begins.get(target, version) < version),
+        ("legal.row", lambda gate, version, target: target in gate.begins and gate.since <= version),
+        (
+            "gates.monotone",
+            lambda gate, version, target: gate.right(version, target) and str(version) != "9.1",
+        ),
+        ("gates.monotone", lambda gate, version, target: gate.right(version, target) and target != "sm_103"),
+    ],
+)
+def test_wrong_gates_are_refuted(
+    specification: Specification,
+    monkeypatch: pytest.MonkeyPatch,
+    theorem: str,
+    wrong: Callable[[EffectiveGate, Version, str], bool],
+) -> None:
+    monkeypatch.setattr(EffectiveGate, "right", EffectiveGate.opens, raising=False)
+    monkeypatch.setattr(EffectiveGate, "opens", wrong)
+    (first, *_) = (result.detail for result in refuted(specification, theorem))
+    assert first.startswith("spec/instructions/") and "PTX ISA " in first
+
+
+def test_an_enumeration_is_not_called_proven(specification: Specification) -> None:
+    results = list(prove(specification, ("z3",), lambda _, one: one.theorem == "legal.round_trip"))
+    assert {(result.solver, result.verdict) for result in results} == {(ENUMERATION, "enumerated")}
+    assert len(results) == len(specification.families)
+
+
+def test_an_enumeration_with_faults_is_refuted(
+    run: Callable[..., tuple[int, str, str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def faults(*_: object) -> Iterator[str]:
+        yield "specs.yaml:1:1: wrong"
+        yield "specs.yaml:2:1: wrong too"
+
+    monkeypatch.setattr("ptxmma.formal.theorems.formats.type_faults", faults)
+    code, out, _ = run("prove", "types.agree")
+    assert code == 1
+    assert "REFUTED by enumeration: types.agree of f16: specs.yaml:1:1: wrong (and 1 more)" in out
+    assert out.endswith("0 of 23 enumerated\n")
+
+
+def test_every_enumeration_has_cases(specification: Specification) -> None:
+    assert {one.theorem for one in enumerations(specification)} == {"legal.round_trip", "types.agree"}
