@@ -18,7 +18,7 @@ _PART = "types"
 _INTEGER = re.compile(r"([sub])(\d+)(?:x\w+)?")
 _FLOAT = re.compile(r"[bt]?f(\d+)")
 _PARTS = re.compile(r"(u?)e(\d+)m(\d+)")
-_LETTERS = {"s": "signed", "u": "unsigned", "b": "bits"}
+_INTEGERS = ("signed", "unsigned", "bits")  # by their first letters
 _LEAST_WITH_NAN = 8  # bits; OCP MX has no room for a NaN in narrower formats
 
 
@@ -26,7 +26,8 @@ def type_faults(name: str, element: ElementType, form: Format | None) -> Iterato
     """What a type's kind, its width or its having a format says otherwise than its name."""
     integer, number, parts = (pattern.fullmatch(name) for pattern in (_INTEGER, _FLOAT, _PARTS))
     if integer:
-        kind, bits = _LETTERS[integer[1]], int(integer[2])
+        kind = next(kind for kind in _INTEGERS if kind.startswith(integer[1]))
+        bits = int(integer[2])
     elif number:
         kind, bits = "float", int(number[1])
     elif parts:

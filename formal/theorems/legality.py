@@ -19,6 +19,7 @@ from ..theorem import Enumeration, ProofPart, Theorem, TheoremGroup
 __all__ = ["GROUP", "JudgedGates", "legality_obligations"]
 
 _Slot = list[tuple[Term, tuple[str, ...]]]  # the ways to spell a field, each with its condition
+_TARGETS = "targets"
 _OTHER = "other: "  # before the name of a second combination's field
 
 
@@ -133,12 +134,11 @@ def _spelled_alike(one: _Spelled, other: _Spelled, copies: Mapping[Term, Term]) 
     return And(*(mine == substitute(theirs, copies) for mine, theirs in pairs))
 
 
-class _Legality:
+class _LegalityFormulas:
     """The formulas about one instruction, made when they are first asked for."""
 
-    def __init__(self, family: Family, group: Sequence[Family], judge: Callable[[], Judge]) -> None:
+    def __init__(self, family: Family, judge: Callable[[], Judge]) -> None:
         self.family = family
-        self.group = group
         self.judge = judge
         self._numbers: dict[EffectiveGate, int] = {}
         self._number_of: dict[int, int] = {}
@@ -219,7 +219,7 @@ class _Legality:
         fields = ", ".join(f"{name} = {words.get(value, value)}" for name, value in values.items())
         return f"{view.row.place}: {fields} ({self.gates.said(model)}) is judged otherwise than the row says"
 
-    def read(self, other: _Legality) -> str:
+    def read(self, other: _LegalityFormulas) -> str:
         """Two combinations of rows, of one instruction or two, that are spelled alike."""
         mine, theirs = self.symbols.fields, other.symbols.fields
         copies = {symbol: BitVec(f"{_OTHER}{name}", other.symbols.width) for name, symbol in theirs.items()}
@@ -234,7 +234,7 @@ class _Legality:
             unlike,
         )
 
-    def confused(self, other: _Legality, model: Model) -> str:
+    def confused(self, other: _LegalityFormulas, model: Model) -> str:
         """The mnemonic that two combinations share."""
         words = {code: word for word, code in self.symbols.codes.items()}
         shown = ", ".join(
@@ -247,28 +247,24 @@ class _Legality:
             f"qualifiers, as another of {other.family.instruction.instruction}"
         )
 
-    def monotone(self) -> Iterator[tuple[str, str]]:
-        """Texts that ask for a gate that shuts again, or is shut on a target that includes an open one."""
+    def monotone(self, along: str) -> str:
+        """A gate that shuts again in a later version, or is shut on a target that includes an open one."""
         gates = self.distinct_gates
         number = BitVec("gate", len(gates).bit_length())
-        version, target = self.symbols.version, self.symbols.target
-        later = BitVec("later version", version.size())
-        including = BitVec("including target", target.size())
+        version, target, known = self.symbols.version, self.symbols.target, self.symbols.known
         now = Or(*(And(number == n, self.gates.open(gate)) for n, gate in enumerate(gates)))
-        gone = Or(
-            *(
-                And(number == n, UGE(later, self.symbols.number(gate.removed)))
-                for n, gate in enumerate(gates)
-                if gate.removed
+        if along == _TARGETS:
+            including = BitVec("including target", target.size())
+            there, exists = (
+                substitute(term, {target: including}) for term in (now, And(known, self.symbols.exists))
             )
-        )
-        after, there = substitute(now, {version: later}), substitute(now, {target: including})
-        known = self.symbols.known
-        later_known = substitute(known, {version: later})
-        there_known = substitute(And(known, self.symbols.exists), {target: including})
-        yield "versions", refuting(known, later_known, now, ULE(version, later), Not(gone), Not(after))
-        included = _includes(self.family.isa, including, target)
-        yield "targets", refuting(known, there_known, now, included, Not(there))
+            included = _includes(self.family.isa, including, target)
+            return refuting(known, exists, now, included, Not(there))
+        later = BitVec("later version", version.size())
+        after, later_known = (substitute(term, {version: later}) for term in (now, known))
+        ends = [(n, self.symbols.number(gate.removed)) for n, gate in enumerate(gates) if gate.removed]
+        gone = Or(*(And(number == n, UGE(later, end)) for n, end in ends))
+        return refuting(known, later_known, now, ULE(version, later), Not(gone), Not(after))
 
     def shut(self, model: Model) -> str:
         gates = tuple(dict.fromkeys(variant.gate for variant in self.family.variants()))
@@ -294,7 +290,7 @@ def _includes(isa: Isa, including: Term, included: Term) -> Term:
     return Or(*parts)
 
 
-def legality_obligations(one: _Legality, every: Sequence[_Legality]) -> Iterator[Obligation]:
+def legality_obligations(one: _LegalityFormulas, every: Sequence[_LegalityFormulas]) -> Iterator[Obligation]:
     """All obligations of one instruction about legality."""
     name = one.family.instruction.instruction
     for view in one.family.rows:
@@ -302,15 +298,14 @@ def legality_obligations(one: _Legality, every: Sequence[_Legality]) -> Iterator
     for other in every:
         pair = name if other is one else f"{name}, {other.family.instruction.instruction}"
         yield Obligation("legal.read", pair, partial(one.read, other), partial(one.confused, other))
-    for what, text in one.monotone():
-        yield Obligation("gates.monotone", f"{name} {what}", text, one.shut)
+    for what in ("versions", _TARGETS):
+        yield Obligation("gates.monotone", f"{name} {what}", partial(one.monotone, what), one.shut)
 
 
 def _parts(specification: Specification) -> Iterator[ProofPart]:
     judge = cache(specification.judge)
-    families = specification.families.values()
-    every = {family.instruction.instruction: _Legality(family, tuple(families), judge) for family in families}
-    before: dict[str, list[_Legality]] = {}
+    every = {name: _LegalityFormulas(family, judge) for name, family in specification.families.items()}
+    before: dict[str, list[_LegalityFormulas]] = {}
     for name, one in every.items():
         group = before.setdefault(one.family.name, [])
         group.append(one)

@@ -111,7 +111,7 @@ def _of_selectors(
             yield Obligation(
                 "row.parameters",
                 f"{view.id} {letter} {name}",
-                refuting(premise, ULT(value, _MOST), allowed != has),
+                partial(refuting, premise, ULT(value, _MOST), allowed != has),
                 partial(_selected, view, operand_name, operand, layout, name, listed),
             )
 
@@ -160,7 +160,7 @@ def layout_parameters(layout: LayoutMap, used: Mapping[str, Collection[int]]) ->
         yield Obligation(
             "layout.parameters",
             f"{layout.layout.id} {name}",
-            refuting(has, Not(wanted)),
+            partial(refuting, has, Not(wanted)),
             partial(_unused, layout, name),
         )
 
