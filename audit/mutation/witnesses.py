@@ -29,6 +29,7 @@ from ...spec.ordering import ordering
 from ...spec.specification import Specification
 from ...spec.statements import Statement
 from .baseline import Baseline, ObservedRow, legal_forms
+from .hand_tables import first_failure
 from .meaning import plain
 
 __all__ = ["WITNESSES", "Changed", "SlipWitness", "equal"]
@@ -348,4 +349,5 @@ WITNESSES: Mapping[str, SlipWitness] = {
     "observations": observations,
     "silicon": silicon,
     "universes": universes,
+    "tests": lambda changed: first_failure(changed.file),
 }

@@ -24,6 +24,8 @@ from ptxmma.spec.nodes import Version
 from ptxmma.spec.specification import Specification
 from ptxmma.spec.statements import read_statement
 
+WATCHES = ("contradictions.yaml",)
+
 Run = Callable[..., tuple[int, str, str]]
 KINDS = {"text", "assembler", "silicon", "source"}
 

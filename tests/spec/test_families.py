@@ -11,6 +11,8 @@ import pytest
 from ptxmma.spec.selection import select
 from ptxmma.spec.specification import Specification
 
+WATCHES = ("specs.yaml", "spec/instructions/*.yaml")
+
 SPACES = 4  # generic, .global, .shared, .shared::cta
 SHARED = 3  # generic, .shared, .shared::cta
 ROUNDING = 5  # absent, .rn, .rz, .rm, .rp

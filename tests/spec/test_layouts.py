@@ -11,6 +11,15 @@ from ptxmma.gen.pictures.tables import table_of
 from ptxmma.spec.expressions import compiled
 from ptxmma.spec.specification import Specification
 
+WATCHES = (
+    "specs.yaml",
+    "spec/instructions/*.yaml",
+    "spec/layouts/*.yaml",
+    "spec/sparsity.yaml",
+    "spec/addresses.yaml",
+    "spec/descriptors.yaml",
+)
+
 Formula = Callable[[int, int], tuple[int, int]]
 
 

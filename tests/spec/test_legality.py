@@ -13,6 +13,8 @@ from hypothesis import strategies as st
 import ptxmma
 from ptxmma.spec.specification import Specification
 
+WATCHES = ("specs.yaml", "spec/instructions/*.yaml")
+
 Run = Callable[..., tuple[int, str, str]]
 D4 = "{d0, d1, d2, d3}"
 SP = "wgmma.mma_async.sp.sync.aligned"
@@ -201,6 +203,7 @@ def test_batch_and_single_verdicts_are_identical(run: Run, tmp_path: Path) -> No
         assert line["reasons"] == [{"code": r.code, "message": r.message} for r in single.reasons]
 
 
+@pytest.mark.slow
 @settings(max_examples=300)
 @given(
     st.one_of(

@@ -11,6 +11,15 @@ import ptxmma
 from ptxmma.gen.pictures.tables import table_of
 from ptxmma.spec.specification import Specification
 
+WATCHES = (
+    "specs.yaml",
+    "spec/instructions/*.yaml",
+    "spec/layouts/*.yaml",
+    "spec/sparsity.yaml",
+    "spec/addresses.yaml",
+    "spec/descriptors.yaml",
+)
+
 Run = Callable[..., tuple[int, str, str]]
 Place = tuple[int, ...]
 Formula = Callable[[int, int, int, int], Place]

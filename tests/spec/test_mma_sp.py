@@ -12,6 +12,15 @@ from ptxmma.gen.pictures.tables import table_of
 from ptxmma.spec.errors import Question
 from ptxmma.spec.specification import Specification
 
+WATCHES = (
+    "specs.yaml",
+    "spec/instructions/*.yaml",
+    "spec/layouts/*.yaml",
+    "spec/sparsity.yaml",
+    "spec/addresses.yaml",
+    "spec/descriptors.yaml",
+)
+
 Run = Callable[..., tuple[int, str, str]]
 SP = "mma.sp.sync.aligned"
 ORDERED = "mma.sp::ordered_metadata.sync.aligned"

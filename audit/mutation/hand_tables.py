@@ -1,0 +1,82 @@
+"""Tests that hold values typed by hand, as a witness: they are run on the specification with a slip.
+
+A test module says in `WATCHES` which files its values are about, as patterns ("spec/instructions/*.yaml").
+Its slow tests are left out. The tests run in this process, which reads the changed file.
+"""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import os
+from collections.abc import Iterator, Mapping
+from fnmatch import fnmatchcase
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from ...spec.cache import PACKAGE
+
+__all__ = ["first_failure", "watching"]
+
+_TESTS = PACKAGE / "tests"
+
+
+@cache
+def _watches() -> Mapping[Path, tuple[str, ...]]:
+    """By test module, the patterns of the files that it watches."""
+    found = {}
+    for path in sorted(_TESTS.rglob("test_*.py")):
+        text = path.read_text(encoding="utf-8")
+        if "\nWATCHES" in text:
+            for statement in ast.parse(text).body:
+                match statement:
+                    case ast.Assign(targets=[ast.Name(id="WATCHES")], value=value):
+                        found[path] = tuple(ast.literal_eval(value))
+    return found
+
+
+def watching(file: str) -> tuple[Path, ...]:
+    """The test modules that watch a file."""
+    return tuple(
+        path for path, patterns in _watches().items() if any(fnmatchcase(file, one) for one in patterns)
+    )
+
+
+class _First:
+    """Remembers the first test that fails."""
+
+    def __init__(self) -> None:
+        self.name: str | None = None
+
+    def pytest_runtest_logreport(self, report: Any) -> None:
+        if report.failed and self.name is None:
+            self.name = report.nodeid
+
+    def pytest_collectreport(self, report: Any) -> None:
+        if report.failed and self.name is None:
+            self.name = f"{report.nodeid} (is not collected)"
+
+
+def first_failure(file: str) -> str | None:
+    """The first test about a file that fails in this process; None where all pass, or none is about it."""
+    paths = watching(file)
+    if not paths:
+        return None
+    import pytest  # only a checkout with its development tools has tests
+
+    first = _First()
+    options = ["-x", "-q", "-m", "not slow", "-p", "no:cacheprovider", "--rootdir", str(PACKAGE)]
+    with _silence():
+        pytest.main([*options, *map(str, paths)], plugins=[first])
+    return first.name
+
+
+@contextlib.contextmanager
+def _silence() -> Iterator[None]:
+    with (
+        open(os.devnull, "w", encoding="utf-8") as nowhere,
+        contextlib.redirect_stdout(nowhere),
+        contextlib.redirect_stderr(nowhere),
+    ):
+        yield
