@@ -110,8 +110,9 @@ class SuiteFolder:
 
 
 def _first_error(text: str) -> str:
-    """The first line in which a compiler says what is wrong, or the last line."""
-    return next((line for line in text.splitlines() if "error:" in line.lower()), _last(text))
+    """The first line in which a compiler or make says what is wrong, or the last line."""
+    lines = text.splitlines()
+    return next((line for mark in ("error:", "***") for line in lines if mark in line.lower()), _last(text))
 
 
 def _last(text: str) -> str:

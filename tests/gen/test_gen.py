@@ -317,7 +317,39 @@ def test_what_cannot_be_run_is_an_error_and_never_passes(program: Path, tmp_path
     nothing = tmp_path / "only"
     nothing.write_text("0123456789abcdef\n")
     done = subprocess.run([program, folder, "--only", nothing], capture_output=True, text=True)
-    assert (done.returncode, done.stderr) == (2, "conformance: no case is chosen\n")
+    said = f"conformance: {nothing} names the case 0123456789abcdef, which this suite does not have\n"
+    assert (done.returncode, done.stderr) == (2, said)
+
+
+def test_a_part_of_a_suite_is_not_taken_for_all(program: Path, tmp_path: Path) -> None:
+    *lines, end = (program.parent / "suite.txt").read_text().splitlines(keepends=True)
+    assert end == f"end {sum(line.startswith('case ') for line in lines)}\n"
+    for text, said in (
+        ("".join(lines), "is cut off: the line `end` is missing"),
+        ("".join([*lines[:-1], end]), "has 2 of 3 cases"),
+    ):
+        (tmp_path / "suite.txt").write_text(text)
+        done = subprocess.run([program, tmp_path, "--via", "stand-in"], capture_output=True, text=True)
+        assert (done.returncode, done.stdout) == (2, "")
+        assert done.stderr == f"conformance: {tmp_path}/suite.txt {said}\n"
+
+
+def test_results_that_cannot_be_written_are_no_pass(
+    specification: Specification, program: Path, tmp_path: Path
+) -> None:
+    code, _ = stand_in(specification, program, tmp_path, ["movmatrix"])
+    assert code == 0
+    for words, name in (([], "standard output"), (["--out", "/dev/full"], "/dev/full")):
+        with open("/dev/full", "w") as full:
+            done = subprocess.run(
+                [program, tmp_path, "--via", "stand-in", *words],
+                stdout=full,
+                stderr=subprocess.PIPE,
+                text=True,
+            )
+        assert done.returncode == 2, words
+        last = done.stderr.splitlines()[-1]
+        assert last == f"conformance: {name} cannot be written: No space left on device"
 
 
 # The command.

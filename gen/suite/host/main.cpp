@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cerrno>
 #include <cstdio>
 #include <cstring>
 #include <set>
@@ -37,7 +38,8 @@ Standard output has one JSON line a case, then one with a summary; standard erro
   --limit SECONDS    how long a launch may take (default: 20)
   -h, --help         this text
 
-Exit codes: 0 all passed; 1 some did not; 2 the question could not be asked (an option, no driver, no device);
+Exit codes: 0 all passed; 1 some did not; 2 the question could not be asked (an option, a suite that is cut off,
+no driver, no device) or the answer could not be written;
 3 the device failed (its kernel is named, nothing more can run in this process); 4 a kernel did not end.
 )";
 
@@ -94,6 +96,10 @@ class Run {
       });
     for (std::thread& worker : workers) worker.join();
     summary("");
+    if (options_.out.size() && std::fclose(out_)) unwritten_ = errno;
+    if (unwritten_)
+      throw Unable((options_.out.empty() ? "standard output" : options_.out) + " cannot be written: " +
+                   std::strerror(unwritten_));
     return failed_ || errors_ ? 1 : 0;
   }
 
@@ -283,8 +289,7 @@ class Run {
 
   void say(const std::string& line) {
     std::lock_guard<std::mutex> lock(output_);
-    std::fprintf(out_, "%s\n", line.c_str());
-    std::fflush(out_);
+    if (std::fprintf(out_, "%s\n", line.c_str()) < 0 || std::fflush(out_)) unwritten_ = errno;
   }
 
   static void add(std::atomic<double>& total, std::chrono::steady_clock::time_point began) {
@@ -298,6 +303,7 @@ class Run {
   Backend& backend_;
   const Options& options_;
   std::FILE* out_;
+  int unwritten_ = 0;  // why a line could not be written
   std::mutex output_, device_, stopping_;
   std::vector<std::string> faults_;
   std::atomic<size_t> passed_{0}, failed_{0}, errors_{0};
@@ -355,9 +361,13 @@ int start(int count, char** words) {
   } catch (const std::runtime_error& error) {
     throw Unable(error.what());
   }
-  std::set<std::string> only, skip;
+  std::set<std::string> ids, only, skip;
   if (!options.only.empty()) only = lines_of(options.only);
   if (!options.skip.empty()) skip = lines_of(options.skip);
+  for (const Kernel& kernel : suite.kernels)
+    for (const Case& test : kernel.cases) ids.insert(test.id);
+  for (const std::string& id : only)
+    if (!ids.count(id)) throw Unable(options.only + " names the case " + id + ", which this suite does not have");
   std::vector<const Kernel*> kernels;
   for (Kernel& kernel : suite.kernels) {
     auto& cases = kernel.cases;

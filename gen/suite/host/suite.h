@@ -82,7 +82,8 @@ inline Suite read_suite(const std::string& path) {
   if (!file) throw std::runtime_error(path + " cannot be read");
   Suite suite;
   std::string line;
-  size_t number = 0;
+  size_t number = 0, cases = 0, expected = 0;
+  bool ended = false;
   while (std::getline(file, line)) {
     ++number;
     std::istringstream words(line);
@@ -118,6 +119,9 @@ inline Suite read_suite(const std::string& path) {
           kernel.negate_b >> kernel.satfinite >> rounding >> kernel.layout;
       kernel.rounding = rounding_of(rounding);
       suite.kernels.push_back(std::move(kernel));
+    } else if (what == "end") {
+      words >> expected;
+      ended = true;
     } else if (suite.kernels.empty()) {
       throw std::runtime_error(path + ":" + std::to_string(number) + ": there is no kernel yet");
     } else if (what == "matrix") {
@@ -155,10 +159,14 @@ inline Suite read_suite(const std::string& path) {
       test.config.resize(suite.config.size());
       for (uint32_t& word : test.config) words >> word;
       suite.kernels.back().cases.push_back(std::move(test));
+      ++cases;
     } else {
       throw std::runtime_error(path + ":" + std::to_string(number) + ": unknown line " + what);
     }
     if (words.fail()) throw std::runtime_error(path + ":" + std::to_string(number) + ": a word is missing");
   }
+  if (!ended) throw std::runtime_error(path + " is cut off: the line `end` is missing");
+  if (cases != expected)
+    throw std::runtime_error(path + " has " + std::to_string(cases) + " of " + std::to_string(expected) + " cases");
   return suite;
 }
