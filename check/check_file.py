@@ -10,6 +10,7 @@ from functools import lru_cache
 from ..spec.api import load
 from ..spec.errors import Place, Question
 from ..spec.legality import ILLEGAL, Judge, Verdict
+from ..spec.quantities import counted
 from ..spec.statements import Statement as Read
 from .advice import advice
 from .findings import ERROR, INFO, LIKELY, Finding
@@ -39,8 +40,8 @@ class FileReport:
     """The report on a file: its findings, the text that could not be read, and the instructions without a
     rule. `error` says why nothing of the file was judged, if so. Baselines and fingerprints go by `path`.
 
-    A finding has a `rule`, a `tier` (error, likely, strict or info), a `place`, the `function`, a `message`,
-    the `section` of the text, and in `right` what would be right.
+    A report is true if it `holds`. A finding has a `rule`, a `tier` (error, likely, strict or info), a
+    `place`, the `function`, a `message`, the `section` of the text, and in `right` what would be right.
     """
 
     name: str
@@ -68,9 +69,12 @@ class FileReport:
         """Whether all text was read, and no finding is an error or likely to be one."""
         return not self.faults and all(finding.tier not in (ERROR, LIKELY) for finding in self.findings)
 
+    def __bool__(self) -> bool:
+        return self.holds
+
     def __repr__(self) -> str:
         count = len(self.findings)
-        return f"FileReport({self.name}: {count} finding{'s' * (count != 1)}, holds={self.holds})"
+        return f"FileReport({self.name}: {counted(count, 'finding')}, holds={self.holds})"
 
 
 def unread(name: str, place: Place, what: str) -> FileReport:

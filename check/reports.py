@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..spec.api import load
 from ..spec.editions import brief
+from ..spec.quantities import counted
 from .check_file import FileReport
 from .findings import TIERS, Finding
 
@@ -69,7 +70,7 @@ def as_text(answer: CheckReport, shown: frozenset[str]) -> str:
     statements = sum(report.statements for report in reports)
     found = ", ".join(f"{counts[tier]} {tier}" for tier in TIERS)
     lines.append(
-        f"{_plural(len(reports), 'file')}, {_plural(functions, 'function')}, {statements} statements: {found}"
+        f"{counted(len(reports), 'file')}, {counted(functions, 'function')}, {statements} statements: {found}"
     )
     suppressed = sum(len(report.suppressed) for report in reports)
     if suppressed:
@@ -78,14 +79,10 @@ def as_text(answer: CheckReport, shown: frozenset[str]) -> str:
     if unjudged:
         lines[-1] += f"; {unjudged} not judged"
     if answer.unreadable:
-        lines[-1] += f"; {_plural(answer.unreadable, 'place')} unreadable"
+        lines[-1] += f"; {counted(answer.unreadable, 'place')} unreadable"
     if any(counts[tier] for tier in shown):
         lines.append(CLAIM)
     return "\n".join(lines)
-
-
-def _plural(count: int, what: str) -> str:
-    return f"{count} {what}{'' if count == 1 else 's'}"
 
 
 def _finding(finding: Finding) -> Iterable[str]:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from ..spec.api import load
 from ..spec.errors import Question
+from ..spec.quantities import counted
 from ..spec.selection import select, unmatched
 from ..spec.writing import write_folder
 
@@ -49,15 +50,20 @@ def run(args: argparse.Namespace) -> int:
     width = max((len(covered.group) for covered in suite.coverage), default=0)
     for covered in suite.coverage:
         print(
-            f"{covered.group:<{width}}  {covered.mnemonics:>4} mnemonics  {covered.kernels:>4} kernels  "
-            f"{covered.cases:>5} cases  {covered.pairs}/{covered.possible} pairs"
+            f"{covered.group:<{width}}  {counted(covered.mnemonics, 'mnemonic'):>14}  "
+            f"{counted(covered.kernels, 'kernel'):>12}  {counted(covered.cases, 'case'):>11}  "
+            f"{covered.pairs}/{counted(covered.possible, 'pair')}"
         )
     for row, why in lacking([*chosen, *others], args.target).items():
         print(f"not run: {row}: {why}")
     kernels = sum(len(module.kernels) for module in suite.modules)
     cases = sum(map(len, suite.cases.values()))
-    print(f"{len(chosen)} mnemonics, {kernels} kernels, {cases} cases in {folder}")
+    totals = counted(len(chosen), "mnemonic"), counted(kernels, "kernel"), counted(cases, "case")
+    print(f"{', '.join(totals)} in {folder}")
     if others:
         count = sum(len(module.kernels) for module in suite.elsewhere)
-        print(f"not run: {len(others)} mnemonics that {args.target} does not have, {count} kernels")
+        print(
+            f"not run: {counted(len(others), 'mnemonic')} that {args.target} does not have, "
+            f"{counted(count, 'kernel')}"
+        )
     return 0

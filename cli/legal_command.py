@@ -25,7 +25,11 @@ def add(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--ptx", metavar="V", help="the PTX ISA version (default: the newest)")
     parser.add_argument("--target", metavar="T", help="the target (default: any)")
-    parser.add_argument("--batch", metavar="FILE", help="one statement a line, - for standard input")
+    parser.add_argument(
+        "--batch",
+        metavar="FILE",
+        help="one statement a line, - for standard input; the answers are lines of JSON",
+    )
     parser.add_argument("--format", choices=("text", "json"), default="text")
     parser.set_defaults(run=run)
 
@@ -91,5 +95,7 @@ def _batch(asked: Judge, name: str) -> int:
         with open(name, encoding="utf-8", errors="replace") as file:
             text = file.read()
     output, all_legal = judge_lines(asked, text)
+    if not output:
+        print(f"ptxmma: {'standard input' if name == '-' else name}: there is no statement", file=sys.stderr)
     sys.stdout.write(output)
     return 0 if all_legal else 1

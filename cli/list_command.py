@@ -9,6 +9,7 @@ from typing import Any
 
 from ..spec.api import load
 from ..spec.gates import EffectiveGate
+from ..spec.quantities import counted
 from ..spec.selection import select, unmatched
 from ..spec.variants import Variant
 
@@ -75,10 +76,6 @@ def run(args: argparse.Namespace) -> int:
     width = max(len(variant.mnemonic) for variant in chosen)
     lines = [f"{v.mnemonic:<{width}}  {describe_gate(v.gate)}" for v in chosen]
     forms = sum(1 for variant in chosen for _ in variant.forms)
-    lines.append(f"{_counted(len(chosen), 'mnemonic')}, {_counted(forms, 'operand form')}")
+    lines.append(f"{counted(len(chosen), 'mnemonic')}, {counted(forms, 'operand form')}")
     print("\n".join(lines))
     return 0
-
-
-def _counted(count: int, what: str) -> str:
-    return f"{count} {what}{'s' * (count != 1)}"

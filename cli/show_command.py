@@ -9,6 +9,7 @@ from typing import Any
 from ..spec.api import find, load
 from ..spec.editions import cited
 from ..spec.expressions import source
+from ..spec.quantities import counted
 from ..spec.specification import Specification
 from ..spec.variants import OPAQUE, Variant
 
@@ -94,7 +95,7 @@ def describe_operand(variant: Variant, name: str) -> str:
     text = operand.what
     if operand.registers:
         count = variant.evaluate(operand.registers)
-        text += f"; {count} register{'s' * (count != 1)}"
+        text += f"; {counted(count, 'register')}"
     types = variant.register_types(name)
     if types:
         text += f"{'' if operand.registers else ';'} of type {' or '.join(f'.{name}' for name in types)}"

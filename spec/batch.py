@@ -31,20 +31,21 @@ def _tail(verdict: Verdict) -> str:
 
 
 def judge_lines(judge: Judge, text: str) -> tuple[str, bool]:
-    """One JSON object a line (blank lines are passed over), and whether every line is legal.
+    """One JSON object a line, and whether every line is legal.
 
-    Lines that are alike are judged once, and those that share a diagnosis share its text.
+    Blank lines, and those of a comment alone, are passed over. Lines that are alike are judged once, and
+    those that share a diagnosis share its text.
     """
     output: list[str] = []
     answers: dict[str, str] = {}
     tails: dict[int, str] = {}
     kept: list[Verdict] = []
     everything_legal = True
-    for number, line in enumerate(text.split("\n"), 1):
+    for number, line in enumerate(text.removeprefix("\ufeff").split("\n"), 1):
         answer = answers.get(line)
         if answer is None:
             stripped = line.strip()
-            if not stripped:
+            if not stripped or stripped.startswith("//"):
                 continue
             found = _plain(stripped)
             if found:

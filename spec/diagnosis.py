@@ -127,7 +127,11 @@ class Profile:
         self.fixed = frozenset(view.family.fixed) - tolerated
         self.allowed = frozenset(view.family.fixed).union(*(field.tokens for field in self.free))
         self.wanted = [field.tokens for field in self.free if () not in field.options]
-        self._free_reasons: dict[frozenset[str], tuple[tuple[Reason, ...], tuple[Reason, ...]]] = {}
+        fields = (field for field in self.free if field.name == "shape")
+        self.shapes = tuple(".".join(option) for field in fields for option in field.options if option)
+        self._free_reasons: dict[
+            tuple[frozenset[str], tuple[str, ...]], tuple[tuple[Reason, ...], tuple[Reason, ...]]
+        ] = {}
         self._ordered_reasons: dict[tuple[str, tuple[str, ...]], tuple[Reason, ...]] = {}
         self.places = [
             [field.tokens for field in fields for _ in range(field.length)] for fields in self.ordered
@@ -161,17 +165,21 @@ class Profile:
         places = self.places[number]
         return int(position < len(places) and token not in places[position])
 
-    def reasons(self, spelling: Spelling, known: frozenset[str]) -> Iterator[Reason]:
-        """A reason for each qualifier that does not fit; `known` are all qualifiers of the instruction."""
+    def reasons(self, spelling: Spelling, known: frozenset[str], shapes: tuple[str, ...]) -> Iterator[Reason]:
+        """A reason for each qualifier that does not fit; `known` are all qualifiers of the instruction.
+
+        `shapes` are named where the shape does not fit: those of this row, and of others that are as near.
+        """
         for token in spelling.repeated:
             yield Reason("qualifier.repeated", f".{token} stands more than once")
-        remembered = self._free_reasons.get(spelling.free)
+        remembered = self._free_reasons.get((spelling.free, shapes))
         if remembered is None:
             left = set(spelling.free - self.allowed)
             ordered = (tokens for places in self.places for tokens in places)
             absent = self.allowed.union(*ordered) - spelling.free
-            remembered = tuple(self._missing(spelling.free, left)), tuple(self._surplus(left, known, absent))
-            self._free_reasons[spelling.free] = remembered
+            missing = tuple(self._missing(spelling.free, left, shapes))
+            remembered = missing, tuple(self._surplus(left, known, absent))
+            self._free_reasons[spelling.free, shapes] = remembered
         missing, surplus = remembered
         yield from missing
         for what, part, fields in zip(self.names, spelling.ordered, self.ordered, strict=True):
@@ -182,7 +190,7 @@ class Profile:
             yield from reasons
         yield from surplus
 
-    def _missing(self, free: frozenset[str], left: set[str]) -> Iterator[Reason]:
+    def _missing(self, free: frozenset[str], left: set[str], shapes: tuple[str, ...]) -> Iterator[Reason]:
         """Reasons for missing qualifiers; a shape that stands in place of the right one is removed from
         `left`.
         """
@@ -192,8 +200,9 @@ class Profile:
             present = free & field.tokens
             if tuple(present) in field.options or any(set(option) == present for option in field.options):
                 continue
-            words = [".".join(option) for option in field.options if option]
-            rival = next((t for t in sorted(left) if field.name == "shape" and is_shape(t)), None)
+            is_the_shape = field.name == "shape"
+            words = shapes if is_the_shape else [".".join(option) for option in field.options if option]
+            rival = next((t for t in sorted(left) if is_the_shape and is_shape(t)), None)
             if rival:
                 left.discard(rival)
                 yield Reason(
@@ -247,8 +256,8 @@ class Profile:
         shown = "".join(f".{token}" for part in spelling.ordered for token in part)
         return Reason("qualifier.combination", f"{shown} do not go together{rule}")
 
-    def closest(self, spelling: Spelling) -> Variant:
-        """The row's variant that keeps the most of the written qualifiers."""
+    def closest(self, spelling: Spelling) -> tuple[tuple[int, int], Variant]:
+        """The row's variant that keeps the most of the written qualifiers, behind how unlike it is."""
         numbers = [int(n) for n in _NUMBERS.findall(spelling.shape or "")]
 
         def unlike(variant: Variant) -> tuple[int, int]:
@@ -264,4 +273,4 @@ class Profile:
             far = sum(abs(a - b) for a, b in zip(numbers, own, strict=False))
             return len(theirs.free - spelling.free) + moved, far
 
-        return min(self.variants, key=unlike)
+        return min(((unlike(variant), variant) for variant in self.variants), key=lambda pair: pair[0])

@@ -15,7 +15,8 @@ from .mnemonics import ANY_SHAPE, ILLEGAL, LEGAL, UNKNOWN, MnemonicGroup, NamedM
 from .model import Form
 from .naming import instructions_like, matching
 from .nodes import Version, nearest
-from .operand_rules import fits
+from .operand_rules import fits, written
+from .quantities import counted
 from .statements import Argument, Statement, SyntaxFault, arguments, read_statement
 from .variants import Family, Variant
 
@@ -115,7 +116,7 @@ class Judge:
             return None
         spelling = group.spelling(mnemonic)
         found = group.index.get(spelling)
-        return found[0] if found else group.nearest_profile(spelling).closest(spelling)
+        return found[0] if found else group.closest(spelling)
 
     def gate_of(self, statement: Statement) -> EffectiveGate | None:
         """When a statement is legal, whatever this judge's version and target; None when it never is."""
@@ -148,7 +149,7 @@ class Judge:
         name = head[0].rstrip(";") if head else ""
         if not name.isascii():
             return Verdict(UNKNOWN, (reason,))
-        alone = self.judge_mnemonic(name).reasons if len(head) == 1 else ()
+        alone = self.judge_mnemonic(name).reasons if name and len(head) == 1 else ()
         return Verdict(ILLEGAL if self._group_of(name) else UNKNOWN, (reason, *alone))
 
     def _group_of(self, mnemonic: str) -> MnemonicGroup | None:
@@ -286,16 +287,16 @@ class Judge:
             yield from self.gate_reasons(self.isa.effective([form.gate]))
         wanted = form.operands
         if len(given) != len(wanted):
-            yield Reason(
-                "operand.count",
-                f"{len(given)} operands are given; {len(wanted)} belong here: {', '.join(wanted)}",
-            )
+            verb = "is" if len(given) == 1 else "are"
+            here = f"{len(wanted) or 'none'} belong{'s' * (len(wanted) < 2)} here"
+            names = f": {', '.join(wanted)}" if wanted else ""
+            yield Reason("operand.count", f"{counted(len(given), 'operand')} {verb} given; {here}{names}")
         for name, argument in zip(wanted, given, strict=False):
             yield from fits(variant, name, operands[name], argument, statement)
 
     def suggest(self, statement: Statement) -> str | None:
-        """The nearest form that is legal here, mnemonic and operand names; None where none is known, and for
-        a mnemonic that many others begin with.
+        """The nearest form that is legal here, mnemonic and operands by name, vectors in braces and addresses
+        in brackets; None where none is known, and for a mnemonic that many others begin with.
         """
         mnemonic = statement.mnemonic
         group = self._group_of(mnemonic) or self._group_of(mnemonic.lower())
@@ -313,7 +314,8 @@ class Judge:
         except SyntaxFault:
             given = ()
         form = min(forms, key=lambda f: _weight(tuple(self._compare(variant, f, given, statement))))
-        return f"{variant.mnemonic} {', '.join(form.operands)}".strip() + ";"
+        operands = ", ".join(written(variant, name) for name in form.operands)
+        return f"{variant.mnemonic} {operands}".strip() + ";"
 
 
 def _guarded(statement: Statement) -> Iterator[Reason]:

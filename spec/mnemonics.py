@@ -104,7 +104,7 @@ class MnemonicGroup:
         spelling = self.spelling(mnemonic)
         found = self.index.get(spelling)
         if found is None:
-            return self.nearest_profile(spelling).closest(spelling) if self.open_rows else None
+            return self.closest(spelling) if self.open_rows else None
         if self.is_open(found[0].gate):
             return found[0]
         alike = [
@@ -197,8 +197,9 @@ class MnemonicGroup:
         if missing:
             message = f"the specification does not hold {self.name} with .{missing[0]} yet"
             return UNKNOWN, (Reason("opcode.unknown", message),)
-        profile = self.nearest_profile(spelling)
-        reasons = tuple(profile.reasons(spelling, self.known))
+        profile, *others = self.nearest_profiles(spelling)
+        shapes = self._shapes(profile, others, spelling)
+        reasons = tuple(profile.reasons(spelling, self.known, shapes))
         if not reasons:
             reasons = (profile.combination(spelling),)
         if shape:
@@ -207,8 +208,14 @@ class MnemonicGroup:
             )
         return ILLEGAL, reasons
 
-    def nearest_profile(self, spelling: Spelling) -> Profile:
-        """The row that a spelling comes nearest to (the first of equals)."""
+    def _shapes(self, profile: Profile, others: list[Profile], spelling: Spelling) -> tuple[str, ...]:
+        """The shapes of a row, and of the others to which the spelling is wrong in the same way."""
+        besides = [tuple(one.reasons(spelling, self.known, ())) for one in (profile, *others)]
+        alike = (one for one, said in zip((profile, *others), besides, strict=True) if said == besides[0])
+        return tuple(dict.fromkeys(shape for one in alike for shape in one.shapes))
+
+    def nearest_profiles(self, spelling: Spelling) -> tuple[Profile, ...]:
+        """The rows that a spelling comes nearest to: several where they are equally near."""
         free = self._free_costs.get(spelling.free)
         if free is None:
             free = [profile.distance_free(spelling.free) for profile in self.profiles]
@@ -218,7 +225,13 @@ class MnemonicGroup:
             columns.append(self._ordered_cost(number, len(tokens), None))
             columns += [self._ordered_cost(number, i, token) for i, token in enumerate(tokens)]
         costs = list(map(sum, zip(*columns, strict=True)))
-        return self.profiles[costs.index(min(costs))]
+        least = min(costs)
+        return tuple(p for p, cost in zip(self.profiles, costs, strict=True) if cost == least)
+
+    def closest(self, spelling: Spelling) -> Variant:
+        """The nearest rows' variant that keeps the most qualifiers; of equals, that of the nearest shape."""
+        found = (profile.closest(spelling) for profile in self.nearest_profiles(spelling))
+        return min(found, key=lambda pair: pair[0])[1]
 
     def _ordered_cost(self, number: int, place: int, token: str | None) -> list[int]:
         """What one qualifier at its place (or, without a token, their number) costs each row."""

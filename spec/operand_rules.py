@@ -7,10 +7,11 @@ from collections.abc import Iterator
 
 from .diagnosis import Reason
 from .model import Operand
+from .quantities import counted
 from .statements import Argument, Statement, argument_of, element_kind
 from .variants import Variant
 
-__all__ = ["fits"]
+__all__ = ["fits", "written"]
 
 _SHOWN = {
     "vector": "a vector",
@@ -21,7 +22,23 @@ _SHOWN = {
     "float": "a floating-point literal",
     "sink": "'_'",
 }
+_LISTED = 8  # so many registers of a vector are written one by one
 _ELEMENTS = {"integer": _SHOWN["immediate"], "float": _SHOWN["float"], "sink": _SHOWN["sink"]}
+
+
+def written(variant: Variant, name: str) -> str:
+    """An operand as it is written, by its name: `{d0, d1, d2, d3}`, `[p]`, `scale-d`."""
+    operand = variant.row.family.instruction.operands[name]
+    if operand.elements:
+        return f"{{{', '.join(operand.elements)}}}"
+    if operand.accepts[0] == "address":
+        return f"[{name}]"
+    if operand.accepts[0] != "vector" or operand.registers is None:
+        return name
+    registers = [f"{name}{number}" for number in range(variant.evaluate(operand.registers))]
+    if len(registers) > _LISTED:
+        registers[2:-1] = ["…"]
+    return f"{{{', '.join(registers)}}}"
 
 
 def fits(
@@ -44,7 +61,7 @@ def fits(
         if argument.value != length:
             yield Reason(
                 "operand.length",
-                f"{name} has {argument.value} registers; it must have {length}",
+                f"{name} has {counted(argument.value, 'register')}; it must have {length}",
             )
     if argument.shape == "immediate":
         yield from _in_range(variant, name, operand, argument.value)
@@ -94,7 +111,7 @@ def _elements(
     if argument.value != len(wanted):
         yield Reason(
             "operand.length",
-            f"{name} has {argument.value} elements; it must have {len(wanted)}",
+            f"{name} has {counted(argument.value, 'element')}; it must have {len(wanted)}",
         )
         return
     operands = variant.row.family.instruction.operands

@@ -92,12 +92,17 @@ def read_statement(text: str) -> Statement:
     """Read register declarations, then exactly one statement; raises SyntaxFault."""
     if "/" in text:
         text = _COMMENT.sub(" ", text)
+        if "/*" in text:
+            raise SyntaxFault("a comment begins with '/*' and does not end", text.index("/*") + 1)
     rest, offset = text, 0
     declared: dict[str, str] = {}
     if ".reg" in text:
         rest, declared = _declarations(text)
         offset = len(text) - len(rest)
     rest = rest.rstrip()
+    if not rest.strip():
+        where = " behind the declarations" if declared else ""
+        raise SyntaxFault(f"there is no statement{where}; one ends with ';'", offset + 1)
     if not rest.endswith(";"):
         raise SyntaxFault("the statement does not end with ';'", offset + len(rest) + 1)
     rest = rest[:-1]

@@ -14,6 +14,7 @@ Run = Callable[..., tuple[int, str, str]]
 
 MMA = "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32"
 SP = "wgmma.mma_async.sp.sync.aligned.m64n8k32.f32.f16.f16"
+FORM = "{d0, d1, d2, d3}, {a0, a1, a2, a3}, {b0, b1}, {c0, c1, c2, c3}"
 MX4 = "mma.sync.aligned.m16n8k64.row.col.kind::mxf4.block_scale.scale_vec::2X.f32.e2m1.e2m1.f32.ue8m0"
 
 
@@ -98,7 +99,7 @@ def test_legal_does_not_judge_a_bare_mnemonic_by_the_first_row(run: Run, stateme
 def test_a_mnemonic_without_operands_gets_a_form(run: Run) -> None:
     code, out, _ = run("legal", MMA)
     assert code == 1 and "does not end with ';'" in out
-    assert out.endswith(f"  nearest legal form: {MMA} d, a, b, c;\n")
+    assert out.endswith(f"  nearest legal form: {MMA} {FORM};\n")
 
 
 def test_ptx_has_a_case(run: Run) -> None:
@@ -107,7 +108,7 @@ def test_ptx_has_a_case(run: Run) -> None:
     code, out, _ = run("legal", statement.replace(".sync", ".SYNC").replace(".f32 ", ".F32 "))
     assert code == 1
     assert "PTX tells upper from lower case: .f32, not .F32; .sync, not .SYNC\n" in out
-    assert out.endswith(f"  nearest legal form: {MMA} d, a, b, c;\n")
+    assert out.endswith(f"  nearest legal form: {MMA} {FORM};\n")
     code, out, _ = run("legal", statement.upper())
     assert code == 2 and "PTX tells upper from lower case: write mma\n" in out
     assert run("legal", MX4.replace("2X", "2x") + " a;")[1].count(".scale_vec::2X, not .scale_vec::2x") == 1

@@ -174,7 +174,10 @@ def test_what_is_not_held_is_unknown() -> None:
 def test_the_nearest_is_suggested(run: Run) -> None:
     code, out, _ = run("legal", F16.replace("n8k32", "n12k32"))
     assert code == 1
-    assert "nearest legal form: wgmma.mma_async.sp.sync.aligned.m64n8k32.f32.f16.f16 d, a-desc" in out
+    assert (
+        "nearest legal form: wgmma.mma_async.sp.sync.aligned.m64n8k32.f32.f16.f16 {d0, d1, d2, d3}, a-desc"
+        in out
+    )
     code, out, _ = run("legal", "wgma.fence.sync.aligned;")
     assert code == 2
     assert "wgmma.fence" in out
@@ -220,6 +223,16 @@ def test_batch_and_single_verdicts_are_identical(run: Run, tmp_path: Path) -> No
 )
 def test_no_statement_is_too_odd(text: str) -> None:
     assert ptxmma.legal(text, "8.4", "sm_90a").verdict in ("legal", "illegal", "unknown")
+
+
+def test_a_batch_passes_over_what_is_no_statement(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "statements.txt"
+    path.write_bytes(b"\xef\xbb\xbfwgmma.fence.sync.aligned;\r\n// a comment\n\nwgmma.fence.sync.aligned;")
+    code, out, err = run("legal", "--batch", str(path))
+    assert (code, err) == (0, "") and [json.loads(line)["line"] for line in out.splitlines()] == [1, 4]
+    path.write_text("// nothing\n")
+    code, out, err = run("legal", "--batch", str(path))
+    assert (code, out, err) == (0, "", f"ptxmma: {path}: there is no statement\n")
 
 
 @pytest.mark.parametrize(

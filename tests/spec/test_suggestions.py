@@ -10,6 +10,8 @@ import pytest
 
 from ptxmma.assemblers.universe import Universe
 from ptxmma.spec.legality import ILLEGAL, LEGAL, Judge, Verdict
+from ptxmma.spec.model import Form
+from ptxmma.spec.operand_rules import written
 from ptxmma.spec.specification import Specification
 from ptxmma.spec.statements import Statement, read_statement
 from ptxmma.spec.variants import Variant
@@ -32,6 +34,10 @@ def spoilt(mnemonics: list[str], words: list[str], chance: Random) -> Iterator[s
         yield ".".join([*tokens[:place], chance.choice(words), *tokens[place + 1 :]])
         yield ".".join([*tokens[:place], token[:-1] + chance.choice("0x7a"), *tokens[place + 1 :]])
         yield mnemonic
+
+
+def operands_of(variant: Variant, form: Form) -> str:
+    return ", ".join(written(variant, name) for name in form.operands)
 
 
 def words_of(variant: Variant) -> set[str]:
@@ -63,7 +69,7 @@ def test_every_suggestion_is_legal(specification: Specification, ptx: str, targe
         spelled, _, operands = text.removesuffix(";").partition(" ")
         # It is one that the version and the target have; the text has it too, or else it was asked about.
         variant = taken[spelled] if spelled == mnemonic else opened[spelled]
-        (form,) = (form for form in variant.forms if ", ".join(form.operands) == operands)
+        (form,) = (form for form in variant.forms if operands_of(variant, form) == operands)
         written = universe.write(variant, form).text
         assert judge.judge(written).verdict == LEGAL, written
     assert suggested or not opened
@@ -97,7 +103,11 @@ def test_another_type_is_not_suggested(specification: Specification) -> None:
     assert judge.suggest(read_statement(text)) is None
     text = "wmma.mma.sync.row.col.m16n16k16.f32.f32 {a}, {b}, {c}, {d};"
     later = specification.judge("6.3", "sm_70").suggest(read_statement(text))
-    assert later == "wmma.mma.sync.aligned.row.col.m16n16k16.f32.f32 d, a, b, c;"
+    assert later == (
+        "wmma.mma.sync.aligned.row.col.m16n16k16.f32.f32 "
+        "{d0, d1, d2, d3, d4, d5, d6, d7}, {a0, a1, a2, a3, a4, a5, a6, a7}, "
+        "{b0, b1, b2, b3, b4, b5, b6, b7}, {c0, c1, c2, c3, c4, c5, c6, c7};"
+    )
 
 
 @pytest.mark.parametrize("written", ["sm_71", "sm_91a", "sm_1", "sm_", "", "gfx90a", "sm_900"])
@@ -125,3 +135,52 @@ def test_9_0_renamed_sm_101(run: Run, suffix: str) -> None:
     assert code == 1 and f"note: {new} is the name since PTX ISA 9.0; before, it is {old}" in out
     for ptx, target in (("8.8", old), ("9.0", new), ("8.5", new)):
         assert "note" not in run("legal", MMA, "--ptx", ptx, "--target", target)[1]
+
+
+F16 = "mma.sync.aligned{}.row.col.f32.f16.f16.f32 {{a,b,c,d}}, {{a,b,c,d}}, {{a,b}}, {{a,b,c,d}};"
+
+
+@pytest.mark.parametrize(
+    ("shape", "near"), [(".m16n8k15", "m16n8k16"), (".m16n8k7", "m16n8k8"), (".m8n8k5", "m8n8k4")]
+)
+def test_the_nearest_shape_of_rows_that_are_equally_near(run: Run, shape: str, near: str) -> None:
+    """9.7.14.5.1: .f16 has m8n8k4, m16n8k8 and m16n8k16."""
+    code, out, _ = run("legal", F16.format(shape))
+    assert code == 1
+    assert f"the shape {shape} does not exist here; allowed: .m8n8k4, .m16n8k8, .m16n8k16\n" in out
+    assert f"nearest legal form: mma.sync.aligned.{near}.row.col.f32.f16.f16.f32 " in out
+
+
+def test_a_shape_that_is_left_out(run: Run) -> None:
+    out = run("legal", F16.format(""))[1]
+    assert "no shape is given; allowed: .m8n8k4, .m16n8k8, .m16n8k16\n" in out
+    # Only m8n8k4 has row-major B.
+    assert "allowed: .m8n8k4\n" in run("legal", F16.format(".m16n8k15").replace(".col", ".row"))[1]
+
+
+def test_a_suggestion_is_written_as_it_must_be(run: Run) -> None:
+    """What it shows in place of `d, a, b, c` is legal as it stands."""
+    written = run("legal", "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 d, a, b, c;")[1]
+    assert run("legal", written.split("nearest legal form: ")[1])[0] == 0
+    written = run("legal", "ldmatrix.sync.aligned.m8n8.x2.shared.b16 {d}, p;")[1]
+    assert "operand.length: d has 1 register; it must have 2\n" in written
+    assert run("legal", written.split("nearest legal form: ")[1])[0] == 0
+    wide = "wgmma.mma_async.sync.aligned.m64n256k16.f32.f16.f16;"
+    assert "{d0, d1, …, d127}, a-desc, b-desc, scale-d, " in run("legal", wide)[1]
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("", "column 1: there is no statement; one ends with ';'"),
+        ("// nothing", "column 1: there is no statement; one ends with ';'"),
+        (".reg .b32 a;", "column 13: there is no statement behind the declarations; one ends with ';'"),
+        (";", "column 1: no instruction name"),
+        ("wgmma.fence.sync.aligned; /* x", "column 27: a comment begins with '/*' and does not end"),
+        ("wgmma.fence.sync.aligned x;", "1 operand is given; none belongs here"),
+        ("wgmma.wait_group.sync.aligned;", "0 operands are given; 1 belongs here: n"),
+    ],
+)
+def test_what_is_wrong_with_a_statement(specification: Specification, text: str, says: str) -> None:
+    (reason,) = specification.judge("9.5", "sm_90a").judge(text).reasons
+    assert reason.message == says
