@@ -122,7 +122,7 @@ def read_baseline(path: str) -> AcceptedFindings:
         if version is None:
             raise TypeError
         entries = {
-            str(file): tuple(_entry(entry) for entry in entries) for file, entries in found["files"].items()
+            file: tuple(_entry(entry) for entry in _list(entries)) for file, entries in found["files"].items()
         }
     except (AttributeError, KeyError, TypeError):
         raise Question(
@@ -131,8 +131,15 @@ def read_baseline(path: str) -> AcceptedFindings:
     return AcceptedFindings(path, entries)
 
 
+def _list(found: object) -> list[dict[str, Any]]:
+    if not isinstance(found, list):
+        raise TypeError
+    return found
+
+
 def _entry(found: dict[str, Any]) -> AcceptedFinding:
     entry = AcceptedFinding(**found)
-    if not isinstance(entry.count, int) or not isinstance(entry.fingerprint, str):
+    texts = (entry.fingerprint, entry.rule, entry.tier, entry.function, entry.statement)
+    if type(entry.count) is not int or entry.count < 1 or not all(isinstance(text, str) for text in texts):
         raise TypeError
     return entry

@@ -147,6 +147,8 @@ def _settings(args: argparse.Namespace) -> CheckSettings:
     found = read_settings(args.config)
     given = {name: getattr(args, name) for name in ("baseline", "target", "strict", "info")}
     given |= {name: named_rules(_parts(name, getattr(args, name))) for name in ("select", "ignore")}
+    if args.write_baseline:  # it stands in for the table's, which may not be there yet
+        found = found._replace(baseline=None)
     given["exclude"] = tuple(Exclusion(pattern, ".") for pattern in _parts("exclude", args.exclude))
     return found._replace(**{name: value for name, value in given.items() if value not in (None, ())})
 
@@ -243,6 +245,8 @@ def _write_baseline(file: str, reports: Iterable[FileReport]) -> None:
         for report in reports
     }
     write_file(file, baseline_text(found))
+    count = sum(finding.tier != INFO for findings in found.values() for finding in findings)
+    print(f"ptxmma: {file} accepts {count} finding{'s' * (count != 1)}", file=sys.stderr)
 
 
 def _print(form: str, answer: CheckReport, shown: frozenset[str]) -> None:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from ..spec.api import load
 from ..spec.errors import Place, Question
 from .check_files import Exclusion
 
@@ -105,20 +106,21 @@ class _Table(NamedTuple):
                 raise self.wrong(key, f"{key} must be {kind}, not {value!r}")
             if key in ("select", "ignore"):
                 for rule in value:
-                    self._must_be_a_rule(key, rule)
+                    self._ask(key, rule, _one_rule)
+            if key == "target":
+                self._ask(key, value, load().isa.target)
             if key == "exclude":
                 value = [Exclusion(pattern, folder) for pattern in value]
             if key == "baseline":
-                value = os.path.join(folder, value)
+                value = os.path.normpath(os.path.join(folder, value))
             yield key, tuple(value) if kind == _LIST else value
 
-    def _must_be_a_rule(self, key: str, rule: str) -> None:
-        from ..check.rules import named_rules
-
+    def _ask(self, key: str, name: str, ask: Callable[[str], object]) -> None:
+        """Raise the Question that a name raises, at the place of the name."""
         try:
-            named_rules((rule,))
+            ask(name)
         except Question as error:
-            raise self.wrong(key, str(error), rule) from None
+            raise self.wrong(key, str(error), name) from None
 
     def must_be_known(self, found: Mapping[str, Any], known: tuple[str, ...], table: str) -> None:
         """Raise Question for a key that is not known, with the nearest that is."""
@@ -141,6 +143,12 @@ class _Table(NamedTuple):
         line = self.text.count("\n", 0, offset) + 1
         column = offset - (self.text.rfind("\n", 0, offset) + 1) + 1
         return Question(f"{Place(str(self.path), line, column)}: {what}")
+
+
+def _one_rule(name: str) -> None:
+    from ..check.rules import named_rules
+
+    named_rules((name,))
 
 
 def _fits(kind: str, value: object) -> bool:

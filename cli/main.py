@@ -5,12 +5,13 @@ asked, 130 (or 128 and a signal) it was interrupted, 141 nobody read its output 
 from __future__ import annotations
 
 import gc
+import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import NoReturn
 
-from ..spec.errors import PtxmmaError
+from ..spec.errors import PtxmmaError, SpecError
 from . import interruption, progress
 from .parser import read
 from .streams import STANDARD_OUTPUT, drop_output, name_streams
@@ -63,6 +64,8 @@ def _guarded(work: Callable[[], int]) -> int:
     """The exit code of some work; what it raises on purpose, and what the system refuses, is a sentence."""
     try:
         return work()
+    except SpecError as error:
+        return _refuse(f"{error}{_elsewhere()}")
     except PtxmmaError as error:
         return _refuse(str(error))
     except KeyboardInterrupt:
@@ -76,6 +79,12 @@ def _guarded(work: Callable[[], int]) -> int:
         if error.filename == STANDARD_OUTPUT:
             drop_output()
         return _refuse(f"{error.filename or 'input or output'}: {error.strerror or error}")
+
+
+def _elsewhere() -> str:
+    """Where the specification is if it is not the package's own: places in it do not say so."""
+    folder = os.environ.get("PTXMMA_SPECIFICATION")
+    return f"\n  PTXMMA_SPECIFICATION names the folder {folder}" if folder else ""
 
 
 def _refuse(message: str, code: int = 2) -> int:

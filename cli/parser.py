@@ -12,6 +12,8 @@ from .commands import COMMANDS, Command, Example
 
 __all__ = ["CommandParser", "build_parser", "read"]
 
+_PATHS = frozenset(("DIR", "FILE", "FILE.npy", "PATH"))  # what an option that takes a path calls it
+
 
 class CommandParser(argparse.ArgumentParser):
     """A parser of this command line. `verbs` are the parsers of its commands, by name."""
@@ -33,6 +35,12 @@ class CommandParser(argparse.ArgumentParser):
         self.print_usage(sys.stderr)
         print(f"ptxmma: {message}", file=sys.stderr)
         raise SystemExit(2)
+
+    def _get_value(self, action: argparse.Action, arg_string: str) -> Any:
+        """Refuse an empty path, as of a variable that is not set: it would mean this folder."""
+        if not arg_string and action.option_strings and action.metavar in _PATHS:
+            raise argparse.ArgumentError(action, "the path is empty")
+        return super()._get_value(action, arg_string)
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
         """Refuse a value that is not one of the choices, and name the nearest."""

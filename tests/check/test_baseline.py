@@ -131,6 +131,12 @@ def test_a_new_baseline_keeps_what_the_old_accepts(run: Run, place: Path) -> Non
         ('{"ptxmma-baseline": 1, "files": {}}', "a baseline of version 1"),
         ('{"ptxmma-baseline": 2, "files": []}', "not a baseline file"),
         ('{"ptxmma-baseline": 2, "files": {"k.ptx": [{}]}}', "not a baseline file"),
+        ('{"ptxmma-baseline": 2, "files": {"k.ptx": {}}}', "not a baseline file"),
+        (
+            '{"ptxmma-baseline": 2, "files": {"k.ptx": [{"fingerprint": "1", "rule": "x", "tier": "error", '
+            '"function": "f", "statement": "s", "count": -1}]}}',
+            "not a baseline file",
+        ),
         ('{"ptxmma-baseline": 2}', "not a baseline file"),
         ("[]", "not a baseline file"),
         ("{", "not a baseline file"),

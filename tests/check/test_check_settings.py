@@ -68,6 +68,28 @@ def test_the_guides_table_is_right(run: Run, table: Callable[[str], None], tmp_p
     assert code == 1 and "1 strict" in out
 
 
+def test_the_tables_baseline_is_written_the_first_time(run: Run, table: Callable[[str], None]) -> None:
+    """The table names a file that is not there yet, or that an older ptxmma wrote."""
+    table(TABLE + "baseline = 'known.json'")
+    assert run("check", "k.ptx")[0] == 2
+    for before in (None, '{"ptxmma-baseline": 1}'):
+        if before is not None:
+            Path("../known.json").write_text(before)
+        code, _, err = run("check", ".", "--write-baseline", "../known.json")
+        assert (code, err) == (0, "ptxmma: ../known.json accepts 2 findings\n")
+        assert run("check", "k.ptx")[0] == 0
+
+
+def test_a_stale_entry_names_the_tables_baseline(
+    run: Run, table: Callable[[str], None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table(TABLE + "baseline = 'known.json'")
+    run("check", ".", "--write-baseline", "../known.json")
+    Path("k.ptx").unlink()
+    monkeypatch.chdir(tmp_path)
+    assert "\nknown.json: stale: src/k.ptx: the file is gone" in "\n" + run("check", ".")[1]
+
+
 def test_an_option_replaces_its_key(run: Run, table: Callable[[str], None]) -> None:
     table(TABLE + "strict = true\nignore = ['accumulator-in-flight']\n")
     assert run("check", "strict.ptx", "--no-strict")[0] == 0
@@ -103,7 +125,7 @@ def test_a_named_file(run: Run, table: Callable[[str], None]) -> None:
         ("[tool.ptxmma]\ncheck = 3\n", "../pyproject.toml:2:1: tool.ptxmma.check must be a table"),
         (TABLE + "strict = yes\n", "../pyproject.toml:2:10: this is not TOML"),
         (TABLE + "baseline = 'absent.json'\n", "../absent.json: No such file or directory"),
-        (TABLE + "target = 'sm_9'\n", "the target 'sm_9' is not known"),
+        (TABLE + "target = 'sm_9'\n", "../pyproject.toml:2:11: the target 'sm_9' is not known"),
     ],
 )
 def test_a_mistake_is_answered_at_its_place(

@@ -123,7 +123,21 @@ def test_a_command_says_so_and_exits_with_2(
     finally:
         api.load.cache_clear()
     assert (code, out) == (2, "")
-    assert err.startswith("ptxmma: specs.yaml:1:")
+    assert err.startswith("ptxmma: specs.yaml:1:") and "PTXMMA_SPECIFICATION" not in err
+
+
+def test_a_specification_elsewhere_is_named(
+    files: Path, run: Callable[..., tuple[int, str, str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(api, "load_cached", lambda: load_files(files / "nowhere"))
+    monkeypatch.setenv("PTXMMA_SPECIFICATION", str(files / "nowhere"))
+    api.load.cache_clear()
+    try:
+        code, out, err = run("list")
+    finally:
+        api.load.cache_clear()
+    assert (code, out) == (2, "")
+    assert err.endswith(f"\n  PTXMMA_SPECIFICATION names the folder {files}/nowhere\n")
 
 
 MMA = "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32"
@@ -158,6 +172,13 @@ MISTAKES = [
     ("check", "empty", "--baseline", "other.json"),
     ("check", "empty", "--baseline", "binary"),
     ("check", "empty", "--target", "sm_1"),
+    ("check", "empty", "--baseline", ""),
+    ("check", "empty", "--write-baseline", ""),
+    ("check", "empty", "--config", ""),
+    ("gen", MMA, "--out", ""),
+    ("prove", "layout wgmma.d", "--dump", ""),
+    ("litmus", "--emit", ""),
+    ("legal", "--batch", ""),
     ("prove", "nosuch*"),
     ("prove", "layout wgmma.d", "--timeout", "x"),
     ("prove", "layout wgmma.d", "--timeout", "-1"),
