@@ -114,10 +114,12 @@ class ContradictionRegister:
                     found[pointed.entry] = found.get(pointed.entry, False) or points.operand is None
         return found
 
-    def takes_as_older(self, release: str, ptx: Version, target: str) -> bool:
-        """Whether an entry says that a release takes a target there as an older one (points with `like`)."""
+    def takes_early(self, release: str, ptx: Version, target: str, since: Version | None) -> bool:
+        """Whether an entry says that a release takes a target there, which came later: `since`."""
         return any(
-            pointed.points.like is not None and pointed.reaches(release, ptx, target)
+            (pointed.points.like is not None or pointed.points.since == since is not None)
+            and pointed.points.direction == "accepted"
+            and pointed.reaches(release, ptx, target)
             for listed in self._pointing.values()
             for pointed in listed
         )

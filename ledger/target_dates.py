@@ -48,6 +48,7 @@ def target_faults(
             since = targets[target].since if target in targets else None
             claimed = {one for one in isa.versions if since and newest and since <= one <= newest}
             for one in sorted(claimed ^ versions):
-                if not register.takes_as_older(record.release, one, target):
+                early = one in versions and register.takes_early(record.release, one, target, since)
+                if not early:
                     yield TargetFault(record.release, target, one, one in versions, since)
                     break

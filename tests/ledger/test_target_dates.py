@@ -45,6 +45,9 @@ def test_another_date_is_contradicted(
 
 
 def test_what_is_registered_is_registered_for_one_assembler(specification: Specification) -> None:
-    assert register().takes_as_older("13.0.88", Version(7, 3), "sm_88")
-    assert not register().takes_as_older("13.1.115", Version(7, 3), "sm_88")
-    assert not register().takes_as_older("13.0.88", Version(7, 3), "sm_89")
+    early = register().takes_early
+    assert early("13.0.88", Version(7, 3), "sm_88", Version(9, 0))
+    assert early("12.9.86", Version(5, 1), "sm_70", Version(6, 0))
+    assert not early("12.9.86", Version(5, 1), "sm_70", Version(6, 1))
+    assert not early("13.1.115", Version(7, 3), "sm_88", Version(9, 0))
+    assert not early("13.0.88", Version(7, 3), "sm_89", Version(7, 8))
