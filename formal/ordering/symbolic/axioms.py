@@ -200,20 +200,26 @@ class SymbolicAxioms:
         used_while_pending = And(pending, s.is_a(j, Mma), Or(reshaped, a_is_d, d_is_a))
         return Or(unfenced, accessed_while_pending, used_while_pending)
 
-    def memory_hazard(self, i: int, j: int) -> Term:
-        """The steps i and j break a rule about a buffer, and a value can change."""
+    def one_buffer(self, i: int, j: int) -> Term:
+        """The steps i and j access one buffer."""
         s = self.s
-        same_buffer = Or(
+        return Or(
             And(s.accesses(i, s.buffer[j]), s.accesses(j, s.buffer[j])),
             And(s.accesses(i, s.a_buffer[j]), s.is_a(j, Mma), Not(s.a_in_register[j])),
         )
-        only_reads = s.is_a(j, SharedRead, Mma)
+
+    def has_read(self, i: int, j: int) -> Term:
+        """Every warp's part of the mma i has read shared memory when step j is executed."""
         if self.readings["wait-scope"] == "warpgroup":
-            has_read = self.complete(i, j)
-        else:
-            waits = [(c, self.waits_for(c, i)) for c in range(i + 1, j)]
-            has_read = any_of([And(waited, self.synchronised[c, j]) for c, waited in waits])
-        overwritten = And(s.is_a(i, Mma), Not(only_reads), Not(has_read))
+            return self.complete(i, j)
+        waits = [(c, self.waits_for(c, i)) for c in range(i + 1, j)]
+        return any_of([And(waited, self.synchronised[c, j]) for c, waited in waits])
+
+    def memory_hazard(self, i: int, j: int) -> Term:
+        """The steps i and j break a rule about a buffer, and a value can change."""
+        s = self.s
+        only_reads = s.is_a(j, SharedRead, Mma)
+        overwritten = And(s.is_a(i, Mma), Not(only_reads), Not(self.has_read(i, j)))
         loaded = And(s.is_a(i, SharedRead), Not(only_reads), Not(self.ordered_in_all_warps(i, j)))
         copied = And(s.is_a(i, BulkCopy), Not(self.complete(i, j)))
         points = self.store_points(i, j)
@@ -230,4 +236,4 @@ class SymbolicAxioms:
                 ),
             ),
         )
-        return And(same_buffer, Or(overwritten, loaded, copied, stored))
+        return And(self.one_buffer(i, j), Or(overwritten, loaded, copied, stored))
