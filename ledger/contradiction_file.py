@@ -240,6 +240,13 @@ def _check(identifier: str, entry: Contradiction, specification: Specification) 
     """Raise SpecError at what an entry names that does not exist, and at whatever is not written out."""
     if len(entry.parties) < 2:
         raise SpecError(f"{identifier} has one party; it takes two to disagree", entry.place)
+    kinds = dict.fromkeys(party.who for party in (*entry.parties, entry.witness))
+    if entry.reading.takes not in kinds:
+        raise SpecError(
+            f"{identifier} follows {entry.reading.takes}, who says nothing there",
+            entry.place,
+            ", ".join(kinds),
+        )
     if not entry.cases:
         raise SpecError(f"{identifier} has no case", entry.place, "a minimal statement")
     index = specification.index
