@@ -83,7 +83,7 @@ def main() -> int:
 
 
 def _judged(base: Baseline, chosen: Sequence[Slip], args: argparse.Namespace) -> Iterator[SlipOutcome]:
-    base.prepare()
+    base.prepare({slip.file for slip in chosen})
     ran = outcomes(base, chosen, args.jobs, args.limit)
     yield from track(ran, "slips", len(chosen), console=Console(stderr=True), disable=not sys.stderr.isatty())
 

@@ -223,7 +223,7 @@ class Row:
     Example: `"2:4"`. Refuses: `"3:4"` (spec/sparsity.yaml has no such coding)."""
     source: Source | None = None
     """The row's own section, where it is not the instruction's.
-    Example: `{section: "9.7.14.5.1"}`. Refuses: `9.7.14` (a mapping)."""
+    Noticed by: readers. Example: `{section: "9.7.14.5.1"}`. Refuses: `9.7.14` (a mapping)."""
     tolerated: str | None = None
     """Why the row stands although the text does not have it: assemblers accept it. Such a row is judged legal
     with a note, and listed nowhere.

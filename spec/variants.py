@@ -261,6 +261,10 @@ class Family:
         self.rows = tuple(RowView(self, row) for row in instruction.rows)
         self.fields = tuple(found[2] for found in _FIELD.finditer(instruction.syntax))
         self.formats = {**({"shape": instruction.shape} if instruction.shape else {}), **instruction.spelled}
+        for text in (instruction.syntax, *self.formats.values()):
+            if set("{}") & set(_FIELD.sub("", text)):
+                what = f"{text!r} has a brace that is no field's"
+                raise SpecError(what, instruction.place, "each field in braces: {shape}")
         self.bound = frozenset(self.fields) - set(self.formats) | {
             found[2] for text in self.formats.values() for found in _FIELD.finditer(text)
         }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -12,6 +12,7 @@ from ...formal.smt.obligations import Obligation
 from ...formal.smt.solvers import ask
 from ...ledger.assembler_record import Claim, Record, claims, load_records
 from ...ledger.claims import cases_digest
+from ...ledger.contradictions import ContradictionRegister, register
 from ...ledger.records import bits_of
 from ...ledger.silicon_record import Silicon, load_silicon
 from ...ledger.silicon_verdicts import by_mnemonic
@@ -20,11 +21,12 @@ from ...ledger.universe_record import UniverseRecord, load_universes
 from ...spec.api import load
 from ...spec.gates import EffectiveGate
 from ...spec.loading import PACKAGE
+from ...spec.nodes import Version
 from ...spec.specification import Specification
 from .corpus import Corpus
 from .meaning import plain
 
-__all__ = ["Baseline", "LegalForms", "ObservedRow", "legal_forms"]
+__all__ = ["Baseline", "LegalForms", "ObservedRow", "RegisteredDisagreement", "legal_forms"]
 
 SOLVER = "z3"
 _MILLISECONDS = 20_000
@@ -49,6 +51,25 @@ class ObservedRow:
     seen: list[tuple[Record, list[int], list[int]]]
 
 
+@dataclass(frozen=True)
+class RegisteredDisagreement:
+    """A statement that a release accepts or refuses, where the specification says otherwise."""
+
+    instruction: str
+    statement: str
+    release: str
+    ptx: Version
+    target: str
+    said: str
+
+    def explained(self, known: ContradictionRegister) -> str | None:
+        """The entry that explains it; a record does not tell a death from a refusal."""
+        where = self.instruction, self.statement, self.release, self.ptx, self.target
+        if self.said == "accepted":
+            return known.explains(*where, "accepted")
+        return known.explains(*where, "refused") or known.explains(*where, "died")
+
+
 @dataclass
 class Baseline:
     """The specification as it is, with everything recorded about it; made once, before slips are judged."""
@@ -56,8 +77,10 @@ class Baseline:
     corpus: Corpus = field(default_factory=Corpus)
     answers: dict[str, str] = field(default_factory=dict)  # by SMT-LIB text
 
-    def prepare(self) -> None:
-        """Work out what every slip is compared with; some seconds."""
+    def prepare(self, files: Collection[str]) -> None:
+        """Work out what slips in these files are compared with; some seconds."""
+        if "contradictions.yaml" in files:
+            _ = self.registered, self.entries
         _ = self.proofs, self.instructions, self.observed, self.silicon, self.meanings, self.universes
 
     @cached_property
@@ -144,6 +167,34 @@ class Baseline:
             if bits is not None:
                 found.append((record, str(record.instructions[name]["target"]), bits))
         return found
+
+    @cached_property
+    def registered(self) -> Mapping[str, list[RegisteredDisagreement]]:
+        """By entry of the register, the recorded disagreements about legal forms that it explains."""
+        found: dict[str, list[RegisteredDisagreement]] = {}
+        for one in self._of_rows():
+            entry = one.explained(register())
+            if entry is not None:
+                found.setdefault(entry, []).append(one)
+        return found
+
+    @cached_property
+    def entries(self) -> Mapping[str, object]:
+        """The plain entries of the register."""
+        return {name: plain(entry) for name, entry in register().entries.items()}
+
+    def _of_rows(self) -> Iterator[RegisteredDisagreement]:
+        version = self.specification.isa.version
+        for name, rows in self.observed.items():
+            for row in rows:
+                for record, seen, before in row.seen:
+                    for (ptx, target), accepted, differing in zip(record.settings, seen, before, strict=True):
+                        for bit in bits_of(differing):
+                            said = "accepted" if accepted >> bit & 1 else "refused"
+                            text = row.statements[bit]
+                            yield RegisteredDisagreement(
+                                name, text, record.release, version(ptx), target, said
+                            )
 
     # What devices showed.
 

@@ -18,17 +18,17 @@ from ...formal.ordering.verdicts import judge as model_verdict
 from ...formal.ordering.verdicts import rules
 from ...gen.litmus.litmus_tests import single_settings, suite
 from ...ledger.assembler_record import Claim, claims, load_records
-from ...ledger.contradictions import ContradictionRegister, register
+from ...ledger.contradictions import register
 from ...ledger.measured_points import judge
 from ...ledger.records import bits_of
 from ...ledger.silicon_verdicts import by_mnemonic
 from ...ledger.target_dates import target_faults
 from ...spec.gates import EffectiveGate
-from ...spec.nodes import Formula, Scalars, Version
+from ...spec.nodes import Formula, Scalars
 from ...spec.ordering import ordering
 from ...spec.specification import Specification
 from ...spec.statements import Statement
-from .baseline import Baseline, ObservedRow, legal_forms
+from .baseline import Baseline, ObservedRow, RegisteredDisagreement, legal_forms
 from .hand_tables import first_failure
 from .meaning import plain
 
@@ -166,6 +166,8 @@ def observations(changed: Changed) -> str | None:
         fault = next(target_faults(changed.specification, load_records(), register()), None)
         if fault is not None:
             return str(fault)
+    if changed.file == "contradictions.yaml":
+        return _unregistered(changed)
     for name in changed.instructions:
         old = changed.base.instructions.get(name, {})
         new = legal_forms(changed.claims[name]) if name in changed.specification.instructions else {}
@@ -179,6 +181,18 @@ def observations(changed: Changed) -> str | None:
             said = _differs(changed, name, row, by_gate)
             if said is not None:
                 return said
+    return None
+
+
+def _unregistered(changed: Changed) -> str | None:
+    """A recorded disagreement that the changed entries no longer explain."""
+    known = register()
+    for entry, listed in changed.base.registered.items():
+        if entry in known.entries and plain(known.entries[entry]) == changed.base.entries[entry]:
+            continue
+        for one in listed:
+            if one.explained(known) is None:
+                return f"ptxas {one.release}, PTX {one.ptx}, {one.target}: {one.said}: {one.statement}"
     return None
 
 
@@ -203,7 +217,8 @@ def _differs(
             for bit in bits_of((legal[setting] ^ accepted) & ~registered):
                 said = "accepted" if accepted >> bit & 1 else "refused"
                 text = row.statements[bit]
-                if _explained(known, name, text, record.release, isa.version(ptx), target, said) is None:
+                where = name, text, record.release, isa.version(ptx), target
+                if RegisteredDisagreement(*where, said).explained(known) is None:
                     return f"ptxas {record.release}, PTX {ptx}, {target}: {said}: {text}"
     return None
 
@@ -211,16 +226,6 @@ def _differs(
 def _versions(changed: Changed) -> frozenset[str]:
     index = changed.specification.index
     return frozenset(map(str, (*index.earlier, *(release.ptx for release in index.releases))))
-
-
-def _explained(
-    known: ContradictionRegister, name: str, text: str, release: str, ptx: Version, target: str, said: str
-) -> str | None:
-    if said == "accepted":
-        return known.explains(name, text, release, ptx, target, "accepted")
-    return known.explains(name, text, release, ptx, target, "refused") or known.explains(
-        name, text, release, ptx, target, "died"
-    )
 
 
 def universes(changed: Changed) -> str | None:
@@ -249,7 +254,8 @@ def universes(changed: Changed) -> str | None:
                 if (gate is not None and gate.opens(ptx, target)) != accepted:
                     said = "accepted" if accepted else "refused"
                     text = statements[number]
-                    if _explained(known, name, text, record.release, ptx, target, said) is None:
+                    one = RegisteredDisagreement(name, text, record.release, ptx, target, said)
+                    if one.explained(known) is None:
                         return f"ptxas {record.release}, {target}: {said}: {text}"
     return None
 

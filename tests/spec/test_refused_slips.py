@@ -50,6 +50,7 @@ def test_it_is_refused_at_its_place(files: Path, file: str, old: str, new: str, 
 
 # A line of a file with the first occurrence of one word, and what is written instead.
 OTHERS = [
+    ("spec/instructions/ldmatrix.yaml", "x{matrices}", "x{}", "has a brace that is no field's"),
     ("specs.yaml", "includes: [sm_103, sm_100f]", "includes: [sm_103a, sm_100f]", "a target includes itself"),
     ("spec/instructions/mma.yaml", "part: C", "part: B", "two operands of the form"),
     ("spec/instructions/ldmatrix.yaml", "part: address", "part: D", "accepts address and has the part D"),
