@@ -35,8 +35,19 @@ def as_json(claim: Witnessed) -> dict[str, Any]:
                 "measured": {what: vars(tally) for what, tally in shown.measured.items()},
                 "named by": shown.named_by,
                 "not run": shown.not_run,
+                "unclaimed": list(shown.unclaimed),
             }
             for shown in claim.silicon
+        ],
+        "alike": [
+            {
+                "what": one.what,
+                "devices": list(one.devices),
+                "alike": len(one.alike),
+                "different": list(one.different),
+                "alone": list(one.alone),
+            }
+            for one in claim.common
         ],
     }
 
@@ -64,11 +75,7 @@ def print_claims(
     table.columns[0].overflow = "fold"
     for claim in claims:
         theorems = ", ".join(_theorem(name, by_solver) for name, by_solver in claim.theorems.items())
-        shown = [
-            f"{shown.device}: {line}" if len(silicon) > 1 else line
-            for shown in claim.silicon
-            for line in _silicon(shown)
-        ]
+        shown = _devices(claim.silicon)
         cells = theorems or "none", _assemblers(claim.assemblers), "\n".join(shown) or "unrecorded"
         table.add_row(_name(claim), *cells)
     console.print(table)
@@ -78,6 +85,11 @@ def print_claims(
     named = dict.fromkeys(s.named_by for claim in claims for s in claim.silicon if s.named_by)
     for words in named:
         console.print(f"what names a measured map: {words}", markup=False, soft_wrap=True)
+    for claim in claims:
+        for one in claim.common:
+            console.print(f"{_name(claim)}: {one}", markup=False, soft_wrap=True)
+            for name in one.different:
+                console.print(f"NOT THE SAME: {one.what}: {name}", markup=False, soft_wrap=True)
     who = [_solver(answers) for answers in solvers] or ["no solver is recorded"]
     missing = [solver for solver in SOLVERS if solver not in {one.solver for one in solvers}]
     who += [f"{solver} is unrecorded" for solver in missing if solvers]
@@ -124,6 +136,20 @@ def _assemblers(found: Agreement | None) -> str:
     return "\n".join(lines)
 
 
+def _devices(silicon: Sequence[DeviceWitness]) -> list[str]:
+    """What devices say: a line that all of them say stands once, every other line names who says it."""
+    said: dict[str, list[str]] = {}
+    for shown in silicon:
+        for line in _silicon(shown):
+            said.setdefault(line, []).append(shown.device)
+    if len(silicon) == 1:
+        return list(said)
+    all_say = f"{len(silicon)} devices"
+    return [
+        f"{all_say if len(who) == len(silicon) else ', '.join(who)}: {line}" for line, who in said.items()
+    ]
+
+
 def _silicon(shown: DeviceWitness) -> list[str]:
     """What one device says, a line a thing."""
     lines = []
@@ -135,6 +161,8 @@ def _silicon(shown: DeviceWitness) -> list[str]:
         kernels = f"{tally.kernels} kernel{'s' * (tally.kernels != 1)}"
         stale = f", {tally.outdated} stale" if tally.outdated else ""
         lines.append(f"{what}: {agree} of {tally.points} points, {kernels}{stale}")
+    if shown.unclaimed:
+        lines.append(f"UNCLAIMED: {len(shown.unclaimed)} measurements, recorded and no longer claimed")
     if shown.not_run:
         lines.append(shown.not_run if shown.not_run.startswith("unrecorded") else f"not run: {shown.not_run}")
     return lines

@@ -12,10 +12,12 @@ from ..devices.probes.arithmetic_summary import Summary, summary
 from ..devices.probes.codes import significand
 from ..formal.plans import arithmetic
 from ..gen.kernels.kernel_list import Kernel
+from ..ledger.chips import CommonGround, common_ground
 from ..ledger.device_observations import current_cases, current_suite
 from ..ledger.measured_points import judge
 from ..ledger.silicon_record import Observed, Silicon, load_silicon
-from ..ledger.silicon_verdicts import SiliconVerdict, anchor, by_mnemonic, silicon_verdicts
+from ..ledger.silicon_verdicts import Judged, SiliconVerdict, anchor, by_mnemonic, silicon_verdicts
+from ..ledger.strided_places import strided_verdicts
 from ..spec.api import load
 from ..spec.parts import element_type
 from ..spec.specification import Specification
@@ -108,12 +110,16 @@ class SiliconTables:
     silicon: Sequence[Silicon]
     verdicts: list[SiliconVerdict]
     cases: list[tuple[str, str, str, int, int]]  # device, way, row, cases, of them passed
+    common: Sequence[CommonGround] = ()
 
     @property
     def failed(self) -> bool:
-        """Whether anything differs, or is stale."""
-        return any(v.state != "agrees" for v in self.verdicts) or any(
-            count != passed for *_, count, passed in self.cases
+        """Whether anything differs from the claims, is stale or no longer claimed, or did not pass."""
+        others = any(kept["others"] for silicon in self.silicon for kept in silicon.cases.values())
+        return (
+            others
+            or any(v.state != "agrees" for v in self.verdicts)
+            or any(count != passed for *_, count, passed in self.cases)
         )
 
     def as_json(self) -> list[dict[str, Any]]:
@@ -122,12 +128,21 @@ class SiliconTables:
             _entry(f"{v.what}: {v.kernel}", " ".join(v.claims), v.device, v.state, v.points, v.differing)
             for v in self.verdicts
         ]
-        return measured + [
-            _entry(
-                f"cases: {row}", "", f"{device}, {via}", "agrees" if n == passed else "stale", n, n - passed
-            )
-            for device, via, row, n, passed in self.cases
-        ]
+        return (
+            measured
+            + _common_entries(self.common)
+            + [
+                _entry(
+                    f"cases: {row}",
+                    "",
+                    f"{device}, {via}",
+                    "agrees" if n == passed else "stale",
+                    n,
+                    n - passed,
+                )
+                for device, via, row, n, passed in self.cases
+            ]
+        )
 
     def print(self) -> None:
         """Tables: what was measured by instruction, and the cases by way."""
@@ -141,7 +156,15 @@ class SiliconTables:
             device = silicon.device
             title = f"{device.name}, driver {device.driver}, {device.date}"
             table = Table(
-                "measured", "kernels", "points", "differ", "stale", "unseen", "named by", title=title
+                "measured",
+                "kernels",
+                "points",
+                "differ",
+                "stale",
+                "unseen",
+                "unclaimed",
+                "named by",
+                title=title,
             )
             for what, found in _by_instruction(self.verdicts, device.name).items():
                 counts = [
@@ -150,6 +173,7 @@ class SiliconTables:
                     sum(v.differing for v in found),
                     sum(v.state == "stale" for v in found),
                     sum(v.state == "unseen" for v in found),
+                    sum(v.state == "unclaimed" for v in found),
                 ]
                 table.add_row(what, *map(str, counts), named_by(load(), what))
             console.print(table)
@@ -157,9 +181,11 @@ class SiliconTables:
                 console.print(
                     f"cases via {via}: {kept['count']} passed, {len(kept['others'])} others recorded"
                 )
+        for line in common_lines(self.common):
+            console.print(line, markup=False, soft_wrap=True)
         for v in self.verdicts:
-            if v.state in ("stale", "unseen"):
-                console.print(f"{v.state.upper()}: {v.what}: {v.kernel}, {v.device}", markup=False)
+            if v.state in _WORDS:
+                console.print(f"{_WORDS[v.state]}: {v.what}: {v.kernel}, {v.device}", markup=False)
             for line in v.first:
                 console.print(
                     f"DIFFERS: {v.what}: {v.kernel}, {v.device}: {line}", markup=False, soft_wrap=True
@@ -250,6 +276,30 @@ def _entry(claim: str, digest: str, release: str, state: str, points: int, diffe
     }
 
 
+_WORDS = {
+    "stale": "STALE",
+    "unseen": "UNSEEN",
+    "unclaimed": "UNCLAIMED (recorded, no longer claimed)",
+}
+
+
+def common_lines(common: Sequence[CommonGround]) -> list[str]:
+    """What several devices showed alike, a line a kind of thing, and what they did not."""
+    lines = [str(one) for one in common]
+    return lines + [f"NOT THE SAME: {one.what}: {name}" for one in common for name in one.different]
+
+
+def _common_entries(common: Sequence[CommonGround]) -> list[dict[str, Any]]:
+    """What devices have in common; a difference between them contradicts no claim, so it is registered."""
+    entries = []
+    for one in common:
+        state = "differs" if one.different else "agrees"
+        points, differing = len(one.alike) + len(one.different), len(one.different)
+        entry = _entry(f"alike: {one.what}", "", ", ".join(one.devices), state, points, differing)
+        entries.append({**entry, "unregistered": 0})
+    return entries
+
+
 def _by_instruction(verdicts: Sequence[SiliconVerdict], device: str) -> dict[str, list[SiliconVerdict]]:
     found: dict[str, list[SiliconVerdict]] = {}
     for verdict in verdicts:
@@ -275,10 +325,15 @@ def shown_by_devices(specification: Specification, rows: AbstractSet[str], cases
     """The verdicts of every recorded device on these rows; with `cases`, today's suite against the record."""
     recorded = load_silicon()
     found: list[SiliconVerdict] = []
+    judged: dict[tuple[str, str], Judged] = {}
+    today: dict[tuple[str, str], dict[str, str]] = {}
     counted: list[tuple[str, str, str, int, int]] = []
     for silicon in recorded:
-        current = current_cases(specification, silicon.device, rows)
-        found += silicon_verdicts(specification, silicon, current)
+        key = silicon.device.target, silicon.device.driver
+        if key not in today:
+            today[key] = current_cases(specification, silicon.device, rows)
+        found += silicon_verdicts(specification, silicon, today[key], judged=judged)
+        found += strided_verdicts(specification, silicon)
         if cases:
             by_row = current_suite(specification, silicon.device, rows)
             for via in silicon.cases:
@@ -286,4 +341,4 @@ def shown_by_devices(specification: Specification, rows: AbstractSet[str], cases
                 for row, hashes in by_row.items():
                     seen = sum(one in passed for one in hashes)
                     counted.append((silicon.device.name, via, row, len(hashes), seen))
-    return SiliconTables(recorded, found, counted)
+    return SiliconTables(recorded, found, counted, common_ground(recorded))

@@ -212,7 +212,9 @@ def _measure(
 
 def _record(specification: Specification, args: argparse.Namespace, report: RunReport) -> None:
     from ..devices.gpu import describe
+    from ..ledger.device_observations import suite_for
     from ..ledger.silicon_record import DeviceRecord, Silicon, write_silicon
+    from ..ledger.strided_places import places_of
 
     name, driver = describe(args.device)
     today = datetime.datetime.now(datetime.UTC).date().isoformat()
@@ -222,6 +224,8 @@ def _record(specification: Specification, args: argparse.Namespace, report: RunR
     silicon = Silicon(device, subjects, arithmetic, {})
     for outcome in report.outcomes:
         silicon.keep(outcome.via, outcome.results.values())
+    passed = frozenset.intersection(*(silicon.passed(outcome.via) for outcome in report.outcomes))
+    silicon.placed = places_of(suite_for(specification, device), passed)
     written = write_silicon(silicon)
     print(f"{written}: {len(subjects)} measurements, {len(report.suite.cases)} cases", file=sys.stderr)
 

@@ -13,12 +13,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..spec.addresses import DescribedMatrix
-from ..spec.descriptor import decode as decode_descriptor
+from ..spec.descriptor import fields_of
+from ..spec.errors import Question
 from ..spec.maps import LayoutMap
 from ..spec.parts import computes
 from ..spec.sparse import positions
 from ..spec.specification import Specification
 from .arrays import Ints
+from .gpu import DeviceFault
 from .probes.codes import decode, number_type
 from .probes.probe_bench import stored_columns
 from .raw_kernel import Batch, Raw, elements
@@ -144,13 +146,17 @@ class StandIn:
         """The codes of the matrix (rows, columns) behind each job's descriptor."""
         width = kernel.width(letter)
         transposed = kernel.values.get(f"transpose-{letter}", 0)
-        result = np.empty((len(batch), rows, columns), np.uint64)
+        result = np.zeros((len(batch), rows, columns), np.uint64)
         for descriptor in np.unique(descriptors):
             chosen = np.flatnonzero(descriptors == descriptor)
-            bits = self._bits(
-                kernel.descriptors[letter], int(descriptor), width, bool(transposed), rows, columns
-            )
+            kind = kernel.descriptors[letter]
+            try:
+                bits = self._bits(kind, int(descriptor), width, bool(transposed), rows, columns)
+            except Question:
+                continue  # without such a mode, it finds nothing
             images = batch.images[batch.image[chosen]]
+            if bits.max() // 8 >= images.shape[1]:
+                raise DeviceFault("an element lies outside of shared memory", lost=True)
             codes = np.zeros((len(chosen), rows, columns), np.int64)
             for byte in range(max(1, width // 8)):
                 codes |= images[:, bits // 8 + byte].astype(np.int64) << (8 * byte)
@@ -168,14 +174,12 @@ class StandIn:
             {**specification.layouts, **self.layouts},
             specification.addresses.swizzle,
             specification.descriptors[kind],
-            decode_descriptor(specification.descriptors[kind], word),
+            fields_of(specification.descriptors[kind], word),
             "MN" if transposed else "K",
             max(1, width // 8),
         )
-        table = np.empty((rows, columns), np.int64)
-        for x in range(rows):
-            for k in range(columns):
-                table[x, k] = 8 * matrix.address(x, k // each) + k % each * width
+        x, k = np.meshgrid(np.arange(rows), np.arange(columns), indexing="ij")
+        table: Ints = 8 * matrix.places(x, k // each) + k % each * width
         return table
 
     __hash__ = object.__hash__

@@ -33,8 +33,9 @@ __all__ = [
     "metadata_digest",
 ]
 
-# What the witnesses of one kind say about a claim; "stale": they spoke about an earlier claim.
-ClaimState = Literal["agrees", "differs", "stale", "unseen"]
+# What the witnesses of one kind say about a claim; "stale": they spoke about an earlier claim; "unclaimed":
+# they spoke about what nobody claims any more.
+ClaimState = Literal["agrees", "differs", "stale", "unseen", "unclaimed"]
 
 _DIGITS = 16
 # The part of an operand says nothing about legality.

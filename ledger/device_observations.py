@@ -21,8 +21,9 @@ from ..devices.probes.arithmetic_summary import kept
 from ..devices.probes.arithmetic_tests import first_tests, second_tests
 from ..devices.probes.measurements import MeasuredKernel, kernels, measure, survey
 from ..devices.raw_kernel import Launcher
-from ..gen.kernels.modules import KernelModule, modules
-from ..gen.suite.files import emitted, suite_of
+from ..gen.kernels.kernel_list import Kernel
+from ..gen.kernels.modules import KernelModule, code_of, modules
+from ..gen.suite.files import Suite, emitted, suite_of
 from ..spec.api import load
 from ..spec.errors import Question
 from ..spec.nodes import Version
@@ -33,7 +34,6 @@ from ..spec.workers import leave_signals
 from .claims import cases_digest
 from .silicon_record import DeviceRecord as Described
 from .silicon_record import Observed
-from .silicon_verdicts import claims_of
 
 __all__ = [
     "Observations",
@@ -45,6 +45,7 @@ __all__ = [
     "newest",
     "observe",
     "observe_device",
+    "suite_for",
 ]
 
 Observations = tuple[dict[str, Observed], dict[str, Observed]]
@@ -85,18 +86,25 @@ def current_cases(
     read = str(newest(specification, device.driver))
     subjects, _ = measurable(specification, device.target, read, rows)
     work = Work(specification, device.target, subjects)
-    return {f"{s.what}: {s.id}": cases_digest([work.texts[s.kernel.name]]) for s in subjects}
+    return {f"{s.what}: {s.id}": work.case(s.kernel) for s in subjects}
+
+
+def suite_for(specification: Specification, device: Described, rows: AbstractSet[str] | None = None) -> Suite:
+    """Today's cases for a device: those that exercise some rows, or all."""
+    limit, target = newest(specification, device.driver), device.target
+    families = specification.families.values()
+    listed = [v for f in families for v in f.listed() if emitted(v) and target in dict(v.gate.targets)]
+    chosen = [v for v in listed if rows is None or v.row.id in rows]
+    return suite_of(
+        specification, [v for v in chosen if dict(v.gate.targets)[target] <= limit], listed, target
+    )
 
 
 def current_suite(
     specification: Specification, device: Described, rows: AbstractSet[str]
 ) -> dict[str, list[str]]:
     """The hashes of today's cases that exercise some rows on a recorded device, by row."""
-    limit, target = newest(specification, device.driver), device.target
-    families = specification.families.values()
-    listed = [v for f in families for v in f.listed() if emitted(v) and target in dict(v.gate.targets)]
-    chosen = [v for v in listed if v.row.id in rows and dict(v.gate.targets)[target] <= limit]
-    suite = suite_of(specification, chosen, listed, target)
+    suite = suite_for(specification, device, rows)
     found: dict[str, list[str]] = {}
     for module in suite.modules:
         for kernel in module.kernels:
@@ -145,15 +153,18 @@ class Work:
             for kernel, text in zip(module.kernels, module.entries, strict=True)
         }
 
+    def case(self, kernel: Kernel) -> str:
+        """The hash of a kernel's code."""
+        return cases_digest([code_of(self.texts[kernel.name])])
+
 
 def observe(work: Work, launcher: Launcher) -> Observations:
     """Measure all subjects, and the arithmetic of those whose maps are measured."""
     specification = work.specification
     subjects: dict[str, Observed] = {}
     for subject, values in measure(specification, launcher, work.subjects):
-        claims = claims_of(specification, subject.kernel.variant, subject.what)
-        case = cases_digest([work.texts[subject.kernel.name]])
-        subjects[f"{subject.what}: {subject.id}"] = Observed(subject.id, case, claims, values)
+        row, case = subject.kernel.variant.row.id, work.case(subject.kernel)
+        subjects[f"{subject.what}: {subject.id}"] = Observed(subject.id, row, case, values)
     arithmetic: dict[str, Observed] = {}
     measured = [subject for subject in work.subjects if subject.what == "maps"]
     ids = {subject.kernel.name: subject.id for subject in measured}
@@ -161,8 +172,8 @@ def observe(work: Work, launcher: Launcher) -> Observations:
         dot = Dot(specification, kernel, launcher)
         patterns: dict[str, Any] = dict(dot.run(list(first_tests(dot))))
         patterns |= dot.run(list(second_tests(dot, kept(dot, patterns, "block"))))
-        case = cases_digest([work.texts[kernel.name]])
-        arithmetic[ids[kernel.name]] = Observed(ids[kernel.name], case, {}, patterns)
+        row, case = kernel.variant.row.id, work.case(kernel)
+        arithmetic[ids[kernel.name]] = Observed(ids[kernel.name], row, case, patterns)
     return subjects, arithmetic
 
 
@@ -229,7 +240,7 @@ def _answer(
         process.kill()
         process.join()
     return {
-        name: Observed(subject.id, "", {}, {"failed": why})
+        name: Observed(subject.id, subject.kernel.variant.row.id, "", {"failed": why})
         for name, subject in zip(names, group, strict=True)
     }, {}
 

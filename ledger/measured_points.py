@@ -9,8 +9,11 @@ from typing import Any
 import numpy as np
 
 from ..devices.arrays import Ints
-from ..spec.addresses import mode_of, rule_for
-from ..spec.expressions import compiled
+from ..devices.probes.codes import encode
+from ..spec.addresses import DescribedMatrix
+from ..spec.descriptor import fields_of
+from ..spec.errors import Question
+from ..spec.fragments import element_bits
 from ..spec.maps import LayoutMap
 from ..spec.parts import element_type, operands_of
 from ..spec.sparse import positions
@@ -112,6 +115,18 @@ def _maps(
         yield from _met(specification, variant, all_met, values["met codes"], names)
 
 
+def _ones(specification: Specification, variant: Variant, values: Mapping[str, Any]) -> Iterator[str | None]:
+    """The bit patterns that multiplied as 1, by operand: whether the formats of their types say so."""
+    for letter, pattern in values.get("ones", {}).items():
+        element = element_type(variant, letter)
+        try:
+            claimed = encode(specification, element, 1.0)
+            said = f"claimed of .{element}: {claimed:#x}"
+        except Question as why:
+            claimed, said = -1, str(why)
+        yield None if claimed == pattern else f"{letter}: {pattern:#x} multiplies as 1; {said}"
+
+
 def _equal(
     letter: str, points: Ints, at: tuple[int, int], measured: Ints, met: Ints | None
 ) -> Iterator[str | None]:
@@ -193,7 +208,9 @@ def _positions(
             k = chunk * sparsity.chunk + claimed[slot]
             index = int(codes[code, at]) if at is not None else -1
             wanted = code if whole else code >> slot // sparsity.run * sparsity.index_bits & 3
-            seen = ks[tried.index(code) if whole else index, at] if index == wanted else None
+            named = code if whole else None  # of what has one index a code, only these codes have a k
+            readable = index == wanted and (named is None or named in tried)
+            seen = ks[index if named is None else tried.index(named), at] if readable else None
             if seen is not None and names.of("k", (k,)) == seen:
                 yield None
             else:
@@ -203,37 +220,85 @@ def _positions(
 def _memory(
     specification: Specification, variant: Variant, values: Mapping[str, Any], kernel: str
 ) -> tuple[int, list[str]]:
-    operand = values["operand"]
-    transposed = _value(variant, kernel, f"transpose-{operand}") == 1
-    width = specification.index.types[element_type(variant, operand)].bits
-    kind = descriptor_of(variant, operand)
-    descriptor, rules = specification.descriptors[kind], specification.rules_of(kind)
-    first, offset = (descriptor.field_of(part) for part in ("start", "base"))
-    bits = np.asarray(values["bits"])
-    x, k = np.meshgrid(np.arange(bits.shape[1]), np.arange(bits.shape[2]), indexing="ij")
-    faults = []
-    for number, setting in enumerate(values["settings"]):
-        fields = dict(zip(descriptor.fields, setting, strict=True))
-        start, base = fields[str(first)], fields[offset] if offset else 0
-        named = mode_of(rules, descriptor, fields)
-        rule = rule_for(rules, "MN" if transposed else "K", named)
-        size, each = max(1, width // 8), max(1, 8 // width)
-        sized = {"W": rule.widths[named], "bytes": size}
-        case = specification.layouts[rule.layout].case(sized)
-        parts = {n: compiled(t, ("x", "k", "byte"))(x, k // each, 0) for n, t in case.trees.items()}
-        linear = start + parts["offset"] + sum(parts[n] * fields[f] for n, f in rule.strides.items())
-        swizzle = compiled(specification.addresses.swizzle.address.tree, ("linear", "base", "W"))
-        claimed = 8 * swizzle(linear, base, rule.widths[named]) + k % each * width
-        strides = "strides " + " and ".join(
-            str(value) for name, value in fields.items() if descriptor.fields[name].part is None
-        )
-        for at in np.argwhere(claimed != bits[number]):
-            place = tuple(at)
-            faults.append(
-                f"{operand} ({at[0]}, {at[1]}) lies at byte {bits[number][place] // 8}; claimed: "
-                f"{claimed[place] // 8} (start {start}, {strides}, base {base}, {named})"
+    """Whether every descriptor that the chip was given names the places where the chip looked."""
+    operand = str(values["operand"])
+    claims = _Described(
+        specification, variant, operand, bool(_value(variant, kernel, f"transpose-{operand}"))
+    )
+    points, faults = 0, claims.about_type()
+    shape = _shape(specification, variant, operand)
+    if np.asarray(values["bits"]).shape[1:] != shape:
+        seen = " by ".join(map(str, np.asarray(values["bits"]).shape[1:]))
+        return 1, [f"the chip reads {seen} elements of {operand}, not {shape[0]} by {shape[1]}"]
+    for given, found in (("words", "bits"), ("turned words", "turned bits")):
+        if given in values:
+            measured = np.asarray(values[found])
+            points += measured.size
+            for text, bits in zip(values[given], measured, strict=True):
+                faults += claims.about(int(text, 16), bits)
+    return points, faults
+
+
+def _shape(specification: Specification, variant: Variant, operand: str) -> tuple[int, int]:
+    """Rows of A or columns of B, and elements along K; of a sparse A those that are stored."""
+    m, n, k = (int(variant.fields[name]) for name in "mnk")
+    if operand == "B":
+        return n, k
+    if variant.row.row.sparsity is None:
+        return m, k
+    sparsity = specification.sparsity_of(variant)
+    return m, k * sparsity.slots // sparsity.chunk
+
+
+class _Described:
+    """What the specification says of one matrix in shared memory, under any descriptor."""
+
+    def __init__(
+        self, specification: Specification, variant: Variant, operand: str, transposed: bool
+    ) -> None:
+        self._specification, self._operand = specification, operand
+        kind = descriptor_of(variant, operand)
+        self._descriptor, self._rules = specification.descriptors[kind], specification.rules_of(kind)
+        self._width, self._type = element_bits(variant, operand), element_type(variant, operand)
+        self._major = "MN" if transposed else "K"
+
+    def about_type(self) -> list[str]:
+        """The fault, where no address rule is for the element type."""
+        rules = (rule for rule in self._rules.values() if rule.major == self._major)
+        if any(self._type in rule.types for rule in rules):
+            return []
+        return [f"the chip finds elements of .{self._type}, {self._major}-major; no address rule is for them"]
+
+    def about(self, word: int, bits: Ints) -> list[str]:
+        """Where the chip found elements elsewhere than claimed."""
+        specification, operand = self._specification, self._operand
+        fields, each = fields_of(self._descriptor, word), max(1, 8 // self._width)
+        x, k = np.meshgrid(*map(np.arange, bits.shape), indexing="ij")
+        try:
+            matrix = DescribedMatrix.of(
+                self._rules,
+                specification.layouts,
+                specification.addresses.swizzle,
+                self._descriptor,
+                fields,
+                self._major,
+                max(1, self._width // 8),
             )
-    return bits.size, faults
+        except Question as why:
+            if (bits < 0).all():
+                return []  # nor does the chip have such a mode
+            return [
+                f"descriptor {word:#018x}: {why}; the chip finds {operand} (0, 0) at byte {bits[0, 0] // 8}"
+            ]
+        claimed = 8 * matrix.places(x, k // each) + k % each * self._width
+        if np.array_equal(claimed, bits):
+            return []
+        said = ", ".join(f"{name} {value}" for name, value in fields.items())
+        return [
+            f"{operand} ({x}, {k}) lies at byte {bits[x, k] // 8}; claimed: {claimed[x, k] // 8} "
+            f"(descriptor {word:#018x}: {said})"
+            for x, k in np.argwhere(claimed != bits)
+        ]
 
 
 def _matrices(
@@ -283,7 +348,9 @@ def judge(
     elif kind == "matrices":
         found = _matrices(specification, variant, values)
     else:
-        found = _maps(specification, variant, values, names)
+        found = itertools.chain(
+            _ones(specification, variant, values), _maps(specification, variant, values, names)
+        )
     points, faults = 0, []
     for fault in found:
         points += 1

@@ -6,7 +6,7 @@ import base64
 import hashlib
 import json
 import lzma
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -15,11 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..devices.suite_runs import CaseResult
+from ..spec.errors import Question
 from .records import FOLDER, put, read
 
-__all__ = ["DeviceRecord", "Observed", "Silicon", "load_silicon", "write_silicon"]
+__all__ = ["DeviceRecord", "Observed", "Silicon", "StridedPlaces", "load_silicon", "write_silicon"]
 
-_FORMAT = 1
+_FORMAT = 2
 _FILTERS = [{"id": lzma.FILTER_DELTA, "dist": 4}, {"id": lzma.FILTER_LZMA2, "preset": 9}]
 _TYPE = "<i4"
 _HASH = 16  # digits of a case's hash
@@ -38,24 +39,35 @@ class DeviceRecord:
 
 @dataclass(frozen=True)
 class Observed:
-    """One kernel's observations: the emitted text and the claims by hash, and the values by name."""
+    """One kernel's observations: its row then, the hash of its code, the values by name, and their hash."""
 
     kernel: str
+    row: str
     case: str
-    claims: Mapping[str, str]
     values: Mapping[str, Any]
+    shown: str = ""
+
+
+@dataclass(frozen=True)
+class StridedPlaces:
+    """How many elements behind the first each element lay: (strides, rows, columns)."""
+
+    strides: tuple[int, ...]
+    offsets: NDArray[np.int32]
 
 
 @dataclass
 class Silicon:
     """All that one device showed. `subjects` has measurements by kind and kernel; `cases` has results of
-    conformance cases by hash.
+    conformance cases by hash; `placed` has, by instruction and layout, where memory held the elements of
+    strided matrices in the cases that passed.
     """
 
     device: DeviceRecord
     subjects: dict[str, Observed] = field(default_factory=dict)
     arithmetic: dict[str, Observed] = field(default_factory=dict)
     cases: dict[str, Any] = field(default_factory=dict)
+    placed: dict[str, StridedPlaces] = field(default_factory=dict)
 
     def keep(self, via: str, results: Iterable[CaseResult]) -> None:
         """Record the results of cases: the hashes of those that passed as one text, and the others."""
@@ -114,8 +126,8 @@ def write_silicon(silicon: Silicon, folder: Path = FOLDER) -> Path:
         return {
             name: {
                 "kernel": one.kernel,
+                "row": one.row,
                 "case": one.case,
-                "claims": dict(one.claims),
                 "values": {key: arrays.text(value) for key, value in one.values.items()},
             }
             for name, one in observed.items()
@@ -127,6 +139,10 @@ def write_silicon(silicon: Silicon, folder: Path = FOLDER) -> Path:
         "subjects": plain(silicon.subjects),
         "arithmetic": plain(silicon.arithmetic),
         "cases": silicon.cases,
+        "placed": {
+            name: {"strides": list(one.strides), "offsets": arrays.text(one.offsets)}
+            for name, one in silicon.placed.items()
+        },
         "arrays": arrays.kept,
     }
     slug = silicon.device.name.lower().replace("nvidia ", "").replace(" ", "-")
@@ -146,13 +162,52 @@ def _lines(value: Mapping[str, Any]) -> str:
     return "{\n" + ",\n".join(parts) + "\n}\n"
 
 
+class _Unpacked:
+    """The arrays of a file, each unpacked when it is first asked for."""
+
+    def __init__(self, packed: Mapping[str, Mapping[str, Any]]) -> None:
+        self._packed = packed
+        self._arrays: dict[str, NDArray[np.int32]] = {}
+        for one in packed.values():
+            int(one["shape"][0]), str(one["data"])  # what is no record is refused at once
+
+    def __getitem__(self, name: str) -> NDArray[np.int32]:
+        if name not in self._arrays:
+            try:
+                self._arrays[name] = _unpacked(self._packed[name])
+            except (lzma.LZMAError, ValueError) as error:
+                raise Question(f"array {name} of a record of a device cannot be read: {error}") from None
+        return self._arrays[name]
+
+
+class _Values(Mapping[str, Any]):
+    """The values of one observation, arrays among them."""
+
+    def __init__(self, values: Mapping[str, Any], arrays: _Unpacked) -> None:
+        self._values, self._arrays = values, arrays
+
+    def __getitem__(self, name: str) -> Any:
+        one = self._values[name]
+        return self._arrays[one["array"]] if isinstance(one, Mapping) and "array" in one else one
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._values)
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+
 def _silicon(value: Any) -> Silicon:
-    arrays = {name: _unpacked(packed) for name, packed in value["arrays"].items()}
+    arrays = _Unpacked(value["arrays"])
     return Silicon(
         DeviceRecord(**value["device"]),
         _observed(value["subjects"], arrays),
         _observed(value["arithmetic"], arrays),
         value["cases"],
+        {
+            name: StridedPlaces(tuple(one["strides"]), arrays[one["offsets"]["array"]])
+            for name, one in value["placed"].items()
+        },
     )
 
 
@@ -161,16 +216,14 @@ def load_silicon(folder: Path = FOLDER) -> tuple[Silicon, ...]:
     return tuple(read(folder, "silicon-*.json", _FORMAT, _silicon))
 
 
-def _observed(entries: Mapping[str, Any], arrays: Mapping[str, NDArray[np.int32]]) -> dict[str, Observed]:
-    def value(one: Any) -> Any:
-        return arrays[one["array"]] if isinstance(one, Mapping) and "array" in one else one
-
+def _observed(entries: Mapping[str, Any], arrays: _Unpacked) -> dict[str, Observed]:
     return {
         name: Observed(
             entry["kernel"],
+            entry["row"],
             entry["case"],
-            entry["claims"],
-            {key: value(one) for key, one in entry["values"].items()},
+            _Values(entry["values"], arrays),
+            hashlib.sha256(json.dumps(entry["values"], sort_keys=True).encode()).hexdigest(),
         )
         for name, entry in entries.items()
     }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
 from ..spec.fragments import packing
@@ -14,7 +15,15 @@ from .claims import ClaimState, addresses_digest, layout_digest, metadata_digest
 from .measured_points import AXES, descriptor_of, judge
 from .silicon_record import Silicon
 
-__all__ = ["SiliconVerdict", "anchor", "by_mnemonic", "claims_of", "silicon_verdicts"]
+__all__ = [
+    "Judged",
+    "SiliconVerdict",
+    "anchor",
+    "by_mnemonic",
+    "claimed_by",
+    "claims_of",
+    "silicon_verdicts",
+]
 
 
 @dataclass(frozen=True)
@@ -29,6 +38,10 @@ class SiliconVerdict:
     points: int = 0
     differing: int = 0
     first: tuple[str, ...] = ()
+    row: str = ""
+
+
+Judged = tuple[int, int, tuple[str, ...]]  # points, how many differ, the first of these
 
 
 def anchor(specification: Specification, instruction: Instruction) -> str:
@@ -65,17 +78,31 @@ def by_mnemonic(specification: Specification) -> dict[str, Variant]:
     return {variant.mnemonic: variant for family in families for variant in family.variants()}
 
 
+def _letters(variant: Variant, what: str) -> tuple[str, ...]:
+    """The matrices whose layouts a measurement is about."""
+    kind = what.split()[0]
+    if kind == "metadata":
+        return ("metadata",)
+    letters = {"accumulator": ("D",), "memory": ()}.get(kind, tuple(variant.layouts))
+    return tuple(letter for letter in letters if letter in AXES or kind == "matrices")
+
+
+def claimed_by(specification: Specification, variant: Variant, what: str) -> tuple[str, ...]:
+    """The layouts and address rules that a measurement is about, by name."""
+    if what.startswith("memory"):
+        return tuple(specification.rules_of(descriptor_of(variant, what.split()[1])))
+    return tuple(dict.fromkeys(variant.layouts[letter] for letter in _letters(variant, what)))
+
+
 def claims_of(specification: Specification, variant: Variant, what: str) -> dict[str, str]:
     """The hashes of the claims that a measurement is about, by name."""
     kind = what.split()[0]
     found = {}
     if kind in ("maps", "accumulator", "matrices"):
-        letters = {"accumulator": ("D",)}.get(kind, tuple(variant.layouts))
-        for letter in letters:
+        for letter in _letters(variant, what):
             identifier = variant.layouts[letter]
             if letter not in AXES:
-                if kind == "matrices":
-                    found[identifier] = layout_digest(specification.layouts[identifier])
+                found[identifier] = layout_digest(specification.layouts[identifier])
                 continue
             layout = specification.layouts[identifier]
             kept = packing(variant, letter) if kind != "matrices" else None
@@ -97,25 +124,37 @@ def claims_of(specification: Specification, variant: Variant, what: str) -> dict
 
 
 def silicon_verdicts(
-    specification: Specification, silicon: Silicon, cases: Mapping[str, str]
+    specification: Specification,
+    silicon: Silicon,
+    cases: Mapping[str, str],
+    rows: AbstractSet[str] | None = None,
+    judged: dict[tuple[str, str], Judged] | None = None,
 ) -> Iterator[SiliconVerdict]:
     """The verdict on every measurement, recomputed from the raw observations.
 
-    `cases` are today's kernels by name, with the hashes of their texts. An observation is stale if its kernel
-    or its claim has changed.
+    `cases` are today's kernels by name, with the hashes of their code; they are of some `rows`, or of all. An
+    observation is stale if its kernel has changed, and unclaimed if its row no longer has that kernel: a
+    changed claim about the same kernel is judged. `judged` keeps what was judged: another device that showed
+    the same needs no second look.
     """
+    judged = {} if judged is None else judged
     known = by_mnemonic(specification)
+    for name, gone in silicon.subjects.items():
+        if name not in cases and (rows is None or gone.row in rows):
+            what, kernel = name.split(": ", 1)
+            yield SiliconVerdict(silicon.device.name, what, kernel, "unclaimed", (), row=gone.row)
     for name, case in cases.items():
         what, kernel = name.split(": ", 1)
         variant = known[kernel.split()[0]]
-        now = claims_of(specification, variant, what)
+        now, row = claimed_by(specification, variant, what), variant.row.id
         observed = silicon.subjects.get(name)
-        if observed is None or observed.case != case or dict(observed.claims) != now:
+        if observed is None or observed.case != case:
             state: ClaimState = "unseen" if observed is None else "stale"
-            yield SiliconVerdict(silicon.device.name, what, kernel, state, tuple(now))
+            yield SiliconVerdict(silicon.device.name, what, kernel, state, now, row=row)
             continue
-        points, faults = judge(specification, variant, what, kernel, observed.values)
-        state = "differs" if faults else "agrees"
-        yield SiliconVerdict(
-            silicon.device.name, what, kernel, state, tuple(now), points, len(faults), tuple(faults[:4])
-        )
+        if not observed.shown or (name, observed.shown) not in judged:
+            points, faults = judge(specification, variant, what, kernel, observed.values)
+            judged[name, observed.shown] = points, len(faults), tuple(faults[:4])
+        found = judged[name, observed.shown]
+        state = "differs" if found[1] else "agrees"
+        yield SiliconVerdict(silicon.device.name, what, kernel, state, now, *found, row=row)

@@ -14,11 +14,12 @@ from ..gen.suite.files import lacking
 from ..spec.specification import Specification
 from ..spec.variants import OPAQUE, RowView
 from .assembler_record import Claim, ClaimVerdict
+from .chips import CommonGround, common_ground
 from .claims import addresses_digest, layout_digest, metadata_digest
 from .contradictions import ContradictionRegister
 from .device_observations import current_cases, current_suite
-from .silicon_record import Silicon
-from .silicon_verdicts import SiliconVerdict, anchor, silicon_verdicts
+from .silicon_record import DeviceRecord, Silicon
+from .silicon_verdicts import Judged, SiliconVerdict, anchor, silicon_verdicts
 from .solver_record import ProofState, SolverRecord
 
 __all__ = [
@@ -84,7 +85,7 @@ class MeasurementTally:
 class DeviceWitness:
     """What one device says about a claim: cases by way as (passed, all), measurements by kind, the
     instruction that names rows, columns and k, and why it says nothing. `unrecorded` counts the cases by way
-    that have no result.
+    that have no result; `unclaimed` has the measurements that the row no longer claims.
     """
 
     device: str
@@ -93,22 +94,26 @@ class DeviceWitness:
     named_by: str = ""
     not_run: str = ""
     unrecorded: Mapping[str, int] = field(default_factory=dict)
+    unclaimed: tuple[str, ...] = ()
 
     @property
     def holds(self) -> bool:
         """Whether everything that it says agrees with today's claim."""
-        whole = all(passed == count for passed, count in self.cases.values())
+        whole = all(passed == count for passed, count in self.cases.values()) and not self.unclaimed
         return whole and not any(tally.differing or tally.outdated for tally in self.measured.values())
 
 
 @dataclass(frozen=True)
 class Witnessed:
-    """A claim with its witnesses. `theorems` counts obligations by theorem, solver and verdict."""
+    """A claim with its witnesses. `theorems` counts obligations by theorem, solver and verdict; `common` says
+    of a row where several devices showed the same.
+    """
 
     subject: ClaimSubject
     theorems: Mapping[str, Mapping[str, Counter[ProofState]]]
     assemblers: Agreement | None
     silicon: tuple[DeviceWitness, ...]
+    common: tuple[CommonGround, ...] = ()
 
     @property
     def silent(self) -> bool:
@@ -243,25 +248,55 @@ def witnessed(
     by_row: dict[str, list[ClaimVerdict]] = {}
     for verdict in assembled:
         by_row.setdefault(verdict.claim.id, []).append(verdict)
-    devices = [_Device(specification, one, views) for one in silicon]
+    devices, alike = [], {}
+    judged: dict[tuple[str, str], Judged] = {}
+    for one in silicon:
+        key = one.device.target, one.device.driver
+        if key not in alike:
+            alike[key] = _Today.of(specification, one.device, views)
+        devices.append(_Device(specification, one, alike[key], judged))
     for subject in every:
         agreement = _agreement(by_row[subject.id], registered) if subject.kind == "row" else None
         shown = tuple(device.shown(subject) for device in devices)
-        yield Witnessed(subject, _together(subject.parts, proofs), agreement, shown)
+        common = common_ground(silicon, {subject.id}) if subject.kind == "row" else ()
+        yield Witnessed(subject, _together(subject.parts, proofs), agreement, shown, common)
+
+
+@dataclass(frozen=True)
+class _Today:
+    """What devices of one target and driver are asked today about some rows."""
+
+    lacking: Mapping[str, str]
+    anchors: Mapping[str, str]
+    suite: Mapping[str, list[str]]
+    kernels: Mapping[str, str]
+
+    @classmethod
+    def of(cls, specification: Specification, device: DeviceRecord, views: Sequence[RowView]) -> _Today:
+        rows = {view.id: view for view in views}
+        variants = [variant for view in views for variant in view.variants()]
+        return cls(
+            lacking(variants, device.target),
+            {row: anchor(specification, view.family.instruction) for row, view in rows.items()},
+            current_suite(specification, device, set(rows)),
+            current_cases(specification, device, set(rows)),
+        )
 
 
 class _Device:
     """What one device showed of some rows."""
 
-    def __init__(self, specification: Specification, silicon: Silicon, views: Sequence[RowView]) -> None:
+    def __init__(
+        self,
+        specification: Specification,
+        silicon: Silicon,
+        today: _Today,
+        judged: dict[tuple[str, str], Judged],
+    ) -> None:
         self.silicon = silicon
-        rows = {view.id: view for view in views}
-        variants = [variant for view in views for variant in view.variants()]
-        self.lacking = lacking(variants, silicon.device.target)
-        self.anchors = {row: anchor(specification, view.family.instruction) for row, view in rows.items()}
-        self.cases = current_suite(specification, silicon.device, set(rows))
-        current = current_cases(specification, silicon.device, set(rows))
-        self.verdicts = list(silicon_verdicts(specification, silicon, current))
+        self.lacking, self.anchors, self.cases = today.lacking, today.anchors, today.suite
+        found = silicon_verdicts(specification, silicon, today.kernels, set(self.anchors), judged)
+        self.verdicts = list(found)
 
     def shown(self, subject: ClaimSubject) -> DeviceWitness:
         """What the device says about one claim."""
@@ -276,11 +311,16 @@ class _Device:
                 for via, seen in passed.items()
             }
             not_run = self.lacking.get(subject.id, "" if hashes else "its driver is too old for it")
+            gone = tuple(
+                f"{v.what}: {v.kernel}"
+                for v in self.verdicts
+                if v.state == "unclaimed" and v.row == subject.id
+            )
             if not hashes:
-                return DeviceWitness(name, not_run=not_run)
+                return DeviceWitness(name, not_run=not_run, unclaimed=gone)
             if not counted:
                 not_run = f"unrecorded: its {len(hashes)} cases"
-            return DeviceWitness(name, counted, {}, self.anchors[subject.id], not_run, unrecorded)
+            return DeviceWitness(name, counted, {}, self.anchors[subject.id], not_run, unrecorded, gone)
         measured: dict[str, MeasurementTally] = {}
         for verdict in self.verdicts:
             if subject.id in verdict.claims:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from .errors import Question
 from .expressions import compiled
@@ -190,7 +191,7 @@ class DescribedMatrix:
     def _width(self) -> int:
         return self.rule.widths[self.mode]
 
-    def _permute(self, address: int) -> int:
+    def _permute(self, address: Any) -> Any:
         function = compiled(self.swizzle.address.tree, ("linear", "base", "W"))
         return function(address, self.base, self._width)
 
@@ -203,10 +204,15 @@ class DescribedMatrix:
         sizes = case.domain({"W": self._width, "bytes": self.bytes})
         if not (0 <= x < sizes["x"] and 0 <= k < sizes["k"]):
             raise Question(f"({x}, {k}) is outside: x is 0..{sizes['x'] - 1}, k is 0..{sizes['k'] - 1}")
+        return int(self.places(x, k))
+
+    def places(self, x: Any, k: Any) -> Any:
+        """The byte addresses of elements, wherever they are: of one, or of all in two arrays of numbers."""
+        case = self.layout.case({"W": self._width, "bytes": self.bytes})
         parts = {n: compiled(tree, ("x", "k", "byte"))(x, k, 0) for n, tree in case.trees.items()}
         linear = self.start + parts["offset"]
         for index, stride in self.rule.strides.items():
-            linear += parts[index] * self.fields[stride]
+            linear = linear + parts[index] * self.fields[stride]
         return self._permute(linear)
 
     def element(self, address: int) -> tuple[int, int]:

@@ -7,10 +7,12 @@ from collections.abc import Iterable
 
 from .addresses import swizzle_bounds
 from .contract_records import Consumer
+from .descriptor import limit
 from .errors import Place, SpecError
 from .index import INDEX, Index
 from .layout_records import Bridge
 from .maps import LayoutMap
+from .memory_records import Descriptor
 from .nodes import bounded, nearest, written_fields
 from .part_checks import check_parts
 from .sparse import valid_codes
@@ -21,6 +23,7 @@ __all__ = ["check_index", "check_layout", "check_references"]
 
 _SHA256 = re.compile("[0-9a-f]{64}")
 _DESCRIPTOR_BITS = 64
+_CHUNK = 16  # bytes that a swizzle moves together; a pattern has as many rows as a line has such chunks
 
 
 def check_index(index: Index) -> None:
@@ -183,6 +186,21 @@ def _check_descriptors(specification: Specification) -> None:
             _must_exist("address rule", name, specification.addresses.addresses, descriptor.place)
             for stride in specification.addresses.addresses[name].strides.values():
                 _must_exist("descriptor field", stride, descriptor.fields, descriptor.place)
+        _check_capacities(specification, descriptor)
+
+
+def _check_capacities(specification: Specification, descriptor: Descriptor) -> None:
+    """Strides reach as far as the start does, and a base offset names every row of a swizzling pattern."""
+    start = descriptor.fields[str(descriptor.field_of("start"))]
+    rows = specification.addresses.swizzle.line // _CHUNK
+    for name, field in descriptor.fields.items():
+        wanted = {None: limit(start), "base": rows - 1}.get(field.part)
+        if wanted is not None and limit(field) != wanted:
+            bits = f"bits {field.low} to {field.high} in units of {field.unit}"
+            right = "the greatest start" if field.part is None else "the last row of a swizzling pattern"
+            raise SpecError(
+                f"the field {name} holds at most {limit(field)} ({bits})", field.place, f"{wanted}, {right}"
+            )
 
 
 def check_references(specification: Specification) -> None:

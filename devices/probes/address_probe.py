@@ -9,18 +9,19 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ...spec.descriptor import encode
 from ...spec.memory_records import Descriptor
 from ..arrays import Ints
 from ..raw_kernel import Batch, MemoryElements, chunks, words
 from .fragment_probe import coded
 from .probe_bench import Bench
-from .products import NoProduct, ProductMap
+from .products import ProductMap
 
-__all__ = ["DescriptorSetting", "addresses", "settings"]
+__all__ = ["WIDE", "WINDOW", "DescriptorSetting", "addresses", "settings", "turned"]
 
-_WINDOW = 72 << 10  # bytes in which the elements are looked for
+WINDOW = 72 << 10  # bytes in which the elements are looked for
+WIDE = 208 << 10  # the same for words of any bits: nearly all of shared memory
 _JOBS = 1 << 11
+_DESCRIPTOR = 64  # bits
 
 
 DescriptorSetting = Mapping[str, int]  # every field of a descriptor by name, in the order of the YAML
@@ -46,28 +47,34 @@ def settings(
     return tuple(found)
 
 
+def turned(words: Sequence[int]) -> list[int]:
+    """Every word with each of its bits turned, one at a time: bits of fields, and those between them."""
+    return list(dict.fromkeys(word ^ 1 << bit for word in words for bit in range(_DESCRIPTOR)))
+
+
 def addresses(
     bench: Bench,
     operand: str,
-    chosen: Sequence[DescriptorSetting],
+    words_of: Sequence[int],
     found: ProductMap,
     met: Ints,
     codes: Sequence[int],
+    window: int = WINDOW,
 ) -> Ints:
-    """For every setting, the address of every element (x, k) of A or B, in bits, from the image's start.
+    """For every descriptor, the address of every element (x, k) of A or B, in bits, from the image's start.
 
     x is a row of A or a column of B; `found` names the elements of the other multiplicand, whose memory
     (or registers) is as the bench has it. `met` is the k of every packed column under each of `codes`.
+    An element that is not among the first `window` bytes is at −1.
     """
     kernel = bench.kernel
-    descriptor = bench.specification.descriptors[kernel.descriptors[operand]]
     width = (bench.a or bench.b or MemoryElements(0, 1)).width
-    window = coded(_WINDOW * 8 // width)
+    content = coded(window * 8 // width)
     one = bench.one(operand)
-    images = np.zeros((len(window), _WINDOW + bench.size), np.uint8)
-    for number, row in enumerate(window):
+    images = np.zeros((len(content), window + bench.size), np.uint8)
+    for number, row in enumerate(content):
         region = np.ascontiguousarray(words(row[None, :] * one, width), "<u4").view(np.uint8)
-        images[number, :_WINDOW] = region
+        images[number, :window] = region
     results = []
     ways = list(_ways(bench, operand, found, met))
     for codes_of_other, read in ways:
@@ -75,24 +82,21 @@ def addresses(
         registers = np.zeros((1, kernel.threads, kernel.words), np.uint32)
         a_descriptor, b_descriptor = bench.a_descriptor, bench.b_descriptor
         if operand == "A" and bench.b is not None:
-            placed = _beside(images, bench.b, codes_of_other)
-            b_descriptor += _WINDOW >> 4
+            placed = _beside(images, bench.b, codes_of_other, window)
+            b_descriptor += window >> 4
         elif bench.a is not None:
-            placed = _beside(images, bench.a, codes_of_other)
-            a_descriptor += _WINDOW >> 4
+            placed = _beside(images, bench.a, codes_of_other, window)
+            a_descriptor += window >> 4
         else:
             own = words(codes_of_other.reshape(1, kernel.threads, -1), kernel.width("A"))
             registers[:, :, kernel.place("A")] = own
         if bench.sparse:
             code = codes[read.code]
             registers[:, :, kernel.place("metadata")] = np.uint32(code * 0x1111_1111)
-        descriptors = np.array(
-            [encode(descriptor, setting) for setting in chosen],
-            np.uint64,
-        )
-        pairs = list(itertools.product(range(len(chosen)), range(len(window))))
+        descriptors = np.array(words_of, np.uint64)
+        pairs = list(itertools.product(range(len(words_of)), range(len(content))))
         parts = []
-        for part in chunks(len(pairs), _JOBS // len(window) * len(window)):
+        for part in chunks(len(pairs), _JOBS // len(content) * len(content)):
             which, image = np.array(pairs[part]).T
             mine = descriptors[which]
             batch = Batch.of(
@@ -104,22 +108,20 @@ def addresses(
                 b=mine if operand == "B" else b_descriptor,
             )
             shown = bench.values(bench.launcher.launch(kernel, batch)) != 0
-            grouped = shown.reshape(-1, len(window), shown.shape[1])
-            powers = np.int64(1) << np.arange(len(window) - 1)
+            grouped = shown.reshape(-1, len(content), shown.shape[1])
+            powers = np.int64(1) << np.arange(len(content) - 1)
             at = np.einsum("jbd,b->jd", grouped[:, 1:].astype(np.int64), powers)
             parts.append(np.where(grouped[:, 0], at, -1)[:, read.places])
         results.append(np.concatenate(parts))
     whole = _assembled(results, [read for _, read in ways])
-    if (whole < 0).any():
-        raise NoProduct("an element lies outside the window")
-    return whole * width
+    return np.where(whole < 0, -1, whole * width)
 
 
-def _beside(images: NDArray[np.uint8], memory: MemoryElements, codes: Ints) -> NDArray[np.uint8]:
+def _beside(images: NDArray[np.uint8], memory: MemoryElements, codes: Ints, window: int) -> NDArray[np.uint8]:
     """Images with the other multiplicand stored behind the window."""
     placed = images.copy()
     region = memory.image(codes[None, :])[0]
-    start = _WINDOW + memory.start
+    start = window + memory.start
     placed[:, start : start + len(region)] = region
     return placed
 

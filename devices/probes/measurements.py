@@ -12,12 +12,16 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...gen.kernels.kernel_list import Kernel, choices
+from ...spec.addresses import matrix_atoms, mode_of
+from ...spec.descriptor import encode as encoded
+from ...spec.descriptor import fields_of
+from ...spec.errors import Question
 from ...spec.fragments import register_operand
 from ...spec.parts import computes, element_type, moves
 from ...spec.specification import Specification
 from ...spec.variants import OPAQUE, Family, Variant
 from ..raw_kernel import Launcher, Raw, of_kernel
-from .address_probe import addresses, settings
+from .address_probe import WIDE, WINDOW, DescriptorSetting, addresses, settings, turned
 from .codes import encode
 from .fragment_probe import accumulate, accumulator, multiplicands, reach, renamed
 from .matrix_probe import loaded, moved, stored
@@ -206,7 +210,8 @@ class Measurer:
             anchor, _ = self.plain(kernel.variant, int(kernel.variant.fields["n"]))
             found = renamed(found, _as_wide(anchor, found))
         codes = list(self.codes(kernel.variant))
-        value: dict[str, Any] = {"D": found.d, "met": met, "met codes": codes}
+        ones = {letter: bench.one(letter) for letter in "AB"}
+        value: dict[str, Any] = {"ones": ones, "D": found.d, "met": met, "met codes": codes}
         if "A" in kernel.sources:
             value["A"] = found.a
         if "B" in kernel.sources:
@@ -249,18 +254,51 @@ class Measurer:
         }
 
     def memory(self, subject: MeasuredKernel) -> dict[str, Any]:
-        """The addresses of A or of B for every setting of the descriptor, in bits."""
+        """The addresses of A or of B for every descriptor, a 64-bit word, in bits from the image's start.
+
+        For some, also for words with any one bit turned: they show where each field begins and ends.
+        """
         kernel = of_kernel(subject.kernel)
         variant = kernel.variant
         operand = subject.what.split()[1]
         kind = kernel.descriptors[operand]
         many = self._first_of_size(kind, element_type(variant, "A"))
         strides = _STRIDES if many else _STRIDES[:1]
-        chosen = settings(self.specification.descriptors[kind], strides, many)
+        descriptor = self.specification.descriptors[kind]
+        chosen = settings(descriptor, strides, many)
+        given = [encoded(descriptor, setting) for setting in chosen]
         found, met = self._names(kernel)
-        where = addresses(self.bench(kernel), operand, chosen, found, met, self.codes(variant) or (0,))
-        listed = [list(setting.values()) for setting in chosen]
-        return {"operand": operand, "settings": listed, "bits": where}
+        bench, codes = self.bench(kernel), self.codes(variant) or (0,)
+        where = addresses(bench, operand, given, found, met, codes)
+        if (where < 0).any():
+            raise NoProduct(f"an element lies outside of {WINDOW} bytes")
+        value = {"operand": operand, "words": _hexadecimal(given), "bits": where}
+        if many and operand == "A" and not bench.sparse:
+            others = [w for w in turned(self._one_a_mode(kind, chosen)) if self._inside(kernel, w)]
+            value["turned words"] = _hexadecimal(others)
+            value["turned bits"] = addresses(bench, operand, others, found, met, codes, WIDE)
+        return value
+
+    def _one_a_mode(self, kind: str, chosen: Sequence[DescriptorSetting]) -> list[int]:
+        """The first descriptor of each swizzling mode."""
+        descriptor = self.specification.descriptors[kind]
+        mode = descriptor.field_of("mode") or ""
+        firsts = {setting.get(mode, 0): setting for setting in reversed(chosen)}
+        return [encoded(descriptor, setting) for setting in reversed(firsts.values())]
+
+    def _inside(self, kernel: Raw, word: int) -> bool:
+        """Whether all of A lies in shared memory, as far as is known: a chip stops at other addresses."""
+        specification, kind, width = self.specification, kernel.descriptors["A"], kernel.width("A")
+        rules, descriptor = specification.rules_of(kind), specification.descriptors[kind]
+        fields, size = fields_of(descriptor, word), max(1, width // 8)
+        shape = int(kernel.variant.fields["m"]), int(kernel.variant.fields["k"]) * width // 8 // size
+        major = "MN" if kernel.values.get("transpose-A") else "K"
+        try:
+            mode = mode_of(rules, descriptor, fields)
+            atoms = matrix_atoms(rules, specification.layouts, major, mode, size, shape)
+        except Question:
+            return True  # the chip shows what the specification does not have
+        return fields[str(descriptor.field_of("start"))] + atoms.extent(fields) <= WIDE
 
     def _first_of_size(self, kind: str, element: str) -> bool:
         """Whether an element type is the first of its size in bytes among those of a descriptor's rules."""
@@ -294,6 +332,10 @@ class Measurer:
         if kernel.results:
             return {"memory": loaded(kernel, self.launcher)}
         return {"memory": stored(kernel, self.launcher)}
+
+
+def _hexadecimal(given: Iterable[int]) -> list[str]:
+    return [f"{word:#018x}" for word in given]
 
 
 def _first(variant: Variant, part: str, described: bool) -> Kernel:

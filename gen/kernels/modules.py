@@ -14,7 +14,7 @@ from .operations import PARAMETERS
 from .raw_ptx import raw_body
 from .value_ptx import value_body
 
-__all__ = ["KERNELS", "KernelModule", "modules", "version_of"]
+__all__ = ["KERNELS", "KernelModule", "code_of", "modules", "version_of"]
 
 _SHARED = ".extern .shared .align 1024 .b8 shared_memory[];\n"
 KERNELS = 40  # of a module, at most
@@ -56,6 +56,11 @@ def entry_text(kernel: Kernel, specification: Specification) -> str:
         f".visible .entry {kernel.name}({parameters})\n"
         f".reqntid {kernel.threads}\n{body}\n"
     )
+
+
+def code_of(entry: str) -> str:
+    """A kernel without its comments: what runs does not depend on the section or the row that they name."""
+    return "\n".join(line for line in entry.splitlines() if not line.startswith("//"))
 
 
 def modules(kernels: Sequence[Kernel], specification: Specification, target: str) -> Iterator[KernelModule]:

@@ -46,7 +46,7 @@ class Case:
     clauses: tuple[str, ...]
 
     def hash(self, body: str) -> str:
-        """The hash of the emitted kernel and of what makes the case: 16 hexadecimal digits."""
+        """The hash of the kernel's code and of what makes the case: 16 hexadecimal digits."""
         return hashlib.sha256("\n".join((body, self.told)).encode()).hexdigest()[:16]
 
     @cached_property

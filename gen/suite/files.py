@@ -19,7 +19,7 @@ from ...spec.variants import OPAQUE, Variant
 from ..c_reading import c_text
 from ..kernels.cuda_text import config_header, cuda_source
 from ..kernels.kernel_list import Kernel
-from ..kernels.modules import KernelModule, modules
+from ..kernels.modules import KernelModule, code_of, modules
 from ..kernels.operations import ADDRESS, GUARD, config_of, matrices
 from ..kernels.stand_in_text import types_header
 from .cases import Case, Cases, Coverage, cases_of
@@ -52,8 +52,8 @@ class Suite:
         found: dict[str, list[tuple[str, Case]]] = {}
         for module in self.modules:
             for kernel, text in zip(module.kernels, module.entries, strict=True):
-                cases = self.cases[kernel.name]
-                found[kernel.name] = [(case.hash(text), case) for case in cases]
+                cases, code = self.cases[kernel.name], code_of(text)
+                found[kernel.name] = [(case.hash(code), case) for case in cases]
         return found
 
     def files(self, kind: str | None = None) -> Iterator[tuple[str, str]]:
