@@ -51,14 +51,9 @@ def entry(variant: Variant) -> dict[str, Any]:
 
 def describe_gate(gate: EffectiveGate) -> str:
     """The versions and targets of a gate in a few words."""
-    words = f"since {gate.since}"
-    if gate.deprecated:
-        words += f", deprecated {gate.deprecated}"
-    if gate.removed:
-        words += f", removed {gate.removed}"
     first = [name for name, _ in gate.targets]
     shown = ", ".join(first[:3]) + (f" … {first[-1]}" if len(first) > 3 else "")
-    return f"{words}; {shown}"
+    return f"{gate.versions}; {shown}"
 
 
 def run(args: argparse.Namespace) -> int:

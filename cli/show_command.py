@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 import json
+import textwrap
+from collections.abc import Sequence
 from typing import Any
 
 from ..spec.api import find, load
@@ -14,6 +16,8 @@ from ..spec.specification import Specification
 from ..spec.variants import OPAQUE, Variant
 
 __all__ = ["add", "describe"]
+
+_WIDTH = 120
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -26,36 +30,50 @@ def add(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Print one variant."""
     specification = load()
-    record = describe(specification, find(args.mnemonic))
+    variant = find(args.mnemonic)
+    record = describe(specification, variant)
     if args.format == "json":
         print(json.dumps(record, indent=1))
         return 0
     print(record["ptx"])
     print(f"  {record['title']} (row {record['row']})")
     print(f"  section {cited(specification.index, record['section'])}")
-    gate = record["gate"]
-    ends = "".join(f", {key} {gate[key]}" for key in ("deprecated", "removed") if gate[key])
-    print(f"  since {gate['since']}{ends} on {', '.join(gate['targets'])}")
+    _say(f"  {variant.gate.versions} on ", _targets(specification, record["gate"]["targets"]))
     for form in record["forms"]:
         label = f" (A from {form['a']})" if form["a"] else ""
-        print(f"  form{label}: {', '.join(form['operands'])}")
-    print("  operands")
+        _say(f"  form{label}: ", ", ".join(form["operands"]) or "no operands")
+    if record["operands"]:
+        print("  operands")
     for name, text in record["operands"].items():
-        print(f"    {name:<14} {text}")
+        _say(f"    {name:<14} ", text)
     if record["layouts"]:
         print("  layouts")
         for name, layout in record["layouts"].items():
-            print(f"    {name:<14} {layout['id']}: {layout['formula']}")
+            _say(f"    {name:<14} ", f"{layout['id']}: {layout['formula']}")
             if layout["source"]:
-                print(f"    {'':<14}   {layout['source']}")
+                _say(f"    {'':<14}   ", layout["source"])
     if record["codes"]:
         print(f"  metadata codes\n    {' '.join(record['codes'])}")
     for kind in ("numerical", "execution"):
         if record[kind]:
             print(f"  {kind} contract")
             for clause, says in record[kind].items():
-                print(f"    {clause:<26} {says}")
+                _say(f"    {clause:<26} ", says)
     return 0
+
+
+def _say(head: str, text: str) -> None:
+    """Print a line, folded behind its head where it is long."""
+    folded = textwrap.wrap(text, _WIDTH - len(head), break_long_words=False, break_on_hyphens=False)
+    print(head + f"\n{' ' * len(head)}".join(folded))
+
+
+def _targets(specification: Specification, names: Sequence[str]) -> str:
+    """Targets by name; all from one on are `sm_80 and every later one, up to sm_121a (28 targets)`."""
+    known = list(specification.index.targets)
+    if len(names) > 3 and list(names) == known[known.index(names[0]) :]:
+        return f"{names[0]} and every later one, up to {names[-1]} ({len(names)} targets)"
+    return ", ".join(names)
 
 
 def describe(specification: Specification, variant: Variant) -> dict[str, Any]:

@@ -32,12 +32,16 @@ class EffectiveGate:
     targets: tuple[tuple[str, Version], ...]
 
     def __repr__(self) -> str:
-        ends = "".join(
-            f", {what} {version}"
-            for what, version in (("deprecated", self.deprecated), ("removed", self.removed))
-            if version is not None
-        )
-        return f"EffectiveGate(since {self.since}{ends}, on {len(self.targets)} targets)"
+        return f"EffectiveGate({self.versions}, on {len(self.targets)} targets)"
+
+    @property
+    def versions(self) -> str:
+        """The versions in words: `since 6.0, deprecated 6.4`. What is removed cannot be deprecated later."""
+        removed, deprecated = self.removed, self.deprecated
+        words = f"since {self.since}"
+        if deprecated is not None and (removed is None or deprecated < removed):
+            words += f", deprecated {deprecated}"
+        return words if removed is None else f"{words}, removed {removed}"
 
     @property
     def satisfiable(self) -> bool:

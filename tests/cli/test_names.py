@@ -188,3 +188,23 @@ def test_functions_say_what_they_are_of(run: Run) -> None:
 def test_selectors_stand_in_the_json(run: Run) -> None:
     words = ("layout", MX4, "--operand", "scale-a", "--thread-id", "1", "--format", "json")
     assert json.loads(run(*words)[1])["selectors"] == {"thread_id": 1, "byte_id": 0}
+
+
+def test_show_folds_targets_and_long_lines(run: Run) -> None:
+    out = run("show", MMA)[1]
+    assert "\n  since 7.0 on sm_80 and every later one, up to sm_121a (28 targets)\n" in out
+    assert len(json.loads(run("show", MMA, "--format", "json")[1])["gate"]["targets"]) == 28
+    assert max(map(len, out.splitlines())) <= 120
+    assert "(a rendezvous of the warp, not of the warpgroup)" in " ".join(out.split())
+    assert "\n  since 8.7 on sm_120f, sm_120a, sm_121f, sm_121a\n" in run("show", MX4)[1]
+    out = run("show", "wgmma.fence")[1]
+    assert "\n  since 8.0 on sm_90a\n  form: no operands\n  execution contract\n" in out
+
+
+def test_what_was_removed_is_not_deprecated_later(run: Run) -> None:
+    """9.7.14.4.5: .satfinite is deprecated in PTX ISA 6.4; without .aligned, wmma was removed in 6.3."""
+    name = "wmma.mma.sync.row.row.m16n16k16.f32.f32.satfinite"
+    assert " since 6.0, removed 6.3; sm_70, sm_72\n" in run("list", name)[1]
+    assert " since 6.0, removed 6.3 on sm_70, sm_72\n" in run("show", name)[1]
+    name = "wmma.mma.sync.aligned.row.row.m16n16k16.f32.f32.satfinite"
+    assert ", deprecated 6.4; sm_70" in run("list", name)[1]
