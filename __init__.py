@@ -61,6 +61,11 @@ __all__ = [
 ]
 
 
+def __dir__() -> list[str]:
+    """What is public, as a notebook completes it."""
+    return sorted(__all__)
+
+
 def __getattr__(name: str) -> Any:
     """What takes long to import, when it is asked for: the version, and classes of large modules."""
     match name:

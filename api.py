@@ -15,6 +15,8 @@ from .spec import api as shared
 from .spec.arguments import asked, described, integer, target_name, text, version_number
 from .spec.errors import Question
 from .spec.legality import Verdict
+from .spec.nodes import nearest
+from .spec.quantities import counted
 from .spec.specification import Specification
 from .spec.variants import Variant
 
@@ -157,7 +159,10 @@ class OperandLayout:
         """Where a thread's element lies: (row, col). Raises Question when there is no such element."""
         found = self._places.get((integer("thread", thread), integer("element", element)))
         if found is None:
-            raise Question(f"{self!r} has no element {element} of thread {thread}")
+            names = [*self._table.headings[: len(self._table.layout.inputs)]]
+            sizes = self._table.layout.domain(self._table.parameters).values()
+            ranges = ", ".join(f"{name} 0..{size - 1}" for name, size in zip(names, sizes, strict=True))
+            raise Question(f"{self!r} has no element {element} of thread {thread}; it has {ranges}")
         return found
 
     @asked
@@ -168,11 +173,14 @@ class OperandLayout:
             raise Question(f"{self!r} is not a fragment; its points name threads and bits")
         names = self._table.layout.outputs
         if len(place) != len(names):
-            raise Question(f"{self!r} is asked by {' and '.join(names)}, not by {len(place)} numbers")
+            raise Question(
+                f"{self!r} is asked by {' and '.join(names)}, not by {counted(len(place), 'value')}"
+            )
         at = tuple(integer(name, number) for name, number in zip(names, place, strict=True))
         found = self._holders.get(at)
         if found is None:
-            raise Question(f"{self!r} has no element at {at}")
+            ranges = ", ".join(f"{name} 0..{size - 1}" for name, size in zip(names, self.shape, strict=True))
+            raise Question(f"{self!r} has no element at {at}; it has {ranges}")
         return Holder(*found, packing.width)
 
     @asked
@@ -309,6 +317,7 @@ def _sparse(mnemonic: str, selector: int | None) -> SparseA:
     from .gen.sparse_arrays import SparseA
 
     specification, variant = load(), _variant(mnemonic)
+    specification.sparsity_of(variant)  # before its metadata: a dense variant has neither
     selectors = SparseA(specification, variant).selectors
     if selector is None and len(selectors) > 1:
         raise Question(f"{mnemonic} needs selector= one of {', '.join(map(str, selectors))}")
@@ -327,7 +336,7 @@ class MatrixDescriptor:
 
     def __repr__(self) -> str:
         shown = ", ".join(f"{name.replace('-', '_')}={value}" for name, value in self.fields.items() if value)
-        return f"MatrixDescriptor({self.word:#018x}: {shown})"
+        return f"MatrixDescriptor({self.word:#018x}: {shown or 'all fields 0'})"
 
 
 @asked
@@ -351,6 +360,12 @@ def descriptor(word: int | None = None, *, kind: str | None = None, **fields: in
     if kind is not None and kind not in known:
         raise Question(f"there is no descriptor {kind!r}; there are: {', '.join(known)}")
     form = known[kind] if kind is not None else next(iter(known.values()))
+    for name in given:
+        if name not in form.fields:
+            guess = nearest(name, form.fields)
+            hint = f"did you mean {guess}?" if guess else f"it has {', '.join(form.fields)}"
+            written = name.replace("-", "_")
+            raise Question(f"the descriptor has no field {written!r}; {hint.replace('-', '_')}")
     if word is None:
         word = encode(form, given)
     elif fields:
@@ -372,6 +387,8 @@ def check(source: str | Path, target: str | None = None) -> FileReport:
     """
     from .check.check_file import check_text
 
+    if source == "":
+        raise Question("check needs a path or PTX text, not an empty string")
     if isinstance(source, str) and "\n" in source:
         return check_text(source, "<text>", _target(target))
     if not isinstance(source, str | Path):
@@ -413,10 +430,14 @@ def _matrix(name: str, given: ArrayLike) -> NDArray[Any]:
 
     if isinstance(given, str):
         raise Question(f"{name} is text, not numbers; the mnemonic comes first, then the matrix")
+    if isinstance(given, SparseMatrix):
+        raise Question(f"{name} is a SparseMatrix; give its packed, its metadata and its selector")
     try:
         array = np.asarray(given)
     except ValueError:
         raise Question(f"the rows of {name} must be of one length") from None
+    if array.dtype.kind == "O":
+        raise Question(f"{name} must be an array of numbers, not {described(given)}")
     if array.dtype.kind not in "fiuV" or array.dtype.itemsize not in (1, 2, 4, 8):
         raise Question(f"{name} holds {array.dtype}; numbers of at most 64 bits are needed")
     return array

@@ -27,9 +27,10 @@ def add(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Compress. Every element keeps its bits; only +0 counts as absent (−0.0 is a value)."""
     from ..gen.sparse_arrays import SparseA
-    from .matrices import read, write
+    from .matrices import read, refuse_one_file_twice, write
 
     sparse = SparseA(load(), find(args.mnemonic), args.selector)
+    refuse_one_file_twice(args.matrix, args.packed, args.metadata)
     packed, words = sparse.compress(read(args.matrix))
     down, across, threads = words.shape
     one = down == across == 1

@@ -26,9 +26,10 @@ def add(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Decompress; raises Question, naming row and chunk, for a code that the text does not allow."""
     from ..gen.sparse_arrays import SparseA
-    from .matrices import read, write
+    from .matrices import read, refuse_one_file_twice, write
 
     sparse = SparseA(load(), find(args.mnemonic), args.selector)
+    refuse_one_file_twice(args.packed, args.metadata, args.matrix)
     matrix = sparse.decompress(read(args.packed), read(args.metadata))
     write({args.matrix: matrix})
     print(f"{args.matrix}: {matrix.shape[0]}x{matrix.shape[1]}, selector {args.selector}")

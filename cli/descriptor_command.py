@@ -67,7 +67,7 @@ def run(args: argparse.Namespace) -> int:
     else:
         number = _integer(args.word)
         if number is None:
-            raise Question(f"{args.word!r} is not an integer")
+            raise Question(f"{args.word!r} is not an integer; write it in decimal or as 0x…")
         word = number
         if args.verb == "address":
             return _locate(args, word)
@@ -101,7 +101,7 @@ def _locate(args: argparse.Namespace, word: int) -> int:
     if args.address is not None:
         wanted = _integer(args.address)
         if wanted is None:
-            raise Question(f"{args.address!r} is not an integer")
+            raise Question(f"{args.address!r} is not an integer; write it in decimal or as 0x…")
         x, k = matrix.element(wanted)
     elif args.row is not None and args.k is not None:
         x, k = args.row, args.k
@@ -111,5 +111,7 @@ def _locate(args: argparse.Namespace, word: int) -> int:
     if args.format == "json":
         print(json.dumps({"address": wanted, "row": x, "k": k}))
     else:
-        print(f"element ({x}, {k}) lies at {wanted:#x} ({matrix.rule.title}, mode {matrix.mode})")
+        within = wanted - matrix.address(x, k)
+        what = f"byte {within} of element" if within else "element"
+        print(f"{what} ({x}, {k}) lies at {wanted:#x} ({matrix.rule.title}, mode {matrix.mode})")
     return 0

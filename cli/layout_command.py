@@ -19,6 +19,7 @@ __all__ = ["add"]
 
 _QUESTIONS = ("thread", "element", "bit", "matrix", "row", "col", "chunk")
 _ALSO = {"bit": "element", "chunk": "col"}
+_PICTURES = ("text", "markdown", "svg")
 _FORMATS = ("text", "json", "csv", "markdown", "svg", "cuda", "python", "cute")
 
 
@@ -58,6 +59,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Print the map, or answer one question about it."""
     tables = list(_tables(args))
+    _refuse_what_does_nothing(args, len(tables))
     if len(tables) > 1:
         print(_figure(args, tables))
         return 0
@@ -91,6 +93,19 @@ def _tables(args: argparse.Namespace) -> Iterator[MapTable]:
         layout = load().layout_of(variant, name).layout
         own = {key: value for key, value in given.items() if key in layout.params or len(operands) == 1}
         yield table_of(load(), variant, name, args.a_source, own)
+
+
+def _refuse_what_does_nothing(args: argparse.Namespace, operands: int) -> None:
+    """Raise Question for an option that has no part in the answer, rather than to pass over it."""
+    asked = [name for name in _QUESTIONS if getattr(args, name) is not None]
+    if operands > 1 and asked not in ([], ["thread"]):
+        raise Question(f"--{asked[0]} asks about one operand; name one with --operand")
+    pictured = args.format in _PICTURES and not args.latex and asked in ([], ["thread"])
+    cut = [name for name in ("rows", "cols") if getattr(args, name) is not None]
+    if args.view != "matrix":
+        cut.append("view")
+    if cut and not pictured:
+        raise Question(f"--{cut[0]} is for the picture of an operand, as {', '.join(_PICTURES)}")
 
 
 def _picked(args: argparse.Namespace, table: MapTable) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from numpy.typing import NDArray
 from ..spec.errors import Question
 from ..spec.writing import write_files
 
-__all__ = ["read", "write"]
+__all__ = ["read", "refuse_one_file_twice", "write"]
 
 
 def read(name: str) -> NDArray[Any]:
@@ -24,6 +25,16 @@ def read(name: str) -> NDArray[Any]:
     if not isinstance(array, np.ndarray) or array.dtype.kind not in "fiuV":
         raise Question(f"{name} does not hold an array of numbers")
     return array
+
+
+def refuse_one_file_twice(*names: str) -> None:
+    """Raise Question where an output is an input too, or the other output: one would be lost."""
+    met: set[Path] = set()
+    for name in names:
+        path = Path(name).resolve()
+        if path in met and not (path.exists() and not path.is_file()):  # /dev/null may be named twice
+            raise Question(f"{name} is named twice; every input and output needs a file of its own")
+        met.add(path)
 
 
 def write(arrays: Mapping[str, NDArray[Any]]) -> None:

@@ -37,9 +37,16 @@ class CommandParser(argparse.ArgumentParser):
         raise SystemExit(2)
 
     def _get_value(self, action: argparse.Action, arg_string: str) -> Any:
-        """Refuse an empty path, as of a variable that is not set: it would mean this folder."""
+        """Refuse an empty path, as of a variable that is not set: it would mean this folder; and say in a
+        sentence that a word is no integer.
+        """
         if not arg_string and action.option_strings and action.metavar in _PATHS:
             raise argparse.ArgumentError(action, "the path is empty")
+        if action.type is int:
+            try:
+                return int(arg_string)
+            except ValueError:
+                raise argparse.ArgumentError(action, f"{arg_string!r} is not an integer") from None
         return super()._get_value(action, arg_string)
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:

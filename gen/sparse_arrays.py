@@ -111,7 +111,7 @@ class SparseA:
                 f"the metadata must be {wanted} integers (row tiles x column tiles x threads), "
                 f"not {given} of {words.dtype}"
             )
-        if words.max() >> 32 or words.min() < -(1 << 31):
+        if words.max() >= 1 << 32 or words.min() < -(1 << 31):
             raise Question("a metadata word has more than 32 bits")
         codes = self._read(words.reshape(shape).astype(np.uint64))
         self._check(codes)
@@ -133,10 +133,8 @@ class SparseA:
 
     def _tiles(self, shape: tuple[int, ...], columns: int, what: str) -> tuple[int, int]:
         if len(shape) != 2 or not all(shape) or shape[0] % self.m or shape[1] % columns:
-            raise Question(
-                f"{what} is {' x '.join(map(str, shape))}; for {self.variant.mnemonic} it must be "
-                f"a multiple of {self.m} x {columns}"
-            )
+            given, name = " x ".join(map(str, shape)) or "one number", self.variant.mnemonic
+            raise Question(f"{what} is {given}; for {name} it must be a multiple of {self.m} x {columns}")
         return shape[0] // self.m, shape[1] // columns
 
     def _words(self, codes: Array, tiles: tuple[int, int]) -> NDArray[np.uint32]:
@@ -166,8 +164,8 @@ class SparseA:
             wide = self.sparsity.code_bits
             allowed = ", ".join(f"0b{code:0{wide}b}" for code in valid)
             raise Question(
-                f"row {row}, chunk {chunk}: the code 0b{codes[row, chunk]:0{wide}b} is not valid; "
-                f"valid are {allowed}"
+                f"row {row}, chunk {chunk}: the code 0b{codes[row, chunk]:0{wide}b} is not valid "
+                f"(with selector {self.selector}); valid are {allowed}"
             )
 
 

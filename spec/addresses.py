@@ -203,7 +203,7 @@ class DescribedMatrix:
         case = self.layout.case({"W": self._width, "bytes": self.bytes})
         sizes = case.domain({"W": self._width, "bytes": self.bytes})
         if not (0 <= x < sizes["x"] and 0 <= k < sizes["k"]):
-            raise Question(f"({x}, {k}) is outside: x is 0..{sizes['x'] - 1}, k is 0..{sizes['k'] - 1}")
+            raise Question(f"({x}, {k}) is outside: the row is 0..{sizes['x'] - 1}, k is 0..{sizes['k'] - 1}")
         return int(self.places(x, k))
 
     def places(self, x: Any, k: Any) -> Any:

@@ -23,9 +23,8 @@ def encode(descriptor: Descriptor, values: Mapping[str, int | str]) -> int:
         field = descriptor.fields.get(name)
         if field is None:
             guess = nearest(name, descriptor.fields)
-            raise Question(
-                f"the descriptor has no field {name!r}" + (f"; did you mean {guess}?" if guess else "")
-            )
+            hint = f"did you mean {guess}?" if guess else f"it has {', '.join(descriptor.fields)}"
+            raise Question(f"the descriptor has no field {name!r}; {hint}")
         word |= _value(name, field, given) // field.unit << field.low
     return word
 
@@ -33,7 +32,7 @@ def encode(descriptor: Descriptor, values: Mapping[str, int | str]) -> int:
 def _value(name: str, field: DescriptorField, given: int | str) -> int:
     if isinstance(given, str):
         if given not in field.values:
-            named = ", ".join(field.values) or "a number"
+            named = ", ".join(field.values) or "an integer, in decimal or as 0x…"
             raise Question(f"{name}: {given!r} is not a value; it must be {named}")
         return field.values[given]
     if not 0 <= given <= limit(field):
@@ -80,6 +79,10 @@ def decode(descriptor: Descriptor, word: int) -> dict[str, int]:
     for field in descriptor.fields.values():
         rest &= ~mask(field)
     if rest:
-        bits = ", ".join(str(bit) for bit in range(64) if rest >> bit & 1)
-        raise Question(f"the reserved bits {bits} are set; they must be 0")
+        bits = [str(bit) for bit in range(64) if rest >> bit & 1]
+        one = len(bits) == 1
+        raise Question(
+            f"the reserved bit{'' if one else 's'} {', '.join(bits)} {'is' if one else 'are'} set; "
+            f"{'it' if one else 'they'} must be 0"
+        )
     return fields_of(descriptor, word)

@@ -64,7 +64,7 @@ def compress_row(
             what = "non-zero elements" if sparsity.run == 1 else f"non-zero runs of {sparsity.run} elements"
             raise Question(
                 f"{name}, chunk {start // sparsity.chunk} (columns {start}..{start + sparsity.chunk - 1})"
-                f" has {_runs(sparsity, taken)} {what}; {sparsity.title} allows {sparsity.indices}"
+                f" has {_runs(sparsity, taken)} {what}; it may have {sparsity.indices} ({sparsity.title})"
             )
         packed += [chunk[position] for position in positions(sparsity, code)]
         codes.append(code)

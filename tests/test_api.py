@@ -79,6 +79,27 @@ def test_a_verdict_is_true_if_it_is_legal() -> None:
     assert (repr(good), repr(bad)) == ("Verdict(legal)", "Verdict(illegal; gate.since)")
 
 
+def test_a_report_is_true_if_it_holds() -> None:
+    head = ".version 8.0\n.target sm_90a\n.address_size 64\n"
+    good, bad = (
+        ptxmma.check(f"{head}.visible .entry k() {{ {line} ret; }}\n")
+        for line in (FENCE, "wgmma.fence.sync;\n.reg .b32 %r<4>;\nwgmma.wait_group.sync.aligned -1;")
+    )
+    assert (bool(good), good.holds) == (True, True)
+    assert (bool(bad), bad.holds) == (False, False)
+
+
+def test_metadata_that_is_all_negative() -> None:
+    """Eight codes 0b1110 (the last two of four) are 0xeeeeeeee, a negative number of 32 bits."""
+    matrix = np.tile(np.array([0, 0, 1, 2], "i1"), (64, 16))
+    found = ptxmma.compress(S8, matrix)
+    assert {int(word) for word in found.metadata.ravel()} == {0xEEEEEEEE}
+    for words in (found.metadata.view("i4"), found.metadata.astype("i8")):
+        assert (ptxmma.decompress(S8, found.packed, words) == matrix).all()
+    with pytest.raises(ptxmma.Question, match="more than 32 bits"):
+        ptxmma.decompress(S8, found.packed, found.metadata.astype("i8") + (1 << 32))
+
+
 def test_a_layout() -> None:
     """9.7.14.5.8: row groupID (i < 2) or groupID + 8, column threadID_in_group * 2 + (i & 1)."""
     layout = ptxmma.layout(MMA, "D")
@@ -264,7 +285,9 @@ MISTAKES: list[tuple[Callable[[], object], str]] = [
     (lambda: api.layout(MMA, "D").position([1], 2), "thread must be an integer, not"),
     (lambda: api.layout(MMA, "D").position(1), "missing 1 required positional argument: 'element'"),
     (lambda: api.layout(MMA, "D").position(1.0, 2), "thread must be an integer, not 1.0"),
-    (lambda: api.layout(MMA, "D").holder(1), "is asked by row and col, not by 1 numbers"),
+    (lambda: api.layout(MMA, "D").holder(1), "is asked by row and col, not by 1 value"),
+    (lambda: api.layout(MMA, "D").holder(16, 0), "it has row 0..15, col 0..7"),
+    (lambda: api.layout(MMA, "D").position(32, 0), "it has thread 0..31, element 0..3"),
     (lambda: api.layout(MMA, "D").holder([1], 2), "row must be an integer"),
     (lambda: api.layout(MMA, "D").text("x"), "width must be an integer"),
     (lambda: api.layout(MMA, 3), "operand must be a string, not 3"),
@@ -297,7 +320,14 @@ MISTAKES: list[tuple[Callable[[], object], str]] = [
     (lambda: api.compress(SP, np.zeros((64, 32)), True), "selector must be an integer, not True"),
     (lambda: api.compress(SP, np.zeros((64, 32)), selektor=1), "unexpected keyword argument 'selektor'"),
     (lambda: api.compress(SP, np.zeros((64, 32), bool), 0), "matrix holds bool"),
-    (lambda: api.compress(SP, None, 0), "matrix holds object"),
+    (lambda: api.compress(SP, None, 0), "matrix must be an array of numbers, not None"),
+    (lambda: api.compress(MMA, np.zeros((64, 32))), f"{MMA} is not sparse"),
+    (lambda: api.compress(SP, np.float16(1), 0), "the matrix is one number; "),
+    (lambda: api.compress(SP, np.ones((64, 32)), 0), " has 4 non-zero elements; it may have 2"),
+    (lambda: api.decompress(SP, api.compress(SP, np.zeros((64, 32)), 0), 0), "packed is a SparseMatrix"),
+    (lambda: api.descriptor(foo=1), "has no field 'foo'; it has start_address, leading_"),
+    (lambda: api.descriptor(start_addres=1), "no field 'start_addres'; did you mean start_address?"),
+    (lambda: api.descriptor(1 << 14), "the reserved bit 14 is set; it must be 0"),
     (lambda: api.compress(SP, 3, 0), "must be a multiple of 64 x 32"),
     (lambda: api.compress("mma.sp", np.zeros((64, 32))), "mma.sp is not a whole mnemonic: [0-9]+ match"),
     (lambda: api.decompress(SP, np.zeros((64, 16)), np.zeros((128, 1), "u4"), 0), "not 128 x 1 of uint32"),
@@ -316,7 +346,7 @@ MISTAKES: list[tuple[Callable[[], object], str]] = [
     (lambda: api.descriptor(start_address=16.0), "start_address must be an integer"),
     (lambda: api.descriptor(kind="x"), "no descriptor 'x'"),
     (lambda: api.check("/no/such/file.ptx"), "/no/such/file.ptx"),
-    (lambda: api.check(""), "No such file"),
+    (lambda: api.check(""), "check needs a path or PTX text, not an empty string"),
     (lambda: api.check("a\0b"), "null"),
     (lambda: api.check("."), "Is a directory"),
     (lambda: api.check(".version 8.0"), "PTX text has several lines"),

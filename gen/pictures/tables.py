@@ -114,13 +114,13 @@ def table_of(
     operand = named_operand(variant, operand)
     found = layout_operand(variant.instruction, operand)
     is_a = operand == "A" or (found is not None and found[1].part == "A")
+    if a_source and all(form.a is None for form in variant.forms):
+        raise Question(f"{variant.mnemonic} has no choice of where A comes from")
     if a_source == "descriptor" and is_a:
         raise Question(
             "with a descriptor, A lies in shared memory and no register holds it; "
             "see `ptxmma descriptor address`"
         )
-    if a_source and all(form.a is None for form in variant.forms):
-        raise Question(f"{variant.mnemonic} has no choice of where A comes from")
     layout = specification.layout_of(variant, operand)
     operand = layout_key(variant, operand) or operand
     given = dict(selectors or {})

@@ -207,4 +207,4 @@ def test_what_was_removed_is_not_deprecated_later(run: Run) -> None:
     assert " since 6.0, removed 6.3; sm_70, sm_72\n" in run("list", name)[1]
     assert " since 6.0, removed 6.3 on sm_70, sm_72\n" in run("show", name)[1]
     name = "wmma.mma.sync.aligned.row.row.m16n16k16.f32.f32.satfinite"
-    assert ", deprecated 6.4; sm_70" in run("list", name)[1]
+    assert " since 6.3, deprecated 6.4, removed 6.5; sm_70, sm_72, sm_75\n" in run("list", name)[1]
