@@ -32,8 +32,8 @@ def load_files(root: Path = ROOT) -> Specification:
     The files about ordering, effects and contradictions are read by `ordering`, `effects` and the ledger.
     """
     index = expanded_index(read_index(root))
-    check_index(index)
     check_unique_index(index)
+    check_index(index)
     check_unique_files(index.files())
     _check_listed(root, index)
     sparsity = _read(root, index.sparsity, SparsityFile)

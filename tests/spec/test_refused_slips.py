@@ -25,7 +25,7 @@ SLIPS = [
         "\n  wait-scopes:",
         "the switch 'wait-scope' is missing",
     ),
-    ("specs.yaml", 'ptx: "6.3"', 'ptx: "6.1"', "PTX ISA 6.1 stands behind 6.2"),
+    ("specs.yaml", 'ptx: "6.3"', 'ptx: "5.2"', "PTX ISA 5.2 stands behind 6.2"),
     ("specs.yaml", 'isa: "9.5"', 'isa: "9.4"', "the newest of the releases 9.5"),
     (
         "spec/instructions/wmma.mma.yaml",
