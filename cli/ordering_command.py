@@ -51,8 +51,8 @@ def run(args: argparse.Namespace) -> int:
     from ..formal.ordering.alphabet import alphabet
 
     if args.alphabet:
-        for step in alphabet():
-            print(step)
+        steps = [str(step) for step in alphabet()]
+        print(json.dumps(steps, indent=1) if args.format == "json" else "\n".join(steps))
         return 0
     if args.steps < 1 or args.direct < 1 or args.stride < 1 or args.length not in (0, *range(2, 34)):
         raise Question("--steps, --direct and --stride must be at least 1, --length 0 or 2 to 33")

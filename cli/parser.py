@@ -85,15 +85,17 @@ def build_parser(asked: str | None = None) -> CommandParser:
     parser.add_argument("--version", action=_Version, nargs=0, help="print the version of ptxmma")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", title="commands")
     for name, command in COMMANDS.items():
-        own = commands.add_parser(
-            name, help=command.help, description=command.help[0].upper() + command.help[1:] + "."
-        )
+        own = commands.add_parser(name, help=command.help, description=_sentence(command.help))
         if asked is None or asked == name:
             importlib.import_module(f".{name}_command", __package__).add(own)
             _explain(own, name, command)
     explainer = commands.add_parser("help", help="explain a command, as --help does")
     explainer.add_argument("words", nargs="*", metavar="COMMAND", help="the command (default: all of them)")
     return parser
+
+
+def _sentence(words: str) -> str:
+    return words[0].upper() + words[1:] + ("" if words.endswith("?") else ".")
 
 
 def _explain(parser: CommandParser, name: str, command: Command) -> None:

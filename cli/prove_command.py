@@ -50,8 +50,12 @@ def run(args: argparse.Namespace) -> int:
     from ..formal.smt.obligations import Obligation
 
     if args.list:
-        for name, statement in STATEMENTS.items():
-            print(f"{name:<26} {statement}")
+        if args.format == "json":
+            print(
+                json.dumps([{"theorem": name, "says": says} for name, says in STATEMENTS.items()], indent=1)
+            )
+        else:
+            print("\n".join(f"{name:<26} {says}" for name, says in STATEMENTS.items()))
         return 0
     if args.record and args.pattern:
         raise Question("a record is of everything: --record goes with no pattern")

@@ -346,6 +346,25 @@ def test_clauses_and_prove(run: Run, tmp_path: Path) -> None:
     assert "sparse.product" in run("prove", "--list")[1]
 
 
+def test_what_is_listed_has_schemas(run: Run) -> None:
+    for schema, words, count, part in (
+        ("contradictions", ("contradictions",), 74, {"id": "text-mma-m8n84"}),
+        ("prove-list", ("prove", "--list"), None, {"theorem": "sparse.product"}),
+    ):
+        code, out, _ = run(*words, "--format", "json")
+        records = json.loads(out)
+        valid(schema, records)
+        assert code == 0 and count in (None, len(records))
+        assert any(part.items() <= record.items() for record in records)
+    code, out, _ = run("ordering", "--alphabet", "--format", "json")
+    valid("ordering-alphabet", json.loads(out))
+    assert json.loads(out) == run("ordering", "--alphabet")[1].splitlines()
+    code, out, _ = run("contradictions", "--run", "text-mma-m8n84", "--format", "json")
+    if code != 2:  # an assembler is here
+        valid("contradictions-run", json.loads(out))
+        assert code == 0 and json.loads(out)
+
+
 def test_the_committed_schema_is_the_models(run: Run) -> None:
     assert json.loads((ROOT / "spec" / "schema.json").read_text()) == schemas(FILES)
     assert json.loads(run("schema")[1]) == schemas(FILES)
