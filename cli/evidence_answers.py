@@ -18,6 +18,7 @@ from ..ledger.assembler_record import (
     Record,
     claims,
     load_records,
+    unclaimed,
     verdicts,
     with_unrecorded,
     write,
@@ -85,19 +86,35 @@ def answer(args: argparse.Namespace) -> int:
         return _by_claim(specification, args, asked, found, whole)
     shown = shown_by_devices(specification, {claim.id for claim in asked}, args.cases)
     open_points = {id(v): unregistered(register(), v) for v in found}
-    dates = list(target_faults(specification, records, register()))
+    dates, gone = list(target_faults(specification, records, register())), unclaimed(records, asked)
     if args.format == "json":
         listed = [_as_json(v, len(open_points[id(v)])) for v in found]
         listed += [_date_as_json(fault) for fault in dates]
+        listed += [_unclaimed_as_json(row, release) for row, asked_of in gone.items() for release in asked_of]
         print(json.dumps([*listed, *whole.as_json(), *shown.as_json()], indent=1))
     else:
         _print(records, found, open_points)
         print("".join(f"DIFFERS: {fault}\n" for fault in dates), end="")
+        for row, asked_of in gone.items():
+            print(f"UNCLAIMED (recorded, no longer claimed): {row}, ptxas {', '.join(asked_of)}")
         if args.universes:
             whole.print()
         shown.print()
-    failed = any(v.state in ("stale", "unseen") or open_points[id(v)] for v in found) or bool(dates)
+    failed = any(v.state in ("stale", "unseen") or open_points[id(v)] for v in found)
+    failed = failed or bool(dates or gone)
     return 1 if failed or shown.failed or whole.failed else 0
+
+
+def _unclaimed_as_json(row: str, release: str) -> dict[str, Any]:
+    return {
+        "claim": row,
+        "digest": "",
+        "release": release,
+        "state": "unclaimed",
+        "points": 0,
+        "differing": 0,
+        "unregistered": 0,
+    }
 
 
 def _by_claim(

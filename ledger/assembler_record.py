@@ -33,6 +33,7 @@ __all__ = [
     "Record",
     "claims",
     "load_records",
+    "unclaimed",
     "verdicts",
     "with_unrecorded",
     "write",
@@ -147,6 +148,15 @@ def verdicts(records: Sequence[Record], asked: Sequence[Claim]) -> Iterator[Clai
             )
             points = len(seen) * len(claim.statements)
             yield ClaimVerdict(claim, record.release, "differs" if differing else "agrees", points, differing)
+
+
+def unclaimed(records: Sequence[Record], every: Sequence[Claim]) -> dict[str, tuple[str, ...]]:
+    """The rows that are recorded and that nothing claims any more, each with the releases that were asked."""
+    known, found = {claim.id for claim in every}, dict[str, tuple[str, ...]]()
+    for record in records:
+        for row in record.rows.keys() - known:
+            found[row] = (*found.get(row, ()), record.release)
+    return dict(sorted(found.items()))
 
 
 class _Legality:

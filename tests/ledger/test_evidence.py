@@ -13,7 +13,15 @@ import jsonschema
 import pytest
 
 from ptxmma.cli.universe_report import shown_by_assemblers
-from ptxmma.ledger.assembler_record import Claim, Record, claims, load_records, verdicts, write
+from ptxmma.ledger.assembler_record import (
+    Claim,
+    Record,
+    claims,
+    load_records,
+    unclaimed,
+    verdicts,
+    write,
+)
 from ptxmma.ledger.claims import layout_digest, legality_digest
 from ptxmma.ledger.solver_record import load_answers
 from ptxmma.spec.errors import Question
@@ -99,6 +107,25 @@ def test_a_claim_goes_stale_when_what_it_rests_on_changes(
     claim = claim_of(load_files(files), row)
     (verdict,) = verdicts(recorded[-1:], [claim])
     assert (verdict.state == "stale") == stale
+
+
+def test_a_row_that_is_no_longer_claimed_is_told(
+    recorded: tuple[Record, ...], asked: tuple[Claim, ...]
+) -> None:
+    assert unclaimed(recorded, asked) == {}
+    fewer = [claim for claim in asked if claim.id != ROW]
+    assert unclaimed(recorded[-2:], fewer) == {ROW: (recorded[-2].release, recorded[-1].release)}
+
+
+@pytest.mark.slow
+def test_a_recorded_row_that_vanished_fails(
+    run: Run, recorded: tuple[Record, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = {**recorded[-1].rows, "mma/gone": recorded[-1].rows[ROW]}
+    shown = (*recorded[:-1], replace(recorded[-1], rows=rows))
+    monkeypatch.setattr("ptxmma.cli.evidence_answers.load_records", lambda: shown)
+    code, out, _ = run("evidence")
+    assert code == 1 and "UNCLAIMED (recorded, no longer claimed): mma/gone, ptxas 13.5.37" in out
 
 
 def test_a_changed_gate_does_not_void_a_layout(files: Path, specification: Specification) -> None:
