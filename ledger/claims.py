@@ -1,7 +1,7 @@
 """Hashes of claims: what a row claims about legality, or a layout about places, with everything it depends
 on.
 
-The place of a claim in a file, and the spaces in its formulas, do not count.
+The place of a claim in a file does not count, nor does how the rules of a row's operands are written.
 """
 
 from __future__ import annotations
@@ -38,8 +38,9 @@ __all__ = [
 ClaimState = Literal["agrees", "differs", "stale", "unseen", "unclaimed"]
 
 _DIGITS = 16
-# The part of an operand says nothing about legality.
-_ELSEWHERE = ("part", "descriptor", "contains")
+# The part of an operand says nothing about legality, nor does what its layout covers; its formulas count by
+# their values, with every variant.
+_ELSEWHERE = ("part", "descriptor", "contains", "matrix", "registers", "valid")
 
 
 def _plain(value: object) -> Any:
@@ -111,13 +112,19 @@ def _variants(view: RowView, operands: tuple[str, ...]) -> Iterator[str]:
     types: dict[tuple[object, ...], str] = {}
     known = view.family.instruction.operands
     holding = tuple(dict.fromkeys(holds for name in operands if (holds := known[name].holds)))
+    counted = {name: formula for name in operands if (formula := known[name].registers) is not None}
+    ruled = {name: known[name] for name in operands if known[name].valid is not None}
     for variant in view.variants():
         gate, fields = variant.gate, variant.fields
-        held = tuple([fields[field] for field in holding])
+        counts = tuple([variant.evaluate(formula) for formula in counted.values()])
+        values = tuple([variant.values(operand) for operand in ruled.values()])
+        held = (*[fields[field] for field in holding], counts, values)
         if id(gate) not in texts:
             texts[id(gate)] = _gate_text(gate)
         if held not in types:
-            types[held] = _text({name: variant.register_types(name) for name in operands})
+            named = {name: variant.register_types(name) for name in operands}
+            bounds = dict(zip(counted, counts, strict=True)), dict(zip(ruled, values, strict=True))
+            types[held] = _text([named, *bounds])
         yield f'["{variant.mnemonic}", {texts[id(gate)]}, {types[held]}]'
 
 

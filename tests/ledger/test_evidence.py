@@ -92,6 +92,9 @@ SPOILT = [
     ("spec/instructions/wgmma.mma_async.sp.yaml", 'since: "8.4"', 'since: "8.3"', "mma/m16n8k16.f16", False),
     ("spec/instructions/wgmma.mma_async.sp.yaml", "values: [0, 1], valid", "values: [0, 1, 2], valid", ROW, True),
     ("spec/instructions/wgmma.mma_async.sp.yaml", "sparsity metadata, accepts", "metadata of sparsity, accepts", ROW, False),
+    ("spec/instructions/mma.sp.yaml", "value < selectors", "not selectors <= value", "mma.sp/m16n8k16.tf32", False),
+    ("spec/instructions/mma.sp.yaml", "value < selectors", "value <= selectors", "mma.sp/m16n8k16.tf32", True),
+    ("spec/instructions/wgmma.mma_async.sp.yaml", 'section: "', 'section: "1.', ROW, False),
     ("spec/layouts/wgmma.yaml", "8*(i // 4) + 2", "8 * (i // 4) + 2", ROW, False),
     ("specs.yaml", 'sm_90a: {since: "8.0"', 'sm_90a: {since: "7.8"', ROW, False),
 ]  # fmt: skip
