@@ -15,16 +15,7 @@ from .ptx.source import PtxModule
 
 __all__ = ["advice"]
 
-_PENDING = frozenset(
-    (
-        "accumulator-in-flight",
-        "a-written-in-flight",
-        "accumulator-as-a",
-        "a-as-accumulator",
-        "uncommitted-at-wait",
-        "wait-too-shallow",
-    )
-)
+_PENDING = frozenset(("accumulator-in-flight", "a-written-in-flight", "accumulator-as-a", "a-as-accumulator"))
 _FENCES = frozenset(("register-fence", "first-fence"))
 _SECTION = "9.7.15.4"
 

@@ -43,6 +43,8 @@ def _nearest(word: str, known: Iterable[str]) -> str:
     from ..spec.nodes import nearest
 
     names = list(known)
+    if word in ordering().rules:  # `ptxmma litmus` names it
+        return "; it is one of `ptxmma litmus`, which check does not report"
     guess = nearest(word, [*names, *{name.partition(".")[0] for name in names}])
     return f"; did you mean {guess}?" if guess else "; `ptxmma check --list-rules` names them"
 

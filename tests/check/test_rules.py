@@ -132,3 +132,19 @@ def test_explain_a_family(run: Run) -> None:
 def test_a_wrong_name_is_answered(run: Run, words: tuple[str, ...], message: str) -> None:
     code, out, err = run("check", *words)
     assert (code, out) == (2, "") and message in err
+
+
+def test_ordering_rules_that_check_never_reports_are_answered(run: Run) -> None:
+    """The models tell them apart; `check` may not claim to find them."""
+    never = set(ordering().rules) - set(rules())
+    assert never == {
+        "uncommitted-at-wait",
+        "wait-too-shallow",
+        "a-read-twice",
+        "chain-unwaited",
+        "fence-after-completion",
+    }
+    for rule in never:
+        for words in (("--explain", rule), ("--ignore", rule, "x.ptx")):
+            code, out, err = run("check", *words)
+            assert (code, out) == (2, "") and f"no rule {rule!r}; it is one of `ptxmma litmus`" in err
