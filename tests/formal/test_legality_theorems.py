@@ -7,12 +7,15 @@ from pathlib import Path
 
 import pytest
 
+from ptxmma.assemblers.universe import Universe
 from ptxmma.formal.catalogue import enumerations
 from ptxmma.formal.prove import ENUMERATION, ProofResult, prove
 from ptxmma.spec.gates import EffectiveGate
 from ptxmma.spec.loading import load_files
 from ptxmma.spec.nodes import Version
+from ptxmma.spec.selection import _open as is_selected
 from ptxmma.spec.specification import Specification
+from ptxmma.spec.statements import read_statement
 
 INDEX = "specs.yaml"
 MATRIX = "spec/layouts/matrix.yaml"
@@ -113,3 +116,33 @@ def test_an_enumeration_with_faults_is_refuted(
 
 def test_every_enumeration_has_cases(specification: Specification) -> None:
     assert {one.theorem for one in enumerations(specification)} == {"legal.round_trip", "types.agree"}
+
+
+def test_every_statement_is_read_as_it_is_written(specification: Specification) -> None:
+    """Statement, variant and form, statement: the identity, for every form of every variant."""
+    universe, judge = Universe(specification), specification.judge()
+    count = 0
+    for family in specification.families.values():
+        for variant in family.variants():
+            for form in variant.forms:
+                text = universe.write(variant, form).text
+                statement = read_statement(text)
+                verdict = judge.judge_statement(statement)
+                assert verdict.variant is variant, text
+                assert verdict.form is not None
+                assert universe.write(verdict.variant, verdict.form).text == text
+                count += 1
+    assert count > 2626
+
+
+@pytest.mark.slow
+def test_all_who_read_a_gate_read_it_alike(specification: Specification) -> None:
+    """legal.row tabulates `opens`; the judge's reasons and the selection of variants must say the same."""
+    isa = specification.isa
+    gates = {v.gate for family in specification.families.values() for v in family.variants()}
+    for version in isa.versions:
+        for target in isa.index.targets:
+            judge = specification.judge(str(version), target)
+            for gate in gates:
+                opens = gate.opens(version, target)
+                assert judge.is_open(gate) == opens == is_selected(gate, version, target)

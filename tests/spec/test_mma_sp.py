@@ -10,7 +10,7 @@ import pytest
 import ptxmma
 from ptxmma.gen.pictures.tables import table_of
 from ptxmma.spec.errors import Question
-from ptxmma.spec.specification import Specification
+from ptxmma.spec.specification import METADATA_ORDER, Specification
 
 WATCHES = (
     "specs.yaml",
@@ -366,3 +366,23 @@ def test_dense_and_sparse_are_kept_apart() -> None:
     assert verdict(f"{dense} {V}, {{a, b}}, {{a, b}}, {V}, e, 0;") == "illegal"
     sparse = dense.replace("mma.sync", "mma.sync.sp::ordered_metadata")
     assert verdict(f"{sparse} {V}, {{a, b}}, {{a, b}}, {V}, e, 0;") == "legal"
+
+
+# 9.7.14.6.1: pairs may descend with plain .sp, but not those of .e4m3 and .e5m2.
+ORDERS = {
+    "f16": "distinct", "bf16": "distinct", "tf32": "distinct", "s8": "distinct", "u8": "distinct", "s4": "distinct",
+    "u4": "distinct", "e4m3": "ascending", "e5m2": "ascending",
+}  # fmt: skip
+
+
+def test_the_order_of_metadata_by_type(specification: Specification) -> None:
+    plain: dict[object, str] = {}
+    ordered = set()
+    for variant in specification.families["mma.sp"].variants():
+        setting = specification.setting_of(variant, METADATA_ORDER)
+        if variant.fields["spvariant"] == "sp":
+            assert plain.setdefault(variant.fields["atype"], setting) == setting, variant.mnemonic
+        else:
+            ordered.add(setting)
+    assert plain == ORDERS
+    assert ordered == {"ascending"}
