@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cache
 from html import escape  # xml.sax would import urllib
+from itertools import chain
 
 from .colours import colour
 from .grid import SIDE, Cell, Grid
@@ -104,12 +105,16 @@ def _legend(canvas: _Canvas, grids: Sequence[Grid], x: float, y: float) -> float
     else:
         read = f"in a cell, {','.join(dict.fromkeys(grid.names))} of what a thread's register holds"
     warps = grid.threads > _WARP
-    lines = "thin lines: every 8 rows and columns"
+    lines = []
+    spans = ((one.above, len(one.rows)) for one in grids), ((one.before, len(one.columns)) for one in grids)
+    if any(first // SIDE < (first + count - 1) // SIDE for first, count in chain(*spans)):
+        lines.append("thin lines: every 8 rows and columns")
     if warps:
-        lines += "; thick lines: where the warp changes"
-    for number, line in enumerate((read, lines)):
+        lines.append("thick lines: where the warp changes")
+    said = [read, "; ".join(lines)] if lines else [read]
+    for number, line in enumerate(said):
         canvas.write(x, y + _LINE * (number + 1) - 4, line, fill="#444")
-    y += 2 * _LINE + 4
+    y += len(said) * _LINE + 4
     middle = _WARP // 2  # a groupID whose colours are neither light nor dark
     hues = (
         ("warp", range(middle, grid.threads, _WARP))

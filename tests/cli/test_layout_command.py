@@ -281,3 +281,11 @@ def test_cute(layout: Run, case: tuple[str, ...]) -> None:
         position = cute_index(shape[0], stride[0], thread) + cute_index(shape[1], stride[1], element)
         wanted = row * found["cols"] + col if case[1] == "B" else row + col * found["rows"]
         assert position == wanted
+
+
+def test_a_legend_tells_only_of_lines_that_are_there(layout: Run) -> None:
+    rows = ("ldmatrix.sync.aligned.m8n8.x4.shared.b16", "--operand", "p", "--format", "svg")
+    assert "thin lines" not in layout(*rows)
+    for cut, lines in (("0..7", 0), ("8..15", 0), ("6..9", 1)):
+        drawn = layout(F16, "--operand", "D", "--format", "svg", "--rows", cut)
+        assert drawn.count("thin lines: every 8 rows and columns") == lines
