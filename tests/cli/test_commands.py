@@ -341,7 +341,7 @@ def test_clauses_and_prove(run: Run, tmp_path: Path) -> None:
     )
     value = json.loads(out)
     valid("prove", value)
-    assert code == 0 and len(list(tmp_path.glob("*.smt2"))) == len(value["results"]) == 4
+    assert code == 0 and len(list(tmp_path.glob("*.smt2"))) == len(value["results"]) == 5
     assert run("prove", "no such theorem")[0] == 2
     assert "sparse.product" in run("prove", "--list")[1]
 
