@@ -135,11 +135,6 @@ class MnemonicGroup:
             shape: numbers.setdefault(frozenset(others), len(numbers)) for shape, others in companions.items()
         }
 
-    @cached_property
-    def open(self) -> frozenset[str]:
-        """What the specification does not have yet: `shape`, or qualifiers."""
-        return frozenset(word for family in self.families for word in family.instruction.open)
-
     def look_up(self, mnemonic: str) -> tuple[Variant, str | None] | tuple[NamedMnemonic, str]:
         """What a mnemonic spells, or the verdict on one that is in no row with the shape it left open.
 
@@ -190,13 +185,6 @@ class MnemonicGroup:
 
     def _diagnose(self, spelling: Spelling) -> tuple[str, tuple[Reason, ...]]:
         shape = spelling.shape
-        if shape and shape not in self.shape_classes and "shape" in self.open:
-            message = f"the specification does not hold the shape .{ANY_SHAPE} of {self.name} yet"
-            return UNKNOWN, (Reason("shape.unknown", message),)
-        missing = sorted(spelling.free & self.open)
-        if missing:
-            message = f"the specification does not hold {self.name} with .{missing[0]} yet"
-            return UNKNOWN, (Reason("opcode.unknown", message),)
         profile, *others = self.nearest_profiles(spelling)
         shapes = self._shapes(profile, others, spelling)
         reasons = tuple(profile.reasons(spelling, self.known, shapes))

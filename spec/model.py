@@ -295,10 +295,6 @@ class Instruction:
     shape: str | None
     """How the qualifier `shape` spells the row's m, n and k; null if the instruction has none.
     Example: `"m{m}n{n}k{k}"`. Refuses: `"m{nosuch}"` (no row binds a field of that name)."""
-    open: tuple[str, ...]
-    """What the specification does not hold yet: `shape` when shapes are missing, or qualifiers whose forms
-    are missing. A statement with one of them is unknown, not illegal.
-    Example: `[]`. Refuses: `shape` (a list, also of one)."""
     operands: Mapping[str, Operand]
     """The operands by the name that the text gives them.
     Example: `{d: {what: the result, accepts: [register]}}`.

