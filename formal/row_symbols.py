@@ -29,16 +29,19 @@ def one_of(symbol: Term, values: Iterable[int]) -> Term:
 
 
 class RowSymbols:
-    """An instruction's fields as bit-vectors: integers as they are, words by numbers above all integers."""
+    """An instruction's fields as bit-vectors: integers as they are, words by numbers above all integers.
 
-    def __init__(self, family: Family) -> None:
+    They are of `least` bits or more.
+    """
+
+    def __init__(self, family: Family, least: int = 1) -> None:
         self.family = family
         self.isa = family.isa
         values = {value for view in family.rows for domain in view.domains.values() for value in domain}
         highest = max((value for value in values if isinstance(value, int)), default=0)
         words = sorted({as_name(value) for value in values if isinstance(value, str)})
         self.codes = {word: highest + 1 + number for number, word in enumerate(words)}
-        self.width = self._width(highest + len(words))
+        self.width = max(least, self._width(highest + len(words)))
         fields = sorted({name for view in family.rows for name in view.domains})
         self.fields = {name: BitVec(name, self.width) for name in fields}
         self.versions = sorted(self.isa.versions)
@@ -61,7 +64,7 @@ class RowSymbols:
                 width = max(width, width_for([formula.tree], bounds))
             except SpecError as error:
                 raise error.at(formula.place) from None
-        return max(width, 1)
+        return width
 
     def number(self, version: Version) -> int:
         """How many versions there are before a version; the numbers of versions are 0, 1, …"""

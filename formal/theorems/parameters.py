@@ -6,14 +6,12 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from functools import cache, partial
 from string import Formatter
 
-from ...spec.errors import SpecError
 from ...spec.expressions import names
 from ...spec.maps import LayoutMap
 from ...spec.model import Operand
-from ...spec.nodes import Formula
 from ...spec.parts import operands_of
 from ...spec.specification import Specification
-from ...spec.variants import OPAQUE, RowView
+from ...spec.variants import OPAQUE, Family, RowView
 from ..row_symbols import RowSymbols
 from ..smt.bitvectors import conjunction, width_for
 from ..smt.obligations import Model, Obligation, refuting
@@ -100,13 +98,9 @@ def _of_selectors(
             scalars = layout.layout.params.get(name)
             listed = [int(value) for value in scalars.values] if scalars else [0]
             value = BitVec("value", symbols.width)
-            if max(*listed, *map(int, operand.values.values), _MOST) >> symbols.width:
-                raise SpecError(
-                    f"the values of {operand_name} are too large", operand.place, f"below {_MOST}"
-                )
             allowed = Or(*(value == int(v) for v in operand.values.values))
             if operand.valid is not None:
-                allowed = And(allowed, _valid(symbols, view, operand.valid, value))
+                allowed = And(allowed, symbols.read(operand.valid, {"value": value}))
             has = Or(*(value == v for v in listed))
             yield Obligation(
                 "row.parameters",
@@ -114,15 +108,6 @@ def _of_selectors(
                 partial(refuting, premise, ULT(value, _MOST), allowed != has),
                 partial(_selected, view, operand_name, operand, layout, name, listed),
             )
-
-
-def _valid(symbols: RowSymbols, view: RowView, valid: Formula, value: Term) -> Term:
-    bounds = {name: view.bounds(name) for name in names(valid.tree)}
-    if width_for([valid.tree], {**bounds, "value": (0, _MOST)}) > symbols.width:
-        raise SpecError(
-            f"the values of {valid.text!r} are too large", valid.place, f"below {1 << symbols.width}"
-        )
-    return symbols.read(valid, {"value": value})
 
 
 def _selected(
@@ -174,11 +159,26 @@ def _parts(specification: Specification) -> Iterator[ProofPart]:
     layouts = specification.layouts
     used = cache(partial(_used, specification))
     for family in specification.families.values():
-        symbols = cache(partial(RowSymbols, family))
+        symbols = cache(partial(_symbols, family))
         for view in family.rows:
             yield ProofPart(f"row {view.id}", partial(row_parameters, view, layouts, symbols))
     for name, layout in layouts.items():
         yield ProofPart(f"layout {name}", partial(_of_layout, layout, used), layout.layout.title)
+
+
+def _symbols(family: Family) -> RowSymbols:
+    """The fields of an instruction, as wide as the values of its selectors and what is computed with them."""
+    least = 1
+    parts = {str(_selector(letter, name)) for letter, named in _SELECTORS.items() for name in named}
+    for operand in (found for part in parts for _, found in operands_of(family.instruction, part)):
+        if operand.values is not None:
+            least = max(least, *(int(value).bit_length() for value in (_MOST, *operand.values.values)))
+        if operand.valid is not None:
+            used = names(operand.valid.tree) - {"value"}
+            for view in (view for view in family.rows if used <= view.domains.keys()):
+                bounds = {name: view.bounds(name) for name in used}
+                least = max(least, width_for([operand.valid.tree], {**bounds, "value": (0, _MOST)}))
+    return RowSymbols(family, least)
 
 
 def _of_layout(
