@@ -11,6 +11,7 @@ from typing import Any
 from ..ledger.contradiction_file import Contradiction, MinimalCase, Party
 from ..ledger.contradictions import ContradictionRegister, register
 from ..spec.editions import cited, note
+from ..spec.quantities import counted
 
 __all__ = ["add"]
 
@@ -39,7 +40,7 @@ def run(args: argparse.Namespace) -> int:
             print(f"{name} ({entry.kind}; {entry.section})")
             print(f"  {entry.title}; taken: {entry.reading.takes}")
         print(note(known.specification.index))
-        print(f"{len(chosen)} contradictions")
+        print(counted(len(chosen), "contradiction"))
     return 0
 
 
@@ -72,7 +73,8 @@ def _again(known: ContradictionRegister, identifiers: Sequence[str], form: str) 
     if missing:
         print(f"not asked, for they are not here: ptxas {', '.join(missing)}")
     entries = len({result.id for result in results})
-    print(f"{len(results)} verdicts of {entries} contradictions asked again, {len(gone)} differ")
+    asked = f"{counted(len(results), 'verdict')} of {counted(entries, 'contradiction')}"
+    print(f"{asked} asked again, {len(gone)} differ")
     return 1 if gone else 0
 
 
@@ -122,7 +124,7 @@ def _wrapped(text: str) -> list[str]:
 
 
 def _case(number: int, case: MinimalCase, verdicts: Mapping[str, str]) -> list[str]:
-    lines = [f"case {number}, {case.specification} to the specification"]
+    lines = [f"case {number}, {case.specification or 'not judged'} to the specification"]
     for verdict in ("accepted", "refused", "died"):
         releases = [release for release, which in verdicts.items() if which == verdict]
         if releases:

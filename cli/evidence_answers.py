@@ -24,7 +24,7 @@ from ..ledger.assembler_record import (
     write,
 )
 from ..ledger.contradictions import register
-from ..ledger.records import changed, require_writable
+from ..ledger.records import FOLDER, changed, require_writable
 from ..ledger.silicon_record import load_silicon
 from ..ledger.solver_record import SolverRecord, answers_of, load_answers
 from ..ledger.target_dates import TargetFault, target_faults
@@ -62,7 +62,8 @@ def answer(args: argparse.Namespace) -> int:
     records = load_records()
     if not records:
         raise Question(
-            "nothing is recorded; `ptxmma evidence --record RELEASE` asks an assembler and records"
+            f"nothing is recorded in {FOLDER}; "
+            "`ptxmma evidence --record RELEASE` asks an assembler and records"
         )
     records = with_unrecorded(specification.index, records)
     if args.again:

@@ -243,9 +243,17 @@ def test_a_changed_layout_is_judged(
     assert verdict.state == "differs" and verdict.differing == 128
 
 
-def test_garbage_is_no_record(tmp_path: Path) -> None:
-    (tmp_path / "silicon-x.json").write_text('{"format": 1}')
-    with pytest.raises(Question, match=r"silicon-x\.json is not a record of observations"):
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ('{"format": 2}', r"silicon-x\.json is not a record of observations"),
+        ('{"format": 1}', r"silicon-x\.json is of format 1, not 2; record it again"),
+        ('{"format": 2,\n', r"silicon-x\.json:2:1: not JSON"),
+    ],
+)
+def test_garbage_is_no_record(text: str, said: str, tmp_path: Path) -> None:
+    (tmp_path / "silicon-x.json").write_text(text)
+    with pytest.raises(Question, match=said):
         load_silicon(tmp_path)
 
 
