@@ -11,7 +11,8 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
+from itertools import chain
 from multiprocessing.connection import Connection
 from typing import Any
 
@@ -23,6 +24,8 @@ from ..devices.probes.measurements import MeasuredKernel, kernels, measure, surv
 from ..devices.raw_kernel import Launcher
 from ..gen.kernels.kernel_list import Kernel
 from ..gen.kernels.modules import KernelModule, code_of, modules
+from ..gen.suite.cases import groups as apart_in_n
+from ..gen.suite.cases import opaque_of
 from ..gen.suite.files import Suite, emitted, suite_of
 from ..spec.api import load
 from ..spec.errors import Question
@@ -30,7 +33,7 @@ from ..spec.nodes import Version
 from ..spec.parts import computes, element_type
 from ..spec.specification import Specification
 from ..spec.variants import Variant
-from ..spec.workers import leave_signals
+from ..spec.workers import cores, leave_signals, over_jobs
 from .claims import cases_digest
 from .silicon_record import DeviceRecord as Described
 from .silicon_record import Observed
@@ -47,6 +50,8 @@ __all__ = [
     "observe_device",
     "suite_for",
 ]
+
+_SHARE = 12  # variants that are worth a process of their own
 
 Observations = tuple[dict[str, Observed], dict[str, Observed]]
 
@@ -89,22 +94,56 @@ def current_cases(
     return {f"{s.what}: {s.id}": work.case(s.kernel) for s in subjects}
 
 
-def suite_for(specification: Specification, device: Described, rows: AbstractSet[str] | None = None) -> Suite:
-    """Today's cases for a device: those that exercise some rows, or all."""
+def suite_for(specification: Specification, device: Described) -> Suite:
+    """All of today's cases for a device."""
+    chosen, listed = _variants_for(specification, device)
+    return suite_of(specification, chosen, listed, device.target)
+
+
+def _variants_for(
+    specification: Specification, device: Described, rows: AbstractSet[str] | None = None
+) -> tuple[list[Variant], list[Variant]]:
+    """The variants of some rows, or of all, that a device runs and its driver reads; and all it runs."""
     limit, target = newest(specification, device.driver), device.target
     families = specification.families.values()
     listed = [v for f in families for v in f.listed() if emitted(v) and target in dict(v.gate.targets)]
     chosen = [v for v in listed if rows is None or v.row.id in rows]
-    return suite_of(
-        specification, [v for v in chosen if dict(v.gate.targets)[target] <= limit], listed, target
-    )
+    return [v for v in chosen if dict(v.gate.targets)[target] <= limit], listed
 
 
 def current_suite(
     specification: Specification, device: Described, rows: AbstractSet[str]
 ) -> dict[str, list[str]]:
     """The hashes of today's cases that exercise some rows on a recorded device, by row."""
-    suite = suite_for(specification, device, rows)
+    chosen, listed = _variants_for(specification, device, rows)
+    work = partial(_hashes, specification, listed, device.target, rows)
+    found: dict[str, list[str]] = {}
+    for part in over_jobs(_shares(specification, chosen), work):
+        for row, hashes in part.items():
+            found.setdefault(row, []).extend(hashes)
+    return found
+
+
+def _shares(specification: Specification, variants: Sequence[Variant]) -> list[list[Variant]]:
+    """Variants in parts whose cases do not depend on one another; few variants are one part."""
+    families = specification.families.values()
+    opaque = {name for family in families for name in opaque_of(family.instruction)}
+    together = [v for v in variants if v.row.family.instruction.instruction in opaque]
+    apart = apart_in_n([v for v in variants if v.row.family.instruction.instruction not in opaque])
+    count = min(len(variants) // _SHARE + 1, 4 * cores())
+    shares = [list(chain.from_iterable(apart[number::count])) for number in range(count)]
+    return [share for share in (together, *shares) if share] if count > 1 else [list(variants)]
+
+
+def _hashes(
+    specification: Specification,
+    listed: Sequence[Variant],
+    target: str,
+    rows: AbstractSet[str],
+    variants: Sequence[Variant],
+) -> dict[str, list[str]]:
+    """The hashes of the cases of some variants, by row."""
+    suite = suite_of(specification, variants, listed, target)
     found: dict[str, list[str]] = {}
     for module in suite.modules:
         for kernel in module.kernels:
