@@ -62,14 +62,17 @@ def read(folder: Path, names: str, written_as: int, make: Callable[[Any], T]) ->
         try:
             value = json.loads(path.read_text())
             if value["format"] != written_as:
-                raise Question(f"{path} is of format {value['format']}, not {written_as}; record it again")
+                raise Question(
+                    f"{path} is not a record of observations of format {written_as}, but of format "
+                    f"{value['format']}; record it again"
+                )
             found.append(make(value))
         except json.JSONDecodeError as error:
             raise Question(
-                f"{path}:{error.lineno}:{error.colno}: not JSON ({error.msg}); record it again"
+                f"{path}:{error.lineno}:{error.colno} is not a record of observations: not JSON ({error.msg})"
             ) from None
         except (KeyError, TypeError, ValueError, AttributeError, lzma.LZMAError) as error:
-            raise Question(f"{path.name} is not a record of observations: {error!r}") from None
+            raise Question(f"{path} is not a record of observations: {error!r}") from None
     return found
 
 

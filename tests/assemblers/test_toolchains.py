@@ -611,7 +611,7 @@ def test_interrupted_by_the_user(bench: Bench) -> None:
     until(lambda: (bench.pip / "pid").exists() and bool((bench.pip / "pid").read_text()))
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=30)
-    assert (process.returncode, out, err) == (2, "", "ptxmma: interrupted\n")
+    assert (process.returncode, out, err) == (130, "", "ptxmma: interrupted\n")
     assert bench.files() == [] and not alive(int((bench.pip / "pid").read_text()))
 
 

@@ -303,7 +303,7 @@ def test_an_assembler_without_the_target_is_named(
 
 
 def test_what_is_not_recorded_is_said_to_be(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ptxmma.cli.diff_command.load_records", lambda: ())
+    monkeypatch.setattr("ptxmma.ledger.assembler_record.load_records", lambda: ())
     code, out, _ = run("diff", "8.3", "8.4", "wgmma.mma_async.sp")
     assert code == 0 and "sm_90a: 144 not recorded (--evidence asks)" in out
 

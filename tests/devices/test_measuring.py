@@ -247,8 +247,8 @@ def test_a_changed_layout_is_judged(
     ("text", "said"),
     [
         ('{"format": 2}', r"silicon-x\.json is not a record of observations"),
-        ('{"format": 1}', r"silicon-x\.json is of format 1, not 2; record it again"),
-        ('{"format": 2,\n', r"silicon-x\.json:2:1: not JSON"),
+        ('{"format": 1}', r"silicon-x\.json is not a record of observations of format 2, but of format 1"),
+        ('{"format": 2,\n', r"silicon-x\.json:2:1 is not a record of observations: not JSON"),
     ],
 )
 def test_garbage_is_no_record(text: str, said: str, tmp_path: Path) -> None:

@@ -76,7 +76,11 @@ with pool(2) as local:
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
 def test_workers_die_with_the_parent(how: signal.Signals) -> None:
     parent = subprocess.Popen(
-        [sys.executable, "-c", SLEEPERS], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+        [sys.executable, "-c", SLEEPERS],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler) and None,  # nohup ignores
     )
     assert parent.stdout is not None
     with parent.stdout as lines:
