@@ -67,7 +67,7 @@ class _Axioms:
     def closed_by(self, j: int) -> Iterator[Hazard]:
         """The hazards whose last step is j."""
         operation = self.operations[j]
-        if isinstance(operation, RegisterRead | RegisterWrite):
+        if isinstance(operation, (RegisterRead, RegisterWrite)):
             found = self._ordinary_access(j, operation)
         elif isinstance(operation, Mma):
             found = self._registers_of_mma(j, operation)
@@ -109,7 +109,7 @@ class _Axioms:
             yield Hazard("first-fence", (j,))
         for i in range(j):
             before = self.operations[i]
-            if isinstance(before, RegisterRead | RegisterWrite) and not fenced(i, j):
+            if isinstance(before, (RegisterRead, RegisterWrite)) and not fenced(i, j):
                 if before.register == mma.d:
                     yield Hazard("register-fence", (i, j))
                 elif mma.a == Register(before.register):
@@ -162,7 +162,7 @@ class _Axioms:
         if isinstance(first, Mma):
             return self._after_mma(i, j)
         if isinstance(first, SharedRead):
-            reads = isinstance(second, SharedRead | Mma)
+            reads = isinstance(second, (SharedRead, Mma))
             ordered = reads or self.relations.ordered_in_all_warps(i, j)
             return None if ordered else "shared-unsynchronised"
         if isinstance(first, BulkCopy):
@@ -174,7 +174,7 @@ class _Axioms:
     def _after_mma(self, i: int, j: int) -> str | None:
         """What an mma demands of a later access of a buffer that it reads."""
         access = self.operations[j]
-        if isinstance(access, SharedRead | Mma):
+        if isinstance(access, (SharedRead, Mma)):
             return None
         if not self.relations.has_read_in_all_warps(i, j):
             return "shared-overwritten"
@@ -194,7 +194,7 @@ class _Axioms:
         """What a store, or a cp.async that somebody waited for, demands of a later access."""
         access = self.operations[j]
         points = self.relations.store_points(i, j)
-        if isinstance(access, SharedWrite | CpAsync):
+        if isinstance(access, (SharedWrite, CpAsync)):
             ordered = any(self.relations.ordered(point, j) for point in points)
             return None if ordered else "shared-unsynchronised"
         if not any(self.relations.ordered_in_all_warps(point, j) for point in points):
@@ -207,6 +207,6 @@ class _Axioms:
 def _buffers(operation: StepOperation) -> frozenset[int]:
     if isinstance(operation, Mma):
         return operation.buffers
-    if isinstance(operation, SharedRead | SharedWrite | CpAsync | BulkCopy):
+    if isinstance(operation, (SharedRead, SharedWrite, CpAsync, BulkCopy)):
         return frozenset((operation.buffer,))
     return frozenset()

@@ -171,7 +171,8 @@ class Machine(MachineCode):
             return ("issue", stream, step), state._replace(positions=tuple(at + 1 for at in state.positions))
         if not self._can_issue(state, stream, step):
             return None
-        ahead = state._replace(positions=_put(state.positions, place, state.positions[place] + 1))
+        positions, *others = state  # quicker than _replace, and it runs a million times
+        ahead = MachineState(_put(positions, place, positions[place] + 1), *others)
         return ("issue", stream, step), self._issue(ahead, stream, step)
 
     def _all_at(self, state: MachineState, step: int) -> bool:
@@ -187,7 +188,7 @@ class Machine(MachineCode):
         operation = self.operations[step]
         if isinstance(operation, WgmmaFence):
             return not any(state.queues)
-        if isinstance(operation, Wait | CpAsyncWait):
+        if isinstance(operation, (Wait, CpAsyncWait)):
             return all(self._is_done(state, *effect) for effect in self.awaited[stream, step])
         if isinstance(operation, ProxyFence):
             of_all = self.conduct.proxy_fence_covers_all
@@ -208,11 +209,11 @@ class Machine(MachineCode):
     def _issue(self, state: MachineState, stream: int, step: int) -> MachineState:
         """What happens at once when an operation is issued."""
         operation = self.operations[step]
-        if isinstance(operation, RegisterRead | RegisterWrite):
+        if isinstance(operation, (RegisterRead, RegisterWrite)):
             place = self.registers.index(operation.register)
             term = _READ if isinstance(operation, RegisterRead) else self._term("written", step)
             return state._replace(queues=_put(state.queues, place, (*state.queues[place], (step, term))))
-        if isinstance(operation, Mma | CpAsync | BulkCopy):
+        if isinstance(operation, (Mma, CpAsync, BulkCopy)):
             return state._replace(flights=state.flights | {(stream, step)})
         if isinstance(operation, SharedWrite):
             return self._store(state, stream, step, operation.buffer)

@@ -50,7 +50,7 @@ class MachineCode:
         self.registers = self._register_numbers()
         self.halves = [(buffer, half) for buffer in self._buffer_numbers() for half in (0, 1)]
         self.places = {stream: place for place, stream in enumerate(self.streams)}
-        self.accesses_now = [isinstance(one, SharedRead | SharedWrite) for one in self.operations]
+        self.accesses_now = [isinstance(one, (SharedRead, SharedWrite)) for one in self.operations]
         self.signals = {
             step: [at for at in range(step) if self._signals(at, wait)]
             for step, wait in enumerate(self.operations)
@@ -61,12 +61,12 @@ class MachineCode:
 
     def _signals(self, step: int, wait: MbarrierWait) -> bool:
         operation = self.operations[step]
-        return isinstance(operation, MbarrierArrive | BulkCopy) and operation.barrier == wait.barrier
+        return isinstance(operation, (MbarrierArrive, BulkCopy)) and operation.barrier == wait.barrier
 
     def _register_numbers(self) -> list[int]:
         found: set[int] = set()
         for operation in self.operations:
-            if isinstance(operation, RegisterRead | RegisterWrite):
+            if isinstance(operation, (RegisterRead, RegisterWrite)):
                 found.add(operation.register)
             elif isinstance(operation, Mma):
                 found.add(operation.d)
@@ -77,7 +77,7 @@ class MachineCode:
     def _buffer_numbers(self) -> list[int]:
         found: set[int] = set()
         for operation in self.operations:
-            if isinstance(operation, SharedRead | SharedWrite | CpAsync | BulkCopy):
+            if isinstance(operation, (SharedRead, SharedWrite, CpAsync, BulkCopy)):
                 found.add(operation.buffer)
             elif isinstance(operation, Mma):
                 found |= operation.buffers
@@ -110,7 +110,7 @@ class MachineCode:
                     if uncommitted or self.conduct.empty_groups_count or commit is CpAsyncCommit:
                         groups.append(uncommitted)
                         uncommitted = []
-                elif isinstance(operation, Wait | CpAsyncWait) and isinstance(operation, wait):
+                elif isinstance(operation, (Wait, CpAsyncWait)) and isinstance(operation, wait):
                     due = groups[: max(0, len(groups) - operation.n)]
                     for_all = kind is Mma and self.conduct.wait_covers_all
                     streams = [one for one in self.streams if one != THREAD] if for_all else [stream]

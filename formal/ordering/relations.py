@@ -69,7 +69,7 @@ class ProgramRelations:
             if isinstance(operation, CtaBarrier):
                 reached = [True, True]
                 continue
-            if isinstance(operation, MbarrierArrive | BulkCopy):
+            if isinstance(operation, (MbarrierArrive, BulkCopy)):
                 # One elected thread starts a bulk copy: its program order is that of its own warp only.
                 elected = isinstance(operation, BulkCopy) and thread == WARPGROUP and not one_warp
                 if reached[thread] or (thread == self.threads[i] and not elected):
@@ -184,7 +184,7 @@ class ProgramRelations:
 
     def _stored_buffer(self, i: int) -> int | None:
         operation = self.operations[i]
-        return operation.buffer if isinstance(operation, SharedWrite | CpAsync) else None
+        return operation.buffer if isinstance(operation, (SharedWrite, CpAsync)) else None
 
     def _proxy_fenced(self, i: int, j: int) -> bool:
         """A proxy fence orders what step i stored before the async access j."""

@@ -83,7 +83,7 @@ def _delays(machine: Machine) -> Iterator[_Delayed]:
     effects: list[_Delayed] = [frozenset({("queue", register, _ANY)}) for register in machine.registers]
     effects += [frozenset({("landing", buffer, half)}) for buffer, half in machine.halves]
     for step, operation in enumerate(machine.operations):
-        if isinstance(operation, Mma | CpAsync | BulkCopy):
+        if isinstance(operation, (Mma, CpAsync, BulkCopy)):
             effects += [frozenset({("flight", stream, step)}) for stream in machine.streams]
     yield from streams
     yield from (stream | effect for stream in [frozenset(), *streams] for effect in effects)
@@ -95,9 +95,9 @@ def _is_of(machine: Machine, delayed: _Delayed, step: int) -> bool:
     for kind, first, second in delayed:
         if kind == "flight" and second == step:
             return True
-        if isinstance(operation, RegisterRead | RegisterWrite) and kind == "queue":
+        if isinstance(operation, (RegisterRead, RegisterWrite)) and kind == "queue":
             return first == operation.register
-        if isinstance(operation, SharedRead | SharedWrite | CpAsync):
+        if isinstance(operation, (SharedRead, SharedWrite, CpAsync)):
             return kind == "issue" or (kind == "landing" and first == operation.buffer)
     return False
 
