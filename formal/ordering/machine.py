@@ -171,8 +171,8 @@ class Machine(MachineCode):
             return ("issue", stream, step), state._replace(positions=tuple(at + 1 for at in state.positions))
         if not self._can_issue(state, stream, step):
             return None
-        positions, *others = state  # quicker than _replace, and it runs a million times
-        ahead = MachineState(_put(positions, place, positions[place] + 1), *others)
+        positions = _put(state.positions, place, state.positions[place] + 1)
+        ahead = MachineState(positions, *state[1:])  # quicker than _replace, and it runs a million times
         return ("issue", stream, step), self._issue(ahead, stream, step)
 
     def _all_at(self, state: MachineState, step: int) -> bool:

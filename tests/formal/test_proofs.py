@@ -16,7 +16,7 @@ from ptxmma.cli.clauses_command import users
 from ptxmma.cli.prove_command import parts_in_words
 from ptxmma.formal.catalogue import GROUPS, STATEMENTS, obligations, subjects
 from ptxmma.formal.consumers import check_consumers
-from ptxmma.formal.prove import ENUMERATION, prove
+from ptxmma.formal.prove import prove
 from ptxmma.formal.smt.solvers import ask
 from ptxmma.formal.smt.terms import script
 from ptxmma.gen.litmus.litmus_tests import suite
@@ -43,9 +43,8 @@ def test_what_is_recorded_as_proven_is_all_that_is_claimed_today(specification: 
 def test_a_part_is_proven_by_both_solvers(specification: Specification) -> None:
     sparse = prove(specification, ("z3", "cvc5"), lambda part, _: part.startswith("row wgmma.mma_async.sp"))
     verdicts = Counter((result.solver, result.verdict) for result in sparse)
-    del verdicts[ENUMERATION, "enumerated"]
     assert verdicts.keys() == {("z3", "proven"), ("cvc5", "proven")}
-    assert verdicts["z3", "proven"] == verdicts["cvc5", "proven"] > 50
+    assert verdicts["z3", "proven"] == verdicts["cvc5", "proven"] > 30
 
 
 def test_each_module_declares_the_theorems_that_it_makes_obligations_of(specification: Specification) -> None:
