@@ -78,7 +78,8 @@ def test_no_file_takes_the_number_of_a_closed_stream() -> None:
 
 def test_a_reader_that_leaves() -> None:
     """No pass: a gate with `pipefail` would take 0 for one."""
-    code, out, err = shell("ptxmma list mma | head -n 1", "set -o pipefail")
+    wide = "layout wgmma.mma_async.sync.aligned.m64n256k16.f32.f16.f16 --operand D --format svg"  # 3 MB
+    code, out, err = shell(f"ptxmma {wide} | head -n 1", "set -o pipefail")
     assert (code, err) == (141, "") and out.count("\n") == 1
 
 
