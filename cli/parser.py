@@ -168,7 +168,7 @@ def _unexpected(parser: CommandParser, word: str) -> str:
 
 def _nearest(word: str, known: Collection[str]) -> str:
     """`; did you mean …?`, or nothing where no word is near."""
-    from difflib import get_close_matches
+    from ..spec.nodes import nearest
 
-    near = get_close_matches(word, known, 1)
-    return f"; did you mean {near[0]}?" if near else ""
+    near = nearest(word, known)
+    return f"; did you mean {near}?" if near else ""
