@@ -161,3 +161,25 @@ def test_all_who_read_a_gate_read_it_alike(specification: Specification) -> None
             for gate in gates:
                 opens = gate.opens(version, target)
                 assert judge.is_open(gate) == opens == is_selected(gate, version, target)
+
+
+@pytest.mark.parametrize(
+    ("target", "added", "dropped", "said"),
+    [
+        ("sm_37", {"sm_35"}, set(), "include each other"),
+        ("sm_80", set(), {"sm_80"}, "sm_80 does not include itself"),
+    ],
+)
+def test_an_order_of_targets_that_is_none_is_refuted(
+    specification: Specification,
+    monkeypatch: pytest.MonkeyPatch,
+    target: str,
+    added: set[str],
+    dropped: set[str],
+    said: str,
+) -> None:
+    """The loader refuses circles in YAML; the theorem watches what is made of it."""
+    wrong = specification.isa.including[target] - dropped | added
+    monkeypatch.setitem(specification.isa.including, target, frozenset(wrong))
+    details = [result.detail for result in refuted(specification, "targets.order")]
+    assert any(detail.startswith(INDEX) and said in detail for detail in details), details
