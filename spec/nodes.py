@@ -149,7 +149,7 @@ def retagged(node: Node) -> Node:
     """A scalar node whose text was changed, with the tag that YAML gives to the new text."""
     import yaml
 
-    plain = node.style is None
+    plain = not node.style  # libyaml's loader says "" where PyYAML's own says None
     resolver: Any = yaml.SafeLoader("")
     node.tag = resolver.resolve(yaml.ScalarNode, node.value, (plain, not plain))
     return node
