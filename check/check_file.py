@@ -24,6 +24,7 @@ from .ptx.flow import build_flow
 from .ptx.operation import Operations
 from .ptx.reader import read_module
 from .ptx.source import NAME, Function, PtxModule, PtxStatement, UnreadableFile, UnreadText, declared_types
+from .readings import settled
 from .registers.collisions import order_findings
 from .registers.register_events import FunctionEvents
 from .suppression import Suppressed, Suppressions
@@ -40,7 +41,7 @@ class FileReport:
     """The report on a file: its findings, the text that could not be read, and the instructions without a
     rule. `error` says why nothing of the file was judged, if so. Baselines and fingerprints go by `path`.
 
-    A report is true if it `holds`. A finding has a `rule`, a `tier` (error, likely, strict or info), a
+    A report is true if it `holds`. A finding has a `rule`, a `tier` (error, likely, reading or info), a
     `place`, the `function`, a `message`, the `section` of the text, and in `right` what would be right.
     """
 
@@ -88,11 +89,13 @@ def check_text(
     target: str | None = None,
     baseline: Mapping[str, int] | None = None,
     path: str | None = None,
+    readings: Mapping[str, str] | None = None,
 ) -> FileReport:
     """Check a PTX file; raises UnreadableFile (a Question, with a place) when it is not PTX or its version is
     unknown.
 
     `baseline` counts the accepted findings by fingerprint; `path` (None: the name) is part of those.
+    `readings` are the settings of switches by which the text is read; the others stay open.
     """
     module = read_module(text, name)
     _must_be_known(module, target)
@@ -102,7 +105,8 @@ def check_text(
     for function in module.functions:
         count += len(function.statements)
         findings += _check_function(module, function, operations, target or module.target)
-    findings.sort(key=lambda finding: finding.order)
+    judged = (settled(finding, readings or {}) for finding in findings)
+    findings = sorted((found for found in judged if found), key=lambda finding: finding.order)
     findings = [replace(finding, statement=module.written(finding.place)) for finding in findings]
     path = name if path is None else path
     findings, suppressed = _suppressed(findings, Suppressions(text, name), dict(baseline or {}), path)

@@ -6,15 +6,18 @@ from dataclasses import dataclass
 
 from ..spec.errors import Place
 
-__all__ = ["ERROR", "INFO", "LIKELY", "STRICT", "TIERS", "Finding", "Moment"]
+__all__ = ["ERROR", "EVERYWHERE", "INFO", "LIKELY", "READING", "TIERS", "Finding", "Moment", "Undefined"]
 
-ERROR, LIKELY, STRICT, INFO = "error", "likely", "strict", "info"
+ERROR, LIKELY, READING, INFO = "error", "likely", "reading", "info"
 TIERS = {
     ERROR: "undefined under every reading of the text, with a witness; or no legal statement",
     LIKELY: "undefined unless something holds that the PTX does not show",
-    STRICT: "undefined under the strictest reading of the text only",
+    READING: "undefined under some readings of the text, which the finding names, and defined under others",
     INFO: "worth knowing; nothing is wrong",
 }
+# The readings under which something is undefined: alternatives, each a set of settings that hold together.
+Undefined = tuple[tuple[tuple[str, str], ...], ...]
+EVERYWHERE: Undefined = ((),)
 
 
 @dataclass(frozen=True)
@@ -29,7 +32,8 @@ class Moment:
 @dataclass(frozen=True)
 class Finding:
     """One finding about a file. Suppressions name its `rule`; `more` counts equal findings that are not
-    shown; `statement` is the text at its place, without comments.
+    shown; `statement` is the text at its place, without comments. `readings`: where it holds; if not under
+    every reading, its tier is READING, whatever the analysis says of it.
     """
 
     rule: str
@@ -43,6 +47,7 @@ class Finding:
     schedules: tuple[tuple[str, ...], ...] = ()
     more: int = 0
     statement: str = ""
+    readings: Undefined = EVERYWHERE
 
     def __repr__(self) -> str:
         return f"Finding({self.rule} at {self.place})"

@@ -13,7 +13,8 @@ from ..spec.api import load
 from ..spec.editions import brief
 from ..spec.quantities import counted
 from .check_file import FileReport
-from .findings import TIERS, Finding
+from .findings import EVERYWHERE, TIERS, Finding
+from .readings import shown as shown_readings
 
 if TYPE_CHECKING:
     from .baseline import AcceptedFinding
@@ -93,6 +94,8 @@ def _finding(finding: Finding) -> Iterable[str]:
         yield f"  line {moment.place.line}: {moment.statement}: {moment.says}"
     for number, schedule in enumerate(_parted(finding.schedules), 1):
         yield f"  schedule {number}: {'; '.join(schedule)}"
+    if finding.readings != EVERYWHERE:
+        yield f"  undefined under: {shown_readings(finding.readings)} (--reading settles it)"
     if finding.right:
         yield f"  right would be: {finding.right}"
 
@@ -177,12 +180,13 @@ def _as_dict(finding: Finding) -> dict[str, Any]:
             for m in finding.witness
         ],
         "schedules": [list(schedule) for schedule in finding.schedules],
+        "readings": [dict(settings) for settings in finding.readings],
     }
 
 
 def as_github(answer: CheckReport, shown: frozenset[str]) -> str:
     """Workflow commands, which GitHub shows as annotations of the file."""
-    kinds = {"error": "error", "likely": "warning", "strict": "warning", "info": "notice"}
+    kinds = {"error": "error", "likely": "warning", "reading": "warning", "info": "notice"}
     lines = []
     for report in answer.files:
         for fault in report.faults:

@@ -10,12 +10,13 @@ from typing import Literal
 
 from ..spec.cache import PACKAGE, cached
 from ..spec.ordering import Ordering
+from ..spec.switches import Switch
 
 __all__ = ["CheckRule", "RuleTexts", "check_rules", "rule_texts"]
 
 _NAME = "check/rules.yaml"
 _DIRECTIVE = re.compile(r"\.(?:version|target|reqntid)\b")
-Tier = Literal["error", "likely", "strict", "info"]
+Tier = Literal["error", "likely", "reading", "info"]
 
 
 @dataclass(frozen=True)
@@ -42,10 +43,13 @@ class OrderingExample:
 
 @dataclass(frozen=True)
 class RuleTexts:
-    """check/rules.yaml. `address` is where docs/rules.md is published, `frame` the file around an example."""
+    """check/rules.yaml. `address` is where docs/rules.md is published, `frame` the file around an example,
+    `switches` are questions that no model follows.
+    """
 
     address: str
     frame: str
+    switches: Mapping[str, Switch]
     rules: Mapping[str, RuleText]
     ordering: Mapping[str, OrderingExample]
 

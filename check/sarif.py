@@ -15,7 +15,7 @@ from ..spec.editions import brief
 from ..spec.errors import Place
 from .baseline import fingerprint
 from .check_file import FileReport
-from .findings import ERROR, INFO, LIKELY, STRICT, Finding, Moment
+from .findings import ERROR, EVERYWHERE, INFO, LIKELY, READING, Finding, Moment
 from .reports import CLAIM, CheckReport
 from .rule_pages import help_text
 from .rule_texts import CheckRule
@@ -24,7 +24,7 @@ from .rules import rules
 __all__ = ["as_sarif"]
 
 _SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
-_LEVELS = {ERROR: "error", LIKELY: "warning", STRICT: "note", INFO: "note"}
+_LEVELS = {ERROR: "error", LIKELY: "warning", READING: "note", INFO: "note"}
 _NOTIFICATIONS = {
     "unreadable": ("error", "text that could not be read, and was not judged"),
     "not-judged": ("note", "what there is no rule for"),
@@ -128,6 +128,8 @@ def _result(finding: Finding, suppressed: str | None, index: int, key: str) -> d
         "partialFingerprints": {"ptxmma/v2": key},
         "properties": {"tier": finding.tier, "more": finding.more, "right": finding.right},
     }
+    if finding.readings != EVERYWHERE:
+        result["properties"]["readings"] = [dict(settings) for settings in finding.readings]
     if finding.witness:
         result["codeFlows"] = [{"threadFlows": [{"locations": [_step(m) for m in finding.witness]}]}]
     if suppressed:

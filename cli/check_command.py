@@ -11,8 +11,9 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
-from ..check.findings import ERROR, INFO, LIKELY, STRICT, Finding
+from ..check.findings import ERROR, INFO, LIKELY, READING, Finding
 from ..check.ptx.source import UnreadableFile
+from ..check.readings import chosen_readings
 from ..check.rules import chosen, named_rules
 from ..check.suppression import Suppressed
 from ..spec.api import load
@@ -45,7 +46,13 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--strict",
         action=argparse.BooleanOptionalAction,
-        help="also fail on what only the strictest reading forbids",
+        help="also fail on what some readings of the text forbid (tier reading)",
+    )
+    parser.add_argument(
+        "--reading",
+        action="append",
+        metavar="NAME=SETTING,…",
+        help="how to read a sentence that the text leaves open; findings of the tier reading name them",
     )
     parser.add_argument(
         "--info", action=argparse.BooleanOptionalAction, help="also show findings of the tier info"
@@ -92,11 +99,11 @@ def run(args: argparse.Namespace) -> int:
     asked = asked_files(args.files, settings.exclude, partial(_standard_input, args.stdin_name))
     folder = os.path.dirname(settings.baseline or args.write_baseline or "") or "."
     by_path = baseline is not None or args.format == "sarif"
-    questions = [_question(file, folder if by_path else None, settings.target, baseline) for file in asked]
+    questions = [_question(file, folder if by_path else None, settings, baseline) for file in asked]
     reports = _check_all(questions, args.scheduler is not None)
     stale = () if baseline is None else tuple(_stale(baseline, reports))
     answer = CheckReport(tuple(_selected(report, settings) for report in reports), settings.baseline, stale)
-    failing = frozenset((ERROR, LIKELY, STRICT) if settings.strict else (ERROR, LIKELY))
+    failing = frozenset((ERROR, LIKELY, READING) if settings.strict else (ERROR, LIKELY))
     if args.write_baseline:
         _write_baseline(args.write_baseline, answer.files)
     _print(args.format, answer, failing | {INFO} if settings.info else failing)
@@ -149,6 +156,8 @@ def _settings(args: argparse.Namespace) -> CheckSettings:
     given |= {name: named_rules(_parts(name, getattr(args, name))) for name in ("select", "ignore")}
     if args.write_baseline:  # it stands in for the table's, which may not be there yet
         found = found._replace(baseline=None)
+    given["readings"] = tuple(_parts("reading", args.reading))
+    chosen_readings(given["readings"])
     given["exclude"] = tuple(Exclusion(pattern, ".") for pattern in _parts("exclude", args.exclude))
     return found._replace(**{name: value for name, value in given.items() if value not in (None, ())})
 
@@ -175,6 +184,7 @@ class CheckQuestion(NamedTuple):
     file: AskedFile
     path: str | None
     target: str | None
+    readings: Mapping[str, str]
     accepted: Mapping[str, int]
 
 
@@ -187,15 +197,16 @@ def _baseline(file: str | None) -> AcceptedFindings | None:
 
 
 def _question(
-    file: AskedFile, folder: str | None, target: str | None, baseline: AcceptedFindings | None
+    file: AskedFile, folder: str | None, settings: CheckSettings, baseline: AcceptedFindings | None
 ) -> CheckQuestion:
     """The question about a file; its path counts from `folder`, if a path is needed."""
+    target, readings = settings.target, chosen_readings(settings.readings)
     if folder is None:
-        return CheckQuestion(file, None, target, {})
+        return CheckQuestion(file, None, target, readings, {})
     from ..check.baseline import relative_path
 
     path = relative_path(file.name, folder)
-    return CheckQuestion(file, path, target, {} if baseline is None else baseline.counts(path))
+    return CheckQuestion(file, path, target, readings, {} if baseline is None else baseline.counts(path))
 
 
 def _selected(report: FileReport, settings: CheckSettings) -> FileReport:
@@ -296,7 +307,7 @@ def _check(asked: CheckQuestion, folder: str = "") -> FileReport:
                 os.path.join(folder, file.name), encoding="utf-8", errors="surrogateescape", newline=""
             ) as f:
                 text = f.read()
-        return check_text(text, file.name, asked.target, asked.accepted, asked.path)
+        return check_text(text, file.name, asked.target, asked.accepted, asked.path, asked.readings)
     except UnreadableFile as error:
         return unread(file.name, error.place, error.what)
     except OSError as error:

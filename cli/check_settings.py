@@ -24,6 +24,7 @@ _KEYS = {
     "exclude": _LIST,
     "baseline": _TEXT,
     "target": _TEXT,
+    "readings": _LIST,
     "strict": _SWITCH,
     "info": _SWITCH,
 }
@@ -37,6 +38,7 @@ class CheckSettings(NamedTuple):
     exclude: tuple[Exclusion, ...] = ()
     baseline: str | None = None
     target: str | None = None
+    readings: tuple[str, ...] = ()
     strict: bool = False
     info: bool = False
 
@@ -107,6 +109,8 @@ class _Table(NamedTuple):
             if key in ("select", "ignore"):
                 for rule in value:
                     self._ask(key, rule, _one_rule)
+            for reading in value if key == "readings" else ():
+                self._ask(key, reading, _one_reading)
             if key == "target":
                 self._ask(key, value, load().isa.target)
             if key == "exclude":
@@ -149,6 +153,12 @@ def _one_rule(name: str) -> None:
     from ..check.rules import named_rules
 
     named_rules((name,))
+
+
+def _one_reading(word: str) -> None:
+    from ..check.readings import chosen_readings
+
+    chosen_readings((word,))
 
 
 def _fits(kind: str, value: object) -> bool:

@@ -109,7 +109,7 @@ COMMANDS: Mapping[str, Command] = {
             Example("ptxmma check --explain first-fence"),
         ),
         "nothing was found that fails",
-        "a finding of the tier error or likely; with --strict also strict",
+        "a finding of the tier error or likely; with --strict also reading",
         "a file could not be read (the others are checked), or an option is wrong",
     ),
     "prove": Command(

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from ...spec.ordering import ordering
-from ..findings import LIKELY, STRICT, Finding, Moment
+from ..findings import EVERYWHERE, LIKELY, Finding, Moment, Undefined
 from ..ptx.dataflow import Trail, join_facts, solve_forward, trail_blocks
 from ..ptx.decode import DecodedFunction
 from ..ptx.flow import Flow
@@ -28,6 +28,7 @@ from .shared_memory import (
 __all__ = ["proxy_findings"]
 
 _MOST = 48  # regions told apart in a function; with more, those of one variable are merged
+_WRITER: Undefined = ((("proxy-fence-side", "writer"),),)
 COMPLETE, LOOSE = -1, -2  # otherwise: how many groups of cp.async were committed after the write's own
 
 
@@ -58,11 +59,11 @@ def proxy_findings(
         return
     analysis = _Analysis(flow, _merged(events))
     rules = ordering().rules
-    found: dict[tuple[str, str, int], Finding] = {}
+    found: dict[tuple[str, Undefined, int], Finding] = {}
     for read, fact, trail in analysis.collisions():
-        rule, tier, why = _judged(fact)
+        rule, readings, why = _judged(fact)
         block = flow.block_of(read.statement)
-        key = rule, tier, block
+        key = rule, readings, block
         if key in found:
             known = found[key]
             found[key] = replace(known, more=known.more + 1)
@@ -70,32 +71,33 @@ def proxy_findings(
         statement = function.statements[read.statement]
         found[key] = Finding(
             rule,
-            tier,
+            LIKELY,
             module.place(statement.offset),
             function.name,
             f"{rules[rule].title}: {why}",
             rules[rule].section,
             rules[rule].mend,
             tuple(analysis.moments(module, function, read, trail)),
+            readings=readings,
         )
     yield from found.values()
 
 
-def _judged(fact: GenericWrite) -> tuple[str, str, str]:
-    """The rule that a write before a wgmma breaks, the tier, and why."""
+def _judged(fact: GenericWrite) -> tuple[str, Undefined, str]:
+    """The rule that a write before a wgmma breaks, the readings under which it does, and why."""
     if fact.fenced == 2:
         return (
             "proxy-fence",
-            STRICT,
+            _WRITER,
             f"the fence follows the synchronisation, so that the writer of {fact.region} executed none",
         )
     if fact.fenced == 1:
         return (
             "shared-unsynchronised",
-            LIKELY,
+            EVERYWHERE,
             f"no barrier follows the write of {fact.region}, which the matrix may overlap",
         )
-    return "proxy-fence", LIKELY, f"{fact.region} is written, and the matrix may overlap it"
+    return "proxy-fence", EVERYWHERE, f"{fact.region} is written, and the matrix may overlap it"
 
 
 def _merged(events: list[MemoryEvent]) -> list[MemoryEvent]:

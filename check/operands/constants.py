@@ -9,7 +9,7 @@ from ...spec.descriptor import address_field, decode
 from ...spec.errors import Question
 from ...spec.memory_records import Descriptor
 from ...spec.sparse import read_words, valid_codes
-from ..findings import ERROR, LIKELY, STRICT, Finding
+from ..findings import ERROR, EVERYWHERE, LIKELY, Finding
 from ..memory.matrices import described
 from ..ptx.decode import DecodedFunction, DecodedStatement
 from ..ptx.operands import NamedOperand, number_of
@@ -62,10 +62,9 @@ def _metadata(
     wrong = sorted(codes - distinct) or sorted(codes - ascending)
     if wrong:
         shown = ", ".join(f"{code:#06b}" for code in wrong)
-        tier = ERROR if settled or codes - distinct else STRICT
         yield Finding(
             "metadata-code",
-            tier,
+            ERROR,
             site.place,
             site.function.name,
             f"the metadata is {word & 0xFFFFFFFF:#010x}, which holds the code {shown}: "
@@ -76,6 +75,7 @@ def _metadata(
             ),
             sparsity.source.section,
             "one of " + ", ".join(f"{code:#06b}" for code in sorted(ascending)),
+            readings=EVERYWHERE if settled or codes - distinct else ((("metadata-order", "ascending"),),),
         )
 
 

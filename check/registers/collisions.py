@@ -6,9 +6,11 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from ...spec.ordering import ordering
-from ..findings import ERROR, INFO, STRICT, Finding, Moment
+from ..findings import ERROR, EVERYWHERE, INFO, LIKELY, Finding, Moment
+from ..ptx.decode import DecodedFunction
 from ..ptx.flow import Flow
 from ..ptx.source import Function, PtxModule
+from ..readings import LETTER
 from .register_dataflow import Collision, Copy, Redundant, RegisterAnalysis, Touched
 from .register_events import CommitEvent, Event, Fence, FunctionEvents, MmaEvent, WaitEvent
 from .witness import Judgement, Path, judge_program, path_of, program_of
@@ -45,8 +47,14 @@ def order_findings(
         judgement = judge_program(program)
         if judgement is None:
             continue
-        finding = _finding(module, function, collision, judgement, path, places)
-        wide: tuple[object, ...] = (finding.rule, finding.tier, type(collision.fact), *key[2:])
+        finding = _finding(module, events.code, collision, judgement, path, places)
+        wide: tuple[object, ...] = (
+            finding.rule,
+            finding.tier,
+            finding.readings,
+            type(collision.fact),
+            *key[2:],
+        )
         known = grouped.get(wide)
         if known is None:
             grouped[wide] = finding
@@ -79,23 +87,34 @@ def _redundant(module: PtxModule, function: Function, found: Redundant) -> Findi
 
 def _finding(
     module: PtxModule,
-    function: Function,
+    code: DecodedFunction,
     collision: Collision,
     judgement: Judgement,
     path: Path,
     places: tuple[int, ...],
 ) -> Finding:
+    function = code.function
     rule = ordering().rules[judgement.rule]
-    tier = judgement.tier
+    tier, readings = ERROR, judgement.readings
     message = rule.title
     statement = function.statements[collision.statement]
     if isinstance(collision.fact, Touched) and collision.fact.how.startswith("moved"):
-        tier = STRICT
-        message += "; the access is a plain move that may as well stand before the fence"
+        readings = LETTER
+        message += (
+            "; the access is a plain move that may as well stand before the fence: it is harmless where the "
+            "assembler moves or coalesces it"
+        )
     elif isinstance(collision.fact, Copy) and isinstance(path.events[-1], WaitEvent):
-        tier = STRICT
-        message += "; it is copied before this wait, and no one reads the copy until after it"
+        copied = collision.fact.register
+        used = any(copied in one.reads for one in code)
+        readings = judgement.readings if used else LETTER
+        message += (
+            f"; it is copied to {copied.partition('@')[0]} before this wait, and "
+            f"{'the copy is read behind it' if used else 'nobody reads the copy'}: undefined by the letter, "
+            "and harmless where the assembler coalesces the move, so that no copy is made"
+        )
     elif collision.unknown:
+        tier = LIKELY
         message += f"; the instruction {statement.opcode} is not known, and may write what it names"
     witness = tuple(_moments(module, function, path, collision, places))
     return Finding(
@@ -107,7 +126,8 @@ def _finding(
         rule.section,
         rule.mend,
         witness,
-        judgement.schedules if tier == ERROR else (),
+        judgement.schedules if tier == ERROR and readings == EVERYWHERE else (),
+        readings=readings,
     )
 
 

@@ -6,17 +6,15 @@ wgmmas only form groups. A finding is an ERROR if its program has two results un
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from ...formal.ordering import programs as model
-from ...formal.ordering.axioms import Hazard, closing
 from ...spec.ordering import ordering
-from ...spec.switches import Conduct
-from ..findings import ERROR, LIKELY, STRICT
+from ..findings import Undefined
 from ..ptx.dataflow import trail_blocks
+from ..readings import undefined
 from .register_dataflow import Collision, Copy, RegisterAnalysis, Unfenced
 from .register_events import AccessEvent, CommitEvent, Event, Fence, MmaEvent, WaitEvent
 
@@ -25,7 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Judgement", "Path", "judge_program", "path_of", "program_of"]
 
-_LONGEST = 40
+_LONGEST = 40  # steps: the machine's search takes long beyond; the axioms judge any length
 
 
 @dataclass(frozen=True)
@@ -38,10 +36,12 @@ class Path:
 
 @dataclass(frozen=True)
 class Judgement:
-    """What the models say about a program: its tier, the rule and steps of its hazard, two schedules."""
+    """What the models say about a program: the rule of its hazard, the readings under which it has it, its
+    steps, and two schedules where the program is short.
+    """
 
-    tier: str
     rule: str
+    readings: Undefined
     steps: tuple[int, ...]
     schedules: tuple[Schedule, ...] = ()
 
@@ -124,27 +124,16 @@ def _mma(event: MmaEvent, what: int, others: dict[tuple[int, ...], int]) -> mode
 @lru_cache(maxsize=1 << 12)
 def judge_program(program: model.Program) -> Judgement | None:
     """What the models say about the hazard that the last step completes; None when there is none."""
+    from ...formal.ordering.axioms import closing
     from ...formal.ordering.schedules import differ  # run the machine only on programs with a hazard
 
-    known = ordering()
-    found: Sequence[Hazard] = closing(program, known.default)
-    named = next((h for h in found if known.rules[h.rule].effect == "values"), None)
-    if named is not None and len(program) <= _LONGEST:
-        schedules = differ(program)
-        if schedules and all(differ(program, conduct) for conduct in _lenient()):
-            return Judgement(ERROR, named.rule, named.steps, schedules)
-        if schedules:
-            return Judgement(LIKELY, named.rule, named.steps, schedules)
-    found = found or closing(program, known.strict)
+    found = undefined(program)
     if not found:
         return None
-    return Judgement(STRICT, found[0].rule, found[0].steps)
-
-
-@lru_cache(maxsize=1)
-def _lenient() -> tuple[Conduct, ...]:
-    """The conducts with the fewest schedules: a program with two results under these has two under all."""
-    every = ordering().conducts()
-    least = [c for c in every if c.fence_orders_shapes and c.proxy_fence_covers_all and c.wait_covers_all]
-    shortest = min(len(c.same_shape) for c in least)
-    return tuple(c for c in least if len(c.same_shape) == shortest)
+    known = ordering()
+    rule, readings = next(iter(found.items()))
+    closed = {h.rule: h.steps for chosen in (known.default, known.strict) for h in closing(program, chosen)}
+    schedules: tuple[Schedule, ...] = ()
+    if known.rules[rule].effect == "values" and len(program) <= _LONGEST:
+        schedules = differ(program) or ()
+    return Judgement(rule, readings, closed.get(rule, (len(program) - 1,)), schedules)

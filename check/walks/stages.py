@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from ...formal.ordering import programs as model
-from ...formal.ordering.axioms import closing
 from ...spec.ordering import ordering
 from ..findings import LIKELY, Finding, Moment
 from ..memory.shared_memory import fills_shared
@@ -14,6 +13,7 @@ from ..ptx.decode import DecodedFunction, DecodedStatement
 from ..ptx.flow import Flow
 from ..ptx.operands import number_of
 from ..ptx.source import PtxModule
+from ..readings import undefined
 from ..registers.register_events import FunctionEvents, MmaEvent
 from .stage_conflicts import Overlap, overlaps
 from .thread_walk import short_walks, walks
@@ -59,15 +59,16 @@ def _finding(
     between = [made for index in overlap.between if (made := _between(code[index])) is not None]
     known = ordering()
     program = _program(overlap.what, access, write, between)
-    hazards = closing(program, known.default) or closing(program, known.strict)
+    hazards = undefined(program)
     if not hazards:
         return None
-    rule = known.rules[hazards[0].rule]
+    name, readings = next(iter(hazards.items()))
+    rule = known.rules[name]
     places = [overlap.first, *overlap.between, overlap.second]
     if overlap.writer >= 0:
         places.append(overlap.writer)
     return Finding(
-        hazards[0].rule,
+        name,
         LIKELY,
         module.place(code.function.statements[overlap.second].offset),
         code.function.name,
@@ -75,6 +76,7 @@ def _finding(
         rule.section,
         rule.mend,
         tuple(_moments(module, code, places)),
+        readings=readings,
     )
 
 
