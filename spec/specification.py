@@ -59,6 +59,17 @@ class Specification:
     def families(self) -> Mapping[str, Family]:
         return {name: Family(i, self.isa) for name, i in self.instructions.items()}
 
+    def derive_from(self, before: Specification | None) -> None:
+        """Keep what was derived from instructions that `before` has too, under the same index."""
+        if before is not None and before.index is self.index:
+            self.__dict__["isa"] = before.isa
+            self.__dict__["families"] = {
+                name: before.families[name]
+                if before.instructions.get(name) is one
+                else Family(one, before.isa)
+                for name, one in self.instructions.items()
+            }
+
     def find(self, mnemonic: str) -> Variant:
         """The variant that a mnemonic spells; raises Question with the reasons and the nearest."""
         judge = self.judge()

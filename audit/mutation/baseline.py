@@ -24,7 +24,7 @@ from ...spec.loading import PACKAGE
 from ...spec.nodes import Version
 from ...spec.specification import Specification
 from .corpus import Corpus
-from .meaning import plain
+from .meaning import meaning, plain
 
 __all__ = ["Baseline", "LegalForms", "ObservedRow", "RegisteredDisagreement", "legal_forms"]
 
@@ -76,12 +76,22 @@ class Baseline:
 
     corpus: Corpus = field(default_factory=Corpus)
     answers: dict[str, str] = field(default_factory=dict)  # by SMT-LIB text
+    said: dict[str, object] = field(default_factory=dict)  # by file, what it means
 
     def prepare(self, files: Collection[str]) -> None:
         """Work out what slips in these files are compared with; some seconds."""
         if "contradictions.yaml" in files:
             _ = self.registered, self.entries
-        _ = self.proofs, self.instructions, self.observed, self.silicon, self.meanings, self.universes
+        _ = (
+            self.register,
+            self.proofs,
+            self.instructions,
+            self.observed,
+            self.silicon,
+            self.meanings,
+            self.universes,
+        )
+        self.said.update({file: plain(meaning(file)) for file in files if file not in self.said})
 
     @cached_property
     def specification(self) -> Specification:
@@ -173,15 +183,19 @@ class Baseline:
         """By entry of the register, the recorded disagreements about legal forms that it explains."""
         found: dict[str, list[RegisteredDisagreement]] = {}
         for one in self._of_rows():
-            entry = one.explained(register())
+            entry = one.explained(self.register)
             if entry is not None:
                 found.setdefault(entry, []).append(one)
         return found
 
     @cached_property
+    def register(self) -> ContradictionRegister:
+        return register()
+
+    @cached_property
     def entries(self) -> Mapping[str, object]:
         """The plain entries of the register."""
-        return {name: plain(entry) for name, entry in register().entries.items()}
+        return {name: plain(entry) for name, entry in self.register.entries.items()}
 
     def _of_rows(self) -> Iterator[RegisteredDisagreement]:
         version = self.specification.isa.version

@@ -6,13 +6,18 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
+from ...gen.litmus.litmus_tests import suite
+from ...ledger.contradictions import register
+from ...spec.api import load
+from ...spec.effects import load_effects
 from ...spec.errors import Place
 from ...spec.expressions import source
 from ...spec.maps import LayoutMap
 from ...spec.nodes import FileName, Formula, Scalars, Version
+from ...spec.ordering import ordering
 from .corpus import READERS, noticed_by
 
-__all__ = ["plain"]
+__all__ = ["meaning", "plain"]
 
 # Fields whose lists mean another thing in another order; every other list is a set, written in some order.
 _SEQUENCES = frozenset(
@@ -29,6 +34,16 @@ _SEQUENCES = frozenset(
         "Sparsity.codes",
     }
 )
+
+# By file, the parts of the specification that it is read into.
+_PARTS = {
+    "specs.yaml": ("index",),
+    "spec/contracts.yaml": ("clauses",),
+    "spec/sparsity.yaml": ("switches", "sparsities"),
+    "spec/descriptors.yaml": ("descriptors",),
+    "spec/addresses.yaml": ("addresses",),
+    "spec/numerics.yaml": ("formats", "guarantees"),
+}
 
 
 def plain(value: object) -> Any:
@@ -60,5 +75,28 @@ def plain(value: object) -> Any:
 
 
 def _unordered(value: Any) -> Any:
-    """A list in an order that does not depend on how it was written."""
+    """Lists, also those of a mapping, in an order that does not depend on how they were written."""
+    if isinstance(value, dict):
+        return {key: _unordered(inner) for key, inner in value.items()}
     return sorted(value, key=repr) if isinstance(value, list) else value
+
+
+def meaning(file: str) -> object:
+    """The records that a file is read into."""
+    match file:
+        case "spec/effects.yaml":
+            return load_effects()
+        case "contradictions.yaml":
+            return register().entries
+        case "spec/ordering/rules.yaml" | "spec/ordering/switches.yaml":
+            return ordering()
+        case "spec/ordering/litmus.yaml":
+            return [(t.name, t.program.steps, t.hazards, t.under) for t in suite()]
+    specification = load()
+    if file.startswith("spec/instructions/"):
+        return {n: i for n, i in specification.instructions.items() if i.place.file == file}
+    if file == "spec/layouts/bridges.yaml":
+        return specification.bridges
+    if file.startswith("spec/layouts/"):
+        return {n: m for n, m in specification.layouts.items() if m.layout.place.file == file}
+    return [getattr(specification, part) for part in _PARTS[file]]

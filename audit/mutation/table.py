@@ -20,7 +20,7 @@ _COLUMNS = (
     ("readers", lambda o: o.verdict == "readers"),
     *(
         (name, lambda o, name=name: o.verdict == "noticed" and o.by == name)
-        for name in ("models", "proofs", "observations", "silicon", "universes", "cases", "tests")
+        for name in ("models", "proofs", "observations", "silicon", "universes", "register", "tests")
     ),
     ("crash", lambda o: o.verdict == "crash"),
     ("no place", lambda o: o.verdict == "placeless"),

@@ -17,13 +17,12 @@ from ...formal.mutation.slips import Slip, changed_root
 from ...gen.litmus.litmus_tests import suite
 from ...ledger.contradictions import register
 from ...spec.api import load
-from ...spec.effects import load_effects
 from ...spec.errors import PtxmmaError, SpecError
-from ...spec.instead import read_instead
+from ...spec.instead import keep_others, read_instead
 from ...spec.ordering import ordering
 from .baseline import Baseline
 from .corpus import READERS, noticed_by
-from .meaning import plain
+from .meaning import meaning, plain
 from .witnesses import WITNESSES, Changed, equal
 
 __all__ = ["SlipOutcome", "SlipVerdict", "trial"]
@@ -77,15 +76,16 @@ def _judge(base: Baseline, slip: Slip, stage: list[str]) -> tuple[SlipVerdict, s
         return "readers", READERS, "documentation"
     corpus = base.corpus
     root, _ = corpus.nodes[slip.file]
-    before = plain(_meaning(slip.file))
+    before = base.said[slip.file]
     forget()
     read_instead({corpus.root / name: node for name, (node, _) in corpus.nodes.items()})
     read_instead({corpus.root / slip.file: changed_root(root, slip)})
-    after = plain(_meaning(slip.file))
+    keep_others(corpus.root, base.specification, frozenset({slip.file}))
+    after = plain(meaning(slip.file))
     if slip.file.startswith("spec/ordering/") or slip.file == "specs.yaml":
         ordering()
         suite()
-    if not slip.file.startswith("spec/ordering/"):
+    if slip.file in ("contradictions.yaml", "specs.yaml"):
         register()
     if before == after:
         return "equal", "loader", "the same meaning"
@@ -99,37 +99,6 @@ def _judge(base: Baseline, slip: Slip, stage: list[str]) -> tuple[SlipVerdict, s
         if said is not None:
             return "noticed", name, said
     return "survives", "", ""
-
-
-def _meaning(file: str) -> object:
-    """The records that a file is read into."""
-    match file:
-        case "spec/effects.yaml":
-            return load_effects()
-        case "contradictions.yaml":
-            return register().entries
-        case "spec/ordering/rules.yaml" | "spec/ordering/switches.yaml":
-            return ordering()
-        case "spec/ordering/litmus.yaml":
-            return [(t.name, t.program.steps, t.hazards, t.under) for t in suite()]
-    specification = load()
-    if file.startswith("spec/instructions/"):
-        return {n: i for n, i in specification.instructions.items() if i.place.file == file}
-    if file == "spec/layouts/bridges.yaml":
-        return specification.bridges
-    if file.startswith("spec/layouts/"):
-        return {n: m for n, m in specification.layouts.items() if m.layout.place.file == file}
-    return [getattr(specification, part) for part in _PARTS[file]]
-
-
-_PARTS = {
-    "specs.yaml": ("index",),
-    "spec/contracts.yaml": ("clauses",),
-    "spec/sparsity.yaml": ("switches", "sparsities"),
-    "spec/descriptors.yaml": ("descriptors",),
-    "spec/addresses.yaml": ("addresses",),
-    "spec/numerics.yaml": ("formats", "guarantees"),
-}
 
 
 def forget() -> None:

@@ -18,7 +18,7 @@ from ...formal.ordering.verdicts import judge as model_verdict
 from ...formal.ordering.verdicts import rules
 from ...gen.litmus.litmus_tests import single_settings, suite
 from ...ledger.assembler_record import Claim, claims, load_records
-from ...ledger.contradictions import register
+from ...ledger.contradictions import ContradictionRegister, register
 from ...ledger.measured_points import judge
 from ...ledger.records import bits_of
 from ...ledger.silicon_verdicts import by_mnemonic
@@ -62,6 +62,13 @@ class Changed:
         return frozenset(
             part for part in _JUDGED_BY if plain(getattr(old, part)) != plain(getattr(new, part))
         ) | (frozenset({"order"}) if list(old.targets) != list(new.targets) else frozenset())
+
+    @cached_property
+    def register(self) -> ContradictionRegister:
+        """The register of contradictions; it is not read again where it and the index are as they were."""
+        if self.file in ("contradictions.yaml", "specs.yaml"):
+            return register()
+        return ContradictionRegister(self.specification, self.base.register.entries)
 
     @cached_property
     def instructions(self) -> tuple[str, ...]:
@@ -163,7 +170,7 @@ def observations(changed: Changed) -> str | None:
     about are left to universes.
     """
     if changed.file == "specs.yaml":
-        fault = next(target_faults(changed.specification, load_records(), register()), None)
+        fault = next(target_faults(changed.specification, load_records(), changed.register), None)
         if fault is not None:
             return str(fault)
     if changed.file == "contradictions.yaml":
@@ -186,7 +193,7 @@ def observations(changed: Changed) -> str | None:
 
 def _unregistered(changed: Changed) -> str | None:
     """A recorded disagreement that the changed entries no longer explain."""
-    known = register()
+    known = changed.register
     for entry, listed in changed.base.registered.items():
         if entry in known.entries and plain(known.entries[entry]) == changed.base.entries[entry]:
             continue
@@ -200,7 +207,7 @@ def _differs(
     changed: Changed, name: str, row: ObservedRow, by_gate: Mapping[EffectiveGate, int]
 ) -> str | None:
     """The first difference between a row's record and its new gates that is new, and not registered."""
-    known, isa = register(), changed.specification.isa
+    known, isa = changed.register, changed.specification.isa
     versions, targets = _versions(changed), changed.specification.index.targets
     legal: dict[tuple[str, str], int] = {}
     for record, seen, before in row.seen:
@@ -232,7 +239,7 @@ def universes(changed: Changed) -> str | None:
     """A statement of a recorded universe that an assembler treats otherwise than the changed rows say."""
     if changed.file == "specs.yaml" and changed.index <= _GATES:
         return None  # observations have every gate, under every version and on every target
-    known, isa = register(), changed.specification.isa
+    known, isa = changed.register, changed.specification.isa
     made = Universe(changed.specification)
     for name in changed.instructions:
         if name not in changed.base.universes:
@@ -348,6 +355,12 @@ def _without_formulas(value: object) -> object:
     return plain(value)
 
 
+def registered(changed: Changed) -> str | None:
+    """Nothing: the register is read, and what it says of instructions must exist; raises SpecError."""
+    register()
+    return None
+
+
 SlipWitness = Callable[[Changed], str | None]
 WITNESSES: Mapping[str, SlipWitness] = {
     "models": models,
@@ -355,5 +368,6 @@ WITNESSES: Mapping[str, SlipWitness] = {
     "observations": observations,
     "silicon": silicon,
     "universes": universes,
+    "register": registered,
     "tests": lambda changed: first_failure(changed.file),
 }

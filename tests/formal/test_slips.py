@@ -4,6 +4,10 @@ import pytest
 
 from ptxmma.audit.mutation.corpus import Corpus
 from ptxmma.formal.mutation.slips import Slip
+from ptxmma.spec import instead
+from ptxmma.spec.api import load
+from ptxmma.spec.cache import ROOT
+from ptxmma.spec.loading import load_files
 
 DESCRIPTORS, BRIDGES, MMA = (
     "spec/descriptors.yaml",
@@ -42,3 +46,25 @@ def test_a_name_stays_while_the_place_and_the_change_do(corpus: Corpus) -> None:
     every = [one.name for one in corpus.slips([DESCRIPTORS])]
     assert len(set(every)) == len(every)
     assert f"{DESCRIPTORS} descriptors.wgmma.fields.base-offset.unit: integer: 1 → 2" in every
+
+
+@pytest.mark.parametrize(
+    "changed", [MMA, BRIDGES, DESCRIPTORS, "spec/layouts/mma.yaml", "spec/sparsity.yaml", "spec/effects.yaml"]
+)
+def test_a_changed_file_is_read_anew_and_the_others_are_kept(
+    monkeypatch: pytest.MonkeyPatch, changed: str
+) -> None:
+    before = load()
+    monkeypatch.setattr(instead, "_KEPT", {ROOT: instead.KeptFiles(before, frozenset({changed}))})
+    after = load_files(ROOT)
+    assert after == before
+    read = {n for n in before.instructions if after.instructions[n] is not before.instructions[n]}
+    read |= {n for n in before.layouts if after.layouts[n] is not before.layouts[n]}
+    read |= {n for n in before.bridges if after.bridges[n] is not before.bridges[n]}
+    file_of = {
+        **{n: one.place.file for n, one in before.instructions.items()},
+        **{n: one.layout.place.file for n, one in before.layouts.items()},
+        **{n: one.place.file for n, one in before.bridges.items()},
+    }
+    assert read == {name for name, file in file_of.items() if file == changed}
+    assert after.sparsities is not before.sparsities or changed != "spec/sparsity.yaml"
