@@ -183,14 +183,16 @@ def read(root: Path = ROOT) -> Effects:
 
 
 def _check_kinds(node: Node, file: str) -> None:
-    """No instruction stands in two lists; raises SpecError where it stands again."""
+    """No instruction or special register is listed twice; raises SpecError where it stands again."""
     entries = pairs(node, file)
-    seen: dict[str, str] = {}
-    for kind in ("results", "effects", "calls", "asynchronous"):
-        for word in _words(entries[kind]):
-            if seen.setdefault(word.value, kind) != kind:
-                what = f"{word.value} stands in {seen[word.value]} and in {kind}"
-                raise SpecError(what, place_of(word, file), "one of the two")
+    for kinds in (("results", "effects", "calls", "asynchronous"), ("threads", "uniform"), ("unjudged",)):
+        seen: dict[str, str] = {}
+        for kind in kinds:
+            for word in _words(entries[kind]):
+                if word.value in seen:
+                    what = f"{word.value} stands in {seen[word.value]} and again in {kind}"
+                    raise SpecError(what, place_of(word, file), "one of the two")
+                seen[word.value] = kind
 
 
 def _words(node: Node) -> Iterator[Node]:

@@ -23,7 +23,9 @@ from ...spec.gates import EffectiveGate
 from ...spec.loading import PACKAGE
 from ...spec.nodes import Version
 from ...spec.specification import Specification
+from .concerned import asked
 from .corpus import Corpus
+from .hand_tables import collect
 from .meaning import meaning, plain
 
 __all__ = ["Baseline", "LegalForms", "ObservedRow", "RegisteredDisagreement", "legal_forms"]
@@ -82,16 +84,18 @@ class Baseline:
         """Work out what slips in these files are compared with; some seconds."""
         if "contradictions.yaml" in files:
             _ = self.registered, self.entries
-        _ = (
-            self.register,
-            self.proofs,
-            self.instructions,
-            self.observed,
-            self.silicon,
-            self.meanings,
-            self.universes,
-        )
+        witnesses = {name for file in files for name in asked(file)}
+        _ = self.specification, self.register, self.meanings
+        if "proofs" in witnesses:
+            _ = self.proofs
+        if "observations" in witnesses:
+            _ = self.instructions, self.observed
+        if "silicon" in witnesses:
+            _ = self.silicon, self.measured_rows
+        if "universes" in witnesses:
+            _ = self.universes
         self.said.update({file: plain(meaning(file)) for file in files if file not in self.said})
+        collect(files)
 
     @cached_property
     def specification(self) -> Specification:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import contextlib
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from fnmatch import fnmatchcase
 from functools import cache
 from pathlib import Path
@@ -17,7 +17,7 @@ from typing import Any
 
 from ...spec.cache import PACKAGE
 
-__all__ = ["first_failure", "watching"]
+__all__ = ["collect", "first_failure", "watching"]
 
 _TESTS = PACKAGE / "tests"
 
@@ -63,12 +63,23 @@ def first_failure(file: str) -> str | None:
     paths = watching(file)
     if not paths:
         return None
+    return _run(["-x", *map(str, paths)])
+
+
+def collect(files: Collection[str]) -> None:
+    """Import the test modules about these files, so that processes forked later need not."""
+    paths = dict.fromkeys(path for file in files for path in watching(file))
+    if paths:
+        _run(["--collect-only", *map(str, paths)])
+
+
+def _run(arguments: list[str]) -> str | None:
     import pytest  # only a checkout with its development tools has tests
 
     first = _First()
-    options = ["-x", "-q", "-m", "not slow", "-p", "no:cacheprovider", "--rootdir", str(PACKAGE)]
+    options = ["-q", "-m", "not slow", "-p", "no:cacheprovider", "--rootdir", str(PACKAGE)]
     with _silence():
-        pytest.main([*options, *map(str, paths)], plugins=[first])
+        pytest.main([*options, *arguments], plugins=[first])
     return first.name
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from ...gen.litmus.litmus_tests import suite
@@ -46,13 +46,16 @@ _PARTS = {
 }
 
 
-def plain(value: object) -> Any:
-    """A record as lists, mappings and scalars, without places and without what only readers notice."""
+def plain(value: object, ordered: bool = True) -> Any:
+    """A record as lists, mappings and scalars, without places and without what only readers notice.
+
+    Lists that are not `ordered` come in an order that does not depend on how they were written.
+    """
     match value:
         case Formula():
             return source(value.tree)
         case Scalars():
-            return list(value.values)
+            return _listed(value.values, ordered)
         case Version():
             return str(value)
         case FileName():
@@ -60,13 +63,13 @@ def plain(value: object) -> Any:
         case LayoutMap():
             return plain(value.layout)
         case Mapping():
-            return {str(key): plain(inner) for key, inner in value.items()}
+            return {str(key): plain(inner, ordered) for key, inner in value.items()}
         case tuple() | list():
-            return [plain(inner) for inner in value]
+            return _listed(value, ordered)
     if dataclasses.is_dataclass(value):
         record = type(value).__name__
         return {
-            field.name: plain(inner) if f"{record}.{field.name}" in _SEQUENCES else _unordered(plain(inner))
+            field.name: plain(inner, f"{record}.{field.name}" in _SEQUENCES)
             for field in dataclasses.fields(value)
             if not isinstance(inner := getattr(value, field.name), Place)
             and READERS not in noticed_by(f"{record}.{field.name}")
@@ -74,11 +77,9 @@ def plain(value: object) -> Any:
     return value
 
 
-def _unordered(value: Any) -> Any:
-    """Lists, also those of a mapping, in an order that does not depend on how they were written."""
-    if isinstance(value, dict):
-        return {key: _unordered(inner) for key, inner in value.items()}
-    return sorted(value, key=repr) if isinstance(value, list) else value
+def _listed(values: Iterable[object], ordered: bool) -> list[Any]:
+    found = [plain(one, ordered) for one in values]
+    return found if ordered else sorted(found, key=repr)
 
 
 def meaning(file: str) -> object:

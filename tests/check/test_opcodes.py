@@ -151,6 +151,22 @@ def test_every_opcode_has_a_statement() -> None:
     assert (effects.calls, effects.asynchronous) == (("call",), ("wgmma.mma_async",))
 
 
+def test_every_action() -> None:
+    found = {}
+    for opcode, action in load_effects().actions.items():
+        values = {name: getattr(action, name) for name in written_fields(Action) if name != "does"}
+        found[opcode] = " ".join([action.does, *(f"{k}={v}" for k, v in values.items() if v is not None)])
+    lines = [line.split(": ") for line in ACTIONS.strip().splitlines()]
+    assert found == dict(lines)
+
+
+def test_special_registers_and_what_is_not_judged() -> None:
+    effects = load_effects()
+    assert " ".join(effects.threads) == THREADS
+    assert effects.uniform_names == set(UNIFORM.split())
+    assert effects.unjudged == ("tcgen05",)
+
+
 @pytest.mark.parametrize("at", SETTINGS)
 def test_an_opcode_writes_its_first_operand_where_ptxas_takes_no_literal_there(at: str) -> None:
     """An address in the first place is read, whatever it is; an opcode without operands writes none."""
@@ -191,19 +207,3 @@ def test_every_name_that_ptxas_knows_is_listed() -> None:
         rest = rest[end + (1 if fatal else 0) :]
     assert len(known) > 100
     assert {word for word in known if load_effects().kind(word) is None} == NOT_IN_THE_TEXT
-
-
-def test_every_action() -> None:
-    found = {}
-    for opcode, action in load_effects().actions.items():
-        values = {name: getattr(action, name) for name in written_fields(Action) if name != "does"}
-        found[opcode] = " ".join([action.does, *(f"{k}={v}" for k, v in values.items() if v is not None)])
-    lines = [line.split(": ") for line in ACTIONS.strip().splitlines()]
-    assert found == dict(lines)
-
-
-def test_special_registers_and_what_is_not_judged() -> None:
-    effects = load_effects()
-    assert " ".join(effects.threads) == THREADS
-    assert effects.uniform_names == set(UNIFORM.split())
-    assert effects.unjudged == ("tcgen05",)
