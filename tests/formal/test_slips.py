@@ -3,6 +3,7 @@
 import pytest
 
 from ptxmma.audit.mutation.corpus import Corpus
+from ptxmma.audit.mutation.meaning import plain
 from ptxmma.formal.mutation.slips import Slip
 from ptxmma.spec import instead
 from ptxmma.spec.api import load
@@ -68,3 +69,11 @@ def test_a_changed_file_is_read_anew_and_the_others_are_kept(
     }
     assert read == {name for name, file in file_of.items() if file == changed}
     assert after.sparsities is not before.sparsities or changed != "spec/sparsity.yaml"
+
+
+def test_the_order_of_a_list_counts_where_it_means_something() -> None:
+    one = load().instructions["mma"]
+    form = next(iter(one.forms))
+    written = plain(one)
+    assert written["forms"][form]["operands"] == list(one.forms[form].operands)
+    assert written["execution"] == sorted(one.execution) != list(one.execution)
