@@ -25,7 +25,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from ...spec.switches import Conduct
-from .machine_program import THREAD, WARP, MachineCode
+from .machine_program import THREAD, WARP, Footprint, MachineCode
 from .programs import (
     Buffer,
     BulkCopy,
@@ -110,18 +110,60 @@ class Machine(MachineCode):
                 yield move
 
     def branches(self, state: MachineState) -> list[Move]:
-        """The moves that a search must try: one alone, if it only lets a stream go on.
+        """The moves that a search must try: one alone, if every other move can as well come after it.
 
-        Such a move commutes with every other move and prevents none, so all that can follow can follow it.
+        Such a move commutes with every other move that is still to come, and prevents none: what accesses the
+        cells of one accesses none that the other writes. So all that can follow can follow it.
         """
         issues = []
         for place, stream in enumerate(self.streams):
             move = self._issue_next(state, place, stream)
             if move is not None:
-                if not self.accesses_now[move[0][2]]:
+                if self._comes_first(state, stream, move[0][2]):
                     return [move]
                 issues.append(move)
-        return [*self._effects(state), *issues]
+        effects = []
+        for move in self._effects(state):
+            if self._commutes(state, move[0]):
+                return [move]
+            effects.append(move)
+        return [*effects, *issues]
+
+    def _comes_first(self, state: MachineState, stream: int, step: int) -> bool:
+        """Whether an issue commutes with all that other streams do, and with what is in flight."""
+        if not self.accesses_now[step]:
+            return True
+        if self.holds_up_fences and isinstance(self.operations[step], SharedWrite):
+            return False
+        return not self._meets(
+            self.footprints[stream, step],
+            *(self.footprints[flight] for flight in state.flights),
+            *(self.ahead[s][at] for s, at in zip(self.streams, state.positions, strict=True) if s != stream),
+        )
+
+    def _commutes(self, state: MachineState, name: MoveName) -> bool:
+        """Whether a later effect commutes with all other moves, but for those that must come after it."""
+        kind, first, second = name
+        if kind == "flight":
+            flight = first, second
+            coming = [self.ahead[s][at] for s, at in zip(self.streams, state.positions, strict=True)]
+            pending = 0
+            for cells, queues in ((self.register_cells, state.queues), (self.async_cells, state.landings)):
+                for cell, queue in zip(cells.values(), queues, strict=True):
+                    pending |= cell if queue else 0
+            own = self.footprints[flight]
+            others = (self.footprints[other] for other in state.flights if other != flight)
+            return not self._meets(own, Footprint(0, pending), *coming, *others)
+        # Accesses of a register, and values that land in half a buffer, come in the order of their issues.
+        cell = self.register_cells[first] if kind == "queue" else self.async_cells[first, second]
+        flights = (self.footprints[flight] for flight in state.flights if self.unordered[flight[1]])
+        coming = [self.ahead_unordered[s][at] for s, at in zip(self.streams, state.positions, strict=True)]
+        return not self._meets(Footprint(0, cell), *flights, *coming)
+
+    @staticmethod
+    def _meets(one: Footprint, *others: Footprint) -> bool:
+        """Whether one of the others accesses a cell that this writes, or writes one that this reads."""
+        return any(one.writes & (o.reads | o.writes) or one.reads & o.writes for o in others)
 
     def result(self, state: MachineState) -> MachineResult:
         """What a final state shows: registers, memory, what reads saw and what mmas computed."""

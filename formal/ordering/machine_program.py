@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Iterable
+from typing import NamedTuple
+
 from ...spec.switches import Conduct
 from .programs import (
     OTHER,
@@ -16,6 +20,7 @@ from .programs import (
     MbarrierWait,
     Mma,
     Program,
+    ProxyFence,
     RegisterRead,
     RegisterWrite,
     SharedRead,
@@ -25,9 +30,16 @@ from .programs import (
     WgmmaFence,
 )
 
-__all__ = ["OTHERS", "THREAD", "WARP", "MachineCode"]
+__all__ = ["OTHERS", "THREAD", "WARP", "Footprint", "MachineCode"]
 
 WARP, OTHERS, THREAD = 0, 1, 2
+
+
+class Footprint(NamedTuple):
+    """The cells that are read and those that are written, as sets of bits."""
+
+    reads: int
+    writes: int
 
 
 class MachineCode:
@@ -35,7 +47,10 @@ class MachineCode:
 
     `awaited`: by (stream, step) of each wait for groups, the (stream, step) that must have taken effect.
     `signals`: by step of each mbarrier wait, the steps that it waits for. `accesses_now`: by step, whether it
-    accesses memory when it is issued.
+    accesses memory when it is issued. `footprints`: by (stream, step), the cells that the step accesses, when
+    it is issued or later. `ahead`: by stream and position, the cells that the steps from there on access;
+    `ahead_unordered`: those that mmas and bulk copies access, which no queue orders (`unordered`, by step).
+    `holds_up_fences`: whether a store of one stream can hold up a proxy fence of another.
     """
 
     def __init__(self, program: Program, conduct: Conduct) -> None:
@@ -58,6 +73,61 @@ class MachineCode:
         }
         self.awaited = self._awaited_by(Commit, Wait, Mma)
         self.awaited |= self._awaited_by(CpAsyncCommit, CpAsyncWait, CpAsync)
+        bits = itertools.count()
+        self.register_cells = {register: 1 << next(bits) for register in self.registers}
+        self.generic_cells = {half: 1 << next(bits) for half in self.halves}
+        self.async_cells = {half: 1 << next(bits) for half in self.halves}
+        self.footprints = {
+            (stream, step): self._footprint(stream, self.operations[step])
+            for stream in self.streams
+            for step in self.code[stream]
+        }
+        self.unordered = [isinstance(one, (Mma, BulkCopy)) for one in self.operations]
+        self.ahead = {stream: self._ahead(stream, {*self.code[stream]}) for stream in self.streams}
+        unordered = {step for step, one in enumerate(self.unordered) if one}
+        self.ahead_unordered = {stream: self._ahead(stream, unordered) for stream in self.streams}
+        fences = any(isinstance(operation, ProxyFence) for operation in self.operations)
+        self.holds_up_fences = fences and conduct.proxy_fence_covers_all
+
+    def _footprint(self, stream: int, operation: StepOperation) -> Footprint:
+        """The cells that a stream accesses by an operation."""
+        if isinstance(operation, RegisterRead):
+            return Footprint(self.register_cells[operation.register], 0)
+        if isinstance(operation, RegisterWrite):
+            return Footprint(0, self.register_cells[operation.register])
+        if isinstance(operation, SharedRead):
+            return Footprint(self._generic(operation.buffer), 0)
+        if isinstance(operation, (SharedWrite, CpAsync, BulkCopy)):
+            all_of_it = stream == THREAD or isinstance(operation, BulkCopy)
+            halves = (0, 1) if all_of_it else (stream,)
+            return Footprint(
+                0, self._generic(operation.buffer, halves) | self._async(operation.buffer, halves)
+            )
+        if isinstance(operation, Mma):
+            reads = 0
+            for buffer in operation.buffers:
+                reads |= self._async(buffer)
+            if stream != WARP:
+                return Footprint(reads, 0)
+            if not isinstance(operation.a, Buffer):
+                reads |= self.register_cells[operation.a.number]
+            return Footprint(reads, self.register_cells[operation.d])
+        return Footprint(0, 0)
+
+    def _generic(self, buffer: int, halves: Iterable[int] = (0, 1)) -> int:
+        return sum(self.generic_cells[buffer, half] for half in halves)
+
+    def _async(self, buffer: int, halves: Iterable[int] = (0, 1)) -> int:
+        return sum(self.async_cells[buffer, half] for half in halves)
+
+    def _ahead(self, stream: int, which: set[int]) -> list[Footprint]:
+        """By position, the cells that some of the steps from there on access."""
+        nothing = Footprint(0, 0)
+        found = [nothing]
+        for step in reversed(self.code[stream]):
+            own, after = self.footprints[stream, step] if step in which else nothing, found[-1]
+            found.append(Footprint(own.reads | after.reads, own.writes | after.writes))
+        return found[::-1]
 
     def _signals(self, step: int, wait: MbarrierWait) -> bool:
         operation = self.operations[step]
