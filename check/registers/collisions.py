@@ -13,7 +13,8 @@ from ..ptx.source import Function, PtxModule
 from ..readings import LETTER
 from .register_dataflow import Collision, Copy, Redundant, RegisterAnalysis, Touched
 from .register_events import CommitEvent, Event, Fence, FunctionEvents, MmaEvent, WaitEvent
-from .witness import Judgement, Path, judge_program, path_of, program_of
+from .register_paths import Confirmed, RegisterPaths
+from .witness import Judgement, Path, judge_program, program_of
 
 __all__ = ["order_findings"]
 
@@ -27,6 +28,7 @@ def order_findings(
     if not events.mmas:
         return
     pending = RegisterAnalysis(flow, events)
+    paths = RegisterPaths(flow, events, pending)
     grouped: dict[tuple[object, ...], Finding] = {}
     more: dict[tuple[object, ...], int] = {}
     for collision in pending.collisions():
@@ -42,12 +44,15 @@ def order_findings(
         if key in grouped:
             more[key] += 1
             continue
-        path = path_of(pending, collision)
+        confirmed = paths.confirm(collision)
+        if confirmed is None:
+            continue
+        collision, path = confirmed.collision, confirmed.path
         program, places = program_of(path, collision)
         judgement = judge_program(program)
         if judgement is None:
             continue
-        finding = _finding(module, events.code, collision, judgement, path, places)
+        finding = _finding(module, events.code, confirmed, judgement, places)
         wide: tuple[object, ...] = (
             finding.rule,
             finding.tier,
@@ -88,12 +93,11 @@ def _redundant(module: PtxModule, function: Function, found: Redundant) -> Findi
 def _finding(
     module: PtxModule,
     code: DecodedFunction,
-    collision: Collision,
+    confirmed: Confirmed,
     judgement: Judgement,
-    path: Path,
     places: tuple[int, ...],
 ) -> Finding:
-    function = code.function
+    function, collision, path = code.function, confirmed.collision, confirmed.path
     rule = ordering().rules[judgement.rule]
     tier, readings = ERROR, judgement.readings
     message = rule.title
@@ -116,6 +120,9 @@ def _finding(
     elif collision.unknown:
         tier = LIKELY
         message += f"; the instruction {statement.opcode} is not known, and may write what it names"
+    if not confirmed.certain:
+        tier = LIKELY
+        message += "; whether the path to it can happen is not known"
     witness = tuple(_moments(module, function, path, collision, places))
     return Finding(
         judgement.rule,

@@ -14,7 +14,7 @@ from ..ptx.dataflow import Trail, join_facts, solve_forward
 from ..ptx.flow import Flow
 from .register_events import AccessEvent, CommitEvent, Event, Fence, FunctionEvents, MmaEvent, WaitEvent
 
-__all__ = ["Collision", "Redundant", "RegisterAnalysis"]
+__all__ = ["Collision", "Copy", "Redundant", "RegisterAnalysis", "RegisterFacts", "Touched", "Unfenced"]
 
 NOWHERE, COPIES = -1, -2  # keys beside the classes: no fence yet; copies of accumulators
 UNCOMMITTED = -1
@@ -94,14 +94,19 @@ class RegisterAnalysis:
         self.by_block: list[list[Event]] = flow.by_block(events.all)
         start: list[RegisterFacts] = [{} for _ in flow.blocks]
         if start:
-            start[0][NOWHERE] = {Unfenced(): Trail(False, 0)}
+            start[0] = self.start()
         self.entry = solve_forward(flow, start, self._leave, _join)
+
+    @staticmethod
+    def start() -> RegisterFacts:
+        """The facts where a function begins."""
+        return {NOWHERE: {Unfenced(): Trail(False, 0)}}
 
     def _leave(self, number: int, entry: RegisterFacts) -> RegisterFacts:
         """The facts behind a block."""
         facts = {key: dict(found) for key, found in entry.items()}
         for event in self.by_block[number]:
-            self._step(facts, event, None)
+            self.step(facts, event, None)
         return facts
 
     def collisions(self) -> Iterator[Collision | Redundant]:
@@ -110,10 +115,11 @@ class RegisterAnalysis:
             facts = {key: dict(found) for key, found in self.entry[number].items()}
             found: list[Collision | Redundant] = []
             for event in self.by_block[number]:
-                self._step(facts, event, found)
+                self.step(facts, event, found)
             yield from found
 
-    def _step(self, facts: RegisterFacts, event: Event, found: list[Collision | Redundant] | None) -> None:
+    def step(self, facts: RegisterFacts, event: Event, found: list[Collision | Redundant] | None) -> None:
+        """Change facts as an event does; add to `found` what collides there."""
         match event:
             case Fence():
                 self._fence(facts, event, found)

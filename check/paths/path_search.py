@@ -1,0 +1,373 @@
+"""The search for a path that can happen, from the start of a function to where something collides.
+
+The search goes over blocks, what an analysis knows there, and what registers hold. It takes a branch only to
+the sides that the values on the path allow. z3 is asked about a path that is found; if its conditions cannot
+hold together, the search goes on without them. So "infeasible" means that no path is left.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Hashable, Iterator, Mapping
+from dataclasses import dataclass
+from heapq import heappop, heappush
+from typing import Generic, Literal, TypeVar
+
+from ..ptx.decode import DecodedFunction
+from ..ptx.flow import Flow
+from .path_slice import PathSlice
+from .path_terms import PathTerm, PathValue, stripped
+from .path_values import PathValues, leaves_of
+
+__all__ = ["PathAnswer", "PathQuestion", "PathSearch"]
+
+_BUDGET = 3000  # visits of blocks for one question
+_ROUNDS = 3  # rounds of a loop, beside those that wait for a group, before its registers may hold anything
+_REFUTED = 24  # paths that z3 refutes before the question stays open
+S = TypeVar("S")
+Literals = Mapping[PathTerm, bool]
+
+
+@dataclass(frozen=True)
+class PathAnswer:
+    """Whether a path can happen. `statements`: the events that it executes, in order."""
+
+    verdict: Literal["feasible", "infeasible", "unknown"]
+    statements: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
+class PathQuestion(Generic[S]):
+    """What is searched: `step` changes a state at an event, from `start` on; None is the collision.
+
+    `key` says which states are one; `near` is the block of the first access;
+    `goal` that of the collision; `rounds` of a loop are walked with numbers; `uniform`: only conditions
+    that all threads of the block evaluate alike exclude a path.
+    """
+
+    start: S
+    step: Callable[[S, int], S | None]
+    key: Callable[[S], Hashable]
+    active: Callable[[S], bool]
+    near: int
+    goal: int
+    rounds: int = 0
+    uniform: bool = False
+
+
+@dataclass(slots=True)
+class _Node(Generic[S]):
+    """A path up to the start of a block."""
+
+    block: int
+    state: S
+    values: dict[str, PathValue]
+    truth: dict[PathTerm, bool]
+    rounds: dict[int, int]
+    open: frozenset[int]
+    loose: bool
+    depth: int
+    before: _Node[S] | None = None
+    events: tuple[int, ...] = ()  # those of the block before
+    assumed: tuple[tuple[PathTerm, bool], ...] = ()
+
+
+@dataclass(slots=True)
+class _Run(Generic[S]):
+    """A path inside a block."""
+
+    state: S
+    values: dict[str, PathValue]
+    truth: dict[PathTerm, bool]
+    events: list[int]
+    assumed: list[tuple[PathTerm, bool]]
+    at: int = 0
+    stopped: bool = False
+
+    def fork(self) -> _Run[S]:
+        return _Run(
+            self.state, dict(self.values), dict(self.truth), list(self.events), list(self.assumed), self.at
+        )
+
+
+class PathSearch(Generic[S]):
+    """Searches paths through one function, by one slice of it."""
+
+    def __init__(self, code: DecodedFunction, flow: Flow, sliced: PathSlice, values: PathValues) -> None:
+        self.code = code
+        self.flow = flow
+        self.slice = sliced
+        self.values = values
+        self.visits = 0
+
+    def find(self, question: PathQuestion[S]) -> PathAnswer:
+        """A path that can happen; or that none can; or that the search ended before either was known."""
+        excluded: list[frozenset[tuple[PathTerm, bool]]] = []
+        for _ in range(_REFUTED):
+            found = self._search(question, excluded)
+            if found is None or isinstance(found, PathAnswer):
+                return found or PathAnswer("infeasible")
+            node, run = found
+            literals = dict(self._assumed(node, run))
+            core = self._refuted(literals)
+            events = tuple(self._events(node, run))
+            if core is None:
+                return PathAnswer("unknown" if node.loose else "feasible", events)
+            if not core:
+                return PathAnswer("unknown", events)
+            excluded.append(core)
+        return PathAnswer("unknown")
+
+    def _refuted(self, literals: Literals) -> frozenset[tuple[PathTerm, bool]] | None:
+        """Conditions that cannot hold together; None if all can, nothing if the solver does not know."""
+        groups = list(_related(literals))
+        if not groups:
+            return None
+        from .path_solver import refuted  # z3 is slow to import, and most paths need no solver
+
+        for group in groups:
+            core = refuted(group, self.code.function.threads)
+            if core is not None:
+                return core
+        return None
+
+    @staticmethod
+    def _assumed(node: _Node[S] | None, run: _Run[S]) -> Iterator[tuple[PathTerm, bool]]:
+        yield from run.assumed
+        while node is not None:
+            yield from node.assumed
+            node = node.before
+
+    @staticmethod
+    def _events(node: _Node[S] | None, run: _Run[S]) -> Iterator[int]:
+        parts = [run.events]
+        while node is not None:
+            parts.append(list(node.events))
+            node = node.before
+        for part in reversed(parts):
+            yield from part
+
+    def _search(
+        self, question: PathQuestion[S], excluded: list[frozenset[tuple[PathTerm, bool]]]
+    ) -> tuple[_Node[S], _Run[S]] | PathAnswer | None:
+        to_goal, to_near = self._distances(question.goal), self._distances(question.near)
+        kept = {term for core in excluded for term, _ in core}
+        first: _Node[S] = _Node(0, question.start, {}, {}, {}, frozenset(), False, 0)
+        if 0 not in to_goal:
+            return None
+        seen: set[Hashable] = set()
+        heap: list[tuple[int, int, int, _Node[S]]] = [(0, 0, 0, first)]
+        count = budget = 0
+        while heap:
+            node = heappop(heap)[3]
+            key = self._key(question, node)
+            if key in seen:
+                continue
+            seen.add(key)
+            budget += 1
+            self.visits += 1
+            if budget > _BUDGET:
+                return PathAnswer("unknown")
+            for run in self._block(question, node, excluded):
+                if run.stopped:
+                    return node, run
+                for following in self._leave(question, node, run, to_goal, excluded):
+                    self._forget(following, kept)
+                    count += 1
+                    far = to_goal[following.block]
+                    if not question.active(following.state):
+                        far = to_near.get(following.block, far) + to_goal.get(question.near, 0)
+                    heappush(heap, (following.loose, following.depth + far, count, following))
+        return None
+
+    def _distances(self, goal: int) -> dict[int, int]:
+        """By block: how many blocks away the goal is at least, by the ways that the slice takes."""
+        backward: dict[int, list[int]] = {}
+        for number in self.flow.order:
+            for successor, _ in self.slice.ways(number):
+                backward.setdefault(successor, []).append(number)
+        found = {goal: 0}
+        waiting = deque([goal])
+        while waiting:
+            number = waiting.popleft()
+            for before in backward.get(number, ()):
+                if before not in found:
+                    found[before] = found[number] + 1
+                    waiting.append(before)
+        return found
+
+    def _key(self, question: PathQuestion[S], node: _Node[S]) -> Hashable:
+        return (
+            node.block,
+            question.key(node.state),
+            node.loose,
+            frozenset(node.values.items()),
+            frozenset(node.truth.items()),
+            frozenset(node.rounds.items()),
+            node.open,
+        )
+
+    def _block(
+        self, question: PathQuestion[S], node: _Node[S], excluded: list[frozenset[tuple[PathTerm, bool]]]
+    ) -> Iterator[_Run[S]]:
+        """The ways through a block, one for each choice of the guards in it."""
+        steps = self.slice.steps.get(node.block, ())
+        waiting = [_Run(node.state, dict(node.values), dict(node.truth), [], [])]
+        while waiting:
+            run = waiting.pop()
+            while run.at < len(steps) and not run.stopped:
+                index = steps[run.at]
+                statement = self.code[index]
+                run.at += 1
+                if statement.guard is not None:
+                    guard = self.values.guard(statement, run.values)
+                    if statement.negated:
+                        guard = self.values.terms.negated(guard)
+                    holds = self.values.terms.truth(guard, run.truth)
+                    if holds is None:
+                        other = run.fork()
+                        if self._assume(question, other, guard, False, excluded):
+                            waiting.append(other)
+                        if not self._assume(question, run, guard, True, excluded):
+                            break
+                    elif not holds:
+                        continue
+                self._execute(question, run, index)
+            else:
+                yield run
+
+    def _execute(self, question: PathQuestion[S], run: _Run[S], index: int) -> None:
+        if index in self.slice.events:
+            run.events.append(index)
+            changed = question.step(run.state, index)
+            if changed is None:
+                run.stopped = True
+                return
+            run.state = changed
+        statement = self.code[index]
+        if not self.slice.wanted.isdisjoint(statement.writes):
+            taken = [value for value in (*run.values.values(), *run.truth) if isinstance(value, PathTerm)]
+            run.values.update(self.values.results(index, run.values, taken))
+
+    def _assume(
+        self,
+        question: PathQuestion[S],
+        run: _Run[S],
+        guard: PathValue,
+        holds: bool,
+        excluded: list[frozenset[tuple[PathTerm, bool]]],
+    ) -> bool:
+        """Assume a condition; False if the conditions that are assumed then cannot hold together."""
+        value, positive = stripped(guard)
+        if isinstance(value, int) or (question.uniform and not value.uniform):
+            return True
+        implied = self.values.terms.implied(guard, holds)
+        if any(run.truth.get(term, wanted) != wanted for term, wanted in implied.items()):
+            return False
+        run.truth.update(implied)
+        run.assumed.append((value, holds == positive))
+        return not any(all(run.truth.get(t) == wanted for t, wanted in core) for core in excluded)
+
+    def _leave(
+        self,
+        question: PathQuestion[S],
+        node: _Node[S],
+        run: _Run[S],
+        reachable: Mapping[int, int],
+        excluded: list[frozenset[tuple[PathTerm, bool]]],
+    ) -> Iterator[_Node[S]]:
+        """The nodes behind a block."""
+        ways = self.slice.ways(node.block)
+        last = self.code[self.flow.blocks[node.block].end - 1]
+        guard: PathValue = 1
+        holds: bool | None = None
+        if any(wanted is not None for _, wanted in ways):
+            guard = self.values.guard(last, run.values)
+            holds = self.values.terms.truth(guard, run.truth)
+        for successor, wanted in ways:
+            if successor not in reachable or (wanted is not None and holds is not None and wanted != holds):
+                continue
+            side = run.fork() if len(ways) > 1 else run
+            is_open = wanted is not None and holds is None
+            if is_open and not self._assume(question, side, guard, wanted is True, excluded):
+                continue
+            if last.does == "switch" and len(ways) > 1:
+                is_open = True
+            opened = node.open | frozenset(self.slice.exits.get(node.block, ())) if is_open else node.open
+            yield self._enter(question, node, side, successor, opened)
+
+    def _enter(
+        self, question: PathQuestion[S], node: _Node[S], run: _Run[S], successor: int, opened: frozenset[int]
+    ) -> _Node[S]:
+        """The node at the start of a block: a loop that went round often enough holds anything."""
+        loops = self.slice.loops
+        rounds = {head: count for head, count in node.rounds.items() if successor in loops[head]}
+        opened = frozenset(head for head in opened if successor in loops[head])
+        values, truth, loose = run.values, run.truth, node.loose
+        if successor in loops:
+            again = node.block in loops[successor]
+            count = rounds.get(successor, 0) + (successor in opened) if again else 0
+            opened -= {successor}
+            if count > _ROUNDS + question.rounds:
+                count = _ROUNDS + question.rounds + 1
+                loose = True
+                anything = {
+                    r: self.values.terms.leaf(("loop", successor, r)) for r in self.slice.changed[successor]
+                }
+                old = {leaf for term in anything.values() for leaf in term.leaves}
+                values = {**values, **anything}
+                truth = {term: one for term, one in truth.items() if old.isdisjoint(term.leaves)}
+            rounds[successor] = count
+        return _Node(
+            successor,
+            run.state,
+            values,
+            truth,
+            rounds,
+            opened,
+            loose,
+            node.depth + 1,
+            node,
+            tuple(run.events),
+            tuple(run.assumed),
+        )
+
+    def _forget(self, node: _Node[S], kept: set[PathTerm]) -> None:
+        """Drop what no later condition can depend on, so that paths which differ in nothing else are one."""
+        live = self.slice.live.get(node.block, frozenset())
+        node.values = {name: value for name, value in node.values.items() if name in live}
+        leaves = leaves_of(node.values.values())
+        node.truth = {
+            term: holds
+            for term, holds in node.truth.items()
+            if term in kept
+            or not leaves.isdisjoint(term.leaves)
+            or any(
+                isinstance(leaf, tuple) and len(leaf) > 1 and leaf[0] in ("name", "entry") and leaf[1] in live
+                for leaf in term.leaves
+            )
+        }
+
+
+def _related(literals: Literals) -> Iterator[dict[PathTerm, bool]]:
+    """The groups of conditions that share an input, without those that syntax shows to hold together."""
+    groups: list[tuple[set[Hashable], dict[PathTerm, bool]]] = []
+    for term, holds in literals.items():
+        leaves, group = set(term.leaves), {term: holds}
+        rest = []
+        for others, known in groups:
+            if others.isdisjoint(leaves):
+                rest.append((others, known))
+            else:
+                leaves |= others
+                group = {**known, **group}
+        groups = [*rest, (leaves, group)]
+    for _, group in groups:
+        if len(group) > 1 or any(_is_compound(term) for term in group):
+            yield group
+
+
+def _is_compound(term: PathTerm) -> bool:
+    """Whether a condition may be impossible by itself: it is more than a comparison of inputs."""
+    sides = [arg for arg in term.args if isinstance(arg, PathTerm)]
+    return bool(term.words) and (any(side.words for side in sides))

@@ -1,0 +1,124 @@
+"""What the statements of a path compute: their results as terms, by what registers hold on the path."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Mapping
+
+from ...spec.effects import Effects
+from ...spec.statements import SyntaxFault, argument_of
+from ..ptx.decode import DecodedFunction, DecodedStatement
+from ..ptx.source import NAME
+from ..values.arithmetic import MASK
+from .path_slice import PathSlice
+from .path_terms import PathTerm, PathTerms, PathValue
+
+__all__ = ["Environment", "PathValues", "leaves_of"]
+
+Environment = Mapping[str, PathValue]
+
+
+class PathValues:
+    """Evaluates the statements of one function."""
+
+    def __init__(self, code: DecodedFunction) -> None:
+        self.code = code
+        self.terms = PathTerms()
+        self.effects: Effects = code.effects
+
+    def guard(self, statement: DecodedStatement, values: Environment) -> PathValue:
+        """The predicate of a guard, without its negation."""
+        return self.operand(statement.guard or "", statement.scope, values)
+
+    def operand(self, text: str, scope: int, values: Environment) -> PathValue:
+        """What an operand holds."""
+        if text[:1] == "!":
+            return self.terms.negated(self.operand(text[1:].strip(), scope, values))
+        register = self.code.function.register(text, scope)
+        if register is not None:
+            return self.register(register[0], values)
+        try:
+            found = argument_of(text)
+        except SyntaxFault:
+            return self.terms.leaf(("text", text))
+        if found.shape == "immediate":
+            return found.value & MASK
+        name = text.lstrip("%").split(".")[0]
+        is_special = text[:1] == "%"
+        uniform = not is_special or (name in self.effects.uniform_names and name != "warpid")
+        return self.terms.leaf(("name", NAME.findall(text)[0] if NAME.findall(text) else text, text), uniform)
+
+    def register(self, name: str, values: Environment) -> PathValue:
+        """What a register holds; one that nothing wrote yet is a leaf."""
+        found = values.get(name)
+        return self.terms.leaf(("entry", name)) if found is None else found
+
+    def results(self, index: int, values: Environment, taken: Iterable[PathTerm]) -> dict[str, PathValue]:
+        """The registers that a statement writes, and what they hold then. `taken`: terms that a new unknown
+        must differ from.
+        """
+        statement = self.code[index]
+        writes = statement.writes
+        if statement.does == "load" and self._is_parameter(statement):
+            base = NAME.findall(statement.operands[1])[0]
+            kind, whole = statement.operation.words[-1], self.code.function.kind == "entry"
+            return {
+                register: self.terms.leaf(("name", base, statement.operands[1], kind, position), whole)
+                for position, register in enumerate(writes)
+            }
+        if PathSlice.is_opaque(statement) or self._is_volatile(statement):
+            return self._unknown(index, writes, taken)
+        words, texts = statement.operation.words, statement.operands
+        args = tuple(self.operand(text, statement.scope, values) for text in texts[1:] if text[:1] != "{")
+        if len(args) < len(texts) - 1 or not args:
+            return self._unknown(index, writes, taken)
+        if len(writes) == 1:
+            return {writes[0]: self.terms.apply(words, args)}
+        if words[0] == "setp" and len(writes) == 2:
+            first = self.terms.apply(words, args)
+            if len(args) == 2:
+                return {writes[0]: first, writes[1]: self.terms.negated(first)}
+        return {
+            register: self.terms.apply((*words, f"part{position}"), args)
+            for position, register in enumerate(writes)
+        }
+
+    def _is_parameter(self, statement: DecodedStatement) -> bool:
+        """Whether a load reads a parameter of the function, which nothing changes."""
+        base = NAME.findall(statement.operands[1]) if len(statement.operands) > 1 else []
+        return (
+            statement.operation.space == "param"
+            and len(base) == 1
+            and self.code.function.register(base[0], statement.scope) is None
+            and self.code.function.variable(base[0], statement.scope) is None
+        )
+
+    def _is_volatile(self, statement: DecodedStatement) -> bool:
+        """Whether an operand is a special register that may change, as a clock."""
+        for text in statement.operands[1:]:
+            if text[:1] == "%" and self.code.function.register(text, statement.scope) is None:
+                name = text.lstrip("%").split(".")[0]
+                if name not in self.effects.uniform_names and name not in self.effects.threads:
+                    return True
+        return False
+
+    def _unknown(self, index: int, writes: Iterable[str], taken: Iterable[PathTerm]) -> dict[str, PathValue]:
+        """New leaves: the least number that no leaf in use has keeps paths round a loop alike."""
+        used: set[Hashable] = set()
+        for term in taken:
+            used |= term.leaves
+        found: dict[str, PathValue] = {}
+        for register in writes:
+            turn = 0
+            while ("unknown", index, register, turn) in used:
+                turn += 1
+            found[register] = self.terms.leaf(("unknown", index, register, turn))
+        return found
+
+
+def leaves_of(values: Iterable[PathValue]) -> set[Hashable]:
+    """All leaves below some values."""
+    found: set[Hashable] = set()
+    for value in values:
+        if isinstance(value, PathTerm):
+            found |= value.leaves
+    return found
