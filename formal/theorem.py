@@ -76,3 +76,8 @@ class TheoremGroup:
     parts: Callable[[Specification], Iterator[ProofPart]]
     behind: Callable[[Specification, RowView], Iterable[str]] = _nothing
     enumerations: Callable[[Specification], Iterable[Enumeration]] = _none
+
+    @property
+    def name(self) -> str:
+        """The first word of the names of its theorems."""
+        return self.theorems[0].name.partition(".")[0]

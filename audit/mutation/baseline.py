@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
+from typing import Any
 
 from ...assemblers.universe import Universe
 from ...assemblers.universe_cache import PackedUniverse, packed
+from ...formal.catalogue import GROUPS
 from ...formal.smt.obligations import Obligation
 from ...formal.smt.solvers import ask
+from ...formal.theorem import ProofPart
 from ...ledger.assembler_record import Claim, Record, claims, load_records
 from ...ledger.claims import cases_digest
 from ...ledger.contradictions import ContradictionRegister, register
@@ -72,6 +75,10 @@ class RegisteredDisagreement:
         return known.explains(*where, "refused") or known.explains(*where, "died")
 
 
+def _arguments(part: ProofPart) -> tuple[object, ...]:
+    return part.obligations.args if isinstance(part.obligations, partial) else ()
+
+
 @dataclass
 class Baseline:
     """The specification as it is, with everything recorded about it; made once, before slips are judged."""
@@ -87,7 +94,7 @@ class Baseline:
         witnesses = {name for file in files for name in asked(file)}
         _ = self.specification, self.register, self.meanings
         if "proofs" in witnesses:
-            _ = self.proofs
+            _ = self.proofs, self.row_ids, self._made
         if "observations" in witnesses:
             _ = self.instructions, self.observed
         if "silicon" in witnesses:
@@ -106,6 +113,21 @@ class Baseline:
         """The solver's recorded answers: what it proved of the specification as it is."""
         return next((one for one in load_answers() if one.solver == SOLVER), None)
 
+    @cached_property
+    def row_ids(self) -> frozenset[str]:
+        """Every row, as obligations name it."""
+        return frozenset(view.id for family in self.specification.families.values() for view in family.rows)
+
+    @cached_property
+    def _made(self) -> Mapping[str, tuple[object, ...]]:
+        """By the part of an arithmetic, what its obligations are made from."""
+        parts = (part for group in GROUPS for part in group.parts(self.specification))
+        return {part.name: _arguments(part) for part in parts if part.name.startswith("exact ")}
+
+    def has(self, part: ProofPart) -> bool:
+        """Whether the obligations of an arithmetic are made from the same as they were."""
+        return part.name in self._made and self._made[part.name] == _arguments(part)
+
     def verdict(self, obligation: Obligation) -> ProofState:
         """Whether an obligation is proven; the solver is asked where no record says so."""
         if self.proofs is not None and self.proofs.verdict(obligation) == "proven":
@@ -120,7 +142,7 @@ class Baseline:
         return self.answers[smt]
 
     @cached_property
-    def meanings(self) -> Mapping[str, object]:
+    def meanings(self) -> Mapping[str, Any]:
         """By instruction and layout id, the plain record."""
         specification = self.specification
         return {

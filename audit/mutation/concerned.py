@@ -7,7 +7,16 @@ from collections.abc import Mapping
 __all__ = ["WITNESS_NAMES", "asked"]
 
 WITNESS_NAMES = ("models", "proofs", "observations", "silicon", "universes", "register", "tests")
+_INSTRUCTION = ("observations", "proofs", "silicon", "universes", "register", "tests")
+_LAYOUT = ("proofs", "silicon", "tests")
+# By file or by folder; a file's own line goes before that of its folder.
 _CONCERNED: Mapping[str, tuple[str, ...]] = {
+    "spec/instructions": _INSTRUCTION,
+    "spec/layouts": _LAYOUT,
+    "spec/layouts/bridges.yaml": ("proofs", "tests"),
+    "spec/addresses.yaml": _LAYOUT,
+    "spec/descriptors.yaml": _LAYOUT,
+    "spec/sparsity.yaml": _LAYOUT,
     "check/rules.yaml": ("tests",),
     "spec/effects.yaml": ("tests",),
     "spec/contracts.yaml": ("tests", "proofs"),
@@ -20,4 +29,4 @@ _CONCERNED: Mapping[str, tuple[str, ...]] = {
 
 def asked(file: str) -> tuple[str, ...]:
     """The names of the witnesses that are asked about slips in a file, in order."""
-    return _CONCERNED.get(file, WITNESS_NAMES)
+    return _CONCERNED.get(file) or _CONCERNED.get(file.rpartition("/")[0], WITNESS_NAMES)

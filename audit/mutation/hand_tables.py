@@ -20,6 +20,8 @@ from ...spec.cache import PACKAGE
 __all__ = ["collect", "first_failure", "watching"]
 
 _TESTS = PACKAGE / "tests"
+# Plugins of pytest that a witness has no use for; one of them walks all objects of the process.
+_NEEDLESS = ("cacheprovider", "unraisableexception", "threadexception", "faulthandler")
 
 
 @cache
@@ -37,10 +39,9 @@ def _watches() -> Mapping[Path, tuple[str, ...]]:
 
 
 def watching(file: str) -> tuple[Path, ...]:
-    """The test modules that watch a file."""
-    return tuple(
-        path for path, patterns in _watches().items() if any(fnmatchcase(file, one) for one in patterns)
-    )
+    """The test modules that watch a file: the short ones first, those that ask assemblers last."""
+    found = (path for path, patterns in _watches().items() if any(fnmatchcase(file, p) for p in patterns))
+    return tuple(sorted(found, key=lambda path: (path.parent.name == "assemblers", path.stat().st_size)))
 
 
 class _First:
@@ -77,9 +78,12 @@ def _run(arguments: list[str]) -> str | None:
     import pytest  # only a checkout with its development tools has tests
 
     first = _First()
-    options = ["-q", "-m", "not slow", "-p", "no:cacheprovider", "--rootdir", str(PACKAGE)]
+    options = ["-q", "-m", "not slow", "--rootdir", str(PACKAGE)]
+    options += [word for plugin in _NEEDLESS for word in ("-p", f"no:{plugin}")]
     with _silence():
-        pytest.main([*options, *arguments], plugins=[first])
+        ended = pytest.main([*options, *arguments], plugins=[first])
+    if first.name is None and ended != pytest.ExitCode.OK:
+        raise RuntimeError(f"the tests do not run: {ended!r}")
     return first.name
 
 

@@ -7,9 +7,10 @@ observations are compared with what the changed specification says.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 from ...assemblers.universe import Universe
 from ...formal.catalogue import GROUPS
@@ -38,6 +39,24 @@ __all__ = ["WITNESSES", "Changed", "SlipWitness", "equal"]
 # Parts of specs.yaml that legality rests on; those that only say since when and where, not what is spelled.
 _GATES = frozenset({"isa", "earlier", "releases", "targets", "order"})
 _JUDGED_BY = ("isa", "earlier", "releases", "targets", "register_types", "types", "ordered", "repeatable")
+
+
+# Fields of an instruction, its operands and rows that say nothing of what is legal; and those that say
+# nothing else.
+_BESIDE_LEGALITY = frozenset(
+    {"around", "contains", "descriptor", "execution", "fragments", "layouts", "matrix", "memory", "numerical"}
+    | {"part", "readings", "scope", "sparsity"}
+)
+_LEGALITY_ALONE = frozenset(
+    {"around", "elements", "execution", "gate", "gates", "numerical", "registers", "role", "scope", "targets"}
+    | {"tolerances", "types", "values"}
+)
+
+
+def _without_fields(value: Any, fields: frozenset[str]) -> Any:
+    if isinstance(value, dict):
+        return {key: _without_fields(inner, fields) for key, inner in value.items() if key not in fields}
+    return [_without_fields(inner, fields) for inner in value] if isinstance(value, list) else value
 
 
 @dataclass(frozen=True)
@@ -101,14 +120,52 @@ class Changed:
 
     @cached_property
     def rows(self) -> frozenset[str]:
-        """The rows of changed instructions, and those that use a changed layout."""
+        """The rows of changed instructions that may mean something else, and those with a changed layout."""
         found = set()
         for name, family in self.specification.families.items():
+            own = self.rows_of(name) if name in self.instructions else frozenset()
             for view in family.rows:
-                own = name in self.instructions or bool(self.layouts & set(view.layouts))
-                if own or self.everywhere or self.file in ("spec/addresses.yaml", "spec/descriptors.yaml"):
+                changed = own is None or view.row.id in own or bool(self.layouts & set(view.layouts))
+                if (
+                    changed
+                    or self.everywhere
+                    or self.file in ("spec/addresses.yaml", "spec/descriptors.yaml")
+                ):
                     found.add(view.id)
         return frozenset(found)
+
+    def rows_of(self, name: str) -> frozenset[str] | None:
+        """The ids of an instruction's rows that are others now, where nothing else of it is; else None."""
+        old, new = (
+            dict(meanings.get(f"instruction {name}", {})) for meanings in (self.base.meanings, self.meanings)
+        )
+        before, after = ({row["id"]: row for row in one.pop("rows", ())} for one in (old, new))
+        if old != new:
+            return None
+        every = {**before, **after}
+        return frozenset(row for row in every if before.get(row) != after.get(row))
+
+    @cached_property
+    def alone(self) -> Specification:
+        """The specification with the changed instructions only; their arithmetic rests on no others."""
+        if self.everywhere:
+            return self.specification
+        known = self.specification.instructions
+        some = {name: known[name] for name in self.instructions if name in known}
+        alone = dataclasses.replace(self.specification, instructions=some)
+        alone.derive_from(self.specification)
+        return alone
+
+    @cached_property
+    def meanings(self) -> Mapping[str, Any]:
+        """The plain records of the instructions that changed."""
+        known = self.specification.instructions
+        return {f"instruction {name}": plain(known[name]) for name in self.instructions if name in known}
+
+    def differs(self, name: str, beside: frozenset[str]) -> bool:
+        """Whether an instruction is another one in more than some fields."""
+        old, new = self.base.meanings.get(f"instruction {name}"), self.meanings.get(f"instruction {name}")
+        return bool(_without_fields(old, beside) != _without_fields(new, beside))
 
     @cached_property
     def claims(self) -> Mapping[str, list[Claim]]:
@@ -143,6 +200,8 @@ class Changed:
                 return own or bool(self.layouts & {"smem.k-major", "smem.mn-major"})
             case "packing" | "exact":
                 return bool(self.instructions)
+            case "targets":
+                return False
         return True
 
 
@@ -150,9 +209,12 @@ def proofs(changed: Changed) -> str | None:
     """The first theorem that is refuted or unknown; parts that vanish prove nothing and say nothing."""
     base = changed.base
     for group in GROUPS:
-        for part in group.parts(changed.specification):
-            if changed.part(part.name):
+        for part in group.parts(changed.alone if group.name == "exact" else changed.specification):
+            if changed.part(part.name) and not base.has(part):
                 for obligation in part.obligations():
+                    row = obligation.subject.partition(" ")[0]
+                    if row in base.row_ids and row not in changed.rows:
+                        continue
                     verdict = base.verdict(obligation)
                     if verdict != "proven":
                         return f"{obligation.theorem} of {obligation.subject} ({part.name}): {verdict}"
@@ -244,10 +306,12 @@ def universes(changed: Changed) -> str | None:
     for name in changed.instructions:
         if name not in changed.base.universes:
             continue
+        if changed.file != "specs.yaml" and not changed.differs(name, _BESIDE_LEGALITY):
+            continue
         packed = changed.base.universes[name]
         statements, which, gates = packed.statements, packed.which, packed.gates
         differing: list[tuple[int, EffectiveGate | None]] = []
-        for number in _spread(len(statements)):
+        for number in _concerned(changed, name, statements):
             mnemonic, _, operands = statements[number].rstrip(";").partition(" ")
             gate = made.judge.gate_of(Statement(None, mnemonic, operands, made.declared))
             if gate != gates[which[number]]:
@@ -267,6 +331,39 @@ def universes(changed: Changed) -> str | None:
     return None
 
 
+def _concerned(changed: Changed, name: str, statements: Sequence[str]) -> Iterator[int]:
+    """The numbers of the statements of a universe that may be judged otherwise now, spread.
+
+    Where only rows are others, those are the statements with the qualifiers of one of their variants, but
+    for the order and for qualifiers that tolerances let be absent.
+    """
+    rows = changed.rows_of(name)
+    if rows is None:
+        yield from _spread(len(statements))
+        return
+    families = [changed.base.specification.families[name]]
+    families += [f for n, f in changed.specification.families.items() if n == name]
+    absent = frozenset(tolerance.absent for f in families for tolerance in f.instruction.tolerances)
+    wanted = {
+        _words(variant.mnemonic) - absent
+        for family in families
+        for view in family.rows
+        if view.row.id in rows
+        for variant in view.variants()
+    }
+    by_words: dict[str, bool] = {}
+    for number in _spread(len(statements)):
+        mnemonic = statements[number].rstrip(";").partition(" ")[0]
+        if mnemonic not in by_words:
+            by_words[mnemonic] = _words(mnemonic) - absent in wanted
+        if by_words[mnemonic]:
+            yield number
+
+
+def _words(mnemonic: str) -> frozenset[str]:
+    return frozenset(mnemonic.split("."))
+
+
 _ENOUGH = 64  # differing statements, after which no more are looked for
 _STRIDE = 61  # first every so many statements, for neighbours lie side by side
 
@@ -282,7 +379,9 @@ def silicon(changed: Changed) -> str | None:
     specification = changed.specification
     known = by_mnemonic(specification)
     for row, listed in changed.base.measured_rows.items():
-        if row not in changed.rows:
+        name = row.partition("/")[0]
+        own = name in changed.instructions and not changed.differs(name, _LEGALITY_ALONE)
+        if row not in changed.rows or own:
             continue
         for device, name, mnemonic in listed:
             if mnemonic not in known:

@@ -13,7 +13,6 @@ from ptxmma.spec.specification import Specification
 
 WATCHES = (
     "specs.yaml",
-    "spec/instructions/*.yaml",
     "spec/layouts/*.yaml",
     "spec/sparsity.yaml",
     "spec/addresses.yaml",

@@ -13,7 +13,7 @@ from ptxmma.spec.specification import Specification
 
 WATCHES = (
     "specs.yaml",
-    "spec/instructions/*.yaml",
+    "spec/instructions/mma*.yaml",
     "spec/layouts/*.yaml",
     "spec/sparsity.yaml",
     "spec/addresses.yaml",

@@ -14,7 +14,7 @@ from ptxmma.spec.specification import METADATA_ORDER, Specification
 
 WATCHES = (
     "specs.yaml",
-    "spec/instructions/*.yaml",
+    "spec/instructions/mma.sp.yaml",
     "spec/layouts/*.yaml",
     "spec/sparsity.yaml",
     "spec/addresses.yaml",
