@@ -14,7 +14,7 @@ from ..spec.quantities import counted
 from ..spec.statements import Statement as Read
 from .advice import advice
 from .findings import ERROR, INFO, LIKELY, Finding
-from .memory.proxy_dataflow import proxy_findings
+from .memory.proxy_findings import proxy_findings
 from .not_judged import NotJudged, not_judged
 from .operands.constants import constant_findings
 from .operands.opaque_fragments import fragment_findings
@@ -31,6 +31,7 @@ from .suppression import Suppressed, Suppressions
 from .values.divergence import divergence_findings
 from .values.register_intervals import RegisterIntervals
 from .values.register_threads import RegisterThreads
+from .walks.kernel_walks import KernelWalks
 from .walks.stages import stage_findings
 
 __all__ = ["FileReport", "check_text", "unread"]
@@ -181,8 +182,9 @@ def _check_function(
         ordered = list(order_findings(module, function, flow, events))
         yield from ordered
         yield from advice(module, code, ordered)
-        yield from proxy_findings(module, code, flow, values)
-        yield from stage_findings(module, code, flow, events)
+        walked = KernelWalks(module, code, flow)
+        yield from proxy_findings(module, code, flow, values, walked.replayed)
+        yield from stage_findings(module, code, flow, events, walked)
     yield from divergence_findings(module, code, flow, threads, held)
     yield from fragment_findings(module, code, flow)
     yield from constant_findings(module, code, values, held)

@@ -6,7 +6,18 @@ from dataclasses import dataclass
 
 from ..spec.errors import Place
 
-__all__ = ["ERROR", "EVERYWHERE", "INFO", "LIKELY", "READING", "TIERS", "Finding", "Moment", "Undefined"]
+__all__ = [
+    "ERROR",
+    "EVERYWHERE",
+    "INFO",
+    "LIKELY",
+    "READING",
+    "TIERS",
+    "Finding",
+    "MemoryRange",
+    "Moment",
+    "Undefined",
+]
 
 ERROR, LIKELY, READING, INFO = "error", "likely", "reading", "info"
 TIERS = {
@@ -30,10 +41,24 @@ class Moment:
 
 
 @dataclass(frozen=True)
+class MemoryRange:
+    """Bytes `first` to `last` of a variable of shared memory that a statement accesses, and how that is
+    known. what: `written` or `read`.
+    """
+
+    what: str
+    variable: str
+    first: int
+    last: int
+    place: Place
+    known_from: str
+
+
+@dataclass(frozen=True)
 class Finding:
     """One finding about a file. Suppressions name its `rule`; `more` counts equal findings that are not
     shown; `statement` is the text at its place, without comments. `readings`: where it holds; if not under
-    every reading, its tier is READING, whatever the analysis says of it.
+    every reading, its tier is READING, whatever the analysis says of it. `ranges` are the bytes that meet.
     """
 
     rule: str
@@ -48,6 +73,7 @@ class Finding:
     more: int = 0
     statement: str = ""
     readings: Undefined = EVERYWHERE
+    ranges: tuple[MemoryRange, ...] = ()
 
     def __repr__(self) -> str:
         return f"Finding({self.rule} at {self.place})"

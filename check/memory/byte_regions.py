@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ...spec.addresses import ADDRESSES
 from ..values.interval import Interval
 
 __all__ = ["FAR", "ByteRegion", "region_of"]
 
 FAR = 1 << 40  # beyond the offsets of every variable: the region has no upper bound
+_LARGEST = ADDRESSES  # bytes: no block has more shared memory
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,13 +29,23 @@ class ByteRegion:
             return True
         return self.low < other.high and other.low < self.high
 
+    @property
+    def is_known(self) -> bool:
+        """Whether its bytes are those of a variable, as far as shared memory reaches."""
+        return self.base is not None and 0 <= self.low < self.high <= _LARGEST
+
+    @property
+    def span(self) -> str:
+        """Its bytes as numbers."""
+        return f"{self.low}..{self.high - 1}"
+
     def __str__(self) -> str:
         if self.base is None:
             return "shared memory at an address that is not known"
         name = "dynamic shared memory" if self.base == "extern" else self.base
-        if self.low < -FAR or self.high > FAR:
+        if not self.is_known:
             return f"{name}, at an offset that is not known"
-        return f"{name}, bytes {self.low} to {self.high - 1}"
+        return f"bytes {self.span} of {name}"
 
 
 def region_of(value: Interval, width: int) -> ByteRegion:

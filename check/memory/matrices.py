@@ -6,10 +6,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
-from ...spec.addresses import matrix_atoms, mode_of
+from ...spec.addresses import DescribedMatrix, matrix_atoms, mode_of
 from ...spec.api import load
 from ...spec.descriptor import address_field, fields_of
 from ...spec.errors import Question
+from ...spec.expressions import compiled
 from ...spec.memory_records import Descriptor
 from ...spec.parts import element_type
 from ..ptx.decode import DecodedStatement
@@ -18,7 +19,10 @@ from ..ptx.operation import Operation
 from ..values.interval import Interval
 from .byte_regions import FAR, ByteRegion
 
-__all__ = ["described", "matrices"]
+__all__ = ["GRANULE", "described", "granules", "matrices"]
+
+GRANULE = 16  # bytes: no swizzle moves fewer, and every row of an atom is a multiple
+_PATTERN = 1024  # bytes: every swizzle repeats after them
 
 ValueOf = Callable[[str, int, Descriptor], Interval]  # what an operand may hold, in a scope
 
@@ -60,6 +64,54 @@ def matrices(statement: DecodedStatement, value_of: ValueOf) -> Iterator[ByteReg
         # The swizzle moves bytes inside lines only, wherever the matrix begins in a line.
         row, extent = atoms
         yield ByteRegion(value.base, value.low // row * row, value.high // row * row + extent)
+
+
+def granules(statement: DecodedStatement, word_of: Callable[[str], int | None]) -> Iterator[frozenset[int]]:
+    """The granules (addresses // 16) that the matrices of a product take exactly, by the words of its
+    descriptors; nothing for a matrix whose word is unknown or describes none.
+    """
+    for matrix in _matrices(statement):
+        word = word_of(matrix.text)
+        if word is None:
+            continue
+        descriptor = load().descriptors[matrix.kind]
+        fields = fields_of(descriptor, word)
+        start = fields[str(descriptor.field_of("start"))]
+        first = start - start % _PATTERN
+        near = _near(matrix, tuple({**fields, str(descriptor.field_of("start")): start % _PATTERN}.items()))
+        if near is not None:
+            yield near if not first else frozenset(granule + first // GRANULE for granule in near)
+
+
+@lru_cache(maxsize=1 << 10)
+def _near(matrix: _Matrix, fields: tuple[tuple[str, int], ...]) -> frozenset[int] | None:
+    """The granules of a matrix that begins in the first repetition of the swizzle."""
+    specification = load()
+    rules, descriptor = specification.rules_of(matrix.kind), specification.descriptors[matrix.kind]
+    swizzle = specification.addresses.swizzle
+    try:
+        found = DescribedMatrix.of(
+            rules, specification.layouts, swizzle, descriptor, dict(fields), matrix.major, matrix.size
+        )
+    except Question:
+        return None
+    width = found.rule.widths[found.mode]
+    case = found.layout.case({"W": width, "bytes": matrix.size})
+    parts = {name: compiled(tree, ("x", "k", "byte")) for name, tree in case.trees.items()}
+    permute = compiled(swizzle.address.tree, ("linear", "base", "W"))
+    strides = [(parts[index], found.fields[stride]) for index, stride in found.rule.strides.items()]
+    across = max(GRANULE // matrix.size, 1)
+    rows, depth = (1, across) if matrix.major == "K" else (across, 1)
+    return frozenset(
+        permute(
+            found.start + parts["offset"](x, k, 0) + sum(part(x, k, 0) * by for part, by in strides),
+            found.base,
+            width,
+        )
+        // GRANULE
+        for x in range(0, matrix.rows, rows)
+        for k in range(0, matrix.depth, depth)
+    )
 
 
 @lru_cache(maxsize=1 << 12)

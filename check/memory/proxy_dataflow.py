@@ -1,17 +1,17 @@
-"""The dataflow analysis of shared memory: generic writes with no proxy fence between them and a wgmma."""
+"""The dataflow analysis of shared memory: generic writes with no proxy fence between them and a wgmma.
+
+What follows a write (fences, barriers) does not depend on its address. So the analysis carries sets of stores
+through the function, by how far they are ordered; addresses only decide which stores a product may read.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import deque
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from ...spec.ordering import ordering
-from ..findings import EVERYWHERE, LIKELY, Finding, Moment, Undefined
-from ..ptx.dataflow import Trail, join_facts, solve_forward, trail_blocks
-from ..ptx.decode import DecodedFunction
+from ..ptx.dataflow import solve_forward
 from ..ptx.flow import Flow
-from ..ptx.source import Function, PtxModule
-from ..values.register_intervals import RegisterIntervals
 from .byte_regions import ByteRegion
 from .shared_memory import (
     Barrier,
@@ -22,193 +22,160 @@ from .shared_memory import (
     MemoryEvent,
     ProxyFenceStatement,
     Store,
-    memory_events,
 )
 
-__all__ = ["proxy_findings"]
+__all__ = ["COMPLETE", "LOOSE", "ProxyDataflow", "UnorderedStores", "WriteOrder"]
 
-_MOST = 48  # regions told apart in a function; with more, those of one variable are merged
-_WRITER: Undefined = ((("proxy-fence-side", "writer"),),)
 COMPLETE, LOOSE = -1, -2  # otherwise: how many groups of cp.async were committed after the write's own
 
 
 @dataclass(frozen=True, slots=True)
-class GenericWrite:
-    """A generic write. `groups` says whether it is complete, `fenced` and `synced` what followed its
-    completion.
+class WriteOrder:
+    """How far a generic write is ordered. `groups` says whether it is complete, `fenced` and `synced` what
+    followed its completion.
 
     fenced: 0 not, 1 before the threads synchronised, 2 only after.
     """
 
-    region: ByteRegion
     groups: int = COMPLETE
     fenced: int = 0
     synced: bool = False
 
 
-ProxyFacts = dict[GenericWrite, Trail]
+@dataclass(frozen=True, slots=True)
+class UnorderedStores:
+    """Complete stores that are ordered so far, and no further, at a product that may read what they wrote."""
+
+    read: MatrixRead
+    order: WriteOrder
+    stores: tuple[Store, ...]
 
 
-def proxy_findings(
-    module: PtxModule, code: DecodedFunction, flow: Flow, values: RegisterIntervals
-) -> Iterator[Finding]:
-    """Generic writes of shared memory that a wgmma may read without a fence.proxy.async or a barrier."""
-    function = code.function
-    events = list(memory_events(code, values))
-    if not any(isinstance(e, Store) for e in events) or not any(isinstance(e, MatrixRead) for e in events):
-        return
-    analysis = _Analysis(flow, _merged(events))
-    rules = ordering().rules
-    found: dict[tuple[str, Undefined, int], Finding] = {}
-    for read, fact, trail in analysis.collisions():
-        rule, readings, why = _judged(fact)
-        block = flow.block_of(read.statement)
-        key = rule, readings, block
-        if key in found:
-            known = found[key]
-            found[key] = replace(known, more=known.more + 1)
-            continue
-        statement = function.statements[read.statement]
-        found[key] = Finding(
-            rule,
-            LIKELY,
-            module.place(statement.offset),
-            function.name,
-            f"{rules[rule].title}: {why}",
-            rules[rule].section,
-            rules[rule].mend,
-            tuple(analysis.moments(module, function, read, trail)),
-            readings=readings,
-        )
-    yield from found.values()
+_Facts = dict[WriteOrder, int]  # by order: the stores, as a set of bits
 
 
-def _judged(fact: GenericWrite) -> tuple[str, Undefined, str]:
-    """The rule that a write before a wgmma breaks, the readings under which it does, and why."""
-    if fact.fenced == 2:
-        return (
-            "proxy-fence",
-            _WRITER,
-            f"the fence follows the synchronisation, so that the writer of {fact.region} executed none",
-        )
-    if fact.fenced == 1:
-        return (
-            "shared-unsynchronised",
-            EVERYWHERE,
-            f"no barrier follows the write of {fact.region}, which the matrix may overlap",
-        )
-    return "proxy-fence", EVERYWHERE, f"{fact.region} is written, and the matrix may overlap it"
+class ProxyDataflow:
+    """The stores that may have happened at the entry of every block, by how far they are ordered."""
 
-
-def _merged(events: list[MemoryEvent]) -> list[MemoryEvent]:
-    """The events; if a function has very many regions, those of one variable are merged."""
-    regions = {event.region for event in events if isinstance(event, Store)}
-    if len(regions) <= _MOST:
-        return events
-    whole: dict[str | None, ByteRegion] = {}
-    for region in regions:
-        known = whole.get(region.base)
-        whole[region.base] = (
-            region
-            if known is None
-            else ByteRegion(region.base, min(known.low, region.low), max(known.high, region.high))
-        )
-    return [replace(e, region=whole[e.region.base]) if isinstance(e, Store) else e for e in events]
-
-
-class _Analysis:
-    """Writes that may have happened at the entry of every block, and how far they are ordered."""
-
-    def __init__(self, flow: Flow, events: list[MemoryEvent]) -> None:
+    def __init__(self, flow: Flow, events: Sequence[MemoryEvent]) -> None:
         self.flow = flow
-        self.depth = max((e.n for e in events if isinstance(e, CopyWait)), default=0)
-        self.copied = any(isinstance(e, BulkCopyWrite) for e in events)
+        self.depth = max((event.n for event in events if isinstance(event, CopyWait)), default=0)
+        self.stores = [event for event in events if isinstance(event, Store)]
+        self._bits = {store.statement: 1 << at for at, store in enumerate(self.stores)}
+        self._meeting: dict[ByteRegion, int] = {}
         self.by_block: list[list[MemoryEvent]] = flow.by_block(events)
-        start: list[ProxyFacts] = [{} for _ in flow.blocks]
-        self.entry = solve_forward(flow, start, self._leave, join_facts)
+        start: list[_Facts] = [{} for _ in flow.blocks]
+        self.entry = solve_forward(flow, start, self._leave, _join)
 
-    def _leave(self, number: int, entry: ProxyFacts) -> ProxyFacts:
-        """The writes behind a block."""
+    def _leave(self, number: int, entry: _Facts) -> _Facts:
+        """The facts behind a block."""
         facts = dict(entry)
         for event in self.by_block[number]:
             facts = self._step(facts, event)
         return facts
 
-    def _step(self, facts: ProxyFacts, event: MemoryEvent) -> ProxyFacts:
+    def _step(self, facts: _Facts, event: MemoryEvent) -> _Facts:
         if isinstance(event, Store):
-            fact = GenericWrite(event.region, LOOSE if event.copy else COMPLETE)
-            facts.setdefault(fact, Trail(True, event.statement))
-            return facts
+            order = WriteOrder(LOOSE if event.copy else COMPLETE)
+            return {**facts, order: facts.get(order, 0) | self._bits[event.statement]}
         if isinstance(event, MatrixRead) or not facts:
             return facts
-        changed: ProxyFacts = {}
-        for fact, trail in facts.items():
-            later = self._after(fact, event)
+        if isinstance(event, BulkCopyWrite):  # a product reads the copy there
+            kept = ~self.may_meet(event.region) if event.region.base is not None else -1
+            return {order: left for order, stores in facts.items() if (left := stores & kept)}
+        changed: _Facts = {}
+        for order, stores in facts.items():
+            later = self._after(order, event)
             if later is not None:
-                changed.setdefault(later, trail)
+                changed[later] = changed.get(later, 0) | stores
         return changed
 
-    def _after(self, fact: GenericWrite, event: MemoryEvent) -> GenericWrite | None:
+    def _after(self, order: WriteOrder, event: MemoryEvent) -> WriteOrder | None:
         match event:
-            case BulkCopyWrite() if event.region.base is not None and fact.region.meets(event.region):
-                return None  # the wgmma reads the copy there
-            case CopyCommit() if fact.groups != COMPLETE:
-                return replace(fact, groups=min(max(fact.groups, -1) + 1, self.depth))
+            case CopyCommit() if order.groups != COMPLETE:
+                return replace(order, groups=min(max(order.groups, -1) + 1, self.depth))
             case CopyWait():
-                if event.n == -1 or (fact.groups >= 0 and fact.groups >= event.n):
-                    return replace(fact, groups=COMPLETE) if fact.groups != COMPLETE else fact
-            case ProxyFenceStatement() if fact.groups == COMPLETE and not fact.fenced:
-                return replace(fact, fenced=2 if fact.synced else 1)
-            case Barrier() if fact.groups == COMPLETE:
-                return None if fact.fenced == 1 else replace(fact, synced=True)
-        return fact
+                if event.n == -1 or (order.groups >= 0 and order.groups >= event.n):
+                    return replace(order, groups=COMPLETE) if order.groups != COMPLETE else order
+            case ProxyFenceStatement() if order.groups == COMPLETE and not order.fenced:
+                return replace(order, fenced=2 if order.synced else 1)
+            case Barrier() if order.groups == COMPLETE:
+                return None if order.fenced == 1 else replace(order, synced=True)
+        return order
 
-    def _meets(self, fact: GenericWrite, matrix: ByteRegion) -> bool:
-        """Whether a matrix may contain the written bytes.
+    def may_meet(self, region: ByteRegion) -> int:
+        """The stores that may write bytes of a region, as a set of bits."""
+        found = self._meeting.get(region)
+        if found is None:
+            found = sum(1 << at for at, store in enumerate(self.stores) if store.region.meets(region))
+            self._meeting[region] = found
+        return found
 
-        In a function that fills matrices by bulk copies, a matrix at an unknown address is taken to be filled
-        by one, unless the write is as large as a matrix.
-        """
-        if matrix.base is None and self.copied and fact.region.base is not None:
-            return fact.region.high - fact.region.low >= matrix.high - matrix.low
-        return fact.region.meets(matrix)
-
-    def collisions(self) -> Iterator[tuple[MatrixRead, GenericWrite, Trail]]:
-        """Every complete write that meets a matrix, with the path."""
+    def unordered(self) -> Iterator[UnorderedStores]:
+        """The stores at every product that may read what they wrote."""
         for number in sorted(self.flow.order):
-            facts = dict(self.entry[number])
+            facts = self.entry[number]
             for event in self.by_block[number]:
                 if isinstance(event, MatrixRead):
-                    for fact, trail in facts.items():
-                        if fact.groups == COMPLETE and any(self._meets(fact, r) for r in event.regions):
-                            yield event, fact, trail
+                    met = 0
+                    for region in event.regions:
+                        met |= self.may_meet(region)
+                    for order, stores in facts.items():
+                        if order.groups == COMPLETE and stores & met:
+                            yield UnorderedStores(event, order, tuple(self._among(stores & met)))
                 facts = self._step(facts, event)
 
-    def moments(
-        self, module: PtxModule, function: Function, read: MatrixRead, trail: Trail
-    ) -> Iterator[Moment]:
-        """The path from the write to the wgmma."""
-        origin = trail.origin
-        assert origin is not None  # every fact is about a write
-        yield self._moment(module, function, origin, "writes through the generic proxy")
-        blocks = trail_blocks(self.flow, trail)
-        last = len(blocks) - 1
-        for position, number in enumerate(blocks):
-            for event in self.by_block[number]:
-                behind = position > 0 or event.statement > origin
-                before = position < last or event.statement < read.statement
-                if behind and before and isinstance(event, CopyWait | Barrier | ProxyFenceStatement):
-                    yield self._moment(module, function, event.statement, _SAYS[type(event)])
-        yield self._moment(module, function, read.statement, "reads matrices through the async proxy")
+    def _among(self, bits: int) -> Iterator[Store]:
+        while bits:
+            lowest = bits & -bits
+            yield self.stores[lowest.bit_length() - 1]
+            bits ^= lowest
 
-    @staticmethod
-    def _moment(module: PtxModule, function: Function, index: int, says: str) -> Moment:
-        statement = function.statements[index]
-        return Moment(module.place(statement.offset), statement.opcode, says)
+    def path(self, store: Store, order: WriteOrder, read: MatrixRead) -> list[int]:
+        """The blocks of a shortest path from a store to a product at which it is ordered so far."""
+        first, last = self.flow.block_of(store.statement), self.flow.block_of(read.statement)
+        bit = self._bits[store.statement]
+        begin: _Facts = {WriteOrder(LOOSE if store.copy else COMPLETE): bit}
+        if first == last and store.statement < read.statement:
+            within = self._through(first, begin, store.statement, read.statement)
+            if order in within:
+                return [first]
+        waiting: deque[tuple[WriteOrder, tuple[int, ...]]] = deque(
+            (one, (first,)) for one in self._through(first, begin, store.statement)
+        )
+        seen: set[tuple[int, WriteOrder]] = set()
+        while waiting:
+            current, blocks = waiting.popleft()
+            for following in self.flow.blocks[blocks[-1]].successors:
+                if (following, current) in seen:
+                    continue
+                seen.add((following, current))
+                reached = (*blocks, following)
+                if following == last and order in self._through(
+                    following, {current: bit}, before=read.statement
+                ):
+                    return list(reached)
+                waiting.extend((one, reached) for one in self._through(following, {current: bit}))
+        return [first, last]
+
+    def _through(self, number: int, facts: _Facts, behind: int = -1, before: int | None = None) -> _Facts:
+        """One store's facts through the part of a block between two statements."""
+        for event in self.by_block[number]:
+            inside = event.statement > behind and (before is None or event.statement < before)
+            if inside and not isinstance(event, Store):
+                facts = self._step(facts, event)
+        mine = 0
+        for stores in facts.values():
+            mine |= stores
+        return facts if mine else {}
 
 
-_SAYS = {
-    CopyWait: "waits for copies",
-    Barrier: "synchronises threads",
-    ProxyFenceStatement: "fences the proxies for what is complete",
-}
+def _join(known: _Facts, arriving: _Facts, block: int) -> bool:
+    """Add the stores that arrive at a block to those of its entry; whether there are more now."""
+    grown = False
+    for order, stores in arriving.items():
+        before = known.get(order, 0)
+        if stores & ~before:
+            known[order] = before | stores
+            grown = True
+    return grown

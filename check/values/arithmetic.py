@@ -39,10 +39,12 @@ _BITWISE: Mapping[str, Callable[[int, int], int]] = {
     "or": lambda a, b: a | b,
     "xor": lambda a, b: a ^ b,
 }
-_TWO: Mapping[str, Callable[[int, int], int | None]] = {
+_WRAPPING: Mapping[str, Callable[[int, int], int]] = {
     **_BITWISE,
     "add": lambda a, b: a + b,
     "sub": lambda a, b: a - b,
+}
+_TWO: Mapping[str, Callable[[int, int], int | None]] = {
     "min": min,
     "max": max,
     "div": lambda a, b: _quotient(a, b) if b else None,
@@ -126,7 +128,12 @@ def _of_integers(words: tuple[str, ...], count: int, bits: int) -> Compute | Non
     def fit(number: int) -> int:
         return as_signed(number, bits) if signed else number & mask
 
+    low = "wide" not in words and "hi" not in words
     match head, count:
+        case "mul", 2 if low:
+            return lambda a, b: a * b & mask
+        case "mad", 3 if low:
+            return lambda a, b, c: a * b + c & mask
         case "setp", 2 | 3 if words[1] in _COMPARE:
             return _comparison(words, count, fit)
         case ("mul", 2) | ("mad", 3):
@@ -135,7 +142,7 @@ def _of_integers(words: tuple[str, ...], count: int, bits: int) -> Compute | Non
             return lambda a, b, c=0: ((fit(a) * fit(b) >> down) + c) & wide
         case (("shl" | "shr"), 2):
             if head == "shl":
-                return lambda a, b: fit(a) << min(b, bits) & mask
+                return lambda a, b: a << min(b, bits) & mask
             return lambda a, b: fit(a) >> min(b, bits) & mask
         case "bfe", 3:
             return lambda a, b, c: _extracted(a & mask, b & 0xFF, c & 0xFF, bits, signed)
@@ -146,6 +153,9 @@ def _of_integers(words: tuple[str, ...], count: int, bits: int) -> Compute | Non
         case name, 1 if name in _ONE:
             one = _ONE[name]
             return lambda a: one(fit(a)) & mask
+        case name, 2 if name in _WRAPPING:
+            wrapping = _WRAPPING[name]  # the lowest bits do not depend on signs
+            return lambda a, b: wrapping(a, b) & mask
         case name, 2 if name in _TWO:
             two = _TWO[name]
             return lambda a, b: None if (found := two(fit(a), fit(b))) is None else found & mask

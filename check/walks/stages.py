@@ -15,23 +15,19 @@ from ..ptx.operands import number_of
 from ..ptx.source import PtxModule
 from ..readings import undefined
 from ..registers.register_events import FunctionEvents, MmaEvent
+from .kernel_walks import KernelWalks
 from .stage_conflicts import Overlap, overlaps
-from .thread_walk import short_walks, walks
-from .walk_plan import WalkPlan
 
 __all__ = ["stage_findings"]
 
 
 def stage_findings(
-    module: PtxModule, code: DecodedFunction, flow: Flow, events: FunctionEvents
+    module: PtxModule, code: DecodedFunction, flow: Flow, events: FunctionEvents, walked: KernelWalks
 ) -> Iterator[Finding]:
     """What threads overwrite or read too early on their walks."""
     mmas = {event.statement: event for event in events.all if isinstance(event, MmaEvent)}
     found: dict[tuple[str, int, int], Finding] = {}
-    plan = WalkPlan(module, code, flow)
-    long = walks(plan)
-    short = short_walks(plan, long)
-    for overlap in (*overlaps(long), *overlaps(short)):
+    for overlap in (*overlaps(walked.long), *overlaps(walked.short)):
         first, second = flow.block_of(overlap.first), flow.block_of(overlap.second)
         finding = _finding(module, code, overlap, mmas)
         if finding is None:

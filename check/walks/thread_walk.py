@@ -30,10 +30,18 @@ _ENDS = _LEAVES | {"jump", "switch"}
 
 @dataclass(frozen=True)
 class Walked:
-    """The acts of one thread on its path."""
+    """The acts of one thread on its path.
+
+    `trace` are the blocks of the path; from block number `guessed` of the trace on, the path rests on a
+    guess: a branch whose condition the walk does not know, or a loop that it left before the end. `size` is
+    the assumed number of sizes.
+    """
 
     thread: int
     acts: tuple[Act, ...]
+    trace: tuple[int, ...] = ()
+    guessed: int = 0
+    size: int = 0
 
 
 def walks(plan: WalkPlan) -> list[Walked]:
@@ -85,11 +93,14 @@ def _walked(
         if thread // _GROUP == multiplied:
             continue
         acts: list[Act] = []
-        for act in _Walk(plan, thread, size, eager).run():
+        walk = _Walk(plan, thread, size, eager)
+        for act in walk.run():
             if act.kind == "cut" and act.n and not cut and any(one.kind == "mma" for one in acts):
                 return []
             acts.append(act)
-        found.setdefault(tuple(acts), Walked(thread, tuple(acts)))
+        guessed = 0 if eager else len(walk.trace) if walk.guessed is None else walk.guessed
+        whole = Walked(thread, tuple(acts), tuple(walk.trace), guessed, size)
+        found.setdefault(whole.acts, whole)
         if any(act.kind == "mma" for act in acts):
             multiplied = thread // _GROUP
     return list(found.values())
@@ -108,6 +119,8 @@ class _Walk:
         self.rounds: dict[int, int] = {}
         self.forced = 0  # a loop was just left although its numbers lead on: 1, an innermost one: 2
         self.taken: Counter[int] = Counter()  # how often each side of an undecided branch was taken
+        self.trace: list[int] = []
+        self.guessed: int | None = None  # how many blocks had been walked at the first guess
 
     def run(self) -> Iterator[Act]:
         """Walk until the function ends, or for long enough."""
@@ -116,6 +129,7 @@ class _Walk:
         steps = 0
         while number is not None and steps < _LONGEST and self.plan.budget > 0:
             block = blocks[number]
+            self.trace.append(number)
             steps += block.end - block.start + 1
             self.plan.budget -= block.end - block.start + 1
             loops = self.plan.around.get(number, ())
@@ -143,6 +157,8 @@ class _Walk:
         name = self.plan.guard(statement)
         guard = self.registers.holds(name, statement.negated)
         if statement.does in _LEAVES:
+            if guard is None:
+                self._guess()
             return None if guard is True else self._enter(number, block.fall)
         sides = list(block.successors)
         if len(sides) < 2:
@@ -150,7 +166,15 @@ class _Walk:
         if guard is None or guard == (sides[0] != block.branch):
             sides.reverse()
         known = guard is not None and statement.does != "switch"
-        return self._enter(number, self._side(number, sides, known, name in self.registers.assumed))
+        taken = self._side(number, sides, known, name in self.registers.assumed)
+        if not known or taken != sides[0]:
+            self._guess()
+        return self._enter(number, taken)
+
+    def _guess(self) -> None:
+        """Remember that the path rests on a guess from here on."""
+        if self.guessed is None:
+            self.guessed = len(self.trace)
 
     def _side(self, number: int, sides: list[int], known: bool, is_open: bool) -> int:
         """The side of a branch that is taken; where it is known, the first is what its numbers say."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from zlib import crc32
@@ -26,6 +27,7 @@ _ACCESSES = frozenset(("multiply", "commit", "wait", "store", "update")) | froze
     ("copy", "copy-commit", "copy-wait", "copy-arrive", "bulk-copy", "bulk-commit", "bulk-wait")
 )
 COUNTED = _SIGNALS | _ACCESSES  # actions on shared memory, and actions that order them
+_THREAD = ("%tid", "%laneid")
 _GUARDED = frozenset(("jump", "leave"))
 _OPAQUE = frozenset(("load", "update"))  # their results do not depend on registers alone
 _RESULTS = {
@@ -77,6 +79,7 @@ class WalkPlan:
         self.flow = flow
         self.budget = _BUDGET
         self.bases: dict[str, int] = {}
+        self.unsized: set[str] = set()
         self.roles: list[int] = []
         self._sources: dict[tuple[str, int], int | str] = {}
         self._place(module)
@@ -94,11 +97,42 @@ class WalkPlan:
             align = max(variable.align, 1024)
             at = -(-at // align) * align
             self.bases[variable.name] = at
+            if variable.size is None:
+                self.unsized.add(variable.name)
             at += variable.size or 0
+
+    def needed(self, statements: Iterable[int]) -> set[str]:
+        """The registers that the addresses of some statements depend on, and the order of what threads do:
+        guards that may differ by thread.
+        """
+        waiting: list[str] = []
+        for index in statements:
+            waiting += self._named(self.code[index])
+        for statement in self.code:
+            orders = statement.does in _GUARDED or statement.does in _SIGNALS or statement.does == "bulk-copy"
+            if statement.guard and orders:
+                guard = self.code.unique((statement.guard,), statement.scope)
+                waiting += (register for register in guard if register in self._differing)
+            if statement.does == "bulk-copy" and statement.address is not None and statement.address.base:
+                waiting += self.code.unique((statement.address.base,), statement.scope)
+        return self._closed(waiting)
+
+    @cached_property
+    def _differing(self) -> set[str]:
+        """The registers that are computed from what tells threads apart."""
+        found: set[str] = set()
+        count = -1
+        while count < len(found):
+            count = len(found)
+            for statement in self.code:
+                if not statement.writes or statement.does in _OPAQUE or found.issuperset(statement.writes):
+                    continue
+                if not found.isdisjoint(statement.reads) or _tells_apart(statement):
+                    found.update(statement.writes)
+        return found
 
     def _slice(self) -> set[str]:
         """The registers that addresses, descriptors and branches depend on."""
-        wanted: set[str] = set()
         waiting: list[str] = []
         for index, statement in enumerate(self.code):
             if statement.does in _GUARDED and statement.guard:
@@ -106,6 +140,11 @@ class WalkPlan:
             elif statement.does in COUNTED:
                 waiting += self._named(statement)
                 self.roles.append(index)
+        return self._closed(waiting)
+
+    def _closed(self, waiting: list[str]) -> set[str]:
+        """Some registers, and all that their values are computed from."""
+        wanted: set[str] = set()
         while waiting:
             register = waiting.pop()
             if register in wanted:
@@ -272,6 +311,11 @@ class WalkPlan:
             for block in body:
                 found[block].append(head)
         return {block: tuple(heads) for block, heads in found.items()}
+
+
+def _tells_apart(statement: DecodedStatement) -> bool:
+    """Whether a statement reads which thread it is."""
+    return statement.does == "elect" or any(text.startswith(_THREAD) for text in statement.operands)
 
 
 def _parameter(operand: str, kind: str) -> int | str | None:

@@ -1,0 +1,229 @@
+"""Findings about generic writes that a wgmma may read without a fence.proxy.async, or without a barrier."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol
+
+from ...spec.ordering import ordering
+from ..findings import ERROR, LIKELY, STRICT, Finding, MemoryRange, Moment
+from ..ptx.decode import DecodedFunction
+from ..ptx.flow import Flow
+from ..ptx.source import PtxModule
+from ..values.register_intervals import RegisterIntervals
+from .byte_regions import ByteRegion
+from .proxy_dataflow import ProxyDataflow, WriteOrder
+from .shared_memory import (
+    Barrier,
+    CopyWait,
+    MatrixRead,
+    ProxyFenceStatement,
+    Store,
+    memory_events,
+)
+
+__all__ = ["Meeting", "Suspicion", "WalkAnswers", "proxy_findings"]
+
+_Node = tuple[str, bool, int]  # rule; store or product; block
+_TIERS = (ERROR, LIKELY, STRICT)  # the gravest first
+_MOST = 1 << 14  # suspicions about which the walks are asked
+
+
+class Suspicion(NamedTuple):
+    """A statement that writes, and a product that may read what it wrote: with no proxy fence by the writer
+    between the two, or, if `fenced`, with one and no barrier behind it.
+    """
+
+    store: int
+    product: int
+    fenced: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Meeting:
+    """A store and a product that do touch the same bytes: what each accesses, and which thread writes.
+
+    `certain`: no step of the path is a guess.
+    """
+
+    thread: int
+    wrote: ByteRegion
+    matrix: ByteRegion
+    certain: bool
+
+
+class WalkAnswers(Protocol):
+    """What walks with numbers say: meetings by suspicion, and the suspicions that the numbers contradict."""
+
+    @property
+    def meetings(self) -> Mapping[Suspicion, Meeting]: ...
+    @property
+    def apart(self) -> Collection[Suspicion]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class _Fault:
+    """A store that a product reads unordered, with the bytes that both access."""
+
+    tier: str
+    store: Store
+    read: MatrixRead
+    order: WriteOrder
+    wrote: ByteRegion
+    matrix: ByteRegion
+    thread: int | None = None
+
+    @property
+    def rank(self) -> tuple[int, bool, bool, int, int]:
+        """Which fault is shown first: the gravest, then a store that lies wholly inside the matrix."""
+        inside = self.matrix.low <= self.wrote.low and self.wrote.high <= self.matrix.high
+        tier = _TIERS.index(self.tier)
+        return tier, self.thread is None, not inside, self.read.statement, self.store.statement
+
+
+def proxy_findings(
+    module: PtxModule,
+    code: DecodedFunction,
+    flow: Flow,
+    values: RegisterIntervals,
+    ask: Callable[[Collection[Suspicion]], WalkAnswers],
+) -> Iterator[Finding]:
+    """Generic writes of shared memory that a wgmma may read without a fence.proxy.async or a barrier.
+
+    `ask` asks the walks with numbers; nothing is reported that they contradict.
+    """
+    events = list(memory_events(code, values))
+    if not any(isinstance(e, Store) for e in events) or not any(isinstance(e, MatrixRead) for e in events):
+        return
+    dataflow = ProxyDataflow(flow, events)
+    suspected = [(one.read, one.order, store) for one in dataflow.unordered() for store in one.stores][:_MOST]
+    if not suspected:
+        return
+    answers = ask({_suspicion(*one) for one in suspected if one[1].fenced != 2})
+    faults = [fault for one in suspected if (fault := _fault(*one, answers)) is not None]
+    for together in _components(faults, flow):
+        yield _finding(module, code, dataflow, together)
+
+
+def _suspicion(read: MatrixRead, order: WriteOrder, store: Store) -> Suspicion:
+    return Suspicion(store.statement, read.statement, order.fenced == 1)
+
+
+def _fault(read: MatrixRead, order: WriteOrder, store: Store, answers: WalkAnswers) -> _Fault | None:
+    """What is to be said about a suspicion: nothing if walks contradict it, or if no address is known."""
+    suspicion = _suspicion(read, order, store)
+    meeting = answers.meetings.get(suspicion) if order.fenced != 2 else None
+    if meeting is not None:
+        tier = ERROR if meeting.certain else LIKELY
+        return _Fault(tier, store, read, order, meeting.wrote, meeting.matrix, meeting.thread)
+    if suspicion in answers.apart or not store.region.is_known:
+        return None
+    known = [region for region in read.regions if region.is_known and region.meets(store.region)]
+    tier = STRICT if order.fenced == 2 else LIKELY
+    return _Fault(tier, store, read, order, store.region, known[0]) if known else None
+
+
+def _components(faults: Iterable[_Fault], flow: Flow) -> Iterator[list[_Fault]]:
+    """Faults of one rule whose stores, or whose products, share a block belong together: one fence mends
+    them.
+    """
+    every = list(faults)
+    leader: dict[_Node, _Node] = {}
+
+    def find(node: _Node) -> _Node:
+        while leader.setdefault(node, node) != node:
+            leader[node] = leader[leader[node]]
+            node = leader[node]
+        return node
+
+    def nodes(fault: _Fault) -> tuple[_Node, _Node]:
+        rule = _rule(fault)
+        store, read = fault.store.statement, fault.read.statement
+        return (rule, False, flow.block_of(store)), (rule, True, flow.block_of(read))
+
+    for fault in every:
+        first, second = nodes(fault)
+        leader[find(first)] = find(second)
+    found: dict[_Node, list[_Fault]] = defaultdict(list)
+    for fault in every:
+        found[find(nodes(fault)[0])].append(fault)
+    yield from found.values()
+
+
+def _rule(fault: _Fault) -> str:
+    return "shared-unsynchronised" if fault.order.fenced == 1 else "proxy-fence"
+
+
+def _finding(
+    module: PtxModule, code: DecodedFunction, dataflow: ProxyDataflow, faults: list[_Fault]
+) -> Finding:
+    """One finding about faults that belong together: the gravest of them, and how many there are."""
+    fault = min(faults, key=lambda one: one.rank)
+    name = _rule(fault)
+    rule = ordering().rules[name]
+    places = len({one.read.statement for one in faults})
+    return Finding(
+        name,
+        fault.tier,
+        module.place(code.function.statements[fault.read.statement].offset),
+        code.function.name,
+        f"{rule.title}: {_why(module, code, fault)}",
+        rule.section,
+        rule.mend,
+        tuple(_moments(module, code, dataflow, fault)),
+        more=places - 1,
+        ranges=tuple(_ranges(module, code, fault)),
+    )
+
+
+def _why(module: PtxModule, code: DecodedFunction, fault: _Fault) -> str:
+    line = module.place(code.function.statements[fault.store.statement].offset).line
+    where = f"line {line} writes {fault.wrote}, the matrix is {fault.matrix.span}"
+    if fault.wrote.base != fault.matrix.base:
+        where = f"line {line} writes {fault.wrote}, the matrix is {fault.matrix}"
+    where += " (as ranges over all paths)" if fault.thread is None else f" (thread {fault.thread}, walked)"
+    if fault.order.fenced == 2:
+        return f"the fence follows the synchronisation, so that the writer executed none; {where}"
+    if fault.order.fenced == 1:
+        return f"no barrier follows the write; {where}"
+    return where
+
+
+def _ranges(module: PtxModule, code: DecodedFunction, fault: _Fault) -> Iterator[MemoryRange]:
+    origin = "ranges over all paths" if fault.thread is None else f"the walk of thread {fault.thread}"
+    for what, index, region in (
+        ("written", fault.store.statement, fault.wrote),
+        ("read", fault.read.statement, fault.matrix),
+    ):
+        place = module.place(code.function.statements[index].offset)
+        yield MemoryRange(what, region.base or "", region.low, region.high - 1, place, origin)
+
+
+def _moments(
+    module: PtxModule, code: DecodedFunction, dataflow: ProxyDataflow, fault: _Fault
+) -> Iterator[Moment]:
+    """The path from the write to the wgmma."""
+    first, last = fault.store.statement, fault.read.statement
+    blocks = dataflow.path(fault.store, fault.order, fault.read)
+    yield _moment(module, code, first, "writes through the generic proxy")
+    for position, number in enumerate(blocks):
+        for event in dataflow.by_block[number]:
+            behind = position > 0 or event.statement > first
+            before = position < len(blocks) - 1 or event.statement < last
+            if behind and before and isinstance(event, CopyWait | Barrier | ProxyFenceStatement):
+                yield _moment(module, code, event.statement, _SAYS[type(event)])
+    yield _moment(module, code, last, "reads matrices through the async proxy")
+
+
+def _moment(module: PtxModule, code: DecodedFunction, index: int, says: str) -> Moment:
+    statement = code.function.statements[index]
+    return Moment(module.place(statement.offset), statement.opcode, says)
+
+
+_SAYS = {
+    CopyWait: "waits for copies",
+    Barrier: "synchronises threads",
+    ProxyFenceStatement: "fences the proxies for what is complete",
+}

@@ -1,0 +1,44 @@
+"""The walks through one function, made when first asked for, and what they say about suspicions."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from functools import cached_property
+
+from ..memory.proxy_findings import Suspicion
+from ..ptx.decode import DecodedFunction
+from ..ptx.flow import Flow
+from ..ptx.source import PtxModule
+from .proxy_replay import Replays, replayed
+from .thread_walk import Walked, short_walks, walks
+from .walk_plan import WalkPlan
+
+__all__ = ["KernelWalks"]
+
+
+class KernelWalks:
+    """The walks of a function's threads: `long` ones, and `short` ones that reach the end of its loops."""
+
+    def __init__(self, module: PtxModule, code: DecodedFunction, flow: Flow) -> None:
+        self.module = module
+        self.code = code
+        self.flow = flow
+
+    @cached_property
+    def plan(self) -> WalkPlan:
+        """What all the walks share."""
+        return WalkPlan(self.module, self.code, self.flow)
+
+    @cached_property
+    def long(self) -> list[Walked]:
+        """Walks with sizes at which products are reached."""
+        return walks(self.plan)
+
+    @cached_property
+    def short(self) -> list[Walked]:
+        """Walks with small sizes; none unless the long ones leave a product's loop before its end."""
+        return short_walks(self.plan, self.long)
+
+    def replayed(self, suspicions: Collection[Suspicion]) -> Replays:
+        """What the walks say about suspicions."""
+        return replayed(self.plan, [*self.long, *self.short], suspicions)

@@ -1,0 +1,316 @@
+"""What stores write, byte by byte, on the paths of the walks, and whether a wgmma reads it unordered.
+
+The dataflow of check/memory knows every path, but addresses only as ranges. Here the threads of each walked
+path are followed together, each with its own addresses, so that a suspicion of the dataflow is confirmed by
+numbers, contradicted by them, or left open.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
+
+from ..memory.byte_regions import ByteRegion
+from ..memory.matrices import GRANULE, granules
+from ..memory.proxy_findings import Meeting, Suspicion
+from ..memory.shared_memory import WIDEST, fences_shared, fills_shared, stores_shared
+from ..ptx.decode import DecodedStatement
+from ..ptx.operands import Address, number_of
+from .lane_registers import Column, LaneRegisters
+from .thread_walk import Walked
+from .walk_plan import WalkPlan, WalkStep
+
+__all__ = ["Replays", "replayed"]
+
+_WINDOW = 1 << 32  # a greater generic address is not one of shared memory
+_GROUP = 128
+_MOST = 1 << 17  # statements of one replay
+_ORDERS = frozenset(("proxy-fence", "meet", "await", "copy-commit", "copy-wait", "copy-arrive"))
+
+
+@dataclass
+class Replays:
+    """The answers: meetings by suspicion, and the suspicions that the numbers contradict."""
+
+    meetings: dict[Suspicion, Meeting] = field(default_factory=dict)
+    apart: set[Suspicion] = field(default_factory=set)
+
+
+def replayed(plan: WalkPlan, walked: Sequence[Walked], suspicions: Collection[Suspicion]) -> Replays:
+    """What the walks say about suspicions."""
+    answers = Replays()
+    wrote: dict[int, set[int]] = defaultdict(set)
+    read: dict[int, set[int]] = defaultdict(set)
+    unknown: set[int] = set()
+    together: set[Suspicion] = set()
+    for walk in walked:
+        one = _Replay(plan, walk, _followed(plan, walk, walked), suspicions)
+        one.run()
+        for statement, granule in one.wrote.items():
+            wrote[statement] |= granule
+        for statement, granule in one.read.items():
+            read[statement] |= granule
+        unknown |= one.unknown
+        together |= one.together
+        for suspicion, meeting in one.meetings.items():
+            known = answers.meetings.get(suspicion)
+            if known is None or (meeting.certain and not known.certain):
+                answers.meetings[suspicion] = meeting
+    for suspicion in suspicions:
+        store, product, _ = suspicion
+        if suspicion in answers.meetings or store in unknown or product in unknown:
+            continue
+        seen = store in wrote and product in read
+        if seen and (suspicion in together or wrote[store].isdisjoint(read[product])):
+            answers.apart.add(suspicion)
+    return answers
+
+
+_Granules = dict[int, int]  # by granule: the position of the thread that writes it
+
+
+class _Replay:
+    """The threads of one walked path, with what they wrote."""
+
+    def __init__(
+        self, plan: WalkPlan, walk: Walked, threads: range, suspicions: Collection[Suspicion]
+    ) -> None:
+        self.plan = plan
+        self.walk = walk
+        self.products: dict[int, set[int]] = defaultdict(set)  # by product, the suspected stores
+        for suspicion in suspicions:
+            self.products[suspicion.product].add(suspicion.store)
+        self.stores = {suspicion.store for suspicion in suspicions}
+        self.threads = threads
+        self.registers = LaneRegisters(plan, self.threads, walk.size)
+        self.on: list[bool] | None = None
+        self.joins: list[tuple[int | None, list[bool] | None, set[str]]] = []
+        # By store: what it wrote through the generic proxy, with no fence by the writer since; and what with
+        # one, but with no barrier since.
+        self.bare: dict[int, _Granules] = {}
+        self.fenced: dict[int, _Granules] = {}
+        self.flying: list[
+            tuple[int, int, _Granules]
+        ] = []  # cp.async: its group, the statement, what it writes
+        self.groups = 0
+        self.wrote: dict[int, set[int]] = defaultdict(set)
+        self.read: dict[int, set[int]] = defaultdict(set)
+        self.unknown: set[int] = set()
+        self.together: set[Suspicion] = set()
+        self.meetings: dict[Suspicion, Meeting] = {}
+        self.certain = True
+        self.open = set(suspicions)  # those that may still be met for certain
+        self.wanted = plan.needed((*self.stores, *self.products))
+        regions = (region for act in walk.acts if act.kind == "mma" for region in act.regions)
+        self.stages = {(region.low, region.high) for region in regions}
+
+    def run(self) -> None:
+        """Follow the path to its end."""
+        blocks, trace = self.plan.flow.blocks, self.walk.trace
+        steps = 0
+        for position, number in enumerate(trace):
+            self.certain = position < self.walk.guessed
+            steps += blocks[number].end - blocks[number].start
+            if steps > _MOST or not self.open:
+                return
+            self._rejoin(number)
+            for step in self.plan.relevant(number):
+                if step.acts:
+                    self._act(step)
+                if not self.wanted.isdisjoint(step.written):
+                    self.registers.execute(step, self.on)
+                    if self.joins and step.written:
+                        self.joins[-1][2].update(step.written)
+            if position + 1 < len(trace):
+                self._branch(number, trace[position + 1])
+
+    def _rejoin(self, number: int) -> None:
+        """Switch the threads on again that left the path at a branch whose sides join here."""
+        while self.joins and self.joins[-1][0] == number:
+            _, on, changed = self.joins.pop()
+            gone = [
+                (on is None or on[at]) and not (self.on is None or self.on[at])
+                for at in range(len(self.threads))
+            ]
+            self.registers.forget(changed, gone)
+            self.on = on
+            if self.joins:
+                self.joins[-1][2].update(changed)
+
+    def _branch(self, number: int, following: int) -> None:
+        """Switch the threads off that take the other side of a branch, or leave."""
+        block = self.plan.flow.blocks[number]
+        if block.start == block.end:
+            return
+        statement = self.plan.code[block.end - 1]
+        name = self.plan.guard(statement)
+        if name is None or statement.does not in ("jump", "leave"):
+            return
+        column = self.registers.holds(name, statement.negated)
+        if not isinstance(column, list):
+            return
+        jumps = int(statement.does == "jump" and following == block.branch)
+        stays = [value is None or bool(value) == jumps for value in column]
+        on = [stay and (self.on is None or self.on[at]) for at, stay in enumerate(stays)]
+        if all(stays) or not any(on):
+            return
+        if statement.does == "jump":
+            self.joins.append((self.plan.flow.post_dominator.get(number), self.on, set()))
+        self.on = on
+
+    def _act(self, step: WalkStep) -> None:
+        statement, does = step.statement, step.statement.does
+        if does == "multiply":
+            if step.index in self.products:
+                self._multiply(step)
+        elif does in _ORDERS:
+            self._order(step)
+        elif does == "bulk-copy":
+            if fills_shared(statement):
+                self._fill(step)
+        elif step.index in self.stores and (does == "copy" or stores_shared(statement)):
+            self._store(step)
+
+    def _active(self, step: WalkStep) -> list[bool | None] | None:
+        """Which threads execute a statement: None all of them; an entry None where that is unknown."""
+        guard = self.registers.holds(step.guard, step.negated)
+        if guard == 1 and self.on is None:
+            return None
+        guards = guard if isinstance(guard, list) else [guard] * len(self.threads)
+        on = self.on or [True] * len(self.threads)
+        return [
+            bool(value) and on[at] if value is not None else None if on[at] else False
+            for at, value in enumerate(guards)
+        ]
+
+    def _addresses(self, statement: DecodedStatement, address: Address | None) -> Column:
+        """Where the threads access shared memory; −1 where an address is none of shared memory."""
+        if address is None:
+            return None
+        base: Column = 0 if address.base is None else self.registers.value(address.base, statement.scope)
+        generic = statement.operation.space == "generic"
+
+        def at(number: int | None) -> int | None:
+            if number is None:
+                return None
+            number += address.offset
+            return -1 if generic and number >= _WINDOW else number % _WINDOW
+
+        return [at(number) for number in base] if isinstance(base, list) else at(base)
+
+    def _store(self, step: WalkStep) -> None:
+        statement = step.statement
+        column = self._addresses(statement, statement.address)
+        active = self._active(step)
+        numbers = column if isinstance(column, list) else [column] * len(self.threads)
+        width = statement.bytes or WIDEST
+        found: _Granules = {}
+        for at, number in enumerate(numbers):
+            if active is not None and active[at] is not True:
+                if active[at] is None:
+                    self.unknown.add(step.index)
+                continue
+            if number is None:
+                self.unknown.add(step.index)
+            elif number >= 0:
+                for granule in range(number // GRANULE, (number + width - 1) // GRANULE + 1):
+                    found[granule] = at
+        self.wrote[step.index].update(found)
+        if statement.does == "copy":
+            self.flying.append((self.groups, step.index, found))
+        else:
+            self.bare.setdefault(step.index, {}).update(found)
+
+    def _fill(self, step: WalkStep) -> None:
+        """A bulk copy overwrites: what is read there later is its own."""
+        column = self._addresses(step.statement, step.statement.address)
+        first = column[0] if isinstance(column, list) else column
+        if first is None or first < 0:
+            return
+        for low, high in self.stages:
+            if low <= first < high:
+                for where in (*self.bare.values(), *self.fenced.values()):
+                    for granule in [one for one in where if low <= one * GRANULE < high]:
+                        del where[granule]
+
+    def _order(self, step: WalkStep) -> None:
+        statement, does = step.statement, step.statement.does
+        active = self._active(step)
+        if does == "copy-commit":
+            self.groups += 1
+        elif does == "copy-wait":
+            pending = statement.pending
+            newest = self.groups - (number_of(pending) or 0) if pending is not None else self.groups + 1
+            self._land(newest)
+        elif does == "copy-arrive":
+            self._land(self.groups + 1)
+        elif does == "proxy-fence":
+            if fences_shared(statement):
+                self._fence(active)
+        elif statement.operation.action.barrier != "warp" and (active is None or any(active)):
+            self.fenced.clear()
+
+    def _land(self, before: int) -> None:
+        """The copies of the groups before a number are complete."""
+        for group, statement, found in self.flying:
+            if group < before:
+                self.bare.setdefault(statement, {}).update(found)
+        self.flying = [one for one in self.flying if one[0] >= before]
+
+    def _fence(self, active: list[bool | None] | None) -> None:
+        for store, where in list(self.bare.items()):
+            if active is None:
+                covered = self.bare.pop(store)
+            else:
+                covered = {granule: at for granule, at in where.items() if active[at] is not False}
+                for granule in covered:
+                    del where[granule]
+            self.fenced.setdefault(store, {}).update(covered)
+
+    def _multiply(self, step: WalkStep) -> None:
+        def word_of(text: str) -> int | None:
+            column = self.registers.value(text, step.statement.scope)
+            return column[0] if isinstance(column, list) else column
+
+        found = list(granules(step.statement, word_of))
+        if not found:
+            self.unknown.add(step.index)
+            return
+        for matrix in found:
+            self.read[step.index] |= matrix
+        for fenced, pending in ((False, self.bare), (True, self.fenced)):
+            for store in self.products[step.index].intersection(pending):
+                suspicion = Suspicion(store, step.index, fenced)
+                known = self.meetings.get(suspicion)
+                if not pending[store] or (known is not None and (known.certain or not self.certain)):
+                    continue
+                self.together.add(suspicion)
+                for matrix in found:
+                    if not matrix.isdisjoint(pending[store]):
+                        self._meet(suspicion, matrix, pending[store])
+                        break
+
+    def _meet(self, suspicion: Suspicion, matrix: frozenset[int], wrote: _Granules) -> None:
+        """Both touch the same bytes."""
+        thread = self.threads[next(at for granule, at in wrote.items() if granule in matrix)]
+        self.meetings[suspicion] = Meeting(thread, self._region(wrote), self._region(matrix), self.certain)
+        if self.certain:
+            self.open.discard(suspicion)
+
+    def _region(self, found: Collection[int]) -> ByteRegion:
+        """The bytes from the first granule to the end of the last, in the variable where they begin."""
+        low, high = min(found) * GRANULE, (max(found) + 1) * GRANULE
+        known = ((at, name) for name, at in self.plan.bases.items() if at <= low)
+        at, name = max(known, default=(0, "shared memory"))
+        return ByteRegion("extern" if name in self.plan.unsized else name, low - at, high - at)
+
+
+def _followed(plan: WalkPlan, walk: Walked, walked: Sequence[Walked]) -> range:
+    """The threads that go a walk's way: those of its warpgroup, up to the next one that was walked alone."""
+    shape = plan.function.threads
+    limit = shape[0] * shape[1] * shape[2] if shape else _GROUP
+    end = walk.thread - walk.thread % _GROUP + _GROUP
+    if not any(act.kind == "mma" for act in walk.acts):
+        end = min((one.thread for one in walked if walk.thread < one.thread < end), default=end)
+    return range(walk.thread, max(min(end, limit), walk.thread + 1))
