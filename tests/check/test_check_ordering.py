@@ -191,11 +191,11 @@ def test_a_store_fenced_by_its_writer() -> None:
 
 
 def test_a_store_without_a_proxy_fence() -> None:
-    assert found(ADDRESSES + STORE + BARRIER + TAIL) == [("likely", "proxy-fence")]
+    assert found(ADDRESSES + STORE + BARRIER + TAIL) == [("error", "proxy-fence")]
 
 
 def test_wgmma_fence_is_no_proxy_fence() -> None:
-    assert found(ADDRESSES + STORE + FENCE + BARRIER + TAIL) == [("likely", "proxy-fence")]
+    assert found(ADDRESSES + STORE + FENCE + BARRIER + TAIL) == [("error", "proxy-fence")]
 
 
 def test_a_proxy_fence_by_the_consumer_depends_on_a_reading() -> None:
@@ -214,12 +214,12 @@ def test_fields_and_an_offset_added_to_an_address(number: int) -> None:
     body = ADDRESSES.replace("or.b64 %rd1, %rd3, 0x4000004000000000", f"add.s64 %rd1, %rd3, {number}")
     assert body != ADDRESSES
     assert found(body + STORE.replace("[%r33]", "[%r33+16384]") + BARRIER + TAIL) == []
-    assert found(body + STORE + BARRIER + TAIL) == [("likely", "proxy-fence")]
+    assert found(body + STORE + BARRIER + TAIL) == [("error", "proxy-fence")]
 
 
 def test_a_proxy_fence_before_the_copy_is_complete_does_not_cover_it() -> None:
     waited = "cp.async.wait_group 0;\n"
-    assert found(ADDRESSES + COPY + PROXY + waited + BARRIER + TAIL) == [("likely", "proxy-fence")]
+    assert found(ADDRESSES + COPY + PROXY + waited + BARRIER + TAIL) == [("error", "proxy-fence")]
     assert found(ADDRESSES + COPY + waited + PROXY + BARRIER + TAIL) == []
 
 
