@@ -181,6 +181,17 @@ def _as_dict(finding: Finding) -> dict[str, Any]:
         ],
         "schedules": [list(schedule) for schedule in finding.schedules],
         "readings": [dict(settings) for settings in finding.readings],
+        "ranges": [
+            {
+                "what": one.what,
+                "variable": one.variable,
+                "first": one.first,
+                "last": one.last,
+                "line": one.place.line,
+                "from": one.known_from,
+            }
+            for one in finding.ranges
+        ],
     }
 
 

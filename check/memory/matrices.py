@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
-from ...spec.addresses import DescribedMatrix, matrix_atoms, mode_of
+from ...spec.addresses import ADDRESSES, DescribedMatrix, matrix_atoms, mode_of
 from ...spec.api import load
 from ...spec.descriptor import address_field, fields_of
 from ...spec.errors import Question
@@ -80,7 +80,7 @@ def granules(statement: DecodedStatement, word_of: Callable[[str], int | None]) 
         first = start - start % _PATTERN
         near = _near(matrix, tuple({**fields, str(descriptor.field_of("start")): start % _PATTERN}.items()))
         if near is not None:
-            yield near if not first else frozenset(granule + first // GRANULE for granule in near)
+            yield frozenset((granule + first // GRANULE) % (ADDRESSES // GRANULE) for granule in near)
 
 
 @lru_cache(maxsize=1 << 10)

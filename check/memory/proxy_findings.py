@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 from ...spec.ordering import ordering
-from ..findings import ERROR, LIKELY, STRICT, Finding, MemoryRange, Moment
+from ..findings import ERROR, EVERYWHERE, LIKELY, Finding, MemoryRange, Moment, Undefined
 from ..ptx.decode import DecodedFunction
 from ..ptx.flow import Flow
 from ..ptx.source import PtxModule
@@ -27,7 +27,7 @@ from .shared_memory import (
 __all__ = ["Meeting", "Suspicion", "WalkAnswers", "proxy_findings"]
 
 _Node = tuple[str, bool, int]  # rule; store or product; block
-_TIERS = (ERROR, LIKELY, STRICT)  # the gravest first
+_WRITER: Undefined = ((("proxy-fence-side", "writer"),),)
 _MOST = 1 << 14  # suspicions about which the walks are asked
 
 
@@ -76,11 +76,11 @@ class _Fault:
     thread: int | None = None
 
     @property
-    def rank(self) -> tuple[int, bool, bool, int, int]:
+    def rank(self) -> tuple[bool, bool, bool, bool, int, int]:
         """Which fault is shown first: the gravest, then a store that lies wholly inside the matrix."""
         inside = self.matrix.low <= self.wrote.low and self.wrote.high <= self.matrix.high
-        tier = _TIERS.index(self.tier)
-        return tier, self.thread is None, not inside, self.read.statement, self.store.statement
+        late, unsure = self.order.fenced == 2, self.tier != ERROR
+        return late, unsure, self.thread is None, not inside, self.read.statement, self.store.statement
 
 
 def proxy_findings(
@@ -121,8 +121,7 @@ def _fault(read: MatrixRead, order: WriteOrder, store: Store, answers: WalkAnswe
     if suspicion in answers.apart or not store.region.is_known:
         return None
     known = [region for region in read.regions if region.is_known and region.meets(store.region)]
-    tier = STRICT if order.fenced == 2 else LIKELY
-    return _Fault(tier, store, read, order, store.region, known[0]) if known else None
+    return _Fault(LIKELY, store, read, order, store.region, known[0]) if known else None
 
 
 def _components(faults: Iterable[_Fault], flow: Flow) -> Iterator[list[_Fault]]:
@@ -174,6 +173,7 @@ def _finding(
         rule.mend,
         tuple(_moments(module, code, dataflow, fault)),
         more=places - 1,
+        readings=_WRITER if fault.order.fenced == 2 else EVERYWHERE,
         ranges=tuple(_ranges(module, code, fault)),
     )
 

@@ -90,7 +90,7 @@ class WalkPlan:
 
     def _place(self, module: PtxModule) -> None:
         """Addresses for the variables of shared memory; those of unknown size lie behind the others."""
-        at = 1024  # a matrix may begin before the first variable
+        at = 0
         declared = [v for scope in self.function.scopes for v in scope.variables.values()]
         variables = [v for v in (*module.variables.values(), *declared) if v.space == "shared"]
         for variable in sorted(variables, key=lambda v: v.size is None):
