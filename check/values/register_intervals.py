@@ -62,6 +62,8 @@ class RegisterIntervals:
             return self._registers[register[0]]
         variable = self.function.variable(text, scope) or self.module.variables.get(text)
         if variable is not None:
+            if variable.space != "shared":
+                return TOP  # shared memory is not written there
             return Interval(0, 0, variable.name if variable.size is not None else "extern")
         special = _SPECIAL.match(text)
         return self._special(special[1], text[-1]) if special else TOP

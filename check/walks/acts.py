@@ -74,8 +74,13 @@ class _Step:
         return None if number is None else _CLUSTER - number
 
     def target(self, width: int) -> tuple[ByteRegion, ...]:
-        """The bytes that are written."""
-        address = self.address(self.statement.address)
+        """The bytes of shared memory that are written; none behind a generic address of another space."""
+        at = self.statement.address
+        address = self.address(at)
+        if at is not None and at.base is not None and self.statement.operation.space == "generic":
+            pointer = self.value(at.base)
+            if pointer is not None and not 0 <= pointer + at.offset <= _WORD:
+                return ()
         return () if address is None else (ByteRegion("shared", address, address + width),)
 
 
