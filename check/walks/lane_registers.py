@@ -12,10 +12,10 @@ from ..values.arithmetic import computed, rule_of
 from .thread_registers import ThreadRegisters
 from .walk_plan import WalkPlan, WalkStep
 
-__all__ = ["Column", "LaneRegisters"]
+__all__ = ["LaneColumn", "LaneRegisters"]
 
 _WARP = 32
-Column = int | None | list[int | None]  # a number for all threads, or one for each; None: unknown
+LaneColumn = int | None | list[int | None]  # a number for all threads, or one for each; None: unknown
 
 
 class LaneRegisters:
@@ -33,13 +33,13 @@ class LaneRegisters:
             "%laneid": [thread % _WARP for thread in threads],
         }
 
-    def column(self, source: int | str) -> Column:
+    def column(self, source: int | str) -> LaneColumn:
         """What the threads hold in a source; `!` negates a predicate."""
         if isinstance(source, int):
             return source
         negated = source[:1] == "!"
         name = source[1:] if negated else source
-        found: Column = self.columns.get(name)
+        found: LaneColumn = self.columns.get(name)
         if found is None:
             found = self.first.numbers.get(name)
         if not negated:
@@ -48,11 +48,11 @@ class LaneRegisters:
             return [None if value is None else 1 - (value & 1) for value in found]
         return None if found is None else 1 - (found & 1)
 
-    def value(self, text: str, scope: int) -> Column:
+    def value(self, text: str, scope: int) -> LaneColumn:
         """What the threads hold in an operand."""
         return self.column(self.plan.source(text, scope))
 
-    def holds(self, guard: str | None, negated: bool) -> Column:
+    def holds(self, guard: str | None, negated: bool) -> LaneColumn:
         """Whether a guard is true, as 1 or 0."""
         if guard is None:
             return 1
@@ -89,7 +89,7 @@ class LaneRegisters:
                 None if gone else value for value, gone in zip(olds, threads, strict=True)
             ]
 
-    def _results(self, step: WalkStep, columns: list[Column], alike: bool) -> list[list[int | None]]:
+    def _results(self, step: WalkStep, columns: list[LaneColumn], alike: bool) -> list[list[int | None]]:
         """The column of each register that a statement writes."""
         count, written = len(self.threads), len(step.written)
         unknown: list[int | None] = [None] * count

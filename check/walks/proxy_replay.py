@@ -17,7 +17,7 @@ from ..memory.proxy_findings import Meeting, Suspicion
 from ..memory.shared_memory import WIDEST, fences_shared, fills_shared, stores_shared
 from ..ptx.decode import DecodedStatement
 from ..ptx.operands import Address, number_of
-from .lane_registers import Column, LaneRegisters
+from .lane_registers import LaneColumn, LaneRegisters
 from .thread_walk import Walked
 from .walk_plan import WalkPlan, WalkStep
 
@@ -184,11 +184,11 @@ class _Replay:
             for at, value in enumerate(guards)
         ]
 
-    def _addresses(self, statement: DecodedStatement, address: Address | None) -> Column:
+    def _addresses(self, statement: DecodedStatement, address: Address | None) -> LaneColumn:
         """Where the threads access shared memory; −1 where an address is none of shared memory."""
         if address is None:
             return None
-        base: Column = 0 if address.base is None else self.registers.value(address.base, statement.scope)
+        base: LaneColumn = 0 if address.base is None else self.registers.value(address.base, statement.scope)
         generic = statement.operation.space == "generic"
 
         def at(number: int | None) -> int | None:
