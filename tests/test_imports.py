@@ -207,7 +207,7 @@ def test_a_planted_library_is_found(modules: dict[str, str], module: str, text: 
 def test_a_planted_circle_is_found(modules: dict[str, str]) -> None:
     a, b = "ptxmma.check.walks.stages", "ptxmma.check.walks.walk_plan"
     planted = {**modules, a: "from .walk_plan import x", b: "def late():\n    from . import stages"}
-    assert circle(planted) == [a, b, a]
+    assert circle(planted) in ([a, b, a], [b, a, b])
 
 
 def test_a_planted_name_is_found(modules: dict[str, str]) -> None:
