@@ -26,7 +26,7 @@ from .shared_memory import (
 
 __all__ = ["Meeting", "Suspicion", "WalkAnswers", "proxy_findings"]
 
-_Node = tuple[str, bool, int]  # rule; store or product; block
+_Member = tuple[str, bool, int]  # rule; store or product; block
 _WRITER: Undefined = ((("proxy-fence-side", "writer"),),)
 _MOST = 1 << 14  # suspicions about which the walks are asked
 
@@ -129,15 +129,15 @@ def _components(faults: Iterable[_Fault], flow: Flow) -> Iterator[list[_Fault]]:
     them.
     """
     every = list(faults)
-    leader: dict[_Node, _Node] = {}
+    leader: dict[_Member, _Member] = {}
 
-    def find(node: _Node) -> _Node:
+    def find(node: _Member) -> _Member:
         while leader.setdefault(node, node) != node:
             leader[node] = leader[leader[node]]
             node = leader[node]
         return node
 
-    def nodes(fault: _Fault) -> tuple[_Node, _Node]:
+    def nodes(fault: _Fault) -> tuple[_Member, _Member]:
         rule = _rule(fault)
         store, read = fault.store.statement, fault.read.statement
         return (rule, False, flow.block_of(store)), (rule, True, flow.block_of(read))
@@ -145,7 +145,7 @@ def _components(faults: Iterable[_Fault], flow: Flow) -> Iterator[list[_Fault]]:
     for fault in every:
         first, second = nodes(fault)
         leader[find(first)] = find(second)
-    found: dict[_Node, list[_Fault]] = defaultdict(list)
+    found: dict[_Member, list[_Fault]] = defaultdict(list)
     for fault in every:
         found[find(nodes(fault)[0])].append(fault)
     yield from found.values()
