@@ -5,7 +5,8 @@ check_file runs every analysis on every function: start there. Then, folder by f
 - values: what a register may hold, and which threads execute a statement;
 - paths: which paths can happen: where an analysis suspects a collision, a path to it is searched;
 - registers, memory: accesses of registers and of shared memory, as dataflow (witness replays a path);
-- walks: threads walked with numbers, for stages of shared memory;
+- walks: threads walked with numbers, for stages of shared memory (stages) and for what copies and bulk
+  stores access (block_findings);
 - operands: constants, uniformity, opaque fragments;
 - findings, rules (rules.yaml, rule_texts), suppression, baseline: what is reported;
 - reports, sarif, rule_pages: how.

@@ -31,6 +31,7 @@ from .suppression import Suppressed, Suppressions
 from .values.divergence import divergence_findings
 from .values.register_intervals import RegisterIntervals
 from .values.register_threads import RegisterThreads
+from .walks.block_findings import block_findings
 from .walks.kernel_walks import KernelWalks
 from .walks.stages import stage_findings
 
@@ -185,6 +186,7 @@ def _check_function(
         walked = KernelWalks(module, code, flow)
         yield from proxy_findings(module, code, flow, values, walked.replayed)
         yield from stage_findings(module, code, flow, events, walked)
+    yield from block_findings(module, code, flow)
     yield from divergence_findings(module, code, flow, threads, held)
     yield from fragment_findings(module, code, flow)
     yield from constant_findings(module, code, values, held)

@@ -11,6 +11,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import islice
 
 from ...spec.effects import ASYNCHRONOUS, CALL, EFFECT
 from ...spec.model import Part
@@ -70,13 +71,24 @@ class DecodedStatement:
         return address_of(next(self.addresses, ""))
 
     @property
+    def source(self) -> Address | None:
+        """The address that a copy reads; None if it is not a base and an offset."""
+        return address_of(next(islice(self.addresses, 1, None), ""))
+
+    @property
+    def size(self) -> str | None:
+        """The operand that says how many bytes a copy copies."""
+        size = self.operation.action.size
+        return None if size is None else self._operand(size)
+
+    @property
     def bytes(self) -> int | None:
         """How many bytes one thread accesses; None if unknown."""
         action = self.operation.action
         if action.bytes is not None:
             return action.bytes
-        if action.size is not None:
-            return number_of(self._operand(action.size))
+        if self.size is not None:
+            return number_of(self.size)
         return self.operation.bytes
 
     @property

@@ -26,6 +26,7 @@ _SIGNALS = frozenset(("arrive", "await", "meet", "proxy-fence"))
 _ACCESSES = frozenset(("multiply", "commit", "wait", "store", "update")) | frozenset(
     ("copy", "copy-commit", "copy-wait", "copy-arrive", "bulk-copy", "bulk-commit", "bulk-wait")
 )
+_DATA = frozenset(("load", "store", "update"))  # they move data, which no address depends on
 COUNTED = _SIGNALS | _ACCESSES  # actions on shared memory, and actions that order them
 _THREAD = ("%tid", "%laneid")
 _GUARDED = frozenset(("jump", "leave"))
@@ -71,9 +72,13 @@ class WalkStep:
 
 
 class WalkPlan:
-    """What all walks through a function share: addresses of variables, and the statements to execute."""
+    """What all walks through a function share: addresses of variables, and the statements to execute.
 
-    def __init__(self, module: PtxModule, code: DecodedFunction, flow: Flow) -> None:
+    `reads`: generic reads of shared memory count, too, and stores elsewhere do not.
+    """
+
+    def __init__(self, module: PtxModule, code: DecodedFunction, flow: Flow, reads: bool = False) -> None:
+        self.reads = reads
         self.code = code
         self.function = code.function
         self.flow = flow
@@ -137,7 +142,9 @@ class WalkPlan:
         for index, statement in enumerate(self.code):
             if statement.does in _GUARDED and statement.guard:
                 waiting += self.code.unique((statement.guard,), statement.scope)
-            elif statement.does in COUNTED:
+            elif statement.does in COUNTED or (statement.does == "load" and self.reads):
+                if self.reads and statement.does in _DATA and statement.operation.space != "shared":
+                    continue
                 waiting += self._named(statement)
                 self.roles.append(index)
         return self._closed(waiting)
@@ -157,10 +164,15 @@ class WalkPlan:
         return wanted
 
     def _named(self, statement: DecodedStatement) -> tuple[str, ...]:
-        """The registers that a statement that counts needs: of a product its descriptors and its guard."""
-        if statement.does != "multiply":
+        """The registers that a statement that counts needs: of a product its descriptors and its guard, of a
+        load or store its address.
+        """
+        if statement.does in _DATA:
+            texts = list(statement.addresses)
+        elif statement.does == "multiply":
+            texts = [operand.text for operand, _ in described(statement)]
+        else:
             return statement.reads + statement.writes
-        texts = [operand.text for operand, _ in described(statement)]
         return self.code.registers_in(" ".join([*texts, statement.guard or ""]), statement.scope)
 
     def source(self, text: str, scope: int) -> int | str:

@@ -1,0 +1,118 @@
+"""Findings about copies and bulk stores: accesses of shared memory that nothing orders in a block."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from ..findings import ERROR, EVERYWHERE, LIKELY, Finding, Moment, Undefined
+from ..ptx.decode import DecodedFunction
+from ..ptx.flow import Flow
+from ..ptx.source import PtxModule
+from ..rules import rules
+from .block_races import BlockAccess, Race, races
+from .block_walk import BlockAct, BlockWalk, walked_threads
+from .walk_plan import WalkPlan
+
+__all__ = ["block_findings"]
+
+_SIZES = (1024, 8)  # numbers for parameters, elements or steps: the first with which a walk copies
+_FEW = 3  # one with which loops are walked to their end
+_COPIES = frozenset(("copy", "bulk-copy"))
+_ORDERED = frozenset(("copy", "fill", "drain"))
+_RULES = {  # by what a race is: the rule, the readings under which it is one, and why
+    "incomplete": ("copy-incomplete", EVERYWHERE, "no wait on the path covers the copy"),
+    "unsynchronised": ("shared-unsynchronised", EVERYWHERE, "no barrier stands between the two on the path"),
+    "draining": ("bulk-store-pending", EVERYWHERE, "no wait on the path covers the bulk store"),
+    "unfenced": ("bulk-store-fence", EVERYWHERE, "neither of the two threads executes one on the path"),
+    "fenced-late": (
+        "bulk-store-fence",
+        ((("proxy-fence-side", "writer"),),),
+        "the fence follows the synchronisation, so that the writer executed none",
+    ),
+}
+_SAYS: Mapping[str, str] = {
+    "load": "reads",
+    "store": "writes",
+    "update": "updates",
+    "copy": "copies into",
+    "fill": "starts a bulk copy into",
+    "drain": "starts a bulk store of",
+}
+
+
+def block_findings(module: PtxModule, code: DecodedFunction, flow: Flow) -> Iterator[Finding]:
+    """What threads of a block read, write or copy with nothing that orders it."""
+    if not any(code.operation(index).does in _COPIES for index in range(len(code))):
+        return
+    plan = WalkPlan(module, code, flow, reads=True)
+    if not _can_race(plan):
+        return
+    threads = walked_threads(plan)
+    found: dict[tuple[str, int], Finding] = {}
+    for acts in _walks(plan, threads):
+        for race in races(acts, threads):
+            finding = _finding(module, plan, threads, race)
+            key = finding.rule, flow.block_of(race.second.act.statement)
+            known = found.get(key)
+            found[key] = finding if known is None else replace(known, more=known.more + 1)
+    yield from found.values()
+
+
+def _can_race(plan: WalkPlan) -> bool:
+    """Whether some access is no copy: threads read what copies bring, or bulk stores read what they wrote."""
+    does = {plan.code.operation(index).does for index in plan.roles}
+    return not does.isdisjoint(("load", "store", "update"))
+
+
+def _walks(plan: WalkPlan, threads: tuple[int, ...]) -> Iterator[Sequence[BlockAct]]:
+    """One walk with large numbers; if it leaves a loop early, one more with small ones."""
+    acts: list[BlockAct] = []
+    for size in _SIZES:
+        acts = BlockWalk(plan, threads, size).run()
+        if any(act.kind in _ORDERED for act in acts):
+            break
+    yield acts
+    if any(act.kind == "cut" for act in acts):
+        yield BlockWalk(plan, threads, _FEW).run()
+
+
+def _finding(module: PtxModule, plan: WalkPlan, threads: tuple[int, ...], race: Race) -> Finding:
+    name, readings, why = _told(race)
+    rule = rules()[name]
+    function = plan.function
+    first, second = (_shown(plan, threads, one) for one in (race.first, race.second))
+    sure = race.sure and function.threads is not None
+    moments = [
+        _moment(module, plan, race.first.act.statement, first),
+        *(_moment(module, plan, index, "orders accesses, but not these two") for index in race.between[-8:]),
+        _moment(module, plan, race.second.act.statement, second),
+    ]
+    return Finding(
+        name,
+        ERROR if sure else LIKELY,
+        module.place(function.statements[race.second.act.statement].offset),
+        function.name,
+        f"{rule.title}: {first}, then {second}; {why}",
+        rule.section,
+        rule.mend,
+        tuple(moments),
+        readings=readings,
+    )
+
+
+def _told(race: Race) -> tuple[str, Undefined, str]:
+    return _RULES[race.what]
+
+
+def _shown(plan: WalkPlan, threads: tuple[int, ...], access: BlockAccess) -> str:
+    """Who accesses which bytes, and how."""
+    bases = [(at, name) for name, at in plan.bases.items() if at <= access.low]
+    at, name = max(bases, default=(0, "shared memory"))
+    does = _SAYS[access.act.kind]
+    return f"thread {threads[access.lane]} {does} bytes {access.low - at} to {access.high - at - 1} of {name}"
+
+
+def _moment(module: PtxModule, plan: WalkPlan, index: int, says: str) -> Moment:
+    statement = plan.function.statements[index]
+    return Moment(module.place(statement.offset), statement.opcode, says)

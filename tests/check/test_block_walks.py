@@ -1,0 +1,183 @@
+"""Copies and bulk stores against what the text says of them: right kernels, and each of them one slip away."""
+
+from __future__ import annotations
+
+import pytest
+
+from ptxmma.check.check_file import check_text
+from ptxmma.check.walks.lanes import LaneMath, LaneNumbers
+
+HEAD = """.version 8.7
+.target {target}
+.address_size 64
+.extern .shared .align 1024 .b8 smem[];
+.visible .entry k(.param .u64 in, .param .u64 out, .param .u32 n, .param .align 64 .b8 map[128])
+.maxntid {threads}, 1, 1
+{{
+.reg .b32 %r<64>;
+.reg .b32 %a<16>;
+.reg .f32 %f<8>;
+.reg .b64 %d<16>;
+.reg .pred %p<8>;
+ld.param.u64 %d3, [in];
+ld.param.u64 %d4, [out];
+ld.param.u32 %r0, [n];
+mov.u32 %r1, %tid.x;
+mov.u32 %r2, smem;
+shl.b32 %r4, %r1, 4;
+"""
+MMA = "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%f0,%f1,%f2,%f3}, {%a0,%a1,%a2,%a3}, {%a4,%a5}, {%f0,%f1,%f2,%f3};\n"
+FILL = (
+    "shl.b32 %r20, %r10, 13;\nadd.u32 %r21, %r2, %r20;\nadd.u32 %r21, %r21, %r4;\n"
+    "cp.async.cg.shared.global [%r21], [%d3], 16;\n"
+    "cp.async.cg.shared.global [%r21+4096], [%d3], 16;\n"
+)
+COMMIT = "cp.async.commit_group;\n"
+# Three stages of 8 KiB, each thread copies two rows of 16 bytes; two groups are on their way.
+RING = (
+    "mov.u32 %r10, 0;\n" + FILL + COMMIT + "mov.u32 %r10, 1;\n" + FILL + COMMIT + "mov.u32 %r11, 0;\n"
+    "mov.u32 %r10, 2;\nmov.u32 %r12, 0;\n"
+    "L:\n"
+    "cp.async.wait_group 1;\n"
+    "bar.sync 0;\n"
+    "shl.b32 %r22, %r11, 13;\nadd.u32 %r23, %r2, %r22;\nand.b32 %r24, %r4, 511;\nadd.u32 %r23, %r23, %r24;\n"
+    "ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%a0,%a1,%a2,%a3}, [%r23];\n"
+    "ldmatrix.sync.aligned.m8n8.x2.shared.b16 {%a4,%a5}, [%r23+4096];\n"
+    + MMA
+    + "bar.sync 0;\n"
+    + FILL
+    + COMMIT
+    + "add.u32 %r11, %r11, 1;\nsetp.gt.s32 %p1, %r11, 2;\nselp.b32 %r11, 0, %r11, %p1;\n"
+    "add.u32 %r10, %r10, 1;\nsetp.gt.s32 %p1, %r10, 2;\nselp.b32 %r10, 0, %r10, %p1;\n"
+    "add.u32 %r12, %r12, 1;\nsetp.lt.u32 %p2, %r12, %r0;\n@%p2 bra L;\n"
+    "cp.async.wait_group 0;\nret;\n}\n"
+)
+# All threads store, one of them starts the bulk store and waits, all meet, and store again.
+STORE = (
+    "add.u32 %r5, %r2, %r4;\n"
+    "stmatrix.sync.aligned.m8n8.x4.shared.b16 [%r5], {%a0,%a1,%a2,%a3};\n"
+    "fence.proxy.async.shared::cta;\n"
+    "bar.sync 0;\n"
+    "setp.ne.u32 %p1, %r1, 0;\n"
+    "@%p1 bra S;\n"
+    "cp.async.bulk.tensor.2d.global.shared::cta.bulk_group [map, {%r6, %r7}], [%r2];\n"
+    "cp.async.bulk.commit_group;\n"
+    "cp.async.bulk.wait_group.read 0;\n"
+    "S:\n"
+    "bar.sync 0; // again\n"
+    "st.shared.v4.b32 [%r5], {%a0,%a1,%a2,%a3};\n"
+    "ret;\n}\n"
+)
+REDUCE = STORE.replace(
+    "cp.async.bulk.tensor.2d.global.shared::cta.bulk_group [map, {%r6, %r7}], [%r2]",
+    "cp.reduce.async.bulk.global.shared::cta.bulk_group.add.f32 [%d4], [%r2], 2048",
+)
+# A bulk copy fills what threads then read.
+LOAD = (
+    "add.u32 %r8, %r2, 16384;\n"
+    "setp.ne.u32 %p1, %r1, 0;\n"
+    "@%p1 bra I;\n"
+    "mbarrier.init.shared::cta.b64 [%r8], 1;\n"
+    "I:\n"
+    "bar.sync 0;\n"
+    "@%p1 bra S;\n"
+    "mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r8], 2048;\n"
+    "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%r2], [%d3], 2048, [%r8];\n"
+    "S:\n"
+    "W: mbarrier.try_wait.parity.shared::cta.b64 %p3, [%r8], 0;\n@!%p3 bra W;\n"
+    "add.u32 %r5, %r2, %r4;\n"
+    "ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%a0,%a1,%a2,%a3}, [%r5];\n"
+    "ret;\n}\n"
+)
+MAYBE = "likely shared-unsynchronised"  # the size of a tensor's box is not in the PTX
+TMA, RACE, PART = "error bulk-store-fence", "error shared-unsynchronised", "error copy-incomplete"
+
+
+def told(body: str, target: str = "sm_90a", threads: int = 128) -> set[str]:
+    """Tier and rule of what is found in a kernel."""
+    text = HEAD.format(target=target, threads=threads) + body
+    report = check_text(text, "k.ptx")
+    assert not report.faults
+    return {f"{finding.tier} {finding.rule}" for finding in report.findings}
+
+
+@pytest.mark.parametrize("target", ["sm_80", "sm_89", "sm_90a", "sm_120a"])
+def test_a_pipeline_of_copies(target: str) -> None:
+    assert told(RING, target) == set()
+
+
+@pytest.mark.parametrize("body", [STORE, REDUCE, LOAD])
+def test_bulk_copies_that_are_waited_for(body: str) -> None:
+    assert told(body) == set()
+
+
+@pytest.mark.parametrize(
+    ("body", "old", "new", "expected"),
+    [
+        # cp.async: the wait, the commit, the barriers
+        (RING, "wait_group 1;", "wait_group 2;", {PART}),
+        (RING, "cp.async.wait_group 1;\n", "", {PART}),
+        (RING, "wait_group 1;\nbar.sync 0;", "wait_group 1;", {RACE}),
+        (RING, "wait_group 1;\nbar.sync 0;", "wait_group 1;\nbar.warp.sync -1;", {RACE}),
+        (RING, "wait_group 1;\nbar.sync 0;", "bar.sync 0;\ncp.async.wait_group 1;", {RACE}),
+        (RING, COMMIT + "mov.u32 %r11", "mov.u32 %r11", {PART}),
+        (RING, MMA + "bar.sync 0;\n", MMA, set()),  # the stage was read before the barrier above
+        (RING, "setp.gt.s32 %p1, %r10, 2", "setp.gt.s32 %p1, %r10, 1", {PART}),
+        (RING.replace(MMA + "bar.sync 0;\n", MMA), "mov.u32 %r10, 2", "mov.u32 %r10, 0", {RACE}),
+        # bulk stores
+        (STORE, "fence.proxy.async.shared::cta;\n", "", {TMA}),
+        (STORE, "fence.proxy.async.shared::cta", "fence.proxy.async.global", {TMA}),
+        (STORE, "fence.proxy.async.shared::cta", "fence.acq_rel.cta", {TMA}),
+        (STORE, "fence.proxy.async.shared::cta;\nbar.sync 0;", "fence.proxy.async.shared::cta;", {MAYBE}),
+        (REDUCE, "fence.proxy.async.shared::cta;\nbar.sync 0;", "fence.proxy.async.shared::cta;", {RACE}),
+        (STORE, "cp.async.bulk.wait_group.read 0;\n", "", {"error bulk-store-pending"}),
+        (STORE, "wait_group.read 0", "wait_group.read 1", {"error bulk-store-pending"}),
+        (STORE, "cp.async.bulk.commit_group;\n", "", {"error bulk-store-pending"}),
+        (STORE, "wait_group.read 0", "wait_group 0", set()),
+        (STORE, "bar.sync 0; // again\n", "", {MAYBE}),
+        (REDUCE, "bar.sync 0; // again\n", "", {RACE}),
+        (
+            STORE,
+            "fence.proxy.async.shared::cta;\nbar.sync 0;",
+            "bar.sync 0;\nfence.proxy.async.shared::cta;",
+            {"reading bulk-store-fence"},
+        ),
+        (REDUCE, "fence.proxy.async.shared::cta;\n", "", {TMA}),
+        (REDUCE, "cp.async.bulk.wait_group.read 0;\n", "", {"error bulk-store-pending"}),
+        # bulk copies
+        (LOAD, "W: mbarrier.try_wait.parity.shared::cta.b64 %p3, [%r8], 0;\n@!%p3 bra W;\n", "", {PART}),
+        (
+            LOAD,
+            "try_wait.parity.shared::cta.b64 %p3, [%r8]",
+            "try_wait.parity.shared::cta.b64 %p3, [%r8+8]",
+            {PART},
+        ),
+    ],
+)
+def test_one_slip(body: str, old: str, new: str, expected: set[str]) -> None:
+    assert body.count(old) >= 1
+    assert told(body.replace(old, new, 1)) == expected
+
+
+def test_a_call_may_do_anything() -> None:
+    call = "call.uni helper, ();\n"
+    head = HEAD.replace(".visible .entry", ".extern .func helper();\n.visible .entry")
+    body = RING.replace("wait_group 1;\nbar.sync 0;", f"wait_group 1;\n{call}")
+    report = check_text(head.format(target="sm_80", threads=128) + body, "k.ptx")
+    assert [finding.rule for finding in report.findings if finding.tier == "error"] == []
+
+
+def test_one_warp_needs_no_barrier() -> None:
+    assert told(RING.replace("bar.sync 0;\n", "bar.warp.sync -1;\n"), threads=32) == set()
+
+
+def test_numbers_of_threads() -> None:
+    math = LaneMath(3)
+    lanes = math.joined([1, 2, 3])
+    assert isinstance(lanes, LaneNumbers) and math.joined((1, 2, 3)) is lanes
+    assert math.joined([7, 7, 7]) == 7
+    shifted = math.computed(("shl", "b32"), (lanes, 4))
+    assert isinstance(shifted, LaneNumbers) and shifted.values == (16, 32, 48)
+    assert math.computed(("and", "b32"), (lanes, 0)) == 0
+    chosen = math.chosen((1,), 9, lanes)
+    assert isinstance(chosen, LaneNumbers) and chosen.values == (1, 9, 3)
