@@ -11,7 +11,7 @@ from functools import cached_property
 from math import isqrt
 from types import MappingProxyType
 
-from ..spec.errors import Question
+from ..spec.errors import Question, SpecError
 from ..spec.numerics_records import Format, Guarantee
 from ..spec.parts import computes, element_type
 from ..spec.specification import Specification
@@ -205,7 +205,7 @@ def _promised(specification: Specification, variant: Variant, of: str) -> Range 
 
 
 def arithmetic(specification: Specification, variant: Variant) -> Computation:
-    """What a variant computes; raises Question where it computes no product."""
+    """What a variant computes; raises SpecError where nothing is guaranteed of its sums."""
     a, b, c, d = (_range(specification, element_type(variant, letter)) for letter in "ABCD")
     sparsity = specification.sparsities[variant.row.row.sparsity] if variant.row.row.sparsity else None
     terms = int(variant.fields["k"])
@@ -216,7 +216,9 @@ def arithmetic(specification: Specification, variant: Variant) -> Computation:
     if d.integer:
         sums = products = d
     if sums is None or products is None:
-        raise Question(f"nothing is guaranteed of the sums of {variant.mnemonic}")
+        row = variant.row.row
+        what = f"nothing is guaranteed of the sums of {variant.mnemonic}"
+        raise SpecError(what, row.place, f"a guarantee for one of {', '.join(row.numerical)}")
     truncated, rounded = (specification.has_effect(variant, name) for name in ("truncated", "rounded"))
     operation = str(variant.fields.get("op", "none"))
     return Computation(

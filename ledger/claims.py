@@ -6,7 +6,6 @@ The place of a claim in a file does not count, nor does how the rules of a row's
 
 from __future__ import annotations
 
-import dataclasses
 import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping
@@ -14,13 +13,12 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import Any, Literal
 
-from ..spec.errors import Place
 from ..spec.expressions import source
 from ..spec.fragments import Packing
 from ..spec.gates import EffectiveGate
 from ..spec.maps import LayoutMap
 from ..spec.memory_records import AddressRule, Descriptor, Swizzle
-from ..spec.nodes import Formula, Scalars, Version
+from ..spec.plain import plain
 from ..spec.sparsity_records import Sparsity
 from ..spec.variants import Family, RowView
 
@@ -43,29 +41,8 @@ _DIGITS = 16
 _ELSEWHERE = ("part", "descriptor", "contains", "matrix", "registers", "valid")
 
 
-def _plain(value: object) -> Any:
-    """A value as JSON, equal for claims that say the same."""
-    match value:
-        case Formula():
-            return source(value.tree)
-        case Scalars():
-            return list(value.values)
-        case Version():
-            return str(value)
-        case Mapping():
-            return {str(key): _plain(inner) for key, inner in value.items()}
-        case tuple() | list():
-            return [_plain(inner) for inner in value]
-        case frozenset():
-            return sorted(map(str, value))
-    if dataclasses.is_dataclass(value):
-        fields = {f.name: getattr(value, f.name) for f in dataclasses.fields(value)}
-        return {name: _plain(inner) for name, inner in fields.items() if not isinstance(inner, Place)}
-    return value
-
-
 def _text(value: object) -> str:
-    return json.dumps(_plain(value), sort_keys=True, ensure_ascii=False)
+    return json.dumps(plain(value), sort_keys=True, ensure_ascii=False)
 
 
 def _hash(text: str) -> str:
@@ -84,7 +61,7 @@ def legality_digest(view: RowView) -> str:
     for name in list(named):
         named.update(dict.fromkeys(instruction.operands[name].elements or ()))
     variants = [*_variants(view, tuple(named))]
-    bounds = {name: plain for name, plain in _bounds(view.family).items() if name in named}
+    bounds = {name: bound for name, bound in _bounds(view.family).items() if name in named}
     parts = (("domains", view.domains), ("forms", forms), ("operands", bounds))
     known = ", ".join(f'"{name}": {_text(value)}' for name, value in parts)
     return _hash(f'{{{known}, "variants": [{", ".join(variants)}]}}')
@@ -94,9 +71,7 @@ def legality_digest(view: RowView) -> str:
 def _bounds(family: Family) -> Mapping[str, Any]:
     """What an instruction says about its operands, as far as it is about legality; its rows share it."""
     return {
-        name: {
-            field: value for field, value in _plain(replace(o, what="")).items() if field not in _ELSEWHERE
-        }
+        name: {field: value for field, value in plain(replace(o, what="")).items() if field not in _ELSEWHERE}
         for name, o in family.instruction.operands.items()
     }
 

@@ -159,7 +159,7 @@ class RowView:
         if result is not None:
             return result
         try:
-            values = [self.value(name, fields) for name in known.symbols]
+            values = [_unordered(self.value(name, fields)) for name in known.symbols]
             result = known.results[given] = int(known.function(*values))
             return result
         except (TypeError, ZeroDivisionError, KeyError) as error:
@@ -234,6 +234,20 @@ class RowView:
                 if text is not None:
                     pieces.append(dot + text)
         return "".join(pieces)
+
+
+class _Word(str):
+    """A word in a formula: equal to another, or not, but in no order with it."""
+
+    def __lt__(self, other: object) -> bool:
+        raise TypeError(f"{self} is a word; words are compared by == and != only")
+
+    __le__ = __gt__ = __ge__ = __lt__
+    __hash__ = str.__hash__
+
+
+def _unordered(value: str | int) -> str | int:
+    return value if isinstance(value, int) else _Word(value)
 
 
 class _Function(NamedTuple):

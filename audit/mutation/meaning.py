@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Iterable, Mapping
 from typing import Any
 
 from ...gen.litmus.litmus_tests import suite
 from ...ledger.contradictions import register
 from ...spec.api import load
 from ...spec.effects import load_effects
-from ...spec.errors import Place
-from ...spec.expressions import source
-from ...spec.maps import LayoutMap
-from ...spec.nodes import FileName, Formula, Scalars, Version
 from ...spec.ordering import ordering
+from ...spec.plain import plain as plain_value
 from .corpus import READERS, noticed_by
 
 __all__ = ["meaning", "plain"]
@@ -46,40 +41,17 @@ _PARTS = {
 }
 
 
-def plain(value: object, ordered: bool = True) -> Any:
-    """A record as lists, mappings and scalars, without places and without what only readers notice.
-
-    Lists that are not `ordered` come in an order that does not depend on how they were written.
-    """
-    match value:
-        case Formula():
-            return source(value.tree)
-        case Scalars():
-            return _listed(value.values, ordered)
-        case Version():
-            return str(value)
-        case FileName():
-            return value.text
-        case LayoutMap():
-            return plain(value.layout)
-        case Mapping():
-            return {str(key): plain(inner, ordered) for key, inner in value.items()}
-        case tuple() | list():
-            return _listed(value, ordered)
-    if dataclasses.is_dataclass(value):
-        record = type(value).__name__
-        return {
-            field.name: plain(inner, f"{record}.{field.name}" in _SEQUENCES)
-            for field in dataclasses.fields(value)
-            if not isinstance(inner := getattr(value, field.name), Place)
-            and READERS not in noticed_by(f"{record}.{field.name}")
-        }
-    return value
+def plain(value: object) -> Any:
+    """A record as plain values, without what only readers notice; a list that is a set is sorted."""
+    return plain_value(value, _is_noticed, _is_sequence)
 
 
-def _listed(values: Iterable[object], ordered: bool) -> list[Any]:
-    found = [plain(one, ordered) for one in values]
-    return found if ordered else sorted(found, key=repr)
+def _is_noticed(record: str, field: str) -> bool:
+    return READERS not in noticed_by(f"{record}.{field}")
+
+
+def _is_sequence(record: str, field: str) -> bool:
+    return f"{record}.{field}" in _SEQUENCES
 
 
 def meaning(file: str) -> object:

@@ -1,0 +1,59 @@
+"""Records as plain values: lists, mappings and scalars that JSON can hold, without places in files."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from .errors import Place
+from .expressions import source
+from .nodes import FileName, Formula, Scalars, Version
+
+__all__ = ["plain"]
+
+_Chooses = Callable[[str, str], bool]
+
+
+def _every(record: str, name: str) -> bool:
+    return True
+
+
+def plain(value: object, kept: _Chooses = _every, ordered: _Chooses = _every) -> Any:
+    """A record as plain values, equal for records that say the same.
+
+    `kept` says of a record's class and field whether it counts, `ordered` whether the order of its
+    lists does.
+    """
+    return _plain(value, kept, ordered, True)
+
+
+def _plain(value: object, kept: _Chooses, ordered: _Chooses, in_order: bool) -> Any:
+    match value:
+        case Formula():
+            return source(value.tree)
+        case Scalars():
+            return _listed(value.values, kept, ordered, in_order)
+        case Version():
+            return str(value)
+        case FileName():
+            return value.text
+        case Mapping():
+            return {str(key): _plain(inner, kept, ordered, in_order) for key, inner in value.items()}
+        case tuple() | list():
+            return _listed(value, kept, ordered, in_order)
+        case frozenset():
+            return sorted(map(str, value))
+    if dataclasses.is_dataclass(value):
+        record = type(value).__name__
+        return {
+            field.name: _plain(inner, kept, ordered, ordered(record, field.name))
+            for field in dataclasses.fields(value)
+            if not isinstance(inner := getattr(value, field.name), Place) and kept(record, field.name)
+        }
+    return value
+
+
+def _listed(values: Iterable[object], kept: _Chooses, ordered: _Chooses, in_order: bool) -> list[Any]:
+    found = [_plain(one, kept, ordered, in_order) for one in values]
+    return found if in_order else sorted(found, key=repr)
