@@ -8,12 +8,13 @@ import copy
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from typing import Literal
 
 from .errors import Place, SpecError
 from .expressions import names
 from .index import INDEX, Index
 from .layout_records import Layout, LayoutFile
-from .model import Instruction, Operand
+from .model import Form, Instruction, Operand
 from .nodes import Formula, Node, Scalars, nearest, pairs, place_of, retagged, structure
 
 __all__ = ["each_instruction", "expanded_index", "expanded_instruction", "expanded_layouts"]
@@ -92,11 +93,30 @@ def expanded_index(index: Index) -> Index:
 
 
 def expanded_instruction(instruction: Instruction, index: Index) -> Instruction:
-    """The instruction with sets of register types written out; raises SpecError for an unknown type."""
+    """The instruction with sets of register types written out, and with the place of A in each form.
+
+    Raises SpecError for an unknown register type.
+    """
     operands = {name: _operand(operand, index) for name, operand in instruction.operands.items()}
     rows = tuple(replace(row, registers=_each(row.registers, index, row.place)) for row in instruction.rows)
     registers = _each(instruction.registers, index, instruction.place)
-    return replace(instruction, operands=operands, rows=rows, registers=registers)
+    forms = _forms(instruction)
+    return replace(instruction, operands=operands, rows=rows, registers=registers, forms=forms)
+
+
+def _forms(instruction: Instruction) -> Mapping[str, Form]:
+    """The forms, each with where A comes from: behind a descriptor or in registers, where there are both."""
+    sources: dict[str, Literal["descriptor", "register"]] = {
+        name: "descriptor" if operand.descriptor else "register"
+        for name, operand in instruction.operands.items()
+        if operand.part == "A"
+    }
+    if len(set(sources.values())) < 2:
+        return instruction.forms
+    return {
+        name: replace(form, a=next((sources[word] for word in form.operands if word in sources), None))
+        for name, form in instruction.forms.items()
+    }
 
 
 def _operand(operand: Operand, index: Index) -> Operand:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from .errors import Place
-from .nodes import Formula, Scalars, Version
+from .nodes import FILLED_IN, Formula, Scalars, Version
 
 __all__ = [
     "Around",
@@ -166,13 +166,12 @@ class Form:
     operands: tuple[str, ...]
     """The names of the operands, in the order in which they are written.
     Example: `[d, a, b, c]`. Refuses: `[nosuch]` (the instruction has no such operand)."""
-    a: Literal["descriptor", "register"] | None = None
-    """Where multiplicand A comes from, when there is a choice.
-    Example: `descriptor`. Refuses: `memory` (not in the list)."""
     gate: Gate | None = None
     """A gate on this form alone.
     Example: `{since: "8.0", deprecated: null, removed: null, targets: [any]}`.
     Refuses: `{since: "8.0"}` (every key of a gate is written)."""
+    # Where multiplicand A comes from, when there is a choice.
+    a: Literal["descriptor", "register"] | None = field(default=None, metadata=FILLED_IN)
     place: Place = field(default=Place("", 0, 0), compare=False)
 
 

@@ -1,0 +1,115 @@
+"""What each operand is to its operation, whose elements it has, and what surrounds an instruction: typed from
+the text's syntax. Ids of gates and tolerances, which never change.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from ptxmma.spec.specification import Specification
+
+WATCHES = ("spec/instructions/*.yaml",)
+
+# By operand: the part, what the instruction does with it, and the qualifier with the type of its elements.
+WGMMA = """
+d D both dtype; a A source atype; a-desc A source atype; b-desc B source btype; scale-d scale-d source -;
+imm-scale-a negate-A source -; imm-scale-b negate-B source -;
+imm-trans-a transpose-A source -; imm-trans-b transpose-B source -
+"""
+MMA = """
+d D destination dtype; a A source atype; b B source btype; c C source ctype;
+scale-a-data scale-a source stype; scale-b-data scale-b source stype; selector-a - source -;
+selector-b - source -; byte-id-a byte-a source -; byte-id-b byte-b source -; thread-id-a thread-a source -;
+thread-id-b thread-b source -
+"""
+PARTS = {
+    "wgmma.mma_async": WGMMA,
+    "wgmma.mma_async.sp": f"{WGMMA}; sp-meta metadata source -; sp-sel selector source -",
+    "wgmma.fence": "",
+    "wgmma.commit_group": "",
+    "wgmma.wait_group": "n - source -",
+    "fence.proxy.async": "",
+    "mma": MMA,
+    "mma.sp": f"{MMA}; e metadata source -; f selector source -",
+    "wmma.mma": "d D destination dtype; a A source multiplicand; b B source multiplicand; c C source ctype",
+    "wmma.load.a": "r A destination type; p address source -; stride stride source -",
+    "wmma.load.b": "r B destination type; p address source -; stride stride source -",
+    "wmma.load.c": "r C destination type; p address source -; stride stride source -",
+    "wmma.store.d": "r D source type; p address source -; stride stride source -",
+    "ldmatrix": "d D destination type; p address source src_fmt",
+    "stmatrix": "p address source -; a A source type",
+    "movmatrix": "d D destination type; a A source type",
+}
+SCALED = ("byte-id-a, thread-id-a", "byte-id-b, thread-id-b")
+# 9.7.15.7.1: wgmma.fence before the first one and whenever registers are written; 9.7.15.6.3: the example
+# commits and waits; 9.7.15.4: a proxy fence between the generic writes of shared memory and wgmma.
+AROUND = (
+    ("fence.proxy.async.shared::cta",),
+    ("wgmma.fence.sync.aligned",),
+    ("wgmma.commit_group.sync.aligned", "wgmma.wait_group.sync.aligned 0"),
+)
+GATES = {
+    "wgmma.mma_async": "mixed-signedness",
+    "wgmma.mma_async.sp": "mixed-signedness",
+    "mma": "m16n8k16.fp8.kind m16n8k32.fp8.f16 m16n8k32.fp8.kind m16n8k64.mxf4nvf4.4X.ue8m0 "
+    "fp8.kind-ignored.later fp8.kind-ignored.tcgen05 fp8.kind-ignored.tcgen05.i8 "
+    "subbyte.operation-ignored.m16",
+    "mma.sp": "ordered-metadata m16n8k64.fp8.kind m16n8k128.mxf4nvf4.4X.ue8m0 fp8.kind-ignored.mxf4 "
+    "fp8.kind-ignored.mxf4nvf4 fp8.kind-ignored.f16.mxf4 fp8.kind-foreign.i8",
+    "wmma.mma": "wmma.mma.aligned.absent wmma.mma.aligned wmma.mma.float.satfinite",
+    "ldmatrix": "ldmatrix.shared-cta",
+    **{
+        name: f"{name}.aligned.absent {name}.aligned {name}.shared-cta"
+        for name in ("wmma.load.a", "wmma.load.b", "wmma.load.c", "wmma.store.d")
+    },
+}
+TOLERANCES = {
+    "wgmma.mma_async": "wgmma-aligned",
+    "wgmma.mma_async.sp": "wgmma-sp-aligned",
+    "wgmma.fence": "wgmma-fence-aligned",
+    "wgmma.commit_group": "wgmma-commit-group-aligned",
+    "wgmma.wait_group": "wgmma-wait-group-aligned",
+}
+FRAGMENTS = {"A": "wmma.load.a", "B": "wmma.load.b", "C": "wmma.load.c", "D": "wmma.store.d"}
+
+
+def test_every_instruction_is_here(specification: Specification) -> None:
+    assert set(specification.instructions) == set(PARTS)
+
+
+@pytest.mark.parametrize("name", PARTS)
+def test_operands(specification: Specification, name: str) -> None:
+    found = {
+        f"{operand} {one.part or '-'} {one.role} {one.holds or one.contains or '-'}"
+        for operand, one in specification.instructions[name].operands.items()
+    }
+    assert found == {" ".join(line.split()) for line in PARTS[name].split(";") if line.strip()}
+
+
+@pytest.mark.parametrize("name", PARTS)
+def test_where_elements_lie(specification: Specification, name: str) -> None:
+    """Vectors of registers hold them; descriptors and scale factors, and ldmatrix's address, do not."""
+    for operand, one in specification.instructions[name].operands.items():
+        fragment = one.part in ("A", "B", "C", "D") and one.descriptor is None
+        assert (one.holds is not None) == fragment
+        assert (one.descriptor == "wgmma") == operand.endswith("-desc")
+        elements = {"selector-a": SCALED[0], "selector-b": SCALED[1]}.get(operand)
+        assert (", ".join(one.elements) if one.elements else None) == elements
+
+
+@pytest.mark.parametrize("name", PARTS)
+def test_what_surrounds_it(specification: Specification, name: str) -> None:
+    instruction = specification.instructions[name]
+    around = instruction.around
+    wanted = AROUND if name.startswith("wgmma.mma_async") else ((), (), ())
+    assert (around.written, around.before, around.after) == wanted
+    assert dict(instruction.fragments) == (FRAGMENTS if name == "wmma.mma" else {})
+
+
+@pytest.mark.parametrize("name", PARTS)
+def test_ids_of_gates_and_tolerances(specification: Specification, name: str) -> None:
+    instruction = specification.instructions[name]
+    gates = [*instruction.gates, *(gate for row in instruction.rows for gate in row.gates)]
+    assert {gate.id for gate in gates} == set(GATES.get(name, "").split())
+    assert {one.id for one in instruction.tolerances} == set(TOLERANCES.get(name, "").split())
+    assert {one.absent for one in instruction.tolerances} <= {"aligned"}
