@@ -7,6 +7,7 @@ check_file runs every analysis on every function: start there. Then, folder by f
 - registers, memory: accesses of registers and of shared memory, as dataflow (witness replays a path);
 - walks: threads walked with numbers, for stages of shared memory (stages) and for what copies and bulk
   stores access (block_findings);
+- execution: all threads executed together with numbers, for barriers with phases;
 - operands: constants, uniformity, opaque fragments;
 - findings, rules (rules.yaml, rule_texts), suppression, baseline: what is reported;
 - reports, sarif, rule_pages: how.

@@ -13,6 +13,7 @@ from ..spec.legality import ILLEGAL, Judge, Verdict
 from ..spec.quantities import counted
 from ..spec.statements import Statement as Read
 from .advice import advice
+from .execution.phase_findings import PhaseFindings
 from .findings import ERROR, INFO, LIKELY, Finding
 from .memory.proxy_findings import proxy_findings
 from .not_judged import NotJudged, not_judged
@@ -183,9 +184,13 @@ def _check_function(
         ordered = list(order_findings(module, function, flow, events))
         yield from ordered
         yield from advice(module, code, ordered)
+        phases = PhaseFindings(module, code, flow)
+        phases.execute()
+        yield from phases
         walked = KernelWalks(module, code, flow)
-        yield from proxy_findings(module, code, flow, values, walked.replayed)
-        yield from stage_findings(module, code, flow, events, walked)
+        proxies = proxy_findings(module, code, flow, values, walked.replayed)
+        stages = stage_findings(module, code, flow, events, walked)
+        yield from (finding for finding in (*proxies, *stages) if not phases.settles(finding))
     yield from block_findings(module, code, flow)
     yield from divergence_findings(module, code, flow, threads, held)
     yield from fragment_findings(module, code, flow)

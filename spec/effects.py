@@ -40,9 +40,12 @@ Does = Literal[
     "bulk-copy",
     "bulk-commit",
     "bulk-wait",
+    "init",
+    "expect",
     "arrive",
     "await",
     "meet",
+    "memory-fence",
     "proxy-fence",
     "multiply",
     "fence",
@@ -77,10 +80,10 @@ class Action:
     """The barrier: an mbarrier in memory, one with a number, the cluster's, or a warp's.
     Example: `named`. Refuses: `block` (not in the list)."""
     count: int | None = None
-    """The operand that says how many groups may stay pending; without it a wait is for all of them.
-    Example: `0`. Refuses: `first` (an integer)."""
+    """The operand that says how many groups may stay pending (without it a wait is for all of them), or how
+    many threads or arrivals a barrier has. Example: `0`. Refuses: `first` (an integer)."""
     size: int | None = None
-    """The operand that says how many bytes are copied.
+    """The operand that says how many bytes are copied, or expected.
     Example: `2`. Refuses: `last` (an integer)."""
     phase: int | None = None
     """The operand that holds the parity of the phase that is waited for, where the qualifier .parity stands.

@@ -118,7 +118,7 @@ class DecodedStatement:
     def pending(self) -> str | None:
         """The operand that says how many groups a wait may leave pending; None if the wait is for all."""
         count = self.operation.action.count
-        return None if count is None else self._operand(count)
+        return None if count is None else self._operand(count) or None
 
     def _operand(self, position: int) -> str:
         return self.operands[position] if position < len(self.operands) else ""

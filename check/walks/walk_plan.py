@@ -27,7 +27,8 @@ _ACCESSES = frozenset(("multiply", "commit", "wait", "store", "update")) | froze
     ("copy", "copy-commit", "copy-wait", "copy-arrive", "bulk-copy", "bulk-commit", "bulk-wait")
 )
 _DATA = frozenset(("load", "store", "update"))  # they move data, which no address depends on
-COUNTED = _SIGNALS | _ACCESSES  # actions on shared memory, and actions that order them
+_SETUP = frozenset(("init", "expect", "memory-fence"))  # what only barriers with phases are about
+COUNTED = _SIGNALS | _SETUP | _ACCESSES  # actions on shared memory, and actions that order them
 _THREAD = ("%tid", "%laneid")
 _GUARDED = frozenset(("jump", "leave"))
 _OPAQUE = frozenset(("load", "update"))  # their results do not depend on registers alone
@@ -38,6 +39,7 @@ _RESULTS = {
     "call": "unknown",
     "update": "unknown",
 }  # how a value is found, by the statement's action
+_HARMLESS = frozenset(("vprintf", "__assertfail"))  # the system's functions order nothing
 GRID = {
     f"%{name}{axis}": int(name.startswith(("n", "cluster_n")))
     for name in ("ctaid", "nctaid", "clusterid", "nclusterid", "cluster_ctaid", "cluster_nctaid")
@@ -91,6 +93,8 @@ class WalkPlan:
         self.wanted = self._slice()
         self._by_block: dict[int, list[WalkStep]] = {}
         self._worked: dict[tuple[int, int], int] = {}
+        self._heeded: dict[int, bool] = {}
+        self._sides: dict[tuple[int, int], frozenset[int]] = {}
         self.acting = frozenset(self.roles)
 
     def _place(self, module: PtxModule) -> None:
@@ -260,6 +264,13 @@ class WalkPlan:
         """How many statements that count stand on one side of a branch, before the sides join again."""
         key = side, number
         if key not in self._worked:
+            self._worked[key] = sum(self._counted.get(block, 0) for block in self._side(side, number))
+        return self._worked[key]
+
+    def _side(self, side: int, number: int) -> frozenset[int]:
+        """The blocks on one side of a branch, before the sides join again."""
+        key = side, number
+        if key not in self._sides:
             end = self.flow.post_dominator.get(number)
             seen: set[int] = set()
             waiting = [side]
@@ -268,13 +279,73 @@ class WalkPlan:
                 if block != end and block not in seen:
                     seen.add(block)
                     waiting += self.flow.blocks[block].successors
-            self._worked[key] = sum(self._counted.get(block, 0) for block in seen)
-        return self._worked[key]
+            self._sides[key] = frozenset(seen)
+        return self._sides[key]
+
+    def acts(self, side: int, number: int) -> bool:
+        """Whether any statement on one side of a branch acts."""
+        return not self._acting_blocks.isdisjoint(self._side(side, number))
+
+    def accesses(self, side: int, number: int) -> bool:
+        """Whether any statement on one side of a branch accesses shared memory."""
+        return not self._accessing_blocks.isdisjoint(self._side(side, number))
+
+    def written_between(self, number: int) -> frozenset[str]:
+        """The registers that are written behind a branch, before its sides join again."""
+        blocks = frozenset[int]().union(*(self._side(s, number) for s in self.flow.blocks[number].successors))
+        return frozenset(name for block in blocks for step in self.relevant(block) for name in step.written)
+
+    def busy(self, head: int) -> bool:
+        """Whether any statement of a loop acts."""
+        return not self._acting_blocks.isdisjoint(self.loops[head])
+
+    @cached_property
+    def _acting_blocks(self) -> frozenset[int]:
+        return frozenset(self.flow.block_of(index) for index in self.roles)
+
+    @cached_property
+    def _accessing_blocks(self) -> frozenset[int]:
+        roles = (i for i in self.roles if self.code.operation(i).does in _ACCESSES)
+        return frozenset(map(self.flow.block_of, roles))
+
+    @cached_property
+    def calling(self) -> frozenset[int]:
+        """The blocks that call a function whose body stands in the file, or one that is not known."""
+        found = (i for i in range(len(self.code)) if self.code.operation(i).does == "call")
+        return frozenset(self.flow.block_of(i) for i in found if _HARMLESS.isdisjoint(self.code[i].operands))
+
+    def is_heeded(self, index: int) -> bool:
+        """Whether some statement behind another one reads what that one writes."""
+        if index not in self._heeded:
+            written = set(self.code[index].writes)
+            self._heeded[index] = any(self._is_read(register, index + 1) for register in written)
+        return self._heeded[index]
+
+    def _is_read(self, register: str, start: int) -> bool:
+        """Whether a register is read before it is written, from a statement on."""
+        seen: set[int] = set()
+        waiting = [start]
+        while waiting:
+            index = waiting.pop()
+            if index in seen or index >= len(self.code):
+                continue
+            seen.add(index)
+            block = self.flow.blocks[self.flow.block_of(index)]
+            for at in range(index, block.end):
+                statement = self.code[at]
+                if register in statement.reads:
+                    return True
+                if register in statement.writes and statement.guard is None:
+                    break
+            else:
+                waiting += (self.flow.blocks[number].start for number in block.successors)
+        return False
 
     @cached_property
     def _counted(self) -> Counter[int]:
         """How many statements that count stand in each block."""
-        return Counter(self.flow.block_of(index) for index in self.roles)
+        counted = (i for i in self.roles if self.code.operation(i).does not in _SETUP)
+        return Counter(map(self.flow.block_of, counted))
 
     @cached_property
     def loops(self) -> dict[int, frozenset[int]]:
@@ -309,7 +380,7 @@ class WalkPlan:
         """By loop: the number of rounds when its end is unknown."""
         order = sorted(self.loops)
         accesses = Counter(
-            self.flow.block_of(i) for i in self.roles if self.code.operation(i).does not in _SIGNALS
+            self.flow.block_of(i) for i in self.roles if self.code.operation(i).does in _ACCESSES
         )
         busy = [head for head in order if any(accesses[block] for block in self.loops[head])]
         inner = {outer for head in busy for outer in self.around[head] if outer != head}

@@ -21,7 +21,7 @@ from ptxmma.spec.ordering import ordering
 Run = Callable[..., tuple[int, str, str]]
 RULES = tuple(rules().values())
 QUOTED = re.compile(
-    r'"((?:aligned|descriptor|matrix|wmma|metadata|idle|redundant)-[a-z]+|bulk-store-[a-z]+|repaired|serialised)"'
+    r'"((?:aligned|barrier|descriptor|matrix|wmma|metadata|idle|redundant)-[a-z]+|bulk-store-[a-z]+|repaired|serialised)"'
 )
 REASON = re.compile(r'"((?:gate|guard|operand|qualifier)\.[a-z_]+|syntax)"')
 

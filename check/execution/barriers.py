@@ -1,0 +1,179 @@
+"""mbarriers and named barriers as automata: who has arrived, and what a complete phase tells (9.7.13).
+
+A phase of an mbarrier is complete when no arrival and no byte is pending. Which bytes a tensor copy brings is
+not in the PTX; so a phase that expects bytes, and has such copies, completes when somebody needs it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from .clocks import Clock
+
+__all__ = ["Landing", "Mbarrier", "NamedBarrier"]
+
+_FEW = 12  # copies whose sums of bytes are tried
+
+
+@dataclass(slots=True)
+class Landing:
+    """The phase of an mbarrier that tells of a copy: −1 if none does. `size` is in bytes, None if unknown."""
+
+    barrier: int
+    phase: int
+    size: int | None = None
+
+
+@dataclass(slots=True)
+class _MbarrierPhase:
+    """The arrivals and bytes of one phase; None is an unknown number of bytes."""
+
+    pending: int
+    clock: Clock
+    expected: int | None = 0
+    copies: list[Landing] = field(default_factory=list)
+
+    def brings(self) -> int | None:
+        """The bytes of its copies."""
+        total = 0
+        for copy in self.copies:
+            if copy.size is None:
+                return None
+            total += copy.size
+        return total
+
+    def may_end_early(self) -> bool:
+        """Whether the bytes of some of its copies, and not of all, are those that it expects."""
+        sums = {0}
+        for copy in self.copies[:_FEW]:
+            sums |= {total + copy.size for total in sums if copy.size is not None}
+        return self.expected in sums
+
+
+class Mbarrier:
+    """An mbarrier. `phase` is the number of the current phase; `told` has, by phase, what its end tells."""
+
+    def __init__(self, address: int, count: int, warp: int, act: int, statement: int, warps: int) -> None:
+        self.address = address
+        self.count = count
+        self.init = warp, act, statement
+        self.phase = 0
+        self.told: list[Clock] = []
+        self.arrived: list[int] = []  # the statements that arrived, of the current phase
+        self._warps = warps
+        self._now = _MbarrierPhase(count, Clock(warps))
+
+    @property
+    def pending(self) -> int:
+        """The arrivals that the current phase lacks."""
+        return self._now.pending
+
+    @property
+    def lacks_bytes(self) -> bool:
+        """Whether bytes are expected that no copy brings."""
+        now = self._now
+        return now.expected != now.brings() if now.copies else bool(now.expected)
+
+    def has_ended(self, phase: int) -> bool:
+        """Whether a phase is complete."""
+        return self.phase > phase
+
+    def arrive(self, clock: Clock, count: int, expected: int | None = 0) -> None:
+        """`count` arrivals, which expect bytes before."""
+        self.settle()
+        self.expect(expected)
+        left = count
+        while left > 0:
+            now = self._now
+            taken = min(left, now.pending) if self.count else left
+            now.pending -= taken
+            left -= taken
+            now.clock.join(clock)
+            now.clock.knows(self.address, self.phase)
+            clock.knows(self.address, self.phase)
+            if not taken:
+                break  # bytes are pending, and this arrival is one too many
+            self._end()
+
+    def expect(self, expected: int | None) -> None:
+        """Bytes that the current phase expects."""
+        before = self._now.expected
+        self._now.expected = None if before is None or expected is None else before + expected
+
+    def copy(self, size: int | None) -> Landing:
+        """A bulk copy that completes bytes of the current phase."""
+        landing = Landing(self.address, self.phase, size)
+        self._now.copies.append(landing)
+        self._end()
+        return landing
+
+    def _end(self) -> None:
+        now = self._now
+        if now.pending or now.expected is None or (now.expected and not now.copies):
+            return
+        if not now.expected:
+            self._leave_out()
+            self._complete()
+        elif now.brings() == now.expected:
+            self._complete()
+
+    def _leave_out(self) -> None:
+        """The phase does not tell that its copies are complete."""
+        for copy in self._now.copies:
+            copy.phase = -1
+
+    def settle(self) -> bool:
+        """Let the bytes of copies arrive, if that may end the phase; whether it has ended."""
+        now = self._now
+        if now.pending or now.expected == 0:
+            return False
+        if now.copies and (now.brings() is None or now.expected is None):
+            self._complete()
+            return True
+        if now.may_end_early():
+            self._leave_out()
+            self._complete()
+            return True
+        return False
+
+    def _complete(self) -> None:
+        clock = self._now.clock
+        self.phase += 1
+        clock.complete[self.address] = self.phase
+        self.told.append(clock)
+        self._now = _MbarrierPhase(self.count, Clock(self._warps))
+
+
+class NamedBarrier:
+    """A barrier of the block with a number, or the cluster's: threads arrive, and some wait for all."""
+
+    def __init__(self, warps: int) -> None:
+        self.phase = 0
+        self.told: list[Clock] = []
+        self.missing = 0  # threads that the current phase lacks; 0 before the first
+        self.count = 0
+        self._warps = warps
+        self._clock = Clock(warps)
+
+    def has_ended(self, phase: int) -> bool:
+        """Whether a phase is complete."""
+        return self.phase > phase
+
+    def arrive(self, clock: Clock | None, threads: int, count: int) -> int:
+        """Threads of one warp arrive; the number of the phase that they arrive in."""
+        if not self.missing:
+            self.missing = self.count = count
+        phase = self.phase
+        if clock is not None:
+            self._clock.join(clock)
+        self.missing -= threads
+        if self.missing <= 0:
+            self.complete()
+        return phase
+
+    def complete(self) -> None:
+        """End the current phase."""
+        self.missing = 0
+        self.told.append(self._clock)
+        self._clock = Clock(self._warps)
+        self.phase += 1

@@ -1,0 +1,52 @@
+"""What happens before what: how much of every other warp, and of every mbarrier, a warp has synchronised
+with.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+__all__ = ["Clock"]
+
+
+class Clock:
+    """A vector clock. `seen` counts, by warp, the acts that happen before; `complete`, by mbarrier, the
+    phases that were waited for; `least`, by mbarrier, the phases that must be complete because a later one is
+    known to have begun.
+    """
+
+    __slots__ = ("complete", "least", "seen")
+
+    def __init__(self, warps: int) -> None:
+        self.seen = [0] * warps
+        self.complete: dict[int, int] = {}
+        self.least: dict[int, int] = {}
+
+    def copy(self) -> Clock:
+        """A clock of its own with the same contents."""
+        made = Clock(0)
+        made.seen = self.seen[:]
+        made.complete = dict(self.complete)
+        made.least = dict(self.least)
+        return made
+
+    def join(self, other: Clock) -> None:
+        """Learn what another clock has seen."""
+        self.seen = [a if a > b else b for a, b in zip(self.seen, other.seen, strict=True)]
+        _raise(self.complete, other.complete)
+        _raise(self.least, other.least)
+
+    def begun(self, barrier: int) -> int:
+        """The number of the earliest phase of an mbarrier that may be the current one."""
+        return max(self.complete.get(barrier, 0), self.least.get(barrier, 0))
+
+    def knows(self, barrier: int, phase: int) -> None:
+        """Remember that a phase of an mbarrier has begun."""
+        if phase > self.least.get(barrier, 0):
+            self.least[barrier] = phase
+
+
+def _raise(mine: dict[int, int], others: Mapping[int, int]) -> None:
+    for key, value in others.items():
+        if value > mine.get(key, 0):
+            mine[key] = value

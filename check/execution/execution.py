@@ -1,0 +1,288 @@
+"""Execute the threads of one block together, with numbers: mbarriers are automata, and clocks say what
+happens before what.
+
+Every thread is executed; threads on one path are one group. A wait for the parity of an mbarrier ends with
+the earliest phase that can be the current one; so no race is hidden by how fast a thread happens to run. A
+group stops where the PTX does not show how it goes on, or after many rounds of a loop. What was executed
+until then can happen, if the parameters have the numbers that were assumed. What cannot be followed is not
+judged.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from ..ptx.flow import Block
+from ..walks.walk_plan import WalkPlan
+from .lane_values import LaneNumber, LaneValue
+from .thread_groups import GroupRegisters, Join, ThreadGroup, merged, special_registers
+from .warp_acts import GroupWait, HaltedError, LostError, WarpActs
+
+__all__ = ["Execution", "Stuck"]
+
+_ROUNDS = 14  # rounds of a loop with accesses: more than twice what kernels have stages
+_IDLE_ROUNDS = 1 << 8  # rounds of another loop
+_MOST_STEPS = 40_000  # statements of all groups
+_MOST_GROUPS = 48
+_LEAVES = frozenset(("leave", "abort"))
+_ORDERS = frozenset(("await", "meet", "wait", "copy-wait", "proxy-fence", "memory-fence"))
+
+
+@dataclass(frozen=True)
+class Stuck:
+    """A wait that never ends: the statement, the mbarrier's phase, arrivals and bytes that it lacks."""
+
+    statement: int
+    barrier: int
+    phase: int
+    pending: int
+    lacks_bytes: bool
+    doubtful: bool
+
+
+@dataclass
+class _Task:
+    """A group, its progress, and what it waits for."""
+
+    group: ThreadGroup
+    progress: Iterator[GroupWait]
+    wait: GroupWait | None = None
+
+
+class Execution:
+    """One execution of a block's threads. `size` is the number of every parameter that is a size.
+
+    `acts` holds what was done: the races among accesses, and the mbarriers that were used too early. `stuck`
+    are the waits that never end. `followed`: no group stopped because the PTX does not show how it goes on.
+    `paused`: one stopped after many rounds of a loop. `doubtful`: some group took a path by an assumed
+    number.
+    """
+
+    def __init__(self, plan: WalkPlan, threads: int, size: int) -> None:
+        self.plan = plan
+        self.acts = WarpActs(threads)
+        self.stuck: list[Stuck] = []
+        self.followed = True
+        self.paused = False
+        self.halted = False
+        self.doubtful = False
+        self.steps = 0
+        self._tasks: deque[_Task] = deque()
+        self._joins: list[Join] = []
+        self._ended = 0  # threads
+        registers = GroupRegisters(plan, dict(special_registers(plan, size)), set())
+        self._start(ThreadGroup(tuple(range(threads)), 0 if plan.flow.blocks else None, registers))
+        self._run()
+
+    @property
+    def certain(self) -> bool:
+        """Whether everything was executed, to the end, and no path was assumed but how long loops are."""
+        return self.followed and not (self.paused or self.halted or self.doubtful)
+
+    # The scheduler
+
+    def _start(self, group: ThreadGroup) -> None:
+        self._tasks.append(_Task(group, self._follow(group)))
+
+    def _run(self) -> None:
+        while not self.halted:
+            if not (self._advance() or self._settle() or self._part()):
+                break
+        if not self.halted and self.followed and not self.paused:
+            for task in self._tasks:
+                self._remember_stuck(task)
+
+    def _advance(self) -> bool:
+        """Let every group go on that can; whether any did."""
+        moved = False
+        for task in list(self._tasks):
+            if task.wait is not None and not task.wait.over():
+                continue
+            moved = True
+            task.wait = None
+            try:
+                task.wait = next(task.progress)
+            except StopIteration:
+                self._tasks.remove(task)
+            except LostError:
+                self.followed = False
+                self._tasks.remove(task)
+            except HaltedError:
+                self.halted = True
+            if self.halted or len(self._tasks) > _MOST_GROUPS or self.steps > _MOST_STEPS:
+                self.halted = True
+                return False
+        return moved
+
+    def _settle(self) -> bool:
+        """Nobody can go on: let the bytes arrive that somebody waits for."""
+        waits = (task.wait for task in self._tasks if task.wait is not None)
+        return any(wait.statement >= 0 and self.acts.mbarriers[wait.barrier].settle() for wait in waits)
+
+    def _part(self) -> bool:
+        """Nobody can go on: let parts of a split group go on without each other."""
+        for join in reversed(self._joins):
+            if join.parts and not join.abandoned:
+                join.abandon()
+                for part in join.parts:
+                    self._start(part)
+                join.parts = []
+                return True
+        for barrier in self.acts.named.values():  # threads that have exited are not waited for
+            if barrier.missing and barrier.missing <= self._ended:
+                barrier.complete()
+                return True
+        return False
+
+    def _remember_stuck(self, task: _Task) -> None:
+        wait = task.wait
+        if wait is not None and wait.statement >= 0:
+            barrier = self.acts.mbarriers[wait.barrier]
+            lacks = barrier.pending, barrier.lacks_bytes
+            self.stuck.append(Stuck(wait.statement, wait.barrier, wait.phase, *lacks, task.group.doubtful))
+
+    # One group
+
+    def _follow(self, group: ThreadGroup) -> Iterator[GroupWait]:
+        """Execute a group until it ends, splits or meets another; it yields what it waits for."""
+        blocks = self.plan.flow.blocks
+        while group.block is not None and not self.halted:
+            while group.joins and group.joins[-1].abandoned:
+                group.joins = group.joins[:-1]
+            if group.joins and group.joins[-1].block == group.block:
+                self._meet(group)
+                return
+            number = group.block
+            block = blocks[number]
+            self.steps += 1
+            if number in self.plan.calling:
+                raise LostError
+            for step in self.plan.relevant(number):
+                self.steps += 1
+                guard = group.registers.guard(step.guard, step.negated)
+                threads = _true(guard, group.threads)
+                if step.acts and threads is None:
+                    raise LostError
+                if step.acts and step.guard in group.registers.assumed and step.statement.does in _ORDERS:
+                    group.doubtful = True
+                if step.acts and threads:
+                    yield from self.acts.act(group, step, threads)
+                if step.wanted:
+                    group.registers.execute(step, guard, group.threads)
+            going = self._next(group, block)
+            self.doubtful |= group.doubtful
+            if not going:
+                return
+        self._end(group)
+
+    def _end(self, group: ThreadGroup) -> None:
+        self._ended += len(group.threads)
+        for join in reversed(group.joins):
+            if not join.abandoned:
+                join.outstanding -= 1
+                self._gathered(join)
+                if join.outstanding or join.met:
+                    return
+
+    def _meet(self, group: ThreadGroup) -> None:
+        join = group.joins[-1]
+        join.parts.append(group)
+        join.met = True
+        join.outstanding -= 1
+        self._gathered(join)
+
+    def _gathered(self, join: Join) -> None:
+        """Let the parts of a group go on as one, when all have arrived or ended."""
+        if join.outstanding or not join.parts:
+            return
+        parts, join.parts = join.parts, []
+        self._start(merged(parts, join))
+
+    def _next(self, group: ThreadGroup, block: Block) -> bool:
+        """Take the group to its next block; whether it goes on as it is."""
+        number = group.block
+        assert number is not None
+        statement = self.plan.code[block.end - 1] if block.end > block.start else None
+        if statement is None or statement.does not in ("jump", "switch", *_LEAVES):
+            return self._enter(group, number, block.fall)
+        name = self.plan.guard(statement)
+        guard = group.registers.guard(name, statement.negated)
+        if statement.does in _LEAVES:
+            if guard is None:
+                group.doubtful |= statement.does == "leave"
+                return self._enter(group, number, block.fall)
+            taken: int | None = None
+        else:
+            taken = block.branch
+            if len(block.successors) < 2:
+                return self._enter(group, number, block.successors[0] if block.successors else None)
+        if guard is None or statement.does == "switch":
+            return self._skip(group, number, block)
+        if isinstance(guard, LaneValue):
+            return self._split(group, number, guard, taken, block.fall)
+        if name in group.registers.assumed and not self._closes(number, block):
+            group.doubtful = True
+        return self._enter(group, number, taken if guard else block.fall)
+
+    def _closes(self, number: int, block: Block) -> bool:
+        """Whether a branch decides whether a loop goes on, or whether there is any work."""
+        for head in self.plan.around.get(number, ()):
+            body = self.plan.loops[head]
+            if any(side not in body for side in block.successors):
+                return True
+        busy = [side for side in block.successors if self.plan.acts(side, number)]
+        return not busy or (len(busy) < 2 and self.plan.accesses(busy[0], number))
+
+    def _skip(self, group: ThreadGroup, number: int, block: Block) -> bool:
+        """Behind a branch that nobody knows: on where its sides meet, if none of them acts."""
+        if any(self.plan.acts(side, number) for side in block.successors):
+            raise LostError
+        end = self.plan.flow.post_dominator.get(number)
+        for register in self.plan.written_between(number):
+            group.registers.numbers[register] = None
+            group.registers.assumed.discard(register)
+        return self._enter(group, number, end)
+
+    def _split(
+        self, group: ThreadGroup, number: int, guard: LaneValue, taken: int | None, fall: int | None
+    ) -> bool:
+        """Send threads to both sides of a branch."""
+        sides = guard.by_value(group.threads)
+        if None in sides:
+            return self._skip(group, number, self.plan.flow.blocks[number])
+        if len(sides) == 1:
+            return self._enter(group, number, taken if next(iter(sides)) else fall)
+        around = next((join for join in reversed(group.joins) if not join.abandoned), None)
+        join = Join(self.plan.flow.post_dominator.get(number), len(sides), around)
+        self._joins.append(join)
+        for value, threads in sides.items():
+            part = group.part(threads, number, join)
+            if self._enter(part, number, taken if value else fall):
+                self._start(part)
+        return False
+
+    def _enter(self, group: ThreadGroup, number: int, following: int | None) -> bool:
+        """Go to a block, and count the rounds of its loop; False if the group stops there."""
+        group.block = following
+        if following is not None and following in self.plan.loops:
+            again = number in self.plan.loops[following]
+            group.rounds[following] = group.rounds.get(following, 0) + 1 if again else 0
+            busy = self.plan.busy(following)
+            if group.rounds[following] > (_ROUNDS if busy else _IDLE_ROUNDS):
+                self.paused = True
+                return False
+        return True
+
+
+def _true(guard: LaneNumber, threads: tuple[int, ...]) -> tuple[int, ...] | None:
+    """The threads whose guard is true; None where some guard is unknown."""
+    if isinstance(guard, LaneValue):
+        sides = guard.by_value(threads)
+        if None in sides:
+            return None
+        return sides.get(1, ())
+    if guard is None:
+        return None
+    return threads if guard else ()

@@ -1,0 +1,200 @@
+"""Findings about barriers with phases: what the execution of a kernel's threads with numbers shows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+from ...spec.errors import Place
+from ...spec.ordering import ordering
+from ...spec.quantities import counted
+from ..findings import ERROR, LIKELY, Finding, Moment
+from ..ptx.decode import DecodedFunction
+from ..ptx.flow import Flow
+from ..ptx.source import PtxModule
+from ..rules import rules
+from ..walks.walk_plan import WalkPlan
+from .execution import Execution, Stuck
+from .shared_accesses import PhaseRace
+from .warp_acts import Unpublished
+
+__all__ = ["PhaseFindings"]
+
+_SIZES = (1024, 4)  # numbers for parameters: with the second, loops end
+_MOST_THREADS = 1024
+# What is found first explains what is found later.
+_ORDER = ("unseen", "overwritten", "rewritten", "early-read", "unfenced")
+_RULES = {
+    "unseen": "shared-unsynchronised",
+    "overwritten": "shared-overwritten",
+    "rewritten": "copy-incomplete",
+    "early-read": "copy-incomplete",
+    "unfenced": "proxy-fence",
+}
+_WHY = {
+    "unseen": "no barrier that both meet, or phase that one waits for, orders the two",
+    "overwritten": "no phase that the writer waits for needs every warp's wait for the product",
+    "rewritten": "a copy into the same bytes may still be on its way, for no wait tells that it is complete",
+    "early-read": "the phases that these warps have waited for do not tell that the copy is complete",
+    "unfenced": "neither the thread that writes nor one behind it executes a proxy fence before",
+}
+_SAYS = {
+    "unseen": ("accesses the bytes in one warp", "accesses them in another warp"),
+    "overwritten": ("reads the bytes", "writes them again"),
+    "rewritten": ("begins to write the bytes", "writes them again"),
+    "early-read": ("begins to write the bytes", "reads them"),
+    "unfenced": ("writes the bytes through the generic proxy", "reads them through the async proxy"),
+}
+
+
+@dataclass
+class PhaseFindings:
+    """The findings about one function, and what they make superfluous."""
+
+    module: PtxModule
+    code: DecodedFunction
+    flow: Flow
+    races: list[PhaseRace] = field(default_factory=list)
+    stuck: dict[int, Stuck] = field(default_factory=dict)
+    unpublished: dict[tuple[int, int], Unpublished] = field(default_factory=dict)
+    ordered: set[tuple[int, int]] = field(default_factory=set)
+    synchronised: set[tuple[int, int]] = field(default_factory=set)  # and only a proxy fence is missing
+
+    def execute(self) -> None:
+        """Execute the function with several numbers for its parameters."""
+        shape = self.code.function.threads
+        if shape is None or not self._has_phases():
+            return
+        threads = shape[0] * shape[1] * shape[2]
+        if not 0 < threads <= _MOST_THREADS:
+            return
+        plan = WalkPlan(self.module, self.code, self.flow)
+        alone = not self._in_cluster()
+        for size in _SIZES:
+            found = Execution(plan, threads, size)
+            self.races += found.acts.accesses
+            self.unpublished |= found.acts.unpublished
+            if alone:
+                self.stuck |= {one.statement: one for one in found.stuck}
+            if found.certain:
+                self.ordered |= found.acts.accesses.ordered
+            if not found.paused:
+                break
+        for race in self.races:
+            pair = race.first, race.second
+            self.ordered.discard(pair)
+            if race.what == "unfenced":
+                self.synchronised.add(pair)
+        self.synchronised -= {(race.first, race.second) for race in self.races if race.what != "unfenced"}
+
+    def _has_phases(self) -> bool:
+        """Whether threads wait for phases of mbarriers, or meet at barriers that others may pass by."""
+        for index in range(len(self.code)):
+            action = self.code.operation(index).action
+            if action.does == "await" or (action.does == "arrive" and action.barrier == "named"):
+                return True
+            if action.does == "meet" and len(self.code[index].operands) > 1:
+                return True
+        return False
+
+    def _in_cluster(self) -> bool:
+        """Whether other blocks of a cluster may arrive, too."""
+        for index in range(len(self.code)):
+            operation = self.code.operation(index)
+            if operation.does == "map-address" or operation.action.barrier == "cluster":
+                return True
+            if any("multicast" in word for word in operation.words):
+                return True
+        return False
+
+    def __iter__(self) -> Iterator[Finding]:
+        yield from self._race_findings()
+        for one in self.stuck.values():
+            yield self._stuck(one)
+        for init, use in self.unpublished:
+            yield self._unpublished(self.unpublished[init, use])
+
+    def settles(self, finding: Finding) -> bool:
+        """Whether another finding is about what one of these shows for certain, or about what is ordered."""
+        if finding.tier not in (ERROR, LIKELY) or not finding.witness:
+            return False
+        places = {finding.place, *(moment.place for moment in finding.witness)}
+        if any(
+            _RULES[race.what] == finding.rule and not race.doubtful and self._product(race) in places
+            for race in self._told()
+        ):
+            return True
+        ends = finding.witness[0].place, finding.witness[-1].place
+        known = self.ordered | (self.synchronised if finding.rule == _RULES["unseen"] else set())
+        return finding.tier == LIKELY and any((self._place(a), self._place(b)) == ends for a, b in known)
+
+    def _product(self, race: PhaseRace) -> Place:
+        """The place of the product of a race (of two copies: of the later one)."""
+        return self._place(race.first if race.what == "overwritten" else race.second)
+
+    def _told(self) -> list[PhaseRace]:
+        return [race for race in self.races if not race.partly]
+
+    def _race_findings(self) -> Iterator[Finding]:
+        """One finding for each block that writes: its first race explains the others."""
+        by_writer: dict[int, list[PhaseRace]] = {}
+        for race in sorted(self._told(), key=lambda race: (race.doubtful, _ORDER.index(race.what))):
+            writer = race.second if race.what in ("overwritten", "rewritten") else race.first
+            by_writer.setdefault(self.flow.block_of(writer), []).append(race)
+        for races in by_writer.values():
+            first = races[0]
+            others = {(race.first, race.second) for race in races} - {(first.first, first.second)}
+            yield self._race(first, len(others))
+
+    def _race(self, race: PhaseRace, more: int) -> Finding:
+        rule = ordering().rules[_RULES[race.what]]
+        ranges = f"{race.written} is written, the matrix is {race.read}"
+        if race.what == "rewritten":
+            ranges = f"{race.written}"
+        return Finding(
+            _RULES[race.what],
+            LIKELY if race.doubtful else ERROR,
+            self._place(race.second),
+            self.code.function.name,
+            f"{rule.title}: {_WHY[race.what]} ({ranges})",
+            rule.section,
+            rule.mend,
+            self._moments(zip((race.first, race.second), _SAYS[race.what], strict=True)),
+            more=more,
+        )
+
+    def _stuck(self, stuck: Stuck) -> Finding:
+        lacks = [counted(stuck.pending, "arrival")] if stuck.pending else []
+        if stuck.lacks_bytes:
+            lacks.append("bytes that no copy brings")
+        where = f"phase {stuck.phase} of the mbarrier at byte {stuck.barrier} of shared memory"
+        what = f"when no thread can go on, {where} lacks {' and '.join(lacks)}"
+        steps = [(stuck.statement, "waits for ever")]
+        return self._of_barrier("barrier-stuck", stuck.doubtful, what, steps)
+
+    def _unpublished(self, one: Unpublished) -> Finding:
+        steps = [(one.init, "initialises the mbarrier"), (one.use, "uses it in another warp")]
+        what = "no barrier stands between the two"
+        return self._of_barrier("barrier-unpublished", one.doubtful, what, steps)
+
+    def _of_barrier(self, name: str, doubtful: bool, what: str, steps: list[tuple[int, str]]) -> Finding:
+        rule = rules()[name]
+        return Finding(
+            name,
+            LIKELY if doubtful else ERROR,
+            self._place(steps[-1][0]),
+            self.code.function.name,
+            f"{rule.title}: {what}",
+            rule.section,
+            rule.mend,
+            self._moments(steps),
+        )
+
+    def _place(self, index: int) -> Place:
+        return self.module.place(self.code.function.statements[index].offset)
+
+    def _moments(self, steps: Iterable[tuple[int, str]]) -> tuple[Moment, ...]:
+        return tuple(
+            Moment(self._place(index), self.code.function.statements[index].opcode, says)
+            for index, says in steps
+        )

@@ -1,0 +1,224 @@
+"""Accesses of shared memory by warps, and the pairs of them that nothing orders.
+
+An access of a warp has a number, that of the warp's acts. It happens before another warp's access if that
+warp has seen the number. A product reads until its group was waited for; a bulk copy writes until its
+mbarrier's phase was waited for; cp.async writes until its own warp has waited.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+from ..memory.byte_regions import FAR, ByteRegion
+from .barriers import Landing
+from .clocks import Clock
+
+__all__ = ["PhaseRace", "SharedAccesses", "TimedRead", "TimedWrite"]
+
+_NEVER = 1 << 60
+_FENCES = 64  # of a warp that are remembered
+
+
+@dataclass(eq=False, slots=True)
+class TimedRead:
+    """A product reads a matrix. `began` and `ended` have numbers of acts by warp."""
+
+    statement: int
+    region: ByteRegion
+    doubtful: bool
+    began: dict[int, int]
+    ended: dict[int, int] = field(default_factory=dict)
+
+
+@dataclass(eq=False, slots=True)
+class TimedWrite:
+    """A write of shared memory; `kind`: store, copy or bulk.
+
+    act: its number among the acts of its warp. end: the number of the act that its warp waited with
+    (cp.async). lanes: those that stored and have executed no proxy fence since; fenced: the number of the act
+    after which there are none. landing: the phase that tells that it is complete.
+    """
+
+    statement: int
+    kind: str
+    region: ByteRegion
+    doubtful: bool
+    warp: int
+    act: int
+    lanes: int
+    end: int = _NEVER
+    landing: Landing | None = None
+    fenced: int = _NEVER
+    order: int = 0
+
+    def complete(self, clock: Clock) -> bool:
+        """Whether the write is complete for a warp with a clock."""
+        if self.landing is not None:
+            return 0 <= self.landing.phase < clock.complete.get(self.landing.barrier, 0)
+        return clock.seen[self.warp] >= (self.act if self.kind == "store" else self.end)
+
+
+@dataclass(frozen=True, slots=True)
+class PhaseRace:
+    """Two statements that access the same bytes, which nothing orders; `first` is the one that comes first
+    in the execution.
+
+    what: `early-read` (a product reads what a bulk copy or cp.async has not brought), `unseen` (what another
+    warp has stored), `unfenced` (what was stored, without a proxy fence), `overwritten` (a write where a
+    product reads), `rewritten` (a copy where a copy is on its way). `partly`: some warps of the product have
+    ended, or have waited, and others not.
+    """
+
+    what: str
+    first: int
+    second: int
+    written: ByteRegion
+    read: ByteRegion
+    doubtful: bool = False
+    partly: bool = False
+
+
+@dataclass(slots=True)
+class _Fence:
+    """A proxy fence of a warp: the number of the act, and what its warp had seen."""
+
+    act: int
+    seen: list[int]
+
+
+class SharedAccesses:
+    """What is read and written, and the races among it."""
+
+    def __init__(self, clock_of: Callable[[int], Clock]) -> None:
+        self.clock_of = clock_of
+        self.reads: dict[tuple[int, ByteRegion, int], TimedRead] = {}
+        self.writes: dict[tuple[ByteRegion, int, int], TimedWrite] = {}
+        self.races: dict[tuple[str, int, int], PhaseRace] = {}
+        self.ordered: set[tuple[int, int]] = set()  # pairs of statements on the same bytes
+        self._unfenced: dict[int, list[TimedWrite]] = {}  # by warp: its stores with no fence since
+        self._fences: dict[int, list[_Fence]] = {}
+        self._at: dict[int, list[tuple[ByteRegion, int, int]]] = {}  # writes by their first byte
+        self._count = 0  # of writes
+
+    def fence(self, warp: int, lanes: int) -> None:
+        """A proxy fence by lanes of a warp."""
+        clock = self.clock_of(warp)
+        clock.seen[warp] += 1
+        left = []
+        for write in self._unfenced.get(warp, ()):
+            write.lanes &= ~lanes
+            if write.lanes:
+                left.append(write)
+            else:
+                write.fenced = clock.seen[warp]
+        self._unfenced[warp] = left
+        known = self._fences.setdefault(warp, [])
+        known.append(_Fence(clock.seen[warp], clock.seen[:]))
+        del known[:-_FENCES]
+
+    def read(self, read: TimedRead) -> None:
+        """A product reads a matrix."""
+        if read.region.high > FAR or read.region.base is None:
+            return
+        clocks = {warp: self.clock_of(warp) for warp in read.began}
+        met = [write for write in self.writes.values() if write.region.meets(read.region)]
+        copied = max((write.order for write in met if write.kind == "bulk"), default=0)
+        for write in met:
+            if write.kind == "bulk" or write.order > copied:  # a copy that came later brought other bytes
+                self._after_write(write, read, clocks)
+        self.reads[read.statement, read.region, min(read.began)] = read
+
+    def _after_write(self, write: TimedWrite, read: TimedRead, clocks: Mapping[int, Clock]) -> None:
+        others = {
+            warp: clock for warp, clock in clocks.items() if warp != write.warp or write.kind != "store"
+        }
+        lacking = sum(not write.complete(clock) for clock in others.values())
+        if lacking:
+            what = "unseen" if write.kind == "store" else "early-read"
+            partly = lacking < len(others)
+            self._found(what, write, read.statement, read.region, read.doubtful, partly)
+        elif write.kind == "store" and not self._fenced(write, clocks):
+            self._found("unfenced", write, read.statement, read.region, read.doubtful)
+        else:
+            self.ordered.add((write.statement, read.statement))
+
+    def _fenced(self, write: TimedWrite, clocks: Mapping[int, Clock]) -> bool:
+        """Whether a proxy fence stands between a store and a product, by whichever thread."""
+        if any(clock.seen[write.warp] >= write.fenced for clock in clocks.values()):
+            return True
+        return any(
+            fence.seen[write.warp] >= write.act and any(c.seen[warp] >= fence.act for c in clocks.values())
+            for warp, fences in self._fences.items()
+            if warp != write.warp
+            for fence in fences
+        )
+
+    def write(self, write: TimedWrite) -> None:
+        """A write begins."""
+        clock = self.clock_of(write.warp)
+        for key, read in list(self.reads.items()):
+            if not write.region.meets(read.region):
+                continue
+            del self.reads[key]
+            unended = [warp for warp in read.began if clock.seen[warp] < read.ended.get(warp, _NEVER)]
+            if unended:
+                partly = len(unended) < len(read.began)
+                begun = any(clock.seen[warp] >= act for warp, act in read.began.items())
+                what = "overwritten" if begun or write.kind != "store" else "unseen"
+                self._found(what, write, read.statement, read.region, read.doubtful, partly, True)
+            else:
+                self.ordered.add((read.statement, write.statement))
+        if write.kind == "bulk":
+            for other in self.writes.values():
+                if other.kind == "bulk" and other.region == write.region and not other.complete(clock):
+                    self._found("rewritten", other, write.statement, write.region, write.doubtful)
+        self._count += 1
+        write.order = self._count
+        if write.kind == "store":
+            self._unfenced.setdefault(write.warp, []).append(write)
+        self._replace(write)
+
+    def _replace(self, write: TimedWrite) -> None:
+        """Remember a write in the place of those whose bytes it overwrites."""
+        at = write.region.low
+        before = self._at.get(at, ())
+        kept = [key for key in before if key[0].high > write.region.high or key[2] == write.statement]
+        for key in before:
+            if key not in kept:
+                del self.writes[key]
+        key = write.region, write.warp if write.kind == "store" else -1, write.statement
+        self.writes[key] = write
+        self._at[at] = kept if key in kept else [*kept, key]
+
+    def _found(
+        self,
+        what: str,
+        write: TimedWrite,
+        other: int,
+        region: ByteRegion,
+        doubtful: bool,
+        partly: bool = False,
+        reads: bool = False,
+    ) -> None:
+        first, second = (other, write.statement) if reads else (write.statement, other)
+        key = what, first, second
+        known = self.races.get(key)
+        race = PhaseRace(what, first, second, write.region, region, doubtful or write.doubtful, partly)
+        if known is None or (known.doubtful, known.partly) > (race.doubtful, race.partly):
+            self.races[key] = race
+
+    def ended(self, reads: Iterable[TimedRead], warp: int) -> None:
+        """A warp has waited for products."""
+        act = self.clock_of(warp).seen[warp]
+        for read in reads:
+            read.ended[warp] = act
+
+    def landed(self, writes: Iterable[TimedWrite], warp: int) -> None:
+        """A warp has waited for its copies."""
+        act = self.clock_of(warp).seen[warp]
+        for write in writes:
+            write.end = act
+
+    def __iter__(self) -> Iterator[PhaseRace]:
+        return iter(self.races.values())

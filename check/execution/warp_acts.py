@@ -1,0 +1,427 @@
+"""What the acts of a group's threads do to its warps, to barriers and to shared memory."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Generator, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+
+from ..memory.shared_memory import fences_shared, fills_shared
+from ..ptx.decode import DecodedStatement
+from ..walks.acts import Act, act_of
+from ..walks.walk_plan import WalkStep
+from .barriers import Landing, Mbarrier, NamedBarrier
+from .clocks import Clock
+from .lane_values import LaneNumber, LaneValue, at
+from .shared_accesses import SharedAccesses, TimedRead, TimedWrite
+from .thread_groups import ThreadGroup, by_warp
+
+__all__ = ["GroupWait", "HaltedError", "LostError", "Unpublished", "WarpActs"]
+
+_WARP, _GROUP = 32, 128
+_FULL = (1 << _WARP) - 1
+_CLUSTER = -1
+_REDUCED = 3  # operands of a barrier that reduces predicates, without a count
+_WORD = (1 << 32) - 1  # addresses of shared memory have 32 bits
+
+
+@dataclass(frozen=True)
+class GroupWait:
+    """What a group waits for; of an mbarrier: the statement, the mbarrier and its phase."""
+
+    over: Callable[[], bool]
+    statement: int = -1
+    barrier: int = -1
+    phase: int = -1
+
+
+@dataclass(frozen=True)
+class Unpublished:
+    """An mbarrier is used by a warp that the barrier's init does not happen before."""
+
+    init: int
+    use: int
+    doubtful: bool
+
+
+class LostError(Exception):
+    """The PTX does not show what a group does next."""
+
+
+class HaltedError(Exception):
+    """The PTX does not show which barrier a group changes; so no group can be followed further."""
+
+
+@dataclass
+class _Warp:
+    """What a warp has in flight."""
+
+    clock: Clock
+    products: list[TimedRead] = field(default_factory=list)
+    product_groups: deque[list[TimedRead]] = field(default_factory=deque)
+    copies: list[TimedWrite] = field(default_factory=list)
+    copy_groups: deque[list[TimedWrite]] = field(default_factory=deque)
+    fenced: Clock | None = None  # what the last memory fence makes known by relaxed arrivals
+    owed: Clock | None = None  # what a relaxed wait makes known behind the next memory fence
+    arrivals: dict[int, int] = field(default_factory=dict)  # by mbarrier: the phase of its last arrival
+
+
+class WarpActs:
+    """The warps, barriers and shared memory of a block."""
+
+    def __init__(self, threads: int) -> None:
+        self.threads = threads
+        self.count = -(-threads // _WARP)
+        self.warps = [_Warp(Clock(self.count)) for _ in range(self.count)]
+        for number, warp in enumerate(self.warps):
+            warp.clock.seen[number] = 1
+        self.accesses = SharedAccesses(lambda warp: self.warps[warp].clock)
+        self.mbarriers: dict[int, Mbarrier] = {}
+        self.named: dict[int, NamedBarrier] = {}
+        self.opaque: set[int] = set()  # mbarriers with an unknown count
+        self.unpublished: dict[tuple[int, int], Unpublished] = {}
+
+    def act(self, group: ThreadGroup, step: WalkStep, threads: tuple[int, ...]) -> Iterator[GroupWait]:
+        """Do a statement in some threads of a group; yields what they wait for."""
+        statement = step.statement
+        match statement.does:
+            case "multiply":
+                self._multiply(group, step, threads)
+            case "commit" | "wait" | "copy-commit" | "copy-wait":
+                self._grouping(step, threads)
+            case "store" | "update" | "copy":
+                self._write(group, step, threads)
+            case "bulk-copy" if fills_shared(statement):
+                for value, some in self._barriers(group, statement, threads):
+                    yield from self._bulk(group, step, value, some)
+            case "proxy-fence" if fences_shared(statement):
+                for warp, some in by_warp(threads).items():
+                    self.accesses.fence(warp, _lanes(some))
+            case "memory-fence":
+                self._memory_fence(threads)
+            case "init":
+                for value, some in self._barriers(group, statement, threads):
+                    self._init(group, step, value, some)
+            case "arrive" | "expect" | "copy-arrive" if statement.operation.action.barrier == "object":
+                for value, some in self._barriers(group, statement, threads):
+                    yield from self._arrive(group, step, value, some)
+            case "await":
+                yield from self._await(group, step, threads)
+            case "arrive" | "meet":
+                yield from self._meeting(group, step, threads)
+
+    def _value(self, group: ThreadGroup, text: str | None, scope: int) -> LaneNumber:
+        return None if not text else group.registers.value(text, scope)
+
+    def _barriers(
+        self, group: ThreadGroup, statement: DecodedStatement, threads: tuple[int, ...]
+    ) -> Iterator[tuple[int, tuple[int, ...]]]:
+        """The mbarriers of a statement, with the threads that name each; raises HaltedError where one is
+        unknown.
+        """
+        address = statement.barrier
+        if address is None:
+            raise LostError
+        base: LaneNumber = 0
+        if address.base is not None:
+            base = group.registers.value(address.base, statement.scope)
+        if base is None:
+            raise HaltedError  # it may be any of them
+        sides: Mapping[int | None, tuple[int, ...]]
+        sides = base.by_value(threads) if isinstance(base, LaneValue) else {base: threads}
+        if None in sides:
+            raise HaltedError
+        for value, some in sides.items():
+            assert value is not None
+            yield (value + address.offset) & _WORD, some
+
+    @staticmethod
+    def _doubtful(group: ThreadGroup, step: WalkStep) -> bool:
+        """Whether it depends on an assumed number that the access happens, or where."""
+        if group.doubtful or not group.registers.assumed:
+            return group.doubtful
+        statement, plan = step.statement, group.registers.plan
+        if statement.does == "multiply":
+            return not group.registers.assumed.isdisjoint(step.read - {step.guard})
+        addresses = (statement.address, statement.barrier)
+        bases = (address.base for address in addresses if address is not None and address.base is not None)
+        return any(plan.source(base, statement.scope) in group.registers.assumed for base in bases)
+
+    def _multiply(self, group: ThreadGroup, step: WalkStep, threads: tuple[int, ...]) -> None:
+        by_group: dict[int, list[int]] = {}
+        lanes = by_warp(threads)
+        for warp in lanes:
+            by_group.setdefault(warp // (_GROUP // _WARP), []).append(warp)
+        for some in by_group.values():
+            act = self._one(group, step, lanes[some[0]][0])
+            for region in act.regions if act is not None else ():
+                read = TimedRead(
+                    step.index,
+                    region,
+                    self._doubtful(group, step),
+                    {warp: self.warps[warp].clock.seen[warp] for warp in some},
+                )
+                self.accesses.read(read)
+                for warp in some:
+                    self.warps[warp].products.append(read)
+
+    def _one(self, group: ThreadGroup, step: WalkStep, thread: int) -> Act | None:
+        """The act of one thread."""
+
+        def value_of(text: str, scope: int) -> int | None:
+            return at(group.registers.value(text, scope), thread)
+
+        return act_of(step.index, step.statement, value_of, ())
+
+    def _grouping(self, step: WalkStep, threads: tuple[int, ...]) -> None:
+        act = act_of(step.index, step.statement, lambda *_: None, ())
+        assert act is not None
+        for number in by_warp(threads):
+            warp = self.warps[number]
+            if act.kind == "commit":
+                warp.product_groups.append(warp.products)
+                warp.products = []
+            elif act.kind == "copy-commit":
+                warp.copy_groups.append(warp.copies)
+                warp.copies = []
+            elif act.kind == "wait":
+                while len(warp.product_groups) > act.n:
+                    self.accesses.ended(warp.product_groups.popleft(), number)
+            else:
+                while len(warp.copy_groups) > max(act.n, 0):
+                    self.accesses.landed(warp.copy_groups.popleft(), number)
+                if act.n < 0:
+                    self.accesses.landed(warp.copies, number)
+                    warp.copies = []
+
+    def _write(self, group: ThreadGroup, step: WalkStep, threads: tuple[int, ...]) -> None:
+        """Stores and cp.async: of each warp its first thread stands for all."""
+        for number, some in by_warp(threads).items():
+            act = self._one(group, step, some[0])
+            warp = self.warps[number]
+            for region in act.regions if act is not None else ():
+                made = TimedWrite(
+                    step.index,
+                    "copy" if step.statement.does == "copy" else "store",
+                    region,
+                    self._doubtful(group, step),
+                    number,
+                    warp.clock.seen[number],
+                    _lanes(some),
+                )
+                self.accesses.write(made)
+                if made.kind == "copy":
+                    warp.copies.append(made)
+
+    def _bulk(
+        self, group: ThreadGroup, step: WalkStep, address: int, threads: tuple[int, ...]
+    ) -> Iterator[GroupWait]:
+        barrier = yield from self._mbarrier(group, step, address, threads)
+        size = step.statement.operation.action.size
+        text = step.statement.operands[size] if size is not None else None
+        for thread in threads:
+            bytes_ = at(self._value(group, text, step.statement.scope), thread)
+            number = thread // _WARP
+            warp = self.warps[number]
+            landing = None
+            if barrier is not None:
+                landing = barrier.copy(bytes_)
+                warp.clock.knows(address, landing.phase)
+            act = self._one(group, step, thread)
+            for region in act.regions if act is not None and barrier is not None else ():
+                self.accesses.write(
+                    TimedWrite(
+                        step.index,
+                        "bulk",
+                        region,
+                        self._doubtful(group, step),
+                        number,
+                        warp.clock.seen[number],
+                        _lanes((thread,)),
+                        landing=landing,
+                    )
+                )
+
+    def _memory_fence(self, threads: tuple[int, ...]) -> None:
+        for number in by_warp(threads):
+            warp = self.warps[number]
+            if warp.owed is not None:
+                warp.clock.join(warp.owed)
+                warp.owed = None
+            warp.fenced = warp.clock.copy()
+            warp.clock.seen[number] += 1
+
+    # Barriers
+
+    def _init(self, group: ThreadGroup, step: WalkStep, address: int, threads: tuple[int, ...]) -> None:
+        count = at(self._value(group, step.statement.pending, step.statement.scope), threads[0])
+        number = threads[0] // _WARP
+        if count is None or not count:
+            self.opaque.add(address)
+            return
+        warp = self.warps[number]
+        self.mbarriers[address] = Mbarrier(
+            address, count, number, warp.clock.seen[number], step.index, self.count
+        )
+
+    def _mbarrier(
+        self, group: ThreadGroup, step: WalkStep, address: int, threads: tuple[int, ...]
+    ) -> Generator[GroupWait, None, Mbarrier | None]:
+        """The mbarrier at an address, which somebody must have initialised; None if its count is unknown."""
+        if address not in self.mbarriers and address not in self.opaque:
+            yield GroupWait(lambda: address in self.mbarriers or address in self.opaque)
+        barrier = self.mbarriers.get(address)
+        if barrier is None:
+            return None
+        init, act, statement = barrier.init
+        for number in by_warp(threads):
+            if self.warps[number].clock.seen[init] < act and number != init:
+                key = statement, step.index
+                self.unpublished.setdefault(key, Unpublished(*key, group.doubtful))
+        return barrier
+
+    def _published(self, number: int, step: WalkStep) -> Clock | None:
+        """What an arrival of a warp makes known; then the warp's next act begins."""
+        warp = self.warps[number]
+        clock = warp.fenced if "relaxed" in step.statement.operation.words else warp.clock.copy()
+        warp.clock.seen[number] += 1
+        return clock
+
+    def _arrive(
+        self, group: ThreadGroup, step: WalkStep, address: int, threads: tuple[int, ...]
+    ) -> Iterator[GroupWait]:
+        barrier = yield from self._mbarrier(group, step, address, threads)
+        if barrier is None:
+            return
+        statement = step.statement
+        action = statement.operation.action
+        counts = self._operand(group, statement, action.count, 1)
+        bytes_ = self._operand(group, statement, action.size, 0)
+        for number, some in by_warp(threads).items():
+            warp = self.warps[number]
+            if statement.does == "expect":
+                for thread in some:
+                    barrier.expect(at(bytes_, thread))
+                continue
+            if statement.does == "copy-arrive":
+                self._copies_arrive(warp, number, barrier, step, len(some))
+                continue
+            counted = [at(counts, thread) for thread in some]
+            expected = [at(bytes_, thread) for thread in some]
+            if None in counted:
+                raise HaltedError
+            clock = self._published(number, step) or Clock(self.count)
+            barrier.arrive(
+                clock,
+                sum(one for one in counted if one is not None),
+                None if None in expected else sum(one for one in expected if one is not None),
+            )
+            phase = warp.arrivals[address] = clock.least.get(address, 0)
+            warp.clock.knows(address, phase)
+
+    @staticmethod
+    def _operand(
+        group_of: ThreadGroup, statement: DecodedStatement, position: int | None, otherwise: int
+    ) -> LaneNumber:
+        if position is None or position >= len(statement.operands):
+            return otherwise
+        return group_of.registers.value(statement.operands[position], statement.scope)
+
+    def _copies_arrive(
+        self, warp: _Warp, number: int, barrier: Mbarrier, step: WalkStep, threads: int
+    ) -> None:
+        """The mbarrier's phase waits for the copies of the warp's threads."""
+        copies = [*warp.copies, *(copy for group in warp.copy_groups for copy in group)]
+        for copy in copies:
+            copy.landing = Landing(barrier.address, barrier.phase)
+        warp.copies = []
+        warp.copy_groups.clear()
+        clock = self._published(number, step)
+        if "noinc" in step.statement.operation.words and clock is not None:
+            barrier.arrive(clock, threads)
+
+    def _await(self, group: ThreadGroup, step: WalkStep, threads: tuple[int, ...]) -> Iterator[GroupWait]:
+        statement = step.statement
+        text = statement.phase
+        if not group.registers.plan.is_heeded(step.index):
+            return  # it tries once, and nobody looks whether the phase is complete
+        for address, some in self._barriers(group, statement, threads):
+            barrier = yield from self._mbarrier(group, step, address, some)
+            if barrier is None:
+                raise LostError
+            parity = self._value(group, text, statement.scope)
+            for number, lanes in by_warp(some).items():
+                warp = self.warps[number]
+                if text is None:
+                    target = warp.arrivals.get(address, -1)
+                else:
+                    wanted = at(parity, lanes[0])
+                    if wanted is None:
+                        raise LostError
+                    begun = warp.clock.begun(address)
+                    target = begun - 1 if begun % 2 != wanted % 2 else begun
+                if target < 0:
+                    continue
+                if barrier.phase <= target:
+                    yield GroupWait(partial(barrier.has_ended, target), step.index, address, target)
+                told = barrier.told[target]
+                if "relaxed" in statement.operation.words:
+                    warp.owed = warp.owed or Clock(self.count)
+                    warp.owed.join(told)
+                    warp.clock.knows(address, target + 1)
+                else:
+                    warp.clock.join(told)
+
+    def _meeting(self, group: ThreadGroup, step: WalkStep, threads: tuple[int, ...]) -> Iterator[GroupWait]:
+        """Named barriers, and the cluster's, of which other blocks are taken to arrive."""
+        statement = step.statement
+        action = statement.operation.action
+        if action.barrier not in ("named", "cluster"):
+            return
+        in_cluster = action.barrier == "cluster"
+        name = _CLUSTER if in_cluster else self._value(group, statement.barrier_name, statement.scope)
+        by_name = name.by_value(threads) if isinstance(name, LaneValue) else {name: threads}
+        for value, some in by_name.items():
+            if value is None:
+                raise HaltedError
+            barrier = self.named.setdefault(value, NamedBarrier(self.count))
+            if in_cluster and statement.does == "meet":
+                phases = {number: self.warps[number].arrivals.get(_CLUSTER, -1) for number in by_warp(some)}
+            else:
+                phases = self._gather(group, step, barrier, some)
+                if in_cluster:
+                    for number, phase in phases.items():
+                        self.warps[number].arrivals[_CLUSTER] = phase
+            if statement.does == "arrive":
+                continue
+            last = max(phases.values())
+            if barrier.phase <= last:
+                yield GroupWait(partial(barrier.has_ended, last))
+            for number, phase in phases.items():
+                if phase >= 0:
+                    self.warps[number].clock.join(barrier.told[phase])
+
+    def _gather(
+        self, group: ThreadGroup, step: WalkStep, barrier: NamedBarrier, threads: tuple[int, ...]
+    ) -> dict[int, int]:
+        """Threads arrive at a named barrier: the phase that each warp arrives in."""
+        statement = step.statement
+        position = statement.operation.action.count
+        count = at(self._operand(group, statement, position, self.threads), threads[0])
+        if count is None or (position is None and len(statement.operands) > _REDUCED):
+            raise HaltedError
+        return {
+            number: barrier.arrive(self._published(number, step), len(some), count)
+            for number, some in by_warp(threads).items()
+        }
+
+
+def _lanes(threads: tuple[int, ...]) -> int:
+    """Threads of one warp as a mask."""
+    if len(threads) == _WARP:
+        return _FULL
+    mask = 0
+    for thread in threads:
+        mask |= 1 << thread % _WARP
+    return mask

@@ -1,0 +1,233 @@
+"""Barriers with phases: kernels of a producer and consumers, right, and wrong by one slip.
+
+Each slip changes one statement, or leaves it out. What must be found was written down before the checker ran.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from ptxmma.check.check_file import check_text
+
+HEAD = """
+.version 8.3
+.target sm_90a
+.address_size 64
+.extern .shared .align 1024 .b8 smem[];
+.visible .entry k(.param .u64 in,.param .u32 n)
+.reqntid THREADS, 1, 1
+{
+.reg .f32 %f<8>; .reg .b64 %d<8>; .reg .pred %p<16>; .reg .b32 %r<64>;
+ld.param.u64 %d3,[in]; ld.param.u32 %r0,[n];
+mov.u32 %r1,%tid.x;
+mov.u32 %r2,smem;
+mov.f32 %f0,0f00000000; mov.f32 %f1,0f00000000; mov.f32 %f2,0f00000000; mov.f32 %f3,0f00000000;
+add.u32 %r30,%r2,131072; add.u32 %r31,%r2,131200;
+"""
+PRODUCT = """
+shr.u32 %r61,%r21,4; and.b32 %r61,%r61,16383; cvt.u64.u32 %d4,%r61; or.b64 %d0,%d4,0x4000004000010000;
+add.u32 %r60,%r21,8192;
+shr.u32 %r61,%r60,4; and.b32 %r61,%r61,16383; cvt.u64.u32 %d4,%r61; or.b64 %d1,%d4,0x4000004000010000;
+wgmma.fence.sync.aligned;
+wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%f0,%f1,%f2,%f3},%d0,%d1,1,1,1,0,0;
+wgmma.commit_group.sync.aligned;
+"""
+STAGE = """
+shl.b32 %r20,%r11,14; add.u32 %r21,%r2,%r20; shl.b32 %r22,%r11,3; add.u32 %r23,%r30,%r22; add.u32 %r24,%r31,%r22;
+"""
+NEXT = """
+add.u32 %r11,%r11,1; and.b32 %r11,%r11,1; setp.eq.u32 %p6,%r11,0; selp.u32 %r13,1,0,%p6; xor.b32 %r12,%r12,%r13;
+add.u32 %r10,%r10,1; setp.lt.u32 %p15,%r10,%r0;
+"""
+COPY = "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes"
+# Two stages. Warps 0 to 3 multiply, thread 128 copies; each has `n` rounds.
+RING = (
+    HEAD
+    + """
+setp.ne.u32 %p5,%r1,0;
+@%p5 bra NI;
+mbarrier.init.shared::cta.b64 [%r30],1;
+mbarrier.init.shared::cta.b64 [%r31],128;
+mbarrier.init.shared::cta.b64 [%r30+8],1;
+mbarrier.init.shared::cta.b64 [%r31+8],128;
+NI:
+bar.sync 0;
+mov.u32 %r10,0; mov.u32 %r11,0; mov.u32 %r12,0;
+setp.lt.u32 %p1,%r1,128;
+@%p1 bra CL;
+setp.ne.u32 %p2,%r1,128;
+@%p2 bra DONE;
+PL:
+"""
+    + STAGE
+    + f"""
+xor.b32 %r14,%r12,1;
+PW:
+mbarrier.try_wait.parity.shared::cta.b64 %p3,[%r24],%r14;
+@!%p3 bra PW;
+mbarrier.arrive.expect_tx.shared::cta.b64 _,[%r23],9216;
+add.u32 %r41,%r21,8192;
+{COPY} [%r21],[%d3],8192,[%r23];
+{COPY} [%r41],[%d3],1024,[%r23];
+"""
+    + NEXT
+    + """
+@%p15 bra PL;
+bra DONE;
+CL:
+"""
+    + STAGE
+    + """
+CW:
+mbarrier.try_wait.parity.shared::cta.b64 %p3,[%r23],%r12;
+@!%p3 bra CW;
+"""
+    + PRODUCT
+    + """
+wgmma.wait_group.sync.aligned 0;
+mbarrier.arrive.shared::cta.b64 _,[%r24];
+"""
+    + NEXT
+    + """
+@%p15 bra CL;
+DONE:
+ret;
+}
+"""
+).replace("THREADS", "160")
+ELECTED = (
+    RING.replace("b64 [%r31],128", "b64 [%r31],1")
+    .replace("b64 [%r31+8],128", "b64 [%r31+8],1")
+    .replace(
+        "mbarrier.arrive.shared::cta.b64 _,[%r24];",
+        "bar.sync 1,128;\nsetp.eq.u32 %p8,%r1,0;\n@%p8 mbarrier.arrive.shared::cta.b64 _,[%r24];",
+    )
+)
+# Warps 4 to 7 store the matrices and arrive, and warps 0 to 3 meet them at a barrier with a number.
+NAMED = (
+    HEAD
+    + """
+mov.u32 %r21,%r2;
+setp.lt.u32 %p1,%r1,128;
+@%p1 bra CONS;
+sub.u32 %r50,%r1,128; shl.b32 %r51,%r50,6; add.u32 %r51,%r2,%r51;
+st.shared.v4.b32 [%r51],{%r1,%r1,%r1,%r1};
+fence.proxy.async.shared::cta;
+bar.arrive 2,256;
+bra DONE;
+CONS:
+bar.sync 2,256;
+"""
+    + PRODUCT
+    + """
+wgmma.wait_group.sync.aligned 0;
+DONE:
+ret;
+}
+"""
+).replace("THREADS", "256")
+CLUSTER = RING.replace("bar.sync 0;", "barrier.cluster.arrive.aligned;\nbarrier.cluster.wait.aligned;")
+RELAXED = RING.replace(
+    "NI:\nbar.sync 0;",
+    "fence.mbarrier_init.release.cluster;\nNI:\nbarrier.cluster.arrive.relaxed.aligned;\nbarrier.cluster.wait.aligned;",
+)
+# A round late, and nothing is lost: the producer waits for the stages in turn.
+LATE = RING.replace(
+    "mbarrier.arrive.shared::cta.b64 _,[%r24];",
+    "xor.b32 %r24,%r24,8;\nmbarrier.arrive.shared::cta.b64 _,[%r24];",
+)
+
+SLIPS = {
+    "the producer does not wait": (
+        RING,
+        "mbarrier.try_wait.parity.shared::cta.b64 %p3,[%r24],%r14;\n@!%p3 bra PW;",
+        "",
+    ),
+    "the producer tries once, and does not look": (RING, "@!%p3 bra PW;", ""),
+    "the consumers try once, and do not look": (
+        RING,
+        "mbarrier.try_wait.parity.shared::cta.b64 %p3,[%r23],%r12;\n@!%p3 bra CW;",
+        "mbarrier.try_wait.parity.shared::cta.b64 %p9,[%r23],%r12;",
+    ),
+    "the producer's parity is constant": (RING, "xor.b32 %r14,%r12,1;", "mov.u32 %r14,1;"),
+    "the consumers' parity is constant": (RING, "[%r23],%r12;", "[%r23],0;"),
+    "the consumers' parity is the other": (
+        RING,
+        "[%r23],%r12;",
+        "[%r23],%r14;",
+        "CL:",
+        "CL:\nxor.b32 %r14,%r12,1;",
+    ),
+    "released before the wait": (
+        RING,
+        "wgmma.wait_group.sync.aligned 0;\nmbarrier.arrive.shared::cta.b64 _,[%r24];",
+        "mbarrier.arrive.shared::cta.b64 _,[%r24];\nwgmma.wait_group.sync.aligned 0;",
+    ),
+    "the wait leaves the group pending": (RING, "wait_group.sync.aligned 0", "wait_group.sync.aligned 1"),
+    "a quarter of the consumers frees a stage": (RING, "b64 [%r31],128", "b64 [%r31],32"),
+    "one elected thread, and all are counted": (
+        ELECTED,
+        "mbarrier.init.shared::cta.b64 [%r31],1;",
+        "mbarrier.init.shared::cta.b64 [%r31],128;",
+    ),
+    "one is counted, and all arrive": (ELECTED, "@%p8 mbarrier.arrive", "mbarrier.arrive"),
+    "the consumers wait at the other stage's mbarrier": (
+        RING,
+        "CW:",
+        "xor.b32 %r23,%r23,8;\nCW:",
+    ),
+    "the bytes of one copy are not expected": (RING, "_,[%r23],9216", "_,[%r23],8192"),
+    "bytes are expected that no copy brings": (RING, "_,[%r23],9216", "_,[%r23],9232"),
+    "no bytes are expected": (
+        RING,
+        "arrive.expect_tx.shared::cta.b64 _,[%r23],9216",
+        "arrive.shared::cta.b64 _,[%r23]",
+    ),
+    "nobody arrives at the full mbarrier": (
+        RING,
+        "mbarrier.arrive.expect_tx.shared::cta.b64 _,[%r23],9216;",
+        "mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [%r23],9216;",
+    ),
+    "nobody releases": (RING, "mbarrier.arrive.shared::cta.b64 _,[%r24];", ""),
+    "the release is relaxed": (
+        RING,
+        "mbarrier.arrive.shared::cta.b64 _,[%r24]",
+        "mbarrier.arrive.relaxed.cta.shared::cta.b64 _,[%r24]",
+    ),
+    "the consumers' wait is relaxed": (
+        RING,
+        "mbarrier.try_wait.parity.shared::cta.b64 %p3,[%r23]",
+        "mbarrier.try_wait.parity.relaxed.cta.shared::cta.b64 %p3,[%r23]",
+    ),
+    "no barrier behind the initialisation": (RING, "NI:\nbar.sync 0;", "NI:"),
+    "a warp's barrier behind the initialisation": (RING, "NI:\nbar.sync 0;", "NI:\nbar.warp.sync -1;"),
+    "a relaxed cluster barrier behind the initialisation": (
+        CLUSTER,
+        "cluster.arrive.aligned",
+        "cluster.arrive.relaxed.aligned",
+    ),
+    "another number": (NAMED, "bar.sync 2,256;", "bar.sync 3,128;"),
+    "half as many": (NAMED, "bar.sync 2,256;", "bar.sync 2,128;"),
+    "stores without a proxy fence": (NAMED, "fence.proxy.async.shared::cta;", ""),
+}
+
+
+def tiers(text: str) -> set[tuple[str, str]]:
+    """The tiers and rules of the findings that are no remarks."""
+    found = check_text(text, "k.ptx").findings
+    return {(finding.tier, finding.rule) for finding in found if finding.tier != "info"}
+
+
+@pytest.mark.parametrize("kernel", [RING, ELECTED, NAMED, CLUSTER, RELAXED, LATE])
+def test_the_right_kernels_pass(kernel: str) -> None:
+    assert tiers(kernel) == set()
+
+
+@pytest.mark.parametrize("slip", SLIPS)
+def test_a_slip_is_an_error(slip: str) -> None:
+    kernel, *changes = SLIPS[slip]
+    text = kernel
+    for old, new in zip(changes[::2], changes[1::2], strict=True):
+        assert text.count(old) >= 1, old
+        text = text.replace(old, new)
+    assert "error" in {tier for tier, _ in tiers(text)}
