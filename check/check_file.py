@@ -21,7 +21,8 @@ from .operands.constants import constant_findings
 from .operands.opaque_fragments import fragment_findings
 from .operands.uniformity import operand_findings
 from .ptx.decode import DecodedFunction
-from .ptx.flow import build_flow
+from .ptx.flow import Flow, build_flow
+from .ptx.inlining import Inlining
 from .ptx.operation import Operations
 from .ptx.reader import read_module
 from .ptx.source import NAME, Function, PtxModule, PtxStatement, UnreadableFile, UnreadText, declared_types
@@ -105,11 +106,14 @@ def check_text(
     operations = _operations(module.version, target or module.target)
     findings: list[Finding] = []
     count = 0
+    inlining = Inlining(module, operations)
+    wholes = {function.name: inlining.whole(function) for function in module.functions}
     for function in module.functions:
         count += len(function.statements)
-        findings += _check_function(module, function, operations, target or module.target)
+        whole = None if function.name in inlining.placed else wholes[function.name]
+        findings += _check_function(module, function, whole, operations, target or module.target)
     judged = (settled(finding, readings or {}) for finding in findings)
-    findings = sorted((found for found in judged if found), key=lambda finding: finding.order)
+    findings = _once(sorted((found for found in judged if found), key=lambda finding: finding.order))
     findings = [replace(finding, statement=module.written(finding.place)) for finding in findings]
     path = name if path is None else path
     findings, suppressed = _suppressed(findings, Suppressions(text, name), dict(baseline or {}), path)
@@ -125,6 +129,19 @@ def check_text(
         tuple(not_judged(module, operations)),
         path=path,
     )
+
+
+def _once(findings: list[Finding]) -> list[Finding]:
+    """The findings in order, each once: a body that several functions call is judged in each of them."""
+    kept: dict[tuple[object, ...], Finding] = {}
+    for finding in findings:
+        key = finding.rule, finding.place, finding.tier, finding.readings
+        known = kept.get(key)
+        if known is not None and known.function != finding.function:
+            kept[key] = replace(known, more=known.more + finding.more + 1)
+        else:
+            kept[key if known is None else (*key, len(kept))] = finding
+    return list(kept.values())
 
 
 def _must_be_known(module: PtxModule, target: str | None) -> None:
@@ -168,34 +185,50 @@ def _operations(version: str, target: str) -> Operations:
 
 
 def _check_function(
-    module: PtxModule, function: Function, operations: Operations, target: str
+    module: PtxModule, function: Function, whole: Function | None, operations: Operations, target: str
 ) -> Iterator[Finding]:
+    """`whole` has the bodies that the function calls; None: its order is judged in its callers."""
     opcodes = {statement.opcode for statement in function.statements}
     judged = set(filter(operations.is_held, opcodes))
     held = [i for i, statement in enumerate(function.statements) if statement.opcode in judged]
     flow = build_flow(function, module, operations)
-    if not held:
-        return
-    yield from _legality(module, function, operations.judge, held)
     code = DecodedFunction(function, operations)
-    events = FunctionEvents(code)
-    values, threads = RegisterIntervals(module, code), RegisterThreads(code)
+    values = RegisterIntervals(module, code)
+    if held:
+        yield from _legality(module, function, operations.judge, held)
+    if whole is function and held:
+        yield from _check_order(module, code, code, flow, values)
+    elif whole is not None and whole is not function:
+        again = DecodedFunction(whole, operations)
+        joined = build_flow(whole, replace(module, faults=[]), operations)
+        yield from _check_order(module, code, again, joined, RegisterIntervals(module, again))
+    if held:
+        threads = RegisterThreads(code)
+        yield from block_findings(module, code, flow)
+        yield from divergence_findings(module, code, flow, threads, held)
+        yield from fragment_findings(module, code, flow)
+        yield from constant_findings(module, code, values, held)
+        yield from operand_findings(module, code, threads, values, target, held)
+
+
+def _check_order(
+    module: PtxModule, code: DecodedFunction, whole: DecodedFunction, flow: Flow, values: RegisterIntervals
+) -> Iterator[Finding]:
+    """The order of what a function does: `whole` has the bodies that it calls in the place of the calls, and
+    `flow` and `values` are about that.
+    """
+    events = FunctionEvents(whole)
     if events.mmas:
-        ordered = list(order_findings(module, function, flow, events))
+        ordered = list(order_findings(module, whole.function, flow, events))
         yield from ordered
         yield from advice(module, code, ordered)
-        phases = PhaseFindings(module, code, flow)
+        phases = PhaseFindings(module, whole, flow)
         phases.execute()
         yield from phases
-        walked = KernelWalks(module, code, flow)
-        proxies = proxy_findings(module, code, flow, values, walked.replayed)
-        stages = stage_findings(module, code, flow, events, walked)
+        walked = KernelWalks(module, whole, flow)
+        proxies = proxy_findings(module, whole, flow, values, walked.replayed)
+        stages = stage_findings(module, whole, flow, events, walked)
         yield from (finding for finding in (*proxies, *stages) if not phases.settles(finding))
-    yield from block_findings(module, code, flow)
-    yield from divergence_findings(module, code, flow, threads, held)
-    yield from fragment_findings(module, code, flow)
-    yield from constant_findings(module, code, values, held)
-    yield from operand_findings(module, code, threads, values, target, held)
 
 
 def _legality(module: PtxModule, function: Function, judge: Judge, held: list[int]) -> Iterator[Finding]:

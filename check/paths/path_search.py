@@ -38,17 +38,19 @@ class PathAnswer:
 
 @dataclass(frozen=True)
 class PathQuestion(Generic[S]):
-    """What is searched: `step` changes a state at an event, from `start` on; None is the collision.
+    """What is searched: `step` changes a state at an event, from `start` on; it returns None at the end.
 
-    `key` says which states are one; `near` is the block of the first access;
-    `goal` that of the collision; `rounds` of a loop are walked with numbers; `uniform`: only conditions
-    that all threads of the block evaluate alike exclude a path.
+    `key` says which states are one; paths through `doubtful` ones are tried last. `near` is the block of
+    the first access, `goal` that of the collision; `active`: the path has come to the first access.
+    `rounds` of a loop are walked with numbers. `uniform`: only conditions that all threads of the block
+    evaluate alike exclude a path.
     """
 
     start: S
     step: Callable[[S, int], S | None]
     key: Callable[[S], Hashable]
     active: Callable[[S], bool]
+    doubtful: Callable[[S], bool]
     near: int
     goal: int
     rounds: int = 0
@@ -177,7 +179,8 @@ class PathSearch(Generic[S]):
                     far = to_goal[following.block]
                     if not question.active(following.state):
                         far = to_near.get(following.block, far) + to_goal.get(question.near, 0)
-                    heappush(heap, (following.loose, following.depth + far, count, following))
+                    doubt = 2 * following.loose + question.doubtful(following.state)
+                    heappush(heap, (doubt, following.depth + far, count, following))
         return None
 
     def _distances(self, goal: int) -> dict[int, int]:

@@ -28,7 +28,7 @@ _MODULE = re.compile(r"(?P<directive>\.[a-z_]\w*)|(?P<other>[^\s.])")
 _TO_LINE_END = re.compile(r"[^\n]*")
 _TO_SEMICOLON = re.compile(r"[^;]*;")
 _HEAD = re.compile(r"[^{;]*")
-_HEAD_NAME = re.compile(r"\s*(?:\([^()]*\))?\s*([%$A-Za-z_][\w$]*)")
+_HEAD_NAME = re.compile(r"\s*(?:\(([^()]*)\))?\s*([%$A-Za-z_][\w$]*)\s*(?:\(([^()]*)\))?")
 _REGISTERS = re.compile(r"\.reg\s*((?:\.\w+\s*)+)([^;]*);")
 _DECLARED = re.compile(r"\s*([%$A-Za-z_][\w$]*)\s*(?:<\s*(\d+)\s*>)?\s*$")
 _VARIABLE = re.compile(
@@ -221,7 +221,8 @@ class _Reader:
             return
         if named is None:
             raise self.refuse(start, f"{word} has no name")
-        function = Function(named[1], word[1:], start)
+        function = Function(named[2], word[1:], start)
+        function.returns, function.parameters = _declared_names(named[1]), _declared_names(named[3])
         threads = _THREADS.search(head)
         if threads:
             x, y, z = (int(part) if part else 1 for part in threads.groups()[1:])
@@ -325,3 +326,9 @@ class _Reader:
             if variable:
                 self._variable(variable, function.scopes[scope].variables)
         return _SPACE.match(text, ended.end()).end()  # type: ignore[union-attr]
+
+
+def _declared_names(text: str | None) -> tuple[str, ...]:
+    """The names of the parameters in a function's head."""
+    found = (_VARIABLE_NAME.search(item) for item in (text or "").split(","))
+    return tuple(name[1] for name in found if name is not None)

@@ -91,13 +91,18 @@ class Variable:
 
 @dataclass
 class Function:
-    """A kernel or a device function. `labels` in scopes point to the statement that follows them."""
+    """A kernel or a device function. `labels` in scopes point to the statement that follows them.
+
+    `returns` and `parameters` are the names in its head.
+    """
 
     name: str
     kind: str
     offset: int
     threads: tuple[int, int, int] | None = None
     exact: bool = False
+    returns: tuple[str, ...] = ()
+    parameters: tuple[str, ...] = ()
     statements: list[PtxStatement] = field(default_factory=list)
     scopes: list[PtxScope] = field(default_factory=lambda: [PtxScope(-1)])
     tables: dict[str, tuple[str, ...]] = field(default_factory=dict)

@@ -11,8 +11,8 @@ from ..ptx.decode import DecodedFunction
 from ..ptx.flow import Flow
 from ..ptx.source import Function, PtxModule
 from ..readings import LETTER
-from .register_dataflow import Collision, Copy, Redundant, RegisterAnalysis, Touched
-from .register_events import CommitEvent, Event, Fence, FunctionEvents, MmaEvent, WaitEvent
+from .register_dataflow import Collision, Copy, Redundant, RegisterAnalysis, Touched, Unfenced
+from .register_events import CallEvent, CommitEvent, Event, Fence, FunctionEvents, MmaEvent, WaitEvent
 from .register_paths import Confirmed, RegisterPaths
 from .witness import Judgement, Path, judge_program, program_of
 
@@ -33,6 +33,8 @@ def order_findings(
     more: dict[tuple[object, ...], int] = {}
     for collision in pending.collisions():
         if isinstance(collision, Redundant):
+            if function.kind == "func":
+                continue  # it may be for what its caller has pending
             yield _redundant(module, function, collision)
             continue
         key: tuple[object, ...] = (
@@ -123,6 +125,13 @@ def _finding(
     if not confirmed.certain:
         tier = LIKELY
         message += "; whether the path to it can happen is not known"
+    called = [event.name for event in path.events if isinstance(event, CallEvent)]
+    if called:
+        tier = LIKELY
+        message += f"; it calls {called[0]}, whose body the file does not hold, and which may wait or fence"
+    if isinstance(collision.fact, Unfenced) and function.kind == "func":
+        tier = LIKELY
+        message += "; nothing in the file calls this function, and its caller may have fenced"
     witness = tuple(_moments(module, function, path, collision, places))
     return Finding(
         judgement.rule,
@@ -155,6 +164,8 @@ def _moments(
 
 def _says(event: Event, collision: Collision, last: bool) -> str:
     match event:
+        case CallEvent():
+            return "calls a function that the file does not hold"
         case Fence():
             return "orders the register accesses before it"
         case CommitEvent():

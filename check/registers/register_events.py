@@ -14,10 +14,20 @@ from functools import cached_property, lru_cache
 
 from ...formal.ordering.programs import MmaShape
 from ..ptx.decode import DecodedFunction, DecodedStatement
+from ..ptx.inlining import call_of
 from ..ptx.operands import NamedOperand, number_of
 from ..ptx.operation import Operation
 
-__all__ = ["AccessEvent", "CommitEvent", "Event", "Fence", "FunctionEvents", "MmaEvent", "WaitEvent"]
+__all__ = [
+    "AccessEvent",
+    "CallEvent",
+    "CommitEvent",
+    "Event",
+    "Fence",
+    "FunctionEvents",
+    "MmaEvent",
+    "WaitEvent",
+]
 
 _CUTS = frozenset(("fence", "jump", "switch", "leave"))  # a move cannot be moved back across these
 
@@ -81,7 +91,16 @@ class AccessEvent:
     may: bool = False
 
 
-Event = Fence | CommitEvent | WaitEvent | MmaEvent | AccessEvent
+@dataclass(frozen=True, slots=True)
+class CallEvent:
+    """A call of a function that the file does not hold: it may fence, commit and wait."""
+
+    statement: int
+    name: str
+    may: bool = False
+
+
+Event = Fence | CommitEvent | WaitEvent | MmaEvent | AccessEvent | CallEvent
 
 
 class FunctionEvents:
@@ -191,6 +210,10 @@ class FunctionEvents:
             statement.guard is not None,
         )
 
+    def _call(self, index: int, statement: DecodedStatement) -> CallEvent:
+        name = call_of(self.code.function.statements[index]).name
+        return CallEvent(index, name or "a function that is computed", statement.guard is not None)
+
     @cached_property
     def _cuts(self) -> list[int]:
         """Statements that a move cannot be moved back across: fences and branches."""
@@ -235,6 +258,7 @@ _EVENTS: Mapping[str, Callable[[FunctionEvents, int, DecodedStatement], Event | 
     "commit": FunctionEvents._commit,
     "wait": FunctionEvents._wait,
     "multiply": FunctionEvents._mma,
+    "call": FunctionEvents._call,
 }
 
 

@@ -11,10 +11,12 @@ from ..paths.path_values import PathValues
 from ..ptx.dataflow import Trail
 from ..ptx.flow import Flow
 from .register_dataflow import NOWHERE, Collision, Copy, RegisterAnalysis, RegisterFacts, Touched, Unfenced
-from .register_events import AccessEvent, Event, FunctionEvents, MmaEvent
+from .register_events import AccessEvent, CallEvent, Event, FunctionEvents, MmaEvent
 from .witness import Path, path_of
 
 __all__ = ["Confirmed", "RegisterPaths"]
+
+_Searched = tuple[RegisterFacts, bool]  # and whether a function was called that the file does not hold
 
 
 @dataclass(frozen=True)
@@ -51,24 +53,28 @@ class RegisterPaths:
         sliced = self._slice(collision)
         filtered = {index: _about(self.events[index], collision) for index in sliced.events}
 
-        def step(facts: RegisterFacts, index: int) -> RegisterFacts | None:
+        def step(state: _Searched, index: int) -> _Searched | None:
+            facts, called = state
+            if isinstance(filtered[index], CallEvent):
+                return facts, called or _is_active(facts, collision)
             changed = {key: dict(held) for key, held in facts.items()}
             found: list[object] | None = [] if self.flow.block_of(index) == goal else None
             self.analysis.step(changed, filtered[index], found)  # type: ignore[arg-type]
             hit = any(isinstance(one, Collision) and _kind(one) == wanted for one in found or ())
-            return None if hit else changed
+            return None if hit else (changed, called and _is_active(changed, collision))
 
         origin = collision.trail.origin
-        question: PathQuestion[RegisterFacts] = PathQuestion(
-            start=self.analysis.start(),
+        question: PathQuestion[_Searched] = PathQuestion(
+            start=(self.analysis.start(), False),
             step=step,
             key=_held,
-            active=lambda facts: _is_active(facts, collision),
+            active=lambda state: _is_active(state[0], collision),
+            doubtful=lambda state: state[1],
             near=0 if origin is None else self.flow.block_of(origin),
             goal=goal,
             rounds=min(self.analysis.depth, 8),
         )
-        search: PathSearch[RegisterFacts] = PathSearch(self.code, self.flow, sliced, self.values)
+        search: PathSearch[_Searched] = PathSearch(self.code, self.flow, sliced, self.values)
         answer = search.find(question)
         if answer.verdict == "infeasible":
             return None
@@ -151,5 +157,6 @@ def _is_active(facts: RegisterFacts, collision: Collision) -> bool:
     return any(type(fact) is type(collision.fact) for held in facts.values() for fact in held)
 
 
-def _held(facts: RegisterFacts) -> Hashable:
-    return frozenset((key, frozenset(held)) for key, held in facts.items() if held)
+def _held(state: _Searched) -> Hashable:
+    facts, called = state
+    return called, frozenset((key, frozenset(held)) for key, held in facts.items() if held)
