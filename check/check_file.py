@@ -14,7 +14,7 @@ from ..spec.quantities import counted
 from ..spec.statements import Statement as Read
 from .advice import advice
 from .execution.phase_findings import PhaseFindings
-from .findings import ERROR, INFO, LIKELY, Finding
+from .findings import ERROR, INFO, LIKELY, Finding, surest
 from .memory.proxy_findings import proxy_findings
 from .not_judged import NotJudged, not_judged
 from .operands.constants import constant_findings
@@ -204,7 +204,6 @@ def _check_function(
         yield from _check_order(module, code, again, joined, RegisterIntervals(module, again))
     if held:
         threads = RegisterThreads(code)
-        yield from block_findings(module, code, flow)
         yield from divergence_findings(module, code, flow, threads, held)
         yield from fragment_findings(module, code, flow)
         yield from constant_findings(module, code, values, held)
@@ -228,7 +227,10 @@ def _check_order(
         walked = KernelWalks(module, whole, flow)
         proxies = proxy_findings(module, whole, flow, values, walked.replayed)
         stages = stage_findings(module, whole, flow, events, walked)
-        yield from (finding for finding in (*proxies, *stages) if not phases.settles(finding))
+        unsettled = [finding for finding in (*proxies, *stages) if not phases.settles(finding)]
+        yield from surest((*unsettled, *block_findings(module, whole, flow)))
+    else:
+        yield from block_findings(module, whole, flow)
 
 
 def _legality(module: PtxModule, function: Function, judge: Judge, held: list[int]) -> Iterator[Finding]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from ..spec.errors import Place
@@ -17,6 +18,7 @@ __all__ = [
     "MemoryRange",
     "Moment",
     "Undefined",
+    "surest",
 ]
 
 ERROR, LIKELY, READING, INFO = "error", "likely", "reading", "info"
@@ -81,3 +83,15 @@ class Finding:
     @property
     def order(self) -> tuple[str, int, int, str]:
         return self.place.file, self.place.line, self.place.column, self.rule
+
+
+def surest(findings: Iterable[Finding]) -> list[Finding]:
+    """The findings; where two analyses find one rule broken at one place, the one that is surer."""
+    found: dict[tuple[str, Place], Finding] = {}
+    tiers = list(TIERS)
+    for finding in findings:
+        key = finding.rule, finding.place
+        known = found.get(key)
+        if known is None or tiers.index(finding.tier) < tiers.index(known.tier):
+            found[key] = finding
+    return list(found.values())

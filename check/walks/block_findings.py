@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from ..findings import ERROR, EVERYWHERE, LIKELY, Finding, Moment, Undefined
+from ..findings import ERROR, EVERYWHERE, LIKELY, Finding, MemoryRange, Moment, Undefined
 from ..ptx.decode import DecodedFunction
 from ..ptx.flow import Flow
 from ..ptx.source import PtxModule
 from ..rules import rules
-from .block_races import BlockAccess, Race, races
+from .block_races import BlockAccess, BlockRace, races
 from .block_walk import BlockAct, BlockWalk, walked_threads
 from .walk_plan import WalkPlan
 
@@ -77,7 +77,7 @@ def _walks(plan: WalkPlan, threads: tuple[int, ...]) -> Iterator[Sequence[BlockA
         yield BlockWalk(plan, threads, _FEW).run()
 
 
-def _finding(module: PtxModule, plan: WalkPlan, threads: tuple[int, ...], race: Race) -> Finding:
+def _finding(module: PtxModule, plan: WalkPlan, threads: tuple[int, ...], race: BlockRace) -> Finding:
     name, readings, why = _told(race)
     rule = rules()[name]
     function = plan.function
@@ -98,19 +98,33 @@ def _finding(module: PtxModule, plan: WalkPlan, threads: tuple[int, ...], race: 
         rule.mend,
         tuple(moments),
         readings=readings,
+        ranges=tuple(_range(module, plan, one) for one in (race.first, race.second)),
     )
 
 
-def _told(race: Race) -> tuple[str, Undefined, str]:
+def _told(race: BlockRace) -> tuple[str, Undefined, str]:
     return _RULES[race.what]
 
 
 def _shown(plan: WalkPlan, threads: tuple[int, ...], access: BlockAccess) -> str:
     """Who accesses which bytes, and how."""
-    bases = [(at, name) for name, at in plan.bases.items() if at <= access.low]
-    at, name = max(bases, default=(0, "shared memory"))
+    at, name = _variable(plan, access)
     does = _SAYS[access.act.kind]
     return f"thread {threads[access.lane]} {does} bytes {access.low - at} to {access.high - at - 1} of {name}"
+
+
+def _variable(plan: WalkPlan, access: BlockAccess) -> tuple[int, str]:
+    """Where the variable of an access begins on the walk, and its name."""
+    bases = [(at, name) for name, at in plan.bases.items() if at <= access.low]
+    return max(bases, default=(0, "shared memory"))
+
+
+def _range(module: PtxModule, plan: WalkPlan, access: BlockAccess) -> MemoryRange:
+    """The bytes of an access."""
+    at, name = _variable(plan, access)
+    place = module.place(plan.function.statements[access.act.statement].offset)
+    what = "read" if access.act.kind in ("load", "drain") else "written"
+    return MemoryRange(what, name, access.low - at, access.high - at - 1, place, "a walk with numbers")
 
 
 def _moment(module: PtxModule, plan: WalkPlan, index: int, says: str) -> Moment:

@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from .block_walk import BlockAct
 from .lanes import LaneNumbers, Numbers, number_at
 
-__all__ = ["BlockAccess", "Race", "races"]
+__all__ = ["BlockAccess", "BlockRace", "races"]
 
 _UNIT = 16  # bytes: accesses are remembered by such units of memory
 _WARP = 32
@@ -54,7 +54,7 @@ class BlockAccess:
 
 
 @dataclass(frozen=True, slots=True)
-class Race:
+class BlockRace:
     """Two accesses of the same bytes that nothing orders.
 
     what: `incomplete` (a copy, then any access), `draining` (a bulk store, then a write), `unsynchronised`
@@ -95,7 +95,7 @@ class _CopyGroups:
             self.pending[lane] = left
 
 
-def races(acts: Sequence[BlockAct], threads: Sequence[int]) -> Iterator[Race]:
+def races(acts: Sequence[BlockAct], threads: Sequence[int]) -> Iterator[BlockRace]:
     """The races among the acts of a walk, each pair of statements once."""
     seen: set[tuple[str, int, int]] = set()
     meeting = _meeting(acts)
@@ -160,7 +160,7 @@ class _BlockOrder:
         self.awaits: list[tuple[int, Numbers]] = []
         self.waits: list[tuple[int, int]] = []  # positions and statements that a finding shows
 
-    def run(self, acts: Sequence[BlockAct]) -> Iterator[Race]:
+    def run(self, acts: Sequence[BlockAct]) -> Iterator[BlockRace]:
         for position, act in enumerate(acts):
             match act.kind:
                 case "load" | "store" | "update" | "copy" | "fill" | "drain":
@@ -218,7 +218,7 @@ class _BlockOrder:
         self.copies.pending.clear()
         self.drains.pending.clear()
 
-    def _access(self, act: BlockAct, position: int) -> Iterator[Race]:
+    def _access(self, act: BlockAct, position: int) -> Iterator[BlockRace]:
         made: list[BlockAccess] = []
         for lane in act.lanes:
             low = number_at(act.low, lane)
@@ -243,7 +243,7 @@ class _BlockOrder:
         for unit in _units(access):
             self.units[unit][key] = access
 
-    def _judged(self, access: BlockAccess) -> Iterator[Race]:
+    def _judged(self, access: BlockAccess) -> Iterator[BlockRace]:
         """The races of an access with those before it, one for each of their statements."""
         seen: set[int] = set()
         for unit in _units(access):
@@ -255,7 +255,7 @@ class _BlockOrder:
                     what = self._what(first, second)
                     if what is not None:
                         seen.add(statement)
-                        yield Race(what, first, second, self._between(first, second))
+                        yield BlockRace(what, first, second, self._between(first, second))
                         break
 
     def _pairs(self, first: BlockAccess, second: BlockAccess) -> Iterator[tuple[BlockAccess, BlockAccess]]:

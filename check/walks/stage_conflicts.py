@@ -31,7 +31,7 @@ class Overlap:
     (another thread's bulk copy or store, then a wgmma reads), `unfenced` (a store, then a bulk copy),
     `unproxied` (another thread's store, then a wgmma reads). `waited`: the wgmma's own warp waited for it,
     but no barrier followed. `between` are the relevant statements between the two; `writer` is the statement
-    that writes once the stage is released.
+    that writes once the stage is released. `sure`: a run executes both, with these bytes.
     """
 
     what: str
@@ -41,6 +41,7 @@ class Overlap:
     between: tuple[int, ...] = ()
     waited: bool = False
     writer: int = -1
+    sure: bool = False
 
 
 @dataclass(slots=True)
@@ -58,6 +59,7 @@ class _Flying:
     barrier: int | None = None
     loop: int = -1
     met: bool = False
+    sure: bool = True
 
     def meets(self, region: ByteRegion) -> bool:
         return any(region.meets(other) for other in self.regions)
@@ -73,7 +75,9 @@ class _Groups:
 
     def begin(self, act: Act, barrier: int | None = None) -> None:
         loop = act.loops[-1] if act.loops else -1
-        self.flying.append(_Flying(act.statement, act.regions, len(self.steps), self.commits, barrier, loop))
+        self.flying.append(
+            _Flying(act.statement, act.regions, len(self.steps), self.commits, barrier, loop, sure=act.sure)
+        )
 
     def commit(self, statement: int) -> None:
         self.steps.append(statement)
@@ -198,11 +202,15 @@ class _Thread:
             for one in self.mmas.flying:
                 if one.meets(region):
                     between = self.mmas.between(one)
-                    yield Overlap("overwritten", one.statement, act.statement, region, between)
+                    sure = one.sure and act.sure
+                    yield Overlap("overwritten", one.statement, act.statement, region, between, sure=sure)
                     one.regions = ()
             for one, between in self.waited:
                 if one.meets(region):
-                    yield Overlap("overwritten", one.statement, act.statement, region, between, True)
+                    sure = one.sure and act.sure
+                    yield Overlap(
+                        "overwritten", one.statement, act.statement, region, between, True, sure=sure
+                    )
                     one.regions = ()
             yield from self._unlanded(act, region)
         if act.kind == "copy":
@@ -244,7 +252,11 @@ class _Thread:
             for region in act.regions:
                 if one.meets(region):
                     between = self.copies.between(one)
-                    yield Overlap("incomplete", one.statement, act.statement, one.regions[0], between)
+                    # With an mbarrier, another thread's wait may tell that a bulk copy is complete.
+                    sure = one.sure and act.sure and (one.barrier is None or not self.known.awaited)
+                    yield Overlap(
+                        "incomplete", one.statement, act.statement, one.regions[0], between, sure=sure
+                    )
                     one.regions = ()
         for region in act.regions:
             yield from self._unawaited(act, region)

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from ...formal.ordering import programs as model
 from ...spec.ordering import ordering
-from ..findings import LIKELY, Finding, Moment
+from ..findings import ERROR, LIKELY, Finding, Moment
 from ..memory.shared_memory import fills_shared
 from ..ptx.decode import DecodedFunction, DecodedStatement
 from ..ptx.flow import Flow
@@ -65,7 +65,7 @@ def _finding(
         places.append(overlap.writer)
     return Finding(
         name,
-        LIKELY,
+        ERROR if overlap.sure else LIKELY,
         module.place(code.function.statements[overlap.second].offset),
         code.function.name,
         f"{rule.title}: {_why(overlap)}",

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from .acts import Act, act_of
 from .thread_registers import ThreadRegisters
@@ -138,7 +138,9 @@ class _Walk:
                 if step.acts and (guard is not False or (self.eager and step.guard in registers.assumed)):
                     act = act_of(step.index, step.statement, registers.value, loops)
                     if act is not None:
-                        yield act
+                        known = guard is not None and self.guessed is None
+                        sure = known and self.plan.located(step.index).isdisjoint(registers.assumed)
+                        yield act if sure else replace(act, sure=False)
                 if step.wanted:
                     registers.execute(step, guard)
             number = self._next(number)

@@ -91,6 +91,7 @@ class WalkPlan:
         self._sources: dict[tuple[str, int], int | str] = {}
         self._place(module)
         self.wanted = self._slice()
+        self._located: dict[int, frozenset[str]] = {}
         self._by_block: dict[int, list[WalkStep]] = {}
         self._worked: dict[tuple[int, int], int] = {}
         self._heeded: dict[int, bool] = {}
@@ -178,6 +179,18 @@ class WalkPlan:
         else:
             return statement.reads + statement.writes
         return self.code.registers_in(" ".join([*texts, statement.guard or ""]), statement.scope)
+
+    def located(self, index: int) -> frozenset[str]:
+        """The registers that decide which bytes of shared memory a statement accesses."""
+        found = self._located.get(index)
+        if found is None:
+            statement = self.code[index]
+            texts = [operand.text for operand, _ in described(statement)]
+            if statement.address is not None and statement.address.base is not None:
+                texts.append(statement.address.base)
+            names = self.code.registers_in(" ".join(texts), statement.scope)
+            found = self._located[index] = frozenset(names)
+        return found
 
     def source(self, text: str, scope: int) -> int | str:
         """An operand as a number, or as the name of a register or special register."""

@@ -225,7 +225,7 @@ def test_a_proxy_fence_before_the_copy_is_complete_does_not_cover_it() -> None:
 
 def test_a_stage_overwritten_while_a_wgmma_reads_it() -> None:
     body = ADDRESSES + STORE + PROXY + BARRIER + FENCE + MMA + COMMIT + "HERE" + BARRIER + STORE + WAIT
-    assert ("likely", "shared-overwritten") in found(body.replace("HERE", ""))
+    assert ("error", "shared-overwritten") in found(body.replace("HERE", ""))
     assert found(body.replace("HERE", WAIT)) == []
 
 
@@ -259,7 +259,7 @@ def test_a_stage_that_only_the_own_warp_has_waited_for() -> None:
 
 def test_a_store_where_a_copy_is_on_its_way() -> None:
     body = ADDRESSES + COPY + "HERE" + BARRIER + PROXY + STORE + PROXY + BARRIER + TAIL
-    assert ("likely", "copy-incomplete") in found(body.replace("HERE", ""))
+    assert ("error", "copy-incomplete") in found(body.replace("HERE", ""))
     assert found(body.replace("HERE", "cp.async.wait_group 0;\n")) == []
 
 
@@ -285,7 +285,8 @@ def test_a_copy_left_in_flight_behind_its_loop() -> None:
     )
     for place in ("%r33", "%r33+16384"):
         end = BARRIER + STORE.replace("%r33", place)
-        assert found(ADDRESSES + COPY + loop + again + end) == [("likely", "copy-incomplete")]
+        ((tier, rule),) = found(ADDRESSES + COPY + loop + again + end)
+        assert rule == "copy-incomplete" and tier in ("error", "likely")  # an error where the walk leaves it
         assert found(ADDRESSES + COPY + loop + again + "cp.async.wait_group 0;\n" + end) == []
 
 

@@ -135,4 +135,4 @@ def test_copies_beside_a_wgmma_without_a_shape() -> None:
     wgmma = "wgmma.mma_async.sync.aligned.f32.f16.f16 {%f0, %f1, %f2, %f3}, %rd1, %rd1, 1, 1, 1, 0, 0;\n"
     text = f"{HEAD}{copied}CONSUMER:\nEND:\n{wgmma}ret;\n}}\n"
     rules = {(finding.rule, finding.tier) for finding in check_text(text, "k.ptx").findings}
-    assert rules == {("legality.qualifier.missing", "error"), ("copy-incomplete", "likely")}
+    assert rules == {("legality.qualifier.missing", "error"), ("copy-incomplete", "error")}
