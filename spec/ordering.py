@@ -149,7 +149,27 @@ def ordering() -> Ordering:
 
 def litmus_tests_of(root: Path) -> Mapping[str, LitmusTest]:
     """The litmus tests written by hand under `root`; raises SpecError where the file is wrong."""
-    return _file(root, read_index(root).ordering.litmus, LitmusFile).tests
+    tests = _file(root, read_index(root).ordering.litmus, LitmusFile).tests
+    _check_tests(tests, ordering() if root == ROOT else read(root))
+    return tests
+
+
+def _check_tests(tests: Mapping[str, LitmusTest], known: Ordering) -> None:
+    """The rules and settings that tests name exist, and a setting is named where it changes something."""
+    settings = {name for name in known.every() if "=" in name}
+    for test in tests.values():
+        for listed in (test.hazards, *test.under.values()):
+            for name in listed:
+                if name not in known.rules:
+                    right = nearest(name, known.rules) or ", ".join(known.rules)
+                    raise SpecError(f"there is no rule {name!r}", test.place, right)
+        for name, listed in test.under.items():
+            if name not in settings:
+                what = f"{name!r} is not a setting of a switch beside its default"
+                raise SpecError(what, test.place, nearest(name, settings) or ", ".join(sorted(settings)))
+            if listed == test.hazards:
+                what = f"the test breaks the same rules under {name} as without it"
+                raise SpecError(what, test.place, f"no entry for {name}")
 
 
 def synthesised_tests_of(root: Path) -> Mapping[str, SynthesisedTest]:

@@ -33,7 +33,7 @@ SWITCHES = (
     "completion-fence",
     "wait-scope",
 )
-ShapeField = Literal["m", "n", "k", "types"]
+ShapeField = Literal["n", "k", "types"]  # M is 64 in all
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ class Conduct:
 
     same_shape: tuple[ShapeField, ...] = ()
     """In what two wgmma.mma_async must agree for accesses of one accumulator to be ordered by default.
-    Example: `[m, n, k]`. Refuses: `[m, q]` (not in the list)."""
+    Example: `[n, k]`. Refuses: `[n, q]` (not in the list)."""
     fence_orders_shapes: bool | None = None
     """Whether a wgmma.fence orders them where they do not agree.
     Example: `true`. Refuses: `maybe` (neither true nor false)."""

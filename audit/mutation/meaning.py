@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...gen.litmus.litmus_tests import suite
+from ...gen.litmus.litmus_tests import written
 from ...ledger.contradictions import register
 from ...spec.api import load
 from ...spec.effects import load_effects
@@ -64,7 +64,7 @@ def meaning(file: str) -> object:
         case "spec/ordering/rules.yaml" | "spec/ordering/switches.yaml":
             return ordering()
         case "spec/ordering/litmus.yaml":
-            return [(t.name, t.program.steps, t.hazards, t.under) for t in suite()]
+            return [(t.name, t.program.steps, t.hazards, t.under) for t in written()]
     specification = load()
     if file.startswith("spec/instructions/"):
         return {n: i for n, i in specification.instructions.items() if i.place.file == file}

@@ -14,7 +14,7 @@ from functools import _lru_cache_wrapper
 from typing import Literal
 
 from ...formal.mutation.slips import Slip, changed_root
-from ...gen.litmus.litmus_tests import suite
+from ...gen.litmus.litmus_tests import written
 from ...ledger.contradictions import register
 from ...spec.api import load
 from ...spec.errors import PtxmmaError, SpecError
@@ -85,7 +85,7 @@ def _judge(base: Baseline, slip: Slip, stage: list[str]) -> tuple[SlipVerdict, s
     after = plain(meaning(slip.file))
     if slip.file.startswith("spec/ordering/") or slip.file == "specs.yaml":
         ordering()
-        suite()
+        written()
     if slip.file in ("contradictions.yaml", "specs.yaml"):
         register()
     if before == after:

@@ -15,7 +15,7 @@ from ...spec.errors import SpecError
 from ...spec.ordering import Readings, litmus_tests, ordering, synthesised_tests
 from .litmus_ptx import LitmusKernel, module
 
-__all__ = ["MAKER", "SuiteLitmus", "single_settings", "suite", "synthesised_file"]
+__all__ = ["MAKER", "SuiteLitmus", "single_settings", "suite", "synthesised_file", "written"]
 
 MAKER = "formal/ordering/synthesis.py"
 _LINE = 140  # characters of a line of YAML
@@ -89,9 +89,8 @@ def single_settings() -> Mapping[str, Readings]:
 
 
 @cache
-def suite() -> tuple[SuiteLitmus, ...]:
-    """Every test, those written by hand first."""
-    known = ordering()
+def written() -> tuple[SuiteLitmus, ...]:
+    """The tests written by hand."""
     tests = []
     for name, test in litmus_tests().items():
         try:
@@ -99,6 +98,13 @@ def suite() -> tuple[SuiteLitmus, ...]:
         except ValueError as error:
             raise SpecError(f"{name}: {error}", test.place) from None
         tests.append(SuiteLitmus(name, test.title, test.source, test.why, program, test.hazards, test.under))
+    return tuple(tests)
+
+
+@cache
+def suite() -> tuple[SuiteLitmus, ...]:
+    """Every test, those written by hand first."""
+    known, tests = ordering(), list(written())
     for name, made in synthesised_tests().items():
         why = known.rules[made.hazards[0]].why if made.hazards else "every step but the accesses is needed"
         title = "synthesised: spoilt" if made.hazards else "synthesised: ordered, and no step can be left out"

@@ -19,6 +19,21 @@ BITS = {
 TYPES = ("atype", "multiplicand", "btype", "ctype", "dtype", "rnd")
 FP8 = {"e4m3", "e5m2"}
 
+# What each clause says has which precision: "at least single precision", "half precision", or that of the types.
+GUARANTEES = {
+    "num.product.single": ("products", {"f32"}),
+    "num.product.specified": ("products", {"atype", "btype"}),
+    "num.accumulate.f32": ("sums", {"f32"}),
+    "num.accumulate.fp8": ("sums", {"f16"}),
+    "num.accumulate.f16": ("sums", {"f16"}),
+    "num.f64.rounding": ("sums", {"f64"}),
+}
+
+
+def test_every_clause_guarantees_what_it_says(specification: Specification) -> None:
+    found = {name: (one.of, set(one.precision)) for name, one in specification.guarantees.items()}
+    assert found == GUARANTEES
+
 
 def expected(view: RowView, computed: Computation) -> tuple[int, int]:
     """The significant bits of each product and of every sum."""

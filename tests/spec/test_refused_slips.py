@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ptxmma.spec import ordering
+from ptxmma.spec import effects, ordering
 from ptxmma.spec.errors import SpecError
 from ptxmma.spec.loading import load_files
 
@@ -25,6 +25,19 @@ SLIPS = [
         "\n  wait-scopes:",
         "the switch 'wait-scope' is missing",
     ),
+    (
+        "spec/ordering/litmus.yaml",
+        "same-shape=m-n: []",
+        "same-shape=m: []",
+        "'same-shape=m' is not a setting of a switch",
+    ),
+    (
+        "spec/ordering/litmus.yaml",
+        "hazards: [fence-after-mma]",
+        "hazards: [fence-after-mm]",
+        "there is no rule 'fence-after-mm'",
+    ),
+    ("spec/effects.yaml", "calls: [call]", "calls: [call, abs]", "abs stands in results and again in calls"),
     ("specs.yaml", 'ptx: "6.3"', 'ptx: "5.2"', "PTX ISA 5.2 stands behind 6.2"),
     ("specs.yaml", 'isa: "9.5"', 'isa: "9.4"', "the newest of the releases 9.5"),
     (
@@ -44,6 +57,8 @@ def test_it_is_refused_at_its_place(files: Path, file: str, old: str, new: str, 
     with pytest.raises(SpecError) as refused:
         load_files(files)
         ordering.read(files)
+        ordering.litmus_tests_of(files)
+        effects.read(files)
     assert words in refused.value.what
     assert re.match(rf"{re.escape(file)}:\d+:\d+: ", refused.value.render()) and refused.value.right
 
