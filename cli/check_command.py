@@ -19,7 +19,7 @@ from ..check.suppression import Suppressed
 from ..spec.api import load
 from ..spec.errors import Place, Question
 from ..spec.writing import write_file
-from .check_files import STDIN, AskedFile, Exclusion, asked_files
+from .check_files import STDIN, AskedFile, Exclusion, asked_files, text_of
 from .check_settings import CheckSettings, read_settings
 from .options import add_scheduler
 
@@ -303,10 +303,7 @@ def _check(asked: CheckQuestion, folder: str = "") -> FileReport:
     try:
         text = file.text
         if text is None:
-            with open(
-                os.path.join(folder, file.name), encoding="utf-8", errors="surrogateescape", newline=""
-            ) as f:
-                text = f.read()
+            text = text_of(os.path.join(folder, file.name))
         return check_text(text, file.name, asked.target, asked.accepted, asked.path, asked.readings)
     except UnreadableFile as error:
         return unread(file.name, error.place, error.what)

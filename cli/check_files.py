@@ -6,13 +6,15 @@ Records are named tuples here and in check_settings: dataclasses take a hundredt
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
-__all__ = ["STDIN", "AskedFile", "Exclusion", "asked_files"]
+__all__ = ["STDIN", "AskedFile", "Exclusion", "asked_files", "text_of"]
 
 STDIN = "-"
 _WILD = frozenset("*?[")
+_PATIENCE = 2000  # milliseconds that a pipe may be without a writer
 
 
 class AskedFile(NamedTuple):
@@ -53,6 +55,29 @@ def asked_files(
         for asked in _named(word, exclusions, stdin):
             found.setdefault(asked.name if asked.text is not None else os.path.abspath(asked.name), asked)
     return list(found.values())
+
+
+def text_of(path: str) -> str:
+    """The text of a file, or what is written to a pipe; raises OSError, also where nobody writes to it."""
+    opened: str | int = path
+    if stat.S_ISFIFO(os.stat(path).st_mode):
+        opened = _pipe(path)
+    with open(opened, encoding="utf-8", errors="surrogateescape", newline="") as file:
+        return file.read()
+
+
+def _pipe(path: str) -> int:
+    """A descriptor of a pipe that somebody writes to."""
+    import select
+
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+    waiting = select.poll()
+    waiting.register(descriptor, select.POLLIN)
+    if not waiting.poll(_PATIENCE):
+        os.close(descriptor)
+        raise OSError(f"it is a pipe, and nobody wrote to it within {_PATIENCE // 1000} seconds")
+    os.set_blocking(descriptor, True)
+    return descriptor
 
 
 def _named(word: str, exclusions: Sequence[Exclusion], stdin: Callable[[], AskedFile]) -> Iterator[AskedFile]:

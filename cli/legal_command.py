@@ -88,14 +88,14 @@ def as_text(verdict: Verdict, suggestion: str | None) -> str:
 
 
 def _batch(asked: Judge, name: str) -> int:
-    """One JSON object a line; exit code 0 when every line is legal, 1 otherwise."""
+    """One JSON object a line; exit code 0 where all are legal, 2 where all are unknown, else 1."""
     if name == "-":
         text = sys.stdin.read()
     else:
         with open(name, encoding="utf-8", errors="replace") as file:
             text = file.read()
-    output, all_legal = judge_lines(asked, text)
+    output, verdicts = judge_lines(asked, text)
     if not output:
         print(f"ptxmma: {'standard input' if name == '-' else name}: there is no statement", file=sys.stderr)
     sys.stdout.write(output)
-    return 0 if all_legal else 1
+    return _EXIT[next(iter(verdicts))] if len(verdicts) == 1 else int(bool(verdicts))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 
-from .legality import ANY_SHAPE, LEGAL, Judge, Verdict
+from .legality import ANY_SHAPE, Judge, Verdict
 
 __all__ = ["judge_lines"]
 
@@ -30,8 +30,8 @@ def _tail(verdict: Verdict) -> str:
     return f'"verdict": "{verdict.verdict}", "reasons": {json.dumps(reasons)}}}\n'
 
 
-def judge_lines(judge: Judge, text: str) -> tuple[str, bool]:
-    """One JSON object a line, and whether every line is legal.
+def judge_lines(judge: Judge, text: str) -> tuple[str, frozenset[str]]:
+    """One JSON object a line, and the verdicts that there are.
 
     Blank lines, and those of a comment alone, are passed over. Lines that are alike are judged once, and
     those that share a diagnosis share its text.
@@ -40,7 +40,6 @@ def judge_lines(judge: Judge, text: str) -> tuple[str, bool]:
     answers: dict[str, str] = {}
     tails: dict[int, str] = {}
     kept: list[Verdict] = []
-    everything_legal = True
     for number, line in enumerate(text.removeprefix("\ufeff").split("\n"), 1):
         answer = answers.get(line)
         if answer is None:
@@ -57,6 +56,5 @@ def judge_lines(judge: Judge, text: str) -> tuple[str, bool]:
                 tail = tails[id(verdict)] = _tail(verdict)
                 kept.append(verdict)
             answer = answers[line] = tail.replace(ANY_SHAPE, shape) if shape else tail
-            everything_legal = everything_legal and verdict.verdict == LEGAL
         output.append(f'{{"line": {number}, {answer}')
-    return "".join(output), everything_legal
+    return "".join(output), frozenset(verdict.verdict for verdict in kept)

@@ -210,7 +210,10 @@ class Profile:
                     f"the shape .{rival} does not exist here; allowed: {fold_words(words)}",
                 )
             elif not present:
-                yield Reason("qualifier.missing", f"no {field.name} is given; allowed: {fold_words(words)}")
+                bare = words[0]  # .sp, which may stand as .sp::ordered_metadata
+                one = all(word == bare or word.startswith(f"{bare}::") for word in words)
+                what = f"the qualifier .{bare} is missing" if one else f"no {field.name} is given"
+                yield Reason("qualifier.missing", f"{what}; allowed: {fold_words(words)}")
             else:
                 given = ".".join(sorted(present))
                 yield Reason("qualifier.value", f"{field.name} is .{given}; allowed: {fold_words(words)}")

@@ -400,7 +400,8 @@ def models(changed: Changed) -> str | None:
         return None
     default, settings = ordering().default, single_settings()
     litmus = "spec/ordering/litmus.yaml"
-    before = changed.base.said.get(litmus, []) if changed.file == litmus else []
+    said = changed.base.said.get(litmus) if changed.file == litmus else None
+    before = said if isinstance(said, list) else []
     for test in written():
         if plain((test.name, test.program.steps, test.hazards, test.under)) in before:
             continue

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
+from threading import Thread
 
 import numpy as np
 import pytest
@@ -89,3 +91,44 @@ def test_one_is_not_counted_as_many(run: Run, tmp_path: Path) -> None:
     code, out, _ = run("gen", "movmatrix", "--out", str(tmp_path / "suite"))
     assert code == 0
     assert " 1 mnemonic  " in out and " 1 kernel  " in out and "\n1 mnemonic, 1 kernel, 3 cases in " in out
+
+
+def test_a_pipe_is_read_where_somebody_writes_to_it(run: Run, tmp_path: Path, kernel: str) -> None:
+    pipe = tmp_path / "x.ptx"
+    os.mkfifo(pipe)
+    code, _, err = run("check", str(pipe))
+    assert code == 2 and f"{pipe}: it is a pipe, and nobody wrote to it within 2 seconds" in err
+    writer = Thread(target=pipe.write_text, args=(kernel,))
+    writer.start()
+    code, _, err = run("check", str(pipe))
+    writer.join()
+    assert (code, err) == (0, "")
+
+
+@pytest.fixture
+def kernel() -> str:
+    return ".version 8.0\n.target sm_90a\n.address_size 64\n.visible .entry k() {\n  ret;\n}\n"
+
+
+@pytest.mark.parametrize(
+    ("lines", "expected"),
+    [
+        (["nosuch.f32 a, b;", "nor.this a;"], 2),
+        (["nosuch.f32 a, b;", "wgmma.fence.sync.aligned;"], 1),
+        (["wgmma.fence.sync;", "nosuch.f32 a, b;"], 1),
+        (["wgmma.fence.sync.aligned;"], 0),
+    ],
+)
+def test_a_batch_of_unknown_lines_ends_as_one_alone(
+    run: Run, tmp_path: Path, lines: list[str], expected: int
+) -> None:
+    (tmp_path / "lines").write_text("\n".join(lines))
+    assert run("legal", "--batch", str(tmp_path / "lines"))[0] == expected
+    assert len(lines) > 1 or run("legal", *lines)[0] == expected
+
+
+def test_a_qualifier_with_a_suffix_is_named_as_it_is_written(run: Run) -> None:
+    form = "{d0,d1,d2,d3}, {a0,a1,a2,a3}, {b0,b1,b2,b3}, {c0,c1,c2,c3}, e, 0;"
+    _, out, _ = run("legal", f"mma.sync.aligned.m16n8k32.row.col.f32.f16.f16.f32 {form}")
+    assert "the qualifier .sp is missing; allowed: .sp, .sp::ordered_metadata" in out
+    assert "spvariant" not in out
