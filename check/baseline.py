@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, replace
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -79,13 +80,25 @@ def relative_path(name: str, folder: str) -> str:
     )
 
 
-def fingerprint(path: str, finding: Finding) -> str:
-    """A hash of the file's path and of what was found: function, rule, tier, statement, witness."""
-    import hashlib  # slow to import, and needed only for a baseline and for SARIF
+def _sha256() -> Callable[[bytes], Any]:
+    """SHA-256; Python's own, since hashlib loads OpenSSL, which takes longer than a small file's check."""
+    for name in ("_sha2", "_sha256", "hashlib"):  # as Python 3.12 and 3.11 call it
+        try:
+            return import_module(name).sha256  # type: ignore[no-any-return]
+        except ImportError:
+            continue
+    raise ImportError("hashlib")
 
+
+def fingerprint(path: str, finding: Finding) -> str:
+    """A hash of the file's path and of what was found: function, rule, tier, statement, witness.
+
+    Numbers of lines, registers and labels do not count.
+    """
     steps = "|".join(moment.statement for moment in finding.witness)
-    text = "\n".join((path, finding.function, finding.rule, finding.tier, finding.statement, steps))
-    return hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()[:24]
+    code = finding.code or finding.statement
+    text = "\n".join((path, finding.function, finding.rule, finding.tier, code, steps))
+    return str(_sha256()(text.encode("utf-8", "surrogateescape")).hexdigest())[:24]
 
 
 def baseline_text(found: Mapping[str, Iterable[Finding]]) -> str:

@@ -15,6 +15,7 @@ from ..spec.statements import Statement as Read
 from .advice import advice
 from .execution.phase_findings import PhaseFindings
 from .findings import ERROR, INFO, LIKELY, Finding, surest
+from .grouping import grouped
 from .memory.proxy_findings import proxy_findings
 from .not_judged import NotJudged, not_judged
 from .operands.constants import constant_findings
@@ -25,6 +26,7 @@ from .ptx.flow import Flow, build_flow
 from .ptx.inlining import Inlining
 from .ptx.operation import Operations
 from .ptx.reader import read_module
+from .ptx.register_names import RegisterNames
 from .ptx.source import NAME, Function, PtxModule, PtxStatement, UnreadableFile, UnreadText, declared_types
 from .readings import settled
 from .registers.collisions import order_findings
@@ -60,6 +62,11 @@ class FileReport:
     not_judged: tuple[NotJudged, ...] = ()
     error: str | None = None
     path: str = ""
+
+    @property
+    def faults_told(self) -> tuple[Finding, ...]:
+        """The findings as reports tell them: each fault once, with its other places."""
+        return grouped(self.findings)
 
     @property
     def remarks(self) -> Iterator[tuple[Place, str]]:
@@ -114,7 +121,8 @@ def check_text(
         findings += _check_function(module, function, whole, operations, target or module.target)
     judged = (settled(finding, readings or {}) for finding in findings)
     findings = _once(sorted((found for found in judged if found), key=lambda finding: finding.order))
-    findings = [replace(finding, statement=module.written(finding.place)) for finding in findings]
+    names: dict[str, RegisterNames] = {}
+    findings = [_located(module, finding, names) for finding in findings]
     path = name if path is None else path
     findings, suppressed = _suppressed(findings, Suppressions(text, name), dict(baseline or {}), path)
     return FileReport(
@@ -142,6 +150,19 @@ def _once(findings: list[Finding]) -> list[Finding]:
         else:
             kept[key if known is None else (*key, len(kept))] = finding
     return list(kept.values())
+
+
+def _located(module: PtxModule, finding: Finding, names: dict[str, RegisterNames]) -> Finding:
+    """The finding with the statement at its place, and the source line that it comes from."""
+    offset = module.offset(finding.place)
+    written = module.written(finding.place)
+    function = module.function_at(offset)
+    if function is None:
+        return replace(finding, statement=written, code=written)
+    if function.name not in names:
+        names[function.name] = RegisterNames(function)
+    code = names[function.name].renamed(written)
+    return replace(finding, statement=written, source=module.source(offset), code=code)
 
 
 def _must_be_known(module: PtxModule, target: str | None) -> None:

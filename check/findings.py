@@ -15,6 +15,7 @@ __all__ = [
     "READING",
     "TIERS",
     "Finding",
+    "Instance",
     "MemoryRange",
     "Moment",
     "Undefined",
@@ -57,10 +58,20 @@ class MemoryRange:
 
 
 @dataclass(frozen=True)
+class Instance:
+    """Another place of a fault, and the function there."""
+
+    place: Place
+    function: str
+
+
+@dataclass(frozen=True)
 class Finding:
     """One finding about a file. Suppressions name its `rule`; `more` counts equal findings that are not
     shown; `statement` is the text at its place, without comments. `readings`: where it holds; if not under
     every reading, its tier is READING, whatever the analysis says of it. `ranges` are the bytes that meet.
+    `source` is the line of the source, where the PTX tells it; `code` the statement without numbers that a
+    compiler counts; `also` are the other places of the fault.
     """
 
     rule: str
@@ -76,6 +87,9 @@ class Finding:
     statement: str = ""
     readings: Undefined = EVERYWHERE
     ranges: tuple[MemoryRange, ...] = ()
+    source: str = ""
+    code: str = ""
+    also: tuple[Instance, ...] = ()
 
     def __repr__(self) -> str:
         return f"Finding({self.rule} at {self.place})"

@@ -7,20 +7,24 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..spec.api import load
 from ..spec.editions import brief
 from ..spec.quantities import counted
 from .check_file import FileReport
-from .findings import EVERYWHERE, TIERS, Finding
+from .findings import EVERYWHERE, TIERS, Finding, MemoryRange
+from .kernel_names import demangled
 from .readings import shown as shown_readings
 
 if TYPE_CHECKING:
     from .baseline import AcceptedFinding
 
-__all__ = ["CLAIM", "CheckReport", "as_github", "as_text", "dump"]
+__all__ = ["CLAIM", "CheckReport", "as_github", "as_range", "as_text", "dump"]
 
+_NAME = 160  # characters of a function's name that text shows
+_PLACES = 8  # other places of a fault that text names
 CLAIM = (
     "These are claims about the PTX as given: "
     "the fault may be the compiler's, and ptxas may or may not repair it."
@@ -40,7 +44,7 @@ class CheckReport(NamedTuple):
     @property
     def counts(self) -> Counter[str]:
         """How many findings there are of each tier."""
-        return Counter(finding.tier for report in self.files for finding in report.findings)
+        return Counter(finding.tier for report in self.files for finding in report.faults_told)
 
     @property
     def unreadable(self) -> int:
@@ -62,7 +66,7 @@ def as_text(answer: CheckReport, shown: frozenset[str]) -> str:
         if report.error is None:  # else the command says so on standard error
             lines += [f"{fault.place}: unreadable: {fault.what}" for fault in report.faults]
         lines += [f"{place}: not judged: {what}" for place, what in report.remarks]
-        for finding in report.findings:
+        for finding in report.faults_told:
             if finding.tier in shown:
                 lines += _finding(finding)
     lines += [f"{answer.baseline}: stale: {line}" for line in answer.stale_lines]
@@ -89,15 +93,47 @@ def as_text(answer: CheckReport, shown: frozenset[str]) -> str:
 def _finding(finding: Finding) -> Iterable[str]:
     section = f" ({brief(load().index, finding.section)})" if finding.section else ""
     yield f"{finding.place}: {finding.tier} {finding.rule}: {finding.message}{section}"
-    yield f"  in {finding.function}" + (f"; and {finding.more} more like it" if finding.more else "")
+    yield f"  in {_short(demangled(finding.function))}" + (
+        f"; and {finding.more} more like it" if finding.more else ""
+    )
+    if finding.source:
+        yield f"  source: {finding.source}"
+    if finding.also:
+        yield f"  also {_elsewhere(finding)}"
     for moment in finding.witness:
         yield f"  line {moment.place.line}: {moment.statement}: {moment.says}"
-    for number, schedule in enumerate(_parted(finding.schedules), 1):
-        yield f"  schedule {number}: {'; '.join(schedule)}"
+    yield from _side_by_side(_parted(finding.schedules))
     if finding.readings != EVERYWHERE:
         yield f"  undefined under: {shown_readings(finding.readings)} (--reading settles it)"
     if finding.right:
         yield f"  right would be: {finding.right}"
+
+
+def _short(name: str) -> str:
+    """The name, or its beginning where it is very long."""
+    return name if len(name) <= _NAME else f"{name[: _NAME - 1]}…"
+
+
+def _elsewhere(finding: Finding) -> str:
+    """The other places of a fault: how many, the first lines, and in how many functions."""
+    lines = [str(one.place.line) for one in finding.also]
+    shown = ", ".join(lines[:_PLACES]) + (", …" if len(lines) > _PLACES else "")
+    functions = len({one.function for one in finding.also} | {finding.function})
+    where = f"in {counted(len(lines), 'other place')}: line{'s' if len(lines) > 1 else ''} {shown}"
+    return where + (f"; {functions} functions in all" if functions > 1 else "")
+
+
+def _side_by_side(schedules: Sequence[Sequence[str]]) -> Iterator[str]:
+    """Two schedules beside each other, one step a line; any other number one after another."""
+    if len(schedules) != 2:
+        for number, schedule in enumerate(schedules, 1):
+            yield f"  schedule {number}:"
+            yield from (f"    {step}" for step in schedule)
+        return
+    left, right = ([f"schedule {number}:", *steps] for number, steps in enumerate(schedules, 1))
+    width = max(map(len, left))
+    for one, other in zip_longest(left, right, fillvalue=""):
+        yield f"  {one:<{width}}  | {other}"
 
 
 def _parted(schedules: Sequence[Sequence[str]]) -> list[Sequence[str]]:
@@ -127,7 +163,7 @@ def as_json(answer: CheckReport) -> dict[str, Any]:
                 "unreadable": [
                     {"line": f.place.line, "column": f.place.column, "message": f.what} for f in report.faults
                 ],
-                "findings": [_as_dict(finding) for finding in report.findings],
+                "findings": [_as_dict(finding, report.path) for finding in report.faults_told],
                 "suppressed": [
                     {"rule": s.finding.rule, "line": s.finding.place.line, "kind": s.kind}
                     for s in report.suppressed
@@ -164,13 +200,21 @@ def as_json(answer: CheckReport) -> dict[str, Any]:
     }
 
 
-def _as_dict(finding: Finding) -> dict[str, Any]:
+def _as_dict(finding: Finding, path: str) -> dict[str, Any]:
+    from .baseline import fingerprint  # text needs none
+
     return {
         "rule": finding.rule,
         "tier": finding.tier,
         "line": finding.place.line,
         "column": finding.place.column,
         "function": finding.function,
+        "name": demangled(finding.function),
+        "source": finding.source or None,
+        "also": [
+            {"line": one.place.line, "column": one.place.column, "function": one.function}
+            for one in finding.also
+        ],
         "message": finding.message,
         "section": finding.section,
         "right": finding.right,
@@ -181,17 +225,20 @@ def _as_dict(finding: Finding) -> dict[str, Any]:
         ],
         "schedules": [list(schedule) for schedule in finding.schedules],
         "readings": [dict(settings) for settings in finding.readings],
-        "ranges": [
-            {
-                "what": one.what,
-                "variable": one.variable,
-                "first": one.first,
-                "last": one.last,
-                "line": one.place.line,
-                "from": one.known_from,
-            }
-            for one in finding.ranges
-        ],
+        "ranges": [as_range(one) for one in finding.ranges],
+        "fingerprint": fingerprint(path, finding),
+    }
+
+
+def as_range(found: MemoryRange) -> dict[str, str | int]:
+    """Bytes that meet, as JSON and SARIF have them."""
+    return {
+        "what": found.what,
+        "variable": found.variable,
+        "first": found.first,
+        "last": found.last,
+        "line": found.place.line,
+        "from": found.known_from,
     }
 
 
@@ -208,7 +255,7 @@ def as_github(answer: CheckReport, shown: frozenset[str]) -> str:
             )
         for place, what in report.remarks:
             lines.append(_command("notice", place.file, place.line, place.column, what, "not judged"))
-        for finding in report.findings:
+        for finding in report.faults_told:
             if finding.tier in shown:
                 place = finding.place
                 lines.append(

@@ -8,6 +8,7 @@ from typing import Any
 
 from ..spec.api import load
 from ..spec.editions import brief, note
+from ..spec.ordering import litmus_tests
 from .findings import TIERS
 from .rule_texts import CheckRule, rule_texts
 from .rules import rules
@@ -36,6 +37,7 @@ def as_list_json(asked: Iterable[CheckRule]) -> list[dict[str, Any]]:
             "section": rule.section,
             "tiers": list(rule.tiers),
             "mend": rule.mend,
+            "published": _published(rule),
             "wrong": rule.wrong,
             "right": rule.right,
             "address": rule.address,
@@ -49,12 +51,23 @@ def as_explanation(rule: CheckRule) -> str:
     lines = [f"{rule.name}: {rule.title}", "", *textwrap.wrap(rule.says, _WIDTH)]
     if rule.section:
         lines += ["", f"text: {_section(rule)}"]
+    if reports := _published(rule):
+        lines += ["", "published:", *(f"  {report}" for report in reports)]
     lines += ["", "found as:", *(f"  {tier}: {TIERS[tier]}" for tier in rule.tiers)]
     lines += ["", "examples (docs/rules.md shows the file around them; --format json prints whole files)"]
     lines += ["wrong:", textwrap.indent(rule.wrong_lines.rstrip(), "  ")]
     lines += ["right:", textwrap.indent(rule.right_lines.rstrip(), "  ")]
     lines += ["", *textwrap.wrap(f"what to do: {rule.mend}", _WIDTH)]
     return "\n".join([*lines, f"to suppress it: {_suppression(rule)}"])
+
+
+def _published(rule: CheckRule) -> list[str]:
+    """The public reports of such faults, each with what its litmus test shows."""
+    return [
+        f"{test.source}: {test.title}"
+        for test in litmus_tests().values()
+        if rule.name in test.hazards and "#" in test.source
+    ]
 
 
 def _section(rule: CheckRule) -> str:
@@ -118,4 +131,6 @@ def as_page() -> str:
     ]
     for rule in rules().values():
         parts += ["", f"## {rule.name}", f"{rule.title[0].upper()}{rule.title[1:]}.", "", *_body(rule)]
+        if reports := _published(rule):
+            parts += ["", f"Published: {'; '.join(reports)}."]
     return "\n".join(parts) + "\n"

@@ -16,7 +16,8 @@ from ..spec.errors import Place
 from .baseline import fingerprint
 from .check_file import FileReport
 from .findings import ERROR, EVERYWHERE, INFO, LIKELY, READING, Finding, Moment
-from .reports import CLAIM, CheckReport
+from .kernel_names import demangled
+from .reports import CLAIM, CheckReport, as_range
 from .rule_pages import help_text
 from .rule_texts import CheckRule
 from .rules import rules
@@ -107,7 +108,7 @@ def _notification(name: str, what: str, place: Place) -> dict[str, Any]:
 def _results(report: FileReport, shown: frozenset[str], order: Mapping[str, int]) -> Iterator[dict[str, Any]]:
     times: Counter[str] = Counter()
     findings = (
-        *((finding, None) for finding in report.findings),
+        *((finding, None) for finding in report.faults_told),
         *((hidden.finding, hidden.kind) for hidden in report.suppressed if hidden.kind != "selection"),
     )
     for finding, suppressed in sorted(findings, key=lambda pair: pair[0].order):
@@ -128,6 +129,14 @@ def _result(finding: Finding, suppressed: str | None, index: int, key: str) -> d
         "partialFingerprints": {"ptxmma/v2": key},
         "properties": {"tier": finding.tier, "more": finding.more, "right": finding.right},
     }
+    if finding.source:
+        result["properties"]["source"] = finding.source
+    if finding.ranges:
+        result["properties"]["ranges"] = [as_range(one) for one in finding.ranges]
+    if finding.also:
+        result["relatedLocations"] = [
+            {**_location(one.place), "logicalLocations": [_logical(one.function)]} for one in finding.also
+        ]
     if finding.readings != EVERYWHERE:
         result["properties"]["readings"] = [dict(settings) for settings in finding.readings]
     if finding.witness:
@@ -138,7 +147,7 @@ def _result(finding: Finding, suppressed: str | None, index: int, key: str) -> d
 
 
 def _logical(function: str) -> Mapping[str, str]:
-    return {"name": function, "kind": "function"}
+    return {"name": demangled(function), "decoratedName": function, "kind": "function"}
 
 
 def _step(moment: Moment) -> dict[str, Any]:

@@ -25,6 +25,10 @@ __all__ = [
 
 NAME = re.compile(r"(?<![\w$%.])[%$A-Za-z_][\w$]*")
 _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.S)
+_FILE = re.compile(r'^\s*\.file\s+(\d+)\s+"([^"]*)"', re.M)
+_LOCATION = re.compile(
+    r"^[ \t]*\.loc\s+(\d+)\s+(\d+)\s+\d+(?:[^\n]*?\binlined_at\s+(\d+)\s+(\d+)\s+\d+)?", re.M
+)
 _LONGEST = 500  # characters of a statement that are kept
 _DIGITS = re.compile(r"(.*?)(\d+)$")
 
@@ -167,11 +171,48 @@ class PtxModule:
         line = bisect_right(self._lines, offset)
         return Place(self.name, line, offset - self._lines[line - 1] + 1)
 
+    def offset(self, place: Place) -> int:
+        """The offset of a place into the text."""
+        return self._lines[place.line - 1] + place.column - 1
+
     def written(self, place: Place) -> str:
         """The statement that begins at a place, without comments and on one line."""
-        start = self._lines[place.line - 1] + place.column - 1
+        start = self.offset(place)
         end = self.text.find(";", start)
         return " ".join(_COMMENT.sub(" ", self.text[start : end if end > 0 else None][:_LONGEST]).split())
+
+    @cached_property
+    def _files(self) -> dict[str, str]:
+        """The names of source files, by their numbers in .loc."""
+        return {found[1]: found[2] for found in _FILE.finditer(self.text)}
+
+    @cached_property
+    def _locations(self) -> tuple[list[int], list[re.Match[str]]]:
+        """Every .loc, and where it stands."""
+        found = list(_LOCATION.finditer(self.text)) if ".loc" in self.text else []
+        return [one.start() for one in found], found
+
+    def function_at(self, offset: int) -> Function | None:
+        """The function in which an offset lies."""
+        before = [one for one in self.functions if one.offset <= offset]
+        return max(before, key=lambda one: one.offset, default=None)
+
+    def source(self, offset: int) -> str:
+        """The line of the source file that a statement comes from; empty where no .loc of its function says.
+
+        Of an inlined function it is the line there, and the line that calls it.
+        """
+        starts, found = self._locations
+        at = bisect_right(starts, offset) - 1
+        function = self.function_at(offset)
+        if at < 0 or function is None or starts[at] < function.offset:
+            return ""
+        file, line, outer, outer_line = found[at].groups()
+        if line == "0":
+            return ""
+        shown = f"{self._files.get(file, f'file {file}')}:{line}"
+        called = f"{self._files.get(outer, f'file {outer}')}:{outer_line}" if outer else ""
+        return f"{shown}, inlined at {called}" if called and called != shown else shown
 
     def line(self, number: int) -> str:
         """A line of the text, counted from 1."""

@@ -1,0 +1,117 @@
+"""How findings read: each fault once, names demangled, source lines, schedules side by side, fingerprints."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from ptxmma.check.baseline import fingerprint
+from ptxmma.check.check_file import check_text
+from ptxmma.check.kernel_names import demangled, template_of
+from ptxmma.check.reports import CheckReport, as_json, as_text
+
+HEAD = ".version 8.5\n.target sm_90a\n.address_size 64\n"
+KERNEL = """.visible .entry NAME(.param .u64 out)
+.reqntid 128, 1, 1
+{
+.reg .f32 %f<9>; .reg .b64 %rd<9>;
+wgmma.fence.sync.aligned;
+wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%f0,%f1,%f2,%f3}, %rd1, %rd2, 1, 1, 1, 0, 0;
+wgmma.commit_group.sync.aligned;
+st.global.f32 [%rd3], %f0;
+wgmma.wait_group.sync.aligned 0;
+ret;
+}
+"""
+FIRST, SECOND, OTHER = "_Z4gemmILi128EEvPf", "_Z4gemmILi256EEvPf", "_Z5otherILi128EEvPf"
+
+
+def errors(text: str) -> list[dict[str, object]]:
+    answer = as_json(CheckReport((check_text(text, "k.ptx"),)))
+    return [found for found in answer["files"][0]["findings"] if found["tier"] == "error"]
+
+
+def test_two_instances_of_a_template_are_told_once() -> None:
+    text = HEAD + KERNEL.replace("NAME", FIRST) + KERNEL.replace("NAME", SECOND)
+    (found,) = errors(text)
+    assert found["name"] == "void gemm<128>(float*)" and found["line"] == 11
+    assert found["also"] == [{"line": 22, "column": 1, "function": SECOND}]
+    shown = as_text(CheckReport((check_text(text, "k.ptx"),)), frozenset({"error"}))
+    assert "also in 1 other place: line 22; 2 functions in all" in shown and "1 error" in shown
+
+
+def test_other_kernels_and_other_code_are_told_apart() -> None:
+    assert len(errors(HEAD + KERNEL.replace("NAME", FIRST) + KERNEL.replace("NAME", OTHER))) == 2
+    code = KERNEL.replace("NAME", SECOND).replace("%rd3], %f0", "%rd3], %f1")
+    assert len(errors(HEAD + KERNEL.replace("NAME", FIRST) + code)) == 2
+    twice = KERNEL.replace("NAME", FIRST).replace("st.global", "st.global.f32 [%rd3], %f0;\nst.global")
+    assert len(errors(HEAD + twice)) == len(errors(HEAD + twice.replace("gemm", "gemn")))
+
+
+def test_a_source_line_is_told_once() -> None:
+    lines = '.file 1 "gemm.cu"\n.file 2 "mma.cuh"\n'
+    located = KERNEL.replace("st.global", ".loc 2 7 3, function_name $L, inlined_at 1 40 5\nst.global")
+    (found,) = errors(HEAD + lines + located.replace("NAME", FIRST) + located.replace("NAME", OTHER))
+    assert found["source"] == "mma.cuh:7, inlined at gemm.cu:40"
+    assert found["also"] == [{"line": 26, "column": 1, "function": OTHER}]
+    assert errors(HEAD + KERNEL.replace("NAME", FIRST))[0]["source"] is None
+
+
+def test_a_line_of_another_function_is_not_the_source() -> None:
+    text = (
+        HEAD
+        + KERNEL.replace("NAME", FIRST).replace("ret;", ".loc 1 9 1\nret;")
+        + KERNEL.replace("NAME", OTHER)
+    )
+    assert {found["source"] for found in errors(text)} == {None}
+
+
+def test_schedules_stand_side_by_side() -> None:
+    report = check_text(HEAD + KERNEL.replace("NAME", "k"), "k.ptx")
+    lines = as_text(CheckReport((report,)), frozenset({"error"})).splitlines()
+    rows = [line for line in lines if "  | " in line]
+    assert len(rows) >= 4 and "schedule 1:" in rows[0] and "schedule 2:" in rows[0]
+    assert len({line.index("  | ") for line in rows}) == 1
+
+
+def renumbered(text: str) -> str:
+    """A file whose compiler counts registers otherwise."""
+    shifted = re.sub(r"%(f|rd)(\d)\b", lambda found: f"%{found[1]}{int(found[2]) + 20}", text)
+    return re.sub(r"<9>", "<40>", shifted)
+
+
+def test_a_fingerprint_survives_lines_and_register_numbers() -> None:
+    text = HEAD + KERNEL.replace("NAME", "k")
+    (first,), (second,) = errors(text), errors(renumbered("\n\n" + text))
+    assert first["fingerprint"] == second["fingerprint"] and first["line"] != second["line"]
+    (other,) = errors(text.replace("%rd3], %f0", "%rd3], %f1"))
+    assert other["fingerprint"] != first["fingerprint"]
+    report = check_text(text, "k.ptx")
+    assert fingerprint("k.ptx", report.findings[0]) != fingerprint("other.ptx", report.findings[0])
+
+
+@pytest.mark.parametrize(
+    ("name", "shown", "template"),
+    [
+        ("kernel", "kernel", "kernel"),
+        ("_Znonsense", "_Znonsense", "_Znonsense"),
+        ("_ZN1a1bEv", "a::b()", "a::b"),
+        (FIRST, "void gemm<128>(float*)", "void gemm"),
+        ("_Z13fwd_attend_kerILi128ELb0EEv11fwd_globalsIXT_EE", None, None),  # expressions are not read
+    ],
+)
+def test_names_are_demangled(name: str, shown: str | None, template: str | None) -> None:
+    assert demangled(name) == (name if shown is None else shown)
+    assert template_of(name) == (name if template is None else template)
+
+
+def test_a_long_name_is_cut_in_text_alone() -> None:
+    long = "_Z4gemmI" + "Li128E" * 60 + "EvPf"
+    report = CheckReport((check_text(HEAD + KERNEL.replace("NAME", long), "k.ptx"),))
+    shown = as_text(report, frozenset({"error"})).splitlines()[1]
+    assert len(shown) < 200 and shown.endswith("…")
+    assert len(json.dumps(as_json(report))) > len(long)
+    assert Path(as_json(report)["files"][0]["file"]).name == "k.ptx"
