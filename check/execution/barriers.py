@@ -59,7 +59,7 @@ class Mbarrier:
         self.init = warp, act, statement
         self.phase = 0
         self.told: list[Clock] = []
-        self.arrived: list[int] = []  # the statements that arrived, of the current phase
+        self.bytes: list[int | None] = []  # that each phase expected
         self._warps = warps
         self._now = _MbarrierPhase(count, Clock(warps))
 
@@ -141,6 +141,7 @@ class Mbarrier:
         self.phase += 1
         clock.complete[self.address] = self.phase
         self.told.append(clock)
+        self.bytes.append(self._now.expected)
         self._now = _MbarrierPhase(self.count, Clock(self._warps))
 
 

@@ -10,15 +10,16 @@ __all__ = ["Clock"]
 
 
 class Clock:
-    """A vector clock. `seen` counts, by warp, the acts that happen before; `complete`, by mbarrier, the
-    phases that were waited for; `least`, by mbarrier, the phases that must be complete because a later one is
-    known to have begun.
+    """A vector clock. `seen` counts, by warp, the acts that happen before; `peers` the same of the warps of
+    the cluster's other blocks, which do alike; `complete`, by mbarrier, the phases that were waited for;
+    `least`, by mbarrier, the phases that must be complete because a later one is known to have begun.
     """
 
-    __slots__ = ("complete", "least", "seen")
+    __slots__ = ("complete", "least", "peers", "seen")
 
     def __init__(self, warps: int) -> None:
         self.seen = [0] * warps
+        self.peers = [0] * warps
         self.complete: dict[int, int] = {}
         self.least: dict[int, int] = {}
 
@@ -26,6 +27,7 @@ class Clock:
         """A clock of its own with the same contents."""
         made = Clock(0)
         made.seen = self.seen[:]
+        made.peers = self.peers[:]
         made.complete = dict(self.complete)
         made.least = dict(self.least)
         return made
@@ -33,8 +35,14 @@ class Clock:
     def join(self, other: Clock) -> None:
         """Learn what another clock has seen."""
         self.seen = [a if a > b else b for a, b in zip(self.seen, other.seen, strict=True)]
+        self.peers = [a if a > b else b for a, b in zip(self.peers, other.peers, strict=True)]
         _raise(self.complete, other.complete)
         _raise(self.least, other.least)
+
+    def exchange(self) -> None:
+        """Learn what the same warp of the other blocks has seen: the same from there."""
+        self.seen = [a if a > b else b for a, b in zip(self.seen, self.peers, strict=True)]
+        self.peers = self.seen[:]
 
     def begun(self, barrier: int) -> int:
         """The number of the earliest phase of an mbarrier that may be the current one."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from ...spec.errors import Place
 from ...spec.ordering import ordering
 from ...spec.quantities import counted
-from ..findings import ERROR, LIKELY, Finding, Moment
+from ..findings import ERROR, EVERYWHERE, LIKELY, Finding, Moment, Undefined
 from ..ptx.decode import DecodedFunction
 from ..ptx.flow import Flow
 from ..ptx.source import PtxModule
@@ -16,24 +16,29 @@ from ..rules import rules
 from ..walks.walk_plan import WalkPlan
 from .execution import Execution, Stuck
 from .shared_accesses import PhaseRace
-from .warp_acts import Unpublished
+from .warp_acts import Short, Unpublished
 
 __all__ = ["PhaseFindings"]
 
 _SIZES = (1024, 4)  # numbers for parameters: with the second, loops end
 _MOST_THREADS = 1024
 # What is found first explains what is found later.
-_ORDER = ("unseen", "overwritten", "rewritten", "early-read", "unfenced")
+_ORDER = ("unseen", "overwritten", "elsewhere", "rewritten", "early-read", "unfenced")
 _RULES = {
     "unseen": "shared-unsynchronised",
     "overwritten": "shared-overwritten",
+    "elsewhere": "shared-overwritten",
     "rewritten": "copy-incomplete",
     "early-read": "copy-incomplete",
     "unfenced": "proxy-fence",
 }
+_ANY = -1
+_ONE_WARP: Undefined = ((("wait-scope", "warp"),),)
+_LATER = frozenset(("overwritten", "elsewhere", "rewritten"))  # the write is the second
 _WHY = {
     "unseen": "no barrier that both meet, or phase that one waits for, orders the two",
     "overwritten": "no phase that the writer waits for needs every warp's wait for the product",
+    "elsewhere": "the copy fills other blocks of the cluster, too, and no release of theirs comes before",
     "rewritten": "a copy into the same bytes may still be on its way, for no wait tells that it is complete",
     "early-read": "the phases that these warps have waited for do not tell that the copy is complete",
     "unfenced": "neither the thread that writes nor one behind it executes a proxy fence before",
@@ -41,6 +46,7 @@ _WHY = {
 _SAYS = {
     "unseen": ("accesses the bytes in one warp", "accesses them in another warp"),
     "overwritten": ("reads the bytes", "writes them again"),
+    "elsewhere": ("reads the bytes, in every block", "writes them again, in several blocks"),
     "rewritten": ("begins to write the bytes", "writes them again"),
     "early-read": ("begins to write the bytes", "reads them"),
     "unfenced": ("writes the bytes through the generic proxy", "reads them through the async proxy"),
@@ -57,6 +63,7 @@ class PhaseFindings:
     races: list[PhaseRace] = field(default_factory=list)
     stuck: dict[int, Stuck] = field(default_factory=dict)
     unpublished: dict[tuple[int, int], Unpublished] = field(default_factory=dict)
+    short: dict[int, Short] = field(default_factory=dict)  # by product
     ordered: set[tuple[int, int]] = field(default_factory=set)
     synchronised: set[tuple[int, int]] = field(default_factory=set)  # and only a proxy fence is missing
 
@@ -74,6 +81,7 @@ class PhaseFindings:
             found = Execution(plan, threads, size)
             self.races += found.acts.accesses
             self.unpublished |= found.acts.unpublished
+            self.short |= found.acts.short()
             if alone:
                 self.stuck |= {one.statement: one for one in found.stuck}
             if found.certain:
@@ -111,6 +119,8 @@ class PhaseFindings:
         yield from self._race_findings()
         for one in self.stuck.values():
             yield self._stuck(one)
+        told = {race.second for race in self._told()}
+        yield from (self._short(one) for one in self.short.values() if one.product not in told)
         for init, use in self.unpublished:
             yield self._unpublished(self.unpublished[init, use])
 
@@ -120,7 +130,10 @@ class PhaseFindings:
             return False
         places = {finding.place, *(moment.place for moment in finding.witness)}
         if any(
-            _RULES[race.what] == finding.rule and not race.doubtful and self._product(race) in places
+            _RULES[race.what] == finding.rule
+            and not race.doubtful
+            and not race.partly
+            and self._product(race) in places
             for race in self._told()
         ):
             return True
@@ -130,17 +143,23 @@ class PhaseFindings:
 
     def _product(self, race: PhaseRace) -> Place:
         """The place of the product of a race (of two copies: of the later one)."""
-        return self._place(race.first if race.what == "overwritten" else race.second)
+        return self._place(race.first if race.what in ("overwritten", "elsewhere") else race.second)
 
     def _told(self) -> list[PhaseRace]:
-        return [race for race in self.races if not race.partly]
+        """The races of all warps, and those of some whose wait may do for the others."""
+        return [race for race in self.races if not race.partly or race.what == "overwritten"]
 
     def _race_findings(self) -> Iterator[Finding]:
-        """One finding for each block that writes: its first race explains the others."""
+        """One finding for each block that writes: its first race explains the others. One for all products
+        that have ended in some warps only: one release is the cause.
+        """
         by_writer: dict[int, list[PhaseRace]] = {}
-        for race in sorted(self._told(), key=lambda race: (race.doubtful, _ORDER.index(race.what))):
-            writer = race.second if race.what in ("overwritten", "rewritten") else race.first
-            by_writer.setdefault(self.flow.block_of(writer), []).append(race)
+        for race in sorted(
+            self._told(), key=lambda race: (race.partly, race.doubtful, _ORDER.index(race.what))
+        ):
+            writer = race.second if race.what in _LATER else race.first
+            block = _ANY if race.partly else self.flow.block_of(writer)
+            by_writer.setdefault(block, []).append(race)
         for races in by_writer.values():
             first = races[0]
             others = {(race.first, race.second) for race in races} - {(first.first, first.second)}
@@ -161,6 +180,7 @@ class PhaseFindings:
             rule.mend,
             self._moments(zip((race.first, race.second), _SAYS[race.what], strict=True)),
             more=more,
+            readings=_ONE_WARP if race.partly else EVERYWHERE,
         )
 
     def _stuck(self, stuck: Stuck) -> Finding:
@@ -171,6 +191,20 @@ class PhaseFindings:
         what = f"when no thread can go on, {where} lacks {' and '.join(lacks)}"
         steps = [(stuck.statement, "waits for ever")]
         return self._of_barrier("barrier-stuck", stuck.doubtful, what, steps)
+
+    def _short(self, one: Short) -> Finding:
+        rule = ordering().rules["copy-incomplete"]
+        expects = f"the phase of the mbarrier expects {one.expected} bytes"
+        return Finding(
+            "copy-incomplete",
+            ERROR,
+            self._place(one.product),
+            self.code.function.name,
+            f"{rule.title}: {expects}, and products read {one.read} bytes of what its copies bring",
+            rule.section,
+            rule.mend,
+            self._moments([(one.product, "reads what copies bring")]),
+        )
 
     def _unpublished(self, one: Unpublished) -> Finding:
         steps = [(one.init, "initialises the mbarrier"), (one.use, "uses it in another warp")]

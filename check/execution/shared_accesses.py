@@ -37,7 +37,8 @@ class TimedWrite:
 
     act: its number among the acts of its warp. end: the number of the act that its warp waited with
     (cp.async). lanes: those that stored and have executed no proxy fence since; fenced: the number of the act
-    after which there are none. landing: the phase that tells that it is complete.
+    after which there are none. landing: the phase that tells that it is complete. elsewhere: it writes
+    other blocks of the cluster, too.
     """
 
     statement: int
@@ -51,6 +52,7 @@ class TimedWrite:
     landing: Landing | None = None
     fenced: int = _NEVER
     order: int = 0
+    elsewhere: bool = False
 
     def complete(self, clock: Clock) -> bool:
         """Whether the write is complete for a warp with a clock."""
@@ -66,7 +68,8 @@ class PhaseRace:
 
     what: `early-read` (a product reads what a bulk copy or cp.async has not brought), `unseen` (what another
     warp has stored), `unfenced` (what was stored, without a proxy fence), `overwritten` (a write where a
-    product reads), `rewritten` (a copy where a copy is on its way). `partly`: some warps of the product have
+    product reads), `elsewhere` (the same, in another block of the
+    cluster), `rewritten` (a copy where a copy is on its way). `partly`: some warps of the product have
     ended, or have waited, and others not.
     """
 
@@ -95,6 +98,9 @@ class SharedAccesses:
         self.reads: dict[tuple[int, ByteRegion, int], TimedRead] = {}
         self.writes: dict[tuple[ByteRegion, int, int], TimedWrite] = {}
         self.races: dict[tuple[str, int, int], PhaseRace] = {}
+        self.filled: dict[
+            tuple[int, int], dict[ByteRegion, int]
+        ] = {}  # by mbarrier and phase: what its copies fill
         self.ordered: set[tuple[int, int]] = set()  # pairs of statements on the same bytes
         self._unfenced: dict[int, list[TimedWrite]] = {}  # by warp: its stores with no fence since
         self._fences: dict[int, list[_Fence]] = {}
@@ -124,10 +130,21 @@ class SharedAccesses:
         clocks = {warp: self.clock_of(warp) for warp in read.began}
         met = [write for write in self.writes.values() if write.region.meets(read.region)]
         copied = max((write.order for write in met if write.kind == "bulk"), default=0)
+        self._fills(met, read)
         for write in met:
             if write.kind == "bulk" or write.order > copied:  # a copy that came later brought other bytes
                 self._after_write(write, read, clocks)
         self.reads[read.statement, read.region, min(read.began)] = read
+
+    def _fills(self, met: list[TimedWrite], read: TimedRead) -> None:
+        """Remember which phase's copies fill what a product reads, if those of one phase fill all of it."""
+        landings = [write.landing for write in met]
+        first = landings[0] if landings else None
+        if first is None or first.size is not None or read.doubtful:
+            return
+        phase = first.barrier, first.phase
+        if all(one is not None and (one.barrier, one.phase) == phase for one in landings):
+            self.filled.setdefault(phase, {})[read.region] = read.statement
 
     def _after_write(self, write: TimedWrite, read: TimedRead, clocks: Mapping[int, Clock]) -> None:
         others = {
@@ -162,6 +179,11 @@ class SharedAccesses:
                 continue
             del self.reads[key]
             unended = [warp for warp in read.began if clock.seen[warp] < read.ended.get(warp, _NEVER)]
+            if write.elsewhere and not unended:
+                blind = [warp for warp in read.began if clock.peers[warp] < read.ended.get(warp, _NEVER)]
+                if len(blind) == len(read.began):
+                    self._found("elsewhere", write, read.statement, read.region, read.doubtful, False, True)
+                    continue
             if unended:
                 partly = len(unended) < len(read.began)
                 begun = any(clock.seen[warp] >= act for warp, act in read.began.items())

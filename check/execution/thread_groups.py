@@ -15,16 +15,24 @@ _WARP = 32
 
 
 class GroupRegisters:
-    """Numbers by register. Those in `assumed` follow from assumed numbers, of parameters or of the grid."""
+    """Numbers by register. Those in `assumed` follow from assumed numbers, of parameters or of the grid;
+    those in `remote` from addresses in other blocks of the cluster."""
 
-    def __init__(self, plan: WalkPlan, numbers: dict[str, LaneNumber], assumed: set[str]) -> None:
+    def __init__(
+        self,
+        plan: WalkPlan,
+        numbers: dict[str, LaneNumber],
+        assumed: set[str],
+        remote: frozenset[str] = frozenset(),
+    ) -> None:
         self.plan = plan
         self.numbers = numbers
         self.assumed = assumed
+        self.remote = remote
 
     def copy(self) -> GroupRegisters:
         """Registers of their own with the same contents."""
-        return GroupRegisters(self.plan, dict(self.numbers), set(self.assumed))
+        return GroupRegisters(self.plan, dict(self.numbers), set(self.assumed), self.remote)
 
     def value(self, text: str, scope: int) -> LaneNumber:
         """The value of an operand; None if unknown."""
@@ -51,6 +59,8 @@ class GroupRegisters:
             self.assumed.update(written)
         elif guard == 1:
             self.assumed.difference_update(written)
+        if step.statement.does == "map-address" or not self.remote.isdisjoint(step.read):
+            self.remote |= frozenset(written)
         made = self._results(step, threads)
         for register, value in zip(written, made, strict=True):
             if isinstance(guard, LaneValue):
@@ -223,10 +233,11 @@ def merged(parts: Sequence[ThreadGroup], join: Join) -> ThreadGroup:
         if any(one is not found[0] and one != found[0] for one in found[1:]):
             numbers[name] = _joined(name, owner, found, threads)
     assumed = set().union(*(part.registers.assumed for part in parts))
+    remote = frozenset[str]().union(*(part.registers.remote for part in parts))
     return ThreadGroup(
         threads,
         join.block,
-        GroupRegisters(first.plan, numbers, assumed),
+        GroupRegisters(first.plan, numbers, assumed, remote),
         parts[0].joins[: parts[0].joins.index(join)],
         {head: max(part.rounds.get(head, 0) for part in parts) for part in parts for head in part.rounds},
         any(part.doubtful for part in parts),

@@ -17,7 +17,7 @@ from .lane_values import LaneNumber, LaneValue, at
 from .shared_accesses import SharedAccesses, TimedRead, TimedWrite
 from .thread_groups import ThreadGroup, by_warp
 
-__all__ = ["GroupWait", "HaltedError", "LostError", "Unpublished", "WarpActs"]
+__all__ = ["GroupWait", "HaltedError", "LostError", "Short", "Unpublished", "WarpActs"]
 
 _WARP, _GROUP = 32, 128
 _FULL = (1 << _WARP) - 1
@@ -43,6 +43,15 @@ class Unpublished:
     init: int
     use: int
     doubtful: bool
+
+
+@dataclass(frozen=True)
+class Short:
+    """A phase that expects fewer bytes than products read of what its copies bring."""
+
+    product: int
+    expected: int
+    read: int
 
 
 class LostError(Exception):
@@ -81,6 +90,22 @@ class WarpActs:
         self.named: dict[int, NamedBarrier] = {}
         self.opaque: set[int] = set()  # mbarriers with an unknown count
         self.unpublished: dict[tuple[int, int], Unpublished] = {}
+
+    def short(self) -> dict[int, Short]:
+        """By product: the phases that leave out a whole matrix, or more, of those that their copies fill."""
+        found = {}
+        for (address, phase), regions in self.accesses.filled.items():
+            barrier = self.mbarriers[address]
+            expected = barrier.bytes[phase] if 0 <= phase < len(barrier.bytes) else None
+            read, end = 0, -1
+            for region in sorted(regions, key=lambda region: region.low):
+                read += max(region.high - max(region.low, end), 0)
+                end = max(end, region.high)
+            least = min(region.high - region.low for region in regions)
+            if expected and expected <= read - least:
+                product = regions[max(regions, key=lambda region: region.low)]
+                found[product] = Short(product, expected, read)
+        return found
 
     def act(self, group: ThreadGroup, step: WalkStep, threads: tuple[int, ...]) -> Iterator[GroupWait]:
         """Do a statement in some threads of a group; yields what they wait for."""
@@ -240,8 +265,19 @@ class WarpActs:
                         warp.clock.seen[number],
                         _lanes((thread,)),
                         landing=landing,
+                        elsewhere=self._is_multicast(group, step, thread),
                     )
                 )
+
+    def _is_multicast(self, group: ThreadGroup, step: WalkStep, thread: int) -> bool:
+        """Whether a copy surely goes to several blocks of the cluster: by the mask behind its mbarrier."""
+        statement = step.statement
+        if not any("multicast" in word for word in statement.operation.words):
+            return False
+        places = [place for place, text in enumerate(statement.operands) if text[:1] == "["]
+        mask = self._operand(group, statement, places[-1] + 1, 0)
+        blocks = at(mask, thread) or 0
+        return blocks & blocks - 1 != 0
 
     def _memory_fence(self, threads: tuple[int, ...]) -> None:
         for number in by_warp(threads):
@@ -255,7 +291,8 @@ class WarpActs:
     # Barriers
 
     def _init(self, group: ThreadGroup, step: WalkStep, address: int, threads: tuple[int, ...]) -> None:
-        count = at(self._value(group, step.statement.pending, step.statement.scope), threads[0])
+        position = step.statement.operation.action.count
+        count = at(self._operand(group, step.statement, position, 0), threads[0])
         number = threads[0] // _WARP
         if count is None or not count:
             self.opaque.add(address)
@@ -312,6 +349,8 @@ class WarpActs:
             if None in counted:
                 raise HaltedError
             clock = self._published(number, step) or Clock(self.count)
+            if statement.barrier is not None and self._is_remote(group, step):
+                clock.exchange()
             barrier.arrive(
                 clock,
                 sum(one for one in counted if one is not None),
@@ -321,11 +360,19 @@ class WarpActs:
             warp.clock.knows(address, phase)
 
     @staticmethod
+    def _is_remote(group: ThreadGroup, step: WalkStep) -> bool:
+        """Whether a barrier lies in other blocks, too."""
+        return not group.registers.remote.isdisjoint(step.read)
+
+    @staticmethod
     def _operand(
         group_of: ThreadGroup, statement: DecodedStatement, position: int | None, otherwise: int
     ) -> LaneNumber:
         if position is None or position >= len(statement.operands):
             return otherwise
+        plan = group_of.registers.plan
+        if plan.source(statement.operands[position], statement.scope) in group_of.registers.assumed:
+            return None  # a parameter says how many
         return group_of.registers.value(statement.operands[position], statement.scope)
 
     def _copies_arrive(
@@ -411,10 +458,13 @@ class WarpActs:
         count = at(self._operand(group, statement, position, self.threads), threads[0])
         if count is None or (position is None and len(statement.operands) > _REDUCED):
             raise HaltedError
-        return {
-            number: barrier.arrive(self._published(number, step), len(some), count)
-            for number, some in by_warp(threads).items()
-        }
+        phases = {}
+        for number, some in by_warp(threads).items():
+            clock = self._published(number, step)
+            if clock is not None and statement.operation.action.barrier == "cluster":
+                clock.exchange()
+            phases[number] = barrier.arrive(clock, len(some), count)
+        return phases
 
 
 def _lanes(threads: tuple[int, ...]) -> int:

@@ -40,6 +40,7 @@ add.u32 %r11,%r11,1; and.b32 %r11,%r11,1; setp.eq.u32 %p6,%r11,0; selp.u32 %r13,
 add.u32 %r10,%r10,1; setp.lt.u32 %p15,%r10,%r0;
 """
 COPY = "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes"
+TILE = "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes"
 # Two stages. Warps 0 to 3 multiply, thread 128 copies; each has `n` rounds.
 RING = (
     HEAD
@@ -131,6 +132,24 @@ RELAXED = RING.replace(
     "NI:\nbar.sync 0;",
     "fence.mbarrier_init.release.cluster;\nNI:\nbarrier.cluster.arrive.relaxed.aligned;\nbarrier.cluster.wait.aligned;",
 )
+TENSOR = RING.replace(
+    f"{COPY} [%r21],[%d3],8192,[%r23];\n{COPY} [%r41],[%d3],1024,[%r23];",
+    f"{TILE} [%r21],[%d3,{{%r0,%r0}}],[%r23];\n{TILE} [%r41],[%d3,{{%r0,%r0}}],[%r23];",
+)
+# Two blocks of a cluster copy to each other, and each consumer releases a stage in both.
+MULTICAST = (
+    CLUSTER.replace(COPY, f"{COPY}.multicast::cluster")
+    .replace("8192,[%r23];", "8192,[%r23],3;")
+    .replace("1024,[%r23];", "1024,[%r23],3;")
+    .replace("b64 [%r31],128", "b64 [%r31],256")
+    .replace("b64 [%r31+8],128", "b64 [%r31+8],256")
+    .replace(
+        "mbarrier.arrive.shared::cta.b64 _,[%r24];",
+        "mapa.shared::cluster.u32 %r42,%r24,0; mapa.shared::cluster.u32 %r43,%r24,1;\n"
+        "mbarrier.arrive.release.cluster.shared::cluster.b64 _,[%r42];\n"
+        "mbarrier.arrive.release.cluster.shared::cluster.b64 _,[%r43];",
+    )
+)
 # A round late, and nothing is lost: the producer waits for the stages in turn.
 LATE = RING.replace(
     "mbarrier.arrive.shared::cta.b64 _,[%r24];",
@@ -206,6 +225,18 @@ SLIPS = {
         "cluster.arrive.aligned",
         "cluster.arrive.relaxed.aligned",
     ),
+    "the bytes of one tile are not expected": (TENSOR, "_,[%r23],9216", "_,[%r23],8192"),
+    "a stage is released in its own block only": (
+        MULTICAST,
+        "mbarrier.arrive.release.cluster.shared::cluster.b64 _,[%r43];",
+        "",
+        "mbarrier.arrive.release.cluster.shared::cluster.b64 _,[%r42];",
+        "mbarrier.arrive.shared::cta.b64 _,[%r24];",
+        "b64 [%r31],256",
+        "b64 [%r31],128",
+        "b64 [%r31+8],256",
+        "b64 [%r31+8],128",
+    ),
     "another number": (NAMED, "bar.sync 2,256;", "bar.sync 3,128;"),
     "half as many": (NAMED, "bar.sync 2,256;", "bar.sync 2,128;"),
     "stores without a proxy fence": (NAMED, "fence.proxy.async.shared::cta;", ""),
@@ -218,7 +249,7 @@ def tiers(text: str) -> set[tuple[str, str]]:
     return {(finding.tier, finding.rule) for finding in found if finding.tier != "info"}
 
 
-@pytest.mark.parametrize("kernel", [RING, ELECTED, NAMED, CLUSTER, RELAXED, LATE])
+@pytest.mark.parametrize("kernel", [RING, ELECTED, NAMED, CLUSTER, RELAXED, LATE, TENSOR, MULTICAST])
 def test_the_right_kernels_pass(kernel: str) -> None:
     assert tiers(kernel) == set()
 
@@ -231,3 +262,17 @@ def test_a_slip_is_an_error(slip: str) -> None:
         assert text.count(old) >= 1, old
         text = text.replace(old, new)
     assert "error" in {tier for tier, _ in tiers(text)}
+
+
+def test_some_warps_that_have_waited_do_under_one_reading() -> None:
+    half = ELECTED.replace("bar.sync 1,128;", "bar.sync 1,64;")
+    found = {finding.rule: finding for finding in check_text(half, "k.ptx").findings}
+    assert found["shared-overwritten"].tier == "reading"
+    assert found["shared-overwritten"].readings == ((("wait-scope", "warp"),),)
+
+
+def test_what_a_parameter_decides_is_no_error() -> None:
+    text = RING.replace(
+        "mbarrier.init.shared::cta.b64 [%r31],128", "mbarrier.init.shared::cta.b64 [%r31],%r0"
+    )
+    assert "error" not in {tier for tier, _ in tiers(text)}
