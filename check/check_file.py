@@ -228,7 +228,7 @@ def _check_function(
         yield from divergence_findings(module, code, flow, threads, held)
         yield from fragment_findings(module, code, flow)
         yield from constant_findings(module, code, values, held)
-        yield from operand_findings(module, code, threads, values, target, held)
+        yield from operand_findings(module, code, flow, threads, values, target, held)
 
 
 def _check_order(

@@ -8,6 +8,7 @@ from math import prod
 from ..findings import ERROR, INFO, LIKELY, Finding
 from ..memory.matrices import described
 from ..ptx.decode import DecodedFunction, DecodedStatement
+from ..ptx.flow import Flow
 from ..ptx.operands import NamedOperand, address_of
 from ..ptx.site import Site
 from ..ptx.source import PtxModule
@@ -15,6 +16,7 @@ from ..rules import rules_of
 from ..values.register_intervals import RegisterIntervals
 from ..values.register_threads import RegisterThreads
 from ..values.thread_value import WARP, WARPGROUP
+from .parted_terms import PartedTerms
 
 __all__ = ["operand_findings"]
 
@@ -24,6 +26,7 @@ _ROWS = 16  # bytes: the address of a row is a multiple of this
 def operand_findings(
     module: PtxModule,
     code: DecodedFunction,
+    flow: Flow,
     threads: RegisterThreads,
     values: RegisterIntervals,
     target: str,
@@ -32,6 +35,7 @@ def operand_findings(
     """Findings about descriptors, addresses and strides that differ between threads, and impossible addresses
     of rows.
     """
+    terms = PartedTerms(code, flow)
     for index in held:
         statement = code[index]
         rules = rules_of(statement.operation.instruction)
@@ -39,12 +43,12 @@ def operand_findings(
         address, stride = statement.part("address"), statement.part("stride")
         if "descriptor-divergent" in rules:
             for operand, _ in described(statement):
-                yield from _parted(site, threads, operand.text, WARPGROUP)
+                yield from _parted(site, threads, terms, operand.text, WARPGROUP)
         if "wmma-divergent" in rules:
             where = address_of(address.text) if address else None
             for text in (where.base if where else None, stride.text if stride else None):
                 if text is not None:
-                    yield from _parted(site, threads, text, WARP)
+                    yield from _parted(site, threads, terms, text, WARP)
         if "matrix-alignment" in rules and address is not None:
             yield from _row(site, statement, values, address)
             if "matrix-lanes" in rules and target.startswith("sm_75") and _rows(statement, address) < WARP:
@@ -66,20 +70,28 @@ def _rows(statement: DecodedStatement, address: NamedOperand) -> int:
     return prod(variant.evaluate(size) for size in address.operand.matrix.values())
 
 
-def _parted(site: Site, threads: RegisterThreads, text: str, size: int) -> Iterator[Finding]:
+def _parted(
+    site: Site, threads: RegisterThreads, terms: PartedTerms, text: str, size: int
+) -> Iterator[Finding]:
     """An operand that provably differs between the threads of a warp, or the warps of a warpgroup."""
     known = threads.operand(text, site.statement.scope)
-    first = known.first_split(size)
-    if first is None:
+    assumed = known.assumed
+    pair = known.first_split(size)
+    if pair is not None:
+        where = f"threads {pair} to {pair + size - 1}"
+    elif known.is_unknown and (parted := terms.parted(text, site.index, size, threads.count)):
+        assumed = not threads.line
+        where = f"threads {parted[0]} and {parted[1]}"
+    else:
         return
     group = size == WARPGROUP
     wanted = "a descriptor must be, in all warps of the warpgroup" if group else "it must be, in the warp"
     yield Finding(
         "descriptor-divergent" if group else "wmma-divergent",
-        LIKELY if known.assumed else ERROR,
+        LIKELY if assumed else ERROR,
         site.place,
         site.function.name,
-        f"{text} is not the same in threads {first} to {first + size - 1}: {wanted}",
+        f"{text} is not the same in {where}: {wanted}",
         "9.7.15.6.3" if group else "9.7.14.4.2; 9.7.14.4.3",
         "compute it from what all of these threads have alike",
     )

@@ -1,0 +1,121 @@
+"""Whether an operand surely differs between threads though its value is open: as a base plus the thread.
+
+The operand is followed back through definitions that surely reach it. Everything but the thread's number must be
+the same in all threads of the block.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from random import Random
+
+from ..paths.path_terms import PathTerm, PathValue
+from ..paths.path_values import PathValues
+from ..ptx.decode import DecodedFunction
+from ..ptx.flow import Flow
+from ..values.arithmetic import computed
+
+__all__ = ["PartedTerms"]
+
+_DEEP = 64  # definitions that are followed
+_TRIES = 3  # bases that are tried before the solver is asked
+_BITS = 64
+_LANES = 32
+
+
+class PartedTerms:
+    """The terms of one function's operands, as far as definitions settle them."""
+
+    def __init__(self, code: DecodedFunction, flow: Flow) -> None:
+        self.code = code
+        self.flow = flow
+        self.values = PathValues(code)
+        self._known: dict[tuple[str, int], PathValue] = {}
+
+    def parted(self, text: str, index: int, size: int, count: int) -> tuple[int, int] | None:
+        """Two threads of a group of `size` in which an operand surely differs; None if it may be the same.
+
+        `count` is how many threads are looked at; %tid.x counts them.
+        """
+        register = self.code.function.register(text, self.code[index].scope)
+        if register is None:
+            return None
+        term = self._reaching(register[0], index, _DEEP)
+        if not isinstance(term, PathTerm) or not self._is_settled(term):
+            return None
+        pairs = {(0, thread) for thread in (1, size // 4, size - 1) if thread < count}
+        random = Random(0)
+        bases = [{leaf: random.getrandbits(_BITS) for leaf in term.leaves} for _ in range(_TRIES)]
+        for first, second in sorted(pairs):
+            differ = all(
+                self._number(term, base, first) != self._number(term, base, second) for base in bases
+            )
+            if differ and self._never_equal(term, first, second):
+                return first, second
+        return None
+
+    def _is_settled(self, term: PathTerm) -> bool:
+        """Whether only the thread's number differs between threads."""
+        found = False
+        for leaf in term.leaves:
+            if _thread_of(leaf) is not None:
+                found = True
+            elif not self.values.terms.leaf(leaf).uniform:
+                return False
+        return found
+
+    def _reaching(self, register: str, before: int, depth: int) -> PathValue:
+        """What a register holds before a statement, by the one definition that surely reaches it."""
+        key = register, before
+        if key in self._known:
+            return self._known[key]
+        unknown = self.values.terms.leaf(("reaching", register, before))
+        definitions = self.code.definitions.get(register, [])
+        last = self.code.last_definition(register, before)
+        inside = last >= 0 and self.flow.block_of(last) == self.flow.block_of(before)
+        if last < 0 or not depth or not (inside or len(definitions) == 1):
+            return unknown
+        statement = self.code[last]
+        if statement.guard is not None:
+            return unknown
+        environment = {source: self._reaching(source, last, depth - 1) for source in statement.reads}
+        found = self.values.results(last, environment, ()).get(register, unknown)
+        self._known[key] = found
+        return found
+
+    def _number(self, term: PathValue, base: dict[Hashable, int], thread: int) -> int | None:
+        """The term's number in a thread, with a number for each base."""
+        if isinstance(term, int):
+            return term
+        if not term.words:
+            (leaf,) = term.leaves
+            special = _thread_of(leaf)
+            return base[leaf] if special is None else thread % _LANES if special == "%laneid" else thread
+        numbers = [self._number(arg, base, thread) for arg in term.args]
+        return computed(term.words, numbers)
+
+    def _placed(self, term: PathValue, thread: int) -> PathValue:
+        """The term with the thread's number in it."""
+        if isinstance(term, int):
+            return term
+        if not term.words:
+            (leaf,) = term.leaves
+            special = _thread_of(leaf)
+            return term if special is None else thread % _LANES if special == "%laneid" else thread
+        return self.values.terms.apply(term.words, tuple(self._placed(arg, thread) for arg in term.args))
+
+    def _never_equal(self, term: PathTerm, first: int, second: int) -> bool:
+        """Whether no base makes the term the same in two threads, as far as z3 can tell."""
+        sides = self._placed(term, first), self._placed(term, second)
+        equal = self.values.terms.apply(("setp", "eq", f"b{_BITS}"), sides)
+        if isinstance(equal, int):
+            return not equal
+        from ..paths.path_solver import refuted  # z3 is slow to import, and few operands need it
+
+        return bool(refuted({equal: True}))
+
+
+def _thread_of(leaf: Hashable) -> str | None:
+    """The special register that a leaf is, if it tells threads apart."""
+    text = str(leaf[-1]) if isinstance(leaf, tuple) else ""
+    return text if text in ("%tid.x", "%laneid") else None
