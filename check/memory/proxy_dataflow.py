@@ -85,12 +85,13 @@ class ProxyDataflow:
             return {order: left for order, stores in facts.items() if (left := stores & kept)}
         changed: _Facts = {}
         for order, stores in facts.items():
-            later = self._after(order, event)
+            later = self.after(order, event)
             if later is not None:
                 changed[later] = changed.get(later, 0) | stores
         return changed
 
-    def _after(self, order: WriteOrder, event: MemoryEvent) -> WriteOrder | None:
+    def after(self, order: WriteOrder, event: MemoryEvent) -> WriteOrder | None:
+        """How far a write is ordered behind an event; None if it is ordered altogether."""
         match event:
             case CopyCommit() if order.groups != COMPLETE:
                 return replace(order, groups=min(max(order.groups, -1) + 1, self.depth))

@@ -15,6 +15,7 @@ from ..ptx.source import PtxModule
 from ..values.register_intervals import RegisterIntervals
 from .byte_regions import ByteRegion
 from .proxy_dataflow import ProxyDataflow, WriteOrder
+from .proxy_paths import ProxyPaths
 from .shared_memory import (
     Barrier,
     CopyWait,
@@ -74,6 +75,7 @@ class _Fault:
     wrote: ByteRegion
     matrix: ByteRegion
     thread: int | None = None
+    called: str | None = None  # a function without a body, on the way
 
     @property
     def rank(self) -> tuple[bool, bool, bool, bool, int, int]:
@@ -102,7 +104,8 @@ def proxy_findings(
     if not suspected:
         return
     answers = ask({_suspicion(*one) for one in suspected if one[1].fenced != 2})
-    faults = [fault for one in suspected if (fault := _fault(*one, answers)) is not None]
+    paths = ProxyPaths(code, dataflow, events)
+    faults = [fault for one in suspected if (fault := _fault(*one, answers, paths)) is not None]
     for together in _components(faults, flow):
         yield _finding(module, code, dataflow, together)
 
@@ -111,17 +114,24 @@ def _suspicion(read: MatrixRead, order: WriteOrder, store: Store) -> Suspicion:
     return Suspicion(store.statement, read.statement, order.fenced == 1)
 
 
-def _fault(read: MatrixRead, order: WriteOrder, store: Store, answers: WalkAnswers) -> _Fault | None:
-    """What is to be said about a suspicion: nothing if walks contradict it, or if no address is known."""
+def _fault(
+    read: MatrixRead, order: WriteOrder, store: Store, answers: WalkAnswers, paths: ProxyPaths
+) -> _Fault | None:
+    """What is to be said about a suspicion: nothing if walks contradict it, if no address is known, or if no
+    path leads there.
+    """
     suspicion = _suspicion(read, order, store)
     meeting = answers.meetings.get(suspicion) if order.fenced != 2 else None
     if meeting is not None:
-        tier = ERROR if meeting.certain else LIKELY
-        return _Fault(tier, store, read, order, meeting.wrote, meeting.matrix, meeting.thread)
+        doubt = paths.doubt(store, order, read)
+        tier = ERROR if meeting.certain and doubt is None else LIKELY
+        return _Fault(tier, store, read, order, meeting.wrote, meeting.matrix, meeting.thread, doubt)
     if suspicion in answers.apart or not store.region.is_known:
         return None
     known = [region for region in read.regions if region.is_known and region.meets(store.region)]
-    return _Fault(LIKELY, store, read, order, store.region, known[0]) if known else None
+    if not known or not paths.possible(store, order, read):
+        return None
+    return _Fault(LIKELY, store, read, order, store.region, known[0], None, paths.doubt(store, order, read))
 
 
 def _components(faults: Iterable[_Fault], flow: Flow) -> Iterator[list[_Fault]]:
@@ -184,6 +194,8 @@ def _why(module: PtxModule, code: DecodedFunction, fault: _Fault) -> str:
     if fault.wrote.base != fault.matrix.base:
         where = f"line {line} writes {fault.wrote}, the matrix is {fault.matrix}"
     where += " (as ranges over all paths)" if fault.thread is None else f" (thread {fault.thread}, walked)"
+    if fault.called is not None:
+        where += f"; the path calls {fault.called}, whose body the file does not hold, and which may fence"
     if fault.order.fenced == 2:
         return f"the fence follows the synchronisation, so that the writer executed none; {where}"
     if fault.order.fenced == 1:

@@ -1,7 +1,7 @@
 """Whether an operand surely differs between threads though its value is open: as a base plus the thread.
 
-The operand is followed back through definitions that surely reach it. Everything but the thread's number must be
-the same in all threads of the block.
+The operand is followed back through definitions that surely reach it. Everything but the thread's number must
+be the same in all threads of the block.
 """
 
 from __future__ import annotations

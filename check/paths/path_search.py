@@ -42,8 +42,8 @@ class PathQuestion(Generic[S]):
 
     `key` says which states are one; paths through `doubtful` ones are tried last. `near` is the block of
     the first access, `goal` that of the collision; `active`: the path has come to the first access.
-    `rounds` of a loop are walked with numbers. `uniform`: only conditions that all threads of the block
-    evaluate alike exclude a path.
+    `rounds` of a loop are walked with numbers. Behind one of the statements `parts` another thread may go on:
+    what differs between threads is forgotten there.
     """
 
     start: S
@@ -54,7 +54,7 @@ class PathQuestion(Generic[S]):
     near: int
     goal: int
     rounds: int = 0
-    uniform: bool = False
+    parts: frozenset[int] = frozenset()
 
 
 @dataclass(slots=True)
@@ -111,6 +111,8 @@ class PathSearch(Generic[S]):
                 return found or PathAnswer("infeasible")
             node, run = found
             literals = dict(self._assumed(node, run))
+            if question.parts:
+                literals = {term: holds for term, holds in literals.items() if term.uniform}
             core = self._refuted(literals)
             events = tuple(self._events(node, run))
             if core is None:
@@ -247,10 +249,19 @@ class PathSearch(Generic[S]):
                 run.stopped = True
                 return
             run.state = changed
+            if index in question.parts:
+                self._part(run, index)
         statement = self.code[index]
         if not self.slice.wanted.isdisjoint(statement.writes):
             taken = [value for value in (*run.values.values(), *run.truth) if isinstance(value, PathTerm)]
             run.values.update(self.values.results(index, run.values, taken))
+
+    def _part(self, run: _Run[S], index: int) -> None:
+        """Forget what differs between threads."""
+        run.truth = {term: holds for term, holds in run.truth.items() if term.uniform}
+        for register, value in run.values.items():
+            if isinstance(value, PathTerm) and not value.uniform:
+                run.values[register] = self.values.terms.leaf(("other", index, register))
 
     def _assume(
         self,
@@ -262,7 +273,7 @@ class PathSearch(Generic[S]):
     ) -> bool:
         """Assume a condition; False if the conditions that are assumed then cannot hold together."""
         value, positive = stripped(guard)
-        if isinstance(value, int) or (question.uniform and not value.uniform):
+        if isinstance(value, int):
             return True
         implied = self.values.terms.implied(guard, holds)
         if any(run.truth.get(term, wanted) != wanted for term, wanted in implied.items()):

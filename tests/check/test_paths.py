@@ -197,3 +197,44 @@ def test_terms_are_simplified_soundly() -> None:
             inputs = 3 if holds else number
             wanted = computed(words, (inputs, number) if flag else (number, inputs))
             assert terms.truth(value, {terms.leaf("p"): bool(holds)}) == bool(wanted)
+
+
+SHARED = (
+    "mov.u32 %r20,smem; shr.u32 %r21,%r20,4; cvt.u64.u32 %d9,%r21; or.b64 %d10,%d9,0x4000004000010000;\n"
+    "mov.u64 %d11,%d10; mov.u32 %r22,%tid.x; shl.b32 %r24,%r22,4; add.u32 %r23,%r20,%r24;\n"
+)
+WRITE, PROXY, MEET = "st.shared.b32 [%r23],%r22;", "fence.proxy.async.shared::cta;", "bar.sync 0;"
+WRITES = {
+    "a fence under the condition of the write": (
+        f"{SAME}\n@!%p1 bra A;\n{WRITE}\nA:\n@%p1 {PROXY}\n{MEET}",
+        f"{SAME}\n@!%p1 bra A;\n{WRITE}\nA:\n@!%p1 {PROXY}\n{MEET}",
+    ),
+    "a fence by the threads that write": (
+        f"setp.lt.u32 %p1,%r22,64;\n@%p1 {WRITE}\n@%p1 {PROXY}\n{MEET}",
+        f"setp.lt.u32 %p1,%r22,64;\n@%p1 {WRITE}\n@!%p1 {PROXY}\n{MEET}",
+    ),
+    "a fence on either side": (
+        f"{WRITE}\n{SAME}\n@%p1 {PROXY}\n@!%p1 {PROXY}\n{MEET}",
+        f"{WRITE}\n{SAME}\n@%p1 {PROXY}\n@%p1 {PROXY}\n{MEET}",
+    ),
+    "a write where nothing is multiplied": (
+        f"{SAME}\n@!%p1 bra A;\n{WRITE}\n{MEET}\nA:\n@%p1 ret;",
+        f"{SAME}\n@!%p1 bra A;\n{WRITE}\n{MEET}\nA:\n@!%p1 ret;",
+    ),
+    "a product by other threads than those that write": (
+        f"setp.lt.u32 %p1,%r22,128;\n@!%p1 bra A;\n{WRITE}\n{PROXY}\nA:\n{MEET}\n@%p1 ret;",
+        f"setp.lt.u32 %p1,%r22,128;\n@!%p1 bra A;\n{WRITE}\nA:\n{MEET}\n@%p1 ret;",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", WRITES)
+def test_writes_of_shared_memory_on_paths_that_can_happen(name: str) -> None:
+    head = HEAD.replace(".visible", ".extern .shared .align 1024 .b8 smem[];\n.visible").replace(
+        "128, 1", "256, 1"
+    )
+    issue = ISSUE.replace("%d0,%d1", "%d10,%d11")
+    for body, wanted in zip(WRITES[name], (set(), {"proxy-fence"}), strict=True):
+        report = check_text(f"{head}{SHARED}{body}\n{issue}{WAIT}\nret;\n}}\n", "k.ptx")
+        assert not report.faults
+        assert {f.rule for f in report.findings if f.tier in ("error", "likely")} == wanted, body
