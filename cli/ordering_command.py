@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 __all__ = ["add"]
 
+_DIRECT = 4  # steps of programs that both models are run on; some minutes a reading
+
 
 def add(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of the command."""
@@ -56,6 +58,9 @@ def run(args: argparse.Namespace) -> int:
         return 0
     if args.steps < 1 or args.direct < 1 or args.stride < 1 or args.length not in (0, *range(2, 34)):
         raise Question("--steps, --direct and --stride must be at least 1, --length 0 or 2 to 33")
+    if args.direct > _DIRECT:
+        most = f"--direct is at most {_DIRECT}, some 1,300,000 programs a reading"
+        raise Question(f"{most}; each step more takes 34 times as long. --steps counts longer programs")
     every = ordering().every()
     if args.reading is not None and args.reading not in every:
         raise Question(f"there is no reading {args.reading!r}; right would be: {', '.join(every)}")

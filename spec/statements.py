@@ -213,6 +213,10 @@ def argument_of(text: str) -> Argument:
         digits = integer[2]
         base = 0 if digits[:2].lower() in ("0x", "0b") else 8 if digits[0] == "0" else 10
         value = int(digits, base)
+        if (
+            value > _MASK
+        ):  # ptxas 12.0 to 13.5 say "Constant overflow" of most, and take a few for small numbers
+            raise SyntaxFault(f"{text} does not fit in the 64 bits of an integer constant (4.5.1)")
         return Argument("immediate", _wrap(-value if integer[1] == "-" else value), ())
     if text.startswith("!"):
         behind = text[1:].strip()

@@ -132,3 +132,8 @@ def test_a_qualifier_with_a_suffix_is_named_as_it_is_written(run: Run) -> None:
     _, out, _ = run("legal", f"mma.sync.aligned.m16n8k32.row.col.f32.f16.f16.f32 {form}")
     assert "the qualifier .sp is missing; allowed: .sp, .sp::ordered_metadata" in out
     assert "spvariant" not in out
+
+
+def test_more_direct_runs_than_anybody_waits_for_are_refused(run: Run) -> None:
+    code, out, err = run("ordering", "--direct", "9")
+    assert (code, out) == (2, "") and "--direct is at most 4" in err and "34 times as long" in err

@@ -193,6 +193,21 @@ STATEMENTS += [
 ]
 
 
+@pytest.mark.parametrize(
+    ("groups", "said"),
+    [
+        ("9223372036854775807", "legal"),  # 2**63 - 1; from here on as ptxas 12.0 to 13.5 say, too
+        ("9223372036854775808", "illegal"),
+        ("18446744073709551615", "illegal"),
+        ("99999999999999999999", "illegal"),
+        ("-1", "illegal"),
+        ("4294967296", "legal"),
+    ],
+)
+def test_a_constant_has_64_bits(groups: str, said: str) -> None:
+    assert verdict(f"wgmma.wait_group.sync.aligned {groups};") == said
+
+
 def test_batch_and_single_verdicts_are_identical(run: Run, tmp_path: Path) -> None:
     path = tmp_path / "statements"
     path.write_text("\n".join([*STATEMENTS, "", "{"]))
