@@ -59,8 +59,14 @@ class ProxyPaths:
         """A function without a body that each path calls in between, and that may fence; None if none is."""
         if not self.calls:
             return None
-        answer = self._answer(store, order, read)
-        return next((self.calls[index] for index in answer.statements if index in self.calls), None)
+        way = self._answer(store, order, read).statements
+        block = self.dataflow.flow.block_of(store.statement)
+        last = max((at for at, index in enumerate(way) if self._starts(index, block)), default=0)
+        return next((self.calls[index] for index in way[last:] if index in self.calls), None)
+
+    def _starts(self, index: int, block: int) -> bool:
+        """Whether a statement of a path is a store of a block."""
+        return isinstance(self.events.get(index), Store) and self.dataflow.flow.block_of(index) == block
 
     def _answer(self, store: Store, order: WriteOrder, read: MatrixRead) -> PathAnswer:
         flow = self.dataflow.flow

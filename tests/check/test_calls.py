@@ -160,3 +160,38 @@ def test_parameters_become_moves() -> None:
     ]
     assert "mov.u32 f$x$4, p0$4" in words and "mov.u32 %r1, f$x$4" in words and "mov.b32 %r2, q0$0" in words
     assert len({whole.register("f$x$4", s.scope) for s in whole.statements if "f$x$4" in s.operands}) == 2
+
+
+SHARED = (
+    "mov.u32 %r10,smem; shr.u32 %r11,%r10,4; cvt.u64.u32 %d9,%r11; or.b64 %d10,%d9,0x4000004000010000;\n"
+    "mov.u32 %r12,%tid.x; shl.b32 %r13,%r12,4; add.u32 %r14,%r10,%r13;\n"
+)
+STORE, PROXY = "st.shared.b32 [%r14],%r12;", "fence.proxy.async.shared::cta;"
+
+
+@pytest.mark.parametrize(
+    ("order", "tier"),
+    [
+        (("call f;", STORE, "bar.sync 0;"), "error"),
+        ((STORE, "call f;", "bar.sync 0;"), "likely"),
+        ((STORE, PROXY, "call f;", "bar.sync 0;"), None),
+    ],
+)
+def test_a_call_without_a_body_may_fence_the_proxies(order: tuple[str, ...], tier: str | None) -> None:
+    functions = ".extern .func f();\n.extern .shared .align 1024 .b8 smem[];\n"
+    product = MMA.replace("%d0,%d1", "%d10,%d10")
+    body = f"{SHARED}{' '.join(order)} {FENCE} {product} {COMMIT} {WAIT} {USE}"
+    failing = [f for f in report(functions, body).findings if f.tier in ("error", "likely")]
+    assert [(f.tier, f.rule) for f in failing] == ([(tier, "proxy-fence")] if tier else [])
+    assert all(("whose body the file does not hold" in f.message) == (tier == "likely") for f in failing)
+
+
+def test_what_a_callee_stores_and_fences_counts_where_it_is_called() -> None:
+    shared = ".extern .shared .align 1024 .b8 smem[];\n"
+    parts = "ld.param.b32 %r1,[x]; mov.u32 %r2,%tid.x; shl.b32 %r3,%r2,4; add.u32 %r4,%r1,%r3; st.shared.b32 [%r4],%r2;"
+    call = "{ .param .b32 p0; st.param.b32 [p0],%r10; call f,(p0); }"
+    product = MMA.replace("%d0,%d1", "%d10,%d10")
+    body = f"{SHARED}{call} bar.sync 0; {FENCE} {product} {COMMIT} {WAIT} {USE}"
+    bare, fenced = (function(parts + more, parameters=".param .b32 x") for more in ("", PROXY))
+    assert found(shared + bare, body) == [("error", "proxy-fence")]
+    assert found(shared + fenced, body) == []
