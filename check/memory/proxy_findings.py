@@ -56,12 +56,16 @@ class Meeting:
 
 
 class WalkAnswers(Protocol):
-    """What walks with numbers say: meetings by suspicion, and the suspicions that the numbers contradict."""
+    """What walks with numbers say: meetings by suspicion, suspicions that the numbers contradict, and those
+    of which they know only that both access the same bytes, since the walked path orders them.
+    """
 
     @property
     def meetings(self) -> Mapping[Suspicion, Meeting]: ...
     @property
     def apart(self) -> Collection[Suspicion]: ...
+    @property
+    def touching(self) -> Mapping[Suspicion, Meeting]: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,9 +128,19 @@ def _fault(
     meeting = answers.meetings.get(suspicion) if order.fenced != 2 else None
     if meeting is not None:
         doubt = paths.doubt(store, order, read)
-        tier = ERROR if meeting.certain and doubt is None else LIKELY
+        certain = meeting.certain or paths.certain(store, order, read)
+        tier = ERROR if certain and doubt is None else LIKELY
         return _Fault(tier, store, read, order, meeting.wrote, meeting.matrix, meeting.thread, doubt)
-    if suspicion in answers.apart or not store.region.is_known:
+    if suspicion in answers.apart:
+        return None
+    touching = answers.touching.get(suspicion) if order.fenced != 2 else None
+    if touching is not None:
+        if not paths.possible(store, order, read):
+            return None
+        doubt = paths.doubt(store, order, read)
+        tier = ERROR if doubt is None and paths.certain(store, order, read) else LIKELY
+        return _Fault(tier, store, read, order, touching.wrote, touching.matrix, touching.thread, doubt)
+    if not store.region.is_known:
         return None
     known = [region for region in read.regions if region.is_known and region.meets(store.region)]
     if not known or not paths.possible(store, order, read):

@@ -55,6 +55,10 @@ class ProxyPaths:
         """Whether a path may lead there."""
         return self._answer(store, order, read).verdict != "infeasible"
 
+    def certain(self, store: Store, order: WriteOrder, read: MatrixRead) -> bool:
+        """Whether a path that can happen leads there."""
+        return self._answer(store, order, read).verdict == "feasible"
+
     def doubt(self, store: Store, order: WriteOrder, read: MatrixRead) -> str | None:
         """A function without a body that each path calls in between, and that may fence; None if none is."""
         if not self.calls:

@@ -11,7 +11,6 @@ from collections import defaultdict
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
-from ..memory.byte_regions import ByteRegion
 from ..memory.matrices import GRANULE, granules
 from ..memory.proxy_findings import Meeting, Suspicion
 from ..memory.shared_memory import WIDEST, fences_shared, fills_shared, stores_shared
@@ -31,24 +30,27 @@ _ORDERS = frozenset(("proxy-fence", "meet", "await", "copy-commit", "copy-wait",
 
 @dataclass
 class Replays:
-    """The answers: meetings by suspicion, and the suspicions that the numbers contradict."""
+    """The answers: meetings by suspicion, the suspicions that the numbers contradict, and those of which the
+    walks know only that both access the same bytes.
+    """
 
     meetings: dict[Suspicion, Meeting] = field(default_factory=dict)
     apart: set[Suspicion] = field(default_factory=set)
+    touching: dict[Suspicion, Meeting] = field(default_factory=dict)
 
 
 def replayed(plan: WalkPlan, walked: Sequence[Walked], suspicions: Collection[Suspicion]) -> Replays:
     """What the walks say about suspicions."""
     answers = Replays()
-    wrote: dict[int, set[int]] = defaultdict(set)
+    wrote: dict[int, dict[int, int]] = defaultdict(dict)  # by store: the thread that writes each granule
     read: dict[int, set[int]] = defaultdict(set)
     unknown: set[int] = set()
     together: set[Suspicion] = set()
     for walk in walked:
         one = _Replay(plan, walk, _followed(plan, walk, walked), suspicions)
         one.run()
-        for statement, granule in one.wrote.items():
-            wrote[statement] |= granule
+        for statement, found in one.wrote.items():
+            wrote[statement].update(found)
         for statement, granule in one.read.items():
             read[statement] |= granule
         unknown |= one.unknown
@@ -61,9 +63,14 @@ def replayed(plan: WalkPlan, walked: Sequence[Walked], suspicions: Collection[Su
         store, product, _ = suspicion
         if suspicion in answers.meetings or store in unknown or product in unknown:
             continue
-        seen = store in wrote and product in read
-        if seen and (suspicion in together or wrote[store].isdisjoint(read[product])):
+        if store not in wrote or product not in read:
+            continue
+        both = read[product].intersection(wrote[store])
+        if suspicion in together or not both:
             answers.apart.add(suspicion)
+        else:
+            regions = plan.region(wrote[store]), plan.region(read[product])
+            answers.touching[suspicion] = Meeting(wrote[store][min(both)], *regions, False)
     return answers
 
 
@@ -94,7 +101,7 @@ class _Replay:
             tuple[int, int, _Granules]
         ] = []  # cp.async: its group, the statement, what it writes
         self.groups = 0
-        self.wrote: dict[int, set[int]] = defaultdict(set)
+        self.wrote: dict[int, dict[int, int]] = defaultdict(dict)
         self.read: dict[int, set[int]] = defaultdict(set)
         self.unknown: set[int] = set()
         self.together: set[Suspicion] = set()
@@ -216,7 +223,7 @@ class _Replay:
             elif number >= 0:
                 for granule in range(number // GRANULE, (number + width - 1) // GRANULE + 1):
                     found[granule] = at
-        self.wrote[step.index].update(found)
+        self.wrote[step.index].update((granule, self.threads[at]) for granule, at in found.items())
         if statement.does == "copy":
             self.flying.append((self.groups, step.index, found))
         else:
@@ -294,16 +301,11 @@ class _Replay:
     def _meet(self, suspicion: Suspicion, matrix: frozenset[int], wrote: _Granules) -> None:
         """Both touch the same bytes."""
         thread = self.threads[next(at for granule, at in wrote.items() if granule in matrix)]
-        self.meetings[suspicion] = Meeting(thread, self._region(wrote), self._region(matrix), self.certain)
+        self.meetings[suspicion] = Meeting(
+            thread, self.plan.region(wrote), self.plan.region(matrix), self.certain
+        )
         if self.certain:
             self.open.discard(suspicion)
-
-    def _region(self, found: Collection[int]) -> ByteRegion:
-        """The bytes from the first granule to the end of the last, in the variable where they begin."""
-        low, high = min(found) * GRANULE, (max(found) + 1) * GRANULE
-        known = ((at, name) for name, at in self.plan.bases.items() if at <= low)
-        at, name = max(known, default=(0, "shared memory"))
-        return ByteRegion("extern" if name in self.plan.unsized else name, low - at, high - at)
 
 
 def _followed(plan: WalkPlan, walk: Walked, walked: Sequence[Walked]) -> range:

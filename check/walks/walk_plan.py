@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from zlib import crc32
 
-from ..memory.matrices import described
+from ..memory.byte_regions import ByteRegion
+from ..memory.matrices import GRANULE, described
 from ..ptx.decode import DecodedFunction, DecodedStatement
 from ..ptx.flow import Flow
 from ..ptx.operands import number_of
@@ -272,6 +273,13 @@ class WalkPlan:
             return "unknown", ()
         sources = tuple(self._signed_source(part, statement.scope) for part in parts[1:])
         return {"shuffle": "lane", "map-address": "same"}.get(statement.does, "computed"), sources
+
+    def region(self, granules: Collection[int]) -> ByteRegion:
+        """The bytes from the first granule to the end of the last, in the variable where they begin."""
+        low, high = min(granules) * GRANULE, (max(granules) + 1) * GRANULE
+        known = ((at, name) for name, at in self.bases.items() if at <= low)
+        at, name = max(known, default=(0, "shared memory"))
+        return ByteRegion("extern" if name in self.unsized else name, low - at, high - at)
 
     def work(self, side: int, number: int) -> int:
         """How many statements that count stand on one side of a branch, before the sides join again."""
