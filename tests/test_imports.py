@@ -6,6 +6,7 @@ import ast
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 
 import pytest
 
@@ -49,22 +50,37 @@ def sources() -> dict[str, str]:
     return {name: path.read_text() for name, path in found.items()}
 
 
+@cache
+def parsed(text: str) -> ast.Module:
+    return ast.parse(text)
+
+
 def arrows(modules: Mapping[str, str]) -> Iterator[Arrow]:
     """Every import of every module, those within functions and under TYPE_CHECKING too."""
     folders = frozenset(name.rpartition(".")[0] for name in modules)
     for name, text in modules.items():
-        for node in ast.walk(ast.parse(text)):
-            if isinstance(node, ast.Import):
-                for alias in node.names:
-                    yield Arrow(name, alias.name, node.lineno)
-            elif isinstance(node, ast.ImportFrom):
-                base = node.module or ""
-                if node.level:
-                    parts = name.split(".") + ([""] if name in folders else [])
-                    base = ".".join(part for part in (*parts[: -node.level], node.module) if part)
-                for alias in node.names:
-                    inner = f"{base}.{alias.name}"
-                    yield Arrow(name, inner if inner in modules else base, node.lineno)
+        for line, level, module, imported in imports_of(text):
+            if module is None and not level:
+                yield Arrow(name, imported, line)
+                continue
+            base = module or ""
+            if level:
+                parts = name.split(".") + ([""] if name in folders else [])
+                base = ".".join(part for part in (*parts[:-level], module) if part)
+            inner = f"{base}.{imported}"
+            yield Arrow(name, inner if inner in modules else base, line)
+
+
+@cache
+def imports_of(text: str) -> list[tuple[int, int, str | None, str]]:
+    """Line, level, module and imported name of every import; a plain import has no level and no module."""
+    found: list[tuple[int, int, str | None, str]] = []
+    for node in ast.walk(parsed(text)):
+        if isinstance(node, ast.Import):
+            found += [(node.lineno, 0, None, alias.name) for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            found += [(node.lineno, node.level, node.module, alias.name) for alias in node.names]
+    return found
 
 
 def folder(module: str) -> str:
@@ -115,7 +131,7 @@ def class_names(modules: Mapping[str, str]) -> dict[str, list[str]]:
     """The modules that define each class name at their top level: classes, and aliases of types."""
     found: dict[str, list[str]] = {}
     for module, text in modules.items():
-        for node in ast.parse(text).body:
+        for node in parsed(text).body:
             if isinstance(node, ast.ClassDef):
                 found.setdefault(node.name, []).append(module)
             elif isinstance(node, ast.Assign | ast.AnnAssign):
