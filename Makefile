@@ -33,5 +33,5 @@ $(INSTALLED): pyproject.toml constraints/newest.txt
 	@$(PYTHON) -c 'import ensurepip, venv' 2> /dev/null || { echo "$(PYTHON) has no venv module; Debian and\
 	 Ubuntu have it in the package python3-venv" >&2; exit 1; }
 	$(PYTHON) -m venv $(VENV)
-	$(VENV)/bin/python -m pip install -q -c constraints/newest.txt -e '.[dev]'
+	$(VENV)/bin/python -m pip install -q --no-compile -c constraints/newest.txt -e '.[dev]'
 	touch $@
