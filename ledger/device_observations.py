@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import chain
 from multiprocessing.connection import Connection
+from pathlib import Path
 from typing import Any
 
 from ..devices.gpu import Device, DeviceFault
@@ -28,6 +29,7 @@ from ..gen.suite.cases import groups as apart_in_n
 from ..gen.suite.cases import opaque_of
 from ..gen.suite.files import Suite, emitted, suite_of
 from ..spec.api import load
+from ..spec.cache import PACKAGE, cached, yaml_files
 from ..spec.errors import Question
 from ..spec.nodes import Version
 from ..spec.parts import computes, element_type
@@ -114,7 +116,25 @@ def _variants_for(
 def current_suite(
     specification: Specification, device: Described, rows: AbstractSet[str]
 ) -> dict[str, list[str]]:
-    """The hashes of today's cases that exercise some rows on a recorded device, by row."""
+    """The hashes of today's cases that exercise some rows on a recorded device, by row.
+
+    Those of the specification that ships are kept for the user: making them takes seconds.
+    """
+    make = partial(_suite_hashes, specification, device, rows)
+    if specification is not load():
+        return make()
+    asked = cases_digest([device.target, str(newest(specification, device.driver)), *sorted(rows)])
+    return cached(f"suite-{asked}", dict, make, (*_suite_code(), *yaml_files()))
+
+
+def _suite_code() -> list[Path]:
+    """The code that writes cases."""
+    return [Path(__file__), *sorted((PACKAGE / "gen").rglob("*.py"))]
+
+
+def _suite_hashes(
+    specification: Specification, device: Described, rows: AbstractSet[str]
+) -> dict[str, list[str]]:
     chosen, listed = _variants_for(specification, device, rows)
     work = partial(_hashes, specification, listed, device.target, rows)
     found: dict[str, list[str]] = {}

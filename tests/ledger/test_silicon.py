@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import pickle
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -14,7 +15,7 @@ from ptxmma.devices.gpu import DeviceFault
 from ptxmma.devices.probes.measurements import measure, survey
 from ptxmma.devices.stand_in import StandIn
 from ptxmma.ledger.chips import common_ground
-from ptxmma.ledger.device_observations import current_cases
+from ptxmma.ledger.device_observations import current_cases, current_suite
 from ptxmma.ledger.measured_points import judge
 from ptxmma.ledger.silicon_record import Silicon, load_silicon
 from ptxmma.ledger.silicon_verdicts import SiliconVerdict, by_mnemonic, silicon_verdicts
@@ -285,3 +286,16 @@ def test_chips_of_one_row_are_compared(
         "different": [name],
         "alone": [],
     }
+
+
+def test_cases_of_what_ships_are_kept_and_those_of_a_changed_specification_are_made(
+    specification: Specification, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    device, rows = load_silicon()[0].device, {"movmatrix/m8n8.b16"}
+    made = current_suite(specification, device, rows)
+    (kept,) = (tmp_path / "ptxmma").glob("suite-*.pickle")
+    assert current_suite(specification, device, rows) == made != {}
+    kept.write_bytes(pickle.dumps({"movmatrix/m8n8.b16": ["of the cache"]}))
+    assert current_suite(specification, device, rows) == {"movmatrix/m8n8.b16": ["of the cache"]}
+    assert current_suite(replace(specification), device, rows) == made
