@@ -19,22 +19,22 @@ class Consumer:
 
     theorem: str | None = None
     """A theorem that would be refuted.
-    Example: `layout.surjective`. Refuses: `[a]` (text, not a list)."""
+    Noticed by: tests. Example: `layout.surjective`. Refuses: `[a]` (text, not a list)."""
     legality: str | None = None
     """A reason code of `ptxmma legal` that would be wrong.
-    Example: `operand.range`. Refuses: `[a]` (text, not a list)."""
+    Noticed by: tests. Example: `operand.range`. Refuses: `[a]` (text, not a list)."""
     case: str | None = None
     """A plan of inputs: the conformance cases made so would fail.
-    Example: `sums`. Refuses: `[a]` (text, not a list)."""
+    Noticed by: tests. Example: `sums`. Refuses: `[a]` (text, not a list)."""
     varies: str | None = None
     """An operand, each value of which has conformance cases.
-    Example: `imm-scale-a`. Refuses: `[a]` (text, not a list)."""
+    Noticed by: tests. Example: `imm-scale-a`. Refuses: `[a]` (text, not a list)."""
     litmus: str | None = None
     """A rule of ordering whose litmus tests would fail.
-    Example: `first-fence`. Refuses: `[a]` (text, not a list)."""
+    Noticed by: tests. Example: `first-fence`. Refuses: `[a]` (text, not a list)."""
     check: str | None = None
     """A rule of `ptxmma check` that would find programs broken.
-    Example: `aligned-divergent`. Refuses: `[a]` (text, not a list)."""
+    Noticed by: tests. Example: `aligned-divergent`. Refuses: `[a]` (text, not a list)."""
     place: Place = field(default=Place("", 0, 0), compare=False)
 
 
@@ -44,7 +44,7 @@ class Clause:
 
     kind: Literal["numerical", "execution"]
     """Whether it is about values (numerical) or about who executes what when (execution).
-    Example: `numerical`. Refuses: `timing` (not in the list)."""
+    Noticed by: tests. Example: `numerical`. Refuses: `timing` (not in the list)."""
     says: str
     """What the text says, in one sentence.
     Noticed by: readers. Example: `the order of accumulation and its rounding are unspecified`.
@@ -55,11 +55,11 @@ class Clause:
     Example: `"9.7.15.6.3 Precision and rounding"`. Refuses: `9.7` (without quotes it is a number)."""
     consumers: tuple[Consumer, ...]
     """What would fail if the clause were wrong.
-    Example: `[{theorem: sparse.product}, {case: sums}]`. Refuses: `[]` (at least one)."""
+    Noticed by: tests. Example: `[{theorem: sparse.product}, {case: sums}]`. Refuses: `[]` (at least one)."""
     place: Place
     effect: Literal["truncated", "rounded"] | None = None
     """What it does to numbers, where tests must know: low bits of A and B are truncated, or results rounded.
-    Example: `rounded`. Refuses: `fused` (not in the list)."""
+    Noticed by: tests. Example: `rounded`. Refuses: `fused` (not in the list)."""
 
 
 @dataclass(frozen=True)
@@ -68,5 +68,5 @@ class ContractFile:
 
     clauses: Mapping[str, Clause]
     """The clauses by id; ids never change.
-    Example: `{num.mine: {kind: numerical, says: so, section: "9.7", consumers: [{case: sums}]}}`.
-    Refuses: `{num.mine: {kind: numerical}}` (the key says is missing)."""
+    Noticed by: tests. Example: `{num.mine: {kind: numerical, says: so, section: "9.7", consumers: [{case:
+    sums}]}}`. Refuses: `{num.mine: {kind: numerical}}` (the key says is missing)."""

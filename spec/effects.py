@@ -69,28 +69,29 @@ class Action:
 
     does: Does
     """What it does to memory, to the order of what does, or to the flow of control.
-    Example: `copy-wait`. Refuses: `waits` (not in the list)."""
+    Noticed by: tests. Example: `copy-wait`. Refuses: `waits` (not in the list)."""
     space: Literal["shared", "global"] | None = None
     """The state space of its address, where the qualifiers need not say it.
-    Example: `shared`. Refuses: `l2` (not in the list)."""
+    Noticed by: tests. Example: `shared`. Refuses: `l2` (not in the list)."""
     bytes: int | None = None
     """How many bytes a thread accesses, where the type does not say it.
-    Example: `16`. Refuses: `wide` (an integer)."""
+    Noticed by: tests. Example: `16`. Refuses: `wide` (an integer)."""
     barrier: Literal["object", "named", "cluster", "warp"] | None = None
     """The barrier: an mbarrier in memory, one with a number, the cluster's, or a warp's.
-    Example: `named`. Refuses: `block` (not in the list)."""
+    Noticed by: tests. Example: `named`. Refuses: `block` (not in the list)."""
     count: int | None = None
     """The operand that says how many groups may stay pending (without it a wait is for all of them), or how
-    many threads or arrivals a barrier has. Example: `0`. Refuses: `first` (an integer)."""
+    many threads or arrivals a barrier has.
+    Noticed by: tests. Example: `0`. Refuses: `first` (an integer)."""
     size: int | None = None
     """The operand that says how many bytes are copied, or expected.
-    Example: `2`. Refuses: `last` (an integer)."""
+    Noticed by: tests. Example: `2`. Refuses: `last` (an integer)."""
     phase: int | None = None
     """The operand that holds the parity of the phase that is waited for, where the qualifier .parity stands.
-    Example: `2`. Refuses: `parity` (an integer)."""
+    Noticed by: tests. Example: `2`. Refuses: `parity` (an integer)."""
     name: int | None = None
     """The operand that holds the number of a named barrier.
-    Example: `0`. Refuses: `a` (an integer)."""
+    Noticed by: tests. Example: `0`. Refuses: `a` (an integer)."""
     place: Place = field(default=Place("", 0, 0), compare=False)
 
 
@@ -106,28 +107,30 @@ class Effects:
 
     results: tuple[tuple[str, ...], ...]
     """Instructions that write their first operand and read the others.
-    Example: `[[add, sub]]`. Refuses: `add` (a list)."""
+    Noticed by: tests. Example: `[[add, sub]]`. Refuses: `add` (a list)."""
     effects: tuple[tuple[str, ...], ...]
     """Instructions that write no register and read every operand.
-    Example: `[[st, bra]]`. Refuses: `[[add]]` (it is a result too)."""
+    Noticed by: tests. Example: `[[st, bra]]`. Refuses: `[[add]]` (it is a result too)."""
     calls: tuple[str, ...]
     """Instructions that write the registers in parentheses before a function's name, and read those behind.
-    Example: `[call]`. Refuses: `call` (a list)."""
+    Noticed by: tests. Example: `[call]`. Refuses: `call` (a list)."""
     asynchronous: tuple[str, ...]
     """Instructions whose accumulators are read and written later, so that no statement writes them.
-    Example: `[wgmma.mma_async]`. Refuses: `wgmma.mma_async` (a list)."""
+    Noticed by: tests. Example: `[wgmma.mma_async]`. Refuses: `wgmma.mma_async` (a list)."""
     threads: tuple[str, ...]
     """Special registers that differ between the threads of a warp.
-    Example: `[laneid, tid]`. Refuses: `laneid` (a list)."""
+    Noticed by: tests. Example: `[laneid, tid]`. Refuses: `laneid` (a list)."""
     uniform: tuple[tuple[str, ...], ...]
     """Special registers that are the same in every thread of a warp.
-    Example: `[[ctaid, ntid]]`. Refuses: `[ctaid]` (a list of lists)."""
+    Noticed by: tests. Example: `[[ctaid, ntid]]`. Refuses: `[ctaid]` (a list of lists)."""
     unjudged: tuple[str, ...]
     """Tensor-core instructions that spec/instructions does not have; `check` says that it does not judge
-    them. Example: `[tcgen05]`. Refuses: `tcgen05` (a list)."""
+    them.
+    Noticed by: tests. Example: `[tcgen05]`. Refuses: `tcgen05` (a list)."""
     actions: Mapping[str, Action]
     """What instructions do beside their registers; an instruction that is not listed does nothing.
-    Example: `{st: {does: store}}`. Refuses: `{frob: {does: store}}` (no list above names frob)."""
+    Noticed by: tests. Example: `{st: {does: store}}`. Refuses: `{frob: {does: store}}` (no list above
+    names frob)."""
 
     @cached_property
     def _kinds(self) -> dict[str, str]:

@@ -53,10 +53,11 @@ class Rule:
     effect: Literal["values", "text"]
     """values: two schedules of the program give different results. text: the text calls it undefined,
     although no schedule can change a value.
-    Example: `values`. Refuses: `none` (not in the list)."""
+    Noticed by: proofs, models, tests. Example: `values`. Refuses: `none` (not in the list)."""
     under: Mapping[str, str]
     """The settings of switches under which the rule applies; always if it is empty.
-    Example: `{accumulator-chain: wait}`. Refuses: `{nosuch: wait}` (there is no such switch)."""
+    Noticed by: proofs, models, tests. Example: `{accumulator-chain: wait}`. Refuses: `{nosuch: wait}`
+    (there is no such switch)."""
     why: str
     """What can go wrong; for an effect on the text alone, why no value can change.
     Noticed by: readers.
@@ -85,18 +86,18 @@ class LitmusTest:
     Noticed by: readers. Example: `"9.7.15.7.2"`. Refuses: `9.7` (without quotes it is a number)."""
     program: tuple[str, ...]
     """The steps, in the notation of formal/ordering/notation.py.
-    Example: `[fence, commit, wait 0]`. Refuses: `fence` (a list, also of one)."""
+    Noticed by: models, tests. Example: `[fence, commit, wait 0]`. Refuses: `fence` (a list, also of one)."""
     hazards: tuple[str, ...]
     """The rules that it breaks under the default settings, in the order of the steps that complete them.
-    Example: `[first-fence]`. Refuses: `first-fence` (a list, also of one)."""
+    Noticed by: models, tests. Example: `[first-fence]`. Refuses: `first-fence` (a list, also of one)."""
     why: str
     """Why it deserves them, or none.
     Noticed by: readers. Example: `without uncommitted wgmma.mma_async it makes an empty group`.
     Refuses: `null` (a reason must stand)."""
     under: Mapping[str, tuple[str, ...]]
     """By switch=setting: the rules that it breaks with that one setting, where they are others.
-    Example: `{same-shape=types: [accumulator-reshaped]}`.
-    Refuses: `{same-shape=types: accumulator-reshaped}` (a list, also of one)."""
+    Noticed by: models, tests. Example: `{same-shape=types: [accumulator-reshaped]}`. Refuses:
+    `{same-shape=types: accumulator-reshaped}` (a list, also of one)."""
     place: Place
 
 
@@ -106,10 +107,10 @@ class SynthesisedTest:
 
     program: str
     """The steps, separated by semicolons.
-    Example: `"read r0; fence"`. Refuses: `[fence]` (text, not a list)."""
+    Noticed by: tests. Example: `"read r0; fence"`. Refuses: `[fence]` (text, not a list)."""
     hazards: tuple[str, ...]
     """The rules that it breaks under the default settings.
-    Example: `[first-fence]`. Refuses: `first-fence` (a list, also of one)."""
+    Noticed by: tests. Example: `[first-fence]`. Refuses: `first-fence` (a list, also of one)."""
 
 
 @dataclass(frozen=True)
@@ -118,7 +119,7 @@ class RuleFile:
 
     rules: Mapping[str, Rule]
     """The rules by id.
-    Example: `{}`. Refuses: `{mine: {}}` (the key title is missing)."""
+    Noticed by: loader. Example: `{}`. Refuses: `{mine: {}}` (the key title is missing)."""
 
 
 @dataclass(frozen=True)
@@ -127,7 +128,7 @@ class LitmusFile:
 
     tests: Mapping[str, LitmusTest]
     """The tests by name.
-    Example: `{}`. Refuses: `{mine: {}}` (the key title is missing)."""
+    Noticed by: tests. Example: `{}`. Refuses: `{mine: {}}` (the key title is missing)."""
 
 
 @dataclass(frozen=True)
@@ -136,4 +137,4 @@ class SynthesisedFile:
 
     tests: Mapping[str, SynthesisedTest]
     """The tests by name.
-    Example: `{}`. Refuses: `{mine: {}}` (the key program is missing)."""
+    Noticed by: tests. Example: `{}`. Refuses: `{mine: {}}` (the key program is missing)."""

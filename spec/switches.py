@@ -46,19 +46,19 @@ class Conduct:
 
     same_shape: tuple[ShapeField, ...] = ()
     """In what two wgmma.mma_async must agree for accesses of one accumulator to be ordered by default.
-    Example: `[n, k]`. Refuses: `[n, q]` (not in the list)."""
+    Noticed by: proofs, models, tests. Example: `[n, k]`. Refuses: `[n, q]` (not in the list)."""
     fence_orders_shapes: bool | None = None
     """Whether a wgmma.fence orders them where they do not agree.
-    Example: `true`. Refuses: `maybe` (neither true nor false)."""
+    Noticed by: proofs, models, tests. Example: `true`. Refuses: `maybe` (neither true nor false)."""
     empty_groups_count: bool | None = None
     """Whether wgmma.wait_group counts groups with nothing to wait for.
-    Example: `true`. Refuses: `maybe` (neither true nor false)."""
+    Noticed by: proofs, models, tests. Example: `true`. Refuses: `maybe` (neither true nor false)."""
     proxy_fence_covers_all: bool | None = None
     """Whether a fence.proxy.async orders the earlier writes of other threads too.
-    Example: `true`. Refuses: `maybe` (neither true nor false)."""
+    Noticed by: proofs, models, tests. Example: `true`. Refuses: `maybe` (neither true nor false)."""
     wait_covers_all: bool | None = None
     """Whether wgmma.wait_group in one warp waits for the other warps' parts too.
-    Example: `true`. Refuses: `maybe` (neither true nor false)."""
+    Noticed by: proofs, models, tests. Example: `true`. Refuses: `maybe` (neither true nor false)."""
 
     @property
     def settled(self) -> Mapping[str, object]:
@@ -76,7 +76,8 @@ class Setting:
     Noticed by: readers. Example: `two reads need no order`. Refuses: `null` (text must stand)."""
     machine: Conduct = field(default=Conduct())
     """What the setting settles of the machine's conduct; nothing if it does not stand.
-    Example: `{fence_orders_shapes: true}`. Refuses: `{nosuch: true}` (there is no such key)."""
+    Noticed by: models, tests. Example: `{fence_orders_shapes: true}`. Refuses: `{nosuch: true}` (there is
+    no such key)."""
     place: Place = field(default=Place("", 0, 0), compare=False)
 
 
@@ -92,13 +93,14 @@ class Switch:
     Noticed by: readers. Example: `"9.7.15.7.1"`. Refuses: `9.7` (without quotes it is a number)."""
     settings: Mapping[str, Setting]
     """The ways to read it, by name.
-    Example: `{free: {says: two reads need no order}}`. Refuses: `{free: two reads}` (a mapping)."""
+    Noticed by: proofs, models, tests. Example: `{free: {says: two reads need no order}}`. Refuses:
+    `{free: two reads}` (a mapping)."""
     default: str
     """The setting that holds unless another is asked for.
-    Example: `free`. Refuses: `nosuch` (not one of the settings)."""
+    Noticed by: proofs, models, tests. Example: `free`. Refuses: `nosuch` (not one of the settings)."""
     strict: str
     """The setting that allows least.
-    Example: `fence`. Refuses: `nosuch` (not one of the settings)."""
+    Noticed by: proofs, models, tests. Example: `fence`. Refuses: `nosuch` (not one of the settings)."""
     why: str
     """The reason for the default.
     Noticed by: readers.
@@ -112,7 +114,7 @@ class SwitchFile:
 
     switches: Mapping[str, Switch]
     """The switches by name.
-    Example: `{}`. Refuses: `{mine: {}}` (the key question is missing)."""
+    Noticed by: loader. Example: `{}`. Refuses: `{mine: {}}` (the key question is missing)."""
 
 
 def check_switches(switches: Mapping[str, Switch]) -> None:
