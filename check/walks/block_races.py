@@ -23,6 +23,7 @@ __all__ = ["BlockAccess", "BlockRace", "races"]
 
 _UNIT = 16  # bytes: accesses are remembered by such units of memory
 _WARP = 32
+_BOX = 128  # bytes: a box of a tensor is hardly ever smaller; the PTX does not show its size
 _WIDE = 1 << 12  # bytes: of a wider access, as many at its beginning and its end are remembered
 # Accesses of one class are not judged against one another.
 _CLASS = {"load": 0, "store": 0, "update": 0, "copy": 1, "fill": 1, "drain": 2}
@@ -48,8 +49,17 @@ class BlockAccess:
     told: int | None = None
     beside: list[BlockAccess] = field(default_factory=list)
 
+    @property
+    def end(self) -> int:
+        """Where it ends at the least, as boxes of tensors are."""
+        return max(self.high, self.low + _BOX) if self.act.kind == "drain" and self.act.is_open else self.high
+
     def meets(self, other: BlockAccess) -> bool:
-        """Whether the two have bytes in common, so far as their sizes are known."""
+        """Whether the two have bytes in common, if boxes are as large as usual."""
+        return self.low < other.end and other.low < self.end
+
+    def surely_meets(self, other: BlockAccess) -> bool:
+        """Whether they have some in common, however large boxes are."""
         return self.low < other.high and other.low < self.high
 
 
@@ -70,7 +80,7 @@ class BlockRace:
     @property
     def sure(self) -> bool:
         """Whether a run goes so, with the numbers that the PTX shows."""
-        return self.first.act.sure and self.second.act.sure and self.first.meets(self.second)
+        return self.first.act.sure and self.second.act.sure and self.first.surely_meets(self.second)
 
 
 @dataclass(slots=True)
@@ -116,7 +126,10 @@ def _meeting(acts: Sequence[BlockAct]) -> set[int]:
         if act.kind in _CLASS:
             known = act.low.values if isinstance(act.low, LaneNumbers) else (act.low,)
             lows = [low for low in known if low is not None]
-            low, high = min(lows, default=0), max(lows, default=0) + act.width
+            low, high = (
+                min(lows, default=0),
+                max(lows, default=0) + max(act.width, _BOX if act.is_open else 0),
+            )
             _, before, behind = hulls.get(act.statement, (0, low, high))
             hulls[act.statement] = _CLASS[act.kind], min(low, before), max(high, behind)
     taken = {kind: _union((low, high) for k, low, high in hulls.values() if k == kind) for kind in range(3)}
@@ -341,7 +354,7 @@ class _BlockOrder:
 
 def _units(access: BlockAccess) -> Iterator[int]:
     """The units of memory that an access touches; of a wide one those at both ends."""
-    low, high = access.low // _UNIT, (access.high - 1) // _UNIT
+    low, high = access.low // _UNIT, (access.end - 1) // _UNIT
     most = _WIDE // _UNIT
     if high - low <= 2 * most:
         return iter(range(low, high + 1))

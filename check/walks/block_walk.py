@@ -23,7 +23,7 @@ __all__ = ["BlockAct", "BlockWalk", "walked_threads"]
 
 _LANES = (0, 8)  # of each warp
 _WARP, _GROUP = 32, 128
-_WARPS = 8  # of a block, at most
+_WARPS = 16  # of a block, at most
 _WORD = (1 << 32) - 1  # addresses of shared memory have 32 bits
 _ROUNDS = 6  # rounds of a loop: more than threads that multiply have stages
 _OUTER_ROUNDS = 3  # rounds of a loop around such a loop
