@@ -18,6 +18,7 @@ from ..spec.fragments import Packing
 from ..spec.gates import EffectiveGate
 from ..spec.maps import LayoutMap
 from ..spec.memory_records import AddressRule, Descriptor, Swizzle
+from ..spec.model import Source
 from ..spec.plain import plain
 from ..spec.sparsity_records import Sparsity
 from ..spec.variants import Family, RowView
@@ -119,7 +120,9 @@ def layout_digest(layout: LayoutMap, packing: Packing | None = None) -> str:
 
 def metadata_digest(layout: LayoutMap, sparsity: Sparsity) -> str:
     """Which bit is metadata of which element, and what the codes mean."""
-    return _digest({"layout": layout_digest(layout), "sparsity": replace(sparsity, title="")})
+    return _digest(
+        {"layout": layout_digest(layout), "sparsity": replace(sparsity, title="", source=Source(""))}
+    )
 
 
 def addresses_digest(rule: AddressRule, layout: LayoutMap, swizzle: Swizzle, descriptor: Descriptor) -> str:

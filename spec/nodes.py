@@ -25,6 +25,7 @@ __all__ = [
     "Version",
     "bounded",
     "compose",
+    "must_exist",
     "nearest",
     "pairs",
     "place_of",
@@ -117,6 +118,15 @@ def nearest(word: str, known: typing.Iterable[str]) -> str | None:
 
     close = difflib.get_close_matches(word, list(known), n=1)
     return close[0] if close else None
+
+
+def must_exist(kind: str, name: str, known: typing.Iterable[str], place: Place) -> None:
+    """Raise SpecError, with the nearest, where a name is not one of those known."""
+    names = list(known)
+    if name not in names:
+        raise SpecError(
+            f"there is no {kind} {name!r}", place, nearest(name, names) or f"a {kind} that exists"
+        )
 
 
 def compose(path: Path, shown: str, named: Place | None = None) -> Node:

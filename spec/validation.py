@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import itertools
 import re
-from collections.abc import Iterable
+from collections.abc import Mapping
+from math import prod
 
 from .addresses import swizzle_bounds
 from .contract_records import Consumer
-from .descriptor import limit
 from .errors import Place, SpecError
 from .index import INDEX, Index
 from .layout_records import Bridge
 from .maps import LayoutMap
-from .memory_records import Descriptor
-from .nodes import bounded, nearest, written_fields
+from .memory_checks import check_memory
+from .nodes import bounded, must_exist, written_fields
 from .part_checks import check_parts
 from .sparse import valid_codes
 from .specification import METADATA_ORDER, Specification
@@ -22,8 +23,6 @@ from .switches import check_switches
 __all__ = ["check_index", "check_layout", "check_references"]
 
 _SHA256 = re.compile("[0-9a-f]{64}")
-_DESCRIPTOR_BITS = 64
-_CHUNK = 16  # bytes that a swizzle moves together; a pattern has as many rows as a line has such chunks
 
 
 def check_index(index: Index) -> None:
@@ -31,7 +30,7 @@ def check_index(index: Index) -> None:
     _check_releases(index)
     for name, target in index.targets.items():
         if target.renamed:
-            _must_exist("target", target.renamed.to, index.targets, target.place)
+            must_exist("target", target.renamed.to, index.targets, target.place)
             begins = index.targets[target.renamed.to].since
             if begins != target.renamed.since or not target.since < begins:
                 raise SpecError(
@@ -85,7 +84,12 @@ def check_layout(layout: LayoutMap) -> None:
             "the same names in the same order",
         )
     for name in record.cases:
-        _must_exist("parameter", name, record.params, record.place)
+        must_exist("parameter", name, record.params, record.place)
+        if len(record.params[name].values) == 1:
+            what = f"{name}, which is taken one value at a time, has one value"
+            raise SpecError(what, record.place, "cases: parameters with several values")
+    if len(set(record.cases)) < len(record.cases):
+        raise SpecError("a parameter stands twice under cases", record.place, "each once")
     bounds = dict(layout.bounds)
     for name, formula in record.let.items():
         bounds[name] = bounded(formula, bounds)
@@ -95,21 +99,24 @@ def check_layout(layout: LayoutMap) -> None:
         bounded(formula, layout.parameter_bounds)
     if record.where:
         bounded(record.where, bounds)
-
-
-def _must_exist(kind: str, name: str, known: Iterable[str], place: Place) -> None:
-    names = list(known)
-    if name not in names:
+    elif record.kind == "injection" and all(map(_full, layout.assignments(), itertools.repeat(layout))):
         raise SpecError(
-            f"there is no {kind} {name!r}", place, nearest(name, names) or f"a {kind} that exists"
+            f"the layout {record.id} has as many points as places, and is called an injection",
+            record.place,
+            "kind: bijection, which need not be written",
         )
+
+
+def _full(values: Mapping[str, int], layout: LayoutMap) -> bool:
+    """Whether a layout has as many points as places, for some values of its parameters."""
+    return prod(layout.domain(values).values()) == layout.count(values)
 
 
 def check_numerics(specification: Specification) -> None:
     """Every format fills its element type; every guarantee has a clause and names formats or fields."""
     types = specification.index.types
     for name, form in specification.formats.items():
-        _must_exist("element type", name, types, form.place)
+        must_exist("element type", name, types, form.place)
         bits = form.signed + form.exponent + form.fraction + form.ignored
         if bits != types[name].bits and (form.signed or bits != types[name].bits - 1):
             raise SpecError(
@@ -119,12 +126,12 @@ def check_numerics(specification: Specification) -> None:
             )
     for name, element in types.items():
         if element.kind in ("float", "scale"):
-            _must_exist("format", name, specification.formats, element.place)
+            must_exist("format", name, specification.formats, element.place)
     fields = {f for family in specification.families.values() for view in family.rows for f in view.domains}
     for name, guarantee in specification.guarantees.items():
-        _must_exist("clause", name, specification.clauses, guarantee.place)
+        must_exist("clause", name, specification.clauses, guarantee.place)
         for precision in guarantee.precision:
-            _must_exist("format or field", precision, {*specification.formats, *fields}, guarantee.place)
+            must_exist("format or field", precision, {*specification.formats, *fields}, guarantee.place)
 
 
 def _check_sparsity(specification: Specification) -> None:
@@ -137,7 +144,7 @@ def _check_sparsity(specification: Specification) -> None:
         for formula in sparsity.valid.values():
             bounded(formula, codes)
         for setting in order.settings:
-            _must_exist("setting of the coding", setting, sparsity.valid, sparsity.place)
+            must_exist("setting of the coding", setting, sparsity.valid, sparsity.place)
         allowed = valid_codes(sparsity, order.default)
         for code in sparsity.codes:
             if code not in allowed:
@@ -165,60 +172,22 @@ def _check_clauses(specification: Specification) -> None:
                 )
 
 
-def _check_descriptors(specification: Specification) -> None:
-    """Every descriptor has its start, each part once, and the strides of its address rules."""
-    for descriptor in specification.descriptors.values():
-        parts = [field.part for field in descriptor.fields.values() if field.part]
-        if "start" not in parts or len(set(parts)) < len(parts):
-            raise SpecError(
-                f"the fields of the descriptor have the parts ({', '.join(parts)})",
-                descriptor.place,
-                "one start, at most one base and one mode",
-            )
-        for name, field in descriptor.fields.items():
-            if not 0 <= field.low <= field.high < _DESCRIPTOR_BITS or field.unit < 1:
-                raise SpecError(
-                    f"the field {name} has bits {field.low} to {field.high} and the unit {field.unit}",
-                    field.place,
-                    f"0 <= low <= high <= {_DESCRIPTOR_BITS - 1}, and a unit of at least 1",
-                )
-        for name in descriptor.addresses:
-            _must_exist("address rule", name, specification.addresses.addresses, descriptor.place)
-            for stride in specification.addresses.addresses[name].strides.values():
-                _must_exist("descriptor field", stride, descriptor.fields, descriptor.place)
-        _check_capacities(specification, descriptor)
-
-
-def _check_capacities(specification: Specification, descriptor: Descriptor) -> None:
-    """Strides reach as far as the start does, and a base offset names every row of a swizzling pattern."""
-    start = descriptor.fields[str(descriptor.field_of("start"))]
-    rows = specification.addresses.swizzle.line // _CHUNK
-    for name, field in descriptor.fields.items():
-        wanted = {None: limit(start), "base": rows - 1}.get(field.part)
-        if wanted is not None and limit(field) != wanted:
-            bits = f"bits {field.low} to {field.high} in units of {field.unit}"
-            right = "the greatest start" if field.part is None else "the last row of a swizzling pattern"
-            raise SpecError(
-                f"the field {name} holds at most {limit(field)} ({bits})", field.place, f"{wanted}, {right}"
-            )
-
-
 def check_references(specification: Specification) -> None:
     """Every layout, clause, sparsity, type and shape of a row exists."""
     index = specification.index
     for instruction in specification.instructions.values():
         check_parts(instruction, specification.instructions)
         for clause in instruction.execution:
-            _must_exist("clause", clause, specification.clauses, instruction.place)
+            must_exist("clause", clause, specification.clauses, instruction.place)
         for element in instruction.registers:
-            _must_exist("element type", element, index.types, instruction.place)
+            must_exist("element type", element, index.types, instruction.place)
         for name, settled in instruction.readings.items():
-            _must_exist("switch", name, specification.switches, instruction.place)
+            must_exist("switch", name, specification.switches, instruction.place)
             for setting in settled:
-                _must_exist("setting", setting, specification.switches[name].settings, instruction.place)
+                must_exist("setting", setting, specification.switches[name].settings, instruction.place)
         for operand in instruction.operands.values():
             if operand.descriptor:
-                _must_exist("descriptor", operand.descriptor, specification.descriptors, operand.place)
+                must_exist("descriptor", operand.descriptor, specification.descriptors, operand.place)
                 if operand.contains is None:
                     raise SpecError(
                         "a descriptor says nothing about the elements of its matrix",
@@ -228,34 +197,30 @@ def check_references(specification: Specification) -> None:
         for formula in instruction.memory.values():
             bounded(formula, dict.fromkeys(("row", "col", "stride"), (0, 1 << 10)))
         for filled in instruction.fragments.values():
-            _must_exist("instruction", filled, specification.instructions, instruction.place)
+            must_exist("instruction", filled, specification.instructions, instruction.place)
         around = instruction.around
         for statement in (*around.written, *around.before, *around.after):
             mnemonic = statement.split(" ")[0]
             named = [family for name, family in specification.families.items() if mnemonic.startswith(name)]
             spelled = {variant.mnemonic for family in named for variant in family.variants()}
-            _must_exist("mnemonic", mnemonic, spelled, instruction.place)
+            must_exist("mnemonic", mnemonic, spelled, instruction.place)
         for row in instruction.rows:
             for clause in row.numerical:
-                _must_exist("clause", clause, specification.clauses, row.place)
+                must_exist("clause", clause, specification.clauses, row.place)
             if row.sparsity:
-                _must_exist("sparsity", row.sparsity, specification.sparsities, row.place)
+                must_exist("sparsity", row.sparsity, specification.sparsities, row.place)
     for family in specification.families.values():
         for view in family.rows:
             for layout in view.layouts:
-                _must_exist("layout", layout, specification.layouts, view.row.place)
+                must_exist("layout", layout, specification.layouts, view.row.place)
     check_numerics(specification)
     bounded(specification.addresses.swizzle.address, swizzle_bounds(specification.addresses))
     _check_sparsity(specification)
     _check_clauses(specification)
-    _check_descriptors(specification)
-    for rule in specification.addresses.addresses.values():
-        _must_exist("layout", rule.layout, specification.layouts, rule.place)
-        for element in rule.types:
-            _must_exist("element type", element, index.types, rule.place)
+    check_memory(specification)
     for bridge in specification.bridges.values():
         for layout in (bridge.left, bridge.right):
-            _must_exist("layout", layout, specification.layouts, bridge.place)
+            must_exist("layout", layout, specification.layouts, bridge.place)
         left, right = (specification.layouts[name] for name in (bridge.left, bridge.right))
         for given, wanted in ((bridge.at, left.inputs), (bridge.equals, left.outputs)):
             if set(given) != set(wanted):
@@ -265,7 +230,7 @@ def check_references(specification: Specification) -> None:
                     f"({', '.join(wanted)}), as {bridge.left} does",
                 )
         if bridge.permutes:
-            _must_exist("output", bridge.permutes, left.outputs, bridge.place)
+            must_exist("output", bridge.permutes, left.outputs, bridge.place)
         _check_bridge_values(bridge, left, right)
         bounds = dict(right.bounds)
         for name, scalars in bridge.params.items():

@@ -23,6 +23,7 @@ from ...ledger.contradictions import ContradictionRegister, register
 from ...ledger.measured_points import judge
 from ...ledger.records import bits_of
 from ...ledger.silicon_verdicts import by_mnemonic
+from ...ledger.strided_places import strided_verdicts
 from ...ledger.target_dates import target_faults
 from ...spec.gates import EffectiveGate
 from ...spec.nodes import Formula, Scalars
@@ -162,6 +163,11 @@ class Changed:
         known = self.specification.instructions
         return {f"instruction {name}": plain(known[name]) for name in self.instructions if name in known}
 
+    def memory_of(self, name: str) -> bool:
+        """Whether an instruction's formulas of places in memory are others now."""
+        old, new = self.base.specification.instructions.get(name), self.specification.instructions.get(name)
+        return bool(plain(old.memory if old else {}) != plain(new.memory if new else {}))
+
     def differs(self, name: str, beside: frozenset[str]) -> bool:
         """Whether an instruction is another one in more than some fields."""
         old, new = self.base.meanings.get(f"instruction {name}"), self.meanings.get(f"instruction {name}")
@@ -197,7 +203,8 @@ class Changed:
                 return own or bridge.left in self.layouts or bridge.right in self.layouts
             case "address" | "swizzle" | "descriptor":
                 own = self.file in ("spec/addresses.yaml", "spec/descriptors.yaml")
-                return own or bool(self.layouts & {"smem.k-major", "smem.mn-major"})
+                rule = self.specification.addresses.addresses.get(rest)
+                return own or (rule is not None and rule.layout in self.layouts)
             case "packing" | "exact":
                 return bool(self.instructions)
             case "targets":
@@ -377,6 +384,11 @@ def _spread(count: int) -> Iterator[int]:
 def silicon(changed: Changed) -> str | None:
     """A measured map, recomputed from raw observations, that the changed layouts contradict."""
     specification = changed.specification
+    if any(changed.memory_of(name) for name in changed.instructions):
+        for device in changed.base.silicon:
+            for verdict in strided_verdicts(specification, device):
+                if verdict.state != "agrees":
+                    return f"{verdict.device}: {verdict.kernel}: {' '.join((verdict.state, *verdict.first))}"
     known = by_mnemonic(specification)
     for row, listed in changed.base.measured_rows.items():
         name = row.partition("/")[0]

@@ -16,7 +16,7 @@ from ...spec.specification import Specification
 from ..smt.bitvectors import BitVectors, width_for
 from ..smt.obligations import Obligation, refuting
 from ..smt.terms import ULT, And, BitVec, BitVecVal, BoolVal, Distinct, Not, Or, Term
-from ..theorem import ProofPart, Theorem, TheoremGroup
+from ..theorem import Enumeration, ProofPart, Theorem, TheoremGroup
 from .layouts import layout_obligations
 
 __all__ = ["GROUP", "bridge_obligations"]
@@ -187,6 +187,93 @@ def _covers(name: str, bridge: Bridge, left: LayoutMap, right: LayoutMap) -> Ite
             yield _silent(name, f"it says nothing of {bridge.left} {chosen}".rstrip())
 
 
+def _narrow(name: str, bridges: Mapping[str, Bridge], layouts: Mapping[str, LayoutMap]) -> Iterator[str]:
+    """Values of a layout's parameters that no bridge of the two layouts names and at which one holds, and
+    values of any parameter at which it says nothing.
+    """
+    bridge = bridges[name]
+    alike = [one for one in bridges.values() if (one.left, one.right) == (bridge.left, bridge.right)]
+    left, right = layouts[bridge.left], layouts[bridge.right]
+    owned = [key for key in bridge.params if key in (*left.parameters, *right.parameters)]
+    for key, scalars in bridge.params.items():
+        for value in scalars.values if bridge.where is not None else ():
+            if not _admits(bridge, {key: value}, left, right):
+                yield f"{scalars.place}: {name} says nothing of {key} = {value}"
+    for key in owned if bridge.holds else ():
+        owners = [one.layout.params[key].values for one in (left, right) if key in one.layout.params]
+        others = [name for name in owned if name != key]
+        missing = [
+            value
+            for value in owners[0]
+            if all(value not in one.params[key].values for one in alike)
+            and all(value in known for known in owners)
+        ]
+        for value in missing:
+            for some in itertools.product(*(bridge.params[other].values for other in others)):
+                given = {key: value, **dict(zip(others, some, strict=True))}
+                if _spoken_of(bridge, {k: int(v) for k, v in given.items()}, left, right):
+                    chosen = ", ".join(f"{name} = {value}" for name, value in given.items())
+                    yield f"{bridge.params[key].place}: {name} holds with {chosen}, too"
+
+
+def _settings(bridge: Bridge, given: Mapping[str, str | int]) -> Iterator[dict[str, int]]:
+    """Every value of the parameters, where some are given."""
+    values = [(given[key],) if key in given else one.values for key, one in bridge.params.items()]
+    for some in itertools.product(*values):
+        yield {key: int(value) for key, value in zip(bridge.params, some, strict=True)}
+
+
+def _admits(bridge: Bridge, given: Mapping[str, str | int], left: LayoutMap, right: LayoutMap) -> bool:
+    """Whether the bridge speaks of any point, where some parameters are given."""
+    where = bridge.where
+    if where is None:
+        return True
+    if names(where.tree) <= bridge.params.keys():
+        return any(_value(where, setting) for setting in _settings(bridge, given))
+    return any(True for one in _settings(bridge, given) for _ in _met(bridge, one, left, right))
+
+
+def _met(
+    bridge: Bridge, setting: Mapping[str, int], left: LayoutMap, right: LayoutMap
+) -> Iterator[list[tuple[int, ...]]]:
+    """For every point of right that a bridge speaks of: the inputs and the outputs of the left."""
+    where = bridge.where
+    if where is not None and names(where.tree) <= setting.keys() and not _value(where, setting):
+        return
+    known = (*setting, *right.inputs, *right.outputs)
+    inputs, outputs = (
+        [compiled(some[key].tree, known) for key in keys]
+        for some, keys in ((bridge.at, left.inputs), (bridge.equals, left.outputs))
+    )
+    holds = compiled(where.tree, known) if where is not None else None
+    given = tuple(setting.values())
+    for point in right.points({key: setting[key] for key in right.parameters}):
+        if holds is None or holds(*given, *point):
+            yield [tuple(function(*given, *point) for function in some) for some in (inputs, outputs)]
+
+
+def _spoken_of(bridge: Bridge, given: Mapping[str, int], left: LayoutMap, right: LayoutMap) -> bool:
+    """The bridge holds at every point, where the layouts' parameters are given, and reaches all points of
+    the left.
+    """
+    chosen = {key: given[key] for key in left.parameters}
+    held = {point[: len(left.inputs)]: point[len(left.inputs) :] for point in left.points(chosen)}
+    reached = set()
+    for setting in _settings(bridge, given):
+        for inputs, outputs in _met(bridge, setting, left, right):
+            if held.get(inputs) != outputs:
+                return False
+            reached.add(inputs)
+    return len(reached) == len(held)
+
+
+def _enumerations(specification: Specification) -> Iterator[Enumeration]:
+    for name, bridge in specification.bridges.items():
+        if bridge.params:
+            faults = partial(_narrow, name, specification.bridges, specification.layouts)
+            yield Enumeration("bridge.widest", name, f"bridge {name}", faults)
+
+
 def _silent(name: str, why: str) -> Obligation:
     return Obligation("bridge.covers", name, refuting(BoolVal(True)), lambda _: why)
 
@@ -207,6 +294,8 @@ GROUP = TheoremGroup(
             "bridge.permutation",
             "one permutation of a coordinate and one order of elements make them the same",
         ),
+        Theorem("bridge.widest", "a bridge names every value of a parameter at which it holds", True),
     ),
     _parts,
+    enumerations=_enumerations,
 )

@@ -22,6 +22,7 @@ INDEX = "specs.yaml"
 MATRIX = "spec/layouts/matrix.yaml"
 MMA_SP = "spec/instructions/mma.sp.yaml"
 SPARSITY = "spec/sparsity.yaml"
+BRIDGES = "spec/layouts/bridges.yaml"
 NUMERICS = "spec/numerics.yaml"
 LAYOUT_1 = "matrices: [1, 2, 4]"
 
@@ -53,6 +54,8 @@ SPOILT = [  # file, right, wrong, theorem, the beginning of what is said, and a 
     (NUMERICS, "bias: 127, specials: nan, signed", "bias: 127, specials: none, signed", "types.agree", NUMERICS, "ue8m0 has 8 bits"),
     (NUMERICS, "bias: 7, specials: nan, signed: false", "bias: 7, specials: nan", "types.agree", NUMERICS, "the format ue4m3 has a sign"),
     (NUMERICS, "e4m3:  {exponent: 4, fraction: 3", "e4m3:  {exponent: 3, fraction: 4", "types.agree", NUMERICS, "e4m3 has 3 bits of exponent"),
+    (BRIDGES, "params: {matrices: [2, 4], k: [128, 256]", "params: {matrices: [2, 4], k: [256]", "bridge.widest", BRIDGES, "ldmatrix-mma.m16n8.a.b1 says nothing of matrices = 2"),
+    (BRIDGES, "params: {w: [0, 1, 2, 3], s: [0, 1]}", "params: {w: [0, 1, 2, 3], s: [0]}", "bridge.widest", BRIDGES, " holds with s = 1, too"),
     (NUMERICS, "specials: ieee, source: {section: \"5.2.3; OCP OFP8\"", "specials: none, source: {section: \"5.2.3; OCP OFP8\"", "types.agree", NUMERICS, "e5m2 has 8 bits"),
 ]  # fmt: skip
 
@@ -130,7 +133,11 @@ def test_an_enumeration_with_faults_is_refuted(
 
 
 def test_every_enumeration_has_cases(specification: Specification) -> None:
-    assert {one.theorem for one in enumerations(specification)} == {"legal.round_trip", "types.agree"}
+    assert {one.theorem for one in enumerations(specification)} == {
+        "bridge.widest",
+        "legal.round_trip",
+        "types.agree",
+    }
 
 
 def test_every_statement_is_read_as_it_is_written(specification: Specification) -> None:

@@ -11,6 +11,8 @@ from ptxmma.spec import effects, ordering
 from ptxmma.spec.errors import SpecError
 from ptxmma.spec.loading import load_files
 
+ADDRESSES, DESCRIPTORS = "spec/addresses.yaml", "spec/descriptors.yaml"
+SHARED = "spec/layouts/shared_memory.yaml"
 # File, text, the text in its place, and words of the error.
 SLIPS = [
     (
@@ -65,6 +67,26 @@ def test_it_is_refused_at_its_place(files: Path, file: str, old: str, new: str, 
 
 # A line of a file with the first occurrence of one word, and what is written instead.
 OTHERS = [
+    (ADDRESSES, "widths: {none: 16}", "widths: {32B: 32}", "the widths of the modes of the rule are 32"),
+    (ADDRESSES, "{block: stride-dimension", "{column: stride-dimension", "stands twice"),
+    (ADDRESSES, "column: leading-dimension-byte-offset}", "x: leading-dimension-byte-offset}", "the strides"),
+    (ADDRESSES, "block: stride-dimension-byte-offset", "block: start-address", "no stride of the descriptor"),
+    (ADDRESSES, "e5m2, s8, u8, b1]", "e5m2, s8, u8]", "the rule is for elements of f16, bf16, tf32"),
+    (
+        ADDRESSES,
+        "types: [f16, bf16]",
+        "types: [f16, bf16, tf32]",
+        "the sizes of the types of the rule are 2, 4",
+    ),
+    (DESCRIPTORS, "64B: 2, 32B: 3", "64B: 2, 32B: 2", "the values of swizzle-mode are"),
+    (DESCRIPTORS, "128B: 1, 64B", "256B: 1, 64B", "the field swizzle-mode has the values"),
+    (
+        SHARED,
+        "    params: {W: [16], bytes: [2]}",
+        "    kind: injection\n    params: {W: [16], bytes: [2]}",
+        "injection",
+    ),
+    (SHARED, "cases: [W]", "cases: [W, bytes]", "bytes, which is taken one value at a time, has one value"),
     ("spec/instructions/ldmatrix.yaml", "x{matrices}", "x{}", "has a brace that is no field's"),
     ("specs.yaml", "includes: [sm_103, sm_100f]", "includes: [sm_103a, sm_100f]", "a target includes itself"),
     ("spec/instructions/mma.yaml", "part: C", "part: B", "two operands of the form"),
