@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from ...spec.ordering import ordering
 from ..findings import ERROR, EVERYWHERE, LIKELY, Finding, MemoryRange, Moment, Undefined
@@ -15,7 +15,6 @@ from ..ptx.source import PtxModule
 from ..values.register_intervals import RegisterIntervals
 from .byte_regions import ByteRegion
 from .proxy_dataflow import ProxyDataflow, WriteOrder
-from .proxy_paths import ProxyPaths
 from .shared_memory import (
     Barrier,
     CopyWait,
@@ -24,6 +23,9 @@ from .shared_memory import (
     Store,
     memory_events,
 )
+
+if TYPE_CHECKING:
+    from .proxy_paths import ProxyPaths
 
 __all__ = ["Meeting", "Suspicion", "WalkAnswers", "proxy_findings"]
 
@@ -108,6 +110,8 @@ def proxy_findings(
     if not suspected:
         return
     answers = ask({_suspicion(*one) for one in suspected if one[1].fenced != 2})
+    from .proxy_paths import ProxyPaths  # most functions have nothing to confirm
+
     paths = ProxyPaths(code, dataflow, events)
     faults = [fault for one in suspected if (fault := _fault(*one, answers, paths)) is not None]
     for together in _components(faults, flow):

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cached_property
 from math import prod
+from typing import TYPE_CHECKING
 
 from ..findings import ERROR, INFO, LIKELY, Finding
 from ..memory.matrices import described
@@ -16,7 +18,9 @@ from ..rules import rules_of
 from ..values.register_intervals import RegisterIntervals
 from ..values.register_threads import RegisterThreads
 from ..values.thread_value import WARP, WARPGROUP
-from .parted_terms import PartedTerms
+
+if TYPE_CHECKING:
+    from .parted_terms import PartedTerms
 
 __all__ = ["operand_findings"]
 
@@ -35,7 +39,7 @@ def operand_findings(
     """Findings about descriptors, addresses and strides that differ between threads, and impossible addresses
     of rows.
     """
-    terms = PartedTerms(code, flow)
+    parting = _Parting(code, flow)
     for index in held:
         statement = code[index]
         rules = rules_of(statement.operation.instruction)
@@ -43,12 +47,12 @@ def operand_findings(
         address, stride = statement.part("address"), statement.part("stride")
         if "descriptor-divergent" in rules:
             for operand, _ in described(statement):
-                yield from _parted(site, threads, terms, operand.text, WARPGROUP)
+                yield from _parted(site, threads, parting, operand.text, WARPGROUP)
         if "wmma-divergent" in rules:
             where = address_of(address.text) if address else None
             for text in (where.base if where else None, stride.text if stride else None):
                 if text is not None:
-                    yield from _parted(site, threads, terms, text, WARP)
+                    yield from _parted(site, threads, parting, text, WARP)
         if "matrix-alignment" in rules and address is not None:
             yield from _row(site, statement, values, address)
             if "matrix-lanes" in rules and target.startswith("sm_75") and _rows(statement, address) < WARP:
@@ -62,6 +66,21 @@ def operand_findings(
                 )
 
 
+class _Parting:
+    """The terms of a function's operands, made when they are asked for."""
+
+    def __init__(self, code: DecodedFunction, flow: Flow) -> None:
+        self.code = code
+        self.flow = flow
+
+    @cached_property
+    def terms(self) -> PartedTerms:
+        """The terms."""
+        from .parted_terms import PartedTerms  # needed only for operands that are not known
+
+        return PartedTerms(self.code, self.flow)
+
+
 def _rows(statement: DecodedStatement, address: NamedOperand) -> int:
     """How many lanes supply the address of a row."""
     variant = statement.operation.nearest
@@ -71,7 +90,7 @@ def _rows(statement: DecodedStatement, address: NamedOperand) -> int:
 
 
 def _parted(
-    site: Site, threads: RegisterThreads, terms: PartedTerms, text: str, size: int
+    site: Site, threads: RegisterThreads, parting: _Parting, text: str, size: int
 ) -> Iterator[Finding]:
     """An operand that provably differs between the threads of a warp, or the warps of a warpgroup."""
     known = threads.operand(text, site.statement.scope)
@@ -79,7 +98,7 @@ def _parted(
     pair = known.first_split(size)
     if pair is not None:
         where = f"threads {pair} to {pair + size - 1}"
-    elif known.is_unknown and (parted := terms.parted(text, site.index, size, threads.count)):
+    elif known.is_unknown and (parted := parting.terms.parted(text, site.index, size, threads.count)):
         assumed = not threads.line
         where = f"threads {parted[0]} and {parted[1]}"
     else:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from ...spec.ordering import ordering
 from ..findings import ERROR, EVERYWHERE, INFO, LIKELY, Finding, Moment
@@ -13,8 +14,10 @@ from ..ptx.source import Function, PtxModule
 from ..readings import LETTER
 from .register_dataflow import Collision, Copy, Redundant, RegisterAnalysis, Touched, Unfenced
 from .register_events import CallEvent, CommitEvent, Event, Fence, FunctionEvents, MmaEvent, WaitEvent
-from .register_paths import Confirmed, RegisterPaths
 from .witness import Judgement, Path, judge_program, program_of
+
+if TYPE_CHECKING:
+    from .register_paths import Confirmed, RegisterPaths
 
 __all__ = ["order_findings"]
 
@@ -28,7 +31,7 @@ def order_findings(
     if not events.mmas:
         return
     pending = RegisterAnalysis(flow, events)
-    paths = RegisterPaths(flow, events, pending)
+    paths: RegisterPaths | None = None
     grouped: dict[tuple[object, ...], Finding] = {}
     more: dict[tuple[object, ...], int] = {}
     for collision in pending.collisions():
@@ -46,6 +49,10 @@ def order_findings(
         if key in grouped:
             more[key] += 1
             continue
+        if paths is None:
+            from .register_paths import RegisterPaths  # most functions have nothing to confirm
+
+            paths = RegisterPaths(flow, events, pending)
         confirmed = paths.confirm(collision)
         if confirmed is None:
             continue
