@@ -7,7 +7,7 @@ numbers, contradicted by them, or left open.
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import defaultdict, deque
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
@@ -17,7 +17,7 @@ from ..memory.shared_memory import WIDEST, fences_shared, fills_shared, stores_s
 from ..ptx.decode import DecodedStatement
 from ..ptx.operands import Address, number_of
 from .lane_registers import LaneColumn, LaneRegisters
-from .thread_walk import Walked
+from .thread_walk import Walked, walk_of
 from .walk_plan import WalkPlan, WalkStep
 
 __all__ = ["Replays", "replayed"]
@@ -25,6 +25,7 @@ __all__ = ["Replays", "replayed"]
 _WINDOW = 1 << 32  # a greater generic address is not one of shared memory
 _GROUP = 128
 _MOST = 1 << 17  # statements of one replay
+_STRAYS = 6  # walks of threads that leave a walk at a branch
 _ORDERS = frozenset(("proxy-fence", "meet", "await", "copy-commit", "copy-wait", "copy-arrive"))
 
 
@@ -46,9 +47,18 @@ def replayed(plan: WalkPlan, walked: Sequence[Walked], suspicions: Collection[Su
     read: dict[int, set[int]] = defaultdict(set)
     unknown: set[int] = set()
     together: set[Suspicion] = set()
-    for walk in walked:
-        one = _Replay(plan, walk, _followed(plan, walk, walked), suspicions)
+    waiting = deque((walk, _followed(plan, walk, walked)) for walk in walked)
+    strays = 0
+    while waiting:
+        walk, threads = waiting.popleft()
+        one = _Replay(plan, walk, threads, suspicions)
         one.run()
+        for thread in one.strays.values():
+            if strays < _STRAYS:
+                strays += 1
+                waiting.append((walk_of(plan, thread, walk.size), threads))
+            else:
+                unknown |= one.stores
         for statement, found in one.wrote.items():
             wrote[statement].update(found)
         for statement, granule in one.read.items():
@@ -106,6 +116,8 @@ class _Replay:
         self.unknown: set[int] = set()
         self.together: set[Suspicion] = set()
         self.meetings: dict[Suspicion, Meeting] = {}
+        self._storing = {plan.flow.block_of(store) for store in self.stores}
+        self.strays: dict[tuple[int, int], int] = {}  # by branch and side: a thread that goes there
         self.certain = True
         self.open = set(suspicions)  # those that may still be met for certain
         self.wanted = plan.needed((*self.stores, *self.products))
@@ -163,8 +175,19 @@ class _Replay:
         if all(stays) or not any(on):
             return
         if statement.does == "jump":
+            self._stray(number, following, on)
             self.joins.append((self.plan.flow.post_dominator.get(number), self.on, set()))
         self.on = on
+
+    def _stray(self, number: int, following: int, on: list[bool]) -> None:
+        """Threads that go the other way are walked, too, if a suspected store stands there."""
+        for side in self.plan.flow.blocks[number].successors:
+            if side == following or (number, side) in self.strays or self.walk.thread != self.threads[0]:
+                continue
+            if not self._storing.isdisjoint(self.plan.blocks_of(side, number)):
+                was = self.on or [True] * len(self.threads)
+                gone = next(at for at, before in enumerate(was) if before and not on[at])
+                self.strays[number, side] = self.threads[gone]
 
     def _act(self, step: WalkStep) -> None:
         statement, does = step.statement, step.statement.does

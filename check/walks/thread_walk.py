@@ -16,7 +16,7 @@ from .acts import Act, act_of
 from .thread_registers import ThreadRegisters
 from .walk_plan import WalkPlan
 
-__all__ = ["Walked", "short_walks", "walks"]
+__all__ = ["Walked", "short_walks", "walk_of", "walks"]
 
 _LONGEST = 60_000  # statements of one walk
 _SIZES = (1024, 512, 8)  # numbers for parameters, elements or steps: the first with which a walk multiplies
@@ -104,6 +104,14 @@ def _walked(
         if any(act.kind == "mma" for act in acts):
             multiplied = thread // _GROUP
     return list(found.values())
+
+
+def walk_of(plan: WalkPlan, thread: int, size: int) -> Walked:
+    """The walk of one thread, whatever it does."""
+    walk = _Walk(plan, thread, size, eager=False)
+    acts = tuple(walk.run())
+    guessed = len(walk.trace) if walk.guessed is None else walk.guessed
+    return Walked(thread, acts, tuple(walk.trace), guessed, size)
 
 
 class _Walk:

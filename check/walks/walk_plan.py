@@ -285,10 +285,10 @@ class WalkPlan:
         """How many statements that count stand on one side of a branch, before the sides join again."""
         key = side, number
         if key not in self._worked:
-            self._worked[key] = sum(self._counted.get(block, 0) for block in self._side(side, number))
+            self._worked[key] = sum(self._counted.get(block, 0) for block in self.blocks_of(side, number))
         return self._worked[key]
 
-    def _side(self, side: int, number: int) -> frozenset[int]:
+    def blocks_of(self, side: int, number: int) -> frozenset[int]:
         """The blocks on one side of a branch, before the sides join again."""
         key = side, number
         if key not in self._sides:
@@ -305,15 +305,17 @@ class WalkPlan:
 
     def acts(self, side: int, number: int) -> bool:
         """Whether any statement on one side of a branch acts."""
-        return not self._acting_blocks.isdisjoint(self._side(side, number))
+        return not self._acting_blocks.isdisjoint(self.blocks_of(side, number))
 
     def accesses(self, side: int, number: int) -> bool:
         """Whether any statement on one side of a branch accesses shared memory."""
-        return not self._accessing_blocks.isdisjoint(self._side(side, number))
+        return not self._accessing_blocks.isdisjoint(self.blocks_of(side, number))
 
     def written_between(self, number: int) -> frozenset[str]:
         """The registers that are written behind a branch, before its sides join again."""
-        blocks = frozenset[int]().union(*(self._side(s, number) for s in self.flow.blocks[number].successors))
+        blocks = frozenset[int]().union(
+            *(self.blocks_of(s, number) for s in self.flow.blocks[number].successors)
+        )
         return frozenset(name for block in blocks for step in self.relevant(block) for name in step.written)
 
     def busy(self, head: int) -> bool:
