@@ -3,7 +3,23 @@
 What is exported here is the Python API; every function and class of it is described in `ptxmma.api`.
 """
 
+# ruff: noqa: E402 (what answers Ctrl-C stands before the imports that take long)
+import os
+import signal
+import sys
 from typing import TYPE_CHECKING, Any
+
+_WORDS = " ".join(sys.orig_argv)
+if os.path.basename(sys.argv[0] if sys.argv else "") == "ptxmma" or "-m ptxmma" in _WORDS:
+
+    def _end(number: int, _: object) -> None:
+        os.write(2, b"ptxmma: interrupted\n")
+        os._exit(128 + number)
+
+    # The command line takes a tenth of a second to import, and until it listens there is nothing to clean up.
+    # Another program that imports the package keeps its own answer to Ctrl-C.
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGINT, _end)
 
 # Absolute, unlike all other imports of the package: pytest imports this file once more, as a plain
 # module named like the checkout, and must get the same objects.

@@ -153,3 +153,18 @@ def test_a_signal_that_is_ignored_stays_ignored(tmp_path: Path) -> None:
         os.kill(process.pid, signal.SIGINT)
         code, said, _, _ = ended(process)
     assert (code, said) == (0, "")
+
+
+def test_while_the_package_is_imported(tmp_path: Path) -> None:
+    """The command's first module has begun, and none has been told to listen."""
+    slow = "import sys, importlib.abc, os, signal\n"
+    slow += "class Interrupts(importlib.abc.MetaPathFinder):\n"
+    slow += "    def find_spec(self, name, path, target=None):\n"
+    slow += "        if name == 'ptxmma.api': os.kill(os.getpid(), signal.SIGINT)\n"
+    slow += "sys.meta_path.insert(0, Interrupts())\n"
+    slow += "sys.argv[0] = {!r}\nimport ptxmma\n"
+    for program, says, code in (("/usr/bin/ptxmma", "", 130), ("/usr/bin/other", "Traceback", -2)):
+        with started([sys.executable, "-c", slow.format(program)], tmp_path) as one:
+            error = one.communicate()[1]
+        assert one.returncode == code
+        assert error == "ptxmma: interrupted\n" if not says else says in error
