@@ -244,12 +244,12 @@ def _check_order(
         yield from advice(module, code, ordered)
         phases = PhaseFindings(module, whole, flow)
         phases.execute()
-        yield from phases
         walked = KernelWalks(module, whole, flow)
         proxies = proxy_findings(module, whole, flow, values, walked.replayed)
         stages = stage_findings(module, whole, flow, events, walked)
-        unsettled = [finding for finding in (*proxies, *stages) if not phases.settles(finding)]
-        yield from surest((*unsettled, *block_findings(module, whole, flow)))
+        blocks = block_findings(module, whole, flow)
+        others = (finding for finding in (*proxies, *stages, *blocks) if not phases.settles(finding))
+        yield from surest((*phases, *others))
     else:
         yield from block_findings(module, whole, flow)
 

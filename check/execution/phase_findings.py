@@ -22,6 +22,7 @@ __all__ = ["PhaseFindings"]
 
 _SIZES = (1024, 4)  # numbers for parameters: with the second, loops end
 _MOST_THREADS = 1024
+_SHORT = 400  # statements of a function that is executed although it has no phases
 # What is found first explains what is found later.
 _ORDER = ("unseen", "overwritten", "elsewhere", "rewritten", "early-read", "unfenced")
 _RULES = {
@@ -70,7 +71,7 @@ class PhaseFindings:
     def execute(self) -> None:
         """Execute the function with several numbers for its parameters."""
         shape = self.code.function.threads
-        if shape is None or not self._has_phases():
+        if shape is None or not (len(self.code) <= _SHORT or self._has_phases()):
             return
         threads = shape[0] * shape[1] * shape[2]
         if not 0 < threads <= _MOST_THREADS:
@@ -126,20 +127,22 @@ class PhaseFindings:
 
     def settles(self, finding: Finding) -> bool:
         """Whether another finding is about what one of these shows for certain, or about what is ordered."""
-        if finding.tier not in (ERROR, LIKELY) or not finding.witness:
+        if finding.tier not in (ERROR, LIKELY):
             return False
         places = {finding.place, *(moment.place for moment in finding.witness)}
         if any(
             _RULES[race.what] == finding.rule
             and not race.doubtful
-            and not race.partly
+            and (not race.partly or finding.readings != EVERYWHERE)
             and self._product(race) in places
             for race in self._told()
         ):
             return True
+        if finding.tier != LIKELY or not finding.witness:
+            return False
         ends = finding.witness[0].place, finding.witness[-1].place
         known = self.ordered | (self.synchronised if finding.rule == _RULES["unseen"] else set())
-        return finding.tier == LIKELY and any((self._place(a), self._place(b)) == ends for a, b in known)
+        return any((self._place(a), self._place(b)) == ends for a, b in known)
 
     def _product(self, race: PhaseRace) -> Place:
         """The place of the product of a race (of two copies: of the later one)."""

@@ -191,10 +191,13 @@ class SharedAccesses:
                 self._found(what, write, read.statement, read.region, read.doubtful, partly, True)
             else:
                 self.ordered.add((read.statement, write.statement))
-        if write.kind == "bulk":
-            for other in self.writes.values():
-                if other.kind == "bulk" and other.region == write.region and not other.complete(clock):
-                    self._found("rewritten", other, write.statement, write.region, write.doubtful)
+        for other in self.writes.values():
+            if not other.region.meets(write.region) or other.complete(clock):
+                continue
+            if other.kind == "bulk" and (write.kind != "bulk" or other.region == write.region):
+                self._found("rewritten", other, write.statement, write.region, write.doubtful)
+            elif other.kind == "store" and write.kind == "bulk":
+                self._found("unseen", other, write.statement, write.region, write.doubtful)
         self._count += 1
         write.order = self._count
         if write.kind == "store":

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Generator, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 from ..memory.shared_memory import fences_shared, fills_shared
@@ -259,7 +259,7 @@ class WarpActs:
                     TimedWrite(
                         step.index,
                         "bulk",
-                        region,
+                        replace(region, high=region.low + bytes_) if bytes_ else region,
                         self._doubtful(group, step),
                         number,
                         warp.clock.seen[number],

@@ -1,0 +1,125 @@
+"""The checker against the two models of the ordering rules, on random programs.
+
+A program of the models is printed as PTX and checked. What the checker calls an error must be undefined under
+every reading, by the axioms and by the machine; what is undefined under every reading must not pass in silence.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+
+import pytest
+
+from ptxmma.check.check_file import check_text
+from ptxmma.check.findings import EVERYWHERE
+from ptxmma.check.readings import undefined
+from ptxmma.formal.ordering.notation import parse
+from ptxmma.formal.ordering.programs import BulkCopy, MbarrierArrive, MbarrierWait, Program
+from ptxmma.formal.ordering.schedules import differ
+from ptxmma.gen.litmus.litmus_ptx import LitmusKernel, module
+from ptxmma.spec.ordering import ordering
+
+MMA = "mma m64n8k16.f32.f16.f16 r0 s0 s0"
+STEPS = (
+    "store s0",
+    "store s0",
+    "other: store s0",
+    "cp.async s0",
+    "cp.async.commit",
+    "cp.async.wait 0",
+    "proxy-fence",
+    "proxy-fence",
+    "other: proxy-fence",
+    "barrier",
+    "barrier",
+    "arrive b0",
+    "await b0",
+    "other: arrive b0",
+    "other: await b0",
+    "bulk s0 b1",
+    "other: bulk s0 b1",
+    "await b1",
+    "other: await b1",
+    MMA,
+    MMA,
+    "commit",
+    "wait 0",
+    "wait 1",
+)
+KINDS = {"copy-incomplete", "proxy-fence", "proxy-fence-copy", "shared-overwritten", "shared-unsynchronised"}
+
+
+def has_one_phase(program: Program) -> bool:
+    """Whether every wait for an mbarrier stands behind all signals, and behind one at least, and no thread waits
+    twice: PTX waits for a phase, a program of the models for every signal before.
+    """
+    waited: set[int] = set()
+    waits: set[tuple[int, int]] = set()
+    signalled: set[int] = set()
+    for step in program.steps:
+        operation = step.operation
+        if isinstance(operation, MbarrierWait):
+            if operation.barrier not in signalled or (step.thread, operation.barrier) in waits:
+                return False
+            waits.add((step.thread, operation.barrier))
+            waited.add(operation.barrier)
+        elif isinstance(operation, (MbarrierArrive, BulkCopy)):
+            if operation.barrier in waited:
+                return False
+            signalled.add(operation.barrier)
+    return True
+
+
+def programs(seed: int, count: int) -> Iterator[Program]:
+    """Programs of the memory rules: a fence, random steps, a product at the end."""
+    source = random.Random(seed)
+    while count:
+        words = ["fence", *source.choices(STEPS, k=source.randrange(2, 8)), MMA]
+        program = parse("; ".join(words))
+        if has_one_phase(program):
+            count -= 1
+            yield program
+
+
+def by_models(program: Program) -> tuple[set[str], set[str]]:
+    """The rules on values that a program breaks: under every reading, and under some."""
+    rules = ordering().rules
+    always: set[str] = set()
+    sometimes: set[str] = set()
+    for end in range(1, len(program) + 1):
+        for rule, readings in undefined(Program(program.steps[:end])).items():
+            if rules[rule].effect == "values":
+                (always if readings == EVERYWHERE else sometimes).add(rule)
+    return always, sometimes
+
+
+def by_checker(program: Program) -> dict[str, set[str]]:
+    """The rules that the checker finds broken, by tier."""
+    found: dict[str, set[str]] = {}
+    for finding in check_text(module([LitmusKernel("k", (), program)]), "k.ptx").findings:
+        found.setdefault(finding.tier, set()).add(finding.rule)
+    return found
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_an_error_is_undefined_by_both_models(seed: int) -> None:
+    conducts = {ordering().conduct(readings) for readings in ordering().every().values()}
+    errors = 0
+    for program in programs(seed, 150):
+        if by_checker(program).get("error"):
+            errors += 1
+            assert by_models(program)[0], program
+            if errors <= 5:
+                assert all(differ(program, conduct) for conduct in conducts), program
+    assert errors > 10
+
+
+@pytest.mark.parametrize("seed", range(4, 8))
+def test_what_is_undefined_is_no_silent_pass(seed: int) -> None:
+    undefined_ones = 0
+    for program in programs(seed, 150):
+        if by_models(program)[0] & KINDS:
+            undefined_ones += 1
+            assert by_checker(program).keys() & {"error", "likely", "reading"}, program
+    assert undefined_ones > 20
