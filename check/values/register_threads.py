@@ -150,7 +150,7 @@ class RegisterThreads:
     def _shuffle(self, statement: DecodedStatement) -> ThreadValue:
         """shfl.idx from one lane of a whole warp gives all threads of the warp that lane's value."""
         value, lane, clamp = (self._source(statement, position) for position in (1, 2, 3))
-        if value.values is None:
+        if value.values is None or value.is_uniform:
             return value
         if lane.values is None or clamp.values is None or statement.operation.words[2] != "idx":
             return UNKNOWN

@@ -31,7 +31,8 @@ class Overlap:
     (another thread's bulk copy or store, then a wgmma reads), `unfenced` (a store, then a bulk copy),
     `unproxied` (another thread's store, then a wgmma reads). `waited`: the wgmma's own warp waited for it,
     but no barrier followed. `between` are the relevant statements between the two; `writer` is the statement
-    that writes once the stage is released. `sure`: a run executes both, with these bytes.
+    that writes once the stage is released. `sure`: a run executes both, with these bytes. `read` are the
+    bytes of the matrix, `region` those that are written (or the matrix, where they are not known).
     """
 
     what: str
@@ -42,6 +43,7 @@ class Overlap:
     waited: bool = False
     writer: int = -1
     sure: bool = False
+    read: ByteRegion | None = None
 
 
 @dataclass(slots=True)
@@ -63,6 +65,10 @@ class _Flying:
 
     def meets(self, region: ByteRegion) -> bool:
         return any(region.meets(other) for other in self.regions)
+
+    def shared_with(self, region: ByteRegion) -> ByteRegion | None:
+        """The first of its regions that another one meets."""
+        return next((other for other in self.regions if region.meets(other)), None)
 
 
 class _Groups:
@@ -203,13 +209,24 @@ class _Thread:
                 if one.meets(region):
                     between = self.mmas.between(one)
                     sure = one.sure and act.sure
-                    yield Overlap("overwritten", one.statement, act.statement, region, between, sure=sure)
+                    read = one.shared_with(region)
+                    yield Overlap(
+                        "overwritten", one.statement, act.statement, region, between, sure=sure, read=read
+                    )
                     one.regions = ()
             for one, between in self.waited:
                 if one.meets(region):
                     sure = one.sure and act.sure
+                    read = one.shared_with(region)
                     yield Overlap(
-                        "overwritten", one.statement, act.statement, region, between, True, sure=sure
+                        "overwritten",
+                        one.statement,
+                        act.statement,
+                        region,
+                        between,
+                        True,
+                        sure=sure,
+                        read=read,
                     )
                     one.regions = ()
             yield from self._unlanded(act, region)
@@ -254,15 +271,17 @@ class _Thread:
                     between = self.copies.between(one)
                     # With an mbarrier, another thread's wait may tell that a bulk copy is complete.
                     sure = one.sure and act.sure and (one.barrier is None or not self.known.awaited)
+                    copied = one.shared_with(region) or one.regions[0]
                     yield Overlap(
-                        "incomplete", one.statement, act.statement, one.regions[0], between, sure=sure
+                        "incomplete", one.statement, act.statement, copied, between, sure=sure, read=region
                     )
                     one.regions = ()
         for region in act.regions:
             yield from self._unawaited(act, region)
         for stored, statement in list(self.unfenced.items()):
-            if any(map(stored.meets, act.regions)):
-                yield Overlap("unproxied", statement, act.statement, stored)
+            matrix = next(filter(stored.meets, act.regions), None)
+            if matrix is not None:
+                yield Overlap("unproxied", statement, act.statement, stored, read=matrix)
                 del self.unfenced[stored]
         self.mmas.begin(act)
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from ...formal.ordering import programs as model
 from ...spec.ordering import ordering
-from ..findings import ERROR, LIKELY, Finding, Moment
+from ..findings import ERROR, LIKELY, Finding, MemoryRange, Moment
 from ..memory.shared_memory import fills_shared
 from ..ptx.decode import DecodedFunction, DecodedStatement
 from ..ptx.flow import Flow
@@ -17,6 +17,7 @@ from ..readings import undefined
 from ..registers.register_events import FunctionEvents, MmaEvent
 from .kernel_walks import KernelWalks
 from .stage_conflicts import Overlap, overlaps
+from .walk_plan import WalkPlan
 
 __all__ = ["stage_findings"]
 
@@ -29,7 +30,7 @@ def stage_findings(
     found: dict[tuple[str, int, int], Finding] = {}
     for overlap in (*overlaps(walked.long), *overlaps(walked.short)):
         first, second = flow.block_of(overlap.first), flow.block_of(overlap.second)
-        finding = _finding(module, code, overlap, mmas)
+        finding = _finding(module, code, overlap, mmas, walked.plan)
         if finding is None:
             continue
         key = finding.rule, first, second
@@ -39,7 +40,7 @@ def stage_findings(
 
 
 def _finding(
-    module: PtxModule, code: DecodedFunction, overlap: Overlap, mmas: dict[int, MmaEvent]
+    module: PtxModule, code: DecodedFunction, overlap: Overlap, mmas: dict[int, MmaEvent], plan: WalkPlan
 ) -> Finding | None:
     after = overlap.what in ("overwritten", "released")  # the wgmma comes first
     access: model.StepOperation
@@ -68,12 +69,34 @@ def _finding(
         ERROR if overlap.sure else LIKELY,
         module.place(code.function.statements[overlap.second].offset),
         code.function.name,
-        f"{rule.title}: {_why(overlap)}",
+        f"{rule.title}: {_why(overlap)}{_bytes(overlap, plan)}",
         rule.section,
         rule.mend,
         tuple(_moments(module, code, places)),
         readings=readings,
+        ranges=tuple(_ranges(module, code, overlap, plan)),
     )
+
+
+def _bytes(overlap: Overlap, plan: WalkPlan) -> str:
+    """The bytes that are written, and the matrix, where the walk knows both."""
+    if overlap.read is None:
+        return ""
+    wrote, read = plan.in_variable(overlap.region), plan.in_variable(overlap.read)
+    return f"; it writes {wrote}, the matrix is {read.span if read.base == wrote.base else read} (walked)"
+
+
+def _ranges(
+    module: PtxModule, code: DecodedFunction, overlap: Overlap, plan: WalkPlan
+) -> Iterator[MemoryRange]:
+    if overlap.read is None:
+        return
+    after = overlap.what == "overwritten"  # the wgmma comes first
+    written, read = (overlap.second, overlap.first) if after else (overlap.first, overlap.second)
+    for what, index, region in (("written", written, overlap.region), ("read", read, overlap.read)):
+        found = plan.in_variable(region)
+        place = module.place(code.function.statements[index].offset)
+        yield MemoryRange(what, found.base or "", found.low, found.high - 1, place, "a walk with numbers")
 
 
 def _program(

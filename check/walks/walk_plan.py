@@ -276,7 +276,11 @@ class WalkPlan:
 
     def region(self, granules: Collection[int]) -> ByteRegion:
         """The bytes from the first granule to the end of the last, in the variable where they begin."""
-        low, high = min(granules) * GRANULE, (max(granules) + 1) * GRANULE
+        return self.in_variable(ByteRegion("shared", min(granules) * GRANULE, (max(granules) + 1) * GRANULE))
+
+    def in_variable(self, region: ByteRegion) -> ByteRegion:
+        """Bytes at addresses of the walk, as those of the variable where they begin."""
+        low, high = region.low, region.high
         known = ((at, name) for name, at in self.bases.items() if at <= low)
         at, name = max(known, default=(0, "shared memory"))
         return ByteRegion("extern" if name in self.unsized else name, low - at, high - at)
