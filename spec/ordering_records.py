@@ -32,6 +32,7 @@ RULES = (
     "a-read-twice",
     "chain-unwaited",
     "fence-after-completion",
+    "fence-after-load",
 )
 
 

@@ -31,6 +31,7 @@ SWITCHES = (
     "empty-groups",
     "proxy-fence-side",
     "completion-fence",
+    "read-before-copy",
     "wait-scope",
 )
 ShapeField = Literal["n", "k", "types"]  # M is 64 in all

@@ -25,6 +25,11 @@ _RULES = {  # by what a race is: the rule, the readings under which it is one, a
     "unsynchronised": ("shared-unsynchronised", EVERYWHERE, "no barrier stands between the two on the path"),
     "draining": ("bulk-store-pending", EVERYWHERE, "no wait on the path covers the bulk store"),
     "unfenced": ("bulk-store-fence", EVERYWHERE, "neither of the two threads executes one on the path"),
+    "unfenced-load": (
+        "fence-after-load",
+        ((("read-before-copy", "fence"),),),
+        "no fence.proxy.async stands between on the path",
+    ),
     "fenced-late": (
         "bulk-store-fence",
         ((("proxy-fence-side", "writer"),),),

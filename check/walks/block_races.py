@@ -304,6 +304,8 @@ class _BlockOrder:
             return "unsynchronised"
         if two == "drain" and one in _WRITES_GENERIC:
             return self._unfenced(first, second)
+        if two == "fill" and one == "load" and self._unfenced(first, second):
+            return "unfenced-load"
         return None
 
     def _incomplete(self, first: BlockAccess, second: BlockAccess) -> str | None:

@@ -162,9 +162,12 @@ class _Axioms:
         if isinstance(first, Mma):
             return self._after_mma(i, j)
         if isinstance(first, SharedRead):
-            reads = isinstance(second, (SharedRead, Mma))
-            ordered = reads or self.relations.ordered_in_all_warps(i, j)
-            return None if ordered else "shared-unsynchronised"
+            if isinstance(second, (SharedRead, Mma)):
+                return None
+            if not self.relations.ordered_in_all_warps(i, j):
+                return "shared-unsynchronised"
+            fenced = not isinstance(second, BulkCopy) or self.relations.proxy_fence_since(i, j)
+            return None if fenced else "fence-after-load"
         if isinstance(first, BulkCopy):
             return None if self.relations.complete(i, j) else "copy-incomplete"
         if isinstance(first, CpAsync) and not self.relations.waits_for(i, j):

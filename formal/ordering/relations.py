@@ -188,14 +188,16 @@ class ProgramRelations:
 
     def _proxy_fenced(self, i: int, j: int) -> bool:
         """A proxy fence orders what step i stored before the async access j."""
-        fences = [k for k in range(j) if isinstance(self.operations[k], ProxyFence)]
-        for point in self.store_points(i, j):
-            for fence in fences:
-                if fence < point:
-                    continue
-                if self.threads[point] == self.threads[fence] and self.ordered_in_all_warps(fence, j):
-                    return True
-                either = self.readings["proxy-fence-side"] == "either"
-                if either and self.ordered_in_all_warps(point, fence) and self.ordered_for_one_warp(fence, j):
-                    return True
+        return any(self.proxy_fence_since(point, j) for point in self.store_points(i, j))
+
+    def proxy_fence_since(self, point: int, j: int) -> bool:
+        """A proxy fence orders what is complete at a step before the async access j."""
+        for fence in range(point + 1, j):
+            if not isinstance(self.operations[fence], ProxyFence):
+                continue
+            if self.threads[point] == self.threads[fence] and self.ordered_in_all_warps(fence, j):
+                return True
+            either = self.readings["proxy-fence-side"] == "either"
+            if either and self.ordered_in_all_warps(point, fence) and self.ordered_for_one_warp(fence, j):
+                return True
         return False

@@ -16,6 +16,7 @@ SWITCHES = {
     "empty-groups": ("count skip", "count", "skip"),
     "proxy-fence-side": ("writer either", "writer", "writer"),
     "completion-fence": ("reads results", "reads", "results"),
+    "read-before-copy": ("free fence", "free", "fence"),
     "wait-scope": ("warp warpgroup", "warp", "warp"),
 }
 # What a setting settles of the machine; every other one settles nothing.
@@ -39,6 +40,7 @@ TEXT = {
     "a-read-twice": {"a-read-twice": "fence"},
     "chain-unwaited": {"accumulator-chain": "wait"},
     "fence-after-completion": {"completion-fence": "results"},
+    "fence-after-load": {"read-before-copy": "fence"},
 }
 
 

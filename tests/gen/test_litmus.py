@@ -164,4 +164,4 @@ def test_the_command(run: Run, tmp_path: Path) -> None:
     assert "m-n-k (default)" in out
     switches = json.loads(run("litmus", "--switches", "--format", "json")[1])
     jsonschema.validate(switches, {**OUTPUTS, "$ref": "#/$defs/litmus-switches"})
-    assert len(switches) == 9
+    assert len(switches) == 10

@@ -9,7 +9,7 @@ from ptxmma.gen.litmus.litmus_tests import written
 
 WATCHES = ("spec/ordering/litmus.yaml",)
 WORDS = {
-    "F": "fence", "C": "commit", "W": "wait", "+": "write", "-": "read", "S": "store", "X": "cp.async",
+    "F": "fence", "C": "commit", "W": "wait", "+": "write", "-": "read", "S": "store", "L": "load", "X": "cp.async",
     "c": "cp.async.commit", "w": "cp.async.wait", "T": "bulk", "P": "proxy-fence", "B": "barrier", "a": "arrive",
     "A": "await",
 }  # fmt: skip

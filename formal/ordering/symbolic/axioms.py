@@ -164,15 +164,19 @@ class SymbolicAxioms:
 
     def _proxy_fenced(self, k: int, j: int) -> Term:
         """A proxy fence orders what step k stored before the async access j."""
+        points = self.store_points(k, j)
+        return any_of([And(done, self.proxy_fence_since(point, j)) for point, done in points])
+
+    def proxy_fence_since(self, point: int, j: int) -> Term:
+        """A proxy fence orders what is complete at a step before the async access j."""
         s = self.s
         found = []
-        for point, done in self.store_points(k, j):
-            for f in range(point + 1, j):
-                through = And(s.other[point] == s.other[f], self.ordered_in_all_warps(f, j))
-                if self.readings["proxy-fence-side"] == "either":
-                    later = Or(s.other[f] == s.other[j], self.synchronised_one_warp[f, j])
-                    through = Or(through, And(self.ordered_in_all_warps(point, f), later))
-                found.append(And(done, s.is_a(f, ProxyFence), through))
+        for f in range(point + 1, j):
+            through = And(s.other[point] == s.other[f], self.ordered_in_all_warps(f, j))
+            if self.readings["proxy-fence-side"] == "either":
+                later = Or(s.other[f] == s.other[j], self.synchronised_one_warp[f, j])
+                through = Or(through, And(self.ordered_in_all_warps(point, f), later))
+            found.append(And(s.is_a(f, ProxyFence), through))
         return any_of(found)
 
     def register_hazard(self, i: int, j: int) -> Term:

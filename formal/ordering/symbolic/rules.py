@@ -145,6 +145,12 @@ class RuleFormulas:
             "proxy-fence-copy": And(unseen, s.is_a(j, BulkCopy)),
             "shared-overwritten": And(s.is_a(i, Mma), Not(reads), Not(read)),
             "fence-after-completion": And(s.is_a(i, Mma), stores, read, Not(self._fenced_since(i, j))),
+            "fence-after-load": And(
+                s.is_a(i, SharedRead),
+                s.is_a(j, BulkCopy),
+                axioms.ordered_in_all_warps(i, j),
+                Not(axioms.proxy_fence_since(i, j)),
+            ),
         }
         return {rule: And(same, formula) for rule, formula in found.items()}
 
