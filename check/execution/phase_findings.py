@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from ...spec.errors import Place
 from ...spec.ordering import ordering
 from ...spec.quantities import counted
-from ..findings import ERROR, EVERYWHERE, LIKELY, Finding, Moment, Undefined
+from ..findings import ERROR, EVERYWHERE, LIKELY, Finding, MemoryRange, Moment, Undefined
 from ..ptx.decode import DecodedFunction
 from ..ptx.flow import Flow
 from ..ptx.source import PtxModule
@@ -67,6 +67,7 @@ class PhaseFindings:
     short: dict[int, Short] = field(default_factory=dict)  # by product
     ordered: set[tuple[int, int]] = field(default_factory=set)
     synchronised: set[tuple[int, int]] = field(default_factory=set)  # and only a proxy fence is missing
+    plan: WalkPlan | None = None
 
     def execute(self) -> None:
         """Execute the function with several numbers for its parameters."""
@@ -76,7 +77,7 @@ class PhaseFindings:
         threads = shape[0] * shape[1] * shape[2]
         if not 0 < threads <= _MOST_THREADS:
             return
-        plan = WalkPlan(self.module, self.code, self.flow)
+        plan = self.plan = WalkPlan(self.module, self.code, self.flow)
         alone = not self._in_cluster()
         for size in _SIZES:
             found = Execution(plan, threads, size)
@@ -170,20 +171,30 @@ class PhaseFindings:
 
     def _race(self, race: PhaseRace, more: int) -> Finding:
         rule = ordering().rules[_RULES[race.what]]
-        ranges = f"{race.written} is written, the matrix is {race.read}"
+        assert self.plan is not None  # an execution has found the race
+        written, read = self.plan.in_variable(race.written), self.plan.in_variable(race.read)
+        shown = f"writes {written}, the matrix is {read.span if read.base == written.base else read}"
         if race.what == "rewritten":
-            ranges = f"{race.written}"
+            shown = f"writes {written}"
+        writer, reader = (race.second, race.first) if race.what in _LATER else (race.first, race.second)
+        both = (("written", writer, written), ("read", reader, read))
         return Finding(
             _RULES[race.what],
             LIKELY if race.doubtful else ERROR,
             self._place(race.second),
             self.code.function.name,
-            f"{rule.title}: {_WHY[race.what]} ({ranges})",
+            f"{rule.title}: {_WHY[race.what]} ({shown})",
             rule.section,
             rule.mend,
             self._moments(zip((race.first, race.second), _SAYS[race.what], strict=True)),
             more=more,
             readings=_ONE_WARP if race.partly else EVERYWHERE,
+            ranges=tuple(
+                MemoryRange(
+                    what, region.base or "", region.low, region.high - 1, self._place(at), "an execution"
+                )
+                for what, at, region in (both[:1] if race.what == "rewritten" else both)
+            ),
         )
 
     def _stuck(self, stuck: Stuck) -> Finding:

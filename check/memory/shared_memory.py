@@ -123,6 +123,8 @@ def _store(index: int, statement: DecodedStatement, values: RegisterIntervals) -
     if not stores_shared(statement):
         return None
     region = _written(statement, values)
+    if region.base is not None and not values.is_shared(region.base, statement.scope):
+        return None
     known = statement.operation.space == "shared" or region.base is not None
     return Store(index, region) if known else None
 

@@ -50,6 +50,11 @@ class RegisterIntervals:
         base = Interval(0, 0) if address.base is None else self.operand(address.base, scope)
         return base.plus(address.offset, address.offset)
 
+    def is_shared(self, base: str, scope: int) -> bool:
+        """Whether the base of an address is shared memory; that of .local or .global memory is not."""
+        variable = self.function.variable(base, scope) or self.module.variables.get(base)
+        return variable is None or variable.space == "shared"
+
     def operand(self, text: str, scope: int) -> Interval:
         """What an operand may hold."""
         number = number_of(text)
@@ -62,8 +67,6 @@ class RegisterIntervals:
             return self._registers[register[0]]
         variable = self.function.variable(text, scope) or self.module.variables.get(text)
         if variable is not None:
-            if variable.space != "shared":
-                return TOP  # shared memory is not written there
             return Interval(0, 0, variable.name if variable.size is not None else "extern")
         special = _SPECIAL.match(text)
         return self._special(special[1], text[-1]) if special else TOP
