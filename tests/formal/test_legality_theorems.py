@@ -10,9 +10,11 @@ import pytest
 from ptxmma.assemblers.universe import Universe
 from ptxmma.formal.catalogue import enumerations
 from ptxmma.formal.prove import ENUMERATION, ProofResult, prove
+from ptxmma.spec import legality
 from ptxmma.spec.errors import SpecError
 from ptxmma.spec.gates import EffectiveGate
 from ptxmma.spec.loading import load_files
+from ptxmma.spec.mnemonics import MnemonicGroup
 from ptxmma.spec.nodes import Version
 from ptxmma.spec.selection import _open as is_selected
 from ptxmma.spec.specification import Specification
@@ -135,6 +137,7 @@ def test_an_enumeration_with_faults_is_refuted(
 def test_every_enumeration_has_cases(specification: Specification) -> None:
     assert {one.theorem for one in enumerations(specification)} == {
         "bridge.widest",
+        "legal.nearest",
         "legal.round_trip",
         "types.agree",
     }
@@ -190,3 +193,24 @@ def test_an_order_of_targets_that_is_none_is_refuted(
     monkeypatch.setitem(specification.isa.including, target, frozenset(wrong))
     details = [result.detail for result in refuted(specification, "targets.order")]
     assert any(detail.startswith(INDEX) and said in detail for detail in details), details
+
+
+def nearest(specification: Specification, name: str) -> list[str]:
+    """What `prove` says of suggestions about an instruction."""
+    named = (
+        one for one in enumerations(specification) if (one.theorem, one.subject) == ("legal.nearest", name)
+    )
+    return [fault for one in named for fault in one.faults()]
+
+
+def test_the_nearest_form_is_legal(specification: Specification, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where what is shut is suggested, or a form with an operand too many, the theorem is refuted."""
+    assert nearest(specification, "ldmatrix") == []
+    with monkeypatch.context() as broken:
+        broken.setattr(MnemonicGroup, "suggestion", lambda self, mnemonic: self.variant_of(mnemonic))
+        faults = nearest(specification, "ldmatrix")
+        assert faults and all(fault.startswith("spec/instructions/ldmatrix.yaml:") for fault in faults)
+        assert any("is not legal under PTX ISA 6.5 on sm_75" in fault for fault in faults)
+    with monkeypatch.context() as broken:
+        broken.setattr(legality, "written", lambda variant, name: f"{name}, {name}")
+        assert nearest(specification, "ldmatrix")

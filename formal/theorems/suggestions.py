@@ -1,0 +1,111 @@
+"""Theorem about suggestions: the nearest form that is suggested is legal where it was asked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+
+from ...spec.gates import EffectiveGate
+from ...spec.legality import LEGAL, Judge
+from ...spec.model import Form
+from ...spec.operand_rules import written
+from ...spec.specification import Specification
+from ...spec.statements import Statement
+from ...spec.variants import Family, Variant
+from ..theorem import Enumeration, ProofPart, Theorem, TheoremGroup
+
+__all__ = ["GROUP", "asked_at"]
+
+
+def asked_at(specification: Specification, family: Family) -> Iterator[tuple[str, str]]:
+    """A version and a target for each set of gates that some version and target open, of an instruction and
+    of those that share its name.
+    """
+    named = [one for one in specification.families.values() if one.name == family.name]
+    gates = tuple(dict.fromkeys(variant.gate for one in named for variant in one.variants()))
+    seen: set[frozenset[EffectiveGate]] = set()
+    for version in specification.isa.versions:
+        for target in specification.index.targets:
+            opened = frozenset(gate for gate in gates if gate.opens(version, target))
+            if opened and opened not in seen:
+                seen.add(opened)
+                yield str(version), target
+
+
+def _statement(variant: Variant, form: Form) -> str:
+    """A variant in one form, with the first of the shapes, values and lengths that every operand may have."""
+    return f"{variant.mnemonic} {', '.join(_argument(variant, name) for name in form.operands)};"
+
+
+def _argument(variant: Variant, name: str) -> str:
+    operand = variant.instruction.operands[name]
+    if operand.elements:
+        return "{" + ", ".join(_argument(variant, inner) for inner in operand.elements) + "}"
+    match operand.accepts[0]:
+        case "address":
+            return "[%r0]"
+        case "immediate":
+            return str((variant.values(operand) or (0,))[0])
+        case "vector" if operand.registers is not None:
+            return "{" + ", ".join(f"%r{n}" for n in range(variant.evaluate(operand.registers))) + "}"
+    return "%r0"
+
+
+def _faults(specification: Specification, family: Family) -> Iterator[str]:
+    """Suggestions that are not legal where they are made: for every mnemonic of an instruction, legal there
+    or not, at one version and target of each set of open gates.
+    """
+    for ptx, target in asked_at(specification, family):
+        judge = specification.judge(ptx, target)
+        legal = _LegalSuggestions(judge)
+        for variant in family.variants():
+            text = judge.suggest(Statement(None, variant.mnemonic, "", {}))
+            if text is not None and not legal(text):
+                yield (
+                    f"{variant.row.row.place}: for {variant.mnemonic}, {text} is suggested, and is not legal "
+                    f"under PTX ISA {ptx} on {target}"
+                )
+
+
+class _LegalSuggestions:
+    """Whether suggestions are legal: those of an instruction's variant are looked at once."""
+
+    def __init__(self, judge: Judge) -> None:
+        self.judge = judge
+        self._known: dict[str, frozenset[str]] = {}
+
+    def __call__(self, text: str) -> bool:
+        mnemonic, _, operands = text.removesuffix(";").partition(" ")
+        if mnemonic not in self._known:
+            self._known[mnemonic] = frozenset(self._operands(mnemonic))
+        return operands in self._known[mnemonic]
+
+    def _operands(self, mnemonic: str) -> Iterator[str]:
+        """The operands, as a suggestion writes them, of every form of a mnemonic that is judged legal."""
+        variant = self.judge.variant_of(mnemonic)
+        for form in variant.forms if variant is not None else ():
+            if variant is not None and self.judge.judge(_statement(variant, form)).verdict == LEGAL:
+                yield ", ".join(written(variant, name) for name in form.operands)
+
+
+def _parts(specification: Specification) -> Iterator[ProofPart]:
+    return iter(())
+
+
+def _enumerations(specification: Specification) -> Iterator[Enumeration]:
+    for name, family in specification.families.items():
+        yield Enumeration(
+            "legal.nearest", name, f"instruction {name}", partial(_faults, specification, family)
+        )
+
+
+GROUP = TheoremGroup(
+    37,
+    (
+        Theorem(
+            "legal.nearest", "the nearest form that is suggested is legal where it was asked", enumerated=True
+        ),
+    ),
+    _parts,
+    enumerations=_enumerations,
+)
