@@ -35,6 +35,7 @@ WITNESSES = (
     "proofs",
     "observations",
     "universes",
+    "register",
     "silicon",
     "models",
     "cases",

@@ -26,29 +26,37 @@ class Layout:
     Example: `{section: "9.7.14.5.8"}`. Refuses: `9.7.14` (a mapping)."""
     domain: Mapping[str, Formula]
     """The inputs (t the thread, i the element, bit, …) and how many values each has.
+    Noticed by: proofs, silicon, tests.
     Example: `{t: 32, i: "n // 2"}`.
     Refuses: `{t: 32, i: "nosuch // 2"}` (only parameters may stand in a size)."""
     map: Mapping[str, Formula]
     """Each output (row, col, chunk, …) over inputs, parameters and names of `let`.
+    Noticed by: proofs, silicon, tests.
     Example: `{row: "t // 4", col: "2*(t % 4) + i"}`.
     Refuses: `{row: "t // nosuch"}` (a name that nothing binds)."""
     codomain: Mapping[str, Formula]
     """The outputs, in the order of `map`, and how many values each has.
+    Noticed by: proofs, silicon, tests.
     Example: `{row: 16, col: n}`. Refuses: `{nosuch: 16}` (not the outputs of the map)."""
     params: Mapping[str, Scalars] = field(default_factory=dict)
     """Constants of one use (N, the sparsity selector), with every value that they take.
+    Noticed by: proofs, silicon, tests.
     Example: `{n: "range(8, 257, 8)"}`. Refuses: `{n: []}` (at least one value)."""
     let: Mapping[str, Formula] = field(default_factory=dict)
     """Names for subexpressions; each may use those above it.
+    Noticed by: proofs, silicon, tests.
     Example: `{warp: "t // 32"}`. Refuses: `{warp: "nosuch // 32"}` (a name that nothing binds)."""
     where: Formula | None = None
     """Which points of the domain take part; all of them if it does not stand.
+    Noticed by: proofs, silicon, tests.
     Example: `"t % 4 // 2 == s"`. Refuses: `"nosuch == 1"` (a name that nothing binds)."""
     kind: Literal["bijection", "injection"] = "bijection"
     """Whether every place of the codomain is reached (a bijection), or perhaps not all.
+    Noticed by: proofs.
     Example: `injection`. Refuses: `surjection` (not in the list)."""
     cases: tuple[str, ...] = ()
     """Parameters that proofs take one value at a time.
+    Noticed by: proofs.
     Example: `[W, bytes]`. Refuses: `[nosuch]` (the layout has no such parameter)."""
     id: str = field(default="", metadata=FILLED_IN)
     place: Place = field(default=Place("", 0, 0), compare=False)
@@ -60,11 +68,13 @@ class LayoutFile:
 
     layouts: Mapping[str, Layout]
     """The layouts by id; other people key on the ids, so they never change.
+    Noticed by: proofs, silicon, tests.
     Example: `{mine: {title: Mine, source: {section: "9.7.14"}, domain: {t: 32}, map: {row: t}, codomain:
     {row: 32}}}`.
     Refuses: `{mine: {title: Mine}}` (the key source is missing)."""
     let: Mapping[str, Formula] = field(default_factory=dict)
     """Names for subexpressions that several layouts of the file use; a layout takes those that it uses.
+    Noticed by: proofs, silicon, tests.
     Example: `{groupID: "t // 4"}`. Refuses: `{nosuch: "t // 4"}` (no layout uses the name)."""
 
 
@@ -81,29 +91,37 @@ class Bridge:
     Example: `{section: "9.7.15.6.2.1", origin: measured}`. Refuses: `9.7.15` (a mapping)."""
     left: str
     """The layout that is taken at `at`.
+    Noticed by: proofs.
     Example: `wgmma.d`. Refuses: `nosuch` (no file has such a layout)."""
     right: str
     """The layout whose every point is looked at.
+    Noticed by: proofs.
     Example: `mma.m16n8.c`. Refuses: `nosuch` (no file has such a layout)."""
     at: Mapping[str, Formula]
     """The left layout's inputs, over the right one's inputs and the parameters.
+    Noticed by: proofs.
     Example: `{t: "32*w + t", i: "4*j + i"}`. Refuses: `{nosuch: t}` (not the inputs of the left layout)."""
     equals: Mapping[str, Formula]
     """The left layout's outputs, over the right one's outputs and the parameters.
+    Noticed by: proofs.
     Example: `{row: "16*w + row", col: "8*j + col"}`.
     Refuses: `{nosuch: row}` (not the outputs of the left layout)."""
     params: Mapping[str, Scalars] = field(default_factory=dict)
     """Constants, with every value that they take.
+    Noticed by: proofs.
     Example: `{w: [0, 1, 2, 3]}`. Refuses: `{w: []}` (at least one value)."""
     where: Formula | None = None
     """Where the two are compared; everywhere if it does not stand.
+    Noticed by: proofs.
     Example: `"8*j < n"`. Refuses: `"8*j <"` (not an expression)."""
     holds: bool = True
     """Whether they are equal; if false, the solvers must find a difference.
+    Noticed by: proofs.
     Example: `false`. Refuses: `maybe` (neither true nor false)."""
     permutes: str | None = None
     """An output of the left layout: some permutation of it, with some order of each thread's elements, makes
     the two equal.
+    Noticed by: proofs, tests.
     Example: `col`. Refuses: `nosuch` (the left layout has no such output)."""
     place: Place = field(default=Place("", 0, 0), compare=False)
 
@@ -114,6 +132,7 @@ class BridgeFile:
 
     bridges: Mapping[str, Bridge]
     """The bridges by id.
+    Noticed by: proofs, tests.
     Example: `{mine: {title: Mine, source: {section: "9.7.14"}, left: a, right: b, at: {t: t}, equals: {row:
     row}}}`.
     Refuses: `{mine: {title: Mine}}` (the key source is missing)."""

@@ -32,19 +32,24 @@ class DescriptorField:
     Noticed by: readers. Example: `stride dimension byte offset`. Refuses: `null` (text must stand)."""
     low: int
     """Its lowest bit.
+    Noticed by: proofs, silicon, tests.
     Example: `16`. Refuses: `low` (an integer)."""
     high: int
     """Its highest bit.
+    Noticed by: proofs, silicon, tests.
     Example: `29`. Refuses: `64` (a descriptor has bits 0 to 63)."""
     unit: int
     """What one step of the coded value stands for.
+    Noticed by: proofs, silicon, tests.
     Example: `16`. Refuses: `0` (at least 1)."""
     values: Mapping[str, int] = field(default_factory=dict)
     """The coded values by name, where they have names.
+    Noticed by: proofs, silicon, tests.
     Example: `{none: 0, 128B: 1}`. Refuses: `{none: zero}` (an integer)."""
     part: DescriptorPart | None = None
     """What the field is to the address of an element: the start of the matrix, the base offset of the
     swizzle, or its mode. Address rules name the other fields, which are strides.
+    Noticed by: proofs, silicon, tests.
     Example: `start`. Refuses: `stride` (not in the list)."""
     place: Place = field(default=Place("", 0, 0), compare=False)
 
@@ -62,10 +67,12 @@ class Descriptor:
     Example: `{section: "9.7.15.5.1.2.2"}`. Refuses: `9.7.15` (a mapping)."""
     fields: Mapping[str, DescriptorField]
     """The bit fields by name.
+    Noticed by: proofs, silicon, tests.
     Example: `{base-offset: {what: matrix base offset, low: 49, high: 51, unit: 1}}`.
     Refuses: `{base-offset: {what: matrix base offset}}` (the key low is missing)."""
     addresses: tuple[str, ...]
     """The address rules that say where the elements of the matrix lie.
+    Noticed by: silicon.
     Example: `[k-major]`. Refuses: `[nosuch]` (spec/addresses.yaml has no such rule)."""
     place: Place
 
@@ -80,6 +87,7 @@ class DescriptorFile:
 
     descriptors: Mapping[str, Descriptor]
     """The descriptors by id.
+    Noticed by: silicon.
     Example: `{mine: {title: Mine, source: {section: "9.7.15"}, fields: {}, addresses: []}}`.
     Refuses: `{mine: {title: Mine}}` (the key source is missing)."""
 
@@ -93,9 +101,11 @@ class Swizzle:
     Example: `{section: "9.7.15.5.1.2.1.3", origin: measured}`. Refuses: `9.7.15` (a mapping)."""
     address: Formula
     """The address, over `linear`, the descriptor's base offset `base` and the mode's W.
+    Noticed by: proofs, silicon, tests.
     Example: `"linear ^ (linear >> 3 & 0x70)"`. Refuses: `"linear ^ nosuch"` (only linear, base and W)."""
     line: int
     """How many bytes a line has; the permutation moves bytes inside lines only.
+    Noticed by: proofs.
     Example: `128`. Refuses: `long` (an integer)."""
 
 
@@ -108,19 +118,24 @@ class AddressRule:
     Noticed by: readers. Example: `A and B not transposed`. Refuses: `null` (text must stand)."""
     major: Literal["K", "MN"]
     """The dimension along which consecutive elements lie.
+    Noticed by: silicon.
     Example: `K`. Refuses: `N` (not in the list)."""
     layout: str
     """The layout that splits a matrix into atoms.
+    Noticed by: proofs, silicon.
     Example: `smem.k-major`. Refuses: `nosuch` (no file has such a layout)."""
     widths: Mapping[str, int]
     """The bytes of an atom's row, for each swizzling mode that the rule is for.
+    Noticed by: proofs, silicon, tests.
     Example: `{none: 16, 128B: 128}`. Refuses: `{none: wide}` (an integer)."""
     strides: Mapping[str, str]
     """The descriptor field that is the stride of each of the layout's outputs `block` and `column`.
+    Noticed by: silicon, tests.
     Example: `{block: stride-dimension-byte-offset}`.
     Refuses: `{block: nosuch}` (the descriptor has no such field)."""
     types: tuple[str, ...]
     """The element types that the rule is for.
+    Noticed by: silicon.
     Example: `[f16, bf16]`. Refuses: `[f17]` (specs.yaml has no such element type)."""
     place: Place = field(default=Place("", 0, 0), compare=False)
 
@@ -131,8 +146,10 @@ class AddressFile:
 
     swizzle: Swizzle
     """The swizzle.
+    Noticed by: proofs.
     Example: `{source: {section: "9.7.15"}, address: linear, line: 128}`. Refuses: `none` (a mapping)."""
     addresses: Mapping[str, AddressRule]
     """The address rules by id.
+    Noticed by: proofs, silicon, tests.
     Example: `{mine: {title: Mine, major: K, layout: smem, widths: {none: 16}, strides: {}, types: [f16]}}`.
     Refuses: `{mine: {title: Mine}}` (the key major is missing)."""

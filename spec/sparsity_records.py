@@ -26,27 +26,35 @@ class Sparsity:
     Example: `{section: "9.7.15.6.1"}`. Refuses: `9.7.15` (a mapping)."""
     chunk: int
     """How many consecutive columns make a chunk.
+    Noticed by: proofs, silicon, tests.
     Example: `4`. Refuses: `four` (an integer)."""
     slots: int
     """How many elements of a chunk are stored.
+    Noticed by: proofs, silicon, tests.
     Example: `2`. Refuses: `two` (an integer)."""
     index_bits: int
     """How many bits an index has. A chunk's code is its indices, the first one lowest.
+    Noticed by: proofs, silicon, tests.
     Example: `2`. Refuses: `two` (an integer)."""
     granule: int
     """How many consecutive 2-bit positions one element takes.
+    Noticed by: proofs, silicon, tests.
     Example: `1`. Refuses: `one` (an integer)."""
     run: int
     """How many consecutive elements one index stands for, all of them stored or none.
+    Noticed by: proofs, silicon, tests.
     Example: `1`. Refuses: `one` (an integer)."""
     position: Formula
     """The column of the chunk that a stored element belongs to, over `code` and `slot`.
+    Noticed by: proofs, silicon, tests.
     Example: `"(code >> 2*slot) & 3"`. Refuses: `"nosuch & 3"` (only code and slot)."""
     valid: Mapping[str, Formula]
     """By the setting of the switch metadata-order: which codes (named `code`) the text allows.
+    Noticed by: proofs, silicon, tests.
     Example: `{ascending: "(code & 3) < (code >> 2)"}`. Refuses: `{ascending: "nosuch < 2"}` (only code)."""
     codes: tuple[int, ...]
     """The codes that the default setting allows, in the order in which compression tries them.
+    Noticed by: proofs, silicon, tests.
     Example: `[0b0100, 0b1000]`. Refuses: `[0b0000]` (the default setting does not allow it)."""
     place: Place
 
@@ -66,7 +74,9 @@ class SparsityFile:
 
     switches: Mapping[str, Switch]
     """The questions about sparsity that the text leaves open, by name.
+    Noticed by: tests.
     Example: `{}`. Refuses: `{mine: {}}` (the key question is missing)."""
     sparsities: Mapping[str, Sparsity]
     """The codings by id.
+    Noticed by: proofs, silicon, tests.
     Example: `{}`. Refuses: `{mine: {}}` (the key title is missing)."""
