@@ -12,7 +12,7 @@ from ..spec.cache import PACKAGE, cached
 from ..spec.ordering import Ordering
 from ..spec.switches import Switch
 
-__all__ = ["CheckRule", "RuleTexts", "check_rules", "rule_texts"]
+__all__ = ["FILES", "CheckRule", "RuleTexts", "check_rules", "rule_texts"]
 
 _NAME = "check/rules.yaml"
 _DIRECTIVE = re.compile(r"\.(?:version|target|reqntid)\b")
@@ -24,12 +24,26 @@ class RuleText:
     """A rule of the checker's own: its texts, the tiers it is found with, and an example each way."""
 
     title: str
+    """The fault, in a phrase.
+    Noticed by: readers. Example: `a wait that covers no group`. Refuses: `null` (text must stand)."""
     says: str
+    """When a kernel has the fault, in a sentence or two.
+    Noticed by: readers. Example: `A wait covers no group.`. Refuses: `null` (text must stand)."""
     mend: str
+    """What a programmer should do.
+    Noticed by: readers. Example: `wait for fewer groups`. Refuses: `null` (text must stand)."""
     tiers: tuple[Tier, ...]
+    """How sure a finding can be; the example is found with the first.
+    Noticed by: tests. Example: `[error, likely]`. Refuses: `[warning]` (not in the list)."""
     wrong: str
+    """Statements with the fault; a test finds it in them.
+    Noticed by: readers. Example: `ret;`. Refuses: `null` (text must stand)."""
     right: str
+    """Statements without the fault; a test finds none in them.
+    Noticed by: readers. Example: `ret;`. Refuses: `null` (text must stand)."""
     section: str | None = None
+    """Where the text forbids it, if it does.
+    Noticed by: readers. Example: `"9.7.15.7"`. Refuses: `9.7` (without quotes it is a number)."""
 
 
 @dataclass(frozen=True)
@@ -37,21 +51,35 @@ class OrderingExample:
     """The tiers and examples of a rule that spec/ordering/rules.yaml explains."""
 
     tiers: tuple[Tier, ...]
+    """How sure a finding can be; the example is found with the first.
+    Noticed by: tests. Example: `[error, likely]`. Refuses: `[warning]` (not in the list)."""
     wrong: str
+    """Statements with the fault; a test finds it in them.
+    Noticed by: readers. Example: `ret;`. Refuses: `null` (text must stand)."""
     right: str
+    """Statements without the fault; a test finds none in them.
+    Noticed by: readers. Example: `ret;`. Refuses: `null` (text must stand)."""
 
 
 @dataclass(frozen=True)
 class RuleTexts:
-    """check/rules.yaml. `address` is where docs/rules.md is published, `frame` the file around an example,
-    `switches` are questions that no model follows.
-    """
+    """check/rules.yaml."""
 
     address: str
+    """Where docs/rules.md is published.
+    Noticed by: readers. Example: `https://example.com/rules.md`. Refuses: `null` (text must stand)."""
     frame: str
+    """The file around an example.
+    Noticed by: readers. Example: `BODY`. Refuses: `null` (text must stand)."""
     switches: Mapping[str, Switch]
+    """Questions that the text leaves open and no model follows.
+    Noticed by: tests. Example: `{}`. Refuses: `{mine: {}}` (the key question is missing)."""
     rules: Mapping[str, RuleText]
+    """The checker's own rules by name.
+    Noticed by: tests. Example: `{}`. Refuses: `{mine: {}}` (the key title is missing)."""
     ordering: Mapping[str, OrderingExample]
+    """Examples of the rules of spec/ordering/rules.yaml, by name.
+    Noticed by: tests. Example: `{}`. Refuses: `{mine: {}}` (the key tiers is missing)."""
 
     def file(self, example: str) -> str:
         """The whole PTX file of an example; its own .version, .target and .reqntid replace the frame's."""
@@ -60,6 +88,9 @@ class RuleTexts:
             word = re.escape(lines[0].split()[0])
             frame = re.sub(rf"^{word} .*$", lines.pop(0), frame, flags=re.M)
         return frame.replace("BODY", "\n".join(lines))
+
+
+FILES: Mapping[str, type] = {_NAME: RuleTexts}
 
 
 @dataclass(frozen=True)

@@ -112,6 +112,9 @@ def _full(values: Mapping[str, int], layout: LayoutMap) -> bool:
     return prod(layout.domain(values).values()) == layout.count(values)
 
 
+_SIGNED = {"float": True, "scale": False}  # the kinds of element types that have a format
+
+
 def check_numerics(specification: Specification) -> None:
     """Every format fills its element type; every guarantee has a clause and names formats or fields."""
     types = specification.index.types
@@ -125,8 +128,14 @@ def check_numerics(specification: Specification) -> None:
                 "a sign, exponent, fraction and ignored bits that fill the element",
             )
     for name, element in types.items():
-        if element.kind in ("float", "scale"):
+        if element.kind in _SIGNED:
             must_exist("format", name, specification.formats, element.place)
+            if specification.formats[name].signed != _SIGNED[element.kind]:
+                what = f"{name} is of the kind {element.kind}, which its format's sign contradicts"
+                raise SpecError(what, element.place, "float for a signed format, scale for an unsigned one")
+        elif name in specification.formats:
+            what = f"{name} is of the kind {element.kind}, and has a format"
+            raise SpecError(what, element.place, "float for a signed format, scale for an unsigned one")
     fields = {f for family in specification.families.values() for view in family.rows for f in view.domains}
     for name, guarantee in specification.guarantees.items():
         must_exist("clause", name, specification.clauses, guarantee.place)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
+from ...check.rule_texts import FILES as RULES
 from ...formal.mutation.slips import Slip, Vocabulary, slips, vocabulary
 from ...ledger.contradiction_file import FILES as CONTRADICTIONS
 from ...spec.cache import ROOT
@@ -20,7 +21,7 @@ from ...spec.schema import FILES
 __all__ = ["READERS", "Corpus", "noticed_by", "sample"]
 
 READERS = "readers"  # in `noticed by`: the field is documentation, and no machine can contradict it
-_KINDS: Mapping[str, type] = {**FILES, **CONTRADICTIONS}
+_KINDS: Mapping[str, type] = {**FILES, **CONTRADICTIONS, **RULES}
 
 
 def noticed_by(field: str) -> tuple[str, ...]:

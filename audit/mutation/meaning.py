@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...check.rule_texts import rule_texts
 from ...gen.litmus.litmus_tests import written
 from ...ledger.contradictions import register
 from ...spec.api import load
@@ -26,6 +27,8 @@ _SEQUENCES = frozenset(
         "LitmusTest.program",
         "Operand.accepts",
         "Operand.elements",
+        "OrderingExample.tiers",
+        "RuleText.tiers",
         "Sparsity.codes",
     }
 )
@@ -57,6 +60,8 @@ def _is_sequence(record: str, field: str) -> bool:
 def meaning(file: str) -> object:
     """The records that a file is read into."""
     match file:
+        case "check/rules.yaml":
+            return rule_texts()
         case "spec/effects.yaml":
             return load_effects()
         case "contradictions.yaml":

@@ -40,6 +40,13 @@ SLIPS = [
         "there is no rule 'fence-after-mm'",
     ),
     ("spec/effects.yaml", "calls: [call]", "calls: [call, abs]", "abs stands in results and again in calls"),
+    (
+        "specs.yaml",
+        "tf32: {bits: 32, kind: float",
+        "tf32: {bits: 32, kind: scale",
+        "tf32 is of the kind scale",
+    ),
+    ("specs.yaml", "tf32: {bits: 32, kind: float", "tf32: {bits: 32, kind: bits", "tf32 is of the kind bits"),
     ("specs.yaml", 'ptx: "6.3"', 'ptx: "5.2"', "PTX ISA 5.2 stands behind 6.2"),
     ("specs.yaml", 'isa: "9.5"', 'isa: "9.4"', "the newest of the releases 9.5"),
     (

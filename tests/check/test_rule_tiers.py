@@ -1,0 +1,43 @@
+"""How sure a finding of each rule can be, and which rules there are: typed by hand."""
+
+from __future__ import annotations
+
+from ptxmma.check.rule_texts import rule_texts
+
+WATCHES = ("check/rules.yaml",)
+TIERS = {
+    "error": """descriptor-field matrix-alignment matrix-space wmma-fragment legality.gate.removed legality.gate.since
+        legality.gate.target legality.gate.target_version legality.guard.type legality.operand.address
+        legality.operand.count legality.operand.kind legality.operand.length legality.operand.literal
+        legality.operand.range legality.operand.sink legality.operand.type legality.operand.vector
+        legality.qualifier.combination legality.qualifier.layouts legality.qualifier.missing
+        legality.qualifier.operations legality.qualifier.repeated legality.qualifier.types
+        legality.qualifier.unexpected legality.qualifier.unknown legality.qualifier.value legality.syntax""",
+    "error likely": """aligned-divergent aligned-exited barrier-stuck barrier-unpublished bulk-store-pending
+        descriptor-alignment descriptor-divergent wmma-divergent shared-unsynchronised copy-incomplete""",
+    "error likely reading": """bulk-store-fence first-fence register-fence accumulator-in-flight a-written-in-flight
+        accumulator-as-a a-as-accumulator proxy-fence shared-overwritten""",
+    "error reading": "metadata-code accumulator-reshaped",
+    "likely": "legality.unknown proxy-fence-copy",
+    "reading": "a-read-in-flight fence-after-mma",
+    "info": """aligned-unknown idle-suppression matrix-lanes redundant-fence redundant-wait repaired serialised
+        legality.deprecated""",
+}  # fmt: skip
+ORDERING = """shared-unsynchronised copy-incomplete first-fence register-fence accumulator-in-flight a-written-in-flight
+    accumulator-as-a a-as-accumulator proxy-fence shared-overwritten accumulator-reshaped proxy-fence-copy
+    a-read-in-flight fence-after-mma"""
+
+
+def test_every_rule_has_its_tiers() -> None:
+    texts = rule_texts()
+    found = {name: " ".join(rule.tiers) for name, rule in (*texts.rules.items(), *texts.ordering.items())}
+    assert found == {name: tiers for tiers, names in TIERS.items() for name in names.split()}
+    assert set(texts.ordering) == set(ORDERING.split())
+
+
+def test_every_question_that_no_model_follows() -> None:
+    switches = rule_texts().switches
+    assert {n: (*s.settings, s.default, s.strict) for n, s in switches.items()} == {
+        "letter": ("undefined", "harmless", "harmless", "undefined")
+    }
+    assert all(setting.machine.settled == {} for s in switches.values() for setting in s.settings.values())
