@@ -8,7 +8,7 @@ hold together, the search goes on without them. So "infeasible" means that no pa
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Hashable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from heapq import heappop, heappush
 from typing import Generic, Literal, TypeVar
@@ -17,13 +17,13 @@ from ..ptx.decode import DecodedFunction
 from ..ptx.flow import Flow
 from .path_slice import PathSlice
 from .path_terms import PathTerm, PathValue, stripped
-from .path_values import PathValues, leaves_of
+from .path_values import PathValues
 
 __all__ = ["PathAnswer", "PathQuestion", "PathSearch"]
 
 _BUDGET = 3000  # visits of blocks for one question
 _ROUNDS = 3  # rounds of a loop, beside those that wait for a group, before its registers may hold anything
-_REFUTED = 24  # paths that z3 refutes before the question stays open
+_REFUTED = 40  # paths that are refuted before the question stays open
 S = TypeVar("S")
 Literals = Mapping[PathTerm, bool]
 
@@ -105,12 +105,16 @@ class PathSearch(Generic[S]):
     def find(self, question: PathQuestion[S]) -> PathAnswer:
         """A path that can happen; or that none can; or that the search ended before either was known."""
         excluded: list[frozenset[tuple[PathTerm, bool]]] = []
+        kept: set[PathTerm] = set()
         for _ in range(_REFUTED):
-            found = self._search(question, excluded)
+            found = self._search(question, excluded, kept)
             if found is None or isinstance(found, PathAnswer):
                 return found or PathAnswer("infeasible")
             node, run = found
-            literals = dict(self._assumed(node, run))
+            literals, twice = self._joined(self._assumed(node, run))
+            if not twice <= kept:
+                kept |= twice  # a condition that was forgotten, and then assumed otherwise
+                continue
             if question.parts:
                 literals = {term: holds for term, holds in literals.items() if term.uniform}
             core = self._refuted(literals)
@@ -120,7 +124,18 @@ class PathSearch(Generic[S]):
             if not core:
                 return PathAnswer("unknown", events)
             excluded.append(core)
+            kept.update(term for term, _ in core)
         return PathAnswer("unknown")
+
+    def _joined(self, assumed: Iterable[tuple[PathTerm, bool]]) -> tuple[dict[PathTerm, bool], set[PathTerm]]:
+        """What is assumed on a path; and the conditions that are assumed both ways."""
+        found: dict[PathTerm, bool] = {}
+        twice: set[PathTerm] = set()
+        for value, wanted in assumed:
+            for term, holds in self.values.terms.implied(value, wanted).items():
+                if found.setdefault(term, holds) != holds:
+                    twice |= {term, value}
+        return found, twice
 
     def _refuted(self, literals: Literals) -> frozenset[tuple[PathTerm, bool]] | None:
         """Conditions that cannot hold together; None if all can, nothing if the solver does not know."""
@@ -152,10 +167,12 @@ class PathSearch(Generic[S]):
             yield from part
 
     def _search(
-        self, question: PathQuestion[S], excluded: list[frozenset[tuple[PathTerm, bool]]]
+        self,
+        question: PathQuestion[S],
+        excluded: list[frozenset[tuple[PathTerm, bool]]],
+        kept: set[PathTerm],
     ) -> tuple[_Node[S], _Run[S]] | PathAnswer | None:
         to_goal, to_near = self._distances(question.goal), self._distances(question.near)
-        kept = {term for core in excluded for term, _ in core}
         first: _Node[S] = _Node(0, question.start, {}, {}, {}, frozenset(), False, 0)
         if 0 not in to_goal:
             return None
@@ -347,20 +364,29 @@ class PathSearch(Generic[S]):
         )
 
     def _forget(self, node: _Node[S], kept: set[PathTerm]) -> None:
-        """Drop what no later condition can depend on, so that paths which differ in nothing else are one."""
+        """Drop what no later condition repeats, so that paths which differ in nothing else are one.
+
+        A condition may yet be computed again, or exclude another one. Then a path is found that assumes both,
+        and the search begins again and keeps the condition.
+        """
         live = self.slice.live.get(node.block, frozenset())
         node.values = {name: value for name, value in node.values.items() if name in live}
-        leaves = leaves_of(node.values.values())
+        held: set[PathTerm] = set(kept)
+        for value in node.values.values():
+            if isinstance(value, PathTerm):
+                held |= value.conditions
         node.truth = {
             term: holds
             for term, holds in node.truth.items()
-            if term in kept
-            or not leaves.isdisjoint(term.leaves)
-            or any(
-                isinstance(leaf, tuple) and len(leaf) > 1 and leaf[0] in ("name", "entry") and leaf[1] in live
-                for leaf in term.leaves
-            )
+            if term in held or any(leaf in live for leaf in _unwritten(term))
         }
+
+
+def _unwritten(term: PathTerm) -> Iterator[str]:
+    """The register that a leaf stands for, if nothing has written it."""
+    for leaf in term.leaves if not term.words else ():
+        if isinstance(leaf, tuple) and leaf[0] == "entry":
+            yield leaf[1]
 
 
 def _related(literals: Literals) -> Iterator[dict[PathTerm, bool]]:

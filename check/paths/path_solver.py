@@ -42,9 +42,18 @@ def refuted(
     if answer == z3.sat:
         return None
     if answer == z3.unsat:
-        core = [marks[mark.get_id()] for mark in solver.unsat_core()]
-        return frozenset(core or marks.values())
+        core = _least(solver, list(solver.unsat_core()))
+        return frozenset([marks[mark.get_id()] for mark in core] or marks.values())
     return frozenset()
+
+
+def _least(solver: z3.Solver, core: list[z3.ExprRef]) -> list[z3.ExprRef]:
+    """The core without conditions that the others do not need: each spares the search other paths."""
+    for mark in list(core):
+        others = [one for one in core if one.get_id() != mark.get_id()]
+        if others and solver.check(*others) == z3.unsat:
+            core = others
+    return core
 
 
 def translated(words: tuple[str, ...], args: tuple[z3.BitVecRef, ...]) -> z3.BitVecRef | None:

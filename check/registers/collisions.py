@@ -12,7 +12,17 @@ from ..ptx.decode import DecodedFunction
 from ..ptx.flow import Flow
 from ..ptx.source import Function, PtxModule
 from ..readings import LETTER
-from .register_dataflow import Collision, Copy, Redundant, RegisterAnalysis, Touched, Unfenced
+from .register_dataflow import (
+    Collision,
+    Copy,
+    Done,
+    Fact,
+    InFlight,
+    Redundant,
+    RegisterAnalysis,
+    Touched,
+    Unfenced,
+)
 from .register_events import CallEvent, CommitEvent, Event, Fence, FunctionEvents, MmaEvent, WaitEvent
 from .witness import Judgement, Path, judge_program, program_of
 
@@ -33,6 +43,7 @@ def order_findings(
     pending = RegisterAnalysis(flow, events)
     paths: RegisterPaths | None = None
     grouped: dict[tuple[object, ...], Finding] = {}
+    sure: dict[tuple[object, ...], Finding] = {}  # by place: other registers of it go the same way
     more: dict[tuple[object, ...], int] = {}
     for collision in pending.collisions():
         if isinstance(collision, Redundant):
@@ -48,6 +59,10 @@ def order_findings(
         )
         if key in grouped:
             more[key] += 1
+            continue
+        site = (*_sort_of(collision.fact), events.code.operation(collision.statement).does, *key[2:])
+        if site in sure:
+            grouped[key], more[key] = sure[site], 1
             continue
         if paths is None:
             from .register_paths import RegisterPaths  # most functions have nothing to confirm
@@ -69,6 +84,8 @@ def order_findings(
             type(collision.fact),
             *key[2:],
         )
+        if confirmed.certain:
+            sure[site] = grouped.get(wide, finding)
         known = grouped.get(wide)
         if known is None:
             grouped[wide] = finding
@@ -84,6 +101,16 @@ def order_findings(
         finding = grouped[keys[0]]
         total = sum(more[key] for key in keys)
         yield replace(finding, more=total)
+
+
+def _sort_of(fact: Fact) -> tuple[object, ...]:
+    """What makes two facts about different registers alike: all but the registers and the groups."""
+    match fact:
+        case InFlight() | Done():
+            return type(fact), fact.role, fact.shape
+        case Touched():
+            return type(fact), fact.how
+    return (type(fact),)
 
 
 def _redundant(module: PtxModule, function: Function, found: Redundant) -> Finding:

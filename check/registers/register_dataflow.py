@@ -14,7 +14,18 @@ from ..ptx.dataflow import Trail, join_facts, solve_forward
 from ..ptx.flow import Flow
 from .register_events import AccessEvent, CommitEvent, Event, Fence, FunctionEvents, MmaEvent, WaitEvent
 
-__all__ = ["Collision", "Copy", "Redundant", "RegisterAnalysis", "RegisterFacts", "Touched", "Unfenced"]
+__all__ = [
+    "Collision",
+    "Copy",
+    "Done",
+    "Fact",
+    "InFlight",
+    "Redundant",
+    "RegisterAnalysis",
+    "RegisterFacts",
+    "Touched",
+    "Unfenced",
+]
 
 NOWHERE, COPIES = -1, -2  # keys beside the classes: no fence yet; copies of accumulators
 UNCOMMITTED = -1

@@ -17,6 +17,7 @@ from .witness import Path, path_of
 __all__ = ["Confirmed", "RegisterPaths"]
 
 _Searched = tuple[RegisterFacts, bool]  # and whether a function was called that the file does not hold
+_VISITS = 50_000  # of blocks, in all questions about a function; then no path is certain
 
 
 @dataclass(frozen=True)
@@ -37,6 +38,7 @@ class RegisterPaths:
         self.analysis = analysis
         self.events: dict[int, Event] = {event.statement: _sure(event) for event in events.all}
         self.values = PathValues(events.code)
+        self._visits = 0
         self._slices: dict[tuple[int, bool], PathSlice] = {}
         self._known: dict[Hashable, Confirmed | None] = {}
 
@@ -74,8 +76,11 @@ class RegisterPaths:
             goal=goal,
             rounds=min(self.analysis.depth, 8),
         )
+        if self._visits > _VISITS:
+            return Confirmed(collision, path_of(self.analysis, collision), False)
         search: PathSearch[_Searched] = PathSearch(self.code, self.flow, sliced, self.values)
         answer = search.find(question)
+        self._visits += search.visits
         if answer.verdict == "infeasible":
             return None
         if answer.verdict == "unknown":

@@ -123,9 +123,9 @@ def generated(seed: int) -> Program:
             left, right = random.sample(predicates, 2)
             program.lines.append(("join", "", target, random.choice(("and", "or")), left, right))
         else:
-            source = random.choice(("%r0", "%r0", "%r1", "%r2"))
+            source = random.choice(("%r0", "%r0", "%r0", "%r1", "%r2"))
             operator = random.choice(tuple(COMPARE))
-            program.lines.append(("compare", "", target, operator, source, str(random.randrange(4))))
+            program.lines.append(("compare", "", target, operator, source, str(random.randrange(1, 3))))
         if target not in predicates:
             predicates.append(target)
 
