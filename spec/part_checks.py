@@ -40,6 +40,9 @@ def check_parts(instruction: Instruction, instructions: Mapping[str, Instruction
 def _check_operands(instruction: Instruction) -> None:
     """What an operand accepts and says of itself goes with its part; a product has an A, a B and a D."""
     for name, operand in instruction.operands.items():
+        if not operand.accepts or len(set(operand.accepts)) < len(operand.accepts):
+            what = f"{name} accepts {', '.join(operand.accepts) or 'nothing'}"
+            raise SpecError(what, operand.place, "one written form at least, each once")
         is_address = operand.part == "address"
         if is_address != ("address" in operand.accepts):
             what = f"{name} accepts {', '.join(operand.accepts)} and has the part {operand.part}"

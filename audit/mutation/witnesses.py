@@ -290,6 +290,9 @@ def _differs(
                     if gate.opens(version, target):
                         bitmap |= forms
                 legal[setting] = bitmap
+            if gone := registered & ~(legal[setting] ^ accepted):
+                text = row.statements[next(iter(bits_of(gone)))]
+                return f"ptxas {record.release}, PTX {ptx}, {target}: registered, and differs no more: {text}"
             for bit in bits_of((legal[setting] ^ accepted) & ~registered):
                 said = "accepted" if accepted >> bit & 1 else "refused"
                 text = row.statements[bit]
@@ -329,9 +332,12 @@ def universes(changed: Changed) -> str | None:
             ptx = isa.version(record.ptx)
             for number, gate in differing:
                 accepted = bool(bits[number >> 3] >> (number & 7) & 1)
-                if (gate is not None and gate.opens(ptx, target)) != accepted:
+                text, before = statements[number], gates[which[number]]
+                legal, was = (g is not None and g.opens(ptx, target) for g in (gate, before))
+                if legal == accepted != was:
+                    return f"ptxas {record.release}, {target}: registered, and differs no more: {text}"
+                if legal != accepted:
                     said = "accepted" if accepted else "refused"
-                    text = statements[number]
                     one = RegisteredDisagreement(name, text, record.release, ptx, target, said)
                     if one.explained(known) is None:
                         return f"ptxas {record.release}, {target}: {said}: {text}"

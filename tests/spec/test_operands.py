@@ -113,3 +113,25 @@ def test_ids_of_gates_and_tolerances(specification: Specification, name: str) ->
     assert {gate.id for gate in gates} == set(GATES.get(name, "").split())
     assert {one.id for one in instruction.tolerances} == set(TOLERANCES.get(name, "").split())
     assert {one.absent for one in instruction.tolerances} <= {"aligned"}
+
+
+# 9.7.14.6.1: among how many groups of threads the sparsity selector chooses, by shape and width of elements.
+SELECTORS = {
+    ("m16n8k16", 16): 4,
+    ("m16n8k32", 16): 2,
+    ("m16n8k8", 32): 4,
+    ("m16n8k16", 32): 2,
+    ("m16n8k32", 8): 2,
+    ("m16n8k64", 8): 1,
+    ("m16n8k64", 4): 2,
+    ("m16n8k128", 4): 1,
+}
+
+
+def test_selectors_of_sparse_products(specification: Specification) -> None:
+    family = specification.families["mma.sp"]
+    for variant in family.variants():
+        assert variant.row.row.bind["selectors"].values == (variant.fields["selectors"],)
+        shape = "m{m}n{n}k{k}".format_map(variant.fields)
+        width = int(variant.fields["width"])
+        assert variant.fields["selectors"] == SELECTORS[shape, width], variant.mnemonic
