@@ -92,6 +92,9 @@ class Action:
     name: int | None = None
     """The operand that holds the number of a named barrier.
     Noticed by: tests. Example: `0`. Refuses: `a` (an integer)."""
+    aligned: bool = False
+    """Whether all threads of a warp must execute it together, though no qualifier says so.
+    Noticed by: tests. Example: `true`. Refuses: `often` (neither true nor false)."""
     place: Place = field(default=Place("", 0, 0), compare=False)
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from math import prod
 
 from ..findings import ERROR, INFO, LIKELY, Finding, Moment
 from ..ptx.decode import DecodedFunction
@@ -98,6 +99,8 @@ def divergence_findings(
 ) -> Iterator[Finding]:
     """Instructions with .aligned that not all threads of the warp (or warpgroup) execute."""
     aligned = [i for i in held if _is_aligned(code.operation(i))]
+    yield from _incomplete(module, code, aligned)
+    aligned += [i for i in range(len(code)) if code.operation(i).action.aligned]
     if not aligned:
         return
     found = Divergence(code, flow, threads)
@@ -126,6 +129,29 @@ def divergence_findings(
                     break
 
 
+def _incomplete(module: PtxModule, code: DecodedFunction, aligned: list[int]) -> Iterator[Finding]:
+    """The first instruction of a warpgroup in a block that can have none."""
+    function = code.function
+    threads = prod(function.threads) if function.threads else WARPGROUP
+    groups = (i for i in aligned if _is_for_warpgroups(code.operation(i)))
+    first = next(groups, None)
+    if first is not None and threads < WARPGROUP:
+        statement = function.statements[first]
+        yield Finding(
+            "aligned-incomplete",
+            ERROR,
+            module.place(statement.offset),
+            function.name,
+            f"a block of at most {threads} threads has no whole warpgroup, which must execute this together",
+            "9.7.15.6.3; 9.7.15.7",
+            f"launch blocks of {WARPGROUP} threads or more",
+        )
+
+
+def _is_for_warpgroups(operation: Operation) -> bool:
+    return operation.instruction is not None and operation.instruction.scope == "warpgroup"
+
+
 def _is_aligned(operation: Operation) -> bool:
     return "sync" in operation.words
 
@@ -136,8 +162,11 @@ def _finding(
     function = code.function
     statement, at = function.statements[index], function.statements[guard]
     place = module.place(statement.offset)
-    instruction = code.operation(index).instruction
-    group = instruction is not None and instruction.scope == "warpgroup"
+    leaves = code.operation(guard).does == "leave"
+    barrier = code.operation(index).action.aligned
+    if barrier and (parting is True or leaves):
+        return None  # compilers know conditions that the PTX does not show; threads that left are not awaited
+    group = _is_for_warpgroups(code.operation(index))
     if parting is True:
         line = module.place(at.offset).line
         what = "its guard" if guard == index else f"the branch in line {line}"
@@ -154,7 +183,6 @@ def _finding(
     if not parting.warp and not group:
         return None
     whom = "warp" if parting.warp else "warpgroup"
-    leaves = code.operation(guard).does == "leave"
     how = "after threads of it have exited" if leaves else "under a condition that parts them"
     message = f"an .aligned instruction that not all threads of the {whom} execute: {how}; {parting.shown}"
     if parting.assumed:
@@ -165,7 +193,7 @@ def _finding(
         place,
         function.name,
         message,
-        "9.7.15.6.3; 9.7.15.7" if group else "9.7.14.4.5",
+        "9.7.13.1" if barrier else "9.7.15.6.3; 9.7.15.7" if group else "9.7.14.4.5",
         "execute it under a condition that all threads evaluate alike",
         (
             Moment(module.place(at.offset), at.opcode, f"{parting.shown}"),
