@@ -14,7 +14,7 @@ from ..spec.quantities import counted
 from ..spec.statements import Statement as Read
 from .advice import advice
 from .execution.phase_findings import PhaseFindings
-from .findings import ERROR, INFO, LIKELY, Finding, surest
+from .findings import ERROR, EVERYWHERE, INFO, LIKELY, Finding, surest
 from .grouping import grouped
 from .memory.proxy_findings import proxy_findings
 from .not_judged import NotJudged, not_judged
@@ -245,11 +245,14 @@ def _check_order(
         phases = PhaseFindings(module, whole, flow)
         phases.execute()
         walked = KernelWalks(module, whole, flow)
-        proxies = proxy_findings(module, whole, flow, values, walked.replayed)
+        proxies = list(proxy_findings(module, whole, flow, values, walked.replayed))
         stages = stage_findings(module, whole, flow, events, walked)
         blocks = block_findings(module, whole, flow)
-        others = (finding for finding in (*proxies, *stages, *blocks) if not phases.settles(finding))
-        yield from surest((*phases, *others))
+        certain = [one for one in proxies if one.tier == ERROR and one.readings == EVERYWHERE]
+        phases.told = tuple(certain)
+        rest = (*(one for one in proxies if one not in certain), *stages, *blocks)
+        others = (finding for finding in rest if not phases.settles(finding))
+        yield from surest((*certain, *phases, *others))
     else:
         yield from block_findings(module, whole, flow)
 

@@ -35,6 +35,7 @@ _RULES = {
 }
 _ANY = -1
 _ONE_WARP: Undefined = ((("wait-scope", "warp"),),)
+_WRITER: Undefined = ((("proxy-fence-side", "writer"),),)  # an execution takes either side
 _LATER = frozenset(("overwritten", "elsewhere", "rewritten"))  # the write is the second
 _WHY = {
     "unseen": "no barrier that both meet, or phase that one waits for, orders the two",
@@ -68,6 +69,7 @@ class PhaseFindings:
     ordered: set[tuple[int, int]] = field(default_factory=set)
     synchronised: set[tuple[int, int]] = field(default_factory=set)  # and only a proxy fence is missing
     plan: WalkPlan | None = None
+    told: tuple[Finding, ...] = ()  # what was found elsewhere for certain, with the bytes of every thread
 
     def execute(self) -> None:
         """Execute the function with several numbers for its parameters."""
@@ -139,7 +141,7 @@ class PhaseFindings:
             for race in self._told()
         ):
             return True
-        if finding.tier != LIKELY or not finding.witness:
+        if finding.tier != LIKELY or not finding.witness or finding.readings == _WRITER:
             return False
         ends = finding.witness[0].place, finding.witness[-1].place
         known = self.ordered | (self.synchronised if finding.rule == _RULES["unseen"] else set())
@@ -165,9 +167,20 @@ class PhaseFindings:
             block = _ANY if race.partly else self.flow.block_of(writer)
             by_writer.setdefault(block, []).append(race)
         for races in by_writer.values():
+            if any(self._is_told(race) for race in races):
+                continue
             first = races[0]
             others = {(race.first, race.second) for race in races} - {(first.first, first.second)}
             yield self._race(first, len(others))
+
+    def _is_told(self, race: PhaseRace) -> bool:
+        """Whether a finding is already about one of the two statements, and about the same rule."""
+        places = self._place(race.first), self._place(race.second)
+        return any(
+            finding.rule == _RULES[race.what]
+            and (finding.witness[0].place in places or finding.witness[-1].place in places)
+            for finding in self.told
+        )
 
     def _race(self, race: PhaseRace, more: int) -> Finding:
         rule = ordering().rules[_RULES[race.what]]
