@@ -78,6 +78,15 @@ class Mbarrier:
         """Whether a phase is complete."""
         return self.phase > phase
 
+    def begun(self, clock: Clock) -> int:
+        """The earliest phase that can be the current one for whom knows what a clock does: a phase is over,
+        too, if all of its arrivals are known, and it expected no bytes.
+        """
+        phase = clock.begun(self.address)
+        while phase < self.phase and self.bytes[phase] == 0 and clock.covers(self.told[phase]):
+            phase += 1
+        return phase
+
     def arrive(self, clock: Clock, count: int, expected: int | None = 0) -> None:
         """`count` arrivals, which expect bytes before."""
         self.settle()

@@ -44,6 +44,10 @@ class Clock:
         self.seen = [a if a > b else b for a, b in zip(self.seen, self.peers, strict=True)]
         self.peers = self.seen[:]
 
+    def covers(self, other: Clock) -> bool:
+        """Whether all that another clock has seen is seen here."""
+        return all(a >= b for a, b in zip(self.seen, other.seen, strict=True))
+
     def begun(self, barrier: int) -> int:
         """The number of the earliest phase of an mbarrier that may be the current one."""
         return max(self.complete.get(barrier, 0), self.least.get(barrier, 0))

@@ -406,7 +406,7 @@ class WarpActs:
                     wanted = at(parity, lanes[0])
                     if wanted is None:
                         raise LostError
-                    begun = warp.clock.begun(address)
+                    begun = barrier.begun(warp.clock)
                     target = begun - 1 if begun % 2 != wanted % 2 else begun
                 if target < 0:
                     continue
