@@ -19,13 +19,13 @@ TIERS = {
         accumulator-as-a a-as-accumulator proxy-fence shared-overwritten""",
     "error reading": "metadata-code accumulator-reshaped",
     "likely": "legality.unknown proxy-fence-copy",
-    "reading": "a-read-in-flight fence-after-mma",
+    "reading": "a-read-in-flight fence-after-mma fence-after-load",
     "info": """aligned-unknown idle-suppression matrix-lanes redundant-fence redundant-wait repaired serialised
         legality.deprecated""",
 }  # fmt: skip
 ORDERING = """shared-unsynchronised copy-incomplete first-fence register-fence accumulator-in-flight a-written-in-flight
     accumulator-as-a a-as-accumulator proxy-fence shared-overwritten accumulator-reshaped proxy-fence-copy
-    a-read-in-flight fence-after-mma"""
+    a-read-in-flight fence-after-mma fence-after-load"""
 
 
 def test_every_rule_has_its_tiers() -> None:
