@@ -135,3 +135,22 @@ def test_selectors_of_sparse_products(specification: Specification) -> None:
         shape = "m{m}n{n}k{k}".format_map(variant.fields)
         width = int(variant.fields["width"])
         assert variant.fields["selectors"] == SELECTORS[shape, width], variant.mnemonic
+
+
+# The registers of operands whose type no qualifier gives.
+B32, B64, B16 = "b32 u32 s32", "b64 u64 s64", "b16 u16 s16"
+WORD = f"{B32} f32 f16x2"
+TYPES = {
+    **dict.fromkeys(("a-desc", "b-desc"), B64),
+    **dict.fromkeys(("sp-meta", "e", "scale-a-data", "scale-b-data"), WORD),
+    **dict.fromkeys(("byte-id-a", "byte-id-b", "thread-id-a", "thread-id-b"), B16),
+    "scale-d": "pred",
+    "p": f"{B32} {B64}",
+    "stride": B32,
+}
+
+
+@pytest.mark.parametrize("name", PARTS)
+def test_types_of_registers(specification: Specification, name: str) -> None:
+    for operand, one in specification.instructions[name].operands.items():
+        assert set(one.types or ()) == set(TYPES.get(operand, "").split()), operand
