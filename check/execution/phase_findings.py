@@ -204,7 +204,7 @@ class PhaseFindings:
             readings=_ONE_WARP if race.partly else EVERYWHERE,
             ranges=tuple(
                 MemoryRange(
-                    what, region.base or "", region.low, region.high - 1, self._place(at), "an execution"
+                    what, region.variable, region.low, region.high - 1, self._place(at), "an execution"
                 )
                 for what, at, region in (both[:1] if race.what == "rewritten" else both)
             ),

@@ -35,6 +35,11 @@ class ByteRegion:
         return self.base is not None and 0 <= self.low < self.high <= _LARGEST
 
     @property
+    def variable(self) -> str:
+        """The variable's name."""
+        return "dynamic shared memory" if self.base == "extern" else self.base or "shared memory"
+
+    @property
     def span(self) -> str:
         """Its bytes as numbers."""
         return f"{self.low}..{self.high - 1}"
@@ -42,7 +47,7 @@ class ByteRegion:
     def __str__(self) -> str:
         if self.base is None:
             return "shared memory at an address that is not known"
-        name = "dynamic shared memory" if self.base == "extern" else self.base
+        name = self.variable
         if not self.is_known:
             return f"{name}, at an offset that is not known"
         return f"bytes {self.span} of {name}"

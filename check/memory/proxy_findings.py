@@ -228,7 +228,7 @@ def _ranges(module: PtxModule, code: DecodedFunction, fault: _Fault) -> Iterator
         ("read", fault.read.statement, fault.matrix),
     ):
         place = module.place(code.function.statements[index].offset)
-        yield MemoryRange(what, region.base or "", region.low, region.high - 1, place, origin)
+        yield MemoryRange(what, region.variable, region.low, region.high - 1, place, origin)
 
 
 def _moments(

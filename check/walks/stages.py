@@ -96,7 +96,7 @@ def _ranges(
     for what, index, region in (("written", written, overlap.region), ("read", read, overlap.read)):
         found = plan.in_variable(region)
         place = module.place(code.function.statements[index].offset)
-        yield MemoryRange(what, found.base or "", found.low, found.high - 1, place, "a walk with numbers")
+        yield MemoryRange(what, found.variable, found.low, found.high - 1, place, "a walk with numbers")
 
 
 def _program(
