@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
@@ -217,15 +217,18 @@ def _check_function(
     values = RegisterIntervals(module, code)
     if held:
         yield from _legality(module, function, operations.judge, held)
+    in_step: frozenset[Place] = frozenset()
     if whole is function and held:
-        yield from _check_order(module, code, code, flow, values)
+        in_step = yield from _check_order(module, code, code, flow, values)
     elif whole is not None and whole is not function:
         again = DecodedFunction(whole, operations)
         joined = build_flow(whole, replace(module, faults=[]), operations)
-        yield from _check_order(module, code, again, joined, RegisterIntervals(module, again))
+        in_step = yield from _check_order(module, code, again, joined, RegisterIntervals(module, again))
     if held:
         threads = RegisterThreads(code)
-        yield from divergence_findings(module, code, flow, threads, held)
+        for finding in divergence_findings(module, code, flow, threads, held):
+            if finding.rule != "aligned-divergent" or finding.place not in in_step:
+                yield finding
         yield from fragment_findings(module, code, flow)
         yield from constant_findings(module, code, values, held)
         yield from operand_findings(module, code, flow, threads, values, target, held)
@@ -233,9 +236,9 @@ def _check_function(
 
 def _check_order(
     module: PtxModule, code: DecodedFunction, whole: DecodedFunction, flow: Flow, values: RegisterIntervals
-) -> Iterator[Finding]:
+) -> Generator[Finding, None, frozenset[Place]]:
     """The order of what a function does: `whole` has the bodies that it calls in the place of the calls, and
-    `flow` and `values` are about that.
+    `flow` and `values` are about that. Returns the places of statements that whole warpgroups execute.
     """
     events = FunctionEvents(whole)
     if events.mmas:
@@ -253,8 +256,9 @@ def _check_order(
         rest = (*(one for one in proxies if one not in certain), *stages, *blocks)
         others = (finding for finding in rest if not phases.settles(finding))
         yield from surest((*certain, *phases, *others))
-    else:
-        yield from block_findings(module, whole, flow)
+        return phases.in_step()
+    yield from block_findings(module, whole, flow)
+    return frozenset()
 
 
 def _legality(module: PtxModule, function: Function, judge: Judge, held: list[int]) -> Iterator[Finding]:

@@ -69,6 +69,7 @@ class Execution:
         self.halted = False
         self.doubtful = False
         self.steps = 0
+        self.together: dict[int, bool] = {}  # by executed block: whether whole warpgroups executed it
         self._tasks: deque[_Task] = deque()
         self._joins: list[Join] = []
         self._ended = 0  # threads
@@ -156,6 +157,7 @@ class Execution:
                 return
             number = group.block
             block = blocks[number]
+            self.together[number] = self.together.get(number, True) and group.is_whole
             self.steps += 1
             if number in self.plan.calling:
                 raise LostError

@@ -65,6 +65,8 @@ class PhaseFindings:
     races: list[PhaseRace] = field(default_factory=list)
     stuck: dict[int, Stuck] = field(default_factory=dict)
     unpublished: dict[tuple[int, int], Unpublished] = field(default_factory=dict)
+    together: set[int] = field(default_factory=set)  # blocks that whole warpgroups execute
+    parted: set[int] = field(default_factory=set)  # blocks that parts of them execute
     short: dict[int, Short] = field(default_factory=dict)  # by product
     ordered: set[tuple[int, int]] = field(default_factory=set)
     synchronised: set[tuple[int, int]] = field(default_factory=set)  # and only a proxy fence is missing
@@ -88,8 +90,10 @@ class PhaseFindings:
             self.short |= found.acts.short()
             if alone:
                 self.stuck |= {one.statement: one for one in found.stuck}
+            self.parted |= {number for number, whole in found.together.items() if not whole}
             if found.certain:
                 self.ordered |= found.acts.accesses.ordered
+                self.together |= {number for number, whole in found.together.items() if whole}
             if not found.paused:
                 break
         for race in self.races:
@@ -118,6 +122,12 @@ class PhaseFindings:
             if any("multicast" in word for word in operation.words):
                 return True
         return False
+
+    def in_step(self) -> frozenset[Place]:
+        """The places of statements that whole warpgroups execute, whatever their branches look like."""
+        blocks = (self.flow.blocks[number] for number in self.together - self.parted)
+        indices = (index for block in blocks for index in range(block.start, block.end))
+        return frozenset(self._place(index) for index in indices if self.code[index].guard is None)
 
     def __iter__(self) -> Iterator[Finding]:
         yield from self._race_findings()

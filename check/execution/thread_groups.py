@@ -11,7 +11,7 @@ from .lane_values import LaneNumber, LaneValue, at, combined, shallow
 
 __all__ = ["GroupRegisters", "Join", "ThreadGroup", "special_registers"]
 
-_WARP = 32
+_WARP, _GROUP = 32, 128
 
 
 class GroupRegisters:
@@ -200,6 +200,12 @@ class ThreadGroup:
     def warps(self) -> dict[int, tuple[int, ...]]:
         """The threads by warp."""
         return by_warp(self.threads)
+
+    @cached_property
+    def is_whole(self) -> bool:
+        """Whether the threads are all those of some warpgroups."""
+        groups = {thread // _GROUP for thread in self.threads}
+        return len(self.threads) == _GROUP * len(groups)
 
     def part(self, threads: tuple[int, ...], block: int | None, join: Join) -> ThreadGroup:
         """Some of the threads, which go their own way until they meet the others."""

@@ -276,3 +276,13 @@ def test_what_a_parameter_decides_is_no_error() -> None:
         "mbarrier.init.shared::cta.b64 [%r31],128", "mbarrier.init.shared::cta.b64 [%r31],%r0"
     )
     assert "error" not in {tier for tier, _ in tiers(text)}
+
+
+def test_single_threads_that_part_before_the_warpgroup_do_not_divide_it() -> None:
+    parted = ELECTED.replace(
+        "setp.lt.u32 %p1,%r1,128;\n@%p1 bra CL;\nsetp.ne.u32 %p2,%r1,128;\n@%p2 bra DONE;\n",
+        "setp.eq.u32 %p1,%r1,128;\n@%p1 bra PL;\nsetp.ge.u32 %p2,%r1,128;\n@%p2 bra DONE;\nbra CL;\n",
+    )
+    assert parted != ELECTED and tiers(parted) == set()
+    divided = parted.replace("setp.ge.u32 %p2,%r1,128;", "setp.ge.u32 %p2,%r1,127;")
+    assert ("error", "aligned-divergent") in tiers(divided)
