@@ -22,6 +22,7 @@ from .switches import check_switches
 
 __all__ = ["check_index", "check_layout", "check_references"]
 
+_CODE_BITS = 16  # of one chunk's metadata
 _SHA256 = re.compile("[0-9a-f]{64}")
 
 
@@ -147,7 +148,18 @@ def _check_sparsity(specification: Specification) -> None:
     """Every formula of a coding stays in its domain, and the default setting allows the codes."""
     check_switches(specification.switches)
     order = specification.switches[METADATA_ORDER]
-    for sparsity in specification.sparsities.values():
+    for name, sparsity in specification.sparsities.items():
+        sizes = (sparsity.chunk, sparsity.slots, sparsity.index_bits, sparsity.granule, sparsity.run)
+        whole = min(sizes) > 0 and not (sparsity.chunk % sparsity.run or sparsity.slots % sparsity.run)
+        if not whole or sparsity.slots > sparsity.chunk or sparsity.code_bits > _CODE_BITS:
+            raise SpecError(
+                f"the coding {name} stores {sparsity.slots} of {sparsity.chunk} elements in runs of "
+                f"{sparsity.run}, with indices of {sparsity.index_bits} bits",
+                sparsity.place,
+                f"whole runs, at least 1 of each, and codes of at most {_CODE_BITS} bits",
+            )
+        if not sparsity.codes or len(set(sparsity.codes)) < len(sparsity.codes):
+            raise SpecError(f"the codes of {name} are not different ones", sparsity.place, "each once")
         codes = {"code": (0, (1 << sparsity.code_bits) - 1)}
         bounded(sparsity.position, {**codes, "slot": (0, sparsity.slots - 1)})
         for formula in sparsity.valid.values():

@@ -38,6 +38,13 @@ def test_every_bridge_is_listed(specification: Specification) -> None:
     assert list(specification.bridges) == LISTED["bridges"]
 
 
+def test_two_bridges_say_that_layouts_differ(specification: Specification) -> None:
+    """And of one that they are the same up to a permutation of the columns."""
+    differ = {name: bridge.permutes for name, bridge in specification.bridges.items() if not bridge.holds}
+    assert differ == {"mma.c-mma.a.8b": "col", "ldmatrix-mma.m16n8k16.b.plain": None}
+    assert all(bridge.permutes is None for bridge in specification.bridges.values() if bridge.holds)
+
+
 def test_every_litmus_test_is_listed() -> None:
     assert [test.name for test in written()] == LISTED["litmus"]
 
