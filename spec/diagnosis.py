@@ -210,10 +210,11 @@ class Profile:
                     f"the shape .{rival} does not exist here; allowed: {fold_words(words)}",
                 )
             elif not present:
-                bare = words[0]  # .sp, which may stand as .sp::ordered_metadata
-                one = all(word == bare or word.startswith(f"{bare}::") for word in words)
+                bare = next(iter(words), "")  # .sp, which may stand as .sp::ordered_metadata
+                one = bool(words) and all(word == bare or word.startswith(f"{bare}::") for word in words)
                 what = f"the qualifier .{bare} is missing" if one else f"no {field.name} is given"
-                yield Reason("qualifier.missing", f"{what}; allowed: {fold_words(words)}")
+                allowed = f"; allowed: {fold_words(words)}" if words else ""
+                yield Reason("qualifier.missing", what + allowed)
             else:
                 given = ".".join(sorted(present))
                 yield Reason("qualifier.value", f"{field.name} is .{given}; allowed: {fold_words(words)}")
