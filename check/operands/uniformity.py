@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cached_property
-from math import prod
 from typing import TYPE_CHECKING
 
 from ..findings import ERROR, INFO, LIKELY, Finding
@@ -55,7 +54,7 @@ def operand_findings(
                     yield from _parted(site, threads, parting, text, WARP)
         if "matrix-alignment" in rules and address is not None:
             yield from _row(site, statement, values, address)
-            if "matrix-lanes" in rules and target.startswith("sm_75") and _rows(statement, address) < WARP:
+            if "matrix-lanes" in rules and target.startswith("sm_75") and (statement.rows or WARP) < WARP:
                 yield Finding(
                     "matrix-lanes",
                     INFO,
@@ -79,14 +78,6 @@ class _Parting:
         from .parted_terms import PartedTerms  # needed only for operands that are not known
 
         return PartedTerms(self.code, self.flow)
-
-
-def _rows(statement: DecodedStatement, address: NamedOperand) -> int:
-    """How many lanes supply the address of a row."""
-    variant = statement.operation.nearest
-    if variant is None or address.operand.matrix is None:
-        return WARP
-    return prod(variant.evaluate(size) for size in address.operand.matrix.values())
 
 
 def _parted(

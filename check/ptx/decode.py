@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
+from math import prod
 
 from ...spec.effects import ASYNCHRONOUS, CALL, EFFECT
 from ...spec.model import Part
@@ -90,6 +91,15 @@ class DecodedStatement:
         if self.size is not None:
             return number_of(self.size)
         return self.operation.bytes
+
+    @property
+    def rows(self) -> int | None:
+        """How many lanes of a warp supply the address of a row; None where each accesses its own bytes."""
+        variant = self.operation.nearest
+        part = None if variant is None else self.part("address")
+        if variant is None or part is None or part.operand.matrix is None:
+            return None
+        return prod(variant.evaluate(size) for size in part.operand.matrix.values())
 
     @property
     def barrier(self) -> Address | None:

@@ -16,6 +16,7 @@ from ..memory.proxy_findings import Meeting, Suspicion
 from ..memory.shared_memory import WIDEST, fences_shared, fills_shared, stores_shared
 from ..ptx.decode import DecodedStatement
 from ..ptx.operands import Address, number_of
+from ..values.thread_value import WARP
 from .lane_registers import LaneColumn, LaneRegisters
 from .thread_walk import Walked, walk_of
 from .walk_plan import WalkPlan, WalkStep
@@ -236,7 +237,10 @@ class _Replay:
         numbers = column if isinstance(column, list) else [column] * len(self.threads)
         width = statement.bytes or WIDEST
         found: _Granules = {}
+        rows = statement.rows
         for at, number in enumerate(numbers):
+            if rows is not None and self.threads[at] % WARP >= rows:
+                continue  # the lane supplies no address
             if active is not None and active[at] is not True:
                 if active[at] is None:
                     self.unknown.add(step.index)

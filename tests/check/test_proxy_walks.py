@@ -153,3 +153,17 @@ def test_one_missing_fence_is_one_finding() -> None:
     stores = STORE + STORE.replace("%r5", "%r5+16") + STORE.replace("%r5", "%r5+32")
     (found,) = findings(DESCRIPTORS + ROW + stores + BAR + MMA + MMA)
     assert found.more == 1  # the second product
+
+
+@pytest.mark.parametrize(("count", "tier"), [("x1", []), ("x2", ["error"])])
+def test_lanes_that_supply_no_row_write_nothing(count: str, tier: list[str]) -> None:
+    """Of 32 lanes the first 8 or 16 supply rows; from lane 8 on their addresses lie in A."""
+    row = (
+        "and.b32 %r7, %r1, 8; setp.eq.u32 %p1, %r7, 0; selp.u32 %r8, 16384, 0, %p1; add.u32 %r9, %r5, %r8;\n"
+    )
+    first = "setp.ge.u32 %p2, %r1, 16;\nselp.u32 %r9, %r2, %r9, %p2;\n"
+    registers = "{%r1}" if count == "x1" else "{%r1,%r1}"
+    store = f"stmatrix.sync.aligned.m8n8.{count}.shared.b16 [%r9], {registers};\n"
+    body = DESCRIPTORS + ROW + row + first + "setp.ge.u32 %p3, %r1, 32;\n@%p3 bra L;\n" + store + "L:\n"
+    assert tiers(body + BAR + MMA) == tier
+    assert tiers(body + FENCE + BAR + MMA) == []
