@@ -45,6 +45,14 @@ def test_two_bridges_say_that_layouts_differ(specification: Specification) -> No
     assert all(bridge.permutes is None for bridge in specification.bridges.values() if bridge.holds)
 
 
+def test_a_bridge_of_a_sparse_fragment_is_named_after_it(specification: Specification) -> None:
+    """9.7.14.6.1: a packed fragment has the layout of a dense one, of half the depth."""
+    named = {n: b for n, b in specification.bridges.items() if ".sp." in n and "-" not in n}
+    assert len(named) == 14
+    assert {name: bridge.left for name, bridge in named.items()} == {name: name for name in named}
+    assert not any(".sp." in bridge.right for bridge in named.values())
+
+
 def test_every_litmus_test_is_listed() -> None:
     assert [test.name for test in written()] == LISTED["litmus"]
 
