@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from ..ledger.contradiction_file import Contradiction, MinimalCase, Party
@@ -14,6 +14,8 @@ from ..spec.editions import cited, note
 from ..spec.quantities import counted
 
 __all__ = ["add"]
+
+_VERDICTS = ("accepted", "refused", "died")
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -67,7 +69,7 @@ def _again(known: ContradictionRegister, identifiers: Sequence[str], form: str) 
     for result in gone:
         print(f"{result.id}: no longer shows on ptxas {result.release}")
         print(f"  .version {result.case.ptx}, .target {result.case.target}: {result.case.statement}")
-        wanted = f" ({result.case.words!r})" if result.recorded == "refused" and result.case.words else ""
+        wanted = f" ({result.words!r})" if result.recorded == "refused" and result.words else ""
         said = f": {result.outcome.words}" if result.outcome.words else ""
         print(f"  recorded: {result.recorded}{wanted}; now: {result.outcome.verdict}{said}")
     if missing:
@@ -111,7 +113,7 @@ def _in_full(known: ContradictionRegister, name: str, entry: Contradiction) -> l
     lines += _said("a second witness", entry.witness)
     lines += _wrapped(f"the specification takes the {entry.reading.takes}: {entry.reading.why}")
     for number, case in enumerate(entry.cases, 1):
-        lines += ["", *_case(number, case, known.verdicts(case))]
+        lines += ["", *_case(number, case, known)]
     return lines
 
 
@@ -123,11 +125,12 @@ def _wrapped(text: str) -> list[str]:
     return textwrap.wrap(text, 110, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
 
 
-def _case(number: int, case: MinimalCase, verdicts: Mapping[str, str]) -> list[str]:
+def _case(number: int, case: MinimalCase, known: ContradictionRegister) -> list[str]:
     lines = [f"case {number}, {case.specification or 'not judged'} to the specification"]
-    for verdict in ("accepted", "refused", "died"):
-        releases = [release for release, which in verdicts.items() if which == verdict]
-        if releases:
-            words = f" ({case.words})" if verdict == "refused" and case.words else ""
-            lines += _wrapped(f"  {verdict}{words} by ptxas {', '.join(releases)}")
+    said: dict[str, list[str]] = {}
+    for release, verdict in sorted(known.verdicts(case).items(), key=lambda pair: _VERDICTS.index(pair[1])):
+        words = known.words(case, release) if verdict == "refused" else None
+        said.setdefault(f"{verdict} ({words})" if words else verdict, []).append(release)
+    for words, releases in said.items():
+        lines += _wrapped(f"  {words} by ptxas {', '.join(releases)}")
     return [*lines, "", *case.file.rstrip().split("\n")]

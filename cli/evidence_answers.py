@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ..assemblers.toolchains import locate
+from ..assemblers.toolchains import Ptxas, locate
 from ..formal.prove import prove
 from ..formal.smt.solvers import SOLVERS
 from ..ledger.assembler_observation import observe
@@ -25,6 +25,9 @@ from ..ledger.assembler_record import (
 )
 from ..ledger.contradictions import register
 from ..ledger.records import FOLDER, changed, require_writable
+from ..ledger.register_faults import RegisterFault, RegisterFaults
+from ..ledger.register_observation import observe_register, widened
+from ..ledger.register_record import load_register, write_register
 from ..ledger.silicon_record import load_silicon
 from ..ledger.solver_record import SolverRecord, answers_of, load_answers
 from ..ledger.target_dates import TargetFault, target_faults
@@ -56,6 +59,7 @@ def answer(args: argparse.Namespace) -> int:
             print(f"{write(record)}: {len(record.settings)} settings, {len(record.rows)} rows")
         if args.universes:
             universe_report.record(specification, releases)
+        _record_register(releases)
         return 0
     if args.arithmetic:
         return _arithmetic(specification, args.pattern, args.format)
@@ -88,22 +92,46 @@ def answer(args: argparse.Namespace) -> int:
     shown = shown_by_devices(specification, {claim.id for claim in asked}, args.cases)
     open_points = {id(v): unregistered(register(), v) for v in found}
     dates, gone = list(target_faults(specification, records, register())), unclaimed(records, asked)
+    untight = list(RegisterFaults(register(), load_register()).every())
     if args.format == "json":
         listed = [_as_json(v, len(open_points[id(v)])) for v in found]
         listed += [_date_as_json(fault) for fault in dates]
+        listed += [_fault_as_json(fault) for fault in untight]
         listed += [_unclaimed_as_json(row, release) for row, asked_of in gone.items() for release in asked_of]
         print(json.dumps([*listed, *whole.as_json(), *shown.as_json()], indent=1))
     else:
         _print(records, found, open_points)
         print("".join(f"DIFFERS: {fault}\n" for fault in dates), end="")
+        print("".join(f"DIFFERS: {fault}\n" for fault in untight), end="")
         for row, asked_of in gone.items():
             print(f"UNCLAIMED (recorded, no longer claimed): {row}, ptxas {', '.join(asked_of)}")
         if args.universes:
             whole.print()
         shown.print()
     failed = any(v.state in ("stale", "unseen") or open_points[id(v)] for v in found)
-    failed = failed or bool(dates or gone)
+    failed = failed or bool(dates or gone or untight)
     return 1 if failed or shown.failed or whole.failed else 0
+
+
+def _record_register(releases: Sequence[Ptxas]) -> None:
+    """Ask about the cases of the register and about statements that show its points, and record."""
+    record = widened(load_register(), register())
+    for ptxas in releases:
+        observed = observe_register(register(), record, ptxas)
+        record = record.with_release(observed)
+        print(f"{write_register(RegisterFaults(register(), record).with_beside())}: ptxas {ptxas.version}")
+
+
+def _fault_as_json(fault: RegisterFault) -> dict[str, Any]:
+    return {
+        "claim": f"contradictions.yaml: {fault.what}",
+        "digest": "",
+        "release": "",
+        "state": "differs",
+        "points": 1,
+        "differing": 1,
+        "unregistered": 1,
+    }
 
 
 def _unclaimed_as_json(row: str, release: str) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from ..assemblers.asking import kernel
 from ..spec.errors import Place, SpecError
 from ..spec.nodes import Scalars, Version, compose, structure
 from ..spec.specification import Specification
+from ..spec.statements import SyntaxFault, arguments, read_statement
 from .listed import Listed, ListedVersions, expanded, known_names, releases_of
 
 __all__ = [
@@ -23,12 +24,17 @@ __all__ = [
     "MinimalCase",
     "Party",
     "Points",
+    "alternatives",
+    "check_contradiction",
+    "check_contradictions",
     "read_contradictions",
     "written_out",
 ]
 
 Direction = Literal["accepted", "refused", "died"]
 _NAME = "contradictions.yaml"
+_CHIP = re.compile(r"[A-Z]{1,2}\d{2,3}\b")  # as NVIDIA names them: a letter or two, and a number
+_CHOICE = re.compile(r"<([^<>]*\|[^<>]*)>")
 _REPEATED = re.compile(r"%([a-z]+)\*(\d+)")
 
 
@@ -36,15 +42,22 @@ _REPEATED = re.compile(r"%([a-z]+)\*(\d+)")
 class Party:
     """Who says what, and where: the text, an assembler, a chip, or another public source."""
 
-    who: Literal["text", "assembler", "silicon", "source"]
-    """The kind of party.
-    Example: `silicon`. Refuses: `hearsay` (not one of the kinds)."""
     where: str
-    """Where it says so: a section of the text, a release, a chip, a file of a public source.
+    """Where it says so: a section of the text or a part of a PTX ISA, a ptxas, a chip, or else a file of a
+    public source.
     Noticed by: readers. Example: `"9.7.15.6.1"`. Refuses: `[H200]` (one text)."""
     says: str
     """What it says, in a sentence.
     Noticed by: readers. Example: `refuses 2 and 3 for k16 and k32`. Refuses: `null` (text must stand)."""
+
+    @property
+    def who(self) -> Literal["text", "assembler", "silicon", "source"]:
+        """The kind of party, which its place shows."""
+        if "ptxas" in self.where:
+            return "assembler"
+        if _CHIP.match(self.where):
+            return "silicon"
+        return "text" if self.where[:1].isdigit() or "PTX ISA" in self.where else "source"
 
 
 @dataclass(frozen=True)
@@ -53,28 +66,32 @@ class MinimalCase:
 
     statement: str
     """One PTX statement; `{%f*4}` is short for `{%f0,%f1,%f2,%f3}`.
+    Noticed by: observations.
     Example: `"wgmma.fence.sync.aligned;"`. Refuses: `[a, b]` (one text)."""
     ptx: Version
     """The `.version` of the file that holds it.
+    Noticed by: observations.
     Example: `"8.0"`. Refuses: `8.0` (a version is quoted)."""
     target: str
     """The `.target` of the file that holds it.
+    Noticed by: observations.
     Example: `sm_90a`. Refuses: `sm_81` (not a target of specs.yaml)."""
     specification: Literal["legal", "illegal"] | None
     """What `ptxmma legal` says; null where the statement is not one of its instructions.
+    Noticed by: observations.
     Example: `legal`. Refuses: `maybe` (not one of the verdicts)."""
     accepted: Listed = ()
     """The releases of ptxas that accept it.
+    Noticed by: observations.
     Example: `{first: 12.0.140}`. Refuses: `["*"]` (a wildcard)."""
     refused: Listed = ()
     """The releases that refuse it.
+    Noticed by: observations.
     Example: `[11.7.99, {first: 12.5.82}]`. Refuses: `[11.7.98]` (not a release of specs.yaml)."""
     died: Listed = ()
     """The releases that die of it.
+    Noticed by: observations.
     Example: `{first: 11.7.99, last: 12.2.140}`. Refuses: `{last: 12.2.140}` (a range has a first)."""
-    words: str | None = None
-    """Words of every refusal: another reason does not count.
-    Example: `Argument vector size mismatch`. Refuses: `[a, b]` (one text)."""
     place: Place = field(default=Place("", 0, 0), compare=False)
 
     @property
@@ -108,51 +125,63 @@ class Points:
 
     direction: Direction
     """What the assembler does with them.
+    Noticed by: observations.
     Example: `accepted`. Refuses: `taken` (not one of the verdicts)."""
     instruction: str
     """The instruction that they are spelled as.
+    Noticed by: observations.
     Example: `mma.sp`. Refuses: `mma.ps` (not an instruction of the specification)."""
     releases: Listed
     """The releases of ptxas that do so.
+    Noticed by: observations.
     Example: `{first: 11.8.89}`. Refuses: `any` (a wildcard)."""
     ptx: ListedVersions
     """The versions under which they do so.
+    Noticed by: observations.
     Example: `{first: "7.1", last: "8.8"}`. Refuses: `["7.1", 7.2]` (a version is quoted)."""
     targets: Listed
     """The targets on which they do so; a range goes by the order of specs.yaml.
+    Noticed by: observations.
     Example: `[sm_89, {first: sm_120}]`. Refuses: `[]` (not one target)."""
     rows: tuple[str, ...] = ()
     """The rows whose legal statements are changed, each by its id.
+    Noticed by: observations.
     Example: `[m16n8k32.f16]`. Refuses: `["m16n8k32.*"]` (a wildcard)."""
     statements: tuple[str, ...] = ()
     """Where no row is near, the statements, up to the numbers of registers; `<row|col>` stands for both.
+    Noticed by: observations.
     Example: `["wgmma.fence.sync.<row|col>;"]`. Refuses: `text` (a list)."""
     fields: Mapping[str, Scalars] = field(default_factory=dict)
     """Only the statements of the rows that have one of these values in each of these fields.
+    Noticed by: observations.
     Example: `{dtype: [f32]}`. Refuses: `{dtype: []}` (not one value)."""
     operand: str | None = None
     """The operand that is written otherwise than is legal.
+    Noticed by: observations.
     Example: `sp-meta`. Refuses: `[e, f]` (one operand)."""
     written: tuple[str, ...] = ()
     """How the operand is written.
+    Noticed by: observations.
     Example: `["2", "3"]`. Refuses: `[2, 3]` (texts)."""
     elements: tuple[str, ...] = ()
     """What stands in place of some of the elements of a vector, or of a plain operand.
+    Noticed by: observations.
     Example: `["%p0"]`. Refuses: `"%p0"` (a list)."""
-    instead: str | None = None
-    """What would be legal in the place of `written` or of each of `elements`; absent where that is legal.
-    Example: `"0"`. Refuses: `0` (a text)."""
     surplus: tuple[str, ...] = ()
     """Qualifiers that stand beside the legal ones.
+    Noticed by: observations.
     Example: `[row, col]`. Refuses: `row` (a list)."""
     qualifiers: Mapping[str, str] = field(default_factory=dict)
     """Qualifiers as they are written, each with the legal one that it stands for; `none` is an absent one.
+    Noticed by: observations.
     Example: `{none: f16}`. Refuses: `[f16]` (a mapping)."""
     since: Version | None = None
     """The version from which on the statements are legal: they are taken before it.
+    Noticed by: observations.
     Example: `"7.8"`. Refuses: `7.8` (a version is quoted)."""
     like: str | None = None
     """The older target as which one is taken that is too new for the version.
+    Noticed by: observations.
     Example: `sm_87`. Refuses: `[sm_87]` (one target)."""
     place: Place = field(default=Place("", 0, 0), compare=False)
 
@@ -163,6 +192,7 @@ class Decision:
 
     takes: Literal["text", "assembler", "silicon", "source"]
     """The party.
+    Noticed by: tests.
     Example: `text`. Refuses: `both` (not one of the kinds)."""
     why: str
     """The reason.
@@ -183,21 +213,26 @@ class Contradiction:
     Noticed by: readers. Example: `"9.7.15.6.3"`. Refuses: `["9.7.15.6.3"]` (one text)."""
     parties: tuple[Party, ...]
     """The parties, two at least.
-    Example: `[{who: text, where: "9.7.14", says: both}, {who: assembler, where: ptxas, says: one}]`.
+    Noticed by: tests.
+    Example: `[{where: "9.7.14", says: both}, {where: ptxas, says: one}]`.
     Refuses: `text` (a list)."""
     witness: Party
     """Somebody else who says something about it.
-    Example: `{who: silicon, where: H200, says: the layout is a bijection}`. Refuses: `H200` (a mapping)."""
+    Noticed by: tests.
+    Example: `{where: H200, says: the layout is a bijection}`. Refuses: `H200` (a mapping)."""
     reading: Decision
     """The party that the specification follows.
+    Noticed by: tests.
     Example: `{takes: assembler, why: every release agrees}`. Refuses: `assembler` (a mapping)."""
     cases: tuple[MinimalCase, ...]
     """Minimal statements that show it, one at least.
+    Noticed by: observations.
     Example: `[{statement: "wgmma.fence.sync;", ptx: "8.0", target: sm_90a, specification: legal,
     accepted: [12.0.140]}]`.
     Refuses: `[]` (not one case)."""
     points: tuple[Points, ...] = ()
     """Where the specification and an assembler still disagree.
+    Noticed by: observations.
     Example: `[{direction: accepted, instruction: mma, releases: [11.7.99], ptx: ["7.0"], targets: [sm_80],
     rows: [m8n8k4.f16], surplus: [row]}]`.
     Refuses: `mma` (a list)."""
@@ -215,6 +250,7 @@ class ContradictionFile:
 
     contradictions: Mapping[str, Contradiction]
     """Every entry by its id, which is never changed or used again.
+    Noticed by: observations, tests.
     Example: `{}`. Refuses: `[]` (a mapping)."""
 
 
@@ -231,13 +267,21 @@ def read_contradictions(root: Path, specification: Specification) -> Mapping[str
     named = specification.index.contradictions
     node = compose(root / named.text, named.text, named.place)
     file = structure(node, ContradictionFile, named.text)
-    for identifier, entry in file.contradictions.items():
-        _check(identifier, entry, specification)
+    check_contradictions(file.contradictions, specification)
     return file.contradictions
 
 
-def _check(identifier: str, entry: Contradiction, specification: Specification) -> None:
+def check_contradictions(entries: Mapping[str, Contradiction], specification: Specification) -> None:
+    """Raise SpecError at what any entry names that does not exist."""
+    for identifier, entry in entries.items():
+        check_contradiction(identifier, entry, specification)
+
+
+def check_contradiction(identifier: str, entry: Contradiction, specification: Specification) -> None:
     """Raise SpecError at what an entry names that does not exist, and at whatever is not written out."""
+    once(entry.parties, "party", entry.place)
+    once([(case.ptx, case.target, case.text) for case in entry.cases], "case", entry.place)
+    once(entry.points, "points", entry.place)
     if len(entry.parties) < 2:
         raise SpecError(f"{identifier} has one party; it takes two to disagree", entry.place)
     kinds = dict.fromkeys(party.who for party in (*entry.parties, entry.witness))
@@ -290,5 +334,55 @@ def _check_points(points: Points, specification: Specification) -> None:
             points.place,
             "statements, operand with written or elements, surplus, qualifiers, since or like",
         )
-    for values in points.fields.values():
+    for name, values in points.fields.items():
         known_names(map(str, values.values), None, "value", values.place)
+        views = specification.families[points.instruction].rows
+        domains = [view.domains for view in views if view.row.id in points.rows]
+        if not any(name in domain for domain in domains):
+            raise SpecError(f"no row has the field {name!r}", values.place, ", ".join(domains[0]))
+        for value in values.values:
+            if not any(value in domain.get(name, ()) for domain in domains):
+                raise SpecError(
+                    f"no row has {value!r} in the field {name!r}", values.place, "a value of the rows"
+                )
+    if points.like is not None:
+        known_names([points.like], index.targets, "target", points.place)
+    listed_parts: tuple[tuple[str, ...], ...] = (
+        points.rows,
+        points.statements,
+        points.written,
+        points.elements,
+        points.surplus,
+    )
+    for parts in listed_parts:
+        once(parts, "part", points.place)
+    for text in (*points.statements, *points.written):
+        _check_readable(text, bool(points.statements), points.place)
+
+
+def once(listed: Sequence[object], what: str, place: Place) -> None:
+    """Raise SpecError at what is listed twice."""
+    for number, one in enumerate(listed):
+        if one in listed[:number]:
+            raise SpecError(f"a {what} stands twice", place, f"each {what} once")
+
+
+def _check_readable(text: str, statement: bool, place: Place) -> None:
+    """Raise SpecError at a statement or an operand that cannot be read."""
+    try:
+        if statement:
+            for one in alternatives(text):
+                arguments(read_statement(written_out(one)).operands)
+        elif len(arguments(written_out(text))) != 1:
+            raise SpecError(f"{text!r} is not one operand", place, "one operand as a statement has it")
+    except SyntaxFault as fault:
+        raise SpecError(f"{text!r} cannot be read: {fault}", place, "PTX") from None
+
+
+def alternatives(text: str) -> list[str]:
+    """A statement with each of the choices in `<row|col>`."""
+    found = _CHOICE.search(text)
+    if found is None:
+        return [text]
+    chosen = (text[: found.start()] + choice + text[found.end() :] for choice in found[1].split("|"))
+    return [each for one in chosen for each in alternatives(one)]

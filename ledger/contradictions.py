@@ -20,21 +20,25 @@ from ..spec.loading import PACKAGE
 from ..spec.nodes import Version, nearest
 from ..spec.specification import Specification
 from .contradiction_file import Contradiction, Direction, MinimalCase, Points, read_contradictions
-from .covered_points import CoveredPoints, Covers, among
+from .covered_points import CoveredPoints, Covers, among, read
 from .listed import expanded, releases_of
 from .records import in_order
+from .register_record import AskedCase, CaseOutcome, load_register
 
-__all__ = ["ContradictionRegister", "MinimalCaseResult", "register"]
+__all__ = ["ContradictionRegister", "MinimalCaseResult", "Pointed", "register", "written_out_points"]
 
 
 @dataclass(frozen=True)
 class MinimalCaseResult:
-    """A case that one release was asked again: the recorded verdict, and the verdict now."""
+    """A case that one release was asked again: the recorded verdict and words (None: unrecorded), and the
+    verdict now.
+    """
 
     id: str
     case: MinimalCase
     release: str
     recorded: Direction
+    words: str | None
     outcome: StatementOutcome
 
     @property
@@ -42,11 +46,11 @@ class MinimalCaseResult:
         """Whether the release still gives the recorded verdict for the recorded reason."""
         if self.outcome.verdict != self.recorded:
             return False
-        return self.recorded != "refused" or (self.case.words or "") in self.outcome.words
+        return self.recorded != "refused" or self.words in (None, self.outcome.words)
 
 
 @dataclass(frozen=True)
-class _Pointed:
+class Pointed:
     """Points of an entry with their ranges written out."""
 
     entry: str
@@ -58,6 +62,18 @@ class _Pointed:
     def reaches(self, release: str, ptx: Version, target: str) -> bool:
         """Whether the points are about a release under a version and on a target."""
         return release in self.releases and target in self.targets and ptx in self.versions
+
+
+def written_out_points(specification: Specification, identifier: str, points: Points) -> Pointed:
+    """Points with their ranges written out, by the order of specs.yaml."""
+    index = specification.index
+    return Pointed(
+        identifier,
+        points,
+        frozenset(expanded(points.releases, releases_of(index), "release", points.place)),
+        frozenset(expanded(points.ptx, specification.isa.versions, "version", points.place)),
+        frozenset(expanded(points.targets, tuple(index.targets), "target", points.place)),
+    )
 
 
 @dataclass(frozen=True)
@@ -92,11 +108,13 @@ class ContradictionRegister:
 
     def _covers(
         self, instruction: str, direction: Direction, statement: str
-    ) -> tuple[tuple[_Pointed, Covers], ...]:
+    ) -> tuple[tuple[Pointed, Covers], ...]:
         """All points that cover a statement at some version and target, whatever the release."""
-        found = []
+        found, given = [], read(statement)
+        if given is None:
+            return ()
         for pointed in self._pointing.get((instruction, direction), ()):
-            covers = self._points.of(pointed.points, statement)
+            covers = self._points.of_statement(pointed.points, given)
             if covers is not None:
                 found.append((pointed, covers))
         return tuple(found)
@@ -124,6 +142,12 @@ class ContradictionRegister:
             for pointed in listed
         )
 
+    @cached_property
+    def early_targets(self) -> frozenset[str]:
+        """The targets that some release takes as another one."""
+        every = (pointed for listed in self._pointing.values() for pointed in listed)
+        return frozenset(t for pointed in every if pointed.points.like for t in pointed.targets)
+
     def concerns(self, identifier: str) -> frozenset[str]:
         """The instructions that the points of an entry are about."""
         return frozenset(points.instruction for points in self.entry(identifier).points)
@@ -131,6 +155,15 @@ class ContradictionRegister:
     def verdicts(self, case: MinimalCase) -> Mapping[str, Direction]:
         """The verdict of every release that was asked about a case."""
         return dict(case.verdicts(self._releases))
+
+    def words(self, case: MinimalCase, release: str) -> str | None:
+        """The recorded words of a release about a case; None where it is not recorded."""
+        seen = self._recorded.get(release, {}).get((str(case.ptx), case.target, case.text))
+        return seen[1] if seen else None
+
+    @cached_property
+    def _recorded(self) -> Mapping[str, Mapping[AskedCase, CaseOutcome]]:
+        return {one.release: one.cases for one in load_register().releases}
 
     def _possible(self, points: Points, ptx: Version, target: str) -> bool:
         """Whether any statement of the rows is legal there, so that a changed one can disagree."""
@@ -167,7 +200,7 @@ class ContradictionRegister:
             for (ptx, target), asked in wanted[release].items():
                 outcomes = classify(ptxas, [case.text for _, case, _ in asked], ptx, target)
                 results += [
-                    MinimalCaseResult(identifier, case, release, verdict, outcome)
+                    MinimalCaseResult(identifier, case, release, verdict, self.words(case, release), outcome)
                     for (identifier, case, verdict), outcome in zip(asked, outcomes, strict=True)
                 ]
         if not results:
@@ -197,24 +230,17 @@ class ContradictionRegister:
         return CoveredPoints(self.specification)
 
     @cached_property
-    def _covering(self) -> dict[tuple[str, Direction, str], tuple[tuple[_Pointed, Covers], ...]]:
+    def _covering(self) -> dict[tuple[str, Direction, str], tuple[tuple[Pointed, Covers], ...]]:
         """The gates at which points cover a statement, computed once for each statement."""
         return {}
 
     @cached_property
-    def _pointing(self) -> Mapping[tuple[str, Direction], list[_Pointed]]:
+    def _pointing(self) -> Mapping[tuple[str, Direction], list[Pointed]]:
         """All points by instruction and by what the assembler does, in the order of the file."""
-        versions, targets = self.specification.isa.versions, tuple(self.specification.index.targets)
-        found: dict[tuple[str, Direction], list[_Pointed]] = {}
+        found: dict[tuple[str, Direction], list[Pointed]] = {}
         for identifier, entry in self.entries.items():
             for points in entry.points:
-                pointed = _Pointed(
-                    identifier,
-                    points,
-                    frozenset(expanded(points.releases, self._releases, "release", points.place)),
-                    frozenset(expanded(points.ptx, versions, "version", points.place)),
-                    frozenset(expanded(points.targets, targets, "target", points.place)),
-                )
+                pointed = written_out_points(self.specification, identifier, points)
                 found.setdefault((points.instruction, points.direction), []).append(pointed)
         return found
 

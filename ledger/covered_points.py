@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from functools import cache, cached_property
 
 from ..assemblers.asking import register_types
+from ..assemblers.universe import Universe
 from ..spec.gates import EffectiveGate
 from ..spec.legality import Judge
 from ..spec.model import Form
@@ -20,29 +21,36 @@ from ..spec.nodes import Version
 from ..spec.specification import Specification
 from ..spec.statements import Argument, Statement, SyntaxFault, arguments, read_statement
 from ..spec.variants import ABSENT, Variant
-from .contradiction_file import Points, written_out
+from .contradiction_file import Points, alternatives, written_out
 
-__all__ = ["CoveredPoints", "Covers", "among", "spelled"]
+__all__ = ["CoveredPoints", "Covers", "Undoing", "among", "read", "spelled"]
 
-_CHOICE = re.compile(r"<([^<>]*\|[^<>]*)>")
+
+@dataclass(frozen=True)
+class Undoing:
+    """How a statement is made legal again: the variant and the gate that it then has (None: it is listed),
+    and the `parts` of the points that are needed for it: what is written, which elements, which qualifiers.
+    """
+
+    variant: Variant | None
+    gate: EffectiveGate | None
+    parts: tuple[str, ...] = ()
+
+    def opens(self, points: Points, ptx: Version, target: str) -> bool:
+        """Whether the legal statement is legal under a version and on a target, as these points have it."""
+        return self.gate is None or self.gate.opens(points.since or ptx, points.like or target)
 
 
 @dataclass(frozen=True)
 class Covers:
-    """Some points cover a statement, wherever one of the gates of the legal statement is open.
-
-    Without gates: under every version and on every target of the points.
-    """
+    """Some points cover a statement, wherever the gate of one of the legal statements is open."""
 
     points: Points
-    gates: tuple[EffectiveGate, ...] | None
+    undoings: tuple[Undoing, ...]
 
     def at(self, ptx: Version, target: str) -> bool:
         """Whether they cover it under a version and on a target."""
-        if self.gates is None:
-            return True
-        ptx, target = self.points.since or ptx, self.points.like or target
-        return any(gate.opens(ptx, target) for gate in self.gates)
+        return any(undoing.opens(self.points, ptx, target) for undoing in self.undoings)
 
 
 @dataclass(frozen=True)
@@ -62,46 +70,86 @@ class CoveredPoints:
 
     def of(self, points: Points, text: str) -> Covers | None:
         """When points cover a statement; None when they never do, or when the statement cannot be read."""
-        statement = _read(text)
-        if statement is None:
-            return None
-        if points.statements:
-            return Covers(points, None) if spelled(statement) in _listed(points.statements) else None
-        gates = tuple(dict.fromkeys(self._gates(points, statement)))
-        return Covers(points, gates) if gates else None
+        statement = read(text)
+        return self.of_statement(points, statement) if statement is not None else None
 
-    def _gates(self, points: Points, statement: Statement) -> Iterator[EffectiveGate]:
-        """The gates of the legal statements that result from undoing the one change."""
+    def of_statement(self, points: Points, statement: Statement) -> Covers | None:
+        """The same of a statement that is read already."""
+        if points.statements:
+            key = spelled(statement)
+            listed = _listed(points.statements).get(key) if key is not None else None
+            return Covers(points, (Undoing(None, None, (listed,)),)) if listed else None
+        undoings = tuple(self._undoings(points, statement))
+        return Covers(points, undoings) if undoings else None
+
+    def _undoings(self, points: Points, statement: Statement) -> Iterator[Undoing]:
+        """The legal statements that result from undoing the one change."""
         if points.operand is not None:
-            yield from self._operand_gates(points, statement)
+            yield from self._operand_undoings(points, statement, points.operand)
             return
-        for undone in _qualifiers_undone(points, statement):
+        for undone, parts in _qualifiers_undone(points, statement):
             legal = self._legal(points, undone)
             if legal is not None:
-                yield legal.gate
+                yield Undoing(legal.variant, legal.gate, parts)
 
-    def _operand_gates(self, points: Points, statement: Statement) -> Iterator[EffectiveGate]:
+    def _operand_undoings(self, points: Points, statement: Statement, name: str) -> Iterator[Undoing]:
         """The same if an operand is written otherwise: the operand of that name in the form that fits."""
         try:
             given = arguments(statement.operands)
         except SyntaxFault:
             return
         texts = _operand_texts(statement.operands)
-        undone = _elements_undone if points.elements else _operand_undone
         for place, (argument, text) in enumerate(zip(given, texts, strict=True)):
-            instead = undone(points, argument, text, statement.declared)
-            if instead is None:
+            written = _written(points, argument, text, statement.declared)
+            if written is None:
                 continue
-            operands = [*texts[:place], instead, *texts[place + 1 :]]
-            legal = self._legal(points, replace(statement, operands=", ".join(operands)))
-            if legal is not None and legal.form.operands[place] == points.operand:
-                yield legal.gate
+            for instead in self._instead(points, statement, text, place, written):
+                operands = [*texts[:place], instead, *texts[place + 1 :]]
+                legal = self._legal(points, replace(statement, operands=", ".join(operands)))
+                if legal is not None and legal.form.operands[place] == name:
+                    yield Undoing(legal.variant, legal.gate, written.parts)
+
+    def _instead(
+        self, points: Points, statement: Statement, text: str, place: int, written: _Written
+    ) -> Iterator[str]:
+        """The operand as it is legal: as the universe writes it, or as it stands where it is refused so."""
+        if points.direction != "accepted":
+            yield text
+            return
+        variant = self._anywhere.variant_of(statement.mnemonic)
+        if variant is None:
+            return
+        usual = dict.fromkeys(
+            self._universe.write(variant, form).operands[place]
+            for form in variant.forms
+            if form.operands[place : place + 1] == (points.operand,)
+        )
+        for legal in usual:
+            if points.written:
+                yield legal
+            elif written.vector is None:
+                yield legal.strip("{}").split(", ")[0]
+            else:
+                element = legal.strip("{}").split(", ")[0]
+                parts = [element if n in written.places else p for n, p in enumerate(written.vector)]
+                yield "{" + ", ".join(parts) + "}"
 
     def _legal(self, points: Points, statement: Statement) -> _Legal | None:
         """The legal statement, if it is one of the rows and fields of the points; otherwise None."""
+        if statement.declared is not _types():
+            legal = self._judged(statement)
+        else:
+            key = statement.guard, statement.mnemonic, statement.operands
+            if key not in self._known:
+                self._known[key] = self._judged(statement)
+            legal = self._known[key]
+        return legal if legal is not None and among(points, legal.variant) else None
+
+    def _judged(self, statement: Statement) -> _Legal | None:
+        """The legal statement, whatever its version and target; None where it is not legal at all."""
         verdict = self._anywhere.judge_statement(statement)
         variant, form = verdict.variant, verdict.form
-        if variant is None or form is None or not among(points, variant):
+        if variant is None or form is None:
             return None
         if not all(reason.code.startswith("gate.") for reason in verdict.reasons):
             return None
@@ -109,9 +157,33 @@ class CoveredPoints:
         return _Legal(variant, form, self.specification.isa.effective(gates))
 
     @cached_property
+    def _known(self) -> dict[tuple[object, ...], _Legal | None]:
+        """What was judged, by guard, mnemonic and operands."""
+        return {}
+
+    @cached_property
     def _anywhere(self) -> Judge:
         """A judge of the newest version and any target, so that only gates depend on version and target."""
         return self.specification.judge()
+
+    @cached_property
+    def _universe(self) -> Universe:
+        return Universe(self.specification)
+
+
+@dataclass(frozen=True)
+class _Written:
+    """An operand that is written as points say: which of their parts it has, and at which of its elements."""
+
+    parts: tuple[str, ...]
+    vector: tuple[str, ...] | None = None
+    places: frozenset[int] = frozenset()
+
+
+@cache
+def _types() -> Mapping[str, str]:
+    """The types of the registers that every kernel declares."""
+    return register_types()
 
 
 def among(points: Points, variant: Variant) -> bool:
@@ -122,33 +194,33 @@ def among(points: Points, variant: Variant) -> bool:
     return all(variant.fields.get(field) in listed.values for field, listed in points.fields.items())
 
 
-def _read(text: str) -> Statement | None:
+def read(text: str) -> Statement | None:
     """A statement with the types of its registers; None when it cannot be read."""
     try:
         statement = read_statement(text)
     except SyntaxFault:
         return None
     own = statement.declared
-    return replace(statement, declared={**register_types(), **own} if own else register_types())
+    return replace(statement, declared={**_types(), **own} if own else _types())
 
 
 @cache
-def _listed(statements: tuple[str, ...]) -> frozenset[tuple[object, ...] | None]:
-    """The keys of the listed statements."""
+def _listed(statements: tuple[str, ...]) -> Mapping[tuple[object, ...], str]:
+    """By key, the listed statements, each with one of its choices."""
     every = [text for statement in statements for text in alternatives(statement)]
-    return frozenset(spelled(read_statement(written_out(text))) for text in every)
+    found = {spelled(read_statement(written_out(text))): text for text in every}
+    return {key: text for key, text in found.items() if key is not None}
 
 
 @cache
-def _forms(written: tuple[str, ...]) -> frozenset[tuple[object, ...]]:
-    """The keys of the listed operands."""
-    types = register_types()
-    return frozenset(_form(arguments(text)[0], text, types) for text in map(written_out, written))
+def _forms(written: tuple[str, ...]) -> Mapping[tuple[object, ...], str]:
+    """By key, the listed operands."""
+    return {_form(arguments(written_out(text))[0], written_out(text), _types()): text for text in written}
 
 
 def spelled(statement: Statement) -> tuple[object, ...] | None:
     """A statement's key, in which the numbers of registers do not count; None when it cannot be read."""
-    types = register_types()
+    types = _types()
     try:
         given = arguments(statement.operands)
     except SyntaxFault:
@@ -158,12 +230,14 @@ def spelled(statement: Statement) -> tuple[object, ...] | None:
     return statement.guard, statement.mnemonic, forms
 
 
-def _qualifiers_undone(points: Points, statement: Statement) -> Iterator[Statement]:
-    """The statement with legal qualifiers; unchanged if the points change a version or a target."""
+def _qualifiers_undone(points: Points, statement: Statement) -> Iterator[tuple[Statement, tuple[str, ...]]]:
+    """The statement with legal qualifiers, and the parts of the points that are needed; unchanged if they
+    change a version or a target.
+    """
     tokens = statement.mnemonic.split(".")
     if points.surplus:
-        for fewer in _fewer(tokens, frozenset(points.surplus)):
-            yield replace(statement, mnemonic=".".join(fewer))
+        for fewer, gone in _fewer(tokens, frozenset(points.surplus)):
+            yield replace(statement, mnemonic=".".join(fewer)), gone
         return
     for written, instead in points.qualifiers.items():
         if written == ABSENT:
@@ -172,35 +246,30 @@ def _qualifiers_undone(points: Points, statement: Statement) -> Iterator[Stateme
             tokens[tokens.index(written)] = instead
         else:
             return
-    yield replace(statement, mnemonic=".".join(tokens))
+    yield replace(statement, mnemonic=".".join(tokens)), tuple(points.qualifiers)
 
 
-def _fewer(tokens: list[str], surplus: frozenset[str]) -> Iterator[list[str]]:
-    """Every list of the qualifiers without one or more of the surplus ones."""
+def _fewer(tokens: list[str], surplus: frozenset[str]) -> Iterator[tuple[list[str], tuple[str, ...]]]:
+    """Every list of the qualifiers without one or more of the surplus ones, and those that it lacks."""
     places = [place for place in range(1, len(tokens)) if tokens[place] in surplus]
     for count in range(1, len(places) + 1):
         for gone in itertools.combinations(places, count):
-            yield [token for place, token in enumerate(tokens) if place not in gone]
+            rest = [token for place, token in enumerate(tokens) if place not in gone]
+            yield rest, tuple(tokens[place] for place in gone)
 
 
-def _operand_undone(points: Points, argument: Argument, text: str, types: Mapping[str, str]) -> str | None:
-    """The operand as it is legal; None when it is not one of those written."""
-    if _form(argument, text, types) not in _forms(points.written):
-        return None
-    return text if points.instead is None else written_out(points.instead)
-
-
-def _elements_undone(points: Points, argument: Argument, text: str, types: Mapping[str, str]) -> str | None:
-    """The operand with what is legal in place of each such element; None when it has none."""
-    vector = argument.shape == "vector"
-    parts = list(argument.registers) if vector else [text]
-    listed = {types.get(element, element) for element in points.elements}
-    places = [place for place, part in enumerate(parts) if types.get(part, part) in listed]
+def _written(points: Points, argument: Argument, text: str, types: Mapping[str, str]) -> _Written | None:
+    """Which parts of the points an operand has; None when it has none."""
+    if points.written:
+        found = _forms(points.written).get(_form(argument, text, types))
+        return _Written((found,)) if found is not None else None
+    vector = tuple(argument.registers) if argument.shape == "vector" else None
+    listed = {types.get(element, element): element for element in points.elements}
+    kinds = [types.get(part, part) for part in (vector or (text,))]
+    places = frozenset(place for place, kind in enumerate(kinds) if kind in listed)
     if not places:
         return None
-    for place in places if points.instead is not None else ():
-        parts[place] = points.instead or ""
-    return "{" + ", ".join(parts) + "}" if vector else parts[0]
+    return _Written(tuple(dict.fromkeys(listed[kinds[place]] for place in sorted(places))), vector, places)
 
 
 def _form(argument: Argument, text: str, types: Mapping[str, str]) -> tuple[object, ...]:
@@ -217,12 +286,3 @@ def _form(argument: Argument, text: str, types: Mapping[str, str]) -> tuple[obje
 def _operand_texts(operands: str) -> list[str]:
     """The operands' texts, split at the commas outside braces."""
     return [part.strip() for part in re.split(r",(?![^{}]*\})", operands) if part.strip()]
-
-
-def alternatives(text: str) -> list[str]:
-    """A statement with each of the choices in `<row|col>`."""
-    found = _CHOICE.search(text)
-    if found is None:
-        return [text]
-    chosen = (text[: found.start()] + choice + text[found.end() :] for choice in found[1].split("|"))
-    return [each for one in chosen for each in alternatives(one)]

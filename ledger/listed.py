@@ -25,9 +25,11 @@ class NameRange:
 
     first: str
     """The first that belongs to it.
+    Noticed by: observations.
     Example: `12.0.140`. Refuses: `[12.0.140]` (one name)."""
     last: str | None = None
     """The last that belongs to it; absent where it goes on with whatever specs.yaml adds.
+    Noticed by: observations.
     Example: `13.0.88`. Refuses: `[13.0.88]` (one name)."""
     place: Place = field(default=Place("", 0, 0), compare=False)
 
@@ -38,9 +40,11 @@ class VersionRange:
 
     first: Version
     """The first that belongs to it.
+    Noticed by: observations.
     Example: `"7.1"`. Refuses: `7.1` (a version is quoted)."""
     last: Version | None = None
     """The last that belongs to it; absent where it goes on with whatever specs.yaml adds.
+    Noticed by: observations.
     Example: `"8.8"`. Refuses: `8.8` (a version is quoted)."""
     place: Place = field(default=Place("", 0, 0), compare=False)
 
@@ -57,7 +61,7 @@ def releases_of(index: Index) -> tuple[str, ...]:
 def expanded(listed: Listed | ListedVersions, known: Sequence[T], what: str, place: Place) -> tuple[T, ...]:
     """Every name that is listed, the ranges written out in the order of what is `known`.
 
-    Raises SpecError at a wildcard, at an unknown name, and at an empty range.
+    Raises SpecError at a wildcard, at an unknown name, at an empty range, and at what is listed twice.
     """
     parts = listed if isinstance(listed, tuple) else (listed,)
     found: list[T] = []
@@ -71,6 +75,9 @@ def expanded(listed: Listed | ListedVersions, known: Sequence[T], what: str, pla
             found += known[first : last + 1]
         else:
             found.append(known_name(part, known, what, place))
+    twice = next((one for number, one in enumerate(found) if one in found[:number]), None)
+    if twice is not None:
+        raise SpecError(f"the {what} {twice} stands twice", place, f"each {what} once")
     return tuple(found)
 
 

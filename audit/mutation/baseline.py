@@ -17,11 +17,14 @@ from ...ledger.assembler_record import Claim, Record, claims, load_records
 from ...ledger.claims import cases_digest
 from ...ledger.contradictions import ContradictionRegister, register
 from ...ledger.records import bits_of
+from ...ledger.register_faults import RegisterFaults
+from ...ledger.register_record import load_register
 from ...ledger.silicon_record import Silicon, load_silicon
 from ...ledger.silicon_verdicts import by_mnemonic
 from ...ledger.solver_record import ProofState, SolverRecord, load_answers
 from ...ledger.universe_record import UniverseRecord, load_universes
 from ...spec.api import load
+from ...spec.errors import SpecError
 from ...spec.gates import EffectiveGate
 from ...spec.loading import PACKAGE
 from ...spec.nodes import Version
@@ -91,6 +94,8 @@ class Baseline:
         """Work out what slips in these files are compared with; some seconds."""
         if "contradictions.yaml" in files:
             _ = self.registered, self.entries
+            for fault in self.register_faults.every():
+                raise SpecError(f"as it stands, {fault.what}", fault.place)
         witnesses = {name for file in files for name in asked(file)}
         _ = self.specification, self.register, self.meanings
         if "proofs" in witnesses:
@@ -103,6 +108,11 @@ class Baseline:
             _ = self.universes
         self.said.update({file: plain(meaning(file)) for file in files if file not in self.said})
         collect(files)
+
+    @cached_property
+    def register_faults(self) -> RegisterFaults:
+        """The register held against what is recorded of it."""
+        return RegisterFaults(register(), load_register())
 
     @cached_property
     def specification(self) -> Specification:

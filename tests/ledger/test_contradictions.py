@@ -24,8 +24,6 @@ from ptxmma.spec.nodes import Version
 from ptxmma.spec.specification import Specification
 from ptxmma.spec.statements import read_statement
 
-WATCHES = ("contradictions.yaml",)
-
 Run = Callable[..., tuple[int, str, str]]
 KINDS = {"text", "assembler", "silicon", "source"}
 
@@ -41,7 +39,9 @@ RIGHT = f"mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {D2}, {D1}, {D1}, {D2}
 WRONG = f"mma.sync.aligned.m8n84.row.col.f64.f64.f64.f64 {D2}, {D1}, {D1}, {D2};"
 TYPED = {
     RIGHT: StatementOutcome("accepted"),
-    WRONG: StatementOutcome("refused", ("Unknown modifier '.m8n84'",)),
+    WRONG: StatementOutcome(
+        "refused", ("Unknown modifier '.m8n84'", "Shape modifier required for instruction 'mma'")
+    ),
 }
 
 
@@ -206,8 +206,8 @@ FAULTS = [
     ("rows: [m16n8k32.f16]", "rows: [m16n8k32.*]", "is a wildcard"),
     ("rows: [m16n8k32.f16]", "rows: [m16n8k32.f61]", "unknown row 'm16n8k32.f61'"),
     ("fields: {dtype: [f32]}", "fields: {dtype: ['?']}", "is a wildcard"),
-    (', operand: f, written: ["2", "3"], instead: "0"', "", "points change one thing"),
-    ("who: silicon", "who: hearsay", "'hearsay' is not allowed here"),
+    (', operand: f, written: ["2", "3"]', "", "points change one thing"),
+    ("takes: silicon", "takes: hearsay", "'hearsay' is not allowed here"),
     ("target: sm_80, specification", "target: sm_81, specification", "unknown target 'sm_81'"),
     ("accepted: [11.7.99], refused", "accepted: {first: 11.7.99}, refused", "each release has one verdict"),
     ("witness:", "witnes:", "unknown key 'witnes'"),

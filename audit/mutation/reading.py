@@ -1,0 +1,56 @@
+"""A slip in one entry of the register: what the loader and the record say of that entry alone.
+
+Nothing is changed that this process remembers, so one process reads many slips one after another.
+"""
+
+from __future__ import annotations
+
+import time
+
+from ...formal.mutation.slips import Slip, changed_root
+from ...ledger.contradiction_file import Contradiction, check_contradiction
+from ...spec.errors import PtxmmaError, SpecError
+from ...spec.nodes import structure
+from .baseline import Baseline
+from .corpus import READERS, noticed_by
+from .meaning import plain
+from .trial import SlipOutcome, SlipVerdict
+
+__all__ = ["REGISTER", "reading"]
+
+REGISTER = "contradictions.yaml"
+EntryVerdict = tuple[SlipVerdict, str, str]
+
+
+def reading(base: Baseline, slip: Slip) -> SlipOutcome | None:
+    """The outcome of a slip in the register; None where the other witnesses have to be asked."""
+    begun = time.process_time()
+    try:
+        said = _read(base, slip)
+    except SpecError as error:
+        said = ("noticed" if error.place is not None else "placeless"), "loader", error.render()
+    except PtxmmaError as error:
+        said = "placeless", "loader", str(error)
+    return SlipOutcome(slip, *said, time.process_time() - begun) if said else None
+
+
+def _read(base: Baseline, slip: Slip) -> EntryVerdict | None:
+    if slip.kind == "text" and READERS in noticed_by(slip.field):
+        return "readers", READERS, "documentation"
+    root = changed_root(base.corpus.nodes[REGISTER][0], slip)
+    if slip.kind == "entry dropped" and len(slip.at) == 1:
+        (identifier,) = base.entries.keys() - {key.value for key, _ in root.value[slip.at[0]][1].value}
+        return _observed(base, identifier, None)
+    if len(slip.at) < 2:
+        return None
+    key, node = root.value[slip.at[0]][1].value[slip.at[1]]
+    entry = structure(node, Contradiction, REGISTER)
+    check_contradiction(key.value, entry, base.specification)
+    if plain(entry) == base.entries[key.value]:
+        return "equal", "loader", "the same meaning"
+    return _observed(base, key.value, entry)
+
+
+def _observed(base: Baseline, identifier: str, entry: Contradiction | None) -> EntryVerdict | None:
+    fault = base.register_faults.after(identifier, entry)
+    return ("noticed", "observations", str(fault)) if fault is not None else None

@@ -1,0 +1,99 @@
+"""Statements that show that the points of the register are right: every row and every part of each.
+
+They are legal statements, changed as the points say. So that points which say too much are contradicted,
+statements with other values in their fields stand beside them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from ..assemblers.universe import Universe
+from ..assemblers.universe_points import WrittenStatement
+from ..spec.model import Form
+from ..spec.variants import ABSENT, Variant
+from .contradiction_file import Points, alternatives, written_out
+from .contradictions import ContradictionRegister
+
+__all__ = ["chosen_statements"]
+
+_BESIDE = 2  # statements with other values in the fields of the points
+
+
+def chosen_statements(register: ContradictionRegister) -> dict[str, tuple[str, ...]]:
+    """By instruction, statements enough to show every part of its points."""
+    made = Universe(register.specification)
+    found: dict[str, dict[str, None]] = {}
+    for entry in register.entries.values():
+        for points in entry.points:
+            found.setdefault(points.instruction, {}).update(dict.fromkeys(_changed(made, points)))
+    return {name: tuple(found[name]) for name in register.specification.families if name in found}
+
+
+def _changed(made: Universe, points: Points) -> Iterator[str]:
+    for statement in points.statements:
+        yield from map(written_out, alternatives(statement))
+    shown = False
+    for variant, form in sorted(_legal(made, points), key=lambda pair: _order(points, pair[0])):
+        some = points
+        if shown and _inside(points, variant):  # the first shows every part, and the others their rows
+            some = replace(
+                points, written=points.written[:1], elements=points.elements[:1], surplus=points.surplus[:1]
+            )
+        shown = True
+        for changed in _written(some, made.write(variant, form), form):
+            yield changed.text
+
+
+def _order(points: Points, variant: Variant) -> tuple[bool, bool]:
+    """Those that the points are about come first, and of them those that no version has removed."""
+    return not _inside(points, variant), variant.gate.removed is not None
+
+
+def _inside(points: Points, variant: Variant) -> bool:
+    """Whether the fields of a variant have listed values."""
+    return all(variant.fields.get(field) in listed.values for field, listed in points.fields.items())
+
+
+def _legal(made: Universe, points: Points) -> Iterator[tuple[Variant, Form]]:
+    """Of every row a form with each gate and each listed value of a field, and some with other values."""
+    beside = 0
+    for view in made.specification.families[points.instruction].rows:
+        seen: set[object] = set()
+        lasting = sorted(view.variants(), key=lambda variant: variant.gate.removed is not None)
+        for variant in lasting if view.row.id in points.rows else ():
+            forms = [form for form in variant.forms if points.operand in (None, *form.operands)]
+            inside = _inside(points, variant)
+            key = variant.gate, tuple(variant.fields.get(field) for field in points.fields)
+            spelled = all(word in variant.mnemonic.split(".") for word in points.qualifiers.values())
+            if not forms or not spelled or key in seen or not (inside or beside < _BESIDE):
+                continue
+            seen.add(key)
+            beside += not inside
+            yield variant, forms[0]
+
+
+def _written(points: Points, legal: WrittenStatement, form: Form) -> Iterator[WrittenStatement]:
+    """A legal statement, changed in every way that the points say."""
+    mnemonic, operands = legal.mnemonic, legal.operands
+    if points.operand is not None:
+        place = form.operands.index(points.operand)
+        own = operands[place]
+        for text in (*map(written_out, points.written), *_with_elements(points.elements, own)):
+            yield WrittenStatement(mnemonic, (*operands[:place], text, *operands[place + 1 :]))
+    elif points.surplus:
+        for word in points.surplus:
+            yield WrittenStatement(f"{mnemonic}.{word}", operands)
+    else:
+        changed = {word: written for written, word in points.qualifiers.items()}
+        words = (changed.get(word, word) for word in mnemonic.split("."))
+        yield WrittenStatement(".".join(word for word in words if word != ABSENT), operands)
+
+
+def _with_elements(elements: tuple[str, ...], own: str) -> Iterator[str]:
+    """An operand with such elements alone, and with one at its end."""
+    parts = own.strip("{}").split(", ")
+    for element in elements:
+        for changed in dict.fromkeys(((element,) * len(parts), (*parts[:-1], element))):
+            yield "{" + ", ".join(changed) + "}" if own.startswith("{") else changed[0]
