@@ -137,7 +137,7 @@ def test_a_bulk_copy(decode: Decode) -> None:
         ("cp.async.bulk.commit_group;", "bulk-commit", None),
         ("cp.async.bulk.wait_group.read 0;", "bulk-wait", "0"),
         ("fence.proxy.async.shared::cta;", "proxy-fence", None),
-        ("fence.mbarrier_init.release.cluster;", "nothing", None),
+        ("fence.mbarrier_init.release.cluster;", "memory-fence", None),
     ],
 )
 def test_groups(decode: Decode, text: str, does: str, pending: str | None) -> None:
@@ -160,7 +160,7 @@ def test_groups(decode: Decode, text: str, does: str, pending: str | None) -> No
         ("bar.warp.sync -1;", "meet", "warp", None, None, None),
         ("barrier.cluster.arrive.release.aligned;", "arrive", "cluster", None, None, None),
         ("barrier.cluster.wait.acquire.aligned;", "meet", "cluster", None, None, None),
-        ("mbarrier.init.shared::cta.b64 [%r1], 1;", "nothing", None, None, None, None),
+        ("mbarrier.init.shared::cta.b64 [%r1], 1;", "init", "object", "%r1", None, None),
     ],
 )
 def test_barriers(
