@@ -50,6 +50,9 @@ def _check_operands(instruction: Instruction) -> None:
         if operand.descriptor and operand.part not in ("A", "B"):
             what = f"{name} is a matrix descriptor and has the part {operand.part}"
             raise SpecError(what, operand.place, "A or B")
+        if operand.registers is not None and operand.part in _MATRICES and operand.holds is None:
+            what = f"{name} is the fragment {operand.part}, and no field says of which type"
+            raise SpecError(what, operand.place, "holds: the field with the type of its elements")
         if operand.registers is not None and operand.part is None:
             what = f"{name} has registers, and no part in the operation"
             raise SpecError(what, operand.place, "part: " + ", ".join(_MATRICES))

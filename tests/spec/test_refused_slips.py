@@ -74,6 +74,12 @@ def test_it_is_refused_at_its_place(files: Path, file: str, old: str, new: str, 
 
 # A line of a file with the first occurrence of one word, and what is written instead.
 OTHERS = [
+    (
+        "spec/instructions/mma.yaml",
+        " holds: dtype,",
+        "",
+        "d is the fragment D, and no field says of which type",
+    ),
     ("spec/sparsity.yaml", "run: 1", "run: 0", "in runs of 0"),
     ("spec/sparsity.yaml", "index_bits: 2", "index_bits: 0", "indices of 0 bits"),
     ("spec/instructions/mma.yaml", "accepts: [vector]", "accepts: []", "accepts nothing"),
