@@ -6,7 +6,7 @@ from ptxmma.check.rule_texts import rule_texts
 
 WATCHES = ("check/rules.yaml",)
 TIERS = {
-    "error": """descriptor-field matrix-alignment matrix-space wmma-fragment legality.gate.removed legality.gate.since
+    "error": """aligned-incomplete descriptor-field matrix-alignment matrix-space wmma-fragment legality.gate.removed legality.gate.since
         legality.gate.target legality.gate.target_version legality.guard.type legality.operand.address
         legality.operand.count legality.operand.kind legality.operand.length legality.operand.literal
         legality.operand.range legality.operand.sink legality.operand.type legality.operand.vector
