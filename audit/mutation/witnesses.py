@@ -25,6 +25,7 @@ from ...ledger.records import bits_of
 from ...ledger.silicon_verdicts import by_mnemonic
 from ...ledger.strided_places import strided_verdicts
 from ...ledger.target_dates import target_faults
+from ...spec.errors import Question
 from ...spec.gates import EffectiveGate
 from ...spec.nodes import Formula, Scalars
 from ...spec.ordering import ordering
@@ -406,7 +407,10 @@ def silicon(changed: Changed) -> str | None:
                 continue
             observed = device.subjects[name]
             what = name.split(": ")[0]
-            _, faults = judge(specification, known[mnemonic], what, observed.kernel, observed.values)
+            try:
+                _, faults = judge(specification, known[mnemonic], what, observed.kernel, observed.values)
+            except Question as why:
+                return f"{device.device.name}: {what}: recorded, and no longer claimed: {why}"
             if faults:
                 return f"{device.device.name}: {what}: {observed.kernel}: {faults[0]}"
     return None

@@ -25,6 +25,9 @@ def test_two_bridges_say_that_layouts_differ(specification: Specification) -> No
     """And of one that they are the same up to a permutation of the columns."""
     differ = {name: bridge.permutes for name, bridge in specification.bridges.items() if not bridge.holds}
     assert differ == {"mma.c-mma.a.8b": "col", "ldmatrix-mma.m16n8k16.b.plain": None}
+    permuted = specification.bridges["mma.c-mma.a.8b"]
+    assert (permuted.left, permuted.right) == ("mma.m16n8k32.a.8b", "mma.m16n8.c")
+    assert permuted.params["j"].values == (0, 1, 2, 3)
     assert all(bridge.permutes is None for bridge in specification.bridges.values() if bridge.holds)
 
 
