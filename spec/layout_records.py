@@ -91,32 +91,32 @@ class Bridge:
     Example: `{section: "9.7.15.6.2.1", origin: measured}`. Refuses: `9.7.15` (a mapping)."""
     left: str
     """The layout that is taken at `at`.
-    Noticed by: proofs.
+    Noticed by: proofs, tests.
     Example: `wgmma.d`. Refuses: `nosuch` (no file has such a layout)."""
     right: str
     """The layout whose every point is looked at.
-    Noticed by: proofs.
+    Noticed by: proofs, tests.
     Example: `mma.m16n8.c`. Refuses: `nosuch` (no file has such a layout)."""
     at: Mapping[str, Formula]
     """The left layout's inputs, over the right one's inputs and the parameters.
-    Noticed by: proofs.
+    Noticed by: proofs, tests.
     Example: `{t: "32*w + t", i: "4*j + i"}`. Refuses: `{nosuch: t}` (not the inputs of the left layout)."""
     equals: Mapping[str, Formula]
     """The left layout's outputs, over the right one's outputs and the parameters.
-    Noticed by: proofs.
+    Noticed by: proofs, tests.
     Example: `{row: "16*w + row", col: "8*j + col"}`.
     Refuses: `{nosuch: row}` (not the outputs of the left layout)."""
     params: Mapping[str, Scalars] = field(default_factory=dict)
     """Constants, with every value that they take.
-    Noticed by: proofs.
+    Noticed by: proofs, tests.
     Example: `{w: [0, 1, 2, 3]}`. Refuses: `{w: []}` (at least one value)."""
     where: Formula | None = None
     """Where the two are compared; everywhere if it does not stand.
-    Noticed by: proofs.
+    Noticed by: proofs, tests.
     Example: `"8*j < n"`. Refuses: `"8*j <"` (not an expression)."""
     holds: bool = True
     """Whether they are equal; if false, the solvers must find a difference.
-    Noticed by: proofs.
+    Noticed by: proofs, tests.
     Example: `false`. Refuses: `maybe` (neither true nor false)."""
     permutes: str | None = None
     """An output of the left layout: some permutation of it, with some order of each thread's elements, makes

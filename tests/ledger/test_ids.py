@@ -28,6 +28,7 @@ def test_two_bridges_say_that_layouts_differ(specification: Specification) -> No
     permuted = specification.bridges["mma.c-mma.a.8b"]
     assert (permuted.left, permuted.right) == ("mma.m16n8k32.a.8b", "mma.m16n8.c")
     assert permuted.params["j"].values == (0, 1, 2, 3)
+    assert permuted.at["i"].text == "4*j + i"
     assert all(bridge.permutes is None for bridge in specification.bridges.values() if bridge.holds)
 
 
