@@ -40,7 +40,7 @@ from ptxmma.spec.ordering import ordering
 from ptxmma.spec.workers import dask_cluster, pool
 
 KERNELS = Path(__file__).parents[1] / "tests" / "kernels"
-# Compilers fence on the side of the thread that multiplies; the other reading is the checker's --strict.
+# Compilers fence on the side of the thread that multiplies. Under the other reading, that is undefined.
 PATHS = 3
 _TICK = 0.05  # seconds between two looks at the clock
 LOUD = ("error", "likely")

@@ -1,6 +1,4 @@
-"""One finding a fault: findings of one rule at the same source line, or in the same code of several instances
-of a kernel, are told once.
-"""
+"""One finding for each fault, also where it stands in several instances of a kernel or at one source line."""
 
 from __future__ import annotations
 
@@ -15,7 +13,7 @@ __all__ = ["grouped"]
 
 
 def grouped(findings: Iterable[Finding]) -> tuple[Finding, ...]:
-    """The findings, each fault once: the first one tells where else it stands.
+    """The findings, each fault once: the first one has the other places.
 
     Where no source line is known, the findings of one function stay apart; the first of one instance goes
     with the first of another, and so on.

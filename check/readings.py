@@ -58,8 +58,8 @@ def _must_know(kind: str, name: str, known: Iterable[str]) -> None:
 def undefined(program: Program) -> Mapping[str, Undefined]:
     """By rule: the readings under which the last step of a program closes a hazard that breaks the rule.
 
-    The first rule is the one to report: a hazard on values before one on the text, the certain before the
-    others.
+    The first rule is the one to report: a hazard on values comes before one on the text, and of two such
+    the one under more readings.
     """
     known = ordering()
     text = {name for rule in known.rules.values() for name in rule.under}

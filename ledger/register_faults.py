@@ -1,4 +1,4 @@
-"""Is the register tight? What it lists explains something recorded, it explains all of it, and nothing else.
+"""Faults of the register: what explains nothing recorded, what explains too much, and what is not explained.
 
 Every case stands in the record with the verdicts that it lists, and every recorded case is listed. Each
 release, version, target, row, value of a field and written part of points explains a recorded disagreement,
@@ -80,7 +80,7 @@ class _AskedRelease:
 
 @dataclass
 class _Shown:
-    """What points explain: by statement and release the settings; and what of them explains something."""
+    """What points explain, as settings by statement and release; `uses`: their parts that explain something."""
 
     explained: dict[tuple[int, int], int] = field(default_factory=dict)
     wrong: dict[tuple[int, int], int] = field(default_factory=dict)
@@ -132,7 +132,7 @@ class RegisterFaults:
     def _of_entry(
         self, identifier: str, entry: Contradiction, old: Contradiction | None = None
     ) -> Iterator[RegisterFault]:
-        """The faults of one entry; of what an old one has alike, none."""
+        """The faults of one entry, without those of cases and points that the old entry has, too."""
         for case in entry.cases:
             if old is None or case not in old.cases:
                 yield from self._of_case(identifier, case)
@@ -312,7 +312,7 @@ class RegisterFaults:
     # What is recorded.
 
     def with_beside(self) -> RegisterRecord:
-        """The record, with what no entry explains today, and what an entry contradicts, set aside."""
+        """The record, with what no entry explains and what contradicts an entry set aside in `beside`."""
         record = self.record
         for place, observed in enumerate(self.record.releases):
             found: dict[str, dict[int, int]] = {}
@@ -335,7 +335,7 @@ class RegisterFaults:
         return record
 
     def _rest(self, name: str, number: int, place: int) -> int:
-        """The settings in which nothing explains that a release differs about a statement."""
+        """The settings in which a release differs about a statement, and nothing explains it."""
         rest = self._differing(name, number, self._asked[place])
         for pointed in self.pointed:
             if rest and pointed.points.instruction == name:

@@ -1,6 +1,6 @@
-"""A slip in one entry of the register: what the loader and the record say of that entry alone.
+"""Judges a slip in one entry of the register by the loader and the record of that entry alone.
 
-Nothing is changed that this process remembers, so one process reads many slips one after another.
+It changes no state of the process, so one process judges many slips one after another.
 """
 
 from __future__ import annotations

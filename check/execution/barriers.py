@@ -1,7 +1,8 @@
-"""mbarriers and named barriers as automata: who has arrived, and what a complete phase tells (9.7.13).
+"""mbarriers and named barriers as automata: arrivals, bytes, and what a complete phase makes known (9.7.13).
 
-A phase of an mbarrier is complete when no arrival and no byte is pending. Which bytes a tensor copy brings is
-not in the PTX; so a phase that expects bytes, and has such copies, completes when somebody needs it.
+A phase of an mbarrier is complete when no arrival and no byte is pending. The PTX does not show how many
+bytes a tensor copy brings. So a phase that expects bytes, and has such copies, completes when a thread waits
+for it.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ _FEW = 12  # copies whose sums of bytes are tried
 
 @dataclass(slots=True)
 class Landing:
-    """The phase of an mbarrier that tells of a copy: −1 if none does. `size` is in bytes, None if unknown."""
+    """The phase of an mbarrier that waits for a copy; −1: none. `size` is in bytes, None if unknown."""
 
     barrier: int
     phase: int
@@ -51,7 +52,10 @@ class _MbarrierPhase:
 
 
 class Mbarrier:
-    """An mbarrier. `phase` is the number of the current phase; `told` has, by phase, what its end tells."""
+    """An mbarrier. `phase` is the number of the current phase.
+
+    `told` has what the end of each phase makes known.
+    """
 
     def __init__(self, address: int, count: int, warp: int, act: int, statement: int, warps: int) -> None:
         self.address = address
@@ -79,8 +83,9 @@ class Mbarrier:
         return self.phase > phase
 
     def begun(self, clock: Clock) -> int:
-        """The earliest phase that can be the current one for whom knows what a clock does: a phase is over,
-        too, if all of its arrivals are known, and it expected no bytes.
+        """The earliest phase that can be the current one, for a warp with a clock.
+
+        A phase is over for it, too, if it expected no bytes and the clock knows all of its arrivals.
         """
         phase = clock.begun(self.address)
         while phase < self.phase and self.bytes[phase] == 0 and clock.covers(self.told[phase]):
@@ -88,7 +93,7 @@ class Mbarrier:
         return phase
 
     def arrive(self, clock: Clock, count: int, expected: int | None = 0) -> None:
-        """`count` arrivals, which expect bytes before."""
+        """Count arrivals, after the bytes that they expect."""
         self.settle()
         self.expect(expected)
         left = count
@@ -105,7 +110,7 @@ class Mbarrier:
             self._end()
 
     def expect(self, expected: int | None) -> None:
-        """Bytes that the current phase expects."""
+        """Let the current phase expect more bytes."""
         before = self._now.expected
         self._now.expected = None if before is None or expected is None else before + expected
 
@@ -127,12 +132,12 @@ class Mbarrier:
             self._complete()
 
     def _leave_out(self) -> None:
-        """The phase does not tell that its copies are complete."""
+        """Remember that the end of the phase does not show that its copies are complete."""
         for copy in self._now.copies:
             copy.phase = -1
 
     def settle(self) -> bool:
-        """Let the bytes of copies arrive, if that may end the phase; whether it has ended."""
+        """Let the bytes of copies arrive, if that may end the phase; returns whether it has ended."""
         now = self._now
         if now.pending or now.expected == 0:
             return False

@@ -1,6 +1,4 @@
-"""What happens before what: how much of every other warp, and of every mbarrier, a warp has synchronised
-with.
-"""
+"""What happens before what: which acts of other warps, and which phases of mbarriers, a warp knows of."""
 
 from __future__ import annotations
 
@@ -11,8 +9,8 @@ __all__ = ["Clock"]
 
 class Clock:
     """A vector clock. `seen` counts, by warp, the acts that happen before; `peers` the same of the warps of
-    the cluster's other blocks, which do alike; `complete`, by mbarrier, the phases that were waited for;
-    `least`, by mbarrier, the phases that must be complete because a later one is known to have begun.
+    the cluster's other blocks, which are taken to do the same; `complete`, by mbarrier, the phases that were
+    waited for; `least`, by mbarrier, the phases that must be complete because a later one has begun.
     """
 
     __slots__ = ("complete", "least", "peers", "seen")
@@ -40,7 +38,7 @@ class Clock:
         _raise(self.least, other.least)
 
     def exchange(self) -> None:
-        """Learn what the same warp of the other blocks has seen: the same from there."""
+        """Learn what the same warp of the other blocks has seen; it learns the same from here."""
         self.seen = [a if a > b else b for a, b in zip(self.seen, self.peers, strict=True)]
         self.peers = self.seen[:]
 

@@ -1,11 +1,10 @@
-"""Execute the threads of one block together, with numbers: mbarriers are automata, and clocks say what
-happens before what.
+"""Execute the threads of one block together, with numbers.
 
-Every thread is executed; threads on one path are one group. A wait for the parity of an mbarrier ends with
-the earliest phase that can be the current one; so no race is hidden by how fast a thread happens to run. A
-group stops where the PTX does not show how it goes on, or after many rounds of a loop. What was executed
-until then can happen, if the parameters have the numbers that were assumed. What cannot be followed is not
-judged.
+Every thread is executed; threads on one path are one group. mbarriers are automata, and clocks say what
+happens before what. A wait for the parity of an mbarrier ends with the earliest phase that can be the current
+one, so a fast thread does not hide a race. A group stops where the PTX does not show how it goes on, or after
+many rounds of a loop. What was executed until then can happen, if the parameters have the numbers that were
+assumed. What cannot be followed is not judged.
 """
 
 from __future__ import annotations
@@ -56,7 +55,8 @@ class Execution:
 
     `acts` holds what was done: the races among accesses, and the mbarriers that were used too early. `stuck`
     are the waits that never end. `followed`: no group stopped because the PTX does not show how it goes on.
-    `paused`: one stopped after many rounds of a loop. `doubtful`: some group took a path by an assumed
+    `paused`: one stopped after many rounds of a loop. `halted`: all stopped, because the PTX does not show
+    which barrier one changes, or after too many steps. `doubtful`: some group took a path by an assumed
     number.
     """
 
@@ -118,12 +118,12 @@ class Execution:
         return moved
 
     def _settle(self) -> bool:
-        """Nobody can go on: let the bytes arrive that somebody waits for."""
+        """No thread can go on: let the bytes arrive that a group waits for."""
         waits = (task.wait for task in self._tasks if task.wait is not None)
         return any(wait.statement >= 0 and self.acts.mbarriers[wait.barrier].settle() for wait in waits)
 
     def _part(self) -> bool:
-        """Nobody can go on: let parts of a split group go on without each other."""
+        """No thread can go on: let the parts of a split group go on without each other."""
         for join in reversed(self._joins):
             if join.parts and not join.abandoned:
                 join.abandon()
@@ -203,7 +203,7 @@ class Execution:
         self._start(merged(parts, join))
 
     def _next(self, group: ThreadGroup, block: Block) -> bool:
-        """Take the group to its next block; whether it goes on as it is."""
+        """Take the group to its next block; returns whether it goes on unsplit."""
         number = group.block
         assert number is not None
         statement = self.plan.code[block.end - 1] if block.end > block.start else None
@@ -238,7 +238,7 @@ class Execution:
         return not busy or (len(busy) < 2 and self.plan.accesses(busy[0], number))
 
     def _skip(self, group: ThreadGroup, number: int, block: Block) -> bool:
-        """Behind a branch that nobody knows: on where its sides meet, if none of them acts."""
+        """Go on where the sides of a branch meet whose guard is unknown; raises LostError if a side acts."""
         if any(self.plan.acts(side, number) for side in block.successors):
             raise LostError
         end = self.plan.flow.post_dominator.get(number)

@@ -57,7 +57,7 @@ def combined(words: tuple[str, ...], values: Sequence[LaneNumber], threads: tupl
 
 
 def shallow(made: LaneValue, threads: tuple[int, ...]) -> LaneValue:
-    """The same value; one that many operations stand behind is computed now."""
+    """The same value, computed now if it is the result of many operations."""
     if made.depth <= _DEEPEST:
         return made
     known = {thread: made.at(thread) for thread in threads}

@@ -1,4 +1,4 @@
-"""Findings about barriers with phases: what the execution of a kernel's threads with numbers shows."""
+"""Findings about barriers with phases, by the execution of a kernel's threads with numbers."""
 
 from __future__ import annotations
 
@@ -133,13 +133,15 @@ class PhaseFindings:
         yield from self._race_findings()
         for one in self.stuck.values():
             yield self._stuck(one)
-        told = {race.second for race in self._told()}
+        told = {race.second for race in self._reported()}
         yield from (self._short(one) for one in self.short.values() if one.product not in told)
         for init, use in self.unpublished:
             yield self._unpublished(self.unpublished[init, use])
 
     def settles(self, finding: Finding) -> bool:
-        """Whether another finding is about what one of these shows for certain, or about what is ordered."""
+        """Whether another finding is superfluous: one of these says the same for certain, or the accesses are
+        ordered.
+        """
         if finding.tier not in (ERROR, LIKELY):
             return False
         places = {finding.place, *(moment.place for moment in finding.witness)}
@@ -148,7 +150,7 @@ class PhaseFindings:
             and not race.doubtful
             and (not race.partly or finding.readings != EVERYWHERE)
             and self._product(race) in places
-            for race in self._told()
+            for race in self._reported()
         ):
             return True
         if finding.tier != LIKELY or not finding.witness or finding.readings == _WRITER:
@@ -161,29 +163,29 @@ class PhaseFindings:
         """The place of the product of a race (of two copies: of the later one)."""
         return self._place(race.first if race.what in ("overwritten", "elsewhere") else race.second)
 
-    def _told(self) -> list[PhaseRace]:
+    def _reported(self) -> list[PhaseRace]:
         """The races of all warps, and those of some whose wait may do for the others."""
         return [race for race in self.races if not race.partly or race.what == "overwritten"]
 
     def _race_findings(self) -> Iterator[Finding]:
-        """One finding for each block that writes: its first race explains the others. One for all products
-        that have ended in some warps only: one release is the cause.
+        """One finding for each block that writes: its first race explains the others. Products that have
+        ended in some warps only share one finding: one release is the cause.
         """
         by_writer: dict[int, list[PhaseRace]] = {}
         for race in sorted(
-            self._told(), key=lambda race: (race.partly, race.doubtful, _ORDER.index(race.what))
+            self._reported(), key=lambda race: (race.partly, race.doubtful, _ORDER.index(race.what))
         ):
             writer = race.second if race.what in _LATER else race.first
             block = _ANY if race.partly else self.flow.block_of(writer)
             by_writer.setdefault(block, []).append(race)
         for races in by_writer.values():
-            if any(self._is_told(race) for race in races):
+            if any(self._is_found_elsewhere(race) for race in races):
                 continue
             first = races[0]
             others = {(race.first, race.second) for race in races} - {(first.first, first.second)}
             yield self._race(first, len(others))
 
-    def _is_told(self, race: PhaseRace) -> bool:
+    def _is_found_elsewhere(self, race: PhaseRace) -> bool:
         """Whether a finding is already about one of the two statements, and about the same rule."""
         places = self._place(race.first), self._place(race.second)
         return any(

@@ -63,14 +63,13 @@ class TimedWrite:
 
 @dataclass(frozen=True, slots=True)
 class PhaseRace:
-    """Two statements that access the same bytes, which nothing orders; `first` is the one that comes first
-    in the execution.
+    """Two statements that access the same bytes, and that nothing orders. `first` is executed first.
 
-    what: `early-read` (a product reads what a bulk copy or cp.async has not brought), `unseen` (what another
-    warp has stored), `unfenced` (what was stored, without a proxy fence), `overwritten` (a write where a
-    product reads), `elsewhere` (the same, in another block of the
-    cluster), `rewritten` (a copy where a copy is on its way). `partly`: some warps of the product have
-    ended, or have waited, and others not.
+    what: `early-read` (a product reads what a bulk copy or cp.async has not brought yet), `unseen` (a store,
+    and an access by another warp that has not synchronised with it), `unfenced` (a product reads what was
+    stored, without a proxy fence), `overwritten` (a write where a product reads), `elsewhere` (the same, in
+    another block of the cluster), `rewritten` (a write where a bulk copy is not complete). `partly`: some
+    warps of the product have ended, or have waited, and others have not.
     """
 
     what: str

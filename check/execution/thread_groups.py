@@ -16,7 +16,8 @@ _WARP, _GROUP = 32, 128
 
 class GroupRegisters:
     """Numbers by register. Those in `assumed` follow from assumed numbers, of parameters or of the grid;
-    those in `remote` from addresses in other blocks of the cluster."""
+    those in `remote` from addresses in other blocks of the cluster.
+    """
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""What the acts of a group's threads do to its warps, to barriers and to shared memory."""
+"""What one statement of a thread group does to its warps, to barriers and to shared memory."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class GroupWait:
 
 @dataclass(frozen=True)
 class Unpublished:
-    """An mbarrier is used by a warp that the barrier's init does not happen before."""
+    """An mbarrier is used by a warp that does not know of its init."""
 
     init: int
     use: int
@@ -47,7 +47,7 @@ class Unpublished:
 
 @dataclass(frozen=True)
 class Short:
-    """A phase that expects fewer bytes than products read of what its copies bring."""
+    """A phase expects fewer bytes than products read of what its copies bring."""
 
     product: int
     expected: int
@@ -88,11 +88,11 @@ class WarpActs:
         self.accesses = SharedAccesses(lambda warp: self.warps[warp].clock)
         self.mbarriers: dict[int, Mbarrier] = {}
         self.named: dict[int, NamedBarrier] = {}
-        self.opaque: set[int] = set()  # mbarriers with an unknown count
+        self.uncounted: set[int] = set()  # mbarriers with an unknown count
         self.unpublished: dict[tuple[int, int], Unpublished] = {}
 
     def short(self) -> dict[int, Short]:
-        """By product: the phases that leave out a whole matrix, or more, of those that their copies fill."""
+        """By product: the phases that expect fewer bytes than their copies fill, by at least a matrix."""
         found = {}
         for (address, phase), regions in self.accesses.filled.items():
             barrier = self.mbarriers[address]
@@ -163,7 +163,7 @@ class WarpActs:
 
     @staticmethod
     def _doubtful(group: ThreadGroup, step: WalkStep) -> bool:
-        """Whether it depends on an assumed number that the access happens, or where."""
+        """Whether an assumed number decides that the access happens, or where."""
         if group.doubtful or not group.registers.assumed:
             return group.doubtful
         statement, plan = step.statement, group.registers.plan
@@ -179,7 +179,7 @@ class WarpActs:
         for warp in lanes:
             by_group.setdefault(warp // (_GROUP // _WARP), []).append(warp)
         for some in by_group.values():
-            act = self._one(group, step, lanes[some[0]][0])
+            act = self._act_of_thread(group, step, lanes[some[0]][0])
             for region in act.regions if act is not None else ():
                 read = TimedRead(
                     step.index,
@@ -191,7 +191,7 @@ class WarpActs:
                 for warp in some:
                     self.warps[warp].products.append(read)
 
-    def _one(self, group: ThreadGroup, step: WalkStep, thread: int) -> Act | None:
+    def _act_of_thread(self, group: ThreadGroup, step: WalkStep, thread: int) -> Act | None:
         """The act of one thread."""
 
         def value_of(text: str, scope: int) -> int | None:
@@ -223,7 +223,7 @@ class WarpActs:
     def _write(self, group: ThreadGroup, step: WalkStep, threads: tuple[int, ...]) -> None:
         """Stores and cp.async: of each warp its first thread stands for all."""
         for number, some in by_warp(threads).items():
-            act = self._one(group, step, some[0])
+            act = self._act_of_thread(group, step, some[0])
             warp = self.warps[number]
             for region in act.regions if act is not None else ():
                 made = TimedWrite(
@@ -253,7 +253,7 @@ class WarpActs:
             if barrier is not None:
                 landing = barrier.copy(bytes_)
                 warp.clock.knows(address, landing.phase)
-            act = self._one(group, step, thread)
+            act = self._act_of_thread(group, step, thread)
             for region in act.regions if act is not None and barrier is not None else ():
                 self.accesses.write(
                     TimedWrite(
@@ -295,7 +295,7 @@ class WarpActs:
         count = at(self._operand(group, step.statement, position, 0), threads[0])
         number = threads[0] // _WARP
         if count is None or not count:
-            self.opaque.add(address)
+            self.uncounted.add(address)
             return
         warp = self.warps[number]
         self.mbarriers[address] = Mbarrier(
@@ -305,9 +305,9 @@ class WarpActs:
     def _mbarrier(
         self, group: ThreadGroup, step: WalkStep, address: int, threads: tuple[int, ...]
     ) -> Generator[GroupWait, None, Mbarrier | None]:
-        """The mbarrier at an address, which somebody must have initialised; None if its count is unknown."""
-        if address not in self.mbarriers and address not in self.opaque:
-            yield GroupWait(lambda: address in self.mbarriers or address in self.opaque)
+        """The mbarrier at an address; waits until it is initialised. None if its count is unknown."""
+        if address not in self.mbarriers and address not in self.uncounted:
+            yield GroupWait(lambda: address in self.mbarriers or address in self.uncounted)
         barrier = self.mbarriers.get(address)
         if barrier is None:
             return None
@@ -366,14 +366,15 @@ class WarpActs:
 
     @staticmethod
     def _operand(
-        group_of: ThreadGroup, statement: DecodedStatement, position: int | None, otherwise: int
+        group: ThreadGroup, statement: DecodedStatement, position: int | None, otherwise: int
     ) -> LaneNumber:
+        """The number of an operand, or `otherwise` if it is left out; None if it is not known."""
         if position is None or position >= len(statement.operands):
             return otherwise
-        plan = group_of.registers.plan
-        if plan.source(statement.operands[position], statement.scope) in group_of.registers.assumed:
+        plan = group.registers.plan
+        if plan.source(statement.operands[position], statement.scope) in group.registers.assumed:
             return None  # a parameter says how many
-        return group_of.registers.value(statement.operands[position], statement.scope)
+        return group.registers.value(statement.operands[position], statement.scope)
 
     def _copies_arrive(
         self, warp: _Warp, number: int, barrier: Mbarrier, step: WalkStep, threads: int
@@ -392,7 +393,7 @@ class WarpActs:
         statement = step.statement
         text = statement.phase
         if not group.registers.plan.is_heeded(step.index):
-            return  # it tries once, and nobody looks whether the phase is complete
+            return  # it tries once, and nothing reads whether the phase is complete
         for address, some in self._barriers(group, statement, threads):
             barrier = yield from self._mbarrier(group, step, address, some)
             if barrier is None:
@@ -421,7 +422,7 @@ class WarpActs:
                     warp.clock.join(told)
 
     def _meeting(self, group: ThreadGroup, step: WalkStep, threads: tuple[int, ...]) -> Iterator[GroupWait]:
-        """Named barriers, and the cluster's, of which other blocks are taken to arrive."""
+        """Named barriers, and the cluster's, at which other blocks are taken to arrive."""
         statement = step.statement
         action = statement.operation.action
         if action.barrier not in ("named", "cluster"):

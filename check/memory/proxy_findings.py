@@ -125,8 +125,8 @@ def _suspicion(read: MatrixRead, order: WriteOrder, store: Store) -> Suspicion:
 def _fault(
     read: MatrixRead, order: WriteOrder, store: Store, answers: WalkAnswers, paths: ProxyPaths
 ) -> _Fault | None:
-    """What is to be said about a suspicion: nothing if walks contradict it, if no address is known, or if no
-    path leads there.
+    """The fault that a suspicion is; None if walks contradict it, if no address is known, or if no path
+    leads there.
     """
     suspicion = _suspicion(read, order, store)
     meeting = answers.meetings.get(suspicion) if order.fenced != 2 else None
@@ -153,9 +153,7 @@ def _fault(
 
 
 def _components(faults: Iterable[_Fault], flow: Flow) -> Iterator[list[_Fault]]:
-    """Faults of one rule whose stores, or whose products, share a block belong together: one fence mends
-    them.
-    """
+    """Groups of faults of one rule whose stores, or whose products, share a block: one fence mends them."""
     every = list(faults)
     leader: dict[_Member, _Member] = {}
 

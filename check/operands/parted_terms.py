@@ -1,4 +1,4 @@
-"""Whether an operand surely differs between threads though its value is open: as a base plus the thread.
+"""Whether an operand surely differs between threads though its value is unknown: a base plus the thread.
 
 The operand is followed back through definitions that surely reach it. Everything but the thread's number must
 be the same in all threads of the block.
@@ -33,9 +33,9 @@ class PartedTerms:
         self._known: dict[tuple[str, int], PathValue] = {}
 
     def parted(self, text: str, index: int, size: int, count: int) -> tuple[int, int] | None:
-        """Two threads of a group of `size` in which an operand surely differs; None if it may be the same.
+        """Two of `size` consecutive threads in which an operand surely differs; None if it may be the same.
 
-        `count` is how many threads are looked at; %tid.x counts them.
+        `count` is how many threads of the block are compared, by %tid.x.
         """
         register = self.code.function.register(text, self.code[index].scope)
         if register is None:

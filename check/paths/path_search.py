@@ -1,8 +1,8 @@
-"""The search for a path that can happen, from the start of a function to where something collides.
+"""The search for a path that can happen, from the start of a function to a collision.
 
-The search goes over blocks, what an analysis knows there, and what registers hold. It takes a branch only to
-the sides that the values on the path allow. z3 is asked about a path that is found; if its conditions cannot
-hold together, the search goes on without them. So "infeasible" means that no path is left.
+A node of the search is a block, what an analysis knows there, and what registers hold. The search takes a
+branch only to the sides that the values on the path allow. z3 is asked about a path that is found. If its
+conditions cannot hold together, the search goes on without them. So "infeasible" means that no path is left.
 """
 
 from __future__ import annotations
@@ -59,7 +59,11 @@ class PathQuestion(Generic[S]):
 
 @dataclass(slots=True)
 class _Node(Generic[S]):
-    """A path up to the start of a block."""
+    """A path up to the start of a block.
+
+    truth: conditions that are assumed. rounds: by head, of the loops around the block. open: heads of the
+    loops that an undecided branch may leave. loose: registers of a loop may hold anything.
+    """
 
     block: int
     state: S

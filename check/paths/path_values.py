@@ -53,8 +53,9 @@ class PathValues:
         return self.terms.leaf(("entry", name)) if found is None else found
 
     def results(self, index: int, values: Environment, taken: Iterable[PathTerm]) -> dict[str, PathValue]:
-        """The registers that a statement writes, and what they hold then. `taken`: terms that a new unknown
-        must differ from.
+        """The registers that a statement writes, and what they hold then.
+
+        `taken` are terms from which a new unknown must differ.
         """
         statement = self.code[index]
         writes = statement.writes
@@ -93,7 +94,7 @@ class PathValues:
         )
 
     def _is_volatile(self, statement: DecodedStatement) -> bool:
-        """Whether an operand is a special register that may change, as a clock."""
+        """Whether an operand is a special register that may change, such as a clock."""
         for text in statement.operands[1:]:
             if text[:1] == "%" and self.code.function.register(text, statement.scope) is None:
                 name = text.lstrip("%").split(".")[0]

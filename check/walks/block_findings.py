@@ -20,7 +20,8 @@ _SIZES = (1024, 8)  # numbers for parameters, elements or steps: the first with 
 _FEW = 3  # one with which loops are walked to their end
 _COPIES = frozenset(("copy", "bulk-copy"))
 _ORDERED = frozenset(("copy", "fill", "drain"))
-_RULES = {  # by what a race is: the rule, the readings under which it is one, and why
+# By what a race is: the rule, the readings under which it is one, and why.
+_RULES: Mapping[str, tuple[str, Undefined, str]] = {
     "incomplete": ("copy-incomplete", EVERYWHERE, "no wait on the path covers the copy"),
     "unsynchronised": ("shared-unsynchronised", EVERYWHERE, "no barrier stands between the two on the path"),
     "draining": ("bulk-store-pending", EVERYWHERE, "no wait on the path covers the bulk store"),
@@ -47,7 +48,7 @@ _SAYS: Mapping[str, str] = {
 
 
 def block_findings(module: PtxModule, code: DecodedFunction, flow: Flow) -> Iterator[Finding]:
-    """What threads of a block read, write or copy with nothing that orders it."""
+    """The accesses of a block's threads that nothing orders, where the function copies."""
     if not any(code.operation(index).does in _COPIES for index in range(len(code))):
         return
     plan = WalkPlan(module, code, flow, reads=True)
@@ -65,13 +66,13 @@ def block_findings(module: PtxModule, code: DecodedFunction, flow: Flow) -> Iter
 
 
 def _can_race(plan: WalkPlan) -> bool:
-    """Whether some access is no copy: threads read what copies bring, or bulk stores read what they wrote."""
+    """Whether threads read or write by themselves, beside copies: two copies are not judged."""
     does = {plan.code.operation(index).does for index in plan.roles}
     return not does.isdisjoint(("load", "store", "update"))
 
 
 def _walks(plan: WalkPlan, threads: tuple[int, ...]) -> Iterator[Sequence[BlockAct]]:
-    """One walk with large numbers; if it leaves a loop early, one more with small ones."""
+    """The acts of a walk with large numbers; if it leaves a loop early, of one more with small ones."""
     acts: list[BlockAct] = []
     for size in _SIZES:
         acts = BlockWalk(plan, threads, size).run()
@@ -83,7 +84,7 @@ def _walks(plan: WalkPlan, threads: tuple[int, ...]) -> Iterator[Sequence[BlockA
 
 
 def _finding(module: PtxModule, plan: WalkPlan, threads: tuple[int, ...], race: BlockRace) -> Finding:
-    name, readings, why = _told(race)
+    name, readings, why = _RULES[race.what]
     rule = rules()[name]
     function = plan.function
     first, second = (_shown(plan, threads, one) for one in (race.first, race.second))
@@ -105,10 +106,6 @@ def _finding(module: PtxModule, plan: WalkPlan, threads: tuple[int, ...], race: 
         readings=readings,
         ranges=tuple(_range(module, plan, one) for one in (race.first, race.second)),
     )
-
-
-def _told(race: BlockRace) -> tuple[str, Undefined, str]:
-    return _RULES[race.what]
 
 
 def _shown(plan: WalkPlan, threads: tuple[int, ...], access: BlockAccess) -> str:

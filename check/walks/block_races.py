@@ -1,12 +1,12 @@
-"""Find accesses of shared memory that nothing orders, among the acts of many threads of a block.
+"""Which accesses of shared memory does nothing order, among the acts of many threads of a block?
 
 Every access is complete at some point: a load or store at once, a cp.async at its thread's wait, a bulk copy
-at a wait on its mbarrier, a bulk store at its thread's wait for bulk groups. Whoever accesses the same bytes
-later must come after that point: in the same thread, or behind a barrier. A bulk store, which reads through
+at a wait on its mbarrier, a bulk store at its thread's wait for bulk groups. A later access of the same bytes
+must come after that point: in the same thread, or behind a barrier. A bulk store, which reads through
 the async proxy, needs a proxy fence after a store, too.
 
-Barriers that threads meet at are followed. Where threads may be ordered otherwise (one has arrived at an
-mbarrier since, and the other has waited for one), they are taken to be.
+Barriers that threads meet at are followed. Phases of mbarriers are not: two threads count as ordered if one
+has arrived at an mbarrier since, and the other has waited for one.
 """
 
 from __future__ import annotations
@@ -35,8 +35,9 @@ _WRITES_GENERIC = frozenset(("store", "update", "copy"))
 class BlockAccess:
     """An access by one thread. `complete` is the position of the act that makes it complete, if one has.
 
-    `group` counts the groups that its thread had committed before it. `told`: where an mbarrier was told of
-    it. `beside` are the accesses of all threads by the same act.
+    `group` counts the groups that its thread had committed before it. `arrival` is the position of the act
+    by which its thread arrives at an mbarrier for it. `beside` are the accesses of all threads by the same
+    act.
     """
 
     act: BlockAct
@@ -46,12 +47,12 @@ class BlockAccess:
     position: int
     complete: int | None = None
     group: int = 0
-    told: int | None = None
+    arrival: int | None = None
     beside: list[BlockAccess] = field(default_factory=list)
 
     @property
     def end(self) -> int:
-        """Where it ends at the least, as boxes of tensors are."""
+        """The end of its bytes; a box of a tensor counts as at least _BOX bytes."""
         return max(self.high, self.low + _BOX) if self.act.kind == "drain" and self.act.is_open else self.high
 
     def meets(self, other: BlockAccess) -> bool:
@@ -69,7 +70,8 @@ class BlockRace:
 
     what: `incomplete` (a copy, then any access), `draining` (a bulk store, then a write), `unsynchronised`
     (no barrier stands between), `unfenced` (a store, then a bulk store, and no proxy fence between),
-    `fenced-late` (only the thread that starts the bulk store executes one).
+    `fenced-late` (only the thread that starts the bulk store executes one), `unfenced-load` (a load, then a
+    bulk copy into the bytes, and no proxy fence between).
     """
 
     what: str
@@ -193,7 +195,7 @@ class _BlockOrder:
             case "copy-arrive":
                 for lane in act.lanes:
                     for one in self.copies.pending.pop(lane, ()):
-                        one.told = position
+                        one.arrival = position
                     self.releases[lane].append(position)
             case "bulk-commit":
                 self.drains.commit(act)
@@ -312,8 +314,8 @@ class _BlockOrder:
         """An access that is not complete: by its own thread's waits, or by anyone's at its mbarrier."""
         match first.act.kind:
             case "copy":
-                told = first.told is not None and self.acquires[second.lane] > first.told
-                return None if told else "incomplete"
+                awaited = first.arrival is not None and self.acquires[second.lane] > first.arrival
+                return None if awaited else "incomplete"
             case "fill":
                 number = number_at(first.act.barrier, first.lane)
                 awaited = any(

@@ -1,9 +1,9 @@
 """Walk through a function with many threads of a block at once, with the numbers of each.
 
-Where threads part at a branch, some walk first and the others after them, up to the statement where they
-meet again. Otherwise a walk goes as that of one thread (thread_walk.py): parameters and the block's place in
-the grid get assumed numbers; where a branch depends on a number that is unknown, the walk takes the side with
-more acts, and from there on it is not `sure` that a run goes so.
+Where threads part at a branch, those on one side walk first, then the others, up to the statement where they
+meet again. For the rest it is like the walk of one thread (thread_walk.py): parameters and the block's place
+in the grid get assumed numbers. Where a branch depends on an unknown number, the walk takes the side with
+more acts; its acts from there on are not `sure`.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _LANES = (0, 8)  # of each warp
 _WARP, _GROUP = 32, 128
 _WARPS = 16  # of a block, at most
 _WORD = (1 << 32) - 1  # addresses of shared memory have 32 bits
-_ROUNDS = 6  # rounds of a loop: more than threads that multiply have stages
+_ROUNDS = 6  # rounds of a loop: more than a pipeline that ordinary loads read has stages
 _OUTER_ROUNDS = 3  # rounds of a loop around such a loop
 _LONGEST = 40_000  # statements of one walk
 _ROW = 16  # bytes that a lane gives the address of, where a warp loads or stores together
@@ -131,7 +131,7 @@ class BlockWalk:
                 value = values.pop() if len(values) == 1 and last.does != "switch" else None
                 number = self._entered(number, self._side(number, sides, value) if sides else None)
                 continue
-            if over := self._over(number, sides):
+            if over := self._way_out(number, sides):
                 self._cut(block.end - 1)
                 number = self._entered(number, over)
                 continue
@@ -166,7 +166,7 @@ class BlockWalk:
     def _side(self, number: int, sides: list[int], value: bool | None) -> int:
         """The side of a branch that all threads take."""
         block = self.plan.flow.blocks[number]
-        if over := self._over(number, sides):
+        if over := self._way_out(number, sides):
             straight = block.branch if value else block.fall
             if value is None or straight != over:
                 self._cut(block.end - 1)
@@ -188,8 +188,8 @@ class BlockWalk:
     def _around(self, number: int) -> tuple[int, ...]:
         return self.plan.around.get(number, ())
 
-    def _over(self, number: int, sides: Sequence[int]) -> int | None:
-        """The side that leaves a loop which was walked often enough."""
+    def _way_out(self, number: int, sides: Sequence[int]) -> int | None:
+        """The side that leaves a loop, if the loop was walked often enough."""
         for head in self._around(number):
             leaving = [side for side in sides if side not in self.plan.loops[head]]
             most = _ROUNDS if self.plan.innermost(head) else _OUTER_ROUNDS
@@ -206,7 +206,7 @@ class BlockWalk:
         return None if self.rounds[following] > 2 * _ROUNDS else following
 
     def _cut(self, statement: int) -> None:
-        """From here on, it is not known what threads have done before."""
+        """Forget what threads have done before."""
         self.acts.append(BlockAct("cut", statement, frozenset(), ()))
 
     @cached_property
@@ -218,7 +218,7 @@ class BlockWalk:
     # Statements
 
     def _execute(self, step: WalkStep, lanes: tuple[int, ...]) -> None:
-        """Note a statement's act, and write its result."""
+        """Remember a statement's act, and write its result."""
         executing, known = lanes, True
         if step.guard is not None:
             holds = self._holding(step.statement, lanes)
@@ -300,7 +300,7 @@ class BlockWalk:
         return number
 
     def _shuffled(self, step: WalkStep, values: list[Numbers]) -> Numbers:
-        """What the first lane of a warp gives to all of them; other shuffles only of what is the same."""
+        """The number of a warp's first lane in all its lanes. Of other shuffles, None if lanes differ."""
         value = values[0]
         if not isinstance(value, LaneNumbers):
             return value

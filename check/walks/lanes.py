@@ -11,7 +11,7 @@ __all__ = ["LaneMath", "LaneNumbers", "Numbers", "number_at"]
 
 
 class LaneNumbers:
-    """A number for each thread, None where it is unknown. Equal ones are one object: `LaneMath.joined`."""
+    """A number for each thread, None where it is unknown. Equal ones are one object (`LaneMath.joined`)."""
 
     __slots__ = ("values",)
 

@@ -1,8 +1,8 @@
-"""What stores write, byte by byte, on the paths of the walks, and whether a wgmma reads it unordered.
+"""Whether walks confirm that a wgmma reads what a store wrote with no proxy fence or barrier between.
 
 The dataflow of check/memory knows every path, but addresses only as ranges. Here the threads of each walked
-path are followed together, each with its own addresses, so that a suspicion of the dataflow is confirmed by
-numbers, contradicted by them, or left open.
+path are followed together, each with its own addresses. So numbers confirm a suspicion of the dataflow,
+contradict it, or leave it open.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ _ORDERS = frozenset(("proxy-fence", "meet", "await", "copy-commit", "copy-wait",
 
 @dataclass
 class Replays:
-    """The answers: meetings by suspicion, the suspicions that the numbers contradict, and those of which the
-    walks know only that both access the same bytes.
+    """The answers: `meetings` by suspicion; `apart`, the suspicions that the numbers contradict; `touching`,
+    those of which the walks know only that both statements access the same bytes.
     """
 
     meetings: dict[Suspicion, Meeting] = field(default_factory=dict)
@@ -181,7 +181,7 @@ class _Replay:
         self.on = on
 
     def _stray(self, number: int, following: int, on: list[bool]) -> None:
-        """Threads that go the other way are walked, too, if a suspected store stands there."""
+        """Remember a thread that goes the other way, to walk with it, if a suspected store stands there."""
         for side in self.plan.flow.blocks[number].successors:
             if side == following or (number, side) in self.strays or self.walk.thread != self.threads[0]:
                 continue
