@@ -3,14 +3,15 @@
 check_file runs every analysis on every function: start there. Then, folder by folder:
 - ptx: a file is read once (reader, source) and each statement decoded once (decode, operation, operands);
 - values: what a register may hold, and which threads execute a statement;
-- paths: which paths can happen: where an analysis suspects a collision, a path to it is searched;
+- paths: which paths can happen; where an analysis suspects a collision, a path to it is searched;
 - registers, memory: accesses of registers and of shared memory, as dataflow (witness replays a path);
-- walks: threads walked with numbers, for stages of shared memory (stages) and for what copies and bulk
-  stores access (block_findings);
+- walks: threads walked with numbers, for stages of shared memory (stages), for missing proxy fences
+  (proxy_replay), and for what copies and bulk stores access (block_findings);
 - execution: all threads executed together with numbers, for barriers with phases;
 - operands: constants, uniformity, opaque fragments;
-- findings, rules (rules.yaml, rule_texts), suppression, baseline: what is reported;
-- reports, sarif, rule_pages: how.
+- readings: under which readings of the text a program is undefined;
+- findings, rules (rules.yaml, rule_texts), grouping, suppression, baseline: what is reported;
+- reports, sarif, rule_pages, kernel_names: how.
 
 docs/add-a-rule.md says how to add a rule.
 """

@@ -6,5 +6,7 @@
 - strided_places: formulas of matrices in memory; chips: where several devices showed the same;
 - device_observations: measure a device; survivors: wrong maps held against its measurements;
 - contradictions, contradiction_file, covered_points, listed: the register of contradictions;
+- register_statements, register_observation, register_record, register_faults: the statements that show its
+  points, how assemblers are asked about them, what they did, and where the register differs from that;
 - witnesses: everything about one claim, together.
 """

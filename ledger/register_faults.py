@@ -80,7 +80,7 @@ class _AskedRelease:
 
 @dataclass
 class _Shown:
-    """What points explain, as settings by statement and release; `uses`: their parts that explain something."""
+    """What points explain, as settings by statement and release; `uses`: the parts that explain any."""
 
     explained: dict[tuple[int, int], int] = field(default_factory=dict)
     wrong: dict[tuple[int, int], int] = field(default_factory=dict)

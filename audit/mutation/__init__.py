@@ -1,3 +1,5 @@
-"""Who would notice a slip in the YAML? `corpus` has the slips, `trial` judges one, `witnesses` asks each
-witness, `table` counts.
+"""Who would notice a slip in the YAML?
+
+`corpus` has the slips, `concerned` says which witnesses a file can concern, `trial` judges one slip,
+`witnesses` asks each witness, `table` counts. `reading` judges a slip in the register, `forks` runs many.
 """
