@@ -2,7 +2,8 @@
 
 - index, model, *_records, switches: the typed model, a class for each YAML record; nodes: from YAML to it;
   plain: from it to plain values;
-- loading, validation, *_checks: all files, checked; specification: the whole, with lookups; cache: kept between runs;
+- loading, validation, *_checks: all files, checked; specification: the whole, with lookups; cache: kept
+  between runs;
 - expressions, maps: the expression language, and layouts as functions; gates, variants: who is legal where;
 - statements, mnemonics, operand_rules, diagnosis, legality: is one statement legal, and why not?
 - selection: variants by pattern, version and target; api: the questions that all folders ask;
