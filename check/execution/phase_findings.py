@@ -38,12 +38,12 @@ _ONE_WARP: Undefined = ((("wait-scope", "warp"),),)
 _WRITER: Undefined = ((("proxy-fence-side", "writer"),),)  # an execution takes either side
 _LATER = frozenset(("overwritten", "elsewhere", "rewritten"))  # the write is the second
 _WHY = {
-    "unseen": "no barrier that both meet, or phase that one waits for, orders the two",
-    "overwritten": "no phase that the writer waits for needs every warp's wait for the product",
-    "elsewhere": "the copy fills other blocks of the cluster, too, and no release of theirs comes before",
-    "rewritten": "a copy into the same bytes may still be on its way, for no wait tells that it is complete",
-    "early-read": "the phases that these warps have waited for do not tell that the copy is complete",
-    "unfenced": "neither the thread that writes nor one behind it executes a proxy fence before",
+    "unseen": "no barrier, and no phase of an mbarrier, orders the two",
+    "overwritten": "the writer waits for no phase that ends only after every warp has waited for the product",
+    "elsewhere": "the copy also fills other blocks of the cluster, and does not wait for their release",
+    "rewritten": "no wait shows that the first copy into the bytes is complete",
+    "early-read": "no phase that these warps have waited for shows that the copy is complete",
+    "unfenced": "no thread that is ordered between the two executes a proxy fence",
 }
 _SAYS = {
     "unseen": ("accesses the bytes in one warp", "accesses them in another warp"),

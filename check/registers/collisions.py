@@ -150,7 +150,7 @@ def _finding(
         readings = judgement.readings if used else LETTER
         message += (
             f"; it is copied to {copied.partition('@')[0]} before this wait, and "
-            f"{'the copy is read behind it' if used else 'nobody reads the copy'}: undefined by the letter, "
+            f"{'the copy is read behind it' if used else 'nothing reads the copy'}: undefined by the letter, "
             "and harmless where the assembler coalesces the move, so that no copy is made"
         )
     elif collision.unknown:
