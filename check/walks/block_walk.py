@@ -95,7 +95,7 @@ class BlockWalk:
     def _specials(self) -> Iterator[tuple[str, Numbers]]:
         """The special registers whose numbers are known."""
         function = self.plan.function
-        x, y, _ = function.threads or (len(self.threads), 1, 1)
+        x, y, _ = function.threads or (self.threads[-1] + 1, 1, 1)
         yield "%laneid", self.math.joined(t % _WARP for t in self.threads)
         yield "%tid.x", self.math.joined(t % x for t in self.threads)
         yield "%tid.y", self.math.joined(t // x % y for t in self.threads)

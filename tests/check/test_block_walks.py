@@ -171,6 +171,16 @@ def test_one_warp_needs_no_barrier() -> None:
     assert told(RING.replace("bar.sync 0;\n", "bar.warp.sync -1;\n"), threads=32) == set()
 
 
+def test_threads_of_a_block_of_unknown_size_differ() -> None:
+    """Each thread may read what it has copied itself: %tid.x tells threads apart, also without .maxntid."""
+    head = HEAD.replace(".maxntid {threads}, 1, 1\n", "").format(target="sm_80")
+    copied = "add.u32 %r5, %r2, %r4;\ncp.async.cg.shared.global [%r5], [%d3], 16;\n" + COMMIT
+    own = copied + "cp.async.wait_group 0;\nld.shared.b32 %a0, [%r5];\nbar.sync 0;\n" + MMA + "ret;\n}\n"
+    other = own.replace("%a0, [%r5]", "%a0, [%r2]")
+    rules = [[finding.rule for finding in check_text(head + body, "k.ptx").findings] for body in (own, other)]
+    assert rules == [[], ["shared-unsynchronised"]]
+
+
 def test_numbers_of_threads() -> None:
     math = LaneMath(3)
     lanes = math.joined([1, 2, 3])
