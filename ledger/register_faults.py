@@ -20,6 +20,7 @@ from ..spec.gates import EffectiveGate
 from ..spec.legality import Judge
 from ..spec.nodes import Version
 from ..spec.statements import Statement
+from ..spec.workers import over_jobs
 from .contradiction_file import Contradiction, MinimalCase, Points, alternatives
 from .contradictions import ContradictionRegister, Pointed, written_out_points
 from .covered_points import CoveredPoints, read
@@ -97,6 +98,8 @@ class RegisterFaults:
 
     def every(self) -> Iterator[RegisterFault]:
         """Every fault, in the order of the file; then what is recorded and not in the register."""
+        for one, shown in zip(self.pointed, over_jobs(self.pointed, self._explained), strict=True):
+            self._known.setdefault(id(one.points), []).append((one, shown))
         for identifier, entry in self.register.entries.items():
             yield from self._of_entry(identifier, entry)
         yield from self._unexplained(self.pointed)
@@ -252,9 +255,9 @@ class RegisterFaults:
 
     def _shown(self, pointed: Pointed) -> _Shown:
         """What points explain of what is recorded."""
-        key = id(pointed)
+        key = id(pointed.points)  # quicker than to compare points
         for one, known in self._known.get(key, ()):
-            if one is pointed:
+            if one.points is pointed.points and one.entry == pointed.entry:
                 return known
         found = self._explained(pointed)
         self._known.setdefault(key, []).append((pointed, found))

@@ -105,7 +105,7 @@ def test_the_commit_of_no_copies_behind_the_last_is_missed() -> None:
     found = {
         (f.rule, f.tier) for f in check_text(without, "pipelined.ptx").findings if f.function == "pipelined"
     }
-    assert ("copy-incomplete", "likely") in found
+    assert ("copy-incomplete", "error") in found
     assert not [f for f in check_text(text, "pipelined.ptx").findings if f.tier in ("error", "likely")]
 
 

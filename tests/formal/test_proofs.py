@@ -222,7 +222,7 @@ def test_a_pattern_says_what_it_proved(run: Callable[..., tuple[int, str, str]])
     assert code == 0
     assert (
         "proven: bridge ldmatrix.trans-mma.m16n8k16.b: ldmatrix.m8n8.x2.trans of N-major B is B of mma.m16n8k16 "
-        "(.f16, .bf16): lane l gives the address of row l (bridge.equal, bridge.covers)\n"
+        "(.f16, .bf16): lane l gives the address of row l (bridge.widest, bridge.equal, bridge.covers)\n"
     ) in out
     assert "row" not in [
         line.split()[1] for line in out.splitlines() if line.startswith("┃")
