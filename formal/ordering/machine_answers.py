@@ -12,7 +12,7 @@ from dataclasses import fields
 
 from ...spec.switches import Conduct
 from .programs import Program, Step
-from .schedules import differ
+from .schedules import differs
 
 __all__ = ["MachineAnswers"]
 
@@ -51,6 +51,6 @@ class MachineAnswers:
             if all(getattr(conduct, name) == value for name, value in read.items()):
                 return answer
         watched = _watched(conduct)
-        answer = differ(program, watched, suspect) is not None
+        answer = differs(program, watched, suspect)
         known.append((watched.read, answer))
         return answer

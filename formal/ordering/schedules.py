@@ -14,7 +14,7 @@ from ...spec.switches import Conduct
 from .machine import Machine, MachineResult, MachineState, Move, MoveName
 from .programs import BulkCopy, CpAsync, Mma, Program, RegisterRead, RegisterWrite, SharedRead, SharedWrite
 
-__all__ = ["Schedule", "differ", "outcomes"]
+__all__ = ["Schedule", "differ", "differs", "outcomes"]
 
 Schedule = tuple[str, ...]  # moves, in words
 
@@ -22,6 +22,7 @@ _SMALL = 1000  # states
 _ANY = -9  # in a delayed move: every step, or either half
 _Delayed = frozenset[MoveName]
 _Origins = Mapping[MachineState, tuple[MachineState, MoveName] | None]  # by state: the one before it
+_Run = tuple[MachineState, _Origins]  # the final state, and how it was reached
 
 
 class _TooManyStates(Exception):
@@ -45,21 +46,39 @@ def differ(
     comes, not whether one exists.
     """
     machine = Machine(program, conduct or ordering().conduct())
-    early, origins = _run(machine, frozenset())
-    suspects = [] if suspect is None else [one for one in _delays(machine) if _is_of(machine, one, suspect)]
-    for delayed in suspects:
-        found = _compare(machine, early, origins, delayed)
-        if found is not None:
-            return found
+    found = _differing(machine, suspect)
+    return None if found is None else (_schedule(machine, *found[0]), _schedule(machine, *found[1]))
+
+
+def differs(program: Program, conduct: Conduct, suspect: int | None = None) -> bool:
+    """Whether two schedules of the program have different results; `suspect` as in `differ`."""
+    return _differing(Machine(program, conduct), suspect) is not None
+
+
+def _differing(machine: Machine, suspect: int | None) -> tuple[_Run, _Run] | None:
+    """Two runs with different results, if there are any."""
+    if suspect is not None:
+        early = _run(machine, frozenset())
+        for delayed in _delays(machine):
+            if _is_of(machine, delayed, suspect):
+                late = _run(machine, delayed)
+                if _shown(late[0]) != _shown(early[0]):
+                    return early, late
     try:
-        return _search(machine, early, origins, _SMALL)
+        return _search(machine, _SMALL)
     except _TooManyStates:
         pass
+    early = _run(machine, frozenset())
     for delayed in _delays(machine):
-        found = _compare(machine, early, origins, delayed)
-        if found is not None:
-            return found
-    return _search(machine, early, origins, None)
+        late = _run(machine, delayed)
+        if _shown(late[0]) != _shown(early[0]):
+            return early, late
+    return _search(machine, None)
+
+
+def _shown(state: MachineState) -> tuple[object, ...]:
+    """What a result is made of; terms have one number each, so one machine's results need not be spelled."""
+    return state.registers, state.generic, state.asynchronous, state.observed
 
 
 def _results(machine: Machine) -> Iterator[MachineResult]:
@@ -102,17 +121,7 @@ def _is_of(machine: Machine, delayed: _Delayed, step: int) -> bool:
     return False
 
 
-def _compare(
-    machine: Machine, early: MachineState, origins: _Origins, delayed: _Delayed
-) -> tuple[Schedule, Schedule] | None:
-    """The early schedule and the one with some moves delayed, if their results differ."""
-    late, late_origins = _run(machine, delayed)
-    if machine.result(late) == machine.result(early):
-        return None
-    return _schedule(machine, early, origins), _schedule(machine, late, late_origins)
-
-
-def _run(machine: Machine, delayed: _Delayed) -> tuple[MachineState, _Origins]:
+def _run(machine: Machine, delayed: _Delayed) -> _Run:
     """The final state, where the first move that is not delayed always comes next; and how it was reached."""
     state = machine.start()
     origins: dict[MachineState, tuple[MachineState, MoveName] | None] = {state: None}
@@ -137,18 +146,18 @@ def _is_delayed(delayed: _Delayed, name: MoveName) -> bool:
     return name in delayed or (name[0], name[1], _ANY) in delayed
 
 
-def _search(
-    machine: Machine, early: MachineState, early_origins: _Origins, limit: int | None
-) -> tuple[Schedule, Schedule] | None:
-    """The early schedule and another with a different result; raises _TooManyStates beyond the limit."""
+def _search(machine: Machine, limit: int | None) -> tuple[_Run, _Run] | None:
+    """Two runs with different results, if there are any; raises _TooManyStates beyond the limit."""
     start = machine.start()
     origins: dict[MachineState, tuple[MachineState, MoveName] | None] = {start: None}
-    rest = [start]
+    rest, first = [start], None
     while rest:
         state = rest.pop()
         moves = machine.branches(state)
-        if not moves and machine.result(early) != machine.result(state):
-            return _schedule(machine, early, early_origins), _schedule(machine, state, origins)
+        if not moves:
+            first = first or state
+            if _shown(state) != _shown(first):
+                return (first, origins), (state, origins)
         for name, after in moves:
             if after not in origins:
                 origins[after] = state, name

@@ -50,13 +50,13 @@ def test_a_shared_answer_is_that_of_every_conduct() -> None:
 
 def test_a_program_that_depends_on_nothing_open_runs_once(monkeypatch: pytest.MonkeyPatch) -> None:
     asked = []
-    real = schedules.differ
+    real = schedules.differs
 
     def counting(*arguments: object) -> object:
         asked.append(arguments[0])
         return real(*arguments)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(machine_answers, "differ", counting)
+    monkeypatch.setattr(machine_answers, "differs", counting)
     answers = MachineAnswers()
     program = parse(f"fence; {MMA}; read r0")
     assert all(answers.differ(program, conduct) for conduct in CONDUCTS)
