@@ -46,34 +46,34 @@ def differ(
     comes, not whether one exists.
     """
     machine = Machine(program, conduct or ordering().conduct())
-    found = _differing(machine, suspect)
+    found = _differing(machine, suspect, _run(machine, frozenset()))
     return None if found is None else (_schedule(machine, *found[0]), _schedule(machine, *found[1]))
 
 
 def differs(program: Program, conduct: Conduct, suspect: int | None = None) -> bool:
     """Whether two schedules of the program have different results; `suspect` as in `differ`."""
-    return _differing(Machine(program, conduct), suspect) is not None
+    return _differing(Machine(program, conduct), suspect, None) is not None
 
 
-def _differing(machine: Machine, suspect: int | None) -> tuple[_Run, _Run] | None:
-    """Two runs with different results, if there are any."""
+def _differing(machine: Machine, suspect: int | None, first: _Run | None) -> tuple[_Run, _Run] | None:
+    """Two runs with different results, if there are any; `first` is one of them, where it is given."""
     if suspect is not None:
-        early = _run(machine, frozenset())
+        early = first or _run(machine, frozenset())
         for delayed in _delays(machine):
             if _is_of(machine, delayed, suspect):
                 late = _run(machine, delayed)
                 if _shown(late[0]) != _shown(early[0]):
                     return early, late
     try:
-        return _search(machine, _SMALL)
+        return _search(machine, first, _SMALL)
     except _TooManyStates:
         pass
-    early = _run(machine, frozenset())
+    early = first or _run(machine, frozenset())
     for delayed in _delays(machine):
         late = _run(machine, delayed)
         if _shown(late[0]) != _shown(early[0]):
             return early, late
-    return _search(machine, None)
+    return _search(machine, first, None)
 
 
 def _shown(state: MachineState) -> tuple[object, ...]:
@@ -146,18 +146,18 @@ def _is_delayed(delayed: _Delayed, name: MoveName) -> bool:
     return name in delayed or (name[0], name[1], _ANY) in delayed
 
 
-def _search(machine: Machine, limit: int | None) -> tuple[_Run, _Run] | None:
+def _search(machine: Machine, first: _Run | None, limit: int | None) -> tuple[_Run, _Run] | None:
     """Two runs with different results, if there are any; raises _TooManyStates beyond the limit."""
     start = machine.start()
     origins: dict[MachineState, tuple[MachineState, MoveName] | None] = {start: None}
-    rest, first = [start], None
+    rest = [start]
     while rest:
         state = rest.pop()
         moves = machine.branches(state)
         if not moves:
-            first = first or state
-            if _shown(state) != _shown(first):
-                return (first, origins), (state, origins)
+            first = first or (state, origins)
+            if _shown(state) != _shown(first[0]):
+                return first, (state, origins)
         for name, after in moves:
             if after not in origins:
                 origins[after] = state, name
