@@ -22,7 +22,7 @@ _SMALL = 1000  # states
 _ANY = -9  # in a delayed move: every step, or either half
 _Delayed = frozenset[MoveName]
 _Origins = Mapping[MachineState, tuple[MachineState, MoveName] | None]  # by state: the one before it
-_Run = tuple[MachineState, _Origins]  # the final state, and how it was reached
+_Ending = tuple[MachineState, _Origins]  # the final state, and how it was reached
 
 
 class _TooManyStates(Exception):
@@ -55,7 +55,9 @@ def differs(program: Program, conduct: Conduct, suspect: int | None = None) -> b
     return _differing(Machine(program, conduct), suspect, None) is not None
 
 
-def _differing(machine: Machine, suspect: int | None, first: _Run | None) -> tuple[_Run, _Run] | None:
+def _differing(
+    machine: Machine, suspect: int | None, first: _Ending | None
+) -> tuple[_Ending, _Ending] | None:
     """Two runs with different results, if there are any; `first` is one of them, where it is given."""
     if suspect is not None:
         early = first or _run(machine, frozenset())
@@ -121,7 +123,7 @@ def _is_of(machine: Machine, delayed: _Delayed, step: int) -> bool:
     return False
 
 
-def _run(machine: Machine, delayed: _Delayed) -> _Run:
+def _run(machine: Machine, delayed: _Delayed) -> _Ending:
     """The final state, where the first move that is not delayed always comes next; and how it was reached."""
     state = machine.start()
     origins: dict[MachineState, tuple[MachineState, MoveName] | None] = {state: None}
@@ -146,7 +148,7 @@ def _is_delayed(delayed: _Delayed, name: MoveName) -> bool:
     return name in delayed or (name[0], name[1], _ANY) in delayed
 
 
-def _search(machine: Machine, first: _Run | None, limit: int | None) -> tuple[_Run, _Run] | None:
+def _search(machine: Machine, first: _Ending | None, limit: int | None) -> tuple[_Ending, _Ending] | None:
     """Two runs with different results, if there are any; raises _TooManyStates beyond the limit."""
     start = machine.start()
     origins: dict[MachineState, tuple[MachineState, MoveName] | None] = {start: None}
