@@ -157,11 +157,14 @@ class Execution:
                 return
             number = group.block
             block = blocks[number]
-            self.together[number] = self.together.get(number, True) and group.is_whole
+            if not group.done:
+                self.together[number] = self.together.get(number, True) and group.is_whole
             self.steps += 1
             if number in self.plan.calling:
                 raise LostError
-            for step in self.plan.relevant(number):
+            for place, step in enumerate(self.plan.relevant(number)):
+                if place < group.done:
+                    continue
                 self.steps += 1
                 guard = group.registers.guard(step.guard, step.negated)
                 threads = _true(guard, group.threads)
@@ -169,10 +172,15 @@ class Execution:
                     raise LostError
                 if step.acts and step.guard in group.registers.assumed and step.statement.does in _ORDERS:
                     group.doubtful = True
+                sides = self.acts.sides(group, step, threads) if step.acts and threads else []
+                if len(sides) > 1:
+                    self._divide(group, number, place, sides)
+                    return
                 if step.acts and threads:
                     yield from self.acts.act(group, step, threads)
                 if step.wanted:
                     group.registers.execute(step, guard, group.threads)
+            group.done = 0
             going = self._next(group, block)
             self.doubtful |= group.doubtful
             if not going:
@@ -264,6 +272,19 @@ class Execution:
             if self._enter(part, number, taken if value else fall):
                 self._start(part)
         return False
+
+    def _divide(self, group: ThreadGroup, number: int, place: int, sides: list[tuple[int, ...]]) -> None:
+        """Let threads that wait for different barriers wait apart: what one waits for, another may do."""
+        waiting = {thread for some in sides for thread in some}
+        others = tuple(thread for thread in group.threads if thread not in waiting)
+        around = next((join for join in reversed(group.joins) if not join.abandoned), None)
+        parts = [*sides, others] if others else sides
+        join = Join(self.plan.flow.post_dominator.get(number), len(parts), around)
+        self._joins.append(join)
+        for threads in parts:
+            part = group.part(threads, number, join)
+            part.done = place
+            self._start(part)
 
     def _enter(self, group: ThreadGroup, number: int, following: int | None) -> bool:
         """Go to a block, and count the rounds of its loop; False if the group stops there."""

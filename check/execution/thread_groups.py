@@ -186,7 +186,8 @@ class Join:
 class ThreadGroup:
     """Threads on one path: their block, registers, the joins that they go towards, the rounds of loops.
 
-    `doubtful`: a branch was taken by an assumed number, and it was none that ends a loop.
+    `doubtful`: a branch was taken by an assumed number, and it was none that ends a loop. `done`: how many
+    statements of its block were executed before the group was divided.
     """
 
     threads: tuple[int, ...]
@@ -196,6 +197,7 @@ class ThreadGroup:
     rounds: dict[int, int] = field(default_factory=dict)
     doubtful: bool = False
     steps: int = 0
+    done: int = 0
 
     @cached_property
     def warps(self) -> dict[int, tuple[int, ...]]:

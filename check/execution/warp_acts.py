@@ -136,6 +136,21 @@ class WarpActs:
             case "arrive" | "meet":
                 yield from self._meeting(group, step, threads)
 
+    def sides(self, group: ThreadGroup, step: WalkStep, threads: tuple[int, ...]) -> list[tuple[int, ...]]:
+        """The threads of a wait, by the barrier and the parity that they wait for."""
+        statement = step.statement
+        if statement.does == "await" and group.registers.plan.is_heeded(step.index):
+            parity = self._value(group, statement.phase, statement.scope)
+            return [
+                side
+                for _, some in self._barriers(group, statement, threads)
+                for side in (parity.by_value(some).values() if isinstance(parity, LaneValue) else [some])
+            ]
+        if statement.does == "meet" and statement.operation.action.barrier == "named":
+            name = self._value(group, statement.barrier_name, statement.scope)
+            return list(name.by_value(threads).values()) if isinstance(name, LaneValue) else [threads]
+        return [threads]
+
     def _value(self, group: ThreadGroup, text: str | None, scope: int) -> LaneNumber:
         return None if not text else group.registers.value(text, scope)
 

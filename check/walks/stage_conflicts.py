@@ -176,7 +176,7 @@ class _Thread:
         """What the thread, or one that it meets, has awaited is complete; so is what it waited for itself."""
         if act.kind == "meet":
             self.meets += 1
-            found = self.others
+            found = self.others | {act.barrier} if act.barrier is not None else self.others
         else:
             found = {act.barrier, _UNKNOWN} | self.known.told[act.barrier]
         if act.barrier is not None:

@@ -155,8 +155,73 @@ LATE = RING.replace(
     "mbarrier.arrive.shared::cta.b64 _,[%r24];",
     "xor.b32 %r24,%r24,8;\nmbarrier.arrive.shared::cta.b64 _,[%r24];",
 )
+# Two warpgroups take turns: each meets at a barrier with a number, which it computes from its own number.
+TURNS = (
+    RING.replace(".reqntid 160", ".reqntid 288")
+    .replace("%r1,128;", "%r1,256;")
+    .replace("b64 [%r31],128", "b64 [%r31],256")
+    .replace("b64 [%r31+8],128", "b64 [%r31+8],256")
+    .replace(
+        "CL:\n",
+        """CL:
+shr.u32 %r3,%r1,7; add.u32 %r50,%r3,1; xor.b32 %r51,%r3,1; add.u32 %r51,%r51,1;
+setp.eq.u32 %p4,%r3,0;
+@%p4 bra TURN;
+bar.arrive 1,256;
+TURN:
+""",
+        1,
+    )
+    .replace("@%p15 bra CL;", "@%p15 bra TURN;")
+    .replace("CW:\n", "bar.sync %r50,256;\nCW:\n")
+    .replace("wgmma.wait_group.sync.aligned 0;", "bar.arrive %r51,256;\nwgmma.wait_group.sync.aligned 0;")
+)
+# As NAMED, in many rounds: the consumers hand the stage back, but not in the last round.
+BACK = (
+    HEAD
+    + """
+mov.u32 %r10,0; mov.u32 %r21,%r2;
+setp.lt.u32 %p1,%r1,128;
+@%p1 bra CL;
+sub.u32 %r50,%r1,128; shl.b32 %r51,%r50,6; add.u32 %r51,%r2,%r51;
+PL:
+setp.eq.u32 %p4,%r10,0;
+@%p4 bra FREE;
+bar.sync 3,256;
+FREE:
+st.shared.v4.b32 [%r51],{%r1,%r1,%r1,%r1};
+fence.proxy.async.shared::cta;
+bar.arrive 2,256;
+add.u32 %r10,%r10,1; setp.lt.u32 %p15,%r10,%r0;
+@%p15 bra PL;
+bra DONE;
+CL:
+bar.sync 2,256;
+"""
+    + PRODUCT
+    + """
+wgmma.wait_group.sync.aligned 0;
+add.u32 %r52,%r10,1; setp.ge.u32 %p4,%r52,%r0;
+@%p4 bra LAST;
+bar.arrive 3,256;
+LAST:
+add.u32 %r10,%r10,1; setp.lt.u32 %p15,%r10,%r0;
+@%p15 bra CL;
+DONE:
+ret;
+}
+"""
+).replace("THREADS", "256")
 
 SLIPS = {
+    "nobody lets the first warpgroup begin": (TURNS, "bar.arrive 1,256;", ""),
+    "a stage is handed back before the wait": (
+        BACK,
+        "wgmma.wait_group.sync.aligned 0;",
+        "",
+        "LAST:",
+        "LAST:\nwgmma.wait_group.sync.aligned 0;",
+    ),
     "the producer does not wait": (
         RING,
         "mbarrier.try_wait.parity.shared::cta.b64 %p3,[%r24],%r14;\n@!%p3 bra PW;",
@@ -249,7 +314,9 @@ def tiers(text: str) -> set[tuple[str, str]]:
     return {(finding.tier, finding.rule) for finding in found if finding.tier != "info"}
 
 
-@pytest.mark.parametrize("kernel", [RING, ELECTED, NAMED, CLUSTER, RELAXED, LATE, TENSOR, MULTICAST])
+@pytest.mark.parametrize(
+    "kernel", [RING, ELECTED, NAMED, CLUSTER, RELAXED, LATE, TENSOR, MULTICAST, TURNS, BACK]
+)
 def test_the_right_kernels_pass(kernel: str) -> None:
     assert tiers(kernel) == set()
 
