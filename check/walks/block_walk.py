@@ -3,7 +3,7 @@
 Where threads part at a branch, those on one side walk first, then the others, up to the statement where they
 meet again. For the rest it is like the walk of one thread (thread_walk.py): parameters and the block's place
 in the grid get assumed numbers. Where a branch depends on an unknown number, the walk takes the side with
-more acts; its acts from there on are not `sure`.
+more acts; its acts from there on are not `sure`. It never takes both values of one predicate.
 """
 
 from __future__ import annotations
@@ -80,6 +80,9 @@ class BlockWalk:
         self.math = LaneMath(len(threads))
         self.numbers: dict[str, Numbers] = {**dict(self._specials()), SIZE: size}
         self.assumed: set[str] = set()
+        self.chosen: set[str] = (
+            set()
+        )  # unknown predicates of which the walk has taken one value, and what follows
         self.acts: list[BlockAct] = []
         self.sure = True
         self.steps = 0
@@ -95,7 +98,7 @@ class BlockWalk:
     def _specials(self) -> Iterator[tuple[str, Numbers]]:
         """The special registers whose numbers are known."""
         function = self.plan.function
-        x, y, _ = function.threads or (self.threads[-1] + 1, 1, 1)
+        x, y, _ = function.threads or (max(self.threads) + 1, 1, 1)
         yield "%laneid", self.math.joined(t % _WARP for t in self.threads)
         yield "%tid.x", self.math.joined(t % x for t in self.threads)
         yield "%tid.y", self.math.joined(t // x % y for t in self.threads)
@@ -121,6 +124,10 @@ class BlockWalk:
                 number = self._entered(number, block.fall)
                 continue
             holds = self._holding(last, lanes)
+            if self.plan.guard(last) in self.chosen and any(
+                self.plan.work(side, number) for side in block.successors
+            ):
+                self.sure = False
             if last.does in _LEAVES:
                 lanes = tuple(lane for lane in lanes if holds.get(lane) is not True)
                 number = self._entered(number, block.fall)
@@ -129,7 +136,11 @@ class BlockWalk:
             values = set(holds.values())
             if len(sides) < 2 or last.does == "switch" or len(values) == 1 or None in values:
                 value = values.pop() if len(values) == 1 and last.does != "switch" else None
-                number = self._entered(number, self._side(number, sides, value) if sides else None)
+                side = self._side(number, sides, value) if sides else None
+                unknown = None in values and len(sides) > 1 and last.does == "jump"
+                if unknown and not self._way_out(number, sides):
+                    self._choose(last, side == block.branch)
+                number = self._entered(number, side)
                 continue
             if over := self._way_out(number, sides):
                 self._cut(block.end - 1)
@@ -162,6 +173,19 @@ class BlockWalk:
             return dict.fromkeys(lanes, None if numbers is None else bool(numbers) != statement.negated)
         values = ((lane, numbers.values[lane]) for lane in lanes)
         return {lane: None if v is None else bool(v) != statement.negated for lane, v in values}
+
+    def _choose(self, statement: DecodedStatement, holds: bool) -> None:
+        """Take a guard to hold, or not, in the threads in which it is unknown."""
+        guard = self.plan.guard(statement)
+        if guard is None:
+            return
+        value = int(holds != statement.negated)
+        numbers = self.numbers.get(guard)
+        if isinstance(numbers, LaneNumbers):
+            self.numbers[guard] = self.math.joined(value if v is None else v for v in numbers.values)
+        else:
+            self.numbers[guard] = value if numbers is None else numbers
+        self.chosen.add(guard)
 
     def _side(self, number: int, sides: list[int], value: bool | None) -> int:
         """The side of a branch that all threads take."""
@@ -223,10 +247,12 @@ class BlockWalk:
         if step.guard is not None:
             holds = self._holding(step.statement, lanes)
             executing = tuple(lane for lane in lanes if holds[lane] is not False)
-            known = None not in holds.values()
+            known = None not in holds.values() and step.guard not in self.chosen
         if not executing:
             return
         if step.acts:
+            if not known and step.guard not in self.chosen:
+                self._choose(step.statement, True)
             act = self._act(step, lanes, executing, known)
             if act is not None:
                 self.acts.append(act)
@@ -238,6 +264,10 @@ class BlockWalk:
             self.assumed.update(step.written)
         else:
             self.assumed.difference_update(step.written)
+        if self.chosen.isdisjoint(step.read):
+            self.chosen.difference_update(step.written)
+        else:
+            self.chosen.update(step.written)
         value = self._result(step) if known else None
         written = step.written
         if step.result == "elected":
@@ -345,7 +375,7 @@ class BlockWalk:
         if statement.pending is not None:
             count = self._operand(statement.pending, statement.scope)
             n = count if isinstance(count, int) else -1
-        sure = self.sure and known and self.assumed.isdisjoint(self._named(statement, text))
+        sure = self.sure and known and (self.assumed | self.chosen).isdisjoint(self._named(statement, text))
         return BlockAct(kind, step.index, frozenset(lanes), executing, low, width, is_open, n, barrier, sure)
 
     def _named(self, statement: DecodedStatement, address: Address | None) -> tuple[str, ...]:

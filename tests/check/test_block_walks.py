@@ -191,3 +191,42 @@ def test_numbers_of_threads() -> None:
     assert math.computed(("and", "b32"), (lanes, 0)) == 0
     chosen = math.chosen((1,), 9, lanes)
     assert isinstance(chosen, LaneNumbers) and chosen.values == (1, 9, 3)
+
+
+def told_of(text: str) -> set[str]:
+    """Tier and rule of what is found in a file."""
+    return {f"{finding.tier} {finding.rule}" for finding in check_text(text, "k.ptx").findings}
+
+
+def test_a_block_whose_size_is_not_given_has_one_thread_of_each_number() -> None:
+    """Thread 0 alone stores in bulk, waits, and copies again: thread 32 is another one."""
+    head = HEAD.format(target="sm_90a", threads=128).replace(".maxntid 128, 1, 1", "")
+    body = (
+        "setp.ne.u32 %p4, %r1, 0;\nadd.u32 %r8, %r2, 8192;\nmov.u32 %r12, 0;\n@%p4 bra MADE;\n"
+        "mbarrier.init.shared::cta.b64 [%r8], 1;\nMADE:\nbar.sync 0;\n"
+        "L:\n@%p4 bra W;\nmbarrier.arrive.expect_tx.shared::cta.b64 _, [%r8], 2048;\n"
+        "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%r2], [%d3], 2048, [%r8];\n"
+        "W: mbarrier.try_wait.parity.shared::cta.b64 %p3, [%r8], %r12;\n@!%p3 bra W;\n"
+        "add.u32 %r5, %r2, %r4;\nbar.sync 0;\n"
+        "stmatrix.sync.aligned.m8n8.x4.shared.b16 [%r5], {%a0,%a1,%a2,%a3};\n"
+        "fence.proxy.async.shared::cta;\nbar.sync 0;\n@%p4 bra STORED;\n"
+        "cp.async.bulk.global.shared::cta.bulk_group [%d4], [%r2], 2048;\n"
+        "cp.async.bulk.commit_group;\ncp.async.bulk.wait_group.read 0;\nSTORED:\n"
+        "xor.b32 %r12, %r12, 1;\nadd.u32 %r13, %r13, 1;\nsetp.lt.u32 %p2, %r13, %r0;\n@%p2 bra L;\nret;\n}\n"
+    )
+    assert told_of(head + body) == set()
+    assert told_of(head + body.replace("wait_group.read 0", "wait_group.read 1")) != set()
+
+
+GUARDED = (
+    "ld.global.u32 %r0, [%d3];\nsetp.lt.u32 %p1, %r1, %r0;\nadd.u32 %r5, %r2, %r4;\n"
+    "@%p1 cp.async.cg.shared.global [%r5], [%d3], 16;\n"
+    "@%p1 bra COPIED;\nst.shared.v4.b32 [%r5], {%r1,%r1,%r1,%r1};\nCOPIED:\n"
+    "cp.async.commit_group;\ncp.async.wait_group 0;\nbar.sync 0;\n"
+    "ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%a0,%a1,%a2,%a3}, [%r5];\nret;\n}\n"
+)
+
+
+def test_a_walk_takes_one_value_of_a_predicate() -> None:
+    assert told(GUARDED) == set()
+    assert told(GUARDED.replace("@%p1 bra COPIED", "@!%p1 bra COPIED")) == {"likely copy-incomplete"}
