@@ -86,11 +86,25 @@ def _refills(walk: Walked) -> bool:
 def _walked(
     plan: WalkPlan, threads: range, size: int, cut: bool = False, eager: bool = False
 ) -> list[Walked]:
-    """One walk for each thread. Unless `cut`, no walks if one leaves a product's loop early."""
+    """One walk for each thread, but one for a warpgroup that multiplies, unless its warps wait for different
+    mbarriers. Unless `cut`, no walks if one leaves a product's loop early.
+    """
+    found = _walked_once(plan, threads, size, cut, eager, False)
+    filled = {act.barrier for walk in found for act in walk.acts if act.kind == "bulk"}
+    awaited = {act.barrier for walk in found for act in walk.acts if act.kind == "await"}
+    if threads.step == _WARP and awaited and None not in awaited and filled - awaited - {None}:
+        return _walked_once(plan, threads, size, cut, eager, True) or found
+    return found
+
+
+def _walked_once(
+    plan: WalkPlan, threads: range, size: int, cut: bool, eager: bool, each: bool
+) -> list[Walked]:
+    """`each`: one walk for each thread, also of a warpgroup that multiplies."""
     found: dict[tuple[Act, ...], Walked] = {}
     multiplied = -1  # the last warpgroup that did
     for thread in threads:
-        if thread // _GROUP == multiplied:
+        if not each and thread // _GROUP == multiplied:
             continue
         acts: list[Act] = []
         walk = _Walk(plan, thread, size, eager)

@@ -5,6 +5,8 @@ Each slip changes one statement, or leaves it out. What must be found was writte
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from ptxmma.check.check_file import check_text
@@ -353,3 +355,11 @@ def test_single_threads_that_part_before_the_warpgroup_do_not_divide_it() -> Non
     assert parted != ELECTED and tiers(parted) == set()
     divided = parted.replace("setp.ge.u32 %p2,%r1,128;", "setp.ge.u32 %p2,%r1,127;")
     assert ("error", "aligned-divergent") in tiers(divided)
+
+
+def test_each_warp_waits_for_its_own_part() -> None:
+    """The warps tell each other at a barrier. How many rounds there are is not shown: nothing is certain."""
+    parts = (Path(__file__).parent / "own_parts.ptx").read_text()
+    assert tiers(parts) == set()
+    other = parts.replace("shr.u32 %r3,%r1,5;", "shr.u32 %r3,%r1,7;")  # all of them wait for the first part
+    assert other != parts and tiers(other) != set()
