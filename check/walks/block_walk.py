@@ -295,7 +295,7 @@ class BlockWalk:
         """A number, or that of a register, or of a predicate that `!` negates."""
         if isinstance(source, int):
             return source
-        if source[0] != "!":
+        if not source.startswith("!"):
             return self.numbers.get(source)
         value = self.numbers.get(source[1:])
         if isinstance(value, LaneNumbers):
