@@ -114,7 +114,7 @@ class GroupRegisters:
         return values[0]
 
     def _source(self, name: str) -> LaneNumber:
-        if name[0] != "!":
+        if not name.startswith("!"):
             return self.numbers.get(name)
         return self.guard(name[1:], True)
 

@@ -72,7 +72,7 @@ class ThreadRegisters:
 
     def _value(self, name: str) -> int | None:
         """The number of a register, or of a predicate that `!` negates; None if it is not known."""
-        if name[0] != "!":
+        if not name.startswith("!"):
             return self.numbers.get(name)
         value = self.numbers.get(name[1:])
         return None if value is None else 1 - value
