@@ -91,7 +91,9 @@ def _elements_fit(variant: Variant, name: str, operand: Operand, argument: Argum
         yield Reason("operand.sink", f"{name}: '_' may not stand where a value is read")
     elif argument.literals and operand.role != "source":
         yield Reason("operand.literal", f"{name}: a literal may not stand where a result is written")
-    elif sinks + argument.literals == argument.value:
+    elif sinks + argument.literals == argument.value and (
+        sinks or not _typed_by_literals(variant, name, argument)
+    ):
         yield Reason("operand.vector", f"{name} names no register; at least one must be")
     elif (sinks or argument.literals) and name in variant.row.row.elements:
         allowed = variant.row.row.elements[name]
@@ -99,6 +101,21 @@ def _elements_fit(variant: Variant, name: str, operand: Operand, argument: Argum
             if kind not in allowed and kind in map(element_kind, argument.registers):
                 code = "operand.sink" if kind == "sink" else "operand.literal"
                 yield Reason(code, f"{name}: {what} may not stand in this vector")
+
+
+def _typed_by_literals(variant: Variant, name: str, argument: Argument) -> bool:
+    """Whether literals alone give a vector its type: each element fills a register of the literals' kind.
+
+    ptxas takes `{0f00000000, …}` as accumulators of .f32 and `{0, …}` as those of .s32; it takes neither
+    where a register packs several elements.
+    """
+    operand = variant.row.family.instruction.operands[name]
+    if operand.holds is None:
+        return False
+    bits = variant.row.element(operand.holds, str(variant.fields[operand.holds])).bits
+    kinds = {element_kind(text) for text in argument.registers}
+    allowed = variant.register_types(name) or ()
+    return (kinds == {"float"} and f"f{bits}" in allowed) or (kinds == {"integer"} and f"s{bits}" in allowed)
 
 
 def _elements(

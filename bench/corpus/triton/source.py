@@ -1,4 +1,7 @@
-"""Compile Triton kernels to PTX for sm_90a without a GPU, under any release from 3.0 on."""
+"""Compile Triton kernels to PTX for sm_90a without a GPU, under any release from 3.0 on.
+
+PTXMMA_CAPABILITY=80 in the environment compiles for sm_80 instead.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,7 @@ from triton.backends.compiler import GPUTarget
 from triton.compiler import ASTSource
 
 RELEASE = tuple(int(part) for part in triton.__version__.split("+")[0].split(".")[:2])
-TARGET = GPUTarget("cuda", 90, 32)
+TARGET = GPUTarget("cuda", int(os.environ.get("PTXMMA_CAPABILITY", "90")), 32)  # 80: sm_80
 
 
 @dataclass(frozen=True)
