@@ -352,7 +352,7 @@ def _concerned(changed: Changed, name: str, statements: Sequence[str]) -> Iterat
     for the order and for qualifiers that tolerances let be absent.
     """
     rows = changed.rows_of(name)
-    if rows is None:
+    if rows is None or changed.everywhere:
         yield from _spread(len(statements))
         return
     families = [changed.base.specification.families[name]]

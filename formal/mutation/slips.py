@@ -73,8 +73,9 @@ class Slip:
 
     @property
     def name(self) -> str:
-        """The slip's name; it is the same as long as its place in the file and the change are."""
-        return f"{self.file} {self.path}: {self.kind}: {self.before} → {self.after}"
+        """The slip's name, one line: the same as long as its place in the file and the change are."""
+        change = f"{self.before} → {self.after}".replace("\n", "\\n")
+        return f"{self.file} {self.path}: {self.kind}: {change}"
 
 
 def changed_root(root: Node, slip: Slip) -> Node:
@@ -105,6 +106,7 @@ class _Site:
     label: str
     path: str
     at: At
+    beside: tuple[str, ...] = ()  # other keys of a mapping in the same record, one of which the node names
 
     def inner(self, number: int, node: Node, wanted: Any, label: str, step: str) -> _Site:
         return _Site(node, wanted, label, f"{self.path}{step}", (*self.at, number))
@@ -132,7 +134,15 @@ def _sites(site: _Site) -> Iterator[_Site]:
         for number, (key, value) in enumerate(node.value):
             if key.value in known:
                 label = f"{wanted.__name__}.{key.value}"
-                yield from _sites(site.inner(number, value, hints[key.value], label, f".{key.value}"))
+                inner = site.inner(number, value, hints[key.value], label, f".{key.value}")
+                yield from _sites(dataclasses.replace(inner, beside=_beside(node, value)))
+
+
+def _beside(record: Node, value: Node) -> tuple[str, ...]:
+    """The other keys of each mapping of a record that has a scalar of the record among its keys."""
+    mappings = (other for _, other in record.value if value.id == "scalar" and other.id == "mapping")
+    listed = ([key.value for key, _ in mapping.value] for mapping in mappings)
+    return tuple(key for keys in listed if value.value in keys for key in keys if key != value.value)
 
 
 def _step(number: int, member: Node) -> str:
@@ -170,7 +180,7 @@ def vocabulary(files: Mapping[str, tuple[Node, type]]) -> Vocabulary:
     for root, wanted in files.values():
         for site in _sites(_root(root, wanted)):
             node = site.node
-            if node.id == "scalar" and site.wanted in (str, Scalars, Version):
+            if node.id == "scalar" and site.wanted in (str, FileName, Scalars, Version):
                 found.setdefault(site.label, {})[node.value] = None
             elif node.id == "sequence" and site.wanted is Scalars:
                 words = found.setdefault(site.label, {})
@@ -228,7 +238,17 @@ class _Changes:
     # Scalars.
 
     def _scalar(self, node: Node, wanted: Any) -> Iterator[Slip]:
+        found = list(self._likely(node, wanted))
+        yield from found
+        if not found and wanted is Formula:
+            yield self._change("formula", f"{node.value} + 1")
+        elif not found and not node.tag.endswith(":null"):
+            yield from (self._change("word", word) for word in self._unlikely(node.value))
+
+    def _likely(self, node: Node, wanted: Any) -> Iterator[Slip]:
         text = node.value
+        if not self.documents:
+            yield from (self._change("word", word) for word in self.site.beside)
         if get_origin(wanted) in (Union, types.UnionType):
             yield from self._null(node, wanted)
         elif self.documents:
@@ -324,6 +344,20 @@ class _Changes:
     def _known(self) -> Sequence[str]:
         return self.words.get(self.site.label, ())
 
+    def _unlikely(self, text: str, present: Sequence[str] = ()) -> Sequence[str]:
+        """What to change a word to if the files have no other word in its field."""
+        if _INTEGER.fullmatch(text):
+            numbers = (str(int(text, 0) + step) for step in (1, -1))
+            return [number for number in numbers if number not in present] or [str(int(text, 0) * 2 + 1)]
+        field = self.site.label.rpartition(".")[2]
+        known = (
+            word
+            for label in ("Row.bind", "Instruction.bind")
+            for word in self.words.get(f"{label}.{field}", ())
+        )
+        others = [word for word in dict.fromkeys(known) if word not in (text, *present)]
+        return others[:2] or [f"{text}x"]
+
     # Lists, mappings and records.
 
     def _members(self, node: Node, wanted: Any) -> Iterator[Slip]:
@@ -348,13 +382,12 @@ class _Changes:
             added = _new_scalar(node, word)
             yield self._slip("member added", "nothing", word, _with(node, [*members, added]))
         if wanted is Scalars:  # each member is a value; it has no site of its own
+            present = [member.value for member in members]
             for number, member in enumerate(members):
-                for word in _others(member.value, self._known()):
-                    if word not in [one.value for one in members]:
-                        other = [*members[:number], _scalar(member, word), *members[number + 1 :]]
-                        yield self._slip(
-                            "word", f"{member.value} ({number})", word, _with(node, other), member
-                        )
+                words = [word for word in _others(member.value, self._known()) if word not in present]
+                for word in words or self._unlikely(member.value, present):
+                    other = [*members[:number], _scalar(member, word), *members[number + 1 :]]
+                    yield self._slip("word", f"{member.value} ({number})", word, _with(node, other), member)
 
     def _additional(self, wanted: Any, present: Sequence[str]) -> Sequence[str]:
         """A word that could stand in the list too."""

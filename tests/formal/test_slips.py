@@ -1,10 +1,15 @@
-"""Slips: a changed scalar is read as what it looks like, as a person's slip would be."""
+"""Slips: everything in a file is changed, one at a time, and read as what it looks like, as a person's slip would be."""
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
 
 import pytest
+import yaml
 
 from ptxmma.audit.mutation.corpus import Corpus
 from ptxmma.audit.mutation.meaning import plain
-from ptxmma.formal.mutation.slips import Slip
+from ptxmma.formal.mutation.slips import Slip, changed_root
 from ptxmma.spec import instead
 from ptxmma.spec.api import load
 from ptxmma.spec.cache import ROOT
@@ -41,6 +46,72 @@ def of(corpus: Corpus, file: str, field: str, kind: str) -> list[Slip]:
 def test_a_changed_scalar_keeps_its_kind(corpus: Corpus, file: str, field: str, kind: str, tag: str) -> None:
     """Else the loader refuses the word in place of an integer, and no witness is asked."""
     assert {one.new.tag for one in of(corpus, file, field, kind)} == {f"tag:yaml.org,2002:{tag}"}
+
+
+def below(value: Any) -> Iterator[Any]:
+    """Everything in a plain value that stands at a key or in a list."""
+    inside = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    for inner in inside:
+        yield inner
+        yield from below(inner)
+
+
+def scalars(node: yaml.Node) -> Iterator[yaml.Node]:
+    """The scalars of a node that are no keys."""
+    if isinstance(node, yaml.ScalarNode):
+        yield node
+    for inner in node.value if not isinstance(node, yaml.ScalarNode) else ():
+        yield from scalars(inner[1] if isinstance(inner, tuple) else inner)
+
+
+@pytest.mark.parametrize(
+    "file",
+    [
+        "specs.yaml",
+        "contradictions.yaml",
+        BRIDGES,
+        DESCRIPTORS,
+        "check/rules.yaml",
+        "spec/instructions/ldmatrix.yaml",
+        "spec/layouts/wgmma.yaml",
+        "spec/numerics.yaml",
+        "spec/ordering/switches.yaml",
+        "spec/ordering/litmus.yaml",
+    ],
+)
+def test_everything_is_changed(corpus: Corpus, file: str) -> None:
+    """Counted anew from the file as any reader of YAML has it, without the typed model."""
+    text = (ROOT / file).read_text(encoding="utf-8")
+    every = list(corpus.slips([file]))
+    assert max(Counter(slip.name for slip in every).values()) == 1
+    kinds = Counter(slip.kind for slip in every)
+    values = list(below(yaml.load(text, Loader=yaml.CSafeLoader)))
+    dropped = kinds["key dropped"] + kinds["entry dropped"] + kinds["member dropped"]
+    assert dropped == len(values)
+    rewritten = {"boolean", "formula", "integer", "null", "text", "version", "word"}
+    places = {(slip.place.line, slip.place.column) for slip in every if slip.kind in rewritten}
+    root = yaml.compose(text, Loader=yaml.CSafeLoader)
+    assert root is not None
+    marks = [node.start_mark for node in scalars(root)]
+    assert len(marks) == sum(not isinstance(value, dict | list) for value in values)
+    assert {(mark.line + 1, mark.column + 1) for mark in marks} <= places
+
+
+def test_a_slip_changes_its_file_and_nothing_of_the_old_root(corpus: Corpus) -> None:
+    root, _ = corpus.nodes[DESCRIPTORS]
+    before = yaml.serialize(root)
+    texts = [yaml.serialize(changed_root(root, slip)) for slip in corpus.slips([DESCRIPTORS])]
+    assert before not in texts
+    assert len(set(texts)) == len(texts) > 100
+    assert yaml.serialize(root) == before
+
+
+def test_a_setting_becomes_another_of_its_switch(corpus: Corpus) -> None:
+    switches = "spec/ordering/switches.yaml"
+    changes = {
+        slip.after for slip in of(corpus, switches, "Switch.strict", "word") if ".same-shape." in slip.path
+    }
+    assert changes >= {"m-n", "m-n-k"}
 
 
 def test_a_name_stays_while_the_place_and_the_change_do(corpus: Corpus) -> None:
