@@ -1,7 +1,7 @@
 """Do barriers order what threads do? The threads of a block are executed together, with numbers.
 
 Read `clocks.py` (what happens before what), `barriers.py` (mbarriers and named barriers as automata),
-`lane_values.py` and `thread_groups.py` (numbers of many threads at once), `shared_accesses.py` (which pairs
-of accesses nothing orders), `warp_acts.py` (what one statement does to all of these), `execution.py` (the
-threads, one step after another), `phase_findings.py` (what is reported).
+`thread_groups.py` (threads on one path), `shared_accesses.py` (which pairs of accesses nothing orders),
+`warp_acts.py` (what one statement does to all of these), `execution.py` (the threads, one step after
+another), `phase_findings.py` (what is reported). Registers are those of the walks (`walks/registers.py`).
 """

@@ -14,9 +14,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ..ptx.flow import Block
+from ..values.lane_numbers import LaneNumbers, Numbers
+from ..walks.registers import Registers
 from ..walks.walk_plan import WalkPlan
-from .lane_values import LaneNumber, LaneValue
-from .thread_groups import GroupRegisters, Join, ThreadGroup, merged, special_registers
+from .thread_groups import Join, ThreadGroup, merged
 from .warp_acts import GroupWait, HaltedError, LostError, WarpActs
 
 __all__ = ["Execution", "Stuck"]
@@ -73,7 +74,7 @@ class Execution:
         self._tasks: deque[_Task] = deque()
         self._joins: list[Join] = []
         self._ended = 0  # threads
-        registers = GroupRegisters(plan, dict(special_registers(plan, size)), set())
+        registers = Registers(plan, range(threads), size)
         self._start(ThreadGroup(tuple(range(threads)), 0 if plan.flow.blocks else None, registers))
         self._run()
 
@@ -179,7 +180,7 @@ class Execution:
                 if step.acts and threads:
                     yield from self.acts.act(group, step, threads)
                 if step.wanted:
-                    group.registers.execute(step, guard, group.threads)
+                    group.registers.execute(step, guard)
             group.done = 0
             going = self._next(group, block)
             self.doubtful |= group.doubtful
@@ -230,7 +231,7 @@ class Execution:
                 return self._enter(group, number, block.successors[0] if block.successors else None)
         if guard is None or statement.does == "switch":
             return self._skip(group, number, block)
-        if isinstance(guard, LaneValue):
+        if isinstance(guard, LaneNumbers):
             return self._split(group, number, guard, taken, block.fall)
         if name in group.registers.assumed and not self._closes(number, block):
             group.doubtful = True
@@ -256,7 +257,7 @@ class Execution:
         return self._enter(group, number, end)
 
     def _split(
-        self, group: ThreadGroup, number: int, guard: LaneValue, taken: int | None, fall: int | None
+        self, group: ThreadGroup, number: int, guard: LaneNumbers, taken: int | None, fall: int | None
     ) -> bool:
         """Send threads to both sides of a branch."""
         sides = guard.by_value(group.threads)
@@ -299,9 +300,9 @@ class Execution:
         return True
 
 
-def _true(guard: LaneNumber, threads: tuple[int, ...]) -> tuple[int, ...] | None:
+def _true(guard: Numbers, threads: tuple[int, ...]) -> tuple[int, ...] | None:
     """The threads whose guard is true; None where some guard is unknown."""
-    if isinstance(guard, LaneValue):
+    if isinstance(guard, LaneNumbers):
         sides = guard.by_value(threads)
         if None in sides:
             return None

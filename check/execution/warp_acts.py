@@ -9,18 +9,18 @@ from functools import partial
 
 from ..memory.shared_memory import fences_shared, fills_shared
 from ..ptx.decode import DecodedStatement
+from ..values.block_threads import WARP, WARPGROUP, by_warp
+from ..values.lane_numbers import LaneNumbers, Numbers, number_at
 from ..walks.acts import Act, act_of
 from ..walks.walk_plan import WalkStep
 from .barriers import Landing, Mbarrier, NamedBarrier
 from .clocks import Clock
-from .lane_values import LaneNumber, LaneValue, at
 from .shared_accesses import SharedAccesses, TimedRead, TimedWrite
-from .thread_groups import ThreadGroup, by_warp
+from .thread_groups import ThreadGroup
 
 __all__ = ["GroupWait", "HaltedError", "LostError", "Short", "Unpublished", "WarpActs"]
 
-_WARP, _GROUP = 32, 128
-_FULL = (1 << _WARP) - 1
+_FULL = (1 << WARP) - 1
 _CLUSTER = -1
 _REDUCED = 3  # operands of a barrier that reduces predicates, without a count
 _WORD = (1 << 32) - 1  # addresses of shared memory have 32 bits
@@ -81,7 +81,7 @@ class WarpActs:
 
     def __init__(self, threads: int) -> None:
         self.threads = threads
-        self.count = -(-threads // _WARP)
+        self.count = -(-threads // WARP)
         self.warps = [_Warp(Clock(self.count)) for _ in range(self.count)]
         for number, warp in enumerate(self.warps):
             warp.clock.seen[number] = 1
@@ -144,14 +144,14 @@ class WarpActs:
             return [
                 side
                 for _, some in self._barriers(group, statement, threads)
-                for side in (parity.by_value(some).values() if isinstance(parity, LaneValue) else [some])
+                for side in (parity.by_value(some).values() if isinstance(parity, LaneNumbers) else [some])
             ]
         if statement.does == "meet" and statement.operation.action.barrier == "named":
             name = self._value(group, statement.barrier_name, statement.scope)
-            return list(name.by_value(threads).values()) if isinstance(name, LaneValue) else [threads]
+            return list(name.by_value(threads).values()) if isinstance(name, LaneNumbers) else [threads]
         return [threads]
 
-    def _value(self, group: ThreadGroup, text: str | None, scope: int) -> LaneNumber:
+    def _value(self, group: ThreadGroup, text: str | None, scope: int) -> Numbers:
         return None if not text else group.registers.value(text, scope)
 
     def _barriers(
@@ -163,13 +163,13 @@ class WarpActs:
         address = statement.barrier
         if address is None:
             raise LostError
-        base: LaneNumber = 0
+        base: Numbers = 0
         if address.base is not None:
             base = group.registers.value(address.base, statement.scope)
         if base is None:
             raise HaltedError  # it may be any of them
         sides: Mapping[int | None, tuple[int, ...]]
-        sides = base.by_value(threads) if isinstance(base, LaneValue) else {base: threads}
+        sides = base.by_value(threads) if isinstance(base, LaneNumbers) else {base: threads}
         if None in sides:
             raise HaltedError
         for value, some in sides.items():
@@ -192,7 +192,7 @@ class WarpActs:
         by_group: dict[int, list[int]] = {}
         lanes = by_warp(threads)
         for warp in lanes:
-            by_group.setdefault(warp // (_GROUP // _WARP), []).append(warp)
+            by_group.setdefault(warp // (WARPGROUP // WARP), []).append(warp)
         for some in by_group.values():
             act = self._act_of_thread(group, step, lanes[some[0]][0])
             for region in act.regions if act is not None else ():
@@ -210,7 +210,7 @@ class WarpActs:
         """The act of one thread."""
 
         def value_of(text: str, scope: int) -> int | None:
-            return at(group.registers.value(text, scope), thread)
+            return number_at(group.registers.value(text, scope), thread)
 
         return act_of(step.index, step.statement, value_of, ())
 
@@ -261,8 +261,8 @@ class WarpActs:
         size = step.statement.operation.action.size
         text = step.statement.operands[size] if size is not None else None
         for thread in threads:
-            bytes_ = at(self._value(group, text, step.statement.scope), thread)
-            number = thread // _WARP
+            bytes_ = number_at(self._value(group, text, step.statement.scope), thread)
+            number = thread // WARP
             warp = self.warps[number]
             landing = None
             if barrier is not None:
@@ -291,7 +291,7 @@ class WarpActs:
             return False
         places = [place for place, text in enumerate(statement.operands) if text[:1] == "["]
         mask = self._operand(group, statement, places[-1] + 1, 0)
-        blocks = at(mask, thread) or 0
+        blocks = number_at(mask, thread) or 0
         return blocks & blocks - 1 != 0
 
     def _memory_fence(self, threads: tuple[int, ...]) -> None:
@@ -307,8 +307,8 @@ class WarpActs:
 
     def _init(self, group: ThreadGroup, step: WalkStep, address: int, threads: tuple[int, ...]) -> None:
         position = step.statement.operation.action.count
-        count = at(self._operand(group, step.statement, position, 0), threads[0])
-        number = threads[0] // _WARP
+        count = number_at(self._operand(group, step.statement, position, 0), threads[0])
+        number = threads[0] // WARP
         if count is None or not count:
             self.uncounted.add(address)
             return
@@ -354,13 +354,13 @@ class WarpActs:
             warp = self.warps[number]
             if statement.does == "expect":
                 for thread in some:
-                    barrier.expect(at(bytes_, thread))
+                    barrier.expect(number_at(bytes_, thread))
                 continue
             if statement.does == "copy-arrive":
                 self._copies_arrive(warp, number, barrier, step, len(some))
                 continue
-            counted = [at(counts, thread) for thread in some]
-            expected = [at(bytes_, thread) for thread in some]
+            counted = [number_at(counts, thread) for thread in some]
+            expected = [number_at(bytes_, thread) for thread in some]
             if None in counted:
                 raise HaltedError
             clock = self._published(number, step) or Clock(self.count)
@@ -382,7 +382,7 @@ class WarpActs:
     @staticmethod
     def _operand(
         group: ThreadGroup, statement: DecodedStatement, position: int | None, otherwise: int
-    ) -> LaneNumber:
+    ) -> Numbers:
         """The number of an operand, or `otherwise` if it is left out; None if it is not known."""
         if position is None or position >= len(statement.operands):
             return otherwise
@@ -419,7 +419,7 @@ class WarpActs:
                 if text is None:
                     target = warp.arrivals.get(address, -1)
                 else:
-                    wanted = at(parity, lanes[0])
+                    wanted = number_at(parity, lanes[0])
                     if wanted is None:
                         raise LostError
                     begun = barrier.begun(warp.clock)
@@ -444,7 +444,7 @@ class WarpActs:
             return
         in_cluster = action.barrier == "cluster"
         name = _CLUSTER if in_cluster else self._value(group, statement.barrier_name, statement.scope)
-        by_name = name.by_value(threads) if isinstance(name, LaneValue) else {name: threads}
+        by_name = name.by_value(threads) if isinstance(name, LaneNumbers) else {name: threads}
         for value, some in by_name.items():
             if value is None:
                 raise HaltedError
@@ -471,7 +471,7 @@ class WarpActs:
         """Threads arrive at a named barrier: the phase that each warp arrives in."""
         statement = step.statement
         position = statement.operation.action.count
-        count = at(self._operand(group, statement, position, self.threads), threads[0])
+        count = number_at(self._operand(group, statement, position, self.threads), threads[0])
         if count is None or (position is None and len(statement.operands) > _REDUCED):
             raise HaltedError
         phases = {}
@@ -485,9 +485,9 @@ class WarpActs:
 
 def _lanes(threads: tuple[int, ...]) -> int:
     """Threads of one warp as a mask."""
-    if len(threads) == _WARP:
+    if len(threads) == WARP:
         return _FULL
     mask = 0
     for thread in threads:
-        mask |= 1 << thread % _WARP
+        mask |= 1 << thread % WARP
     return mask

@@ -14,13 +14,13 @@ from ..paths.path_values import PathValues
 from ..ptx.decode import DecodedFunction
 from ..ptx.flow import Flow
 from ..values.arithmetic import computed
+from ..values.block_threads import WARP
 
 __all__ = ["PartedTerms"]
 
 _DEEP = 64  # definitions that are followed
 _TRIES = 3  # bases that are tried before the solver is asked
 _BITS = 64
-_LANES = 32
 
 
 class PartedTerms:
@@ -90,7 +90,7 @@ class PartedTerms:
         if not term.words:
             (leaf,) = term.leaves
             special = _thread_of(leaf)
-            return base[leaf] if special is None else thread % _LANES if special == "%laneid" else thread
+            return base[leaf] if special is None else thread % WARP if special == "%laneid" else thread
         numbers = [self._number(arg, base, thread) for arg in term.args]
         return computed(term.words, numbers)
 
@@ -101,7 +101,7 @@ class PartedTerms:
         if not term.words:
             (leaf,) = term.leaves
             special = _thread_of(leaf)
-            return term if special is None else thread % _LANES if special == "%laneid" else thread
+            return term if special is None else thread % WARP if special == "%laneid" else thread
         return self.values.terms.apply(term.words, tuple(self._placed(arg, thread) for arg in term.args))
 
     def _never_equal(self, term: PathTerm, first: int, second: int) -> bool:

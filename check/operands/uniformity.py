@@ -14,9 +14,9 @@ from ..ptx.operands import NamedOperand, address_of
 from ..ptx.site import Site
 from ..ptx.source import PtxModule
 from ..rules import rules_of
+from ..values.block_threads import WARP, WARPGROUP
 from ..values.register_intervals import RegisterIntervals
 from ..values.register_threads import RegisterThreads
-from ..values.thread_value import WARP, WARPGROUP
 
 if TYPE_CHECKING:
     from .parted_terms import PartedTerms

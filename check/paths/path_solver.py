@@ -2,25 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import reduce
 
 import z3
 
-from ..values.arithmetic import bits_of
+from ..values.arithmetic import rule_of
+from ..values.block_threads import LARGEST_BLOCK, WARP
+from ..values.word_algebra import WORD, NoResultError
 from .path_terms import PathTerm, PathValue
 
 __all__ = ["refuted", "translated"]
 
 _MILLISECONDS = 300
-_WORD = 64
-_INTEGERS = "usb"  # the first letters of their types
-_BITWISE: Mapping[str, Callable[[z3.BitVecRef, z3.BitVecRef], z3.BitVecRef]] = {
-    "and": lambda a, b: a & b,
-    "or": lambda a, b: a | b,
-    "xor": lambda a, b: a ^ b,
-}
-_LANES, _THREADS = 32, 1024
 
 
 def refuted(
@@ -58,94 +52,64 @@ def _least(solver: z3.Solver, core: list[z3.ExprRef]) -> list[z3.ExprRef]:
 
 def translated(words: tuple[str, ...], args: tuple[z3.BitVecRef, ...]) -> z3.BitVecRef | None:
     """What an integer instruction computes, as a word of 64 bits; None if it has no translation."""
-    head, kind = words[0], words[-1]
-    if head == "selp" and len(args) == 3:
-        return z3.If(_holds(args[2]), args[0], args[1])
-    if kind == "pred":
-        two = _BITWISE.get(head)
-        return two(args[0], args[1]) & 1 if two and len(args) == 2 else None
-    if head == "cvt" and len(args) == 1:
-        return _converted(words, args[0])
-    if kind[:1] not in _INTEGERS or not kind[1:].isdigit() or "sat" in words:
+    rule = rule_of(words, len(args))
+    try:
+        return None if rule is None else rule(_TERMS, *args)
+    except NoResultError:
         return None
-    bits, signed = bits_of(words), kind[0] == "s"
-    if bits > _WORD:
-        return None
-    parts = [z3.Extract(bits - 1, 0, arg) for arg in args]
-    match head, len(args):
-        case "setp", 2:
-            return _flag(_compared(words[1], signed, *parts))
-        case "mov" | "cvta", 1:
-            return _wide(parts[0])
-        case "add", 2:
-            return _wide(parts[0] + parts[1])
-        case "sub", 2:
-            return _wide(parts[0] - parts[1])
-        case "mul", 2 if "lo" in words:
-            return _wide(parts[0] * parts[1])
-        case "mul", 2 if "wide" in words and bits == 32:
-            extended = [z3.SignExt(bits, part) if signed else z3.ZeroExt(bits, part) for part in parts]
-            return extended[0] * extended[1]
-        case "mad", 3 if "lo" in words:
-            return _wide(parts[0] * parts[1] + parts[2])
-        case "and" | "or" | "xor", 2:
-            return _wide(_BITWISE[head](*parts))
-        case "not", 1:
-            return _wide(~parts[0])
-        case "neg", 1:
-            return _wide(-parts[0])
-        case "min" | "max", 2:
-            less = parts[0] < parts[1] if signed else z3.ULT(*parts)
-            first, second = parts if head == "min" else parts[::-1]
-            return _wide(z3.If(less, first, second))
-        case "shl" | "shr", 2:
-            return _shifted(head, signed, bits, parts[0], z3.Extract(31, 0, args[1]))
-    return None
 
 
-def _shifted(head: str, signed: bool, bits: int, value: z3.BitVecRef, by: z3.BitVecRef) -> z3.BitVecRef:
-    """A shift; by as many bits as there are, or more, nothing but the filling is left."""
-    far = z3.UGE(by, bits)
-    amount = z3.Extract(bits - 1, 0, z3.ZeroExt(_WORD - 32, by))
-    if head == "shl":
-        return _wide(z3.If(far, z3.BitVecVal(0, bits), value << amount))
-    if signed:
-        return _wide(value >> z3.If(far, z3.BitVecVal(bits - 1, bits), amount))
-    return _wide(z3.If(far, z3.BitVecVal(0, bits), z3.LShR(value, amount)))
+class _Terms:
+    """Words as terms of z3 (an WordAlgebra)."""
+
+    def word(self, number: int) -> z3.BitVecRef:
+        return z3.BitVecVal(number, WORD)
+
+    def number(self, word: z3.BitVecRef) -> int:
+        known = z3.simplify(word)
+        if not z3.is_bv_value(known):
+            raise NoResultError
+        return int(known.as_long())
+
+    def low(self, word: z3.BitVecRef, bits: int) -> z3.BitVecRef:
+        return word if bits >= WORD else z3.ZeroExt(WORD - bits, z3.Extract(bits - 1, 0, word))
+
+    def signed(self, word: z3.BitVecRef, bits: int) -> z3.BitVecRef:
+        return word if bits >= WORD else z3.SignExt(WORD - bits, z3.Extract(bits - 1, 0, word))
+
+    def minus(self, left: z3.BitVecRef, right: z3.BitVecRef) -> z3.BitVecRef:
+        return left - right
+
+    def times(self, left: z3.BitVecRef, right: z3.BitVecRef) -> z3.BitVecRef:
+        return left * right
+
+    def high(self, left: z3.BitVecRef, right: z3.BitVecRef, signed: bool) -> z3.BitVecRef:
+        raise NoResultError  # z3 would take too long over it, as over quotients
+
+    def quotient(self, left: z3.BitVecRef, right: z3.BitVecRef) -> z3.BitVecRef:
+        raise NoResultError
+
+    def left(self, word: z3.BitVecRef, by: z3.BitVecRef) -> z3.BitVecRef:
+        return word << by
+
+    def right(self, word: z3.BitVecRef, by: z3.BitVecRef, signed: bool) -> z3.BitVecRef:
+        return word >> by if signed else z3.LShR(word, by)
+
+    def less(self, left: z3.BitVecRef, right: z3.BitVecRef, signed: bool) -> z3.BitVecRef:
+        return self._flag(left < right if signed else z3.ULT(left, right))
+
+    def equal(self, left: z3.BitVecRef, right: z3.BitVecRef) -> z3.BitVecRef:
+        return self._flag(left == right)
+
+    def chosen(self, flag: z3.BitVecRef, one: z3.BitVecRef, other: z3.BitVecRef) -> z3.BitVecRef:
+        return z3.If(_holds(flag), one, other)
+
+    @staticmethod
+    def _flag(condition: z3.BoolRef) -> z3.BitVecRef:
+        return z3.If(condition, z3.BitVecVal(1, WORD), z3.BitVecVal(0, WORD))
 
 
-def _converted(words: tuple[str, ...], value: z3.BitVecRef) -> z3.BitVecRef | None:
-    if len(words) < 3 or "sat" in words or "pack" in words:
-        return None
-    to, source = words[-2:]
-    if (
-        not (to[1:].isdigit() and source[1:].isdigit())
-        or to[0] not in _INTEGERS
-        or source[0] not in _INTEGERS
-    ):
-        return None
-    width, bits = int(to[1:]), int(source[1:])
-    if max(width, bits) > _WORD:
-        return None
-    part = z3.Extract(bits - 1, 0, value)
-    whole = part if bits == _WORD else (z3.SignExt if source[0] == "s" else z3.ZeroExt)(_WORD - bits, part)
-    return _wide(z3.Extract(width - 1, 0, whole))
-
-
-def _compared(operator: str, signed: bool, left: z3.BitVecRef, right: z3.BitVecRef) -> z3.BoolRef | None:
-    if operator == "eq":
-        return left == right
-    if operator == "lt":
-        return left < right if signed else z3.ULT(left, right)
-    return None
-
-
-def _flag(condition: z3.BoolRef | None) -> z3.BitVecRef | None:
-    return None if condition is None else z3.If(condition, z3.BitVecVal(1, _WORD), z3.BitVecVal(0, _WORD))
-
-
-def _wide(value: z3.BitVecRef) -> z3.BitVecRef:
-    return value if value.size() == _WORD else z3.ZeroExt(_WORD - value.size(), value)
+_TERMS = _Terms()
 
 
 def _holds(value: z3.BitVecRef) -> z3.BoolRef:
@@ -167,7 +131,7 @@ class _Translation:
     def word(self, value: PathValue) -> z3.BitVecRef:
         """A value as a word of 64 bits."""
         if isinstance(value, int):
-            return z3.BitVecVal(value, _WORD)
+            return z3.BitVecVal(value, WORD)
         found = self.known.get(value)
         if found is None:
             found = self.known[value] = self._term(value)
@@ -180,7 +144,7 @@ class _Translation:
         if term.words:
             found = translated(term.words, tuple(map(self.word, term.args)))
         if found is None:
-            found = z3.BitVec(f"value{len(self.known)}_{id(term)}", _WORD)
+            found = z3.BitVec(f"value{len(self.known)}_{id(term)}", WORD)
             bound = self._bound(term)
             if bound is not None:
                 self.bounds.append(z3.ULT(found, bound))
@@ -192,7 +156,7 @@ class _Translation:
         if term.words or not text.startswith("%"):
             return None
         if text == "%laneid":
-            return _LANES
+            return WARP
         if text.startswith("%tid."):
-            return self.threads["xyz".index(text[-1])] if self.threads else _THREADS
+            return self.threads["xyz".index(text[-1])] if self.threads else LARGEST_BLOCK
         return None

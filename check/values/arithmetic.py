@@ -1,62 +1,43 @@
-"""The result of an integer instruction for the numbers of one thread: the only place that defines PTX's
-arithmetic.
+"""What an integer instruction computes: the only place that defines PTX's arithmetic.
 
-A number is the bits of a register, read as an unsigned integer: −1 in a .b32 register is 0xffffffff
-(PTX ISA 9.7.1, 9.7.8, 9.7.9).
+Every rule is said once, for every kind of value (word_algebra.py). A number is the bits of a register, read
+as an unsigned integer: −1 in a .b32 register is 0xffffffff (PTX ISA 9.7.1, 9.7.8, 9.7.9).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
+from typing import Any, NamedTuple
 
-__all__ = ["MASK", "as_signed", "bits_of", "computed", "rule_of"]
+from .word_algebra import NUMBER, WORD, NoResultError, WordAlgebra
 
-MASK = (1 << 64) - 1
-Compute = Callable[..., int | None]
+__all__ = ["DECIDED", "MASK", "ArithmeticRule", "as_signed", "bits_of", "computed", "rule_of"]
+
+MASK = (1 << WORD) - 1
+ArithmeticRule = Callable[..., Any]  # of an algebra and the sources, as its words; the result is a word, too
+DECIDED: Mapping[str, int | None] = {"selp": None, "and": 0, "or": 1}  # what one known source may decide
 _INTEGERS = "usb"  # the first letters of their types
+_FIELD_BITS = 8  # of the operands that say where a bit field lies
+_SHIFT_BITS = 32  # of the operand that says how far to shift
 
 
-def _quotient(a: int, b: int) -> int:
-    """A quotient towards zero."""
-    return abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1)
+class _Kind(NamedTuple):
+    """What an opcode says about its operation: the words, the size of its type, and whether it is signed."""
 
+    words: tuple[str, ...]
+    bits: int
+    signed: bool
 
-_COMPARE: Mapping[str, Callable[[int, int], bool]] = {
-    "eq": lambda a, b: a == b,
-    "ne": lambda a, b: a != b,
-    "lt": lambda a, b: a < b,
-    "le": lambda a, b: a <= b,
-    "gt": lambda a, b: a > b,
-    "ge": lambda a, b: a >= b,
-    "lo": lambda a, b: a < b,
-    "ls": lambda a, b: a <= b,
-    "hi": lambda a, b: a > b,
-    "hs": lambda a, b: a >= b,
-}
-_BITWISE: Mapping[str, Callable[[int, int], int]] = {
-    "and": lambda a, b: a & b,
-    "or": lambda a, b: a | b,
-    "xor": lambda a, b: a ^ b,
-}
-_WRAPPING: Mapping[str, Callable[[int, int], int]] = {
-    **_BITWISE,
-    "add": lambda a, b: a + b,
-    "sub": lambda a, b: a - b,
-}
-_TWO: Mapping[str, Callable[[int, int], int | None]] = {
-    "min": min,
-    "max": max,
-    "div": lambda a, b: _quotient(a, b) if b else None,
-    "rem": lambda a, b: a - b * _quotient(a, b) if b else None,
-}
-_ONE: Mapping[str, Callable[[int], int]] = {"not": lambda a: ~a, "neg": lambda a: -a, "abs": abs}
+    def fit(self, m: WordAlgebra[Any], word: Any) -> Any:
+        """A source as the type reads it, in 64 bits."""
+        return m.signed(word, self.bits) if self.signed else m.low(word, self.bits)
 
 
 def bits_of(words: Sequence[str]) -> int:
     """The size of an opcode's type, its last word; 64 where that is not a number of bits."""
     size = words[-1][1:]
-    return int(size) if size.isdigit() else 64
+    return int(size) if size.isdigit() else WORD
 
 
 def as_signed(number: int, bits: int) -> int:
@@ -66,128 +47,261 @@ def as_signed(number: int, bits: int) -> int:
 
 
 def computed(words: tuple[str, ...], values: Sequence[int | None]) -> int | None:
-    """The result of an instruction, by the words of its opcode and its sources; None if unknown.
+    """The result of an instruction in one thread, by the words of its opcode and its sources; None if
+    unknown.
 
     A source may be None (unknown): the others may decide the result.
     """
     if None not in values:
         rule = rule_of(words, len(values))
-        return None if rule is None else rule(*values)
+        try:
+            return None if rule is None else rule(NUMBER, *values)
+        except NoResultError:
+            return None
     if words[0] == "selp" and len(values) == 3:
-        return None if values[2] is None else values[0 if values[2] else 1]
-    decides = {"and": 0, "or": 1}.get(words[0]) if words[-1] == "pred" else None
+        return None if values[2] is None else values[0 if values[2] & 1 else 1]
+    decides = DECIDED.get(words[0]) if words[-1] == "pred" else None
     return decides if decides is not None and decides in values else None
 
 
 @lru_cache(maxsize=1 << 10)
-def rule_of(words: tuple[str, ...], count: int) -> Compute | None:
-    """The function that computes an instruction of `count` sources; None if it is not modelled."""
-    head, kind = words[0], words[-1]
-    bits = bits_of(words)
-    mask = (1 << bits) - 1
-    if head in ("mov", "cvta", "mapa"):
-        return lambda a, *_: a & mask
-    if head == "selp":
-        return (lambda a, b, p: (a if p else b) & mask) if count == 3 else None
-    if head == "cvt":
-        return _conversion(words) if count == 1 else None
-    if kind == "pred":
-        return _of_predicates(head, count)
-    if kind[0] not in _INTEGERS or "sat" in words:
+def rule_of(words: tuple[str, ...], count: int) -> ArithmeticRule | None:
+    """The rule of an instruction of `count` sources; None if it is not modelled."""
+    bits = 1 if words[-1] == "pred" else bits_of(words)
+    kind = _Kind(words, bits, words[-1][0] == "s")
+    if words[0] in _ANY_TYPE:
+        return _ANY_TYPE[words[0]](kind, count)
+    if words[-1] == "pred":
+        make = _OF_PREDICATES.get((words[0], count))
+    elif words[-1][0] in _INTEGERS and "sat" not in words and kind.bits <= WORD:
+        make = _OF_INTEGERS.get((words[0], count))
+    else:
         return None
-    return _of_integers(words, count, bits)
+    return None if make is None else make(kind)
 
 
-def _conversion(words: tuple[str, ...]) -> Compute | None:
+def _moved(kind: _Kind, count: int) -> ArithmeticRule | None:
+    bits = kind.bits
+    return lambda m, a, *_: m.low(a, bits)
+
+
+def _selected(kind: _Kind, count: int) -> ArithmeticRule | None:
+    bits = kind.bits
+    return (lambda m, a, b, p: m.low(m.chosen(m.low(p, 1), a, b), bits)) if count == 3 else None
+
+
+def _converted(kind: _Kind, count: int) -> ArithmeticRule | None:
     """Sign or zero extension, then the lowest bits."""
-    if len(words) < 3:
-        return None  # the types do not stand
+    words = kind.words
+    if count != 1 or len(words) < 3 or "sat" in words or "pack" in words:
+        return None  # the types do not stand, or do not say it all
     to, source = words[-2:]
-    if not (to[1:].isdigit() and source[1:].isdigit()) or "sat" in words or "pack" in words:
+    if not (to[1:].isdigit() and source[1:].isdigit()):
         return None
     if to[0] not in _INTEGERS or source[0] not in _INTEGERS:
         return None
-    bits, mask = int(source[1:]), (1 << int(to[1:])) - 1
-    if source[0] == "s":
-        return lambda a: as_signed(a, bits) & mask
-    return lambda a: a & ((1 << bits) - 1) & mask
+    width, read = int(to[1:]), _Kind(words, int(source[1:]), source[0] == "s")
+    if max(width, read.bits) > WORD:
+        return None
+    return lambda m, a: m.low(read.fit(m, a), width)
 
 
-def _of_predicates(head: str, count: int) -> Compute | None:
-    if head == "not" and count == 1:
-        return lambda a: 1 - (a & 1)
-    two = _BITWISE.get(head)
-    return (lambda a, b: two(a, b) & 1) if two and count == 2 else None
-
-
-def _of_integers(words: tuple[str, ...], count: int, bits: int) -> Compute | None:
-    head = words[0]
-    signed = words[-1][0] == "s"
-    mask = (1 << bits) - 1
-
-    def fit(number: int) -> int:
-        return as_signed(number, bits) if signed else number & mask
-
-    low = "wide" not in words and "hi" not in words
-    match head, count:
-        case "mul", 2 if low:
-            return lambda a, b: a * b & mask
-        case "mad", 3 if low:
-            return lambda a, b, c: a * b + c & mask
-        case "setp", 2 | 3 if words[1] in _COMPARE:
-            return _comparison(words, count, fit)
-        case ("mul", 2) | ("mad", 3):
-            wide = (1 << 2 * bits) - 1 if "wide" in words else mask
-            down = bits if "hi" in words else 0
-            return lambda a, b, c=0: ((fit(a) * fit(b) >> down) + c) & wide
-        case (("shl" | "shr"), 2):
-            if head == "shl":
-                return lambda a, b: a << min(b, bits) & mask
-            return lambda a, b: fit(a) >> min(b, bits) & mask
-        case "bfe", 3:
-            return lambda a, b, c: _extracted(a & mask, b & 0xFF, c & 0xFF, bits, signed)
-        case "bfi", 4:
-            return lambda a, b, c, d: _inserted(a, b, c & 0xFF, d & 0xFF) & mask
-        case "lop3", 4:
-            return lambda a, b, c, table: _looked_up(a, b, c, table) & mask
-        case name, 1 if name in _ONE:
-            one = _ONE[name]
-            return lambda a: one(fit(a)) & mask
-        case name, 2 if name in _WRAPPING:
-            wrapping = _WRAPPING[name]  # the lowest bits do not depend on signs
-            return lambda a, b: wrapping(a, b) & mask
-        case name, 2 if name in _TWO:
-            two = _TWO[name]
-            return lambda a, b: None if (found := two(fit(a), fit(b))) is None else found & mask
-    return None
-
-
-def _comparison(words: tuple[str, ...], count: int, fit: Callable[[int], int]) -> Compute | None:
+def _compared(kind: _Kind) -> ArithmeticRule | None:
     """A comparison, and the operator that joins it to a third source."""
-    compare = _COMPARE[words[1]]
-    if count == 2:
-        return lambda a, b: int(compare(fit(a), fit(b)))
-    joins = _BITWISE.get(words[2])
-    return (lambda a, b, c: joins(int(compare(fit(a), fit(b))), c & 1)) if joins else None
+    compare = _COMPARE.get(kind.words[1])
+    return None if compare is None else lambda m, a, b: compare(kind, m, kind.fit(m, a), kind.fit(m, b))
 
 
-def _extracted(word: int, low: int, count: int, bits: int, signed: bool) -> int | None:
-    """A bit field; None for a signed one that reaches beyond the word."""
-    field = word >> low & (1 << count) - 1
-    if not signed or not count:
-        return field
-    return as_signed(field, count) & (1 << bits) - 1 if low + count <= bits else None
+def _compared_and_joined(kind: _Kind) -> ArithmeticRule | None:
+    compare, joins = _compared(kind), _BITWISE.get(kind.words[2])
+    if compare is None or joins is None:
+        return None
+    return lambda m, a, b, c: joins(compare(m, a, b), m.low(c, 1))
 
 
-def _inserted(field: int, word: int, low: int, count: int) -> int:
-    kept = (1 << count) - 1
-    return word & ~(kept << low) | (field & kept) << low
+def _multiplied(kind: _Kind) -> ArithmeticRule | None:
+    """A product, of which a third source may be a summand: the lower half, the upper half, or all of it."""
+    bits, signed = kind.bits, kind.signed
+    if "wide" in kind.words:
+        if 2 * bits > WORD:
+            return None
+        return lambda m, a, b, *c: m.low(_sum(m.times(kind.fit(m, a), kind.fit(m, b)), c), 2 * bits)
+    if "hi" not in kind.words:
+        return lambda m, a, b, *c: m.low(_sum(m.times(a, b), c), bits)
+    if bits == WORD:
+        return lambda m, a, b, *c: m.low(_sum(m.high(a, b, signed), c), bits)
+    return lambda m, a, b, *c: m.low(
+        _sum(m.right(m.times(kind.fit(m, a), kind.fit(m, b)), m.word(bits), signed), c), bits
+    )
 
 
-def _looked_up(a: int, b: int, c: int, table: int) -> int:
+def _sum(product: Any, summand: tuple[Any, ...]) -> Any:
+    return product + summand[0] if summand else product
+
+
+def _shifted(kind: _Kind) -> ArithmeticRule:
+    bits, signed = kind.bits, kind.signed
+    if kind.words[0] == "shl":
+        return lambda m, a, b: m.low(m.left(a, m.low(b, _SHIFT_BITS)), bits)
+    return lambda m, a, b: m.low(m.right(kind.fit(m, a), m.low(b, _SHIFT_BITS), signed), bits)
+
+
+def _divided(kind: _Kind) -> ArithmeticRule:
+    """A quotient towards zero, or the remainder that it leaves."""
+    bits = kind.bits
+    rest = kind.words[0] == "rem"
+
+    def rule(m: WordAlgebra[Any], a: Any, b: Any) -> Any:
+        a, b = kind.fit(m, a), kind.fit(m, b)
+        if not kind.signed:
+            found = m.quotient(a, b)
+        else:
+            zero = m.word(0)
+            signs = m.less(a, zero, True), m.less(b, zero, True)
+            sizes = (m.chosen(s, m.minus(zero, n), n) for s, n in zip(signs, (a, b), strict=True))
+            found = m.quotient(*sizes)
+            found = m.chosen(signs[0] ^ signs[1], m.minus(zero, found), found)
+        return m.low(m.minus(a, m.times(b, found)) if rest else found, bits)
+
+    return rule
+
+
+def _extreme(kind: _Kind) -> ArithmeticRule:
+    least, bits, signed = kind.words[0] == "min", kind.bits, kind.signed
+
+    def rule(m: WordAlgebra[Any], a: Any, b: Any) -> Any:
+        a, b = kind.fit(m, a), kind.fit(m, b)
+        first = m.less(a, b, signed) if least else m.less(b, a, signed)
+        return m.low(m.chosen(first, a, b), bits)
+
+    return rule
+
+
+def _extracted(kind: _Kind) -> ArithmeticRule:
+    """A bit field; a signed one has no result that reaches beyond the word."""
+    bits = kind.bits
+
+    def rule(m: WordAlgebra[Any], a: Any, low: Any, count: Any) -> Any:
+        low, count = m.low(low, _FIELD_BITS), m.low(count, _FIELD_BITS)
+        if not kind.signed:
+            return m.right(m.low(a, bits), low, False) & _ones(m, count)
+        wide = m.number(count)
+        if wide and m.number(low) + wide > bits:
+            raise NoResultError
+        return m.low(m.signed(m.right(m.low(a, bits), low, False), wide), bits) if wide else m.word(0)
+
+    return rule
+
+
+def _inserted(kind: _Kind) -> ArithmeticRule:
+    bits = kind.bits
+
+    def rule(m: WordAlgebra[Any], field: Any, word: Any, low: Any, count: Any) -> Any:
+        low, count = m.low(low, _FIELD_BITS), m.low(count, _FIELD_BITS)
+        kept = m.left(_ones(m, count), low)
+        return m.low(m.low(word, bits) & (kept ^ m.word(MASK)) | m.left(field, low) & kept, bits)
+
+    return rule
+
+
+def _ones(m: WordAlgebra[Any], count: Any) -> Any:
+    """So many ones."""
+    return m.minus(m.left(m.word(1), count), m.word(1))
+
+
+def _looked_up(kind: _Kind) -> ArithmeticRule:
     """For each bit, the entry of an eight-entry table that the three source bits select."""
-    result = 0
-    for row in range(8):
-        if table >> row & 1:
-            result |= (a if row & 4 else ~a) & (b if row & 2 else ~b) & (c if row & 1 else ~c)
-    return result
+    bits = kind.bits
+
+    def rule(m: WordAlgebra[Any], a: Any, b: Any, c: Any, table: Any) -> Any:
+        entries, every = m.number(table), m.word(MASK)
+        found = m.word(0)
+        for row in range(8):
+            if entries >> row & 1:
+                sides = zip((a, b, c), (4, 2, 1), strict=True)
+                x, y, z = (source if row & place else source ^ every for source, place in sides)
+                found |= x & y & z
+        return m.low(found, bits)
+
+    return rule
+
+
+def _each(operate: Callable[[WordAlgebra[Any], Any], Any]) -> Callable[[_Kind], ArithmeticRule]:
+    """An operation on one source, as its type reads it."""
+    return lambda kind: lambda m, a: m.low(operate(m, kind.fit(m, a)), kind.bits)
+
+
+def _of_bits(name: str) -> Callable[[_Kind], ArithmeticRule]:
+    """An operation on single bits."""
+    operate = _BITWISE[name]
+    return lambda kind: lambda m, a, b: m.low(operate(a, b), kind.bits)
+
+
+def _added(kind: _Kind) -> ArithmeticRule:
+    bits = kind.bits
+    return lambda m, a, b: m.low(a + b, bits)
+
+
+def _subtracted(kind: _Kind) -> ArithmeticRule:
+    bits = kind.bits
+    return lambda m, a, b: m.low(m.minus(a, b), bits)
+
+
+_BITWISE: Mapping[str, Callable[[Any, Any], Any]] = {
+    "and": lambda a, b: a & b,
+    "or": lambda a, b: a | b,
+    "xor": lambda a, b: a ^ b,
+}
+_Compare = Callable[[_Kind, WordAlgebra[Any], Any, Any], Any]
+
+
+def _less(negated: bool, swapped: bool) -> _Compare:
+    def compare(kind: _Kind, m: WordAlgebra[Any], a: Any, b: Any) -> Any:
+        found = m.less(b, a, kind.signed) if swapped else m.less(a, b, kind.signed)
+        return found ^ m.word(1) if negated else found
+
+    return compare
+
+
+_COMPARE: Mapping[str, _Compare] = {
+    "eq": lambda kind, m, a, b: m.equal(a, b),
+    "ne": lambda kind, m, a, b: m.equal(a, b) ^ m.word(1),
+    **dict.fromkeys(("lt", "lo"), _less(False, False)),
+    **dict.fromkeys(("ge", "hs"), _less(True, False)),
+    **dict.fromkeys(("gt", "hi"), _less(False, True)),
+    **dict.fromkeys(("le", "ls"), _less(True, True)),
+}
+# By the opcode's first word, whatever its type is.
+_ANY_TYPE: Mapping[str, Callable[[_Kind, int], ArithmeticRule | None]] = {
+    **dict.fromkeys(("mov", "cvta", "mapa"), _moved),
+    "selp": _selected,
+    "cvt": _converted,
+}
+# By the first word and the number of sources.
+_OF_PREDICATES: Mapping[tuple[str, int], Callable[[_Kind], ArithmeticRule | None]] = {
+    ("not", 1): lambda kind: lambda m, a: m.low(a, 1) ^ m.word(1),
+    **{(name, 2): _of_bits(name) for name in _BITWISE},
+}
+_OF_INTEGERS: Mapping[tuple[str, int], Callable[[_Kind], ArithmeticRule | None]] = {
+    ("add", 2): _added,
+    ("sub", 2): _subtracted,
+    ("mul", 2): _multiplied,
+    ("mad", 3): _multiplied,
+    ("div", 2): _divided,
+    ("rem", 2): _divided,
+    ("min", 2): _extreme,
+    ("max", 2): _extreme,
+    ("setp", 2): _compared,
+    ("setp", 3): _compared_and_joined,
+    ("shl", 2): _shifted,
+    ("shr", 2): _shifted,
+    ("bfe", 3): _extracted,
+    ("bfi", 4): _inserted,
+    ("lop3", 4): _looked_up,
+    ("not", 1): _each(lambda m, a: a ^ m.word(MASK)),
+    ("neg", 1): _each(lambda m, a: m.minus(m.word(0), a)),
+    ("abs", 1): lambda kind: _each(
+        lambda m, a: m.chosen(m.less(a, m.word(0), kind.signed), m.minus(m.word(0), a), a)
+    )(kind),
+    **{(name, 2): _of_bits(name) for name in _BITWISE},
+}

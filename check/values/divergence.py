@@ -15,8 +15,8 @@ from ..ptx.decode import DecodedFunction
 from ..ptx.flow import Flow
 from ..ptx.operation import Operation
 from ..ptx.source import PtxModule
+from .block_threads import WARP, WARPGROUP
 from .register_threads import RegisterThreads
-from .thread_value import WARP, WARPGROUP
 
 __all__ = ["Divergence", "Parting", "divergence_findings"]
 

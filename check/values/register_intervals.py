@@ -8,6 +8,7 @@ from ..ptx.dataflow import Equations
 from ..ptx.decode import DecodedFunction, DecodedStatement
 from ..ptx.operands import Address, number_of
 from ..ptx.source import PtxModule
+from .block_threads import LARGEST_BLOCK, WARP
 from .interval import NOTHING, TOP, Interval
 from .interval_rules import RULES
 
@@ -17,7 +18,7 @@ _ROUNDS = 12  # how often a value may grow before it is widened
 _MANY = 64  # a register with more definitions may hold anything
 _NAMED = re.compile(r"[%$A-Za-z_][\w$]*(?:\.[xyzw])?")
 _SPECIAL = re.compile(r"%(\w+?)(?:\.[xyz])?$")
-_LANES, _WARPS, _THREADS, _GRID = 32, 32, 1024, 1 << 31
+_GRID = 1 << 31
 _OPPOSITES = {"lt": "ge", "ge": "lt", "gt": "le", "le": "gt", "eq": "ne", "ne": "eq"}
 _BoundOf = tuple[tuple[str, str] | None, str, int]  # register, operator, number
 
@@ -76,7 +77,7 @@ class RegisterIntervals:
         threads = self.function.threads
         if name == "tid" and threads and axis in "xyz":
             return Interval(0, threads["xyz".index(axis)] - 1)
-        counts = {"laneid": _LANES, "tid": _THREADS, "warpid": _WARPS}
+        counts = {"laneid": WARP, "tid": LARGEST_BLOCK, "warpid": LARGEST_BLOCK // WARP}
         counts |= dict.fromkeys(("ctaid", "nctaid", "ntid"), _GRID)
         return Interval(0, counts[name] - 1) if name in counts else TOP
 

@@ -11,15 +11,16 @@ from ...spec.statements import SyntaxFault, argument_of
 from ..ptx.dataflow import Equations
 from ..ptx.decode import DecodedFunction, DecodedStatement
 from ..ptx.operation import Operation
-from .arithmetic import MASK, rule_of
-from .thread_value import UNIFORM, UNKNOWN, WARP, WARPGROUP, ThreadValue
+from .arithmetic import MASK
+from .block_threads import LARGEST_BLOCK, WARP, WARPGROUP, own_numbers, size_of
+from .lane_numbers import LaneNumbers, lane_math
+from .thread_value import UNIFORM, UNKNOWN, ThreadValue
 
 __all__ = ["RegisterThreads"]
 
-_MOST = 1024  # threads of a block
 _MANY = 64  # a register with more definitions is unknown
 _CHANGES = 8  # a register that changes more often is unknown
-_LAST_LANE = 31
+_LAST_LANE = WARP - 1
 _OPAQUE = frozenset(("load", "update", "vote", "elect", "call", "arrive", "await"))
 
 
@@ -37,9 +38,9 @@ class RegisterThreads:
         self.effects = code.effects
         shape = self.function.threads
         self.line = shape is not None and shape[1] == shape[2] == 1
-        self.shape = shape or (_MOST, 1, 1)
-        threads = self.shape[0] * self.shape[1] * self.shape[2] if shape else 0
-        self.count = max(WARPGROUP, min(_MOST, threads))
+        self.shape = shape or (LARGEST_BLOCK, 1, 1)
+        threads = size_of(shape) if shape else 0
+        self.count = max(WARPGROUP, min(LARGEST_BLOCK, threads))
         self._registers: Equations[str, ThreadValue] = Equations(
             self._sources, self._defined, UNIFORM, _changed
         )
@@ -98,20 +99,14 @@ class RegisterThreads:
 
     def _special(self, name: str, text: str) -> ThreadValue:
         """A special register that tells threads apart (PTX ISA 10.1 to 10.3)."""
-        threads = range(self.count)
-        if name == "laneid":
-            return ThreadValue(tuple(t % WARP for t in threads))
-        if name != "tid":
+        own = dict(own_numbers(self.shape, range(self.count)))
+        if name not in ("laneid", "tid"):
             return UNKNOWN
-        x, y, _ = self.shape
-        if text.endswith(".x"):
-            return ThreadValue(tuple(t % x for t in threads), assumed=not self.line)
-        if self.line:
-            return ThreadValue((0,) * self.count)
-        if self.function.exact:
-            along_y = text.endswith(".y")
-            return ThreadValue(tuple(t // x % y if along_y else t // x // y for t in threads))
-        return UNKNOWN
+        if name == "tid" and not (self.line or self.function.exact or text.endswith(".x")):
+            return UNKNOWN
+        known = own.get(text)
+        assumed = text == "%tid.x" and not self.line
+        return UNKNOWN if known is None else ThreadValue(tuple(known), assumed=assumed)
 
     def _evaluate(self, statement: DecodedStatement) -> ThreadValue:
         """What an instruction computes in every thread."""
@@ -135,17 +130,15 @@ class RegisterThreads:
 
     def _by_thread(self, words: tuple[str, ...], sources: list[ThreadValue]) -> ThreadValue:
         """The result in every thread, from numbers in every thread."""
-        rule = rule_of(words, len(sources))
-        if rule is None or not sources:
+        if not sources:
             return UNKNOWN
-        rows = list(zip(*(source.values or () for source in sources), strict=True))
-        alike = all(source.is_uniform for source in sources)
-        found = [rule(*row) for row in (rows[:1] if alike else rows)]
-        known = tuple(value for value in found if value is not None)
-        if len(known) < len(found):
+        math = lane_math(self.count)
+        found = math.computed(words, [math.joined(source.values or ()) for source in sources])
+        values = found.values if isinstance(found, LaneNumbers) else (found,) * self.count
+        known = tuple(value for value in values if value is not None)
+        if len(known) < len(values):
             return UNKNOWN
-        assumed = any(source.assumed for source in sources)
-        return ThreadValue(known * self.count if alike else known, assumed=assumed)
+        return ThreadValue(known, assumed=any(source.assumed for source in sources))
 
     def _shuffle(self, statement: DecodedStatement) -> ThreadValue:
         """shfl.idx from one lane of a whole warp gives all threads of the warp that lane's value."""

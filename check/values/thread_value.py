@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["UNIFORM", "UNKNOWN", "WARP", "WARPGROUP", "ThreadValue"]
-
-WARP, WARPGROUP = 32, 128  # threads
+__all__ = ["UNIFORM", "UNKNOWN", "ThreadValue"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,13 +16,13 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
+from ..values.block_threads import WARP
+from ..values.lane_numbers import LaneNumbers, Numbers, number_at
 from .block_walk import BlockAct
-from .lanes import LaneNumbers, Numbers, number_at
 
 __all__ = ["BlockAccess", "BlockRace", "races"]
 
 _UNIT = 16  # bytes: accesses are remembered by such units of memory
-_WARP = 32
 _BOX = 128  # bytes: a box of a tensor is hardly ever smaller; the PTX does not show its size
 _WIDE = 1 << 12  # bytes: of a wider access, as many at its beginning and its end are remembered
 # Accesses of one class are not judged against one another.
@@ -164,7 +164,7 @@ class _BlockOrder:
 
     def __init__(self, threads: Sequence[int]) -> None:
         count = len(threads)
-        self.warps = [thread // _WARP for thread in threads]
+        self.warps = [thread // WARP for thread in threads]
         self.copies = _CopyGroups([0] * count)
         self.drains = _CopyGroups([0] * count)
         self.units: dict[int, dict[tuple[int, int], BlockAccess]] = defaultdict(dict)

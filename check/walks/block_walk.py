@@ -9,20 +9,21 @@ more acts; its acts from there on are not `sure`. It never takes both values of 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 from ..ptx.decode import DecodedStatement
-from ..ptx.operands import Address, number_of
+from ..ptx.operands import Address
 from ..ptx.source import NAME
-from .lanes import LaneMath, LaneNumbers, Numbers, number_at
-from .walk_plan import GRID, SIZE, WalkPlan, WalkStep
+from ..values.block_threads import WARP, WARPGROUP, size_of
+from ..values.lane_numbers import LaneNumbers, Numbers
+from .registers import Registers
+from .walk_plan import WalkPlan, WalkStep
 
 __all__ = ["BlockAct", "BlockWalk", "walked_threads"]
 
 _LANES = (0, 8)  # of each warp
-_WARP, _GROUP = 32, 128
 _WARPS = 16  # of a block, at most
 _WORD = (1 << 32) - 1  # addresses of shared memory have 32 bits
 _ROUNDS = 6  # rounds of a loop: more than a pipeline that ordinary loads read has stages
@@ -64,11 +65,9 @@ def walked_threads(plan: WalkPlan) -> tuple[int, ...]:
     """
     function = plan.function
     meets = any(plan.code.operation(index).action.barrier == "named" for index in plan.roles)
-    count = 1
-    for size in function.threads or ((_GROUP,) if meets else (_WARP,)):
-        count *= size
-    warps = range(0, min(-(-count // _WARP), _WARPS))
-    return tuple(t for warp in warps for lane in _LANES if (t := warp * _WARP + lane) < max(count, 1))
+    count = size_of(function.threads or ((WARPGROUP,) if meets else (WARP,)))
+    warps = range(0, min(-(-count // WARP), _WARPS))
+    return tuple(t for warp in warps for lane in _LANES if (t := warp * WARP + lane) < max(count, 1))
 
 
 class BlockWalk:
@@ -77,12 +76,8 @@ class BlockWalk:
     def __init__(self, plan: WalkPlan, threads: tuple[int, ...], size: int) -> None:
         self.plan = plan
         self.threads = threads
-        self.math = LaneMath(len(threads))
-        self.numbers: dict[str, Numbers] = {**dict(self._specials()), SIZE: size}
-        self.assumed: set[str] = set()
-        self.chosen: set[str] = (
-            set()
-        )  # unknown predicates of which the walk has taken one value, and what follows
+        self.registers = Registers(plan, threads, size)
+        self._flags: dict[tuple[int, ...], Numbers] = {}
         self.acts: list[BlockAct] = []
         self.sure = True
         self.steps = 0
@@ -94,18 +89,6 @@ class BlockWalk:
         if self.plan.flow.blocks:
             self._path(0, tuple(range(len(self.threads))), None)
         return self.acts
-
-    def _specials(self) -> Iterator[tuple[str, Numbers]]:
-        """The special registers whose numbers are known."""
-        function = self.plan.function
-        x, y, _ = function.threads or (max(self.threads) + 1, 1, 1)
-        yield "%laneid", self.math.joined(t % _WARP for t in self.threads)
-        yield "%tid.x", self.math.joined(t % x for t in self.threads)
-        yield "%tid.y", self.math.joined(t // x % y for t in self.threads)
-        yield "%tid.z", self.math.joined(t // x // y for t in self.threads)
-        if function.exact and function.threads:
-            yield from zip(("%ntid.x", "%ntid.y", "%ntid.z"), function.threads, strict=True)
-        yield from GRID.items()
 
     # The path
 
@@ -124,7 +107,7 @@ class BlockWalk:
                 number = self._entered(number, block.fall)
                 continue
             holds = self._holding(last, lanes)
-            if self.plan.guard(last) in self.chosen and any(
+            if self.plan.guard(last) in self.registers.chosen and any(
                 self.plan.work(side, number) for side in block.successors
             ):
                 self.sure = False
@@ -168,11 +151,11 @@ class BlockWalk:
         guard = self.plan.guard(statement)
         if guard is None:
             return dict.fromkeys(lanes, True)
-        numbers = self.numbers.get(guard)
-        if not isinstance(numbers, LaneNumbers):
-            return dict.fromkeys(lanes, None if numbers is None else bool(numbers) != statement.negated)
-        values = ((lane, numbers.values[lane]) for lane in lanes)
-        return {lane: None if v is None else bool(v) != statement.negated for lane, v in values}
+        holds = self.registers.guard(guard, statement.negated)
+        if not isinstance(holds, LaneNumbers):
+            return dict.fromkeys(lanes, None if holds is None else holds == 1)
+        values = holds.values
+        return {lane: None if values[lane] is None else values[lane] == 1 for lane in lanes}
 
     def _choose(self, statement: DecodedStatement, holds: bool) -> None:
         """Take a guard to hold, or not, in the threads in which it is unknown."""
@@ -180,12 +163,13 @@ class BlockWalk:
         if guard is None:
             return
         value = int(holds != statement.negated)
-        numbers = self.numbers.get(guard)
+        numbers = self.registers.numbers.get(guard)
         if isinstance(numbers, LaneNumbers):
-            self.numbers[guard] = self.math.joined(value if v is None else v for v in numbers.values)
+            joined = self.registers.math.joined
+            self.registers.numbers[guard] = joined(value if v is None else v for v in numbers.values)
         else:
-            self.numbers[guard] = value if numbers is None else numbers
-        self.chosen.add(guard)
+            self.registers.numbers[guard] = value if numbers is None else numbers
+        self.registers.chosen.add(guard)
 
     def _side(self, number: int, sides: list[int], value: bool | None) -> int:
         """The side of a branch that all threads take."""
@@ -247,97 +231,27 @@ class BlockWalk:
         if step.guard is not None:
             holds = self._holding(step.statement, lanes)
             executing = tuple(lane for lane in lanes if holds[lane] is not False)
-            known = None not in holds.values() and step.guard not in self.chosen
+            known = None not in holds.values() and step.guard not in self.registers.chosen
         if not executing:
             return
         if step.acts:
-            if not known and step.guard not in self.chosen:
+            if not known and step.guard not in self.registers.chosen:
                 self._choose(step.statement, True)
             act = self._act(step, lanes, executing, known)
             if act is not None:
                 self.acts.append(act)
         if step.wanted:
-            self._write(step, executing, known)
+            guard = self.registers.guard(step.guard, step.negated)
+            self.registers.execute(step, guard, self._on(lanes))
 
-    def _write(self, step: WalkStep, lanes: tuple[int, ...], known: bool) -> None:
-        if step.result != "awaited" and (step.assumes or not self.assumed.isdisjoint(step.read)):
-            self.assumed.update(step.written)
-        else:
-            self.assumed.difference_update(step.written)
-        if self.chosen.isdisjoint(step.read):
-            self.chosen.difference_update(step.written)
-        else:
-            self.chosen.update(step.written)
-        value = self._result(step) if known else None
-        written = step.written
-        if step.result == "elected":
-            elected = self.math.joined(int(t % _WARP == 0) for t in self.threads)
-            values: list[Numbers] = [None, elected] if len(written) == 2 else [None] * len(written)
-        elif len(written) == 1 or value is None or step.result == "parameter":
-            values = [value] * len(written)
-        elif step.statement.operation.is_move:  # a vector, the lowest bits first
-            width = step.bits // len(written)
-            values = [self._bits(value, position * width, width) for position in range(len(written))]
-        else:
-            values = [value] + [None] * (len(written) - 1)
-        everywhere = len(lanes) == len(self.threads)
-        for register, number in zip(written, values, strict=True):
-            old = None if everywhere else self.numbers.get(register)
-            self.numbers[register] = number if everywhere else self.math.chosen(lanes, number, old)
-
-    def _bits(self, value: Numbers, low: int, width: int) -> Numbers:
-        mask = (1 << width) - 1
-        if isinstance(value, LaneNumbers):
-            return self.math.joined(None if v is None else v >> low & mask for v in value.values)
-        return None if value is None else value >> low & mask
-
-    def _value(self, source: int | str) -> Numbers:
-        """A number, or that of a register, or of a predicate that `!` negates."""
-        if isinstance(source, int):
-            return source
-        if not source.startswith("!"):
-            return self.numbers.get(source)
-        value = self.numbers.get(source[1:])
-        if isinstance(value, LaneNumbers):
-            return self.math.joined(None if v is None else 1 - v for v in value.values)
-        return None if value is None else 1 - value
-
-    def _result(self, step: WalkStep) -> Numbers:
-        if step.result == "awaited":
+    def _on(self, lanes: tuple[int, ...]) -> Numbers:
+        """A flag: which threads come to a statement."""
+        if len(lanes) == len(self.threads):
             return 1
-        if step.result in ("unknown", "elected"):
-            return None
-        values = [self._value(source) for source in step.sources]
-        if step.result == "computed":
-            return self.math.computed(step.words, values)
-        if step.result == "packed":
-            width = step.bits // len(values)
-            packed = [
-                self._packed([number_at(v, lane) for v in values], width) for lane in range(len(self.threads))
-            ]
-            return self.math.joined(packed)
-        if step.result == "lane":
-            return self._shuffled(step, values)
-        return values[0]
-
-    @staticmethod
-    def _packed(parts: list[int | None], width: int) -> int | None:
-        number = 0
-        for place, value in enumerate(parts):
-            if value is None:
-                return None
-            number |= (value & (1 << width) - 1) << place * width
-        return number
-
-    def _shuffled(self, step: WalkStep, values: list[Numbers]) -> Numbers:
-        """The number of a warp's first lane in all its lanes. Of other shuffles, None if lanes differ."""
-        value = values[0]
-        if not isinstance(value, LaneNumbers):
-            return value
-        if "idx" not in step.words or len(values) < 2 or values[1] != 0:
-            return None
-        first = {t // _WARP: v for t, v in zip(self.threads, value.values, strict=True) if t % _WARP == 0}
-        return self.math.joined(first[t // _WARP] for t in self.threads)
+        found = self._flags.get(lanes)
+        if found is None:
+            found = self._flags[lanes] = LaneNumbers(self.registers.math.flags(lanes), 0, len(self.threads))
+        return found
 
     # Acts
 
@@ -375,7 +289,11 @@ class BlockWalk:
         if statement.pending is not None:
             count = self._operand(statement.pending, statement.scope)
             n = count if isinstance(count, int) else -1
-        sure = self.sure and known and (self.assumed | self.chosen).isdisjoint(self._named(statement, text))
+        sure = (
+            self.sure
+            and known
+            and (self.registers.assumed | self.registers.chosen).isdisjoint(self._named(statement, text))
+        )
         return BlockAct(kind, step.index, frozenset(lanes), executing, low, width, is_open, n, barrier, sure)
 
     def _named(self, statement: DecodedStatement, address: Address | None) -> tuple[str, ...]:
@@ -389,18 +307,18 @@ class BlockWalk:
             return lanes
         vector = next((text for text in statement.operands if text[:1] == "{"), "")
         rows = _REGISTER_ROWS * max(len(NAME.findall(vector)), 1)
-        return tuple(lane for lane in lanes if self.threads[lane] % _WARP < rows)
+        return tuple(lane for lane in lanes if self.threads[lane] % WARP < rows)
 
     def _operand(self, text: str, scope: int) -> Numbers:
-        number = number_of(text)
-        return self._value(self.plan.source(text, scope)) if number is None else number
+        return self.registers.value(text, scope)
 
     def _address(self, address: Address | None, scope: int) -> Numbers:
         if address is None:
             return None
         base: Numbers = 0 if address.base is None else self._operand(address.base, scope)
         if isinstance(base, LaneNumbers):
-            return self.math.joined(None if v is None else (v + address.offset) & _WORD for v in base.values)
+            offset = address.offset & _WORD
+            return self.registers.math.computed(("add", "u32"), (base, offset))
         return None if base is None else (base + address.offset) & _WORD
 
 

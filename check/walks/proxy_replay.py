@@ -16,15 +16,15 @@ from ..memory.proxy_findings import Meeting, Suspicion
 from ..memory.shared_memory import WIDEST, fences_shared, fills_shared, stores_shared
 from ..ptx.decode import DecodedStatement
 from ..ptx.operands import Address, number_of
-from ..values.thread_value import WARP
-from .lane_registers import LaneColumn, LaneRegisters
+from ..values.block_threads import WARP, WARPGROUP, size_of
+from ..values.lane_numbers import LaneNumbers, Numbers, number_at
+from .registers import Registers
 from .thread_walk import Walked, walk_of
 from .walk_plan import WalkPlan, WalkStep
 
 __all__ = ["Replays", "replayed"]
 
 _WINDOW = 1 << 32  # a greater generic address is not one of shared memory
-_GROUP = 128
 _MOST = 1 << 17  # statements of one replay
 _STRAYS = 6  # walks of threads that leave a walk at a branch
 _ORDERS = frozenset(("proxy-fence", "meet", "await", "copy-commit", "copy-wait", "copy-arrive"))
@@ -101,9 +101,9 @@ class _Replay:
             self.products[suspicion.product].add(suspicion.store)
         self.stores = {suspicion.store for suspicion in suspicions}
         self.threads = threads
-        self.registers = LaneRegisters(plan, self.threads, walk.size)
-        self.on: list[bool] | None = None
-        self.joins: list[tuple[int | None, list[bool] | None, set[str]]] = []
+        self.registers = Registers(plan, self.threads, walk.size)
+        self.on: Numbers = 1  # in which threads: those that go this way
+        self.joins: list[tuple[int | None, Numbers, set[str]]] = []
         # By store: what it wrote through the generic proxy, with no fence by the writer since; and what with
         # one, but with no barrier since.
         self.bare: dict[int, _Granules] = {}
@@ -139,7 +139,7 @@ class _Replay:
                 if step.acts:
                     self._act(step)
                 if not self.wanted.isdisjoint(step.written):
-                    self.registers.execute(step, self.on)
+                    self.registers.execute(step, self.registers.guard(step.guard, step.negated), self.on)
                     if self.joins and step.written:
                         self.joins[-1][2].update(step.written)
             if position + 1 < len(trace):
@@ -149,11 +149,8 @@ class _Replay:
         """Switch the threads on again that left the path at a branch whose sides join here."""
         while self.joins and self.joins[-1][0] == number:
             _, on, changed = self.joins.pop()
-            gone = [
-                (on is None or on[at]) and not (self.on is None or self.on[at])
-                for at in range(len(self.threads))
-            ]
-            self.registers.forget(changed, gone)
+            math = self.registers.math
+            self.registers.forget(changed, math.both(on, math.negated(self.on)))
             self.on = on
             if self.joins:
                 self.joins[-1][2].update(changed)
@@ -167,28 +164,29 @@ class _Replay:
         name = self.plan.guard(statement)
         if name is None or statement.does not in ("jump", "leave"):
             return
-        column = self.registers.holds(name, statement.negated)
-        if not isinstance(column, list):
+        guard = self.registers.guard(name, statement.negated)
+        if not isinstance(guard, LaneNumbers):
             return
         jumps = int(statement.does == "jump" and following == block.branch)
-        stays = [value is None or bool(value) == jumps for value in column]
-        on = [stay and (self.on is None or self.on[at]) for at, stay in enumerate(stays)]
-        if all(stays) or not any(on):
+        math = self.registers.math
+        stays = math.joined(int(value is None or value == jumps) for value in guard.values)
+        on = math.both(stays, self.on)
+        if stays == 1 or on == 0:
             return
         if statement.does == "jump":
             self._stray(number, following, on)
             self.joins.append((self.plan.flow.post_dominator.get(number), self.on, set()))
         self.on = on
 
-    def _stray(self, number: int, following: int, on: list[bool]) -> None:
+    def _stray(self, number: int, following: int, on: Numbers) -> None:
         """Remember a thread that goes the other way, to walk with it, if a suspected store stands there."""
         for side in self.plan.flow.blocks[number].successors:
             if side == following or (number, side) in self.strays or self.walk.thread != self.threads[0]:
                 continue
             if not self._storing.isdisjoint(self.plan.blocks_of(side, number)):
-                was = self.on or [True] * len(self.threads)
-                gone = next(at for at, before in enumerate(was) if before and not on[at])
-                self.strays[number, side] = self.threads[gone]
+                gone = self.registers.math.both(self.on, self.registers.math.negated(on))
+                first = next(at for at in range(len(self.threads)) if number_at(gone, at))
+                self.strays[number, side] = self.threads[first]
 
     def _act(self, step: WalkStep) -> None:
         statement, does = step.statement, step.statement.does
@@ -203,23 +201,16 @@ class _Replay:
         elif step.index in self.stores and (does == "copy" or stores_shared(statement)):
             self._store(step)
 
-    def _active(self, step: WalkStep) -> list[bool | None] | None:
-        """Which threads execute a statement: None all of them; an entry None where that is unknown."""
-        guard = self.registers.holds(step.guard, step.negated)
-        if guard == 1 and self.on is None:
-            return None
-        guards = guard if isinstance(guard, list) else [guard] * len(self.threads)
-        on = self.on or [True] * len(self.threads)
-        return [
-            bool(value) and on[at] if value is not None else None if on[at] else False
-            for at, value in enumerate(guards)
-        ]
+    def _active(self, step: WalkStep) -> Numbers:
+        """A flag: which threads execute a statement."""
+        return self.registers.math.both(self.registers.guard(step.guard, step.negated), self.on)
 
-    def _addresses(self, statement: DecodedStatement, address: Address | None) -> LaneColumn:
+    def _addresses(self, statement: DecodedStatement, address: Address | None) -> Sequence[int | None]:
         """Where the threads access shared memory; −1 where an address is none of shared memory."""
+        count = len(self.threads)
         if address is None:
-            return None
-        base: LaneColumn = 0 if address.base is None else self.registers.value(address.base, statement.scope)
+            return (None,) * count
+        base: Numbers = 0 if address.base is None else self.registers.value(address.base, statement.scope)
         generic = statement.operation.space == "generic"
 
         def at(number: int | None) -> int | None:
@@ -228,23 +219,26 @@ class _Replay:
             number += address.offset
             return -1 if generic and number >= _WINDOW else number % _WINDOW
 
-        return [at(number) for number in base] if isinstance(base, list) else at(base)
+        return (
+            [at(number) for number in base.values] if isinstance(base, LaneNumbers) else (at(base),) * count
+        )
 
     def _store(self, step: WalkStep) -> None:
         statement = step.statement
-        column = self._addresses(statement, statement.address)
+        numbers = self._addresses(statement, statement.address)
         active = self._active(step)
-        numbers = column if isinstance(column, list) else [column] * len(self.threads)
         width = statement.bytes or WIDEST
         found: _Granules = {}
         rows = statement.rows
         for at, number in enumerate(numbers):
             if rows is not None and self.threads[at] % WARP >= rows:
                 continue  # the lane supplies no address
-            if active is not None and active[at] is not True:
-                if active[at] is None:
+            if active != 1:
+                executes = number_at(active, at)
+                if executes is None:
                     self.unknown.add(step.index)
-                continue
+                if not executes:
+                    continue
             if number is None:
                 self.unknown.add(step.index)
             elif number >= 0:
@@ -258,8 +252,7 @@ class _Replay:
 
     def _fill(self, step: WalkStep) -> None:
         """A bulk copy overwrites: what is read there later is its own."""
-        column = self._addresses(step.statement, step.statement.address)
-        first = column[0] if isinstance(column, list) else column
+        first = self._addresses(step.statement, step.statement.address)[0]
         if first is None or first < 0:
             return
         for low, high in self.stages:
@@ -282,7 +275,7 @@ class _Replay:
         elif does == "proxy-fence":
             if fences_shared(statement):
                 self._fence(active)
-        elif statement.operation.action.barrier != "warp" and (active is None or any(active)):
+        elif statement.operation.action.barrier != "warp" and _some(active):
             self.fenced.clear()
 
     def _land(self, before: int) -> None:
@@ -292,20 +285,19 @@ class _Replay:
                 self.bare.setdefault(statement, {}).update(found)
         self.flying = [one for one in self.flying if one[0] >= before]
 
-    def _fence(self, active: list[bool | None] | None) -> None:
+    def _fence(self, active: Numbers) -> None:
         for store, where in list(self.bare.items()):
-            if active is None:
+            if active == 1:
                 covered = self.bare.pop(store)
             else:
-                covered = {granule: at for granule, at in where.items() if active[at] is not False}
+                covered = {granule: at for granule, at in where.items() if number_at(active, at) != 0}
                 for granule in covered:
                     del where[granule]
             self.fenced.setdefault(store, {}).update(covered)
 
     def _multiply(self, step: WalkStep) -> None:
         def word_of(text: str) -> int | None:
-            column = self.registers.value(text, step.statement.scope)
-            return column[0] if isinstance(column, list) else column
+            return number_at(self.registers.value(text, step.statement.scope), 0)
 
         found = list(granules(step.statement, word_of))
         if not found:
@@ -335,11 +327,16 @@ class _Replay:
             self.open.discard(suspicion)
 
 
+def _some(flag: Numbers) -> bool:
+    """Whether a flag is surely 1 in some thread."""
+    return 1 in flag.values if isinstance(flag, LaneNumbers) else flag == 1
+
+
 def _followed(plan: WalkPlan, walk: Walked, walked: Sequence[Walked]) -> range:
     """The threads that go a walk's way: those of its warpgroup, up to the next one that was walked alone."""
     shape = plan.function.threads
-    limit = shape[0] * shape[1] * shape[2] if shape else _GROUP
-    end = walk.thread - walk.thread % _GROUP + _GROUP
+    limit = size_of(shape) if shape else WARPGROUP
+    end = walk.thread - walk.thread % WARPGROUP + WARPGROUP
     if not any(act.kind == "mma" for act in walk.acts):
         end = min((one.thread for one in walked if walk.thread < one.thread < end), default=end)
     return range(walk.thread, max(min(end, limit), walk.thread + 1))

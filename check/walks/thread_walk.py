@@ -12,8 +12,9 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from ..values.block_threads import WARP, WARPGROUP
 from .acts import Act, act_of
-from .thread_registers import ThreadRegisters
+from .registers import Registers
 from .walk_plan import WalkPlan
 
 __all__ = ["Walked", "short_walks", "walk_of", "walks"]
@@ -23,7 +24,6 @@ _SIZES = (1024, 512, 8)  # numbers for parameters, elements or steps: the first 
 _LARGE = 2048  # one with which every stage is filled twice
 _FEW = 3  # one with which loops are walked to their end
 _ROUND = 1 << 7  # rounds of a loop that no branch leaves
-_GROUP, _WARP = 128, 32
 _LEAVES = frozenset(("leave", "abort"))
 _ENDS = _LEAVES | {"jump", "switch"}
 
@@ -54,7 +54,7 @@ def walks(plan: WalkPlan) -> list[Walked]:
     limit = max(function.threads[0], 1) if function.threads else 1
     actions = (plan.code.operation(index).action for index in plan.roles)
     parted = any(action.does == "arrive" and action.barrier == "object" for action in actions)
-    threads = range(0, limit, _WARP) if parted else range(0, min(limit, 3 * _GROUP), _GROUP)
+    threads = range(0, limit, WARP) if parted else range(0, min(limit, 3 * WARPGROUP), WARPGROUP)
     for size in _SIZES:
         found = _walked(plan, threads, size)
         if any(act.kind == "mma" for walk in found for act in walk.acts):
@@ -72,7 +72,7 @@ def short_walks(plan: WalkPlan, long: Sequence[Walked]) -> list[Walked]:
     """
     if not any(act.kind == "cut" for walk in long for act in walk.acts):
         return []
-    found = _walked(plan, range(0, max(walk.thread for walk in long) + 1, _GROUP), _FEW)
+    found = _walked(plan, range(0, max(walk.thread for walk in long) + 1, WARPGROUP), _FEW)
     ended = not any(act.kind == "cut" for walk in found for act in walk.acts)
     return found if ended and any(act.kind == "mma" for walk in found for act in walk.acts) else []
 
@@ -92,7 +92,7 @@ def _walked(
     found = _walked_once(plan, threads, size, cut, eager, False)
     filled = {act.barrier for walk in found for act in walk.acts if act.kind == "bulk"}
     awaited = {act.barrier for walk in found for act in walk.acts if act.kind == "await"}
-    if threads.step == _WARP and awaited and None not in awaited and filled - awaited - {None}:
+    if threads.step == WARP and awaited and None not in awaited and filled - awaited - {None}:
         return _walked_once(plan, threads, size, cut, eager, True) or found
     return found
 
@@ -104,7 +104,7 @@ def _walked_once(
     found: dict[tuple[Act, ...], Walked] = {}
     multiplied = -1  # the last warpgroup that did
     for thread in threads:
-        if not each and thread // _GROUP == multiplied:
+        if not each and thread // WARPGROUP == multiplied:
             continue
         acts: list[Act] = []
         walk = _Walk(plan, thread, size, eager)
@@ -116,7 +116,7 @@ def _walked_once(
         whole = Walked(thread, tuple(acts), tuple(walk.trace), guessed, size)
         found.setdefault(whole.acts, whole)
         if any(act.kind == "mma" for act in acts):
-            multiplied = thread // _GROUP
+            multiplied = thread // WARPGROUP
     return list(found.values())
 
 
@@ -137,7 +137,7 @@ class _Walk:
     def __init__(self, plan: WalkPlan, thread: int, size: int, eager: bool) -> None:
         self.plan = plan
         self.eager = eager
-        self.registers = ThreadRegisters(plan, thread, size)
+        self.registers = Registers(plan, (thread,), size)
         self.rounds: dict[int, int] = {}
         self.forced = 0  # a loop was just left although its numbers lead on: 1, an innermost one: 2
         self.taken: Counter[int] = Counter()  # how often each side of an undecided branch was taken
@@ -156,9 +156,9 @@ class _Walk:
             self.plan.budget -= block.end - block.start + 1
             loops = self.plan.around.get(number, ())
             for step in self.plan.relevant(number):
-                guard = registers.holds(step.guard, step.negated)
-                if step.acts and (guard is not False or (self.eager and step.guard in registers.assumed)):
-                    act = act_of(step.index, step.statement, registers.value, loops)
+                guard = registers.guard(step.guard, step.negated)
+                if step.acts and (guard != 0 or (self.eager and step.guard in registers.assumed)):
+                    act = act_of(step.index, step.statement, registers.number, loops)
                     if act is not None:
                         known = guard is not None and self.guessed is None
                         sure = known and self.plan.located(step.index).isdisjoint(registers.assumed)
@@ -179,11 +179,11 @@ class _Walk:
         if statement.does not in _ENDS:
             return self._enter(number, block.fall)
         name = self.plan.guard(statement)
-        guard = self.registers.holds(name, statement.negated)
+        guard = self.registers.guard(name, statement.negated)
         if statement.does in _LEAVES:
             if guard is None:
                 self._guess()
-            return None if guard is True else self._enter(number, block.fall)
+            return None if guard == 1 else self._enter(number, block.fall)
         sides = list(block.successors)
         if len(sides) < 2:
             return self._enter(number, sides[0] if sides else None)

@@ -14,7 +14,7 @@ from ..ptx.decode import DecodedFunction, DecodedStatement
 from ..ptx.flow import Flow
 from ..ptx.operands import number_of
 from ..ptx.source import NAME, PtxModule
-from ..values.arithmetic import MASK, bits_of
+from ..values.arithmetic import MASK, ArithmeticRule, bits_of, rule_of
 
 __all__ = ["GRID", "SIZE", "WalkPlan", "WalkStep"]
 
@@ -56,7 +56,7 @@ class WalkStep:
 
     result: how its value is found: `parameter` (the number `sources` holds), `packed` (a vector of sources),
     `lane` (of the first lane), `same` (the first source), `computed`, `awaited` (a wait is over), `elected`,
-    or `unknown`. `assumes`: the value is an assumed one, whatever the sources.
+    or `unknown`. `rule` computes it. `assumes`: the value is an assumed one, whatever the sources.
     """
 
     index: int
@@ -69,6 +69,7 @@ class WalkStep:
     bits: int
     result: str
     sources: tuple[int | str, ...]
+    rule: ArithmeticRule | None
     acts: bool
     wanted: bool
     assumes: bool
@@ -248,6 +249,7 @@ class WalkPlan:
             bits_of(words),
             result,
             sources,
+            rule_of(words, len(sources)) if result == "computed" else None,
             index in self.acting,
             not self.wanted.isdisjoint(statement.writes),
             statement.does == "load" or not GRID.keys().isdisjoint(statement.operands),

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from ptxmma.check.check_file import check_text
-from ptxmma.check.walks.lanes import LaneMath, LaneNumbers
 
 HEAD = """.version 8.7
 .target {target}
@@ -179,18 +178,6 @@ def test_threads_of_a_block_of_unknown_size_differ() -> None:
     other = own.replace("%a0, [%r5]", "%a0, [%r2]")
     rules = [[finding.rule for finding in check_text(head + body, "k.ptx").findings] for body in (own, other)]
     assert rules == [[], ["shared-unsynchronised"]]
-
-
-def test_numbers_of_threads() -> None:
-    math = LaneMath(3)
-    lanes = math.joined([1, 2, 3])
-    assert isinstance(lanes, LaneNumbers) and math.joined((1, 2, 3)) is lanes
-    assert math.joined([7, 7, 7]) == 7
-    shifted = math.computed(("shl", "b32"), (lanes, 4))
-    assert isinstance(shifted, LaneNumbers) and shifted.values == (16, 32, 48)
-    assert math.computed(("and", "b32"), (lanes, 0)) == 0
-    chosen = math.chosen((1,), 9, lanes)
-    assert isinstance(chosen, LaneNumbers) and chosen.values == (1, 9, 3)
 
 
 def told_of(text: str) -> set[str]:

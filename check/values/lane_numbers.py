@@ -1,0 +1,183 @@
+"""Numbers of many threads at once: one for all of them, or one for each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
+
+from .arithmetic import DECIDED, computed, rule_of
+from .word_algebra import FIELD, WORD, NoResultError, packed_words
+
+__all__ = ["LaneMath", "LaneNumbers", "Numbers", "lane_math", "number_at"]
+
+_BYTES = FIELD // 8
+_WORDS = FIELD // WORD
+_LOW = (1 << WORD) - 1
+
+
+class LaneNumbers:
+    """A number for each thread, as one packed word (word_algebra.py). A field of `unknown` is 1 where the
+    number is not known.
+    """
+
+    __slots__ = ("_parts", "_values", "count", "packed", "unknown")
+
+    def __init__(self, packed: int, unknown: int, count: int) -> None:
+        self.packed = packed
+        self.unknown = unknown
+        self.count = count
+        self._values: tuple[int | None, ...] | None = None
+        self._parts: dict[tuple[int, ...], Mapping[int | None, tuple[int, ...]]] = {}
+
+    @property
+    def values(self) -> tuple[int | None, ...]:
+        """The number of each thread; None where it is unknown."""
+        if self._values is None:
+            self._values = tuple(_fields(self.packed, self.count))
+            if self.unknown:
+                flags = _fields(self.unknown, self.count)
+                self._values = tuple(
+                    None if flag else value for value, flag in zip(self._values, flags, strict=True)
+                )
+        return self._values
+
+    def at(self, lane: int) -> int | None:
+        """The number of one thread."""
+        if self._values is not None:
+            return self._values[lane]
+        if self.unknown and self.unknown >> FIELD * lane & 1:
+            return None
+        return self.packed >> FIELD * lane & _LOW
+
+    def by_value(self, lanes: tuple[int, ...]) -> Mapping[int | None, tuple[int, ...]]:
+        """Some threads by their number."""
+        found = self._parts.get(lanes)
+        if found is None:
+            made: dict[int | None, list[int]] = {}
+            values = self.values
+            for lane in lanes:
+                made.setdefault(values[lane], []).append(lane)
+            found = self._parts[lanes] = {value: tuple(some) for value, some in made.items()}
+        return found
+
+    def same_as(self, other: object) -> bool:
+        """Whether other numbers are the same."""
+        return (
+            isinstance(other, LaneNumbers) and self.packed == other.packed and self.unknown == other.unknown
+        )
+
+
+Numbers = int | LaneNumbers | None  # the same in all threads, or one for each, or unknown
+
+
+def number_at(numbers: Numbers, lane: int) -> int | None:
+    """The number of one thread."""
+    return numbers.at(lane) if isinstance(numbers, LaneNumbers) else numbers
+
+
+def _fields(packed: int, count: int) -> list[int]:
+    """The lower word of each field."""
+    return memoryview(packed.to_bytes(count * _BYTES, "little")).cast("Q").tolist()[::_WORDS]
+
+
+class LaneMath:
+    """Arithmetic on the numbers of so many threads."""
+
+    def __init__(self, count: int) -> None:
+        self.count = count
+        self.words = packed_words(count)
+        self._field = (1 << FIELD) - 1
+
+    def joined(self, values: Iterable[int | None]) -> Numbers:
+        """The numbers of all threads, given in their order."""
+        known = list(values)
+        if known.count(known[0]) == len(known):
+            return known[0]
+        packed = int.from_bytes(b"".join([(v or 0).to_bytes(_BYTES, "little") for v in known]), "little")
+        unknown = 0
+        if None in known:
+            unknown = sum(1 << FIELD * lane for lane, value in enumerate(known) if value is None)
+        return LaneNumbers(packed, unknown, self.count)
+
+    def flags(self, lanes: Iterable[int]) -> int:
+        """A packed word that is 1 in some threads."""
+        return sum(1 << FIELD * lane for lane in lanes)
+
+    def made(self, packed: int, unknown: int = 0) -> Numbers:
+        """Packed numbers; one number where all are the same."""
+        if not unknown:
+            first = packed & self._field
+            if first * self.words.ones == packed:
+                return first
+        elif unknown == self.words.ones:
+            return None
+        return LaneNumbers(packed, unknown, self.count)
+
+    def packed(self, numbers: int | LaneNumbers) -> int:
+        """Numbers as a packed word."""
+        return numbers.packed if isinstance(numbers, LaneNumbers) else numbers * self.words.ones
+
+    def computed(self, words: tuple[str, ...], sources: Sequence[Numbers]) -> Numbers:
+        """The result of an instruction, by the words of its opcode and its sources."""
+        single = [source for source in sources if not isinstance(source, LaneNumbers)]
+        if len(single) == len(sources):
+            return computed(words, single)
+        unknown = 0
+        for source in sources:
+            if isinstance(source, LaneNumbers):
+                unknown |= source.unknown
+        if None in single or unknown:
+            if words[0] in DECIDED and (words[0] == "selp" or words[-1] == "pred"):
+                return self._each(words, sources)
+            if None in single:
+                return None
+        rule = rule_of(words, len(sources))
+        if rule is None:
+            return None
+        try:
+            found = rule(self.words, *[self.packed(s) for s in sources if s is not None])
+        except NoResultError:
+            return self._each(words, sources)
+        return self.made(found, unknown)
+
+    def _each(self, words: tuple[str, ...], sources: Sequence[Numbers]) -> Numbers:
+        """The same, thread by thread."""
+        columns = [s.values if isinstance(s, LaneNumbers) else (s,) * self.count for s in sources]
+        return self.joined(computed(words, row) for row in zip(*columns, strict=True))
+
+    def negated(self, flag: Numbers) -> Numbers:
+        """The negation of a predicate."""
+        if isinstance(flag, LaneNumbers):
+            ones = self.words.ones
+            return LaneNumbers(flag.packed & ones ^ ones, flag.unknown, self.count)
+        return None if flag is None else 1 - (flag & 1)
+
+    def chosen(self, flag: Numbers, new: Numbers, old: Numbers) -> Numbers:
+        """The new numbers where a flag is 1, the old ones where it is 0; unknown where it is unknown."""
+        if not isinstance(flag, LaneNumbers):
+            return None if flag is None else new if flag & 1 else old
+        ones, field = self.words.ones, self._field
+        where = flag.packed & ones
+        unknown = flag.unknown | self._unknown(new) & where | self._unknown(old) & (where ^ ones)
+        mask = where * field
+        packed = self.packed(0 if new is None else new) & mask | self.packed(0 if old is None else old) & (
+            mask ^ ones * field
+        )
+        return self.made(packed, unknown)
+
+    def _unknown(self, numbers: Numbers) -> int:
+        if isinstance(numbers, LaneNumbers):
+            return numbers.unknown
+        return self.words.ones if numbers is None else 0
+
+    def both(self, one: Numbers, other: Numbers) -> Numbers:
+        """A flag: whether both are 1."""
+        if one == 1:
+            return other
+        return one if other == 1 else self.computed(("and", "pred"), (one, other))
+
+
+@lru_cache(maxsize=64)
+def lane_math(count: int) -> LaneMath:
+    """The arithmetic of so many threads."""
+    return LaneMath(count)

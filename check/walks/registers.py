@@ -1,0 +1,209 @@
+"""What a statement does to the registers of some threads: the one interpreter, of one thread or of a block.
+
+A register holds a number for all the threads, or one for each, or nothing that is known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from ..values.arithmetic import computed
+from ..values.block_threads import WARP, own_numbers
+from ..values.lane_numbers import LaneNumbers, Numbers, lane_math
+from ..values.word_algebra import NUMBER, NoResultError
+from .walk_plan import GRID, SIZE, WalkPlan, WalkStep
+
+__all__ = ["Registers"]
+
+
+class Registers:
+    """The registers of some threads of a block, by unique name.
+
+    `assumed` follow from assumed numbers, of parameters or of the grid; `chosen` are unknown predicates of
+    which a walk has taken one value, and what follows from them; `remote` follow from addresses in other
+    blocks of the cluster.
+    """
+
+    __slots__ = ("assumed", "chosen", "math", "numbers", "plan", "remote", "threads")
+
+    def __init__(self, plan: WalkPlan, threads: Sequence[int], size: int) -> None:
+        self.plan = plan
+        self.threads = threads
+        self.math = lane_math(len(threads))
+        self.numbers: dict[str, Numbers] = {**dict(self._own()), SIZE: size}
+        self.assumed: set[str] = set()
+        self.chosen: set[str] = set()
+        self.remote: set[str] = set()
+
+    def _own(self) -> Iterator[tuple[str, Numbers]]:
+        """The special registers whose numbers are known."""
+        function = self.plan.function
+        for name, numbers in own_numbers(function.threads, self.threads):
+            yield name, self.math.joined(numbers)
+        if function.exact and function.threads:
+            yield from zip(("%ntid.x", "%ntid.y", "%ntid.z"), function.threads, strict=True)
+        yield from GRID.items()
+
+    def copy(self) -> Registers:
+        """Registers of their own with the same contents."""
+        made = Registers.__new__(Registers)
+        made.plan, made.threads, made.math = self.plan, self.threads, self.math
+        made.numbers = dict(self.numbers)
+        made.assumed, made.chosen, made.remote = set(self.assumed), set(self.chosen), set(self.remote)
+        return made
+
+    # What they hold
+
+    def value(self, text: str, scope: int) -> Numbers:
+        """What an operand holds; None if unknown."""
+        found = self.plan.source(text, scope)
+        return found if isinstance(found, int) else self.numbers.get(found)
+
+    def number(self, text: str, scope: int) -> int | None:
+        """The one number that all threads hold in an operand; None if there is none, or it is unknown."""
+        found = self.value(text, scope)
+        return None if isinstance(found, LaneNumbers) else found
+
+    def guard(self, name: str | None, negated: bool) -> Numbers:
+        """Whether a guard is true, as 0 or 1; None if unknown."""
+        if name is None:
+            return 1
+        found = self.numbers.get(name)
+        if negated:
+            return self.math.negated(found)
+        return found & 1 if isinstance(found, int) else found
+
+    # What a statement does to them
+
+    def execute(self, step: WalkStep, guard: Numbers = 1, within: Numbers = 1) -> None:
+        """Write a statement's results. `guard` is whether its guard is true, `within` whether threads come to
+        it.
+        """
+        written = step.written
+        if not isinstance(guard, LaneNumbers) and guard == 0:
+            if step.guard in self.assumed:
+                self.assumed.update(written)
+            return
+        self._follow(step, guard == 1)
+        on = guard if within == 1 else self.math.both(guard, within)
+        if on is None:
+            for register in written:
+                self.numbers[register] = None
+            return
+        results = self._results(step)
+        if on == 1:
+            self.numbers.update(zip(written, results, strict=True))
+            return
+        for register, new in zip(written, results, strict=True):
+            self.numbers[register] = self.math.chosen(on, new, self.numbers.get(register))
+
+    def _follow(self, step: WalkStep, surely: bool) -> None:
+        """Remember what the results follow from; `surely`: all that come to the statement execute it."""
+        written = step.written
+        if step.result != "awaited" and (step.assumes or not self.assumed.isdisjoint(step.read)):
+            self.assumed.update(written)
+        elif surely:
+            self.assumed.difference_update(written)
+        if self.chosen:
+            if not self.chosen.isdisjoint(step.read):
+                self.chosen.update(written)
+            elif surely:
+                self.chosen.difference_update(written)
+        if step.statement.does == "map-address" or (self.remote and not self.remote.isdisjoint(step.read)):
+            self.remote.update(written)
+
+    def forget(self, registers: set[str], threads: Numbers) -> None:
+        """Make registers unknown in the threads whose flag is 1."""
+        for register in registers:
+            self.numbers[register] = self.math.chosen(threads, None, self.numbers.get(register))
+
+    def _results(self, step: WalkStep) -> Sequence[Numbers]:
+        """What a statement writes, by its destinations."""
+        count = len(step.written)
+        if step.result == "elected":
+            leader = self.math.joined(int(thread % WARP == 0) for thread in self.threads)
+            return (0, leader)[-count:]  # `_` is no register
+        value = self._result(step)
+        if count == 1:
+            return (value,)
+        if value is None or step.result == "parameter":
+            return (value,) * count
+        if not step.statement.operation.is_move:
+            return (value, *(None,) * (count - 1))
+        width = step.bits // count  # a vector, the lowest bits first
+        return [self._bits(value, width * place, width) for place in range(count)]
+
+    def _result(self, step: WalkStep) -> Numbers:
+        """The value of a statement that has one."""
+        if step.result == "unknown":
+            return None
+        if step.result == "awaited":
+            return 1
+        values = [
+            source
+            if isinstance(source, int)
+            else self.numbers.get(source)
+            if source[0] != "!"
+            else self.math.negated(self.numbers.get(source[1:]))
+            for source in step.sources
+        ]
+        if step.result == "computed":
+            return self._computed(step, values)
+        if step.result == "packed":
+            return self._packed(values, step.bits)
+        if step.result == "lane":
+            return self._shuffled(step, values)
+        return values[0]
+
+    def _computed(self, step: WalkStep, values: list[Numbers]) -> Numbers:
+        numbers: list[int | None] = []
+        for value in values:
+            if isinstance(value, LaneNumbers):
+                return self.math.computed(step.words, values)
+            numbers.append(value)
+        if None in numbers:
+            return computed(step.words, numbers)
+        try:
+            return None if step.rule is None else step.rule(NUMBER, *numbers)
+        except NoResultError:
+            return None
+
+    def _bits(self, value: Numbers, low: int, width: int) -> Numbers:
+        """Some bits of a number."""
+        mask = (1 << width) - 1
+        if isinstance(value, LaneNumbers):
+            words = self.math.words
+            return self.math.made(value.packed >> low & words.masks[width], value.unknown)
+        return None if value is None else value >> low & mask
+
+    def _packed(self, values: Sequence[Numbers], bits: int) -> Numbers:
+        """A vector as one number, the lowest bits first."""
+        width = bits // len(values)
+        whole: Numbers = 0
+        for place, value in enumerate(values):
+            part = self._bits(value, 0, width)
+            if part is None or whole is None:
+                return None
+            if isinstance(part, int) and isinstance(whole, int):
+                whole |= part << place * width
+                continue
+            unknown = 0
+            for one in (part, whole):
+                unknown |= one.unknown if isinstance(one, LaneNumbers) else 0
+            packed = self.math.packed(whole) | self.math.packed(part) << place * width
+            whole = self.math.made(packed, unknown)
+        return whole
+
+    def _shuffled(self, step: WalkStep, values: Sequence[Numbers]) -> Numbers:
+        """shfl.idx from one lane: its number, in all threads of the warp. Of other shuffles, what is the same
+        in all threads.
+        """
+        value, lane = values[0], values[1] if len(values) > 1 else None
+        if not isinstance(value, LaneNumbers) and len(self.threads) > 1:
+            return value
+        if "idx" not in step.words or not isinstance(lane, int):
+            return None
+        place = {thread: at for at, thread in enumerate(self.threads)}
+        known = value.values if isinstance(value, LaneNumbers) else (value,)
+        sources = (place.get(thread - thread % WARP + lane % WARP) for thread in self.threads)
+        return self.math.joined(None if at is None else known[at] for at in sources)
