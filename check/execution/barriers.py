@@ -167,8 +167,18 @@ class NamedBarrier:
         self.told: list[Clock] = []
         self.missing = 0  # threads that the current phase lacks; 0 before the first
         self.count = 0
+        self.divided = False  # a part of a warp has arrived
+        self.named: dict[int, int] = {}  # counts that statements of the current phase name: the statement
+        self.unequal: dict[tuple[int, int], bool] = {}  # statements of one phase with two counts: in doubt
         self._warps = warps
         self._clock = Clock(warps)
+
+    def name(self, count: int, statement: int, doubtful: bool) -> None:
+        """A statement names how many threads the current phase is for."""
+        for other, before in self.named.items():
+            if other != count:
+                self.unequal.setdefault((before, statement), doubtful)
+        self.named.setdefault(count, statement)
 
     def has_ended(self, phase: int) -> bool:
         """Whether a phase is complete."""
@@ -189,6 +199,7 @@ class NamedBarrier:
     def complete(self) -> None:
         """End the current phase."""
         self.missing = 0
+        self.named = {}
         self.told.append(self._clock)
         self._clock = Clock(self._warps)
         self.phase += 1

@@ -32,8 +32,9 @@ _ORDERS = frozenset(("await", "meet", "wait", "copy-wait", "proxy-fence", "memor
 
 @dataclass(frozen=True)
 class Stuck:
-    """A wait that never ends: the statement, the mbarrier's phase, arrivals and bytes that it lacks."""
+    """A wait that never ends: its kind (of GroupWait), statement, barrier and phase, and what it lacks."""
 
+    kind: str
     statement: int
     barrier: int
     phase: int
@@ -121,7 +122,7 @@ class Execution:
     def _settle(self) -> bool:
         """No thread can go on: let the bytes arrive that a group waits for."""
         waits = (task.wait for task in self._tasks if task.wait is not None)
-        return any(wait.statement >= 0 and self.acts.mbarriers[wait.barrier].settle() for wait in waits)
+        return any(wait.kind == "phase" and self.acts.mbarriers[wait.barrier].settle() for wait in waits)
 
     def _part(self) -> bool:
         """No thread can go on: let the parts of a split group go on without each other."""
@@ -133,17 +134,27 @@ class Execution:
                 join.parts = []
                 return True
         for barrier in self.acts.named.values():  # threads that have exited are not waited for
-            if barrier.missing and barrier.missing <= self._ended:
+            if barrier.count >= self.acts.threads and 0 < barrier.missing <= self._ended:
                 barrier.complete()
                 return True
         return False
 
     def _remember_stuck(self, task: _Task) -> None:
         wait = task.wait
-        if wait is not None and wait.statement >= 0:
+        if wait is None or wait.kind == "unknown":
+            return
+        lacks = 0, False
+        if wait.kind == "phase":
             barrier = self.acts.mbarriers[wait.barrier]
             lacks = barrier.pending, barrier.lacks_bytes
-            self.stuck.append(Stuck(wait.statement, wait.barrier, wait.phase, *lacks, task.group.doubtful))
+        elif wait.kind == "meet":
+            meeting = self.acts.named[wait.barrier]
+            lacks = meeting.missing, False
+            if meeting.divided or meeting.unequal or wait.barrier < 0:
+                return  # the text counts a warp's threads as one
+        self.stuck.append(
+            Stuck(wait.kind, wait.statement, wait.barrier, wait.phase, *lacks, task.group.doubtful)
+        )
 
     # One group
 

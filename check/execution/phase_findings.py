@@ -20,7 +20,7 @@ from .warp_acts import Short, Unpublished
 
 __all__ = ["PhaseFindings"]
 
-_SIZES = (1024, 4)  # numbers for parameters: with the second, loops end
+_SIZES = (1024, 7)  # numbers for parameters: with the second, loops end
 _MOST_THREADS = 1024
 _SHORT = 400  # statements of a function that is executed although it has no phases
 # What is found first explains what is found later.
@@ -55,6 +55,14 @@ _SAYS = {
 }
 
 
+def _causes(stuck: list[Stuck]) -> list[Stuck]:
+    """The waits that explain the others: for what nobody initialises, or else for phases of mbarriers."""
+    for kind in ("init", "phase"):
+        if found := [one for one in stuck if one.kind == kind]:
+            return found
+    return stuck
+
+
 @dataclass
 class PhaseFindings:
     """The findings about one function, and what they make superfluous."""
@@ -64,6 +72,7 @@ class PhaseFindings:
     flow: Flow
     races: list[PhaseRace] = field(default_factory=list)
     stuck: dict[int, Stuck] = field(default_factory=dict)
+    unequal: dict[tuple[int, int], bool] = field(default_factory=dict)
     unpublished: dict[tuple[int, int], Unpublished] = field(default_factory=dict)
     together: set[int] = field(default_factory=set)  # blocks that whole warpgroups execute
     parted: set[int] = field(default_factory=set)  # blocks that parts of them execute
@@ -88,8 +97,11 @@ class PhaseFindings:
             self.races += found.acts.accesses
             self.unpublished |= found.acts.unpublished
             self.short |= found.acts.short()
-            if alone:
-                self.stuck |= {one.statement: one for one in found.stuck}
+            initialises = any(found.acts.mbarriers) or any(found.acts.uncounted)
+            stuck = [one for one in _causes(found.stuck) if initialises or one.kind != "init"]
+            self.stuck |= {one.statement: one for one in stuck if alone or one.kind == "init"}
+            for barrier in found.acts.named.values():
+                self.unequal |= barrier.unequal
             self.parted |= {number for number, whole in found.together.items() if not whole}
             if found.certain:
                 self.ordered |= found.acts.accesses.ordered
@@ -114,12 +126,13 @@ class PhaseFindings:
         return False
 
     def _in_cluster(self) -> bool:
-        """Whether other blocks of a cluster may arrive, too."""
+        """Whether other blocks of a cluster may arrive at this one's mbarriers, or copy to it."""
         for index in range(len(self.code)):
             operation = self.code.operation(index)
-            if operation.does == "map-address" or operation.action.barrier == "cluster":
+            if operation.does == "map-address" or any("multicast" in word for word in operation.words):
                 return True
-            if any("multicast" in word for word in operation.words):
+            arrives = operation.does == "arrive" and operation.action.barrier == "object"
+            if arrives and any("shared" in word and "cluster" in word for word in operation.words):
                 return True
         return False
 
@@ -135,6 +148,8 @@ class PhaseFindings:
             yield self._stuck(one)
         told = {race.second for race in self._reported()}
         yield from (self._short(one) for one in self.short.values() if one.product not in told)
+        for (first, second), doubtful in self.unequal.items():
+            yield self._unequal(first, second, doubtful)
         for init, use in self.unpublished:
             yield self._unpublished(self.unpublished[init, use])
 
@@ -223,6 +238,16 @@ class PhaseFindings:
         )
 
     def _stuck(self, stuck: Stuck) -> Finding:
+        if stuck.kind == "init":
+            steps = [(stuck.statement, "uses the mbarrier")]
+            what = f"no thread initialises the one at byte {stuck.barrier} of shared memory"
+            return self._of_barrier("barrier-uninitialised", stuck.doubtful, what, steps)
+        if stuck.kind == "meet":
+            steps = [(stuck.statement, "waits for ever")]
+            what = (
+                f"when no thread can go on, barrier {stuck.barrier} lacks {counted(stuck.pending, 'thread')}"
+            )
+            return self._of_barrier("barrier-stuck", stuck.doubtful, what, steps)
         lacks = [counted(stuck.pending, "arrival")] if stuck.pending else []
         if stuck.lacks_bytes:
             lacks.append("bytes that no copy brings")
@@ -244,6 +269,11 @@ class PhaseFindings:
             rule.mend,
             self._moments([(one.product, "reads what copies bring")]),
         )
+
+    def _unequal(self, first: int, second: int, doubtful: bool) -> Finding:
+        steps = [(first, "names one count"), (second, "names another count, in the same phase")]
+        what = "whose arrivals complete the phase is not defined"
+        return self._of_barrier("barrier-count", doubtful, what, steps)
 
     def _unpublished(self, one: Unpublished) -> Finding:
         steps = [(one.init, "initialises the mbarrier"), (one.use, "uses it in another warp")]

@@ -28,11 +28,14 @@ _WORD = (1 << 32) - 1  # addresses of shared memory have 32 bits
 
 @dataclass(frozen=True)
 class GroupWait:
-    """What a group waits for; of an mbarrier: the statement, the mbarrier and its phase."""
+    """What a group waits for: that a phase of an mbarrier ends (`phase`), that an mbarrier is initialised
+    (`init`), or that threads meet at a barrier with a number (`meet`).
+    """
 
     over: Callable[[], bool]
-    statement: int = -1
-    barrier: int = -1
+    kind: str
+    statement: int
+    barrier: int
     phase: int = -1
 
 
@@ -322,7 +325,13 @@ class WarpActs:
     ) -> Generator[GroupWait, None, Mbarrier | None]:
         """The mbarrier at an address; waits until it is initialised. None if its count is unknown."""
         if address not in self.mbarriers and address not in self.uncounted:
-            yield GroupWait(lambda: address in self.mbarriers or address in self.uncounted)
+            doubtful = self._doubtful(group, step)
+            yield GroupWait(
+                lambda: address in self.mbarriers or address in self.uncounted,
+                "init" if not doubtful else "unknown",
+                step.index,
+                address,
+            )
         barrier = self.mbarriers.get(address)
         if barrier is None:
             return None
@@ -427,7 +436,7 @@ class WarpActs:
                 if target < 0:
                     continue
                 if barrier.phase <= target:
-                    yield GroupWait(partial(barrier.has_ended, target), step.index, address, target)
+                    yield GroupWait(partial(barrier.has_ended, target), "phase", step.index, address, target)
                 told = barrier.told[target]
                 if "relaxed" in statement.operation.words:
                     warp.owed = warp.owed or Clock(self.count)
@@ -460,7 +469,7 @@ class WarpActs:
                 continue
             last = max(phases.values())
             if barrier.phase <= last:
-                yield GroupWait(partial(barrier.has_ended, last))
+                yield GroupWait(partial(barrier.has_ended, last), "meet", step.index, value, last)
             for number, phase in phases.items():
                 if phase >= 0:
                     self.warps[number].clock.join(barrier.told[phase])
@@ -479,6 +488,9 @@ class WarpActs:
             clock = self._published(number, step)
             if clock is not None and statement.operation.action.barrier == "cluster":
                 clock.exchange()
+            barrier.divided |= len(some) < min(WARP, self.threads - number * WARP)
+            if position is not None and position < len(statement.operands):
+                barrier.name(count, step.index, group.doubtful)
             phases[number] = barrier.arrive(clock, len(some), count)
         return phases
 

@@ -305,6 +305,14 @@ SLIPS = {
         "b64 [%r31+8],128",
     ),
     "another number": (NAMED, "bar.sync 2,256;", "bar.sync 3,128;"),
+    "nobody initialises one of the mbarriers": (RING, "mbarrier.init.shared::cta.b64 [%r30+8],1;", ""),
+    "the stores' arrival is for more threads than the wait": (
+        NAMED,
+        "bar.arrive 2,256;",
+        "bar.arrive 2,288;",
+    ),
+    "the stage is handed back at another number": (BACK, "bar.arrive 3,256;", "bar.arrive 4,256;"),
+    "more are counted than a block of a cluster has": (CLUSTER, "b64 [%r31],128", "b64 [%r31],129"),
     "half as many": (NAMED, "bar.sync 2,256;", "bar.sync 2,128;"),
     "stores without a proxy fence": (NAMED, "fence.proxy.async.shared::cta;", ""),
 }
@@ -338,6 +346,19 @@ def test_some_warps_that_have_waited_do_under_one_reading() -> None:
     found = {finding.rule: finding for finding in check_text(half, "k.ptx").findings}
     assert found["shared-overwritten"].tier == "reading"
     assert found["shared-overwritten"].readings == ((("wait-scope", "warp"),),)
+
+
+def test_a_kernel_that_initialises_no_mbarrier_is_a_part_of_another() -> None:
+    part = "\n".join(line for line in RING.splitlines() if "mbarrier.init" not in line)
+    assert "barrier-uninitialised" not in {rule for _, rule in tiers(part)}
+
+
+def test_threads_that_have_left_are_not_waited_for_by_a_barrier_for_all() -> None:
+    """The text of exit says so; a barrier for fewer threads waits for ever."""
+    left = NAMED.replace("bar.arrive 2,256;", "").replace("bar.sync 2,256;", "bar.sync 2;")
+    assert "barrier-stuck" not in {rule for _, rule in tiers(left)}
+    fewer = left.replace("bar.sync 2;", "bar.sync 2,192;")
+    assert ("error", "barrier-stuck") in tiers(fewer)
 
 
 def test_what_a_parameter_decides_is_no_error() -> None:
