@@ -10,6 +10,7 @@ from ..ptx.decode import DecodedFunction
 from ..ptx.flow import Flow
 from ..ptx.source import PtxModule
 from ..rules import rules
+from .block_paths import BlockPaths
 from .block_races import BlockAccess, BlockRace, races
 from .block_walk import BlockAct, BlockWalk, walked_threads
 from .walk_plan import WalkPlan
@@ -56,8 +57,11 @@ def block_findings(module: PtxModule, code: DecodedFunction, flow: Flow) -> Iter
         return
     threads = walked_threads(plan)
     found: dict[tuple[str, int], Finding] = {}
+    paths = BlockPaths(plan)
     for acts in _walks(plan, threads):
         for race in races(acts, threads):
+            if not (race.sure or paths.possible(race)):
+                continue
             finding = _finding(module, plan, threads, race)
             key = finding.rule, flow.block_of(race.second.act.statement)
             known = found.get(key)
