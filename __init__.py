@@ -9,17 +9,19 @@ import signal
 import sys
 from typing import TYPE_CHECKING, Any
 
-_WORDS = " ".join(sys.orig_argv)
-if os.path.basename(sys.argv[0] if sys.argv else "") == "ptxmma" or "-m ptxmma" in _WORDS:
+# `ptxmma …` or `python -m ptxmma …`: while Python looks for the module that -m names, -m stands for its path.
+_NAMED = os.path.basename((*sys.argv, "")[0])
+if _NAMED == "-m":
+    _NAMED = sys.orig_argv[-len(sys.argv) :][0].removeprefix("-m")
+# This must stand here: Python runs this file, and so what it imports, before __main__.py and cli/. That takes
+# most of the time until the command line listens. Another program that imports the package keeps its answer.
+if _NAMED == "ptxmma" and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
 
     def _end(number: int, _: object) -> None:
         os.write(2, b"ptxmma: interrupted\n")
         os._exit(128 + number)
 
-    # The command line takes a tenth of a second to import, and until it listens there is nothing to clean up.
-    # Another program that imports the package keeps its own answer to Ctrl-C.
-    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-        signal.signal(signal.SIGINT, _end)
+    signal.signal(signal.SIGINT, _end)
 
 # Absolute, unlike all other imports of the package: pytest imports this file once more, as a plain
 # module named like the checkout, and must get the same objects.

@@ -6,7 +6,6 @@ arguments raises Question, wrong YAML raises SpecError, and both are PtxmmaError
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from .spec import api as shared
 from .spec.arguments import asked, described, integer, target_name, text, version_number
 from .spec.errors import Question
+from .spec.lazy_dataclass import dataclass
 from .spec.legality import Verdict
 from .spec.nodes import nearest
 from .spec.quantities import counted

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Generator, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
@@ -12,32 +12,25 @@ from ..spec.errors import Place, Question
 from ..spec.legality import ILLEGAL, Judge, Verdict
 from ..spec.quantities import counted
 from ..spec.statements import Statement as Read
-from .advice import advice
-from .execution.phase_findings import PhaseFindings
-from .findings import ERROR, EVERYWHERE, INFO, LIKELY, Finding, surest
+from .findings import ERROR, INFO, LIKELY, Finding
 from .grouping import grouped
-from .memory.proxy_findings import proxy_findings
 from .not_judged import NotJudged, not_judged
 from .operands.constants import constant_findings
 from .operands.opaque_fragments import fragment_findings
 from .operands.uniformity import operand_findings
+from .order import check_order
 from .ptx.decode import DecodedFunction
-from .ptx.flow import Flow, build_flow
+from .ptx.flow import build_flow
 from .ptx.inlining import Inlining
 from .ptx.operation import Operations
 from .ptx.reader import read_module
 from .ptx.register_names import RegisterNames
 from .ptx.source import NAME, Function, PtxModule, PtxStatement, UnreadableFile, UnreadText, declared_types
 from .readings import settled
-from .registers.collisions import order_findings
-from .registers.register_events import FunctionEvents
 from .suppression import Suppressed, Suppressions
 from .values.divergence import divergence_findings
 from .values.register_intervals import RegisterIntervals
 from .values.register_threads import RegisterThreads
-from .walks.block_findings import block_findings
-from .walks.kernel_walks import KernelWalks
-from .walks.stages import stage_findings
 
 __all__ = ["FileReport", "check_text", "unread"]
 
@@ -219,11 +212,11 @@ def _check_function(
         yield from _legality(module, function, operations.judge, held)
     in_step: frozenset[Place] = frozenset()
     if whole is function and held:
-        in_step = yield from _check_order(module, code, code, flow, values)
+        in_step = yield from check_order(module, code, code, flow, values)
     elif whole is not None and whole is not function:
         again = DecodedFunction(whole, operations)
         joined = build_flow(whole, replace(module, faults=[]), operations)
-        in_step = yield from _check_order(module, code, again, joined, RegisterIntervals(module, again))
+        in_step = yield from check_order(module, code, again, joined, RegisterIntervals(module, again))
     if held:
         threads = RegisterThreads(code)
         for finding in divergence_findings(module, code, flow, threads, held):
@@ -232,33 +225,6 @@ def _check_function(
         yield from fragment_findings(module, code, flow)
         yield from constant_findings(module, code, values, held)
         yield from operand_findings(module, code, flow, threads, values, target, held)
-
-
-def _check_order(
-    module: PtxModule, code: DecodedFunction, whole: DecodedFunction, flow: Flow, values: RegisterIntervals
-) -> Generator[Finding, None, frozenset[Place]]:
-    """The order of what a function does: `whole` has the bodies that it calls in the place of the calls, and
-    `flow` and `values` are about that. Returns the places of statements that whole warpgroups execute.
-    """
-    events = FunctionEvents(whole)
-    if events.mmas:
-        ordered = list(order_findings(module, whole.function, flow, events))
-        yield from ordered
-        yield from advice(module, code, ordered)
-        phases = PhaseFindings(module, whole, flow)
-        phases.execute()
-        walked = KernelWalks(module, whole, flow)
-        proxies = list(proxy_findings(module, whole, flow, values, walked.replayed))
-        stages = stage_findings(module, whole, flow, events, walked)
-        blocks = block_findings(module, whole, flow)
-        certain = [one for one in proxies if one.tier == ERROR and one.readings == EVERYWHERE]
-        phases.told = tuple(certain)
-        rest = (*(one for one in proxies if one not in certain), *stages, *blocks)
-        others = (finding for finding in rest if not phases.settles(finding))
-        yield from surest((*certain, *phases, *others))
-        return phases.in_step()
-    yield from block_findings(module, whole, flow)
-    return frozenset()
 
 
 def _legality(module: PtxModule, function: Function, judge: Judge, held: list[int]) -> Iterator[Finding]:

@@ -6,14 +6,16 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import lru_cache
 from itertools import product
+from typing import TYPE_CHECKING
 
-from ..formal.ordering.axioms import closing
-from ..formal.ordering.programs import Program
 from ..spec.errors import Question
 from ..spec.ordering import ordering
 from ..spec.ordering_records import Rule
 from ..spec.switches import Switch
 from .findings import EVERYWHERE, READING, Finding, Undefined
+
+if TYPE_CHECKING:
+    from ..formal.ordering.programs import Program
 
 __all__ = ["LETTER", "chosen_readings", "known_switches", "settled", "shown", "undefined"]
 
@@ -61,6 +63,8 @@ def undefined(program: Program) -> Mapping[str, Undefined]:
     The first rule is the one to report: a hazard on values comes before one on the text, and of two such
     the one under more readings.
     """
+    from ..formal.ordering.axioms import closing  # most files have no hazard
+
     known = ordering()
     text = {name for rule in known.rules.values() for name in rule.under}
     strict = {name: known.strict[name] for name in text}

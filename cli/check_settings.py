@@ -17,6 +17,12 @@ __all__ = ["CheckSettings", "read_settings"]
 _FILE = "pyproject.toml"
 _TABLE = "[tool.ptxmma.check]"
 _HEADER = re.compile(r"^\s*\[\s*tool\s*\.\s*[\"']?ptxmma[\"']?\s*\.\s*[\"']?check[\"']?\s*\]", re.M)
+# The ways to name the table; a package that depends on ptxmma, or is ptxmma, names it otherwise.
+_PERHAPS = re.compile(
+    rb"""tool["']? \s*\.\s* ["']?ptxmma["']? \s*[].]
+    | (?: (["'])ptxmma\1 | (?<!["'])ptxmma ) \s* (?: \.\s*["']?check | =\s*\{ )""",
+    re.X,
+)
 _LIST, _TEXT, _SWITCH = "a list of texts", "a text", "true or false"
 _KEYS = {
     "select": _LIST,
@@ -65,8 +71,8 @@ def read_settings(named: str | None) -> CheckSettings:
 
 def _table(path: Path) -> CheckSettings | None:
     raw = path.read_bytes()
-    if b"ptxmma" not in raw or not re.search(rb"\btool\b", raw):
-        return None  # without an import that takes longer than many checks
+    if not _PERHAPS.search(raw):
+        return None  # without an import that takes as long as many checks
     import tomllib
 
     try:

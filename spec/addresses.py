@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from .errors import Question
 from .expressions import compiled
+from .lazy_dataclass import dataclass
 from .maps import LayoutMap
 from .memory_records import AddressFile, AddressRule, Descriptor, Swizzle
 

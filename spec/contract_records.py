@@ -5,10 +5,11 @@ wrong.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal
 
 from .errors import Place
+from .lazy_dataclass import dataclass
 
 __all__ = ["Clause", "Consumer", "ContractFile"]
 

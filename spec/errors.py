@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from .lazy_dataclass import dataclass
 
 __all__ = ["Place", "PtxmmaError", "Question", "SpecError"]
 

@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Protocol, TypeVar
 
 from .errors import Place, SpecError
+from .lazy_dataclass import dataclass
 
 __all__ = [
     "Algebra",

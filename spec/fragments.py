@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from .errors import Question
+from .lazy_dataclass import dataclass
 from .model import Operand
 from .parts import element_type, layout_operand
 from .variants import Variant

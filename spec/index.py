@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Literal
 
 from .errors import Place
+from .lazy_dataclass import dataclass
 from .nodes import FileName, Version, compose, structure
 
 __all__ = [

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from .lazy_dataclass import dataclass
 
 __all__ = ["KeptFiles", "instead_of", "keep_others", "kept_of", "read_instead", "reads_instead"]
 

@@ -115,7 +115,7 @@ class Judge:
         if group is None:
             return None
         spelling = group.spelling(mnemonic)
-        found = group.index.get(spelling)
+        found = group.spelled(spelling)
         return found[0] if found else group.closest(spelling)
 
     def gate_of(self, statement: Statement) -> EffectiveGate | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from math import prod
 from typing import Any
@@ -12,6 +12,7 @@ from typing import Any
 from .errors import SpecError
 from .expressions import Binary, Expression, Name, Number, compiled, interval, names, python_text, substitute
 from .layout_records import Layout
+from .lazy_dataclass import dataclass
 
 __all__ = ["Inverse", "LayoutMap", "NoClosedForm"]
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal
 
 from .errors import Place
+from .lazy_dataclass import dataclass
 from .model import Source
 from .nodes import Formula
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -22,6 +22,7 @@ LEGAL = "legal"
 ILLEGAL = "illegal"
 UNKNOWN = "unknown"
 ANY_SHAPE = "<shape>"
+_Index = dict[Spelling, tuple[Variant, str | None]]
 _SHAPE = re.compile(r"\.(m\d+(?:n\d+)?(?:k\d+)?)(?=\.|$)")
 
 
@@ -55,6 +56,7 @@ class MnemonicGroup:
         self.is_open = is_open
         self._free_costs: dict[frozenset[str], list[int]] = {}
         self._ordered_costs: dict[tuple[int, int, str | None], list[int]] = {}
+        self._of_shape: dict[str, _Index] = {}
         self._diagnosed: dict[tuple[str, str | None, int | None], NamedMnemonic] = {}
 
     def spelling(self, mnemonic: str) -> Spelling:
@@ -62,15 +64,33 @@ class MnemonicGroup:
         return Spelling.of(behind.split(".") if behind else (), self.isa.index)
 
     @cached_property
-    def index(self) -> dict[Spelling, tuple[Variant, str | None]]:
+    def index(self) -> _Index:
         """Every legal combination, with a note where a tolerance applies."""
-        found: dict[Spelling, tuple[Variant, str | None]] = {}
-        for family in self.families:
-            for variant in family.variants():
-                spelling = self.spelling(variant.mnemonic)
-                found[spelling] = variant, variant.row.row.tolerated
-                for other, why in self._tolerated(variant, spelling):
-                    found.setdefault(other, (variant, why))
+        return self._indexed(variant for family in self.families for variant in family.variants())
+
+    def spelled(self, spelling: Spelling) -> tuple[Variant, str | None] | None:
+        """The combination that is spelled; None where it is in no row. As long as nothing needs the index of
+        all combinations, that of one shape is made: most files have few shapes.
+        """
+        shape = spelling.shape
+        if shape is None or "index" in self.__dict__:
+            return self.index.get(spelling)
+        if shape not in self._of_shape:
+            self._of_shape[shape] = self._indexed(
+                variant
+                for family in self.families
+                for variant in family.variants()
+                if "shape" not in family.formats or family.token("shape", variant.fields) == shape
+            )
+        return self._of_shape[shape].get(spelling)
+
+    def _indexed(self, variants: Iterable[Variant]) -> _Index:
+        found: _Index = {}
+        for variant in variants:
+            spelling = self.spelling(variant.mnemonic)
+            found[spelling] = variant, variant.row.row.tolerated
+            for other, why in self._tolerated(variant, spelling):
+                found.setdefault(other, (variant, why))
         return found
 
     def _tolerated(self, variant: Variant, spelling: Spelling) -> Iterator[tuple[Spelling, str]]:
@@ -142,7 +162,7 @@ class MnemonicGroup:
         its reasons name it as <shape>.
         """
         if not self._diagnosed:  # a legal mnemonic does not need the classes of shapes
-            legal = self.index.get(self.spelling(mnemonic))
+            legal = self.spelled(self.spelling(mnemonic))
             if legal is not None:
                 return legal
         shape, before, behind = "", mnemonic, None
@@ -162,7 +182,7 @@ class MnemonicGroup:
 
     def variant_of(self, mnemonic: str) -> Variant | None:
         """The variant that a mnemonic spells, without a diagnosis where it spells none."""
-        found = self.index.get(self.spelling(mnemonic))
+        found = self.spelled(self.spelling(mnemonic))
         return found[0] if found else None
 
     @cached_property

@@ -9,10 +9,11 @@ writes it.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal
 
 from .errors import Place
+from .lazy_dataclass import dataclass
 from .nodes import FILLED_IN, Formula, Scalars, Version
 
 __all__ = [

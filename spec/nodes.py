@@ -6,7 +6,6 @@ import dataclasses
 import types
 import typing
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from types import MappingProxyType
@@ -15,6 +14,7 @@ from typing import Any, ClassVar, Literal, TypeVar, Union, get_args, get_origin
 from .errors import Place, SpecError
 from .expressions import Expression, interval, parse, parse_range
 from .instead import instead_of
+from .lazy_dataclass import dataclass
 
 __all__ = [
     "FILLED_IN",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from itertools import product
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import Any, TypeVar
 from .cache import ROOT, cached, yaml_files
 from .errors import Place, Question, SpecError
 from .index import read_index
+from .lazy_dataclass import dataclass
 from .nodes import FileName, compose, nearest, structure
 from .ordering_records import RULES, LitmusFile, LitmusTest, Rule, RuleFile, SynthesisedFile, SynthesisedTest
 from .switches import SWITCHES, Conduct, ShapeField, Switch, SwitchFile, check_conduct, check_switches

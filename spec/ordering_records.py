@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Literal
 
 from .errors import Place
+from .lazy_dataclass import dataclass
 
 __all__ = ["RULES", "LitmusFile", "LitmusTest", "Rule", "RuleFile", "SynthesisedFile", "SynthesisedTest"]
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from .errors import Place
+from .lazy_dataclass import dataclass
 from .model import Source
 from .nodes import Formula
 from .switches import Switch

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from functools import cached_property
 
 from .contract_records import Clause
@@ -11,6 +11,7 @@ from .errors import Question, SpecError
 from .gates import Isa
 from .index import Index
 from .layout_records import Bridge
+from .lazy_dataclass import dataclass
 from .legality import Judge
 from .maps import LayoutMap
 from .memory_records import AddressFile, AddressRule, Descriptor

@@ -5,10 +5,11 @@ text.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import field, fields
 from typing import Literal
 
 from .errors import Place, SpecError
+from .lazy_dataclass import dataclass
 
 __all__ = [
     "SWITCHES",
@@ -37,7 +38,7 @@ SWITCHES = (
 ShapeField = Literal["n", "k", "types"]  # M is 64 in all
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Conduct:
     """How the machine behaves where the text leaves it open; a field that is not settled is None or ().
 

@@ -24,10 +24,10 @@ from .register_dataflow import (
     Unfenced,
 )
 from .register_events import CallEvent, CommitEvent, Event, Fence, FunctionEvents, MmaEvent, WaitEvent
-from .witness import Judgement, Path, judge_program, program_of
 
 if TYPE_CHECKING:
     from .register_paths import Confirmed, RegisterPaths
+    from .witness import Judgement, Path
 
 __all__ = ["order_findings"]
 
@@ -65,7 +65,9 @@ def order_findings(
             grouped[key], more[key] = sure[site], 1
             continue
         if paths is None:
-            from .register_paths import RegisterPaths  # most functions have nothing to confirm
+            # most functions have nothing to confirm
+            from .register_paths import RegisterPaths
+            from .witness import judge_program, program_of
 
             paths = RegisterPaths(flow, events, pending)
         confirmed = paths.confirm(collision)

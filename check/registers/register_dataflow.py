@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from ...formal.ordering.programs import MmaShape
+from ...formal.ordering.mma_shape import MmaShape
 from ..ptx.dataflow import Trail, join_facts, solve_forward
 from ..ptx.flow import Flow
 from .register_events import AccessEvent, CommitEvent, Event, Fence, FunctionEvents, MmaEvent, WaitEvent

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
-from ...formal.ordering.programs import MmaShape
+from ...formal.ordering.mma_shape import MmaShape
 from ..ptx.decode import DecodedFunction, DecodedStatement
 from ..ptx.inlining import call_of
 from ..ptx.operands import NamedOperand, number_of

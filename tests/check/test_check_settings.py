@@ -42,6 +42,23 @@ def test_it_is_found_upward(run: Run, table: Callable[[str], None]) -> None:
     assert run("check", "k.ptx")[0] == 1
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[ tool . 'ptxmma' . \"check\" ]\nignore = RULES",
+        "[tool.ptxmma]\ncheck = {ignore = RULES}",
+        "[tool.ptxmma]\ncheck.ignore = RULES",
+        "[tool]\nptxmma.check.ignore = RULES",
+        "tool.ptxmma.check.ignore = RULES",
+        "tool = {ptxmma = {check = {ignore = RULES}}}",
+        '[tool]\n"ptxmma" = {check = {ignore = RULES}}',
+    ],
+)
+def test_it_is_found_however_it_is_written(text: str, run: Run, table: Callable[[str], None]) -> None:
+    table(text.replace("RULES", "['accumulator-in-flight']"))
+    assert run("check", "k.ptx")[0] == 0
+
+
 def test_every_key(run: Run, table: Callable[[str], None], tmp_path: Path) -> None:
     assert run("check", "k.ptx", "--write-baseline", "../known.json")[0] == 0
     for text, words, code in (

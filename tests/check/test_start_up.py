@@ -11,7 +11,7 @@ import pytest
 from ptxmma.cli.commands import COMMANDS
 from ptxmma.spec.cache import cache_folder
 
-SLOW = {"cvc5", "difflib", "hashlib", "json", "numpy", "rich", "sympy", "tempfile", "yaml", "z3"}
+SLOW = {"cvc5", "difflib", "hashlib", "json", "numpy", "rich", "sympy", "tempfile", "tomllib", "yaml", "z3"}
 UNWAITED = str(Path(__file__).with_name("unwaited.ptx"))
 RUN = """
 import sys
@@ -40,6 +40,57 @@ def test_a_short_command_imports_nothing_slow(
     assert not imported & (SLOW - allowed)
     commands = {name for name in imported if name.startswith("ptxmma.cli.") and name.endswith("_command")}
     assert commands == {f"ptxmma.cli.{words[0]}_command"}
+
+
+ENTRY = """.version 8.0
+.target sm_90a
+.address_size 64
+.shared .align 128 .b8 tile[4096];
+.visible .entry k(.param .u64 a)
+.reqntid 128, 1, 1
+{
+    .reg .f32 %f<4>;
+    .reg .b32 %r<4>;
+    .reg .b64 %rd<4>;
+    ld.param.u64 %rd1, [a];
+BODY
+    ret;
+}
+"""
+D, PRODUCT = "{%f0, %f1, %f2, %f3}", "wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16"
+ORDERED = f"""
+    wgmma.fence.sync.aligned;
+    {PRODUCT} {D}, %rd1, %rd1, 0, 1, 1, 0, 0;
+    wgmma.commit_group.sync.aligned;
+    wgmma.wait_group.sync.aligned 0;
+    st.global.f32 [%rd1], %f0;"""
+MMA = (
+    f"    mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {D}, {{%r0, %r1, %r2, %r3}}, {{%r0, %r1}}, {D};"
+)
+# The folders of modules that only some files need.
+ANALYSES = frozenset(("registers", "paths", "memory.proxy_findings", "walks", "execution"))
+
+
+@pytest.mark.parametrize(
+    ("body", "needed"),
+    [
+        ("    st.global.b32 [%rd1], %r0;", ""),
+        (MMA, ""),
+        (ORDERED, "registers"),
+        (ORDERED.replace("    wgmma.wait_group.sync.aligned 0;\n", ""), "registers paths"),
+        (f"    st.shared.b32 [tile], %r0;{ORDERED}", "registers memory.proxy_findings walks execution paths"),
+        (f"    cp.async.ca.shared.global [tile], [%rd1], 4;\n    ld.shared.b32 %r0, [tile];\n{MMA}", "walks"),
+    ],
+    ids=["nothing", "mma", "wgmma", "hazard", "shared memory", "copy"],
+)
+def test_a_file_imports_the_analyses_that_it_needs(body: str, needed: str, tmp_path: Path) -> None:
+    file = tmp_path / "k.ptx"
+    file.write_text(ENTRY.replace("BODY", body))
+    found = subprocess.run([sys.executable, "-c", RUN, "check", str(file)], capture_output=True, text=True)
+    imported = found.stderr.split()
+    assert "ptxmma.check.check_file" in imported, found.stderr
+    assert {one for one in ANALYSES if f"ptxmma.check.{one}" in imported} == set(needed.split())
+    assert ("ptxmma.formal.ordering.programs" in imported) == ("paths" in needed)
 
 
 HELP = """

@@ -162,9 +162,23 @@ def test_while_the_package_is_imported(tmp_path: Path) -> None:
     slow += "    def find_spec(self, name, path, target=None):\n"
     slow += "        if name == 'ptxmma.api': os.kill(os.getpid(), signal.SIGINT)\n"
     slow += "sys.meta_path.insert(0, Interrupts())\n"
-    slow += "sys.argv[0] = {!r}\nimport ptxmma\n"
-    for program, says, code in (("/usr/bin/ptxmma", "", 130), ("/usr/bin/other", "Traceback", -2)):
-        with started([sys.executable, "-c", slow.format(program)], tmp_path) as one:
+    (tmp_path / "sitecustomize.py").write_text(slow)
+    for other in ("other", "ptxmma_tools"):
+        (tmp_path / f"{other}.py").write_text("import ptxmma\n")
+    (tmp_path / "ptxmma").write_text("import ptxmma\n")
+    python = ["env", f"PYTHONPATH={tmp_path}:{os.environ.get('PYTHONPATH', '')}", sys.executable]
+    for words, is_the_command in (
+        (["ptxmma"], True),
+        (["-m", "ptxmma"], True),
+        (["-m", "ptxmma", "legal", "-m", "other"], True),
+        (["-mptxmma"], True),
+        (["-m", "ptxmma_tools"], False),
+        (["-m", "other", "-m", "ptxmma"], False),
+        (["other.py"], False),
+    ):
+        with started([*python, *words], tmp_path) as one:
             error = one.communicate()[1]
-        assert one.returncode == code
-        assert error == "ptxmma: interrupted\n" if not says else says in error
+        if is_the_command:
+            assert (one.returncode, error) == (130, "ptxmma: interrupted\n"), words
+        else:
+            assert one.returncode == -2 and "Traceback" in error, words

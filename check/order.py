@@ -1,0 +1,98 @@
+"""The order of what a function does: each group of analyses is imported once a function needs it.
+
+These analyses are most of the checker's modules. To import all of them takes as long as all else that `check`
+does with a small file, which needs few of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator
+from typing import TYPE_CHECKING
+
+from ..spec.errors import Place
+from .findings import ERROR, EVERYWHERE, Finding, surest
+from .ptx.decode import DecodedFunction
+from .ptx.flow import Flow
+from .ptx.operation import Operation
+from .ptx.source import PtxModule
+from .values.register_intervals import RegisterIntervals
+
+if TYPE_CHECKING:
+    from .registers.register_events import FunctionEvents
+
+__all__ = ["check_order"]
+
+_PRODUCT = "multiply"
+_COPIES = frozenset(("copy", "bulk-copy"))
+_PRIVATE = frozenset(("global", "param", "const", "local"))  # no matrix of a wgmma lies there
+_ACCESSES = frozenset(("load", "store", "update"))
+_APART = frozenset(("nothing", "move", _PRODUCT, "fence", "commit", "wait", "leave"))
+
+
+def check_order(
+    module: PtxModule, code: DecodedFunction, whole: DecodedFunction, flow: Flow, values: RegisterIntervals
+) -> Generator[Finding, None, frozenset[Place]]:
+    """Findings about the order of what a function does. `whole` has the bodies that it calls in the place of
+    the calls, and `flow` and `values` are about that. Returns the places of statements that whole warpgroups
+    execute.
+    """
+    operations = set(map(whole.operation, range(len(whole))))
+    does = {operation.does for operation in operations}
+    if _PRODUCT in does:
+        from .registers.register_events import FunctionEvents
+
+        events = FunctionEvents(whole)
+        yield from _register_order(module, code, flow, events)
+        if len(flow.blocks) > 1 or not all(map(_leaves_shared_memory, operations)):
+            return (yield from _shared_order(module, flow, values, events))
+    elif does & _COPIES:
+        yield from _copy_order(module, whole, flow)
+    return frozenset()
+
+
+def _leaves_shared_memory(operation: Operation) -> bool:
+    """Whether an instruction neither writes shared memory, nor orders or parts threads: then the matrices of
+    wgmmas were written before the function, and all of its threads go one way.
+    """
+    if operation.does in _ACCESSES:
+        return operation.space in _PRIVATE
+    return operation.does in _APART and not operation.is_unknown
+
+
+def _register_order(
+    module: PtxModule, code: DecodedFunction, flow: Flow, events: FunctionEvents
+) -> Iterator[Finding]:
+    from .advice import advice
+    from .registers.collisions import order_findings
+
+    ordered = list(order_findings(module, events.code.function, flow, events))
+    yield from ordered
+    yield from advice(module, code, ordered)
+
+
+def _shared_order(
+    module: PtxModule, flow: Flow, values: RegisterIntervals, events: FunctionEvents
+) -> Generator[Finding, None, frozenset[Place]]:
+    from .execution.phase_findings import PhaseFindings
+    from .memory.proxy_findings import proxy_findings
+    from .walks.kernel_walks import KernelWalks
+    from .walks.stages import stage_findings
+
+    code = events.code
+    phases = PhaseFindings(module, code, flow)
+    phases.execute()
+    walked = KernelWalks(module, code, flow)
+    proxies = list(proxy_findings(module, code, flow, values, walked.replayed))
+    stages = stage_findings(module, code, flow, events, walked)
+    certain = [one for one in proxies if one.tier == ERROR and one.readings == EVERYWHERE]
+    phases.told = tuple(certain)
+    rest = (*(one for one in proxies if one not in certain), *stages, *_copy_order(module, code, flow))
+    others = (finding for finding in rest if not phases.settles(finding))
+    yield from surest((*certain, *phases, *others))
+    return phases.in_step()
+
+
+def _copy_order(module: PtxModule, code: DecodedFunction, flow: Flow) -> Iterator[Finding]:
+    from .walks.block_findings import block_findings
+
+    return block_findings(module, code, flow)
