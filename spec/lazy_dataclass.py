@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 __all__ = ["dataclass"]
 
-_NONE = {"init": False, "repr": False, "eq": False}
+_NONE: dict[str, Any] = {"init": False, "repr": False, "eq": False}
 # By method: what the standard decorator is told to make that one.
-_ASKED: Mapping[str, Mapping[str, bool]] = {
+_ASKED: Mapping[str, dict[str, Any]] = {
     "__init__": {"init": True, "frozen": True},
     "__repr__": {"repr": True},
     "__eq__": {"eq": True},

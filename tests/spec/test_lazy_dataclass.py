@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-import ptxmma.spec.lazy_dataclass as lazy
 from ptxmma.spec import lazy_dataclass
 
 
@@ -87,7 +86,7 @@ def test_what_comes_out_of_the_cache_compiles_nothing(monkeypatch: pytest.Monkey
         compiled.append(name)
         return make(name, *arguments, **options)
 
-    monkeypatch.setattr(lazy.dataclasses, "make_dataclass", counted)
+    monkeypatch.setattr(dataclasses, "make_dataclass", counted)
     found = pickle.loads(packed)
     assert (found.row, found.text, compiled) == (1, "x", [])
     anew = late()
