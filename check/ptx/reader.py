@@ -37,6 +37,7 @@ _VARIABLE = re.compile(
 _VARIABLE_NAME = re.compile(r"([%$A-Za-z_][\w$]*)\s*((?:\[[^\]]*\]\s*)*)\s*$")
 _ALIGN = re.compile(r"\.align\s+(\d+)")
 _SIZED = re.compile(r"\.[a-z](\d+)")
+_PLANE = re.compile(r"%tid\.[yz]\b")  # a block that does not lie along x
 _THREADS = re.compile(r"\.(reqntid|maxntid)\s+(\d+)(?:\s*,\s*(\d+))?(?:\s*,\s*(\d+))?")
 _LINKING = frozenset((".visible", ".extern", ".weak", ".common"))
 # Directives that no semicolon ends.
@@ -232,6 +233,9 @@ class _Reader:
         self.module.functions.append(function)
         self.position += 1
         self._body(function, self.position - 1)
+        if not function.exact and _PLANE.search(self.text, start, self.position):
+            # .maxntid limits the product of the extents (11.4.2), so a block may have any shape.
+            function.threads, function.plane = None, True
 
     def _declare(self, scope: PtxScope, kinds: str, names: str, offset: int) -> None:
         kind = kinds.split(".")[-1].strip()

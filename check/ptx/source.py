@@ -97,7 +97,8 @@ class Variable:
 class Function:
     """A kernel or a device function. `labels` in scopes point to the statement that follows them.
 
-    `returns` and `parameters` are the names in its head.
+    `returns` and `parameters` are the names in its head. `threads` is the shape of a block, `exact` whether
+    each block has it. Blocks of unknown shape that do not lie along x are `plane`.
     """
 
     name: str
@@ -105,6 +106,7 @@ class Function:
     offset: int
     threads: tuple[int, int, int] | None = None
     exact: bool = False
+    plane: bool = False
     returns: tuple[str, ...] = ()
     parameters: tuple[str, ...] = ()
     statements: list[PtxStatement] = field(default_factory=list)

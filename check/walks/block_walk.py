@@ -61,11 +61,12 @@ class BlockAct:
 def walked_threads(plan: WalkPlan) -> tuple[int, ...]:
     """The threads of the block to walk with, by number.
 
-    A block whose size is not given has one warpgroup if its threads meet at barriers, or else one warp.
+    A block whose size is not given has one warpgroup if its threads meet at barriers, or else one warp. One of
+    unknown shape has one warp: which threads of others differ in %tid.x and which in %tid.y is not known.
     """
     function = plan.function
     meets = any(plan.code.operation(index).action.barrier == "named" for index in plan.roles)
-    count = size_of(function.threads or ((WARPGROUP,) if meets else (WARP,)))
+    count = size_of(function.threads or ((WARPGROUP,) if meets and not function.plane else (WARP,)))
     warps = range(0, min(-(-count // WARP), _WARPS))
     return tuple(t for warp in warps for lane in _LANES if (t := warp * WARP + lane) < max(count, 1))
 

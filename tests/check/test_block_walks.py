@@ -235,3 +235,27 @@ def test_a_race_is_on_a_path_that_can_happen(compare: str, expected: set[str]) -
     """A walk guesses predicates over what is loaded; no number of rounds is odd and one more than itself."""
     found = told(ODD.replace("setp.ge.s32", f"setp.{compare}"))
     assert {one for one in found if not one.startswith("info")} == expected
+
+
+# Each thread of a block of 32 x 4 copies its own 16 bytes, and stores to them.
+PLANE = (
+    "mov.u32 %r30, %tid.y;\nand.b32 %r31, %r1, 31;\nshl.b32 %r32, %r30, 5;\nadd.u32 %r33, %r31, %r32;\n"
+    "shl.b32 %r33, %r33, 4;\nadd.u32 %r5, %r2, %r33;\n"
+    "cp.async.cg.shared.global [%r5], [%d3], 16;\ncp.async.commit_group;\ncp.async.wait_group 0;\n"
+    "st.shared.v4.b32 [%r5], {%a0,%a1,%a2,%a3};\n" + MMA + "ret;\n}\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("shape", "expected"),
+    [
+        (".maxntid 128, 1, 1", set()),
+        (".reqntid 32, 4, 1", set()),
+        (".reqntid 128, 1, 1", {RACE}),
+    ],
+)
+def test_a_limit_of_threads_is_no_shape(shape: str, expected: set[str]) -> None:
+    """`.maxntid 128, 1, 1` allows blocks of 32 x 4 threads; only `.reqntid` says which a block has."""
+    text = HEAD.format(target="sm_80", threads=128).replace(".maxntid 128, 1, 1", shape) + PLANE
+    found = {f"{f.tier} {f.rule}" for f in check_text(text, "k.ptx").findings if f.tier != "info"}
+    assert found == expected
