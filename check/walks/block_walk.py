@@ -61,8 +61,8 @@ class BlockAct:
 def walked_threads(plan: WalkPlan) -> tuple[int, ...]:
     """The threads of the block to walk with, by number.
 
-    A block whose size is not given has one warpgroup if its threads meet at barriers, or else one warp. One of
-    unknown shape has one warp: which threads of others differ in %tid.x and which in %tid.y is not known.
+    A block whose size is not given has one warpgroup if its threads meet at barriers, or else one warp. One
+    of unknown shape has one warp: which threads of others differ in %tid.x, and which in %tid.y?
     """
     function = plan.function
     meets = any(plan.code.operation(index).action.barrier == "named" for index in plan.roles)

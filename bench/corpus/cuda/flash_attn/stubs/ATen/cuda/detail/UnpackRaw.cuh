@@ -1,0 +1,1 @@
+// Nothing: the stand-in of CUDAGeneratorImpl.h has it.

@@ -1,0 +1,314 @@
+"""Kernels in TileLang, lowered to CUDA without a GPU, and compiled to PTX for sm_90a and sm_80.
+
+PYTHONPATH=TILELANG python kernels.py FOLDER NVCC_OPTION…
+TileLang imports torch for its runtime only, so a stand-in of torch is enough here.
+"""
+
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import torch_stand_in  # isort: skip
+
+import tilelang
+import tilelang.language as T
+from tilelang.engine.lower import lower
+
+assert torch_stand_in  # before tilelang
+TEMPLATES = Path(tilelang.__file__).parent / "src"
+CUTLASS = Path(tilelang.__file__).parent / "3rdparty" / "cutlass" / "include"
+
+
+def matmul(
+    bm: int = 128,
+    bn: int = 128,
+    bk: int = 64,
+    stages: int = 3,
+    threads: int = 128,
+    dtype: str = "float16",
+    acc: str = "float32",
+    ta: bool = False,
+    tb: bool = False,
+    size: int = 1024,
+) -> Any:
+    """C = A B, with a pipeline of some stages."""
+    out = "int32" if acc == "int32" else "float16"
+
+    @T.prim_func
+    def main(
+        A: T.Tensor((size, size), dtype), B: T.Tensor((size, size), dtype), C: T.Tensor((size, size), out)
+    ):
+        with T.Kernel(T.ceildiv(size, bn), T.ceildiv(size, bm), threads=threads) as (bx, by):
+            a = T.alloc_shared((bk, bm) if ta else (bm, bk), dtype)
+            b = T.alloc_shared((bn, bk) if tb else (bk, bn), dtype)
+            c = T.alloc_fragment((bm, bn), acc)
+            T.clear(c)
+            for k in T.Pipelined(T.ceildiv(size, bk), num_stages=stages):
+                if ta:
+                    T.copy(A[k * bk, by * bm], a)
+                else:
+                    T.copy(A[by * bm, k * bk], a)
+                if tb:
+                    T.copy(B[bx * bn, k * bk], b)
+                else:
+                    T.copy(B[k * bk, bx * bn], b)
+                T.gemm(a, b, c, transpose_A=ta, transpose_B=tb)
+            T.copy(c, C[by * bm, bx * bn])
+
+    return main
+
+
+def matmul_register(bm: int = 128, bn: int = 128, bk: int = 64, stages: int = 2, threads: int = 128) -> Any:
+    """A is scaled in registers before it is multiplied."""
+    size = 1024
+
+    @T.prim_func
+    def main(
+        A: T.Tensor((size, size), "float16"),
+        B: T.Tensor((size, size), "float16"),
+        C: T.Tensor((size, size), "float16"),
+    ):
+        with T.Kernel(T.ceildiv(size, bn), T.ceildiv(size, bm), threads=threads) as (bx, by):
+            a = T.alloc_shared((bm, bk), "float16")
+            x = T.alloc_fragment((bm, bk), "float16")
+            b = T.alloc_shared((bk, bn), "float16")
+            c = T.alloc_fragment((bm, bn), "float32")
+            T.clear(c)
+            for k in T.Pipelined(T.ceildiv(size, bk), num_stages=stages):
+                T.copy(A[by * bm, k * bk], a)
+                T.copy(B[k * bk, bx * bn], b)
+                T.copy(a, x)
+                for i, j in T.Parallel(bm, bk):
+                    x[i, j] = x[i, j] * T.float16(0.5)
+                T.gemm(x, b, c)
+            T.copy(c, C[by * bm, bx * bn])
+
+    return main
+
+
+def matmul_dequantised(
+    bm: int = 128, bn: int = 128, bk: int = 64, stages: int = 2, threads: int = 128
+) -> Any:
+    """B comes as int8, is converted in registers, and goes back to shared memory."""
+    size = 1024
+
+    @T.prim_func
+    def main(
+        A: T.Tensor((size, size), "float16"),
+        B: T.Tensor((size, size), "int8"),
+        C: T.Tensor((size, size), "float16"),
+    ):
+        with T.Kernel(T.ceildiv(size, bn), T.ceildiv(size, bm), threads=threads) as (bx, by):
+            a = T.alloc_shared((bm, bk), "float16")
+            q = T.alloc_shared((bn, bk), "int8")
+            x = T.alloc_fragment((bn, bk), "int8")
+            y = T.alloc_fragment((bn, bk), "float16")
+            b = T.alloc_shared((bn, bk), "float16")
+            c = T.alloc_fragment((bm, bn), "float32")
+            T.clear(c)
+            for k in T.Pipelined(T.ceildiv(size, bk), num_stages=stages):
+                T.copy(A[by * bm, k * bk], a)
+                T.copy(B[bx * bn, k * bk], q)
+                T.copy(q, x)
+                for i, j in T.Parallel(bn, bk):
+                    y[i, j] = T.Cast("float16", x[i, j])
+                T.copy(y, b)
+                T.gemm(a, b, c, transpose_B=True)
+            T.copy(c, C[by * bm, bx * bn])
+
+    return main
+
+
+def split_k(bm: int = 128, bn: int = 128, bk: int = 32, stages: int = 2, threads: int = 128) -> Any:
+    """Parts of k in blocks of their own, added in global memory through shared memory."""
+    size, parts = 1024, 4
+
+    @T.prim_func
+    def main(
+        A: T.Tensor((size, size), "float16"),
+        B: T.Tensor((size, size), "float16"),
+        C: T.Tensor((size, size), "float32"),
+    ):
+        with T.Kernel(T.ceildiv(size, bn), T.ceildiv(size, bm), parts, threads=threads) as (bx, by, bz):
+            a = T.alloc_shared((bm, bk), "float16")
+            b = T.alloc_shared((bk, bn), "float16")
+            d = T.alloc_shared((bm, bn), "float32")
+            c = T.alloc_fragment((bm, bn), "float32")
+            T.clear(c)
+            for k in T.Pipelined(size // parts // bk, num_stages=stages):
+                T.copy(A[by * bm, bz * (size // parts) + k * bk], a)
+                T.copy(B[bz * (size // parts) + k * bk, bx * bn], b)
+                T.gemm(a, b, c)
+            T.copy(c, d)
+            for i, j in T.Parallel(bm, bn):
+                T.atomic_add(C[by * bm + i, bx * bn + j], d[i, j])
+
+    return main
+
+
+def through_shared(bm: int = 128, bn: int = 128, bk: int = 64, stages: int = 2, threads: int = 128) -> Any:
+    """The result goes through shared memory (a TMA store where the chip has one)."""
+    size = 1024
+
+    @T.prim_func
+    def main(
+        A: T.Tensor((size, size), "bfloat16"),
+        B: T.Tensor((size, size), "bfloat16"),
+        C: T.Tensor((size, size), "bfloat16"),
+    ):
+        with T.Kernel(T.ceildiv(size, bn), T.ceildiv(size, bm), threads=threads) as (bx, by):
+            a = T.alloc_shared((bm, bk), "bfloat16")
+            b = T.alloc_shared((bk, bn), "bfloat16")
+            d = T.alloc_shared((bm, bn), "bfloat16")
+            c = T.alloc_fragment((bm, bn), "float32")
+            T.clear(c)
+            for k in T.Pipelined(T.ceildiv(size, bk), num_stages=stages):
+                T.copy(A[by * bm, k * bk], a)
+                T.copy(B[k * bk, bx * bn], b)
+                T.gemm(a, b, c)
+            T.copy(c, d)
+            T.copy(d, C[by * bm, bx * bn])
+
+    return main
+
+
+def attention(bm: int = 64, bn: int = 64, dim: int = 64, stages: int = 1, threads: int = 128) -> Any:
+    """Flash attention, forward, without a mask."""
+    length = 1024
+
+    @T.prim_func
+    def main(
+        Q: T.Tensor((length, dim), "float16"),
+        K: T.Tensor((length, dim), "float16"),
+        V: T.Tensor((length, dim), "float16"),
+        O: T.Tensor((length, dim), "float16"),  # noqa: E741
+    ):
+        with T.Kernel(T.ceildiv(length, bm), threads=threads) as bx:
+            q = T.alloc_shared((bm, dim), "float16")
+            k_ = T.alloc_shared((bn, dim), "float16")
+            v = T.alloc_shared((bn, dim), "float16")
+            s = T.alloc_fragment((bm, bn), "float32")
+            p = T.alloc_fragment((bm, bn), "float16")
+            o = T.alloc_fragment((bm, dim), "float32")
+            top = T.alloc_fragment((bm,), "float32")
+            before = T.alloc_fragment((bm,), "float32")
+            factor = T.alloc_fragment((bm,), "float32")
+            part = T.alloc_fragment((bm,), "float32")
+            total = T.alloc_fragment((bm,), "float32")
+            T.copy(Q[bx * bm, 0], q)
+            T.fill(o, 0)
+            T.fill(total, 0)
+            T.fill(top, -T.infinity("float32"))
+            for k in T.Pipelined(T.ceildiv(length, bn), num_stages=stages):
+                T.copy(K[k * bn, 0], k_)
+                T.clear(s)
+                T.gemm(q, k_, s, transpose_B=True, policy=T.GemmWarpPolicy.FullRow)
+                T.copy(V[k * bn, 0], v)
+                T.copy(top, before)
+                T.reduce_max(s, top, dim=1, clear=False)
+                for i in T.Parallel(bm):
+                    factor[i] = T.exp2(before[i] - top[i])
+                for i, j in T.Parallel(bm, bn):
+                    s[i, j] = T.exp2(s[i, j] - top[i])
+                T.reduce_sum(s, part, dim=1)
+                for i in T.Parallel(bm):
+                    total[i] = total[i] * factor[i] + part[i]
+                T.copy(s, p)
+                for i, j in T.Parallel(bm, dim):
+                    o[i, j] = o[i, j] * factor[i]
+                T.gemm(p, v, o, policy=T.GemmWarpPolicy.FullRow)
+            for i, j in T.Parallel(bm, dim):
+                o[i, j] = o[i, j] / total[i]
+            T.copy(o, O[bx * bm, 0])
+
+    return main
+
+
+def linear_attention(chunk: int = 64, dim: int = 64, stages: int = 2, threads: int = 128) -> Any:
+    """A state that each chunk reads and updates; it goes through shared memory."""
+    length = 1024
+
+    @T.prim_func
+    def main(
+        Q: T.Tensor((length, dim), "float16"),
+        K: T.Tensor((length, dim), "float16"),
+        V: T.Tensor((length, dim), "float16"),
+        O: T.Tensor((length, dim), "float16"),  # noqa: E741
+    ):
+        with T.Kernel(1, threads=threads) as _:
+            q = T.alloc_shared((chunk, dim), "float16")
+            k_ = T.alloc_shared((chunk, dim), "float16")
+            v = T.alloc_shared((chunk, dim), "float16")
+            state = T.alloc_shared((dim, dim), "float16")
+            h = T.alloc_fragment((dim, dim), "float32")
+            o = T.alloc_fragment((chunk, dim), "float32")
+            T.clear(h)
+            for i in T.Pipelined(length // chunk, num_stages=stages):
+                T.copy(Q[i * chunk, 0], q)
+                T.copy(K[i * chunk, 0], k_)
+                T.copy(V[i * chunk, 0], v)
+                T.copy(h, state)
+                T.clear(o)
+                T.gemm(q, state, o)
+                T.gemm(k_, v, h, transpose_A=True)
+                T.copy(o, O[i * chunk, 0])
+
+    return main
+
+
+KERNELS: dict[str, Callable[[], Any]] = {
+    "matmul_fp16": lambda: matmul(),
+    "matmul_two_stages": lambda: matmul(stages=2, bk=32),
+    "matmul_one_stage": lambda: matmul(stages=1),
+    "matmul_unpipelined": lambda: matmul(stages=0),
+    "matmul_four_stages": lambda: matmul(stages=4, bk=32),
+    "matmul_256_threads": lambda: matmul(threads=256),
+    "matmul_wide": lambda: matmul(bn=256, threads=256, stages=2),
+    "matmul_a_transposed": lambda: matmul(ta=True),
+    "matmul_b_transposed": lambda: matmul(tb=True),
+    "matmul_bf16": lambda: matmul(dtype="bfloat16"),
+    "matmul_tf32": lambda: matmul(dtype="float32", bk=32, tb=True),
+    "matmul_s8": lambda: matmul(dtype="int8", acc="int32", tb=True),
+    "matmul_e4m3": lambda: matmul(dtype="float8_e4m3fn", tb=True),
+    "matmul_fp16_accumulator": lambda: matmul(acc="float16"),
+    "matmul_small": lambda: matmul(bm=64, bn=64, bk=32, stages=2),
+    "matmul_register": matmul_register,
+    "matmul_dequantised": matmul_dequantised,
+    "split_k": split_k,
+    "through_shared": through_shared,
+    "attention": attention,
+    "attention_two_stages": lambda: attention(stages=2, bm=128, threads=256),
+    "attention_wide": lambda: attention(stages=2, bm=128, bn=128, dim=128, threads=256),
+    "linear_attention": linear_attention,
+}
+
+
+def main(folder: Path, options: list[str]) -> None:
+    """Write each kernel's PTX for both chips; say which ones do not compile."""
+    for arch in ("sm_90a", "sm_80"):
+        target = tilelang.tvm.target.Target({"kind": "cuda", "arch": arch})
+        for name, kernel in KERNELS.items():
+            to = folder / arch / f"{name}.ptx"
+            if to.exists():
+                continue
+            to.parent.mkdir(parents=True, exist_ok=True)
+            source = to.with_suffix(".cu")
+            try:
+                with target:
+                    source.write_text(lower(kernel(), target=target).kernel_source)
+            except Exception as error:  # TileLang may raise anything for a kernel that it does not support
+                print(f"{arch} {name}: {type(error).__name__}: {str(error).strip().splitlines()[-1][:150]}")
+                continue
+            words = ("nvcc", "-std=c++20", "-O3", "-DNDEBUG", f"-arch={arch}", "-ptx", "-w", *options)
+            include = (f"-I{TEMPLATES}", f"-I{CUTLASS}")
+            done = subprocess.run(
+                (*words, *include, "-o", str(to), str(source)), capture_output=True, text=True
+            )
+            if done.returncode:
+                print(f"{arch} {name}: {done.stderr.strip().splitlines()[0][:200]}", flush=True)
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), sys.argv[2:])
