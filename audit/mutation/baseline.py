@@ -8,13 +8,12 @@ from functools import cached_property, partial
 from typing import Any
 
 from ...assemblers.universe import Universe
-from ...assemblers.universe_cache import PackedUniverse, packed
+from ...assemblers.universe_cache import packed
 from ...formal.catalogue import GROUPS
 from ...formal.smt.obligations import Obligation
 from ...formal.smt.solvers import ask
 from ...formal.theorem import ProofPart
 from ...ledger.assembler_record import Claim, Record, claims, load_records
-from ...ledger.claims import cases_digest
 from ...ledger.contradictions import ContradictionRegister, register
 from ...ledger.records import bits_of
 from ...ledger.register_faults import RegisterFaults
@@ -33,6 +32,7 @@ from .concerned import asked
 from .corpus import Corpus
 from .hand_tables import collect
 from .meaning import meaning, plain
+from .universe_table import UniverseTable
 
 __all__ = ["Baseline", "LegalForms", "ObservedRow", "RegisteredDisagreement", "legal_forms"]
 
@@ -89,6 +89,8 @@ class Baseline:
     corpus: Corpus = field(default_factory=Corpus)
     answers: dict[str, str] = field(default_factory=dict)  # by SMT-LIB text
     said: dict[str, object] = field(default_factory=dict)  # by file, what it means
+    universes: dict[str, UniverseTable] = field(default_factory=dict)
+    universe_verdicts: dict[str, list[tuple[UniverseRecord, str, bytes]]] = field(default_factory=dict)
 
     def prepare(self, files: Collection[str]) -> None:
         """Work out what slips in these files are compared with; some seconds."""
@@ -105,7 +107,7 @@ class Baseline:
         if "silicon" in witnesses:
             _ = self.silicon, self.measured_rows
         if "universes" in witnesses:
-            _ = self.universes
+            self._prepare_universes(files)
         self.said.update({file: plain(meaning(file)) for file in files if file not in self.said})
         collect(files)
 
@@ -198,21 +200,21 @@ class Baseline:
     def universe_records(self) -> tuple[UniverseRecord, ...]:
         return load_universes(PACKAGE / "evidence")
 
-    @cached_property
-    def universes(self) -> Mapping[str, PackedUniverse]:
-        """The universe of every instruction."""
+    def _prepare_universes(self, files: Collection[str]) -> None:
+        """The universe of every instruction in these files, and what each release said about it: its record,
+        the target, the bits.
+        """
         made = Universe(self.specification)
-        return {name: packed(made, family) for name, family in self.specification.families.items()}
-
-    def universe_verdicts(self, name: str) -> list[tuple[UniverseRecord, str, bytes]]:
-        """What each release said about the statements of a universe: its record, the target, the bits."""
-        cases = cases_digest(self.universes[name].statements)
-        found = []
-        for record in self.universe_records:
-            bits = record.accepted(name, cases)
-            if bits is not None:
-                found.append((record, str(record.instructions[name]["target"]), bits))
-        return found
+        for name, family in self.specification.families.items():
+            own = family.instruction.place.file in files or "specs.yaml" in files
+            if own and name not in self.universes:
+                table = self.universes[name] = UniverseTable.of(packed(made, family))
+                said = ((record, record.accepted(name, table.cases)) for record in self.universe_records)
+                self.universe_verdicts[name] = [
+                    (record, str(record.instructions[name]["target"]), bits)
+                    for record, bits in said
+                    if bits is not None
+                ]
 
     @cached_property
     def registered(self) -> Mapping[str, list[RegisteredDisagreement]]:

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-__all__ = ["WITNESS_NAMES", "asked"]
+__all__ = ["DEAR", "WITNESS_NAMES", "asked"]
 
-WITNESS_NAMES = ("models", "proofs", "observations", "silicon", "universes", "register", "tests")
-_INSTRUCTION = ("observations", "proofs", "silicon", "universes", "register", "tests")
+WITNESS_NAMES = (
+    *("models", "proofs", "observations", "silicon", "universes", "register", "tests"),
+    "dear proofs",
+)
+DEAR: Mapping[str, str] = {"dear proofs": "proofs"}  # by its dear part, the witness that it belongs to
+_INSTRUCTION = ("observations", "proofs", "silicon", "universes", "register", "tests", "dear proofs")
 _LAYOUT = ("proofs", "silicon", "tests")
 # By file or by folder; a file's own line goes before that of its folder.
 _CONCERNED: Mapping[str, tuple[str, ...]] = {
@@ -19,8 +23,8 @@ _CONCERNED: Mapping[str, tuple[str, ...]] = {
     "spec/sparsity.yaml": _LAYOUT,
     "check/rules.yaml": ("tests",),
     "spec/effects.yaml": ("tests",),
-    "spec/contracts.yaml": ("tests", "proofs"),
-    "spec/numerics.yaml": ("tests", "proofs"),
+    "spec/contracts.yaml": ("tests", "proofs", "dear proofs"),
+    "spec/numerics.yaml": ("tests", "proofs", "dear proofs"),
     "spec/ordering/litmus.yaml": ("models", "tests"),
     "spec/ordering/rules.yaml": ("models", "proofs", "tests"),
     "spec/ordering/switches.yaml": ("models", "proofs", "tests"),

@@ -19,8 +19,9 @@ from typing import BinaryIO
 
 from ...formal.mutation.slips import Slip
 from .baseline import Baseline
+from .hand_tables import remember
 from .reading import REGISTER, reading
-from .trial import SlipOutcome, trial
+from .trial import SlipOutcome, find_caches, trial
 
 __all__ = ["outcomes"]
 
@@ -41,12 +42,21 @@ class _Child:
 
 def outcomes(base: Baseline, slips: Sequence[Slip], at_once: int, seconds: float) -> Iterator[SlipOutcome]:
     """The outcome of every slip as trials end; a trial that takes longer than so many seconds is killed."""
+    find_caches()
+    _import_solver()
     gc.collect()
     gc.freeze()
     try:
         yield from _Trials(base, at_once, seconds).run(slips)
     finally:
         gc.unfreeze()
+
+
+def _import_solver() -> None:
+    """Make the solver's context, and ask nothing: its timers are threads, which a fork does not have."""
+    import z3
+
+    z3.main_ctx()
 
 
 class _Trials:
@@ -109,7 +119,10 @@ class _Trials:
             if said is None:
                 self.undecided.append(slip)
             else:
-                yield SlipOutcome(slip, *said)
+                outcome = SlipOutcome(slip, *said)
+                if outcome.by == "tests":
+                    remember(slip.file, outcome.why)
+                yield outcome
 
     def _rest(self, child: _Child, verdict: str, why: str, seconds: float) -> Iterator[SlipOutcome]:
         """The slips that a process did not answer: one alone has this verdict, others are asked alone."""

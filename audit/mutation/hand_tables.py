@@ -9,7 +9,9 @@ from __future__ import annotations
 import ast
 import contextlib
 import os
-from collections.abc import Collection, Iterator, Mapping
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from functools import cache
 from pathlib import Path
@@ -59,39 +61,75 @@ class _First:
             self.name = f"{report.nodeid} (is not collected)"
 
 
+@dataclass
+class _Collected:
+    """The tests about a file, and how often each was the first to notice a slip."""
+
+    items: list[Any]
+    first: _First
+    noticed: Counter[str] = field(default_factory=Counter)
+
+
+_COLLECTED: dict[str, _Collected] = {}
+
+
 def first_failure(file: str) -> str | None:
-    """The first test about a file that fails in this process; None where all pass, or none is about it."""
-    paths = watching(file)
-    if not paths:
-        return None
-    return _run(["-x", *map(str, paths)])
+    """The first test about a file that fails in this process; None where all pass, or none is about it.
+
+    Those that noticed other slips are run first.
+    """
+    collect([file])
+    collected = _COLLECTED[file]
+    first, noticed = collected.first, collected.noticed
+    if first.name is not None:
+        return first.name
+    items = sorted(collected.items, key=lambda item: -noticed[item.nodeid])
+    with _silence():
+        for item, following in zip(items, [*items[1:], None], strict=True):
+            item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
+            if first.name is not None:
+                return first.name
+    return None
+
+
+def remember(file: str, test: str) -> None:
+    """A test noticed a slip in a file; processes forked later run it early."""
+    if file in _COLLECTED:
+        _COLLECTED[file].noticed[test] += 1
 
 
 def collect(files: Collection[str]) -> None:
-    """Import the test modules about these files, so that processes forked later need not."""
-    paths = dict.fromkeys(path for file in files for path in watching(file))
-    if paths:
-        _run(["--collect-only", *map(str, paths)])
+    """Import and collect the tests about these files, so that processes forked later need not."""
+    for file in files:
+        if file not in _COLLECTED:
+            _COLLECTED[file] = _collected(watching(file))
 
 
-def _run(arguments: list[str]) -> str | None:
-    import pytest  # only a checkout with its development tools has tests
-
+def _collected(paths: Sequence[Path]) -> _Collected:
+    """The quick tests of some modules, ready to run."""
     first = _First()
-    options = ["-q", "-m", "not slow", "--rootdir", str(PACKAGE)]
+    if not paths:
+        return _Collected([], first)
+    import pytest  # only a checkout with its development tools has tests
+    from _pytest.config import _prepareconfig
+
+    options = ["-q", "-s", "-m", "not slow", "--rootdir", str(PACKAGE)]
     options += [word for plugin in _NEEDLESS for word in ("-p", f"no:{plugin}")]
     with _silence():
-        ended = pytest.main([*options, *arguments], plugins=[first])
-    if first.name is None and ended != pytest.ExitCode.OK:
-        raise RuntimeError(f"the tests do not run: {ended!r}")
-    return first.name
+        config = _prepareconfig([*options, *map(str, paths)], plugins=[first])
+        config._do_configure()
+        session = pytest.Session.from_config(config)
+        config.hook.pytest_sessionstart(session=session)
+        config.hook.pytest_collection(session=session)
+    if first.name is None and not session.items:
+        raise RuntimeError(f"there are no tests in {', '.join(map(str, paths))}")
+    return _Collected(session.items, first)
+
+
+_NOWHERE = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 (what is collected writes to it)
 
 
 @contextlib.contextmanager
 def _silence() -> Iterator[None]:
-    with (
-        open(os.devnull, "w", encoding="utf-8") as nowhere,
-        contextlib.redirect_stdout(nowhere),
-        contextlib.redirect_stderr(nowhere),
-    ):
+    with contextlib.redirect_stdout(_NOWHERE), contextlib.redirect_stderr(_NOWHERE):
         yield

@@ -21,17 +21,24 @@ from ...spec.errors import PtxmmaError, SpecError
 from ...spec.instead import keep_others, read_instead
 from ...spec.ordering import ordering
 from .baseline import Baseline
-from .concerned import asked
+from .concerned import DEAR, asked
 from .corpus import READERS, noticed_by
 from .meaning import meaning, plain
 from .witnesses import WITNESSES, Changed, equal
 
-__all__ = ["SlipOutcome", "SlipVerdict", "trial"]
+__all__ = ["SlipOutcome", "SlipVerdict", "find_caches", "trial"]
 
 SlipVerdict = Literal["noticed", "equal", "readers", "survives", "crash", "placeless", "timeout"]
 # Values of their arguments alone: a slip does not change them.
 _PURE = frozenset(
-    {"spec.expressions", "spec.statements", "spec.nodes", "spec.field_docs", "formal.theorems.exactness"}
+    {
+        "audit.mutation.hand_tables",
+        "formal.theorems.exactness",
+        "spec.expressions",
+        "spec.field_docs",
+        "spec.nodes",
+        "spec.statements",
+    }
 )
 
 
@@ -96,17 +103,29 @@ def _judge(base: Baseline, slip: Slip, stage: list[str]) -> tuple[SlipVerdict, s
     if equal(changed):
         return "equal", "proofs", "proven equal as a function"
     for name in asked(slip.file):
-        stage[0] = name
+        stage[0] = DEAR.get(name, name)
         said = WITNESSES[name](changed)
         if said is not None:
-            return "noticed", name, said
+            return "noticed", stage[0], said
     return "survives", "", ""
+
+
+_CACHES: list[_lru_cache_wrapper[object]] = []
+
+
+def find_caches() -> None:
+    """List the functions of this package that remember what they read, and clear them: processes forked
+    later have less to clear.
+    """
+    _CACHES[:] = _caches()
+    forget()
 
 
 def forget() -> None:
     """Clear whatever functions of this package remember of the files."""
-    for remembering in _caches():
-        remembering.cache_clear()
+    for function in _CACHES or _caches():
+        if function.cache_info().currsize:
+            function.cache_clear()
 
 
 def _caches() -> Iterator[_lru_cache_wrapper[object]]:

@@ -34,6 +34,7 @@ from ...spec.statements import Statement
 from .baseline import Baseline, ObservedRow, RegisteredDisagreement, legal_forms
 from .hand_tables import first_failure
 from .meaning import plain
+from .universe_table import words
 
 __all__ = ["WITNESSES", "Changed", "SlipWitness", "equal"]
 
@@ -227,7 +228,20 @@ def proofs(changed: Changed) -> str | None:
                     if verdict != "proven":
                         return f"{obligation.theorem} of {obligation.subject} ({part.name}): {verdict}"
         for enumeration in group.enumerations(changed.specification):
-            if changed.part(enumeration.part):
+            if enumeration.theorem not in _DEAR and changed.part(enumeration.part):
+                for fault in enumeration.faults():
+                    return f"{enumeration.theorem} of {enumeration.subject}: {fault}"
+    return None
+
+
+_DEAR = frozenset({"legal.nearest"})  # enumerations that take a second and more
+
+
+def dear_proofs(changed: Changed) -> str | None:
+    """The first fault of an enumeration that takes so long that every other witness is asked before."""
+    for group in GROUPS:
+        for enumeration in group.enumerations(changed.specification):
+            if enumeration.theorem in _DEAR and changed.part(enumeration.part):
                 for fault in enumeration.faults():
                     return f"{enumeration.theorem} of {enumeration.subject}: {fault}"
     return None
@@ -315,25 +329,24 @@ def universes(changed: Changed) -> str | None:
     known, isa = changed.register, changed.specification.isa
     made = Universe(changed.specification)
     for name in changed.instructions:
-        if name not in changed.base.universes:
+        if name not in changed.base.specification.instructions:
             continue
         if changed.file != "specs.yaml" and not changed.differs(name, _BESIDE_LEGALITY):
             continue
-        packed = changed.base.universes[name]
-        statements, which, gates = packed.statements, packed.which, packed.gates
+        table = changed.base.universes[name]
         differing: list[tuple[int, EffectiveGate | None]] = []
-        for number in _concerned(changed, name, statements):
-            mnemonic, _, operands = statements[number].rstrip(";").partition(" ")
+        for number in _spread(table.with_words(_concerned(changed, name))):
+            mnemonic, _, operands = table.statement(number).rstrip(";").partition(" ")
             gate = made.judge.gate_of(Statement(None, mnemonic, operands, made.declared))
-            if gate != gates[which[number]]:
+            if gate != table.gate(number):
                 differing.append((number, gate))
                 if len(differing) > _ENOUGH:
                     break
-        for record, target, bits in changed.base.universe_verdicts(name) if differing else ():
+        for record, target, bits in changed.base.universe_verdicts[name] if differing else ():
             ptx = isa.version(record.ptx)
             for number, gate in differing:
                 accepted = bool(bits[number >> 3] >> (number & 7) & 1)
-                text, before = statements[number], gates[which[number]]
+                text, before = table.statement(number), table.gate(number)
                 legal, was = (g is not None and g.opens(ptx, target) for g in (gate, before))
                 if legal == accepted != was:
                     return f"ptxas {record.release}, {target}: registered, and differs no more: {text}"
@@ -345,47 +358,37 @@ def universes(changed: Changed) -> str | None:
     return None
 
 
-def _concerned(changed: Changed, name: str, statements: Sequence[str]) -> Iterator[int]:
-    """The numbers of the statements of a universe that may be judged otherwise now, spread.
+def _concerned(changed: Changed, name: str) -> frozenset[frozenset[str]]:
+    """The words of the mnemonics of a universe that may be judged otherwise now.
 
-    Where only rows are others, those are the statements with the qualifiers of one of their variants, but
-    for the order and for qualifiers that tolerances let be absent.
+    They are those of every variant that is or was, and the same without a qualifier that tolerances let be
+    absent; where only rows are others, those of their variants.
     """
-    rows = changed.rows_of(name)
-    if rows is None or changed.everywhere:
-        yield from _spread(len(statements))
-        return
-    families = [changed.base.specification.families[name]]
-    families += [f for n, f in changed.specification.families.items() if n == name]
-    absent = frozenset(tolerance.absent for f in families for tolerance in f.instruction.tolerances)
-    wanted = {
-        _words(variant.mnemonic) - absent
+    rows = None if changed.everywhere else changed.rows_of(name)
+    families = [
+        specification.families[name]
+        for specification in (changed.base.specification, changed.specification)
+        if name in specification.families
+    ]
+    absent = {tolerance.absent for family in families for tolerance in family.instruction.tolerances}
+    spelled = {
+        words(variant.mnemonic)
         for family in families
         for view in family.rows
-        if view.row.id in rows
+        if rows is None or view.row.id in rows
         for variant in view.variants()
     }
-    by_words: dict[str, bool] = {}
-    for number in _spread(len(statements)):
-        mnemonic = statements[number].rstrip(";").partition(" ")[0]
-        if mnemonic not in by_words:
-            by_words[mnemonic] = _words(mnemonic) - absent in wanted
-        if by_words[mnemonic]:
-            yield number
-
-
-def _words(mnemonic: str) -> frozenset[str]:
-    return frozenset(mnemonic.split("."))
+    return frozenset(one - without for one in spelled for without in (set(), *({word} for word in absent)))
 
 
 _ENOUGH = 64  # differing statements, after which no more are looked for
 _STRIDE = 61  # first every so many statements, for neighbours lie side by side
 
 
-def _spread(count: int) -> Iterator[int]:
-    """The numbers below a count, spread: every place between them follows later."""
-    for start in range(min(_STRIDE, count)):
-        yield from range(start, count, _STRIDE)
+def _spread(numbers: Sequence[int]) -> Iterator[int]:
+    """Numbers, spread: those between them follow later."""
+    for start in range(min(_STRIDE, len(numbers))):
+        yield from numbers[start::_STRIDE]
 
 
 def silicon(changed: Changed) -> str | None:
@@ -494,4 +497,5 @@ WITNESSES: Mapping[str, SlipWitness] = {
     "universes": universes,
     "register": registered,
     "tests": lambda changed: first_failure(changed.file),
+    "dear proofs": dear_proofs,
 }
