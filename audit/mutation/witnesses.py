@@ -36,7 +36,7 @@ from .hand_tables import first_failure
 from .meaning import plain
 from .universe_table import words
 
-__all__ = ["WITNESSES", "Changed", "SlipWitness", "equal"]
+__all__ = ["WITNESSES", "Changed", "SlipWitness", "concerned_words", "equal"]
 
 
 # Parts of specs.yaml that legality rests on; those that only say since when and where, not what is spelled.
@@ -335,7 +335,7 @@ def universes(changed: Changed) -> str | None:
             continue
         table = changed.base.universes[name]
         differing: list[tuple[int, EffectiveGate | None]] = []
-        for number in _spread(table.with_words(_concerned(changed, name))):
+        for number in _spread(table.with_words(concerned_words(changed, name))):
             mnemonic, _, operands = table.statement(number).rstrip(";").partition(" ")
             gate = made.judge.gate_of(Statement(None, mnemonic, operands, made.declared))
             if gate != table.gate(number):
@@ -358,7 +358,7 @@ def universes(changed: Changed) -> str | None:
     return None
 
 
-def _concerned(changed: Changed, name: str) -> frozenset[frozenset[str]]:
+def concerned_words(changed: Changed, name: str) -> frozenset[frozenset[str]]:
     """The words of the mnemonics of a universe that may be judged otherwise now.
 
     They are those of every variant that is or was, and the same without a qualifier that tolerances let be

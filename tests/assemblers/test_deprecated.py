@@ -7,8 +7,9 @@ import re
 import pytest
 
 from ptxmma.assemblers.classification import classify
-from ptxmma.assemblers.toolchains import Ptxas, available
+from ptxmma.assemblers.toolchains import Ptxas, locate
 from ptxmma.assemblers.universe import Universe
+from ptxmma.spec.errors import Question
 from ptxmma.spec.gates import EffectiveGate
 from ptxmma.spec.nodes import Version
 from ptxmma.spec.specification import Specification
@@ -22,10 +23,10 @@ DEPRECATED = {("wmma.mma", Version(6, 4))}
 
 @pytest.fixture(scope="module")
 def oldest() -> Ptxas:
-    found = [one for one in available() if one.version == "11.7.99"]
-    if not found:
+    try:
+        return locate("11.7.99")
+    except Question:
         pytest.skip("NO PTXAS 11.7.99: `ptxmma toolchain fetch 11.7.99` brings it")
-    return found[0]
 
 
 def deprecated(specification: Specification) -> dict[tuple[str, EffectiveGate], str]:

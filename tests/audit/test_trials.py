@@ -1,0 +1,83 @@
+"""A trial of a slip is made cheap, and must say what the whole question says."""
+
+import random
+from collections.abc import Iterator
+
+import pytest
+
+from ptxmma.assemblers.universe import Universe
+from ptxmma.assemblers.universe_cache import PackedUniverse, packed
+from ptxmma.audit.mutation.baseline import Baseline
+from ptxmma.audit.mutation.corpus import Corpus
+from ptxmma.audit.mutation.universe_table import UniverseTable, words
+from ptxmma.audit.mutation.witnesses import Changed, concerned_words
+from ptxmma.formal.mutation.slips import Slip, changed_root
+from ptxmma.spec import instead
+from ptxmma.spec.api import load
+from ptxmma.spec.cache import ROOT
+from ptxmma.spec.errors import PtxmmaError
+from ptxmma.spec.loading import load_files
+from ptxmma.spec.specification import Specification
+from ptxmma.spec.statements import Statement
+
+MOVMATRIX = "spec/instructions/movmatrix.yaml"
+
+
+@pytest.fixture(scope="module")
+def corpus() -> Corpus:
+    return Corpus()
+
+
+@pytest.fixture(scope="module")
+def universe() -> PackedUniverse:
+    before = load()
+    return packed(Universe(before), before.families["movmatrix"])
+
+
+@pytest.fixture(scope="module")
+def read(corpus: Corpus) -> Iterator[list[Specification]]:
+    """Specifications with a slip in a small file, each read as a trial reads it."""
+    before, found = load(), []
+    every = list(corpus.slips([MOVMATRIX]))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(instead, "_KEPT", {ROOT: instead.KeptFiles(before, frozenset({MOVMATRIX}))})
+        for slip in random.Random(15).sample(every, 60):
+            patch.setattr(instead, "_NODES", {ROOT / MOVMATRIX: _changed(corpus, slip)})
+            try:
+                found.append(load_files(ROOT))
+            except PtxmmaError:
+                continue
+    yield found
+
+
+def _changed(corpus: Corpus, slip: Slip) -> object:
+    return changed_root(corpus.nodes[slip.file][0], slip)
+
+
+def test_only_the_statements_that_are_looked_at_are_judged_otherwise(
+    corpus: Corpus, universe: PackedUniverse, read: list[Specification]
+) -> None:
+    table, base, differing = UniverseTable.of(universe), Baseline(corpus), 0
+    assert len(read) > 10
+    for specification in read:
+        if "movmatrix" not in specification.instructions:
+            continue
+        made = Universe(specification)
+        seen = set(table.with_words(concerned_words(Changed(base, specification, MOVMATRIX), "movmatrix")))
+        for number, point in enumerate(universe.points):
+            mnemonic, _, operands = point.statement.rstrip(";").partition(" ")
+            gate = made.judge.gate_of(Statement(None, mnemonic, operands, made.declared))
+            if gate != point.gate:
+                differing += 1
+                assert number in seen, point.statement
+    assert differing > 100
+
+
+def test_a_table_has_the_statements_of_its_universe(universe: PackedUniverse) -> None:
+    table = UniverseTable.of(universe)
+    for number, point in enumerate(universe.points):
+        assert (table.statement(number), table.gate(number)) == (point.statement, point.gate)
+    wanted = words(universe.points[0].statement.partition(" ")[0])
+    spelled = [words(point.statement.rstrip(";").partition(" ")[0]) for point in universe.points]
+    assert table.with_words([wanted]) == [n for n, one in enumerate(spelled) if one == wanted]
+    assert table.with_words([frozenset({"nothing"})]) == []
