@@ -81,15 +81,12 @@ def first_failure(file: str) -> str | None:
     collect([file])
     collected = _COLLECTED[file]
     first, noticed = collected.first, collected.noticed
-    if first.name is not None:
-        return first.name
     items = sorted(collected.items, key=lambda item: -noticed[item.nodeid])
     with _silence():
         for item, following in zip(items, [*items[1:], None], strict=True):
-            item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
-            if first.name is not None:
-                return first.name
-    return None
+            if first.name is None:
+                item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
+    return first.name
 
 
 def remember(file: str, test: str) -> None:

@@ -24,7 +24,7 @@ from .baseline import Baseline
 from .concerned import DEAR, asked
 from .corpus import READERS, noticed_by
 from .meaning import meaning, plain
-from .witnesses import WITNESSES, Changed, equal
+from .witnesses import DEAR_PARTS, WITNESSES, Changed, equal
 
 __all__ = ["SlipOutcome", "SlipVerdict", "find_caches", "trial"]
 
@@ -104,7 +104,7 @@ def _judge(base: Baseline, slip: Slip, stage: list[str]) -> tuple[SlipVerdict, s
         return "equal", "proofs", "proven equal as a function"
     for name in asked(slip.file):
         stage[0] = DEAR.get(name, name)
-        said = WITNESSES[name](changed)
+        said = {**WITNESSES, **DEAR_PARTS}[name](changed)
         if said is not None:
             return "noticed", stage[0], said
     return "survives", "", ""

@@ -36,7 +36,7 @@ from .hand_tables import first_failure
 from .meaning import plain
 from .universe_table import words
 
-__all__ = ["WITNESSES", "Changed", "SlipWitness", "concerned_words", "equal"]
+__all__ = ["DEAR_PARTS", "WITNESSES", "Changed", "SlipWitness", "concerned_words", "equal"]
 
 
 # Parts of specs.yaml that legality rests on; those that only say since when and where, not what is spelled.
@@ -497,5 +497,6 @@ WITNESSES: Mapping[str, SlipWitness] = {
     "universes": universes,
     "register": registered,
     "tests": lambda changed: first_failure(changed.file),
-    "dear proofs": dear_proofs,
 }
+# Parts of a witness that are asked after all others.
+DEAR_PARTS: Mapping[str, SlipWitness] = {"dear proofs": dear_proofs}
