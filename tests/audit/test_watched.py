@@ -18,6 +18,7 @@ from ptxmma.audit.mutation.corpus import Corpus, sample
 from ptxmma.audit.mutation.forks import outcomes
 from ptxmma.audit.mutation.table import by_field, by_file, by_kind
 from ptxmma.audit.mutation.trial import SlipOutcome, SlipVerdict
+from ptxmma.audit.mutation.universe_table import words
 from ptxmma.audit.mutation.witnesses import WITNESSES, Changed
 from ptxmma.formal.mutation.slips import Slip
 from ptxmma.spec.cache import ROOT
@@ -154,6 +155,4 @@ def test_a_change_of_the_index_concerns_every_statement(base: Baseline) -> None:
     specification = base.specification
     less = replace(specification, index=replace(specification.index, repeatable=()))
     changed = Changed(base, less, "specs.yaml")
-    assert witnesses.words("wgmma.fence.sync.sync.aligned") in witnesses.concerned_words(
-        changed, "wgmma.fence"
-    )
+    assert words("wgmma.fence.sync.sync.aligned") in witnesses.concerned_words(changed, "wgmma.fence")
