@@ -315,9 +315,10 @@ def _check_points(points: Points, specification: Specification) -> None:
     if not expanded(points.ptx, specification.isa.versions, "version", points.place):
         raise SpecError("no version is listed", points.place, "each version, or a range")
     known_names([points.instruction], specification.instructions, "instruction", points.place)
-    rows = {row.id: row for row in specification.instructions[points.instruction].rows}
+    instruction = specification.instructions[points.instruction]
+    rows = {row.id: row for row in instruction.rows}
     if points.rows or not points.statements:
-        known_names(points.rows, rows, "row", points.place)
+        known_names(points.rows, rows, f"row of {instruction.place.file}", points.place)
     changes = (
         points.statements,
         points.operand,

@@ -132,6 +132,8 @@ class LayoutMap:
             values = [value for value in scalars.values if isinstance(value, int)]
             if len(values) < len(scalars.values):
                 raise SpecError(f"the parameter {name} has a value that is not an integer", scalars.place)
+            if min(values) < 0:
+                raise SpecError(f"the parameter {name} can be {min(values)}", scalars.place, "at least 0")
             bounds[name] = (min(values), max(values))
         return bounds
 

@@ -252,6 +252,8 @@ def check_references(specification: Specification) -> None:
                 )
         if bridge.permutes:
             must_exist("output", bridge.permutes, left.outputs, bridge.place)
+        elif not bridge.holds:
+            _check_difference(bridge)
         _check_bridge_values(bridge, left, right)
         bounds = dict(right.bounds)
         for name, scalars in bridge.params.items():
@@ -263,6 +265,13 @@ def check_references(specification: Specification) -> None:
         bounds = {**bounds, **dict.fromkeys(right.outputs, (0, 1 << 10))}
         for formula in bridge.equals.values():
             bounded(formula, bounds)
+
+
+def _check_difference(bridge: Bridge) -> None:
+    """Any shifted bridge differs: one that shall not hold compares each input and output with itself."""
+    for name, formula in (*bridge.at.items(), *bridge.equals.items()):
+        if formula.text != name:
+            raise SpecError(f"{formula.text} differs, whatever the layouts are", formula.place, name)
 
 
 def _check_bridge_values(bridge: Bridge, left: LayoutMap, right: LayoutMap) -> None:

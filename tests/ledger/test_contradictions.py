@@ -204,7 +204,11 @@ FAULTS = [
     ("targets: {first: sm_75, last: sm_87}, since", "targets: [any], since", "'any' is a wildcard"),
     ("targets: {first: sm_75, last: sm_87}, since", "targets: [], since", "no target is listed"),
     ("rows: [m16n8k32.f16]", "rows: [m16n8k32.*]", "is a wildcard"),
-    ("rows: [m16n8k32.f16]", "rows: [m16n8k32.f61]", "unknown row 'm16n8k32.f61'"),
+    (
+        "rows: [m16n8k32.f16]",
+        "rows: [m16n8k32.f61]",
+        "unknown row of spec/instructions/mma.sp.yaml 'm16n8k32.f61'",
+    ),
     ("fields: {dtype: [f32]}", "fields: {dtype: ['?']}", "is a wildcard"),
     (', operand: f, written: ["2", "3"]', "", "points change one thing"),
     ("takes: silicon", "takes: hearsay", "'hearsay' is not allowed here"),

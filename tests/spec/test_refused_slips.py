@@ -12,6 +12,7 @@ from ptxmma.spec.errors import SpecError
 from ptxmma.spec.loading import load_files
 
 ADDRESSES, DESCRIPTORS = "spec/addresses.yaml", "spec/descriptors.yaml"
+BRIDGES = "spec/layouts/bridges.yaml"
 SHARED = "spec/layouts/shared_memory.yaml"
 # File, text, the text in its place, and words of the error.
 SLIPS = [
@@ -108,6 +109,19 @@ OTHERS = [
     ("spec/instructions/mma.yaml", "part: C", "part: B", "two operands of the form"),
     ("spec/instructions/ldmatrix.yaml", "part: address", "part: D", "accepts address and has the part D"),
     (
+        "spec/layouts/mma.yaml",
+        "thread_id: [0,",
+        "thread_id: [-1,",
+        "the parameter thread_id can be -1",
+    ),
+    (BRIDGES, "col: col}\n    holds: false", "col: col + 1}\n    holds: false", "col + 1 differs, whatever"),
+    (
+        BRIDGES,
+        "params: {w: [0, 1, 2, 3]}\n    left",
+        "left",
+        "the name 'w' is not bound here (in '32*w + t')",
+    ),
+    (
         "spec/layouts/bridges.yaml",
         "params: {w: [0, 1, 2, 3]",
         "params: {w: [0, 1, 3]",
@@ -124,3 +138,44 @@ def test_the_first_of_several(files: Path, file: str, old: str, new: str, words:
     with pytest.raises(SpecError, match=re.escape(words)) as refused:
         load_files(files)
     assert re.match(rf"{re.escape(file)}:\d+:\d+: ", refused.value.render())
+
+
+# A type and its format: what the file says of both, what is written instead, and what stands at the place.
+AGREEMENT = [
+    (
+        "specs.yaml",
+        "tf32: {bits: 32, kind: float",
+        "tf32: {bits: 32, kind: signed",
+        "tf32 is of the kind signed, and has a format",
+        "specs.yaml",
+    ),
+    (
+        "specs.yaml",
+        "e5m2: {bits: 8, kind: float",
+        "e5m2: {bits: 8, kind: scale",
+        "e5m2 is of the kind scale, which its format's sign contradicts",
+        "specs.yaml",
+    ),
+    (
+        "spec/numerics.yaml",
+        "bias: 7, specials: nan, signed: false",
+        "bias: 7, specials: nan",
+        "ue4m3 is of the kind scale, which its format's sign contradicts",
+        "specs.yaml",
+    ),
+]
+
+
+@pytest.mark.parametrize(("file", "old", "new", "what", "at"), AGREEMENT)
+def test_a_type_and_its_format_agree(files: Path, file: str, old: str, new: str, what: str, at: str) -> None:
+    text = (files / file).read_text(encoding="utf-8")
+    assert text.count(old) == 1
+    (files / file).write_text(text.replace(old, new), encoding="utf-8")
+    with pytest.raises(SpecError) as refused:
+        load_files(files)
+    place = refused.value.place
+    assert (refused.value.what, place and place.file) == (what, at)
+    assert refused.value.right == "float for a signed format, scale for an unsigned one"
+    assert place is not None
+    line = (files / at).read_text(encoding="utf-8").split("\n")[place.line - 1]
+    assert line[: place.column - 1].strip() == f"{what.split()[0]}:" and line[place.column - 1] == "{"
