@@ -9,7 +9,7 @@ from __future__ import annotations
 import importlib
 import importlib.abc
 import importlib.machinery
-import pkgutil
+import importlib.util
 import re
 import sys
 from pathlib import Path
@@ -79,16 +79,20 @@ class Absent(ModuleType):
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
-        return Anything()
+        found = Anything()
+        setattr(self, name, found)  # tables of types are read with what they were made with
+        return found
 
 
 class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    """Finds modules that may be absent."""
+    """Finds modules that are absent, but for parts of Triton and of the packages themselves."""
+
+    present: tuple[str, ...] = ("triton",)
 
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
-        if name.split(".")[0] in ("torch", "einops", "transformers", "numpy", "packaging", "tvm_ffi", "envs"):
-            return importlib.machinery.ModuleSpec(name, self, is_package=True)
-        return None
+        if name.split(".")[0] in self.present:
+            return None
+        return importlib.machinery.ModuleSpec(name, self, is_package=True)
 
     def create_module(self, spec: Any) -> ModuleType:
         return Absent(spec.name)
@@ -144,6 +148,7 @@ CONSTANTS: dict[str, Any] = {
 FLAGS = re.compile(
     r"^(USE|IS|HAS|STORE|SAVE|WITH|REVERSE|OUTPUT|STATIC|TRANS|LOAD|MULTI|CAUSAL|HEAD_FIRST|ALLOW|SPLIT)"
 )
+GUESSES = (("bf16", "fp32"), ("bf16", "bf16"), ("fp32", "fp32"))  # what pointers point to
 INTEGER = re.compile(
     r"^(T|N|M|B|NT|H|seq.*|.*_len|len.*|n_.*|num_.*|stride.*|.*_stride|M_.*|.*size.*|layer.*|all)$"
 )
@@ -162,8 +167,10 @@ def constant(name: str) -> Any:
     return False if FLAGS.match(name) else 64
 
 
-def guess(function: JITFunction[Any], half: str) -> tuple[dict[str, str], dict[str, Any]]:
-    """Types and constants of a kernel's parameters, by their names."""
+def guess(
+    function: JITFunction[Any], half: str, single: str = "fp32"
+) -> tuple[dict[str, str], dict[str, Any]]:
+    """Types and constants of a kernel's parameters, by their names; pointers are to `half` or `single`."""
     types: dict[str, str] = {}
     constants: dict[str, Any] = {}
     for parameter in function.params:
@@ -179,23 +186,31 @@ def guess(function: JITFunction[Any], half: str) -> tuple[dict[str, str], dict[s
         elif INTEGER.match(name):
             types[name] = "i32:16"
         elif FLOAT_POINTER.match(name):
-            types[name] = "*fp32"
+            types[name] = f"*{single}"
         else:
             types[name] = f"*{half}"
     return types, constants
 
 
+def modules(package: str) -> list[str]:
+    """The names of a package's modules whose text has a product, also below folders without __init__.py."""
+    root = importlib.util.find_spec(package)
+    assert root is not None and root.submodule_search_locations is not None
+    found = []
+    for folder in map(Path, root.submodule_search_locations):
+        for path in sorted(folder.rglob("*.py")):
+            words = path.relative_to(folder).with_suffix("").parts
+            if any(part in word for word in words for part in ("ascend", "amd", "test", "benchmark", "npu")):
+                continue
+            if "tl.dot(" in path.read_text(errors="replace"):
+                found.append(".".join((package, *words)).removesuffix(".__init__"))
+    return found
+
+
 def functions(package: str) -> dict[str, JITFunction[Any]]:
-    """Every jitted function with a product in it that a package's modules define, by name."""
+    """Every jitted kernel with a product in it that a package's modules define, by name."""
     found: dict[str, JITFunction[Any]] = {}
-    root = importlib.import_module(package)
-    names = [
-        package,
-        *(m.name for m in pkgutil.walk_packages(root.__path__, package + ".", onerror=lambda _: None)),
-    ]
-    for name in names:
-        if any(word in name for word in ("ascend", "test", "benchmark")):
-            continue
+    for name in modules(package):
         try:
             module = importlib.import_module(name)
         except Exception as error:
@@ -215,15 +230,20 @@ def functions(package: str) -> dict[str, JITFunction[Any]]:
 
 
 def main(folder: Path, packages: list[str]) -> None:
-    """Write what compiles of each package."""
+    """Write what compiles of each package, with the first guess of its types that fits."""
     print(f"Triton {triton.__version__}")
+    Finder.present += tuple(package.split(".")[0] for package in packages)
     for package in packages:
-        kernels = []
-        for name, function in sorted(functions(package).items()):
-            types, constants = guess(function, "bf16")
-            kernels.append(Kernel(name, function, types, constants, {"num_warps": 4, "num_stages": 2}))
-        print(f"{package}: {len(kernels)} kernels", flush=True)
-        write(tuple(kernels), folder)
+        known = functions(package)
+        print(f"{package}: {len(known)} kernels", flush=True)
+        for name, function in sorted(known.items()):
+            if (folder / f"{name}.ptx").exists():
+                continue
+            for half, single in GUESSES:
+                types, constants = guess(function, half, single)
+                options = {"num_warps": 4, "num_stages": 2}
+                if not write((Kernel(name, function, types, constants, options),), folder):
+                    break
 
 
 if __name__ == "__main__":

@@ -77,9 +77,10 @@ def specialised(kernel: Kernel) -> ASTSource:
     return kind(kernel.function, signature, constants, attributes)
 
 
-def write(kernels: tuple[Kernel, ...], folder: Path) -> None:
-    """Write each kernel's PTX to `FOLDER/NAME.ptx`; say which ones this release cannot compile."""
+def write(kernels: tuple[Kernel, ...], folder: Path) -> list[str]:
+    """Write each kernel's PTX to `FOLDER/NAME.ptx`; return, and say, what this release cannot compile."""
     folder.mkdir(parents=True, exist_ok=True)
+    failed = []
     for kernel in kernels:
         if kernel.since > RELEASE:
             continue
@@ -89,5 +90,7 @@ def write(kernels: tuple[Kernel, ...], folder: Path) -> None:
         except Exception as error:  # a release may raise anything for a kernel that it does not support
             lines = str(error).strip().splitlines() or [""]
             print(f"{kernel.name}: {type(error).__name__}: {lines[-1][:150]}", flush=True)
+            failed.append(kernel.name)
             continue
         (folder / f"{kernel.name}.ptx").write_text(compiled.asm["ptx"])
+    return failed
