@@ -8,7 +8,7 @@ from functools import lru_cache
 
 from ...spec.addresses import ADDRESSES, DescribedMatrix, matrix_atoms, mode_of
 from ...spec.api import load
-from ...spec.descriptor import address_field, fields_of
+from ...spec.descriptor import address_field, fields_of, split_address
 from ...spec.errors import Question
 from ...spec.expressions import compiled
 from ...spec.memory_records import Descriptor
@@ -19,7 +19,7 @@ from ..ptx.operation import Operation
 from ..values.interval import Interval
 from .byte_regions import FAR, ByteRegion
 
-__all__ = ["GRANULE", "described", "granules", "matrices"]
+__all__ = ["GRANULE", "described", "descriptor_texts", "granules", "matrices", "matrices_at"]
 
 GRANULE = 16  # bytes: no swizzle moves fewer, and every row of an atom is a multiple
 _PATTERN = 1024  # bytes: every swizzle repeats after them
@@ -44,6 +44,29 @@ def described(statement: DecodedStatement) -> Iterator[tuple[NamedOperand, Descr
     for operand in statement.named:
         if operand.operand.descriptor is not None:
             yield operand, load().descriptors[operand.operand.descriptor]
+
+
+def descriptor_texts(statement: DecodedStatement) -> tuple[str, ...]:
+    """The operands that describe the matrices of a product."""
+    return tuple(matrix.text for matrix in _matrices(statement))
+
+
+@lru_cache(maxsize=1 << 14)
+def matrices_at(statement: DecodedStatement, words: tuple[int | None, ...]) -> tuple[ByteRegion, ...]:
+    """The bytes that the matrices of a product take at most, by the words of its descriptors, None where one
+    is unknown: of those, nothing.
+    """
+    numbers = dict(zip(descriptor_texts(statement), words, strict=True))
+
+    def value_of(text: str, scope: int, descriptor: Descriptor) -> Interval:
+        word = numbers[text]
+        if word is None:
+            return Interval(0, 0)
+        start, fields = split_address(descriptor, word)
+        shift = address_field(descriptor).unit.bit_length() - 1
+        return Interval(start, start, "shared", shift, fields)
+
+    return tuple(region for region in matrices(statement, value_of) if region.base is not None)
 
 
 def matrices(statement: DecodedStatement, value_of: ValueOf) -> Iterator[ByteRegion]:
@@ -72,15 +95,22 @@ def granules(statement: DecodedStatement, word_of: Callable[[str], int | None]) 
     """
     for matrix in _matrices(statement):
         word = word_of(matrix.text)
-        if word is None:
-            continue
-        descriptor = load().descriptors[matrix.kind]
-        fields = fields_of(descriptor, word)
-        start = fields[str(descriptor.field_of("start"))]
-        first = start - start % _PATTERN
-        near = _near(matrix, tuple({**fields, str(descriptor.field_of("start")): start % _PATTERN}.items()))
-        if near is not None:
-            yield frozenset((granule + first // GRANULE) % (ADDRESSES // GRANULE) for granule in near)
+        taken = None if word is None else _granules_at(matrix, word)
+        if taken is not None:
+            yield taken
+
+
+@lru_cache(maxsize=1 << 8)
+def _granules_at(matrix: _Matrix, word: int) -> frozenset[int] | None:
+    """The granules of a matrix by its descriptor's word; None if the word describes none."""
+    descriptor = load().descriptors[matrix.kind]
+    fields = fields_of(descriptor, word)
+    start = fields[str(descriptor.field_of("start"))]
+    first = start - start % _PATTERN
+    near = _near(matrix, tuple({**fields, str(descriptor.field_of("start")): start % _PATTERN}.items()))
+    if near is None:
+        return None
+    return frozenset((granule + first // GRANULE) % (ADDRESSES // GRANULE) for granule in near)
 
 
 @lru_cache(maxsize=1 << 10)

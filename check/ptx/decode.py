@@ -34,17 +34,13 @@ class DecodedStatement:
     """
 
     operation: Operation
+    does: str  # beside its registers: a word of spec/effects.yaml
     operands: tuple[str, ...]
     guard: str | None
     negated: bool
     scope: int
     writes: tuple[str, ...]
     reads: tuple[str, ...]
-
-    @property
-    def does(self) -> str:
-        """What the statement does beside its registers: a word of spec/effects.yaml."""
-        return self.operation.action.does
 
     @property
     def named(self) -> Iterator[NamedOperand]:
@@ -172,7 +168,8 @@ class DecodedFunction:
             guard = statement.guard[1:] if negated else statement.guard
             read = self.unique((guard,), scope)
         writes, reads = self._registers(operation, statement.operands, operands, scope)
-        return DecodedStatement(operation, operands, guard, negated, scope, writes, reads + read)
+        does, reads = operation.does, reads + read
+        return DecodedStatement(operation, does, operands, guard, negated, scope, writes, reads)
 
     def _registers(
         self, operation: Operation, text: str, operands: tuple[str, ...], scope: int

@@ -46,7 +46,7 @@ class Operation:
     spaces: tuple[str, ...]
     bytes: int | None
 
-    @property
+    @cached_property
     def does(self) -> str:
         """What the instruction does beside its registers: a word of spec/effects.yaml."""
         return self.action.does

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 
 __all__ = ["LARGEST_BLOCK", "WARP", "WARPGROUP", "by_warp", "own_numbers", "size_of"]
 
@@ -34,7 +35,8 @@ def own_numbers(
     yield "%warpid", [t // WARP for t in threads]
 
 
-def by_warp(threads: Sequence[int]) -> Mapping[int, tuple[int, ...]]:
+@lru_cache(maxsize=1 << 8)
+def by_warp(threads: tuple[int, ...]) -> Mapping[int, tuple[int, ...]]:
     """Threads by their warp."""
     found: dict[int, list[int]] = defaultdict(list)
     for thread in threads:

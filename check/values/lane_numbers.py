@@ -172,9 +172,11 @@ class LaneMath:
 
     def both(self, one: Numbers, other: Numbers) -> Numbers:
         """A flag: whether both are 1."""
-        if one == 1:
+        if not isinstance(one, LaneNumbers) and one == 1:
             return other
-        return one if other == 1 else self.computed(("and", "pred"), (one, other))
+        if not isinstance(other, LaneNumbers) and other == 1:
+            return one
+        return self.computed(("and", "pred"), (one, other))
 
 
 @lru_cache(maxsize=64)

@@ -5,14 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from ...spec.descriptor import address_field, split_address
-from ...spec.memory_records import Descriptor
 from ..memory.byte_regions import ByteRegion
-from ..memory.matrices import matrices
+from ..memory.matrices import descriptor_texts, matrices_at
 from ..memory.shared_memory import WIDEST, fences_shared, fills_shared, stores_shared
 from ..ptx.decode import DecodedStatement
 from ..ptx.operands import Address, number_of
-from ..values.interval import Interval
 
 __all__ = ["Act", "act_of"]
 
@@ -98,16 +95,8 @@ def act_of(
 
 
 def _mma(step: _Step) -> Act:
-    def described(text: str, scope: int, descriptor: Descriptor) -> Interval:
-        word = step.value(text)
-        if word is None:
-            return Interval(0, 0)
-        start, fields = split_address(descriptor, word)
-        shift = address_field(descriptor).unit.bit_length() - 1
-        return Interval(start, start, "shared", shift, fields)
-
-    found = matrices(step.statement, described)
-    return Act("mma", step.index, tuple(region for region in found if region.base is not None))
+    words = tuple(map(step.value, descriptor_texts(step.statement)))
+    return Act("mma", step.index, matrices_at(step.statement, words))
 
 
 def _group(step: _Step) -> Act:

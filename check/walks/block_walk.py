@@ -242,7 +242,7 @@ class BlockWalk:
             if act is not None:
                 self.acts.append(act)
         if step.wanted:
-            guard = self.registers.guard(step.guard, step.negated)
+            guard = 1 if step.guard is None else self.registers.guard(step.guard, step.negated)
             self.registers.execute(step, guard, self._on(lanes))
 
     def _on(self, lanes: tuple[int, ...]) -> Numbers:

@@ -117,6 +117,7 @@ class _Replay:
         self.unknown: set[int] = set()
         self.together: set[Suspicion] = set()
         self.meetings: dict[Suspicion, Meeting] = {}
+        self._seen: set[tuple[int, frozenset[int]]] = set()  # products, and what they have read before
         self._storing = {plan.flow.block_of(store) for store in self.stores}
         self.strays: dict[tuple[int, int], int] = {}  # by branch and side: a thread that goes there
         self.certain = True
@@ -304,7 +305,9 @@ class _Replay:
             self.unknown.add(step.index)
             return
         for matrix in found:
-            self.read[step.index] |= matrix
+            if (step.index, matrix) not in self._seen:
+                self._seen.add((step.index, matrix))
+                self.read[step.index] |= matrix
         for fenced, pending in ((False, self.bare), (True, self.fenced)):
             for store in self.products[step.index].intersection(pending):
                 suspicion = Suspicion(store, step.index, fenced)

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from ..values.arithmetic import computed
 from ..values.block_threads import WARP, own_numbers
 from ..values.lane_numbers import LaneNumbers, Numbers, lane_math
 from ..values.word_algebra import NUMBER, NoResultError
@@ -80,36 +79,44 @@ class Registers:
         it.
         """
         written = step.written
-        if not isinstance(guard, LaneNumbers) and guard == 0:
-            if step.guard in self.assumed:
-                self.assumed.update(written)
-            return
-        self._follow(step, guard == 1)
-        on = guard if within == 1 else self.math.both(guard, within)
+        if guard.__class__ is int:
+            if not guard:
+                if step.guard in self.assumed:
+                    self.assumed.update(written)
+                return
+            self._follow(step, True)
+            on = within
+        else:
+            self._follow(step, False)
+            on = self.math.both(guard, within)
         if on is None:
             for register in written:
                 self.numbers[register] = None
             return
         results = self._results(step)
-        if on == 1:
-            self.numbers.update(zip(written, results, strict=True))
+        if on.__class__ is int:
+            if on and len(written) == 1:
+                self.numbers[written[0]] = results[0]
+            elif on:
+                self.numbers.update(zip(written, results, strict=True))
             return
         for register, new in zip(written, results, strict=True):
             self.numbers[register] = self.math.chosen(on, new, self.numbers.get(register))
 
     def _follow(self, step: WalkStep, surely: bool) -> None:
         """Remember what the results follow from; `surely`: all that come to the statement execute it."""
-        written = step.written
-        if step.result != "awaited" and (step.assumes or not self.assumed.isdisjoint(step.read)):
-            self.assumed.update(written)
-        elif surely:
-            self.assumed.difference_update(written)
+        written, assumed = step.written, self.assumed
+        follows = step.assumes or (assumed and not assumed.isdisjoint(step.read))
+        if follows and step.result != "awaited":
+            assumed.update(written)
+        elif surely and assumed:
+            assumed.difference_update(written)
         if self.chosen:
             if not self.chosen.isdisjoint(step.read):
                 self.chosen.update(written)
             elif surely:
                 self.chosen.difference_update(written)
-        if step.statement.does == "map-address" or (self.remote and not self.remote.isdisjoint(step.read)):
+        if step.maps or (self.remote and not self.remote.isdisjoint(step.read)):
             self.remote.update(written)
 
     def forget(self, registers: set[str], threads: Numbers) -> None:
@@ -139,14 +146,10 @@ class Registers:
             return None
         if step.result == "awaited":
             return 1
-        values = [
-            source
-            if isinstance(source, int)
-            else self.numbers.get(source)
-            if source[0] != "!"
-            else self.math.negated(self.numbers.get(source[1:]))
-            for source in step.sources
-        ]
+        numbers = self.numbers
+        values = [s if isinstance(s, int) else numbers.get(s) for s in step.sources]
+        for place in step.negates:
+            values[place] = self.math.negated(values[place])
         if step.result == "computed":
             return self._computed(step, values)
         if step.result == "packed":
@@ -156,15 +159,11 @@ class Registers:
         return values[0]
 
     def _computed(self, step: WalkStep, values: list[Numbers]) -> Numbers:
-        numbers: list[int | None] = []
         for value in values:
-            if isinstance(value, LaneNumbers):
+            if value.__class__ is not int:
                 return self.math.computed(step.words, values)
-            numbers.append(value)
-        if None in numbers:
-            return computed(step.words, numbers)
         try:
-            return None if step.rule is None else step.rule(NUMBER, *numbers)
+            return None if step.rule is None else step.rule(NUMBER, *values)
         except NoResultError:
             return None
 

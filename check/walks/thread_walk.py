@@ -156,7 +156,7 @@ class _Walk:
             self.plan.budget -= block.end - block.start + 1
             loops = self.plan.around.get(number, ())
             for step in self.plan.relevant(number):
-                guard = registers.guard(step.guard, step.negated)
+                guard = 1 if step.guard is None else registers.guard(step.guard, step.negated)
                 if step.acts and (guard != 0 or (self.eager and step.guard in registers.assumed)):
                     act = act_of(step.index, step.statement, registers.number, loops)
                     if act is not None:

@@ -52,11 +52,11 @@ GRID = {
 class WalkStep:
     """A statement prepared for walking: registers by their unique names, sources as numbers or names.
 
-    The name of a negated predicate begins with `!`.
-
+    negates: the positions of the sources that are negated predicates.
     result: how its value is found: `parameter` (the number `sources` holds), `packed` (a vector of sources),
     `lane` (of the first lane), `same` (the first source), `computed`, `awaited` (a wait is over), `elected`,
-    or `unknown`. `rule` computes it. `assumes`: the value is an assumed one, whatever the sources.
+    or `unknown`. `rule` computes it. `assumes`: the value is an assumed one, whatever the sources. `maps`: it
+    is an address in another block of the cluster.
     """
 
     index: int
@@ -69,10 +69,12 @@ class WalkStep:
     bits: int
     result: str
     sources: tuple[int | str, ...]
+    negates: tuple[int, ...]
     rule: ArithmeticRule | None
     acts: bool
     wanted: bool
     assumes: bool
+    maps: bool
 
 
 class WalkPlan:
@@ -210,13 +212,6 @@ class WalkPlan:
             self._sources[key] = found
         return found
 
-    def _signed_source(self, text: str, scope: int) -> int | str:
-        """A source that may be a negated predicate, which keeps its `!`."""
-        if text[:1] != "!":
-            return self.source(text, scope)
-        found = self.source(text[1:], scope)
-        return f"!{found}" if isinstance(found, str) else 1 - found
-
     def relevant(self, number: int) -> list[WalkStep]:
         """The instructions of a block that count, or make a number that does."""
         known = self._by_block.get(number)
@@ -237,7 +232,7 @@ class WalkPlan:
     def _instruction(self, index: int) -> WalkStep:
         statement = self.code[index]
         words = statement.operation.words
-        result, sources = self._result(statement, words, statement.operands)
+        result, sources, negates = self._result(statement, words, statement.operands)
         return WalkStep(
             index,
             statement,
@@ -249,32 +244,37 @@ class WalkPlan:
             bits_of(words),
             result,
             sources,
+            negates,
             rule_of(words, len(sources)) if result == "computed" else None,
             index in self.acting,
             not self.wanted.isdisjoint(statement.writes),
             statement.does == "load" or not GRID.keys().isdisjoint(statement.operands),
+            statement.does == "map-address",
         )
 
     def _result(
         self, statement: DecodedStatement, words: tuple[str, ...], parts: tuple[str, ...]
-    ) -> tuple[str, tuple[int | str, ...]]:
-        """How an instruction's value is found, and from which sources."""
+    ) -> tuple[str, tuple[int | str, ...], tuple[int, ...]]:
+        """How an instruction's value is found, from which sources, and which of them are negated."""
         known = _RESULTS.get(statement.does)
         if known is not None:
-            return known, ()
+            return known, (), ()
         if len(parts) < 2:
-            return "unknown", ()
+            return "unknown", (), ()
+        scope = statement.scope
         if statement.does == "load":
             is_parameter = statement.operation.space == "param"
             value = _parameter(parts[1], words[-1]) if is_parameter else None
-            return ("unknown", ()) if value is None else ("parameter", (value,))
+            return ("unknown", (), ()) if value is None else ("parameter", (value,), ())
         if parts[1][:1] == "{":
             names = NAME.findall(parts[1]) if statement.operation.is_move else []
-            return "packed" if names else "unknown", tuple(self.source(n, statement.scope) for n in names)
+            return "packed" if names else "unknown", tuple(self.source(n, scope) for n in names), ()
         if parts[1][:1] == "[":
-            return "unknown", ()
-        sources = tuple(self._signed_source(part, statement.scope) for part in parts[1:])
-        return {"shuffle": "lane", "map-address": "same"}.get(statement.does, "computed"), sources
+            return "unknown", (), ()
+        texts = parts[1:]
+        sources = tuple([self.source(text[1:] if text[:1] == "!" else text, scope) for text in texts])
+        negates = tuple([place for place, text in enumerate(texts) if text[:1] == "!"])
+        return {"shuffle": "lane", "map-address": "same"}.get(statement.does, "computed"), sources, negates
 
     def region(self, granules: Collection[int]) -> ByteRegion:
         """The bytes from the first granule to the end of the last, in the variable where they begin."""
