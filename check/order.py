@@ -19,6 +19,7 @@ from .values.register_intervals import RegisterIntervals
 
 if TYPE_CHECKING:
     from .registers.register_events import FunctionEvents
+    from .walks.kernel_walks import KernelWalks
 
 __all__ = ["check_order"]
 
@@ -46,7 +47,9 @@ def check_order(
         if len(flow.blocks) > 1 or not all(map(_leaves_shared_memory, operations)):
             return (yield from _shared_order(module, flow, values, events))
     elif does & _COPIES:
-        yield from _copy_order(module, whole, flow)
+        from .walks.kernel_walks import KernelWalks
+
+        yield from _copy_order(KernelWalks(module, whole, flow))
     return frozenset()
 
 
@@ -79,20 +82,20 @@ def _shared_order(
     from .walks.stages import stage_findings
 
     code = events.code
-    phases = PhaseFindings(module, code, flow)
-    phases.execute()
     walked = KernelWalks(module, code, flow)
+    phases = PhaseFindings(module, code, flow, walked)
+    phases.execute()
     proxies = list(proxy_findings(module, code, flow, values, walked.replayed))
     stages = stage_findings(module, code, flow, events, walked)
     certain = [one for one in proxies if one.tier == ERROR and one.readings == EVERYWHERE]
     phases.told = tuple(certain)
-    rest = (*(one for one in proxies if one not in certain), *stages, *_copy_order(module, code, flow))
+    rest = (*(one for one in proxies if one not in certain), *stages, *_copy_order(walked))
     others = (finding for finding in rest if not phases.settles(finding))
     yield from surest((*certain, *phases, *others))
     return phases.in_step()
 
 
-def _copy_order(module: PtxModule, code: DecodedFunction, flow: Flow) -> Iterator[Finding]:
+def _copy_order(walked: KernelWalks) -> Iterator[Finding]:
     from .walks.block_findings import block_findings
 
-    return block_findings(module, code, flow)
+    return block_findings(walked)

@@ -75,7 +75,7 @@ class Execution:
         self._tasks: deque[_Task] = deque()
         self._joins: list[Join] = []
         self._ended = 0  # threads
-        registers = Registers(plan, range(threads), size)
+        registers = Registers(plan.steps, range(threads), size)
         self._start(ThreadGroup(tuple(range(threads)), 0 if plan.flow.blocks else None, registers))
         self._run()
 
@@ -172,25 +172,25 @@ class Execution:
             if not group.done:
                 self.together[number] = self.together.get(number, True) and group.is_whole
             self.steps += 1
-            if number in self.plan.calling:
+            if number in self.plan.steps.calling:
                 raise LostError
-            for place, step in enumerate(self.plan.relevant(number)):
+            for place, (step, acts, makes) in enumerate(self.plan.relevant(number)):
                 if place < group.done:
                     continue
                 self.steps += 1
                 guard = group.registers.guard(step.guard, step.negated)
                 threads = _true(guard, group.threads)
-                if step.acts and threads is None:
+                if acts and threads is None:
                     raise LostError
-                if step.acts and step.guard in group.registers.assumed and step.statement.does in _ORDERS:
+                if acts and step.guard in group.registers.assumed and step.statement.does in _ORDERS:
                     group.doubtful = True
-                sides = self.acts.sides(group, step, threads) if step.acts and threads else []
+                sides = self.acts.sides(group, step, threads) if acts and threads else []
                 if len(sides) > 1:
                     self._divide(group, number, place, sides)
                     return
-                if step.acts and threads:
+                if acts and threads:
                     yield from self.acts.act(group, step, threads)
-                if step.wanted:
+                if makes:
                     group.registers.execute(step, guard)
             group.done = 0
             going = self._next(group, block)
@@ -229,7 +229,7 @@ class Execution:
         statement = self.plan.code[block.end - 1] if block.end > block.start else None
         if statement is None or statement.does not in ("jump", "switch", *_LEAVES):
             return self._enter(group, number, block.fall)
-        name = self.plan.guard(statement)
+        name = self.plan.steps.guard(statement)
         guard = group.registers.guard(name, statement.negated)
         if statement.does in _LEAVES:
             if guard is None:
@@ -250,8 +250,8 @@ class Execution:
 
     def _closes(self, number: int, block: Block) -> bool:
         """Whether a branch decides whether a loop goes on, or whether there is any work."""
-        for head in self.plan.around.get(number, ()):
-            body = self.plan.loops[head]
+        for head in self.plan.loops.around.get(number, ()):
+            body = self.plan.loops.blocks[head]
             if any(side not in body for side in block.successors):
                 return True
         busy = [side for side in block.successors if self.plan.acts(side, number)]
@@ -301,8 +301,8 @@ class Execution:
     def _enter(self, group: ThreadGroup, number: int, following: int | None) -> bool:
         """Go to a block, and count the rounds of its loop; False if the group stops there."""
         group.block = following
-        if following is not None and following in self.plan.loops:
-            again = number in self.plan.loops[following]
+        if following is not None and following in self.plan.loops.blocks:
+            again = number in self.plan.loops.blocks[following]
             group.rounds[following] = group.rounds.get(following, 0) + 1 if again else 0
             busy = self.plan.busy(following)
             if group.rounds[following] > (_ROUNDS if busy else _IDLE_ROUNDS):

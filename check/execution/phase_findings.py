@@ -13,6 +13,7 @@ from ..ptx.decode import DecodedFunction
 from ..ptx.flow import Flow
 from ..ptx.source import PtxModule
 from ..rules import rules
+from ..walks.kernel_walks import KernelWalks
 from ..walks.walk_plan import WalkPlan
 from .execution import Execution, Stuck
 from .shared_accesses import PhaseRace
@@ -70,6 +71,7 @@ class PhaseFindings:
     module: PtxModule
     code: DecodedFunction
     flow: Flow
+    walked: KernelWalks
     races: list[PhaseRace] = field(default_factory=list)
     stuck: dict[int, Stuck] = field(default_factory=dict)
     unequal: dict[tuple[int, int], bool] = field(default_factory=dict)
@@ -90,7 +92,7 @@ class PhaseFindings:
         threads = shape[0] * shape[1] * shape[2]
         if not 0 < threads <= _MOST_THREADS:
             return
-        plan = self.plan = WalkPlan(self.module, self.code, self.flow)
+        plan = self.plan = self.walked.plan
         alone = not self._in_cluster()
         for size in _SIZES:
             found = Execution(plan, threads, size)
@@ -212,7 +214,7 @@ class PhaseFindings:
     def _race(self, race: PhaseRace, more: int) -> Finding:
         rule = ordering().rules[_RULES[race.what]]
         assert self.plan is not None  # an execution has found the race
-        written, read = self.plan.in_variable(race.written), self.plan.in_variable(race.read)
+        written, read = self.plan.steps.in_variable(race.written), self.plan.steps.in_variable(race.read)
         shown = f"writes {written}, the matrix is {read.span if read.base == written.base else read}"
         if race.what == "rewritten":
             shown = f"writes {written}"

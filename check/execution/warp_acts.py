@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Generator, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 
 from ..memory.shared_memory import fences_shared, fills_shared
@@ -12,7 +12,7 @@ from ..ptx.decode import DecodedStatement
 from ..values.block_threads import WARP, WARPGROUP, by_warp
 from ..values.lane_numbers import LaneNumbers, Numbers, number_at
 from ..walks.acts import Act, act_of
-from ..walks.walk_plan import WalkStep
+from ..walks.walk_steps import WalkStep
 from .barriers import Landing, Mbarrier, NamedBarrier
 from .clocks import Clock
 from .shared_accesses import SharedAccesses, TimedRead, TimedWrite
@@ -142,7 +142,7 @@ class WarpActs:
     def sides(self, group: ThreadGroup, step: WalkStep, threads: tuple[int, ...]) -> list[tuple[int, ...]]:
         """The threads of a wait, by the barrier and the parity that they wait for."""
         statement = step.statement
-        if statement.does == "await" and group.registers.plan.is_heeded(step.index):
+        if statement.does == "await" and group.registers.steps.is_heeded(step.position):
             parity = self._value(group, statement.phase, statement.scope)
             return [
                 side
@@ -184,12 +184,12 @@ class WarpActs:
         """Whether an assumed number decides that the access happens, or where."""
         if group.doubtful or not group.registers.assumed:
             return group.doubtful
-        statement, plan = step.statement, group.registers.plan
+        statement, steps = step.statement, group.registers.steps
         if statement.does == "multiply":
             return not group.registers.assumed.isdisjoint(step.read - {step.guard})
         addresses = (statement.address, statement.barrier)
         bases = (address.base for address in addresses if address is not None and address.base is not None)
-        return any(plan.source(base, statement.scope) in group.registers.assumed for base in bases)
+        return any(steps.source(base, statement.scope) in group.registers.assumed for base in bases)
 
     def _multiply(self, group: ThreadGroup, step: WalkStep, threads: tuple[int, ...]) -> None:
         by_group: dict[int, list[int]] = {}
@@ -200,7 +200,7 @@ class WarpActs:
             act = self._act_of_thread(group, step, lanes[some[0]][0])
             for region in act.regions if act is not None else ():
                 read = TimedRead(
-                    step.index,
+                    step.position,
                     region,
                     self._doubtful(group, step),
                     {warp: self.warps[warp].clock.seen[warp] for warp in some},
@@ -215,10 +215,10 @@ class WarpActs:
         def value_of(text: str, scope: int) -> int | None:
             return number_at(group.registers.value(text, scope), thread)
 
-        return act_of(step.index, step.statement, value_of, ())
+        return act_of(step.position, step.statement, value_of, ())
 
     def _grouping(self, step: WalkStep, threads: tuple[int, ...]) -> None:
-        act = act_of(step.index, step.statement, lambda *_: None, ())
+        act = act_of(step.position, step.statement, lambda *_: None, ())
         assert act is not None
         for number in by_warp(threads):
             warp = self.warps[number]
@@ -245,7 +245,7 @@ class WarpActs:
             warp = self.warps[number]
             for region in act.regions if act is not None else ():
                 made = TimedWrite(
-                    step.index,
+                    step.position,
                     "copy" if step.statement.does == "copy" else "store",
                     region,
                     self._doubtful(group, step),
@@ -275,9 +275,9 @@ class WarpActs:
             for region in act.regions if act is not None and barrier is not None else ():
                 self.accesses.write(
                     TimedWrite(
-                        step.index,
+                        step.position,
                         "bulk",
-                        replace(region, high=region.low + bytes_) if bytes_ else region,
+                        region._replace(high=region.low + bytes_) if bytes_ else region,
                         self._doubtful(group, step),
                         number,
                         warp.clock.seen[number],
@@ -317,7 +317,7 @@ class WarpActs:
             return
         warp = self.warps[number]
         self.mbarriers[address] = Mbarrier(
-            address, count, number, warp.clock.seen[number], step.index, self.count
+            address, count, number, warp.clock.seen[number], step.position, self.count
         )
 
     def _mbarrier(
@@ -329,7 +329,7 @@ class WarpActs:
             yield GroupWait(
                 lambda: address in self.mbarriers or address in self.uncounted,
                 "init" if not doubtful else "unknown",
-                step.index,
+                step.position,
                 address,
             )
         barrier = self.mbarriers.get(address)
@@ -338,7 +338,7 @@ class WarpActs:
         init, act, statement = barrier.init
         for number in by_warp(threads):
             if self.warps[number].clock.seen[init] < act and number != init:
-                key = statement, step.index
+                key = statement, step.position
                 self.unpublished.setdefault(key, Unpublished(*key, group.doubtful))
         return barrier
 
@@ -395,8 +395,8 @@ class WarpActs:
         """The number of an operand, or `otherwise` if it is left out; None if it is not known."""
         if position is None or position >= len(statement.operands):
             return otherwise
-        plan = group.registers.plan
-        if plan.source(statement.operands[position], statement.scope) in group.registers.assumed:
+        steps = group.registers.steps
+        if steps.source(statement.operands[position], statement.scope) in group.registers.assumed:
             return None  # a parameter says how many
         return group.registers.value(statement.operands[position], statement.scope)
 
@@ -416,7 +416,7 @@ class WarpActs:
     def _await(self, group: ThreadGroup, step: WalkStep, threads: tuple[int, ...]) -> Iterator[GroupWait]:
         statement = step.statement
         text = statement.phase
-        if not group.registers.plan.is_heeded(step.index):
+        if not group.registers.steps.is_heeded(step.position):
             return  # it tries once, and nothing reads whether the phase is complete
         for address, some in self._barriers(group, statement, threads):
             barrier = yield from self._mbarrier(group, step, address, some)
@@ -436,7 +436,9 @@ class WarpActs:
                 if target < 0:
                     continue
                 if barrier.phase <= target:
-                    yield GroupWait(partial(barrier.has_ended, target), "phase", step.index, address, target)
+                    yield GroupWait(
+                        partial(barrier.has_ended, target), "phase", step.position, address, target
+                    )
                 told = barrier.told[target]
                 if "relaxed" in statement.operation.words:
                     warp.owed = warp.owed or Clock(self.count)
@@ -469,7 +471,7 @@ class WarpActs:
                 continue
             last = max(phases.values())
             if barrier.phase <= last:
-                yield GroupWait(partial(barrier.has_ended, last), "meet", step.index, value, last)
+                yield GroupWait(partial(barrier.has_ended, last), "meet", step.position, value, last)
             for number, phase in phases.items():
                 if phase >= 0:
                     self.warps[number].clock.join(barrier.told[phase])
@@ -490,7 +492,7 @@ class WarpActs:
                 clock.exchange()
             barrier.divided |= len(some) < min(WARP, self.threads - number * WARP)
             if position is not None and position < len(statement.operands):
-                barrier.name(count, step.index, group.doubtful)
+                barrier.name(count, step.position, group.doubtful)
             phases[number] = barrier.arrive(clock, len(some), count)
         return phases
 

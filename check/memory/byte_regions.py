@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from ...spec.addresses import ADDRESSES
 from ..values.interval import Interval
@@ -13,8 +13,7 @@ FAR = 1 << 40  # beyond the offsets of every variable: the region has no upper b
 _LARGEST = ADDRESSES  # bytes: no block has more shared memory
 
 
-@dataclass(frozen=True, slots=True)
-class ByteRegion:
+class ByteRegion(NamedTuple):
     """Bytes [low, high) of a variable; if `base` is None, as many bytes anywhere."""
 
     base: str | None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from ..memory.byte_regions import ByteRegion
 from ..memory.matrices import descriptor_texts, matrices_at
@@ -18,8 +18,7 @@ _ALL = -1  # a wait for every group
 _CLUSTER = -1  # the cluster's barrier; a named one is this less its number
 
 
-@dataclass(frozen=True, slots=True)
-class Act:
+class Act(NamedTuple):
     """A statement of a walk that accesses shared memory or orders accesses, with the thread's numbers.
 
     kind: `mma`, `commit`, `wait` (products); `copy`, `copy-commit`, `copy-wait`, `copy-arrive` (cp.async);
@@ -41,11 +40,10 @@ class Act:
     sure: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class _Step:
+class _Step(NamedTuple):
     """A statement that a thread executes, the loops around it, and what the thread's operands hold."""
 
-    index: int
+    position: int
     statement: DecodedStatement
     value_of: Callable[[str, int], int | None]
     loops: tuple[int, ...]
@@ -96,54 +94,54 @@ def act_of(
 
 def _mma(step: _Step) -> Act:
     words = tuple(map(step.value, descriptor_texts(step.statement)))
-    return Act("mma", step.index, matrices_at(step.statement, words))
+    return Act("mma", step.position, matrices_at(step.statement, words))
 
 
 def _group(step: _Step) -> Act:
     """A commit, or a wait for groups of products or of copies."""
     pending, does = step.statement.pending, step.statement.does
     if pending is None:
-        return Act(does, step.index, n=_ALL if does == "copy-wait" else 0)
-    return Act(does, step.index, n=number_of(pending) or 0)
+        return Act(does, step.position, n=_ALL if does == "copy-wait" else 0)
+    return Act(does, step.position, n=number_of(pending) or 0)
 
 
 def _copy_arrive(step: _Step) -> Act:
-    return Act("copy-arrive", step.index, barrier=step.barrier)
+    return Act("copy-arrive", step.position, barrier=step.barrier)
 
 
 def _arrive(step: _Step) -> Act | None:
     known = step.statement.operation.action.barrier in ("object", "named")
-    return Act("arrive", step.index, barrier=step.barrier) if known else None
+    return Act("arrive", step.position, barrier=step.barrier) if known else None
 
 
 def _await(step: _Step) -> Act:
     parity = step.value(step.statement.phase)
-    return Act("await", step.index, barrier=step.barrier, n=-1 if parity is None else parity & 1)
+    return Act("await", step.position, barrier=step.barrier, n=-1 if parity is None else parity & 1)
 
 
 def _meet(step: _Step) -> Act | None:
     known = step.statement.operation.action.barrier in ("named", "cluster")
-    return Act("meet", step.index, barrier=step.barrier) if known else None
+    return Act("meet", step.position, barrier=step.barrier) if known else None
 
 
 def _fence(step: _Step) -> Act | None:
-    return Act("proxy-fence", step.index) if fences_shared(step.statement) else None
+    return Act("proxy-fence", step.position) if fences_shared(step.statement) else None
 
 
 def _bulk(step: _Step) -> Act | None:
     if not fills_shared(step.statement):
         return None
-    return Act("bulk", step.index, step.target(WIDEST), step.barrier, loops=step.loops)
+    return Act("bulk", step.position, step.target(WIDEST), step.barrier, loops=step.loops)
 
 
 def _copy(step: _Step) -> Act:
-    return Act("copy", step.index, step.target(step.statement.bytes or WIDEST), loops=step.loops)
+    return Act("copy", step.position, step.target(step.statement.bytes or WIDEST), loops=step.loops)
 
 
 def _store(step: _Step) -> Act | None:
     if not stores_shared(step.statement):
         return None
-    return Act("store", step.index, step.target(step.statement.bytes or WIDEST), loops=step.loops)
+    return Act("store", step.position, step.target(step.statement.bytes or WIDEST), loops=step.loops)
 
 
 _ACTS: Mapping[str, Callable[[_Step], Act | None]] = {

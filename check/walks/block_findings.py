@@ -6,13 +6,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from ..findings import ERROR, EVERYWHERE, LIKELY, Finding, MemoryRange, Moment, Undefined
-from ..ptx.decode import DecodedFunction
-from ..ptx.flow import Flow
 from ..ptx.source import PtxModule
 from ..rules import rules
 from .block_paths import BlockPaths
 from .block_races import BlockAccess, BlockRace, races
 from .block_walk import BlockAct, BlockWalk, walked_threads
+from .kernel_walks import KernelWalks
 from .walk_plan import WalkPlan
 
 __all__ = ["block_findings"]
@@ -48,11 +47,12 @@ _SAYS: Mapping[str, str] = {
 }
 
 
-def block_findings(module: PtxModule, code: DecodedFunction, flow: Flow) -> Iterator[Finding]:
+def block_findings(walked: KernelWalks) -> Iterator[Finding]:
     """The accesses of a block's threads that nothing orders, where the function copies."""
+    module, code, flow = walked.module, walked.code, walked.flow
     if not any(code.operation(index).does in _COPIES for index in range(len(code))):
         return
-    plan = WalkPlan(module, code, flow, reads=True)
+    plan = walked.reading_plan
     if not _can_race(plan):
         return
     threads = walked_threads(plan)
@@ -121,7 +121,7 @@ def _shown(plan: WalkPlan, threads: tuple[int, ...], access: BlockAccess) -> str
 
 def _variable(plan: WalkPlan, access: BlockAccess) -> tuple[int, str]:
     """Where the variable of an access begins on the walk, and its name."""
-    bases = [(at, name) for name, at in plan.bases.items() if at <= access.low]
+    bases = [(at, name) for name, at in plan.steps.bases.items() if at <= access.low]
     return max(bases, default=(0, "shared memory"))
 
 

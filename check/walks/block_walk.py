@@ -19,7 +19,8 @@ from ..ptx.source import NAME
 from ..values.block_threads import WARP, WARPGROUP, size_of
 from ..values.lane_numbers import LaneNumbers, Numbers
 from .registers import Registers
-from .walk_plan import WalkPlan, WalkStep
+from .walk_plan import WalkPlan
+from .walk_steps import WalkStep
 
 __all__ = ["BlockAct", "BlockWalk", "walked_threads"]
 
@@ -77,7 +78,7 @@ class BlockWalk:
     def __init__(self, plan: WalkPlan, threads: tuple[int, ...], size: int) -> None:
         self.plan = plan
         self.threads = threads
-        self.registers = Registers(plan, threads, size)
+        self.registers = Registers(plan.steps, threads, size)
         self._flags: dict[tuple[int, ...], Numbers] = {}
         self.acts: list[BlockAct] = []
         self.sure = True
@@ -101,14 +102,14 @@ class BlockWalk:
             self.steps += block.end - block.start + 1
             if number in self._calls:
                 self._cut(block.start)
-            for step in self.plan.relevant(number):
-                self._execute(step, lanes)
+            for step, acts, makes in self.plan.relevant(number):
+                self._execute(step, lanes, acts, makes)
             last = self.plan.code[block.end - 1] if block.end > block.start else None
             if last is None or last.does not in _ENDS:
                 number = self._entered(number, block.fall)
                 continue
             holds = self._holding(last, lanes)
-            if self.plan.guard(last) in self.registers.chosen and any(
+            if self.plan.steps.guard(last) in self.registers.chosen and any(
                 self.plan.work(side, number) for side in block.successors
             ):
                 self.sure = False
@@ -149,7 +150,7 @@ class BlockWalk:
 
     def _holding(self, statement: DecodedStatement, lanes: tuple[int, ...]) -> dict[int, bool | None]:
         """Whether a statement's guard holds in each thread; None where it is unknown."""
-        guard = self.plan.guard(statement)
+        guard = self.plan.steps.guard(statement)
         if guard is None:
             return dict.fromkeys(lanes, True)
         holds = self.registers.guard(guard, statement.negated)
@@ -160,7 +161,7 @@ class BlockWalk:
 
     def _choose(self, statement: DecodedStatement, holds: bool) -> None:
         """Take a guard to hold, or not, in the threads in which it is unknown."""
-        guard = self.plan.guard(statement)
+        guard = self.plan.steps.guard(statement)
         if guard is None:
             return
         value = int(holds != statement.negated)
@@ -184,7 +185,9 @@ class BlockWalk:
             taken = block.branch if value else block.fall
             return sides[0] if taken is None else taken
         inside = [
-            side for side in sides if all(side in self.plan.loops[head] for head in self._around(number))
+            side
+            for side in sides
+            if all(side in self.plan.loops.blocks[head] for head in self._around(number))
         ]
         busy = [side for side in inside or sides if self.plan.work(side, number)]
         if busy:
@@ -195,12 +198,12 @@ class BlockWalk:
         return found
 
     def _around(self, number: int) -> tuple[int, ...]:
-        return self.plan.around.get(number, ())
+        return self.plan.loops.around.get(number, ())
 
     def _way_out(self, number: int, sides: Sequence[int]) -> int | None:
         """The side that leaves a loop, if the loop was walked often enough."""
         for head in self._around(number):
-            leaving = [side for side in sides if side not in self.plan.loops[head]]
+            leaving = [side for side in sides if side not in self.plan.loops.blocks[head]]
             most = _ROUNDS if self.plan.innermost(head) else _OUTER_ROUNDS
             if leaving and self.rounds.get(head, 0) >= most:
                 return leaving[0]
@@ -208,9 +211,9 @@ class BlockWalk:
 
     def _entered(self, number: int, following: int | None) -> int | None:
         """Count a round when a loop begins again; start counting when a loop is entered."""
-        if following is None or following not in self.plan.loops:
+        if following is None or following not in self.plan.loops.blocks:
             return following
-        again = number in self.plan.loops[following]
+        again = number in self.plan.loops.blocks[following]
         self.rounds[following] = self.rounds.get(following, 0) + 1 if again else 0
         return None if self.rounds[following] > 2 * _ROUNDS else following
 
@@ -226,7 +229,7 @@ class BlockWalk:
 
     # Statements
 
-    def _execute(self, step: WalkStep, lanes: tuple[int, ...]) -> None:
+    def _execute(self, step: WalkStep, lanes: tuple[int, ...], acts: bool, makes: bool) -> None:
         """Remember a statement's act, and write its result."""
         executing, known = lanes, True
         if step.guard is not None:
@@ -235,13 +238,13 @@ class BlockWalk:
             known = None not in holds.values() and step.guard not in self.registers.chosen
         if not executing:
             return
-        if step.acts:
+        if acts:
             if not known and step.guard not in self.registers.chosen:
                 self._choose(step.statement, True)
             act = self._act(step, lanes, executing, known)
             if act is not None:
                 self.acts.append(act)
-        if step.wanted:
+        if makes:
             guard = 1 if step.guard is None else self.registers.guard(step.guard, step.negated)
             self.registers.execute(step, guard, self._on(lanes))
 
@@ -295,7 +298,9 @@ class BlockWalk:
             and known
             and (self.registers.assumed | self.registers.chosen).isdisjoint(self._named(statement, text))
         )
-        return BlockAct(kind, step.index, frozenset(lanes), executing, low, width, is_open, n, barrier, sure)
+        return BlockAct(
+            kind, step.position, frozenset(lanes), executing, low, width, is_open, n, barrier, sure
+        )
 
     def _named(self, statement: DecodedStatement, address: Address | None) -> tuple[str, ...]:
         """The registers of an address."""

@@ -12,6 +12,7 @@ from ..ptx.source import PtxModule
 from .proxy_replay import Replays, replayed
 from .thread_walk import Walked, short_walks, walks
 from .walk_plan import WalkPlan
+from .walk_steps import WalkSteps
 
 __all__ = ["KernelWalks"]
 
@@ -25,9 +26,19 @@ class KernelWalks:
         self.flow = flow
 
     @cached_property
+    def steps(self) -> WalkSteps:
+        """What all walks and executions of the function share."""
+        return WalkSteps(self.module, self.code, self.flow)
+
+    @cached_property
     def plan(self) -> WalkPlan:
-        """What all the walks share."""
-        return WalkPlan(self.module, self.code, self.flow)
+        """The plan of walks that look at products and at what is written."""
+        return WalkPlan(self.steps)
+
+    @cached_property
+    def reading_plan(self) -> WalkPlan:
+        """The plan of walks that look at ordinary reads of shared memory, too."""
+        return WalkPlan(self.steps, reads=True)
 
     @cached_property
     def long(self) -> list[Walked]:

@@ -20,7 +20,8 @@ from ..values.block_threads import WARP, WARPGROUP, size_of
 from ..values.lane_numbers import LaneNumbers, Numbers, number_at
 from .registers import Registers
 from .thread_walk import Walked, walk_of
-from .walk_plan import WalkPlan, WalkStep
+from .walk_plan import WalkPlan
+from .walk_steps import WalkStep
 
 __all__ = ["Replays", "replayed"]
 
@@ -44,6 +45,8 @@ class Replays:
 def replayed(plan: WalkPlan, walked: Sequence[Walked], suspicions: Collection[Suspicion]) -> Replays:
     """What the walks say about suspicions."""
     answers = Replays()
+    stores_and_products = {statement for one in suspicions for statement in (one.store, one.product)}
+    wanted = frozenset(plan.needed(stores_and_products))
     wrote: dict[int, dict[int, int]] = defaultdict(dict)  # by store: the thread that writes each granule
     read: dict[int, set[int]] = defaultdict(set)
     unknown: set[int] = set()
@@ -52,7 +55,7 @@ def replayed(plan: WalkPlan, walked: Sequence[Walked], suspicions: Collection[Su
     strays = 0
     while waiting:
         walk, threads = waiting.popleft()
-        one = _Replay(plan, walk, threads, suspicions)
+        one = _Replay(plan, walk, threads, suspicions, wanted)
         one.run()
         for thread in one.strays.values():
             if strays < _STRAYS:
@@ -80,7 +83,7 @@ def replayed(plan: WalkPlan, walked: Sequence[Walked], suspicions: Collection[Su
         if suspicion in together or not both:
             answers.apart.add(suspicion)
         else:
-            regions = plan.region(wrote[store]), plan.region(read[product])
+            regions = plan.steps.region(wrote[store]), plan.steps.region(read[product])
             answers.touching[suspicion] = Meeting(wrote[store][min(both)], *regions, False)
     return answers
 
@@ -92,7 +95,12 @@ class _Replay:
     """The threads of one walked path, with what they wrote."""
 
     def __init__(
-        self, plan: WalkPlan, walk: Walked, threads: range, suspicions: Collection[Suspicion]
+        self,
+        plan: WalkPlan,
+        walk: Walked,
+        threads: range,
+        suspicions: Collection[Suspicion],
+        wanted: frozenset[str],
     ) -> None:
         self.plan = plan
         self.walk = walk
@@ -101,7 +109,7 @@ class _Replay:
             self.products[suspicion.product].add(suspicion.store)
         self.stores = {suspicion.store for suspicion in suspicions}
         self.threads = threads
-        self.registers = Registers(plan, self.threads, walk.size)
+        self.registers = Registers(plan.steps, self.threads, walk.size)
         self.on: Numbers = 1  # in which threads: those that go this way
         self.joins: list[tuple[int | None, Numbers, set[str]]] = []
         # By store: what it wrote through the generic proxy, with no fence by the writer since; and what with
@@ -122,7 +130,7 @@ class _Replay:
         self.strays: dict[tuple[int, int], int] = {}  # by branch and side: a thread that goes there
         self.certain = True
         self.open = set(suspicions)  # those that may still be met for certain
-        self.wanted = plan.needed((*self.stores, *self.products))
+        self.wanted = wanted
         regions = (region for act in walk.acts if act.kind == "mma" for region in act.regions)
         self.stages = {(region.low, region.high) for region in regions}
 
@@ -136,8 +144,8 @@ class _Replay:
             if steps > _MOST or not self.open:
                 return
             self._rejoin(number)
-            for step in self.plan.relevant(number):
-                if step.acts:
+            for step, acts, _ in self.plan.relevant(number):
+                if acts:
                     self._act(step)
                 if not self.wanted.isdisjoint(step.written):
                     self.registers.execute(step, self.registers.guard(step.guard, step.negated), self.on)
@@ -162,7 +170,7 @@ class _Replay:
         if block.start == block.end:
             return
         statement = self.plan.code[block.end - 1]
-        name = self.plan.guard(statement)
+        name = self.plan.steps.guard(statement)
         if name is None or statement.does not in ("jump", "leave"):
             return
         guard = self.registers.guard(name, statement.negated)
@@ -184,7 +192,7 @@ class _Replay:
         for side in self.plan.flow.blocks[number].successors:
             if side == following or (number, side) in self.strays or self.walk.thread != self.threads[0]:
                 continue
-            if not self._storing.isdisjoint(self.plan.blocks_of(side, number)):
+            if not self._storing.isdisjoint(self.plan.loops.blocks_of(side, number)):
                 gone = self.registers.math.both(self.on, self.registers.math.negated(on))
                 first = next(at for at in range(len(self.threads)) if number_at(gone, at))
                 self.strays[number, side] = self.threads[first]
@@ -192,14 +200,14 @@ class _Replay:
     def _act(self, step: WalkStep) -> None:
         statement, does = step.statement, step.statement.does
         if does == "multiply":
-            if step.index in self.products:
+            if step.position in self.products:
                 self._multiply(step)
         elif does in _ORDERS:
             self._order(step)
         elif does == "bulk-copy":
             if fills_shared(statement):
                 self._fill(step)
-        elif step.index in self.stores and (does == "copy" or stores_shared(statement)):
+        elif step.position in self.stores and (does == "copy" or stores_shared(statement)):
             self._store(step)
 
     def _active(self, step: WalkStep) -> Numbers:
@@ -237,19 +245,19 @@ class _Replay:
             if active != 1:
                 executes = number_at(active, at)
                 if executes is None:
-                    self.unknown.add(step.index)
+                    self.unknown.add(step.position)
                 if not executes:
                     continue
             if number is None:
-                self.unknown.add(step.index)
+                self.unknown.add(step.position)
             elif number >= 0:
                 for granule in range(number // GRANULE, (number + width - 1) // GRANULE + 1):
                     found[granule] = at
-        self.wrote[step.index].update((granule, self.threads[at]) for granule, at in found.items())
+        self.wrote[step.position].update((granule, self.threads[at]) for granule, at in found.items())
         if statement.does == "copy":
-            self.flying.append((self.groups, step.index, found))
+            self.flying.append((self.groups, step.position, found))
         else:
-            self.bare.setdefault(step.index, {}).update(found)
+            self.bare.setdefault(step.position, {}).update(found)
 
     def _fill(self, step: WalkStep) -> None:
         """A bulk copy overwrites: what is read there later is its own."""
@@ -302,15 +310,15 @@ class _Replay:
 
         found = list(granules(step.statement, word_of))
         if not found:
-            self.unknown.add(step.index)
+            self.unknown.add(step.position)
             return
         for matrix in found:
-            if (step.index, matrix) not in self._seen:
-                self._seen.add((step.index, matrix))
-                self.read[step.index] |= matrix
+            if (step.position, matrix) not in self._seen:
+                self._seen.add((step.position, matrix))
+                self.read[step.position] |= matrix
         for fenced, pending in ((False, self.bare), (True, self.fenced)):
-            for store in self.products[step.index].intersection(pending):
-                suspicion = Suspicion(store, step.index, fenced)
+            for store in self.products[step.position].intersection(pending):
+                suspicion = Suspicion(store, step.position, fenced)
                 known = self.meetings.get(suspicion)
                 if not pending[store] or (known is not None and (known.certain or not self.certain)):
                     continue
@@ -324,7 +332,7 @@ class _Replay:
         """Both touch the same bytes."""
         thread = self.threads[next(at for granule, at in wrote.items() if granule in matrix)]
         self.meetings[suspicion] = Meeting(
-            thread, self.plan.region(wrote), self.plan.region(matrix), self.certain
+            thread, self.plan.steps.region(wrote), self.plan.steps.region(matrix), self.certain
         )
         if self.certain:
             self.open.discard(suspicion)

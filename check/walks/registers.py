@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from ..values.block_threads import WARP, own_numbers
 from ..values.lane_numbers import LaneNumbers, Numbers, lane_math
 from ..values.word_algebra import NUMBER, NoResultError
-from .walk_plan import GRID, SIZE, WalkPlan, WalkStep
+from .walk_steps import GRID, SIZE, WalkStep, WalkSteps
 
 __all__ = ["Registers"]
 
@@ -23,10 +23,10 @@ class Registers:
     blocks of the cluster.
     """
 
-    __slots__ = ("assumed", "chosen", "math", "numbers", "plan", "remote", "threads")
+    __slots__ = ("assumed", "chosen", "math", "numbers", "remote", "steps", "threads")
 
-    def __init__(self, plan: WalkPlan, threads: Sequence[int], size: int) -> None:
-        self.plan = plan
+    def __init__(self, steps: WalkSteps, threads: Sequence[int], size: int) -> None:
+        self.steps = steps
         self.threads = threads
         self.math = lane_math(len(threads))
         self.numbers: dict[str, Numbers] = {**dict(self._own()), SIZE: size}
@@ -36,7 +36,7 @@ class Registers:
 
     def _own(self) -> Iterator[tuple[str, Numbers]]:
         """The special registers whose numbers are known."""
-        function = self.plan.function
+        function = self.steps.function
         for name, numbers in own_numbers(function.threads, self.threads):
             yield name, self.math.joined(numbers)
         if function.exact and function.threads:
@@ -46,7 +46,7 @@ class Registers:
     def copy(self) -> Registers:
         """Registers of their own with the same contents."""
         made = Registers.__new__(Registers)
-        made.plan, made.threads, made.math = self.plan, self.threads, self.math
+        made.steps, made.threads, made.math = self.steps, self.threads, self.math
         made.numbers = dict(self.numbers)
         made.assumed, made.chosen, made.remote = set(self.assumed), set(self.chosen), set(self.remote)
         return made
@@ -55,7 +55,7 @@ class Registers:
 
     def value(self, text: str, scope: int) -> Numbers:
         """What an operand holds; None if unknown."""
-        found = self.plan.source(text, scope)
+        found = self.steps.source(text, scope)
         return found if isinstance(found, int) else self.numbers.get(found)
 
     def number(self, text: str, scope: int) -> int | None:

@@ -82,7 +82,7 @@ def _bytes(overlap: Overlap, plan: WalkPlan) -> str:
     """The bytes that are written, and the matrix, where the walk knows both."""
     if overlap.read is None:
         return ""
-    wrote, read = plan.in_variable(overlap.region), plan.in_variable(overlap.read)
+    wrote, read = plan.steps.in_variable(overlap.region), plan.steps.in_variable(overlap.read)
     return f"; it writes {wrote}, the matrix is {read.span if read.base == wrote.base else read} (walked)"
 
 
@@ -94,7 +94,7 @@ def _ranges(
     after = overlap.what == "overwritten"  # the wgmma comes first
     written, read = (overlap.second, overlap.first) if after else (overlap.first, overlap.second)
     for what, index, region in (("written", written, overlap.region), ("read", read, overlap.read)):
-        found = plan.in_variable(region)
+        found = plan.steps.in_variable(region)
         place = module.place(code.function.statements[index].offset)
         yield MemoryRange(what, found.variable, found.low, found.high - 1, place, "a walk with numbers")
 

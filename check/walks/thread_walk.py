@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from ..values.block_threads import WARP, WARPGROUP
 from .acts import Act, act_of
@@ -137,7 +137,7 @@ class _Walk:
     def __init__(self, plan: WalkPlan, thread: int, size: int, eager: bool) -> None:
         self.plan = plan
         self.eager = eager
-        self.registers = Registers(plan, (thread,), size)
+        self.registers = Registers(plan.steps, (thread,), size)
         self.rounds: dict[int, int] = {}
         self.forced = 0  # a loop was just left although its numbers lead on: 1, an innermost one: 2
         self.taken: Counter[int] = Counter()  # how often each side of an undecided branch was taken
@@ -154,16 +154,16 @@ class _Walk:
             self.trace.append(number)
             steps += block.end - block.start + 1
             self.plan.budget -= block.end - block.start + 1
-            loops = self.plan.around.get(number, ())
-            for step in self.plan.relevant(number):
+            loops = self.plan.loops.around.get(number, ())
+            for step, acts, makes in self.plan.relevant(number):
                 guard = 1 if step.guard is None else registers.guard(step.guard, step.negated)
-                if step.acts and (guard != 0 or (self.eager and step.guard in registers.assumed)):
-                    act = act_of(step.index, step.statement, registers.number, loops)
+                if acts and (guard != 0 or (self.eager and step.guard in registers.assumed)):
+                    act = act_of(step.position, step.statement, registers.number, loops)
                     if act is not None:
                         known = guard is not None and self.guessed is None
-                        sure = known and self.plan.located(step.index).isdisjoint(registers.assumed)
-                        yield act if sure else replace(act, sure=False)
-                if step.wanted:
+                        sure = known and self.plan.steps.located(step.position).isdisjoint(registers.assumed)
+                        yield act if sure else act._replace(sure=False)
+                if makes:
                     registers.execute(step, guard)
             number = self._next(number)
             if self.forced:
@@ -178,7 +178,7 @@ class _Walk:
         statement = self.plan.code[block.end - 1]
         if statement.does not in _ENDS:
             return self._enter(number, block.fall)
-        name = self.plan.guard(statement)
+        name = self.plan.steps.guard(statement)
         guard = self.registers.guard(name, statement.negated)
         if statement.does in _LEAVES:
             if guard is None:
@@ -203,8 +203,8 @@ class _Walk:
     def _side(self, number: int, sides: list[int], known: bool, is_open: bool) -> int:
         """The side of a branch that is taken; where it is known, the first is what its numbers say."""
         late = False  # leave the loop by whichever side leads out
-        for head in self.plan.around.get(number, ()):
-            body = self.plan.loops[head]
+        for head in self.plan.loops.around.get(number, ()):
+            body = self.plan.loops.blocks[head]
             leaving = [side for side in sides if side not in body]
             over = self.rounds.get(head, 0) >= self.plan.most(head, known and not is_open)
             if leaving and over:
@@ -229,11 +229,11 @@ class _Walk:
         """Count a round when a loop begins again; start counting when a loop is entered."""
         if following is None:
             return None
-        for head in self.plan.around.get(following, ()):
-            if head != following and number not in self.plan.loops[head]:
+        for head in self.plan.loops.around.get(following, ()):
+            if head != following and number not in self.plan.loops.blocks[head]:
                 self.rounds[head] = -1  # entered behind its head, to which the first round comes late
-        if following in self.plan.loops:
-            again = number in self.plan.loops[following]
+        if following in self.plan.loops.blocks:
+            again = number in self.plan.loops.blocks[following]
             self.rounds[following] = self.rounds.get(following, 0) + 1 if again else 0
             if again and self.rounds[following] > _ROUND:
                 return None

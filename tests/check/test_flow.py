@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from ptxmma.check.ptx.flow import Block, Flow
 from ptxmma.check.ptx.source import Function
-from ptxmma.check.walks.walk_plan import WalkPlan
+from ptxmma.check.walks.loops import Loops
 
 IF_ELSE = """
 setp.ne.u32 %p1, %r1, 0;
@@ -119,7 +119,7 @@ def test_immediate_post_dominators(kernel: Any, body: str, expected: dict[int, i
 )
 def test_loops_by_their_heads(kernel: Any, body: str, loops: dict[int, set[int]]) -> None:
     made = kernel(body)
-    assert WalkPlan(made.module, made.code, made.flow).loops == loops
+    assert Loops(made.flow).blocks == loops
 
 
 def test_a_branch_says_where_it_goes_and_where_it_falls(kernel: Any) -> None:

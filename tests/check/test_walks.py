@@ -8,6 +8,7 @@ import pytest
 
 from ptxmma.check.walks.thread_walk import Walked, short_walks, walks
 from ptxmma.check.walks.walk_plan import WalkPlan
+from ptxmma.check.walks.walk_steps import WalkSteps
 
 TID = "mov.u32 %r1, %tid.x;\nmov.u32 %r3, tile;\n"  # the tile lies at address 0
 AT_TID = f"{TID}shl.b32 %r2, %r1, 2;\nadd.u32 %r4, %r3, %r2;\n"
@@ -25,7 +26,7 @@ DESCRIPTORS = "mov.u64 %rd2, 0x4000004000000020;\nmov.u64 %rd3, 0x40000040000000
 
 def plan_of(kernel: Any, body: str, **more: str) -> WalkPlan:
     made = kernel(body + "ret;", **more)
-    return WalkPlan(made.module, made.code, made.flow)
+    return WalkPlan(WalkSteps(made.module, made.code, made.flow))
 
 
 def written(walk: Walked) -> list[tuple[int, int]]:

@@ -1,0 +1,228 @@
+"""The statements of a function as steps of walks: what each computes, from which sources.
+
+All walks and executions of a function share them, and where they lay its variables.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from functools import cached_property
+from typing import NamedTuple
+from zlib import crc32
+
+from ..memory.byte_regions import ByteRegion
+from ..memory.matrices import GRANULE, described
+from ..ptx.decode import DecodedFunction, DecodedStatement
+from ..ptx.flow import Flow
+from ..ptx.operands import number_of
+from ..ptx.source import NAME, PtxModule
+from ..values.arithmetic import MASK, ArithmeticRule, bits_of, rule_of
+from .loops import Loops
+
+__all__ = ["GRID", "SIZE", "WalkStep", "WalkSteps"]
+
+SIZE = "size"  # names the number of every parameter that is not a pointer
+_RESULTS = {
+    "await": "awaited",
+    "arrive": "awaited",
+    "elect": "elected",
+    "call": "unknown",
+    "update": "unknown",
+}  # how a value is found, by the statement's action
+_HARMLESS = frozenset(("vprintf", "__assertfail"))  # the system's functions order nothing
+GRID = {
+    f"%{name}{axis}": int(name.startswith(("n", "cluster_n")))
+    for name in ("ctaid", "nctaid", "clusterid", "nclusterid", "cluster_ctaid", "cluster_nctaid")
+    for axis in (".x", ".y", ".z", "")
+} | {"%cluster_ctarank": 0, "%cluster_nctarank": 1}
+
+
+class WalkStep(NamedTuple):
+    """A statement prepared for walking: registers by their unique names, sources as numbers or names.
+
+    negates: the positions of the sources that are negated predicates.
+    result: how its value is found: `parameter` (the number `sources` holds), `packed` (a vector of sources),
+    `lane` (of the first lane), `same` (the first source), `computed`, `awaited` (a wait is over), `elected`,
+    or `unknown`. `rule` computes it. `assumes`: the value is an assumed one, whatever the sources. `maps`: it
+    is an address in another block of the cluster.
+    """
+
+    position: int
+    statement: DecodedStatement
+    guard: str | None
+    negated: bool
+    written: tuple[str, ...]
+    read: frozenset[str]
+    words: tuple[str, ...]
+    bits: int
+    result: str
+    sources: tuple[int | str, ...]
+    negates: tuple[int, ...]
+    rule: ArithmeticRule | None
+    assumes: bool
+    maps: bool
+
+
+class WalkSteps:
+    """The steps of one function, and the addresses of its variables."""
+
+    def __init__(self, module: PtxModule, code: DecodedFunction, flow: Flow) -> None:
+        self.code = code
+        self.function = code.function
+        self.flow = flow
+        self.loops = Loops(flow)
+        self.bases: dict[str, int] = {}
+        self.unsized: set[str] = set()
+        self._sources: dict[tuple[str, int], int | str] = {}
+        self._steps: list[WalkStep | None] = [None] * len(code)
+        self._located: dict[int, frozenset[str]] = {}
+        self._heeded: dict[int, bool] = {}
+        self._place(module)
+
+    def _place(self, module: PtxModule) -> None:
+        """Addresses for the variables of shared memory; those of unknown size lie behind the others."""
+        at = 0
+        declared = [v for scope in self.function.scopes for v in scope.variables.values()]
+        variables = [v for v in (*module.variables.values(), *declared) if v.space == "shared"]
+        for variable in sorted(variables, key=lambda v: v.size is None):
+            align = max(variable.align, 1024)
+            at = -(-at // align) * align
+            self.bases[variable.name] = at
+            if variable.size is None:
+                self.unsized.add(variable.name)
+            at += variable.size or 0
+
+    def source(self, text: str, scope: int) -> int | str:
+        """An operand as a number, or as the name of a register or special register."""
+        key = text, scope
+        found = self._sources.get(key)
+        if found is None:
+            register = self.function.register(text, scope)
+            number = number_of(text) if register is None else None
+            if register is not None:
+                found = register[0]
+            elif number is not None:
+                found = number & MASK
+            else:
+                found = self.bases.get(text, text)
+            self._sources[key] = found
+        return found
+
+    def guard(self, statement: DecodedStatement) -> str | None:
+        """The predicate of a guard."""
+        return None if statement.guard is None else str(self.source(statement.guard, statement.scope))
+
+    def step(self, index: int) -> WalkStep:
+        """A statement as a step."""
+        found = self._steps[index]
+        if found is None:
+            found = self._steps[index] = self._made(index)
+        return found
+
+    def _made(self, index: int) -> WalkStep:
+        statement = self.code[index]
+        words = statement.operation.words
+        result, sources, negates = self._result(statement, words, statement.operands)
+        return WalkStep(
+            index,
+            statement,
+            self.guard(statement),
+            statement.negated,
+            statement.writes,
+            frozenset(statement.reads),
+            words,
+            bits_of(words),
+            result,
+            sources,
+            negates,
+            rule_of(words, len(sources)) if result == "computed" else None,
+            statement.does == "load" or not GRID.keys().isdisjoint(statement.operands),
+            statement.does == "map-address",
+        )
+
+    def _result(
+        self, statement: DecodedStatement, words: tuple[str, ...], parts: tuple[str, ...]
+    ) -> tuple[str, tuple[int | str, ...], tuple[int, ...]]:
+        """How an instruction's value is found, from which sources, and which of them are negated."""
+        known = _RESULTS.get(statement.does)
+        if known is not None:
+            return known, (), ()
+        if len(parts) < 2:
+            return "unknown", (), ()
+        scope = statement.scope
+        if statement.does == "load":
+            is_parameter = statement.operation.space == "param"
+            value = _parameter(parts[1], words[-1]) if is_parameter else None
+            return ("unknown", (), ()) if value is None else ("parameter", (value,), ())
+        if parts[1][:1] == "{":
+            names = NAME.findall(parts[1]) if statement.operation.is_move else []
+            return "packed" if names else "unknown", tuple(self.source(n, scope) for n in names), ()
+        if parts[1][:1] == "[":
+            return "unknown", (), ()
+        texts = parts[1:]
+        sources = tuple([self.source(text[1:] if text[:1] == "!" else text, scope) for text in texts])
+        negates = tuple([place for place, text in enumerate(texts) if text[:1] == "!"])
+        return {"shuffle": "lane", "map-address": "same"}.get(statement.does, "computed"), sources, negates
+
+    def region(self, granules: Collection[int]) -> ByteRegion:
+        """The bytes from the first granule to the end of the last, in the variable where they begin."""
+        return self.in_variable(ByteRegion("shared", min(granules) * GRANULE, (max(granules) + 1) * GRANULE))
+
+    def in_variable(self, region: ByteRegion) -> ByteRegion:
+        """Bytes at addresses of the walk, as those of the variable where they begin."""
+        low, high = region.low, region.high
+        known = ((at, name) for name, at in self.bases.items() if at <= low)
+        at, name = max(known, default=(0, "shared memory"))
+        return ByteRegion("extern" if name in self.unsized else name, low - at, high - at)
+
+    def located(self, index: int) -> frozenset[str]:
+        """The registers that decide which bytes of shared memory a statement accesses."""
+        found = self._located.get(index)
+        if found is None:
+            statement = self.code[index]
+            texts = [operand.text for operand, _ in described(statement)]
+            if statement.address is not None and statement.address.base is not None:
+                texts.append(statement.address.base)
+            names = self.code.registers_in(" ".join(texts), statement.scope)
+            found = self._located[index] = frozenset(names)
+        return found
+
+    @cached_property
+    def calling(self) -> frozenset[int]:
+        """The blocks that call a function whose body stands in the file, or one that is not known."""
+        found = (i for i in range(len(self.code)) if self.code.operation(i).does == "call")
+        return frozenset(self.flow.block_of(i) for i in found if _HARMLESS.isdisjoint(self.code[i].operands))
+
+    def is_heeded(self, index: int) -> bool:
+        """Whether some statement behind another one reads what that one writes."""
+        if index not in self._heeded:
+            written = set(self.code[index].writes)
+            self._heeded[index] = any(self._is_read(register, index + 1) for register in written)
+        return self._heeded[index]
+
+    def _is_read(self, register: str, start: int) -> bool:
+        """Whether a register is read before it is written, from a statement on."""
+        seen: set[int] = set()
+        waiting = [start]
+        while waiting:
+            index = waiting.pop()
+            if index in seen or index >= len(self.code):
+                continue
+            seen.add(index)
+            block = self.flow.blocks[self.flow.block_of(index)]
+            for at in range(index, block.end):
+                statement = self.code[at]
+                if register in statement.reads:
+                    return True
+                if register in statement.writes and statement.guard is None:
+                    break
+            else:
+                waiting += (self.flow.blocks[number].start for number in block.successors)
+        return False
+
+
+def _parameter(operand: str, kind: str) -> int | str | None:
+    """The assumed value of a parameter: a size, or a pointer far from others."""
+    if kind.endswith("64"):
+        return (crc32(operand.encode()) % 97 + 1) << 32
+    return SIZE if kind[0] in "usb" else None
