@@ -89,6 +89,8 @@ def prove_agreement(
     every: Mapping[str, Readings], bounds: ProofBounds, workers: int | None = None
 ) -> Iterator[ReadingProof]:
     """Look at every reading; yields each proof as soon as it and those before it are done."""
+    for readings in every.values():
+        _locations(_settings(readings))  # workers that are forked begin with these caches
     with pool(workers) as executor:
         jobs = _SentJobs(executor, bounds, every)
         for one in [jobs.begin(name) for name in every]:
@@ -207,6 +209,11 @@ def _closures(settings: _Settings) -> dict[LocationKind, Closure]:
     return {kind: _closure(kind, _bearing(settings, kind)) for kind in _KINDS}
 
 
+@cache
+def _locations(settings: _Settings) -> AllLocations:
+    return AllLocations(_closures(settings))
+
+
 def _count(settings: _Settings, bound: int) -> tuple[_Locations, list[ProgramCount], list[str]]:
     closures = _closures(settings)
     locations: _Locations = {}
@@ -216,12 +223,12 @@ def _count(settings: _Settings, bound: int) -> tuple[_Locations, list[ProgramCou
         levels, hazards = dict(closure.levels), dict(closure.hazards)
         locations[kind] = LocationProof(len(closure.states), levels, tried, hazards)
         faults += closure.faults
-    return locations, list(count_programs(AllLocations(closures), bound)), faults
+    return locations, list(count_programs(_locations(settings), bound)), faults
 
 
 def _run(every: tuple[_Settings, ...], bound: int, part: int) -> list[ModelTally]:
     answers, firsts = MachineAnswers(), slice(part, None, _PARTS)
-    return [run_programs(AllLocations(_closures(one)), dict(one), bound, answers, firsts) for one in every]
+    return [run_programs(_locations(one), dict(one), bound, answers, firsts) for one in every]
 
 
 def _confirm(

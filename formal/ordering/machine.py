@@ -44,7 +44,7 @@ from .programs import (
     WgmmaFence,
 )
 
-__all__ = ["Machine", "MachineResult", "MachineState", "Move", "MoveName"]
+__all__ = ["Machine", "MachineResult", "MachineState", "MoveName"]
 
 _STREAM_NAMES = ("the warp", "the other warps", "the other thread")
 _READ = -1  # in a register's queue: no term to write
@@ -74,7 +74,6 @@ class MachineState(NamedTuple):
 
 # ("issue", stream, step), ("queue", register, step), ("landing", buffer, half) or ("flight", stream, step)
 MoveName = tuple[str, int, int]
-Move = tuple[MoveName, MachineState]  # and the state after it
 
 
 class Machine(MachineCode):
@@ -101,33 +100,43 @@ class Machine(MachineCode):
             frozenset(),
         )
 
-    def moves(self, state: MachineState) -> Iterator[Move]:
-        """Every move that can come next, and the state after it."""
+    def moves(self, state: MachineState) -> Iterator[MoveName]:
+        """Every move that can come next."""
         yield from self._effects(state)
-        for place, stream in enumerate(self.streams):
-            move = self._issue_next(state, place, stream)
-            if move is not None:
-                yield move
+        yield from self._issues(state)
 
-    def branches(self, state: MachineState) -> list[Move]:
+    def branches(self, state: MachineState) -> list[MoveName]:
         """The moves that a search must try: one alone, if every other move can as well come after it.
 
         Such a move commutes with every other move that is still to come, and prevents none: what accesses the
         cells of one accesses none that the other writes. So all that can follow can follow it.
         """
         issues = []
-        for place, stream in enumerate(self.streams):
-            move = self._issue_next(state, place, stream)
-            if move is not None:
-                if self._comes_first(state, stream, move[0][2]):
-                    return [move]
-                issues.append(move)
+        for move in self._issues(state):
+            if self._comes_first(state, move[1], move[2]):
+                return [move]
+            issues.append(move)
         effects = []
         for move in self._effects(state):
-            if self._commutes(state, move[0]):
+            if self._commutes(state, move):
                 return [move]
             effects.append(move)
         return [*effects, *issues]
+
+    def after(self, state: MachineState, move: MoveName) -> MachineState:
+        """The state after a move."""
+        kind, first, second = move
+        match kind:
+            case "issue":
+                return self._issue(state, first, second)
+            case "queue":
+                return self._settle(state, self.registers.index(first))
+            case "landing":
+                return self._land(state, self.halves.index((first, second)))
+        operation = self.operations[second]
+        if isinstance(operation, Mma):
+            return self._multiply(state, first, second, operation)
+        return self._copy(state, first, second)
 
     def _comes_first(self, state: MachineState, stream: int, step: int) -> bool:
         """Whether an issue commutes with all that other streams do, and with what is in flight."""
@@ -201,21 +210,12 @@ class Machine(MachineCode):
 
     # Issues
 
-    def _issue_next(self, state: MachineState, place: int, stream: int) -> Move | None:
-        """The stream issues its next operation, if it can; at a barrier all streams do together."""
-        code = self.code[stream]
-        if state.positions[place] == len(code):
-            return None
-        step = code[state.positions[place]]
-        if isinstance(self.operations[step], CtaBarrier):
-            if stream != WARP or not self._all_at(state, step):
-                return None
-            return ("issue", stream, step), state._replace(positions=tuple(at + 1 for at in state.positions))
-        if not self._can_issue(state, stream, step):
-            return None
-        positions = _put(state.positions, place, state.positions[place] + 1)
-        ahead = MachineState(positions, *state[1:])  # quicker than _replace, and it runs a million times
-        return ("issue", stream, step), self._issue(ahead, stream, step)
+    def _issues(self, state: MachineState) -> Iterator[MoveName]:
+        """The next operation of each stream that can issue it; at a barrier all streams do together."""
+        for stream, at in zip(self.streams, state.positions, strict=True):
+            code = self.code[stream]
+            if at < len(code) and self._can_issue(state, stream, code[at]):
+                yield "issue", stream, code[at]
 
     def _all_at(self, state: MachineState, step: int) -> bool:
         """Whether every stream has come to a barrier."""
@@ -237,6 +237,8 @@ class Machine(MachineCode):
             return not any(of_all or storer == stream for queue in state.landings for storer, _ in queue)
         if isinstance(operation, MbarrierWait):
             return all(self._is_signalled(state, signal) for signal in self.signals[step])
+        if isinstance(operation, CtaBarrier):
+            return stream == WARP and self._all_at(state, step)
         return True
 
     def _is_signalled(self, state: MachineState, step: int) -> bool:
@@ -251,6 +253,11 @@ class Machine(MachineCode):
     def _issue(self, state: MachineState, stream: int, step: int) -> MachineState:
         """What happens at once when an operation is issued."""
         operation = self.operations[step]
+        if isinstance(operation, CtaBarrier):
+            return state._replace(positions=tuple(at + 1 for at in state.positions))
+        place = self.places[stream]
+        positions = _put(state.positions, place, state.positions[place] + 1)
+        state = MachineState(positions, *state[1:])  # quicker than _replace, and it runs a million times
         if isinstance(operation, (RegisterRead, RegisterWrite)):
             place = self.registers.index(operation.register)
             term = _READ if isinstance(operation, RegisterRead) else self._term("written", step)
@@ -266,23 +273,24 @@ class Machine(MachineCode):
 
     # Later effects
 
-    def _effects(self, state: MachineState) -> Iterator[Move]:
+    def _effects(self, state: MachineState) -> Iterator[MoveName]:
         """The effects of issued operations that can come next."""
-        for place, register in enumerate(self.registers):
-            if state.queues[place]:
-                yield ("queue", register, state.queues[place][0][0]), self._settle(state, place)
-        for place, (buffer, half) in enumerate(self.halves):
-            if state.landings[place]:
-                (_, term), *left = state.landings[place]
-                landings = _put(state.landings, place, tuple(left))
-                asynchronous = _put(state.asynchronous, place, term)
-                yield ("landing", buffer, half), state._replace(landings=landings, asynchronous=asynchronous)
+        for register, queue in zip(self.registers, state.queues, strict=True):
+            if queue:
+                yield "queue", register, queue[0][0]
+        for (buffer, half), landing in zip(self.halves, state.landings, strict=True):
+            if landing:
+                yield "landing", buffer, half
         for stream, step in sorted(state.flights):
             operation = self.operations[step]
-            if not isinstance(operation, Mma):
-                yield ("flight", stream, step), self._copy(state, stream, step)
-            elif not self._must_follow(state, stream, step, operation):
-                yield ("flight", stream, step), self._multiply(state, stream, step)
+            if not isinstance(operation, Mma) or not self._must_follow(state, stream, step, operation):
+                yield "flight", stream, step
+
+    def _land(self, state: MachineState, place: int) -> MachineState:
+        """The oldest value on its way to the async view of half a buffer arrives there."""
+        (_, term), *left = state.landings[place]
+        landings = _put(state.landings, place, tuple(left))
+        return state._replace(landings=landings, asynchronous=_put(state.asynchronous, place, term))
 
     def _settle(self, state: MachineState, place: int) -> MachineState:
         """The oldest access of a register takes effect."""
@@ -305,10 +313,8 @@ class Machine(MachineCode):
                 return True
         return False
 
-    def _multiply(self, state: MachineState, stream: int, step: int) -> MachineState:
+    def _multiply(self, state: MachineState, stream: int, step: int, mma: Mma) -> MachineState:
         """An mma reads its operands and writes D. The registers of the other warps are not kept."""
-        mma = self.operations[step]
-        assert isinstance(mma, Mma)
         flights = state.flights - {(stream, step)}
         operands: list[int | str] = [str(mma.shape)]
         of_warp = stream == WARP

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 
 from ...spec.ordering import ordering
 from ...spec.switches import Conduct
-from .machine import Machine, MachineResult, MachineState, Move, MoveName
+from .machine import Machine, MachineResult, MachineState, MoveName
 from .programs import BulkCopy, CpAsync, Mma, Program, RegisterRead, RegisterWrite, SharedRead, SharedWrite
 
 __all__ = ["Schedule", "differ", "differs", "outcomes"]
@@ -22,7 +22,7 @@ _SMALL = 1000  # states
 _ANY = -9  # in a delayed move: every step, or either half
 _Delayed = frozenset[MoveName]
 _Origins = Mapping[MachineState, tuple[MachineState, MoveName] | None]  # by state: the one before it
-_Ending = tuple[MachineState, _Origins]  # the final state, and how it was reached
+_Ending = tuple[MachineState, tuple[MoveName, ...]]  # the final state, and the moves that led to it
 
 
 class _TooManyStates(Exception):
@@ -47,7 +47,7 @@ def differ(
     """
     machine = Machine(program, conduct or ordering().conduct())
     found = _differing(machine, suspect, _run(machine, frozenset()))
-    return None if found is None else (_schedule(machine, *found[0]), _schedule(machine, *found[1]))
+    return None if found is None else (_schedule(machine, found[0][1]), _schedule(machine, found[1][1]))
 
 
 def differs(program: Program, conduct: Conduct, suspect: int | None = None) -> bool:
@@ -92,7 +92,8 @@ def _results(machine: Machine) -> Iterator[MachineResult]:
         moves = machine.branches(state)
         if not moves:
             yield machine.result(state)
-        for _, after in moves:
+        for move in moves:
+            after = machine.after(state, move)
             if after not in visited:
                 visited.add(after)
                 rest.append(after)
@@ -124,21 +125,20 @@ def _is_of(machine: Machine, delayed: _Delayed, step: int) -> bool:
 
 
 def _run(machine: Machine, delayed: _Delayed) -> _Ending:
-    """The final state, where the first move that is not delayed always comes next; and how it was reached."""
+    """The final state, where the first move that is not delayed always comes next; and the moves."""
     state = machine.start()
-    origins: dict[MachineState, tuple[MachineState, MoveName] | None] = {state: None}
+    moves: list[MoveName] = []
     while (move := _first_free(machine, state, delayed)) is not None:
-        name, after = move
-        origins[after] = state, name
-        state = after
-    return state, origins
+        moves.append(move)
+        state = machine.after(state, move)
+    return state, tuple(moves)
 
 
-def _first_free(machine: Machine, state: MachineState, delayed: _Delayed) -> Move | None:
+def _first_free(machine: Machine, state: MachineState, delayed: _Delayed) -> MoveName | None:
     """The first move that is not delayed, or else the first move; None at the end of the program."""
     first = None
     for move in machine.moves(state):
-        if not _is_delayed(delayed, move[0]):
+        if not _is_delayed(delayed, move):
             return move
         first = first or move
     return first
@@ -157,22 +157,26 @@ def _search(machine: Machine, first: _Ending | None, limit: int | None) -> tuple
         state = rest.pop()
         moves = machine.branches(state)
         if not moves:
-            first = first or (state, origins)
+            first = first or (state, _moves_to(state, origins))
             if _shown(state) != _shown(first[0]):
-                return first, (state, origins)
-        for name, after in moves:
+                return first, (state, _moves_to(state, origins))
+        for move in moves:
+            after = machine.after(state, move)
             if after not in origins:
-                origins[after] = state, name
+                origins[after] = state, move
                 rest.append(after)
         if limit is not None and len(origins) > limit:
             raise _TooManyStates
     return None
 
 
-def _schedule(machine: Machine, state: MachineState, origins: _Origins) -> Schedule:
-    """The moves to a state, in words."""
-    lines: list[str] = []
+def _moves_to(state: MachineState, origins: _Origins) -> tuple[MoveName, ...]:
+    moves: list[MoveName] = []
     while (origin := origins[state]) is not None:
-        state, name = origin
-        lines.append(machine.describe(name))
-    return tuple(reversed(lines))
+        state, move = origin
+        moves.append(move)
+    return tuple(reversed(moves))
+
+
+def _schedule(machine: Machine, moves: tuple[MoveName, ...]) -> Schedule:
+    return tuple(map(machine.describe, moves))

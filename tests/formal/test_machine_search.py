@@ -31,11 +31,12 @@ def through_all(program: Program, conduct: Conduct) -> tuple[frozenset[MachineRe
     visited: set[MachineState] = {machine.start()}
     rest, found = list(visited), set()
     while rest:
-        moves = list(machine.moves(rest[-1]))
+        state = rest.pop()
+        moves = list(machine.moves(state))
         if not moves:
-            found.add(machine.result(rest[-1]))
-        rest.pop()
-        for _, after in moves:
+            found.add(machine.result(state))
+        for move in moves:
+            after = machine.after(state, move)
             if after not in visited:
                 visited.add(after)
                 rest.append(after)

@@ -51,6 +51,7 @@ class AllLocations:
         ] = []  # by location its letter; None: it does not see the step
         self.start: _States = (0,) * len(LOCATIONS)
         self._closing: dict[tuple[int, int], int] = {}
+        self._rows: dict[tuple[int, int], tuple[int, ...]] = {}
         for step in alphabet():
             seen = [(self.classes[at.kind], seen_from(step, at)) for at in LOCATIONS]
             self.steps.append(tuple(None if one is None else where.letters[one] for where, one in seen))
@@ -74,10 +75,21 @@ class AllLocations:
 
     def move(self, states: _States, number: int) -> _States:
         """The states after a step that closes no hazard."""
-        return tuple(
-            state if letter is None else self.classes[where.kind].move(state, letter)
-            for where, state, letter in zip(LOCATIONS, states, self.steps[number], strict=True)
-        )
+        return tuple(self._row(at, state)[number] for at, state in enumerate(states))
+
+    def following(self, states: _States) -> Counter[_States]:
+        """The states after each step, and how many steps lead to them; one with HAZARD closes a hazard."""
+        return Counter(zip(*(self._row(at, state) for at, state in enumerate(states)), strict=True))
+
+    def _row(self, at: int, state: int) -> tuple[int, ...]:
+        """By step, the state of one location after it."""
+        row = self._rows.get((at, state))
+        if row is None:
+            where = self.classes[LOCATIONS[at].kind]
+            letters = (letters[at] for letters in self.steps)
+            row = tuple(state if letter is None else where.move(state, letter) for letter in letters)
+            self._rows[at, state] = row
+        return row
 
 
 def count_programs(locations: AllLocations, bound: int) -> Iterator[ProgramCount]:
@@ -88,12 +100,11 @@ def count_programs(locations: AllLocations, bound: int) -> Iterator[ProgramCount
         hazards = 0
         following: Counter[_States] = Counter()
         for states, count in level.items():
-            closing = locations.closing_steps(states)
-            hazards += count * closing.bit_count()
+            hazards += count * locations.closing_steps(states).bit_count()
             if length < bound:
-                for number in range(size):
-                    if not closing >> number & 1:
-                        following[_canonical(locations.move(states, number))] += count
+                for after, steps in locations.following(states).items():
+                    if HAZARD not in after:
+                        following[_canonical(after)] += count * steps
         programs = size * level.total()
         yield ProgramCount(length, programs, hazards, len(following) if length < bound else None)
         level = following
