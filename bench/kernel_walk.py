@@ -26,7 +26,7 @@ from shared_footprints import GRANULE, Granules, matrix
 
 from ptxmma.formal.ordering.programs import MmaShape
 
-__all__ = ["Event", "Walk", "WalkPlan"]
+__all__ = ["Event", "Walk", "WalkPlan", "access_bytes", "computed"]
 
 LONGEST = 200_000
 MASK = (1 << 64) - 1
@@ -304,7 +304,7 @@ class Walk:
             self._touch(statement, operands, ())
         elif parts[0] in ("st", "stmatrix", "red"):
             if ".shared" in name:
-                self._event("store", self.granules(operands[0], _size(parts), self._rows(parts, who)))
+                self._event("store", self.granules(operands[0], access_bytes(parts), self._rows(parts, who)))
             self._touch(statement, operands, ())
         elif parts[0] in ("fence", "bar", "barrier", "prefetch", "griddepcontrol", "setmaxnreg"):
             if name.startswith("fence.proxy.async") and ".global" not in name:
@@ -313,7 +313,7 @@ class Walk:
                 self._event("barrier")
         elif operands:
             if ".shared" in name and parts[0] in ("ld", "ldmatrix", "atom"):
-                self._event("load", self.granules(operands[1], _size(parts), self._rows(parts, who)))
+                self._event("load", self.granules(operands[1], access_bytes(parts), self._rows(parts, who)))
             self._assign(statement, parts, who)
 
     def _rows(self, parts: Sequence[str], who: np.ndarray) -> np.ndarray:
@@ -461,20 +461,7 @@ class Walk:
             decided = int(root == "or")
             if any(not isinstance(v, np.ndarray) and v is not None and v == decided for v in known):
                 return decided
-        if any(value is None for value in known):
-            return None
-        kind = parts[-1]
-        width = 1 if kind == "pred" else int(re.sub(r"\D", "", kind) or 32)
-        signed = kind[0] == "s" and kind[1:].isdigit()
-        values = [_signed(v, width) if signed else v & (1 << width) - 1 for v in known]  # type: ignore[operator]
-        if root == "mad" and "wide" in parts:
-            values[2] = known[2]
-        if root == "cvt":
-            width = int(re.sub(r"\D", "", parts[-2]) or 32)
-        if root == "setp":
-            width = 1
-        result = _compute(root, parts, values)
-        return None if result is None else result & ((1 << (64 if "wide" in parts else width)) - 1)  # type: ignore[operator]
+        return computed(parts, known)
 
     def _parameter(self, operand: str, kind: str) -> int:
         """A parameter's value: sizes, and pointers far apart."""
@@ -491,7 +478,26 @@ class Walk:
         return value[np.minimum(places, len(self.lanes) - 1)]
 
 
-def _size(parts: Sequence[str]) -> int:
+def computed(parts: list[str], known: list[Any]) -> Any:
+    """What an arithmetic instruction makes of numbers; None if that is not known."""
+    if any(value is None for value in known):
+        return None
+    root = parts[0]
+    kind = parts[-1]
+    width = 1 if kind == "pred" else int(re.sub(r"\D", "", kind) or 32)
+    signed = kind[0] == "s" and kind[1:].isdigit()
+    values = [_signed(v, width) if signed else v & (1 << width) - 1 for v in known]
+    if root == "mad" and "wide" in parts:
+        values[2] = known[2]
+    if root == "cvt":
+        width = int(re.sub(r"\D", "", parts[-2]) or 32)
+    if root == "setp":
+        width = 1
+    result = _compute(root, parts, values)
+    return None if result is None else result & ((1 << (64 if "wide" in parts else width)) - 1)
+
+
+def access_bytes(parts: Sequence[str]) -> int:
     """The bytes that a thread's address stands for."""
     if parts[0] in ("ldmatrix", "stmatrix"):
         return 16

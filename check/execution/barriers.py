@@ -92,11 +92,12 @@ class Mbarrier:
             phase += 1
         return phase
 
-    def arrive(self, clock: Clock, count: int, expected: int | None = 0) -> None:
-        """Count arrivals, after the bytes that they expect."""
+    def arrive(self, clock: Clock, count: int, expected: int | None = 0) -> bool:
+        """Count arrivals, after the bytes that they expect; whether they fall into several phases."""
         self.settle()
         self.expect(expected)
         left = count
+        first = last = self.phase
         while left > 0:
             now = self._now
             taken = min(left, now.pending) if self.count else left
@@ -107,7 +108,9 @@ class Mbarrier:
             clock.knows(self.address, self.phase)
             if not taken:
                 break  # bytes are pending, and this arrival is one too many
+            last = self.phase
             self._end()
+        return count > 0 and last > first
 
     def expect(self, expected: int | None) -> None:
         """Let the current phase expect more bytes."""

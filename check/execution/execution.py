@@ -110,7 +110,7 @@ class Execution:
             except StopIteration:
                 self._tasks.remove(task)
             except LostError:
-                self.followed = False
+                self.followed = self.acts.whole = False
                 self._tasks.remove(task)
             except HaltedError:
                 self.halted = True
@@ -307,6 +307,7 @@ class Execution:
             busy = self.plan.busy(following)
             if group.rounds[following] > (_ROUNDS if busy else _IDLE_ROUNDS):
                 self.paused = True
+                self.acts.whole = False
                 return False
         return True
 

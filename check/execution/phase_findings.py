@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from ...spec.errors import Place
 from ...spec.ordering import ordering
@@ -11,13 +11,14 @@ from ...spec.quantities import counted
 from ..findings import ERROR, EVERYWHERE, LIKELY, Finding, MemoryRange, Moment, Undefined
 from ..ptx.decode import DecodedFunction
 from ..ptx.flow import Flow
+from ..ptx.operands import number_of
 from ..ptx.source import PtxModule
 from ..rules import rules
 from ..walks.kernel_walks import KernelWalks
 from ..walks.walk_plan import WalkPlan
 from .execution import Execution, Stuck
 from .shared_accesses import PhaseRace
-from .warp_acts import Short, Unpublished
+from .warp_acts import Drift, Short, Unpublished
 
 __all__ = ["PhaseFindings"]
 
@@ -75,6 +76,7 @@ class PhaseFindings:
     races: list[PhaseRace] = field(default_factory=list)
     stuck: dict[int, Stuck] = field(default_factory=dict)
     unequal: dict[tuple[int, int], bool] = field(default_factory=dict)
+    drifts: dict[tuple[int, int], Drift] = field(default_factory=dict)
     unpublished: dict[tuple[int, int], Unpublished] = field(default_factory=dict)
     together: set[int] = field(default_factory=set)  # blocks that whole warpgroups execute
     parted: set[int] = field(default_factory=set)  # blocks that parts of them execute
@@ -101,7 +103,19 @@ class PhaseFindings:
             self.short |= found.acts.short()
             initialises = any(found.acts.mbarriers) or any(found.acts.uncounted)
             stuck = [one for one in _causes(found.stuck) if initialises or one.kind != "init"]
-            self.stuck |= {one.statement: one for one in stuck if alone or one.kind == "init"}
+            if not alone:  # it is taken that other blocks send what this one sends
+                alike = self._reaches_all()
+                stuck = [
+                    replace(one, doubtful=True)
+                    for one in stuck
+                    if one.kind == "init" or (alike and one.kind == "phase" and not one.lacks_bytes)
+                ]
+            self.stuck |= {one.statement: one for one in stuck}
+            self.drifts |= {
+                (one.init, one.arrival): one
+                for address, one in found.acts.drifts.items()
+                if found.acts.mbarriers[address].phase > 1
+            }
             for barrier in found.acts.named.values():
                 self.unequal |= barrier.unequal
             self.parted |= {number for number, whole in found.together.items() if not whole}
@@ -138,6 +152,13 @@ class PhaseFindings:
                 return True
         return False
 
+    def _reaches_all(self) -> bool:
+        """Whether the block sends to several blocks of the cluster, and not to a leader only."""
+        ranks = {
+            statement.operands[-1] for statement in self.code if statement.operation.does == "map-address"
+        }
+        return sum(number_of(rank) is not None for rank in ranks) > 1
+
     def in_step(self) -> frozenset[Place]:
         """The places of statements that whole warpgroups execute, whatever their branches look like."""
         blocks = (self.flow.blocks[number] for number in self.together - self.parted)
@@ -150,6 +171,8 @@ class PhaseFindings:
             yield self._stuck(one)
         told = {race.second for race in self._reported()}
         yield from (self._short(one) for one in self.short.values() if one.product not in told)
+        if not self.races and not self.stuck:
+            yield from (self._drift(one) for one in self.drifts.values())
         for (first, second), doubtful in self.unequal.items():
             yield self._unequal(first, second, doubtful)
         for init, use in self.unpublished:
@@ -271,6 +294,14 @@ class PhaseFindings:
             rule.mend,
             self._moments([(one.product, "reads what copies bring")]),
         )
+
+    def _drift(self, one: Drift) -> Finding:
+        steps = [(one.init, "says how many arrive"), (one.arrival, "arrives in a warp, for two phases")]
+        what = (
+            f"the mbarrier counts {counted(one.count, 'arrival')} a phase, and those of a warp fall into "
+            "two phases, so that a later phase ends without some of its threads"
+        )
+        return self._of_barrier("barrier-count", True, what, steps)
 
     def _unequal(self, first: int, second: int, doubtful: bool) -> Finding:
         steps = [(first, "names one count"), (second, "names another count, in the same phase")]

@@ -57,6 +57,15 @@ class Short:
     read: int
 
 
+@dataclass(frozen=True)
+class Drift:
+    """A warp's arrivals at one statement fall into two phases of an mbarrier."""
+
+    init: int
+    arrival: int
+    count: int
+
+
 class LostError(Exception):
     """The PTX does not show what a group does next."""
 
@@ -93,6 +102,8 @@ class WarpActs:
         self.named: dict[int, NamedBarrier] = {}
         self.uncounted: set[int] = set()  # mbarriers with an unknown count
         self.unpublished: dict[tuple[int, int], Unpublished] = {}
+        self.drifts: dict[int, Drift] = {}  # by mbarrier
+        self.whole = True  # no group has stopped before its end
 
     def short(self) -> dict[int, Short]:
         """By product: the phases that expect fewer bytes than their copies fill, by at least a matrix."""
@@ -375,11 +386,13 @@ class WarpActs:
             clock = self._published(number, step) or Clock(self.count)
             if statement.barrier is not None and self._is_remote(group, step):
                 clock.exchange()
-            barrier.arrive(
+            divided = barrier.arrive(
                 clock,
                 sum(one for one in counted if one is not None),
                 None if None in expected else sum(one for one in expected if one is not None),
             )
+            if divided and self.whole:
+                self.drifts.setdefault(address, Drift(barrier.init[2], step.position, barrier.count))
             phase = warp.arrivals[address] = clock.least.get(address, 0)
             warp.clock.knows(address, phase)
 

@@ -348,6 +348,21 @@ def test_some_warps_that_have_waited_do_under_one_reading() -> None:
     assert found["shared-overwritten"].readings == ((("wait-scope", "warp"),),)
 
 
+@pytest.mark.parametrize("kernel", [RING, TENSOR, CLUSTER])
+def test_a_count_that_no_round_fits(kernel: str) -> None:
+    """In later rounds a phase ends before the last warp has arrived; how many there are is not shown."""
+    fewer = kernel.replace("b64 [%r31],128", "b64 [%r31],127")
+    assert tiers(fewer) == {("likely", "barrier-count")}
+
+
+def test_an_arrival_that_no_block_of_a_cluster_sends() -> None:
+    fewer = MULTICAST.replace("mbarrier.arrive.release.cluster.shared::cluster.b64 _,[%r43];", "")
+    assert ("likely", "barrier-stuck") in tiers(fewer)
+    leader = fewer.replace("b64 [%r31],256", "b64 [%r31],128").replace("b64 [%r31+8],256", "b64 [%r31+8],128")
+    leader = leader.replace("mapa.shared::cluster.u32 %r43,%r24,1;", "")
+    assert "barrier-stuck" not in {rule for _, rule in tiers(leader)}
+
+
 def test_a_kernel_that_initialises_no_mbarrier_is_a_part_of_another() -> None:
     part = "\n".join(line for line in RING.splitlines() if "mbarrier.init" not in line)
     assert "barrier-uninitialised" not in {rule for _, rule in tiers(part)}

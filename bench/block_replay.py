@@ -1,0 +1,457 @@
+"""Prove that a kernel is right, with numbers: no schedule of its warps has a race, or waits for ever.
+
+The traces of all warps (`warp_traces.py`) are replayed in one schedule, with vector clocks. Two accesses of
+the same bytes that no clock orders are a race. Every arrival, and every wait, must be ordered behind all that
+could let it fall into another phase. Then every schedule has the same phases, and the same order; so none has
+a race, and all come to the end. Threads of one warp count as ordered. Another block is not followed.
+
+This module shares no code with `check/`, because it judges the checker.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import count
+
+from kernel_statements import Kernel, NoTrace
+from shared_footprints import GRANULE
+from warp_traces import TooLong, WarpEvent, traces
+
+__all__ = ["Flaw", "is_right", "prove"]
+
+SIZES = (448, 7, 3)
+_WIDEST = 1 << 15  # bytes that a copy of unknown size brings, at most
+_ASYNC = frozenset(("bulk", "drain", "mma"))  # accesses through the async proxy
+_READS = frozenset(("read", "drain", "mma"))
+
+
+class Flaw(Exception):
+    """Why a kernel is not proven right."""
+
+
+@dataclass
+class _Clock:
+    """What a warp knows: of each warp, how many of its events; which operations are complete; and of each
+    barrier, how many phases.
+    """
+
+    seen: list[int]
+    complete: int = 0
+    phases: dict[object, int] = field(default_factory=dict)
+
+    def copy(self) -> _Clock:
+        return _Clock(self.seen[:], self.complete, dict(self.phases))
+
+    def join(self, other: _Clock) -> None:
+        self.seen = [max(pair) for pair in zip(self.seen, other.seen, strict=True)]
+        self.complete |= other.complete
+        for barrier, phases in other.phases.items():
+            if phases > self.phases.get(barrier, 0):
+                self.phases[barrier] = phases
+
+
+@dataclass
+class _Phase:
+    """A phase under way: arrivals and bytes that it lacks, and what its end makes known."""
+
+    lacks: int
+    clock: _Clock
+    expected: int = 0
+    landed: int = 0
+    open: bool = False  # a copy of unknown size is on its way
+
+
+@dataclass
+class _Barrier:
+    """An mbarrier, or a barrier with a number."""
+
+    name: object
+    count: int
+    phase: _Phase
+    ended: list[_Clock] = field(default_factory=list)
+    inits: tuple[int, int] | None = None  # warp and time
+    # Waits: the warp, its time, and the phase behind which it goes on.
+    waits: list[tuple[int, int, int]] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class _Access:
+    kind: str
+    warp: int
+    time: int
+    low: int
+    high: int
+    bit: int  # of an operation that goes on by itself; 0: it is complete at once
+    statement: int
+
+
+class _Replay:
+    def __init__(self, kernel: Kernel, found: Sequence[Sequence[WarpEvent]]) -> None:
+        self.threads = kernel.threads
+        self.traces = found
+        self.clocks = [_Clock([0] * len(found)) for _ in found]
+        self.barriers: dict[object, _Barrier] = {}
+        self.units: dict[int, list[_Access]] = {}
+        self.fences: list[list[_Clock]] = [[] for _ in found]
+        self.bits = (1 << number for number in count())
+        self.under_way: dict[str, list[list[int]]] = {
+            kind: [[] for _ in found] for kind in ("mma", "copy", "drain")
+        }
+        self.groups: dict[str, list[list[list[int]]]] = {
+            kind: [[] for _ in found] for kind in ("mma", "copy", "drain")
+        }
+        self.left = 0  # threads that have come to the end
+        self.met: dict[tuple[object, int], int] = {}  # by barrier and warp: the phase
+
+    def run(self) -> None:
+        """Replay; raises Flaw at a race, at a wait for ever, or where another schedule may differ."""
+        places = [0] * len(self.traces)
+        ended: set[int] = set()
+        while len(ended) < len(self.traces):
+            moved = False
+            for warp, trace in enumerate(self.traces):
+                while places[warp] < len(trace) and self._step(warp, trace[places[warp]]):
+                    places[warp] += 1
+                    moved = True
+                if places[warp] == len(trace) and warp not in ended:
+                    ended.add(warp)
+                    self.left += min(32, self.threads - 32 * warp)
+                    moved = True
+            if not moved and not self._settle():
+                raise Flaw("warps wait for ever")
+        self._check_waits()
+
+    def _settle(self) -> bool:
+        """Let copies of unknown size land, and let those who have left count at barriers for all."""
+        for barrier in self.barriers.values():
+            phase = barrier.phase
+            if phase.open and not phase.lacks:
+                self._end(barrier)
+                return True
+            if barrier.name in self._for_all and 0 < phase.lacks <= self.left and phase.lacks < barrier.count:
+                self._end(barrier)
+                return True
+        return False
+
+    @property
+    def _for_all(self) -> set[object]:
+        return {name for name, barrier in self.barriers.items() if isinstance(name, tuple) and barrier.count}
+
+    def _check_waits(self) -> None:
+        """The phase behind a wait's own cannot end before the wait is over."""
+        for barrier in self.barriers.values():
+            for warp, time, target in barrier.waits:
+                behind = target + 1
+                if behind < len(barrier.ended) and barrier.ended[behind].seen[warp] < time:
+                    raise Flaw("a phase may pass before a wait for it")
+
+    # One event
+
+    def _step(self, warp: int, event: WarpEvent) -> bool:
+        """Do an event; False if the warp must wait before it."""
+        clock = self.clocks[warp]
+        blocked = getattr(self, "_" + event.kind.replace("-", "_"))(warp, clock, event)
+        if blocked is False:
+            return False
+        clock.seen[warp] += 1
+        return True
+
+    def _init(self, warp: int, clock: _Clock, event: WarpEvent) -> None:
+        for address, number in event.lanes:
+            if number <= 0:
+                raise Flaw("an mbarrier for nobody")
+            barrier = _Barrier(address, number, _Phase(number, _Clock([0] * len(self.traces))))
+            barrier.inits = warp, clock.seen[warp] + 1
+            self.barriers[address] = barrier
+
+    def _mbarrier(self, warp: int, clock: _Clock, address: int) -> _Barrier | None:
+        barrier = self.barriers.get(address)
+        if barrier is None:
+            return None
+        assert barrier.inits is not None
+        init, time = barrier.inits
+        if init != warp and clock.seen[init] < time:
+            raise Flaw("an mbarrier is used before its init is known")
+        return barrier
+
+    def _arrive(self, warp: int, clock: _Clock, event: WarpEvent) -> bool | None:
+        if any(self._mbarrier(warp, clock, words[0]) is None for words in event.lanes):
+            return False
+        for address, number, expected in event.lanes:
+            barrier = self.barriers[address]
+            if expected % GRANULE:
+                raise Flaw("bytes that no copy brings")
+            self._check_phase(barrier, clock)
+            barrier.phase.expected += expected
+            self._count(barrier, clock, warp, number)
+        return None
+
+    def _expect(self, warp: int, clock: _Clock, event: WarpEvent) -> bool | None:
+        return self._arrive(warp, clock, event)
+
+    def _check_phase(self, barrier: _Barrier, clock: _Clock) -> None:
+        """In every schedule, the phase under way is this one: the last one is known to have ended."""
+        if clock.phases.get(barrier.name, 0) < len(barrier.ended):
+            raise Flaw("an arrival may fall into an earlier phase")
+
+    def _count(self, barrier: _Barrier, clock: _Clock, warp: int, number: int) -> None:
+        if number > barrier.phase.lacks:
+            raise Flaw("more arrive than are counted")
+        told = clock.copy()
+        told.seen[warp] += 1
+        barrier.phase.clock.join(told)
+        barrier.phase.lacks -= number
+        self._maybe(barrier)
+
+    def _maybe(self, barrier: _Barrier) -> None:
+        phase = barrier.phase
+        if not phase.lacks and phase.expected == phase.landed and not phase.open:
+            self._end(barrier)
+
+    def _end(self, barrier: _Barrier) -> None:
+        clock = barrier.phase.clock
+        barrier.ended.append(clock)
+        clock.phases[barrier.name] = len(barrier.ended)
+        barrier.phase = _Phase(barrier.count, _Clock([0] * len(self.traces)))
+
+    def _await(self, warp: int, clock: _Clock, event: WarpEvent) -> bool | None:
+        for words in event.lanes:
+            barrier = self._mbarrier(warp, clock, words[0])
+            if barrier is None:
+                return False
+            known = clock.phases.get(barrier.name, 0)
+            target = known if known % 2 == words[1] else known - 1
+            if len(barrier.ended) <= target:
+                return False
+        for address, parity in event.lanes:
+            barrier = self.barriers[address]
+            known = clock.phases.get(address, 0)
+            target = known if known % 2 == parity else known - 1
+            barrier.waits.append((warp, clock.seen[warp] + 1, target))
+            if target >= 0:
+                clock.join(barrier.ended[target])
+        return None
+
+    def _meet(self, warp: int, clock: _Clock, event: WarpEvent) -> bool | None:
+        number, threads, waits = event.lanes[0]
+        if any(words != event.lanes[0] for words in event.lanes):
+            raise Flaw("lanes of a warp meet at different barriers")
+        return self._meeting(warp, clock, event, ("named", number), threads or self.threads, waits, True)
+
+    def _cluster(self, warp: int, clock: _Clock, event: WarpEvent) -> bool | None:
+        (arrives,) = event.lanes[0]
+        return self._meeting(warp, clock, event, ("cluster", 0), self.threads, not arrives, arrives)
+
+    def _meeting(
+        self, warp: int, clock: _Clock, event: WarpEvent, name: object, count: int, waits: bool, arrives: bool
+    ) -> bool | None:
+        barrier = self.barriers.get(name)
+        if barrier is None or (barrier.count != count and barrier.phase.lacks == barrier.count):
+            before = barrier.ended if barrier is not None else []
+            barrier = _Barrier(name, count, _Phase(count, _Clock([0] * len(self.traces))), before)
+            self.barriers[name] = barrier
+        if barrier.count != count:
+            raise Flaw("two counts for one phase")
+        phase = self.met.get((name, warp), -1)
+        if arrives and (phase < 0 or not waits or name == ("cluster", 0)):
+            self._check_phase(barrier, clock)
+            phase = self.met[name, warp] = len(barrier.ended)
+            self._count(barrier, clock, warp, len(event.lanes))
+        if waits:
+            if phase < 0:
+                raise Flaw("a wait at a barrier without an arrival")
+            if len(barrier.ended) <= phase:
+                return False
+            clock.join(barrier.ended[phase])
+            self.met[name, warp] = -1
+        elif name != ("cluster", 0):
+            self.met[name, warp] = -1
+        return None
+
+    # Groups of operations that go on by themselves
+
+    def _commit_of(self, kind: str, warp: int) -> None:
+        self.groups[kind][warp].append(self.under_way[kind][warp])
+        self.under_way[kind][warp] = []
+
+    def _wait_of(self, kind: str, warp: int, clock: _Clock, left: int) -> None:
+        groups = self.groups[kind][warp]
+        if left < 0:
+            self._commit_of(kind, warp)
+            left = 0
+        while len(groups) > left:
+            for bit in groups.pop(0):
+                clock.complete |= bit
+
+    def _commit(self, warp: int, clock: _Clock, event: WarpEvent) -> None:
+        self._commit_of("mma", warp)
+
+    def _wait(self, warp: int, clock: _Clock, event: WarpEvent) -> None:
+        self._wait_of("mma", warp, clock, event.lanes[0][0])
+
+    def _copy_commit(self, warp: int, clock: _Clock, event: WarpEvent) -> None:
+        self._commit_of("copy", warp)
+
+    def _copy_wait(self, warp: int, clock: _Clock, event: WarpEvent) -> None:
+        self._wait_of("copy", warp, clock, event.lanes[0][0])
+
+    def _bulk_commit(self, warp: int, clock: _Clock, event: WarpEvent) -> None:
+        self._commit_of("drain", warp)
+
+    def _bulk_wait(self, warp: int, clock: _Clock, event: WarpEvent) -> None:
+        self._wait_of("drain", warp, clock, event.lanes[0][0])
+
+    def _copy_arrive(self, warp: int, clock: _Clock, event: WarpEvent) -> bool | None:
+        if any(self._mbarrier(warp, clock, words[0]) is None for words in event.lanes):
+            return False
+        done = 0
+        for bits in (*self.groups["copy"][warp], self.under_way["copy"][warp]):
+            for bit in bits:
+                done |= bit
+        for address, quiet in event.lanes:
+            barrier = self.barriers[address]
+            self._check_phase(barrier, clock)
+            if not quiet:
+                raise Flaw("an arrival of copies that is counted twice")
+            told = clock.copy()
+            told.complete |= done
+            self._count(barrier, told, warp, 1)
+        return None
+
+    # Accesses
+
+    def _proxy(self, warp: int, clock: _Clock, event: WarpEvent) -> None:
+        fenced = clock.copy()
+        fenced.seen[warp] += 1
+        self.fences[warp].append(fenced)
+
+    def _read(self, warp: int, clock: _Clock, event: WarpEvent) -> None:
+        for low, high in event.lanes:
+            self._access(_Access("read", warp, clock.seen[warp] + 1, low, high, 0, event.statement), clock)
+
+    def _write(self, warp: int, clock: _Clock, event: WarpEvent) -> None:
+        for low, high in event.lanes:
+            self._access(_Access("write", warp, clock.seen[warp] + 1, low, high, 0, event.statement), clock)
+
+    def _update(self, warp: int, clock: _Clock, event: WarpEvent) -> None:
+        raise Flaw("an atomic operation")
+
+    def _copy(self, warp: int, clock: _Clock, event: WarpEvent) -> None:
+        for low, size in event.lanes:
+            bit = next(self.bits)
+            self.under_way["copy"][warp].append(bit)
+            time = clock.seen[warp] + 1
+            self._access(_Access("copy", warp, time, low, low + size, bit, event.statement), clock)
+
+    def _bulk(self, warp: int, clock: _Clock, event: WarpEvent) -> bool | None:
+        if any(self._mbarrier(warp, clock, words[2]) is None for words in event.lanes):
+            return False
+        for low, size, address in event.lanes:
+            barrier = self.barriers[address]
+            self._check_phase(barrier, clock)
+            bit = next(self.bits)
+            barrier.phase.clock.complete |= bit
+            high = low + (size if size is not None else self._room(low))
+            self._access(_Access("bulk", warp, clock.seen[warp] + 1, low, high, bit, event.statement), clock)
+            if size is None:
+                barrier.phase.open = True
+            else:
+                barrier.phase.landed += size
+                self._maybe(barrier)
+        return None
+
+    def _room(self, low: int) -> int:
+        """What a copy of unknown size brings: up to where another begins."""
+        starts = self._starts
+        beyond = next((start for start in starts if start > low), low + _WIDEST)
+        return min(beyond - low, _WIDEST)
+
+    @property
+    def _starts(self) -> list[int]:
+        if not hasattr(self, "_known_starts"):
+            found = {
+                words[0]
+                for trace in self.traces
+                for event in trace
+                if event.kind in ("bulk", "drain")
+                for words in event.lanes
+            }
+            self._known_starts = sorted(found)
+        return self._known_starts
+
+    def _drain(self, warp: int, clock: _Clock, event: WarpEvent) -> None:
+        for low, size in event.lanes:
+            bit = next(self.bits)
+            self.under_way["drain"][warp].append(bit)
+            high = low + (size if size is not None else self._room(low))
+            self._access(_Access("drain", warp, clock.seen[warp] + 1, low, high, bit, event.statement), clock)
+
+    def _mma(self, warp: int, clock: _Clock, event: WarpEvent) -> None:
+        (granules,) = event.lanes[0]
+        bit = next(self.bits)
+        self.under_way["mma"][warp].append(bit)
+        time = clock.seen[warp] + 1
+        for granule in granules:
+            low = granule * GRANULE
+            self._access(_Access("mma", warp, time, low, low + GRANULE, bit, event.statement), clock)
+
+    def _access(self, access: _Access, clock: _Clock) -> None:
+        for unit in range(access.low // GRANULE, (access.high - 1) // GRANULE + 1):
+            before = self.units.setdefault(unit, [])
+            kept = []
+            for other in before:
+                if other.low < access.high and access.low < other.high:
+                    self._judge(other, access, clock)
+                again = (other.warp, other.kind, other.statement) == (
+                    access.warp, access.kind, access.statement)  # fmt: skip
+                done = not other.bit or clock.complete & other.bit
+                if not (again and done and other.low >= access.low and other.high <= access.high):
+                    kept.append(other)
+            kept.append(access)
+            self.units[unit] = kept
+
+    def _judge(self, first: _Access, second: _Access, clock: _Clock) -> None:
+        if first.kind in _READS and second.kind in _READS:
+            return
+        if first.bit:
+            if not clock.complete & first.bit:
+                raise Flaw(f"statement {second.statement} does not wait for {first.statement}")
+        elif first.warp != second.warp and clock.seen[first.warp] < first.time:
+            raise Flaw(f"statement {second.statement} is not ordered behind {first.statement}")
+        generic = first.kind in ("write", "copy")
+        if generic and second.kind in _ASYNC and not self._is_fenced(first, second.warp, clock):
+            raise Flaw(f"no proxy fence between {first.statement} and {second.statement}")
+
+    def _is_fenced(self, first: _Access, reader: int, clock: _Clock) -> bool:
+        """Whether the writer or the reader has a proxy fence behind an access, which a clock knows."""
+        for warp in {first.warp, reader}:
+            for fence in self.fences[warp]:
+                if fence.seen[warp] > clock.seen[warp]:
+                    break
+                if fence.complete & first.bit if first.bit else fence.seen[first.warp] >= first.time:
+                    return True
+        return False
+
+
+def prove(kernel: Kernel, sizes: Sequence[int] = SIZES) -> None:
+    """Raises Flaw, or NoTrace, where a kernel is not proven right with each of some sizes."""
+    followed = 0
+    for size in sizes:
+        try:
+            found = traces(kernel, size)
+        except TooLong:
+            continue
+        followed += 1
+        _Replay(kernel, found).run()
+    if not followed:
+        raise NoTrace("no trace ends")
+
+
+def is_right(kernel: Kernel, sizes: Sequence[int] = SIZES) -> str:
+    """Why a kernel is not proven right; empty if it is."""
+    try:
+        prove(kernel, sizes)
+    except (Flaw, NoTrace) as error:
+        return str(error) or type(error).__name__
+    return ""

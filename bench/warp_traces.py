@@ -1,0 +1,424 @@
+"""Walk every thread of a block with numbers, and record what each warp does to shared memory and its order.
+
+This module reads PTX by itself, on purpose: it shares no code with `check/`, because it judges the checker.
+Waits succeed at once, so a warp's trace does not depend on the others. What depends on memory, on other
+blocks of a cluster, or on more than the walk knows, has no trace.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+from kernel_statements import LOCAL, Kernel, NoTrace, Statement
+from kernel_walk import access_bytes, computed
+from shared_footprints import GRANULE, matrix
+
+__all__ = ["TooLong", "WarpEvent", "traces"]
+
+_WARP = 32
+_LONGEST = 2_500  # statements that count, of one warp
+_SHARED = 1 << 32  # addresses from here on are not of shared memory
+_ENDS = ("ret", "exit", "trap")
+_MASK = (1 << 64) - 1
+
+
+class TooLong(NoTrace):
+    """The trace of a warp does not end soon."""
+
+
+class WarpEvent(NamedTuple):
+    """What some lanes of a warp do at one statement: the kind, and for each lane its words."""
+
+    kind: str
+    statement: int
+    lanes: tuple[tuple[Any, ...], ...]
+
+
+@dataclass
+class _Lane:
+    thread: int
+    at: int = 0
+    values: dict[str, int | None] = field(default_factory=dict)
+
+
+class _Code:
+    """A kernel's statements, and the registers on which its branches, addresses and counts depend."""
+
+    def __init__(self, kernel: Kernel, size: int) -> None:
+        self.kernel = kernel
+        self.size = size
+        self.statements = kernel.statements
+        self.parts = [statement.name.split(".") for statement in kernel.statements]
+        self.targets = [self._targets(at) for at in range(len(self.statements))]
+        self.kinds = [_kind(statement) for statement in kernel.statements]
+        wanted = self._wanted()
+        self.counts = [
+            bool(self.kinds[at])
+            or self.parts[at][0] in ("bra", "brx", "call", *_ENDS)
+            or not wanted.isdisjoint(self.targets[at])
+            for at in range(len(self.statements))
+        ]
+        self.following = self._following()
+        self.results: dict[tuple[int, tuple[int | None, ...]], int | None] = {}
+
+    def _targets(self, at: int) -> tuple[str, ...]:
+        statement = self.statements[at]
+        if not statement.operands or self.parts[at][0] in ("st", "red", "bra", "bar", "barrier", "stmatrix"):
+            return ()
+        return tuple(re.split(r"[,|]", statement.operands[0].strip("{} ").replace(" ", "")))
+
+    def _wanted(self) -> set[str]:
+        waiting: list[str] = []
+        for at, statement in enumerate(self.statements):
+            if self.kinds[at] or self.parts[at][0] in ("bra", *_ENDS):
+                waiting += LOCAL.findall(statement.guard)
+            if self.kinds[at] == "mma":
+                waiting += [name for operand in statement.operands[1:3] for name in LOCAL.findall(operand)]
+            elif self.kinds[at] in ("read", "write", "update"):
+                places = [operand for operand in statement.operands if operand.startswith("[")]
+                waiting += [name for operand in places for name in LOCAL.findall(operand)]
+            elif self.kinds[at]:
+                waiting += [name for operand in statement.operands for name in LOCAL.findall(operand)]
+        makers: dict[str, list[int]] = {}
+        for at, targets in enumerate(self.targets):
+            for name in targets:
+                makers.setdefault(name, []).append(at)
+        wanted: set[str] = set()
+        while waiting:
+            name = waiting.pop()
+            if name in wanted:
+                continue
+            wanted.add(name)
+            for at in makers.get(name, ()):
+                if not self.kinds[at]:
+                    statement = self.statements[at]
+                    waiting += LOCAL.findall(statement.guard)
+                    waiting += [word for o in statement.operands[1:] for word in LOCAL.findall(o)]
+        return wanted
+
+    def _following(self) -> list[int]:
+        """From each place, the next statement that counts."""
+        found = [len(self.statements)] * (len(self.statements) + 1)
+        for at in range(len(self.statements) - 1, -1, -1):
+            found[at] = at if self.counts[at] else found[at + 1]
+        return found
+
+
+def _kind(statement: Statement) -> str:
+    """What a statement does to shared memory or to its order; empty if nothing."""
+    name = statement.name
+    root = name.split(".")[0]
+    if root == "mbarrier":
+        for word in ("init", "expect_tx", "wait", "arrive", "inval"):
+            if word in name and not (word == "expect_tx" and "arrive" in name):
+                return {"init": "init", "expect_tx": "expect", "wait": "await", "arrive": "arrive"}.get(
+                    word, ""
+                )
+        return ""
+    if root in ("bar", "barrier"):
+        if name.startswith("bar.warp"):
+            return ""
+        return "cluster" if ".cluster" in name else "meet"
+    if root == "cp":
+        return _copy_kind(name)
+    if root == "wgmma":
+        word = name.split(".")[1]
+        return {"mma_async": "mma", "commit_group": "commit", "wait_group": "wait"}.get(word, "")
+    if name.startswith("fence.proxy.async") and ".global" not in name:
+        return "proxy"
+    outside = (".global", ".param", ".local", ".const")
+    if root in ("ld", "st", "ldmatrix", "stmatrix", "atom", "red") and not any(o in name for o in outside):
+        return {"ld": "read", "ldmatrix": "read", "st": "write", "stmatrix": "write"}.get(root, "update")
+    return ""
+
+
+def _copy_kind(name: str) -> str:
+    if name.startswith("cp.async.mbarrier"):
+        return "copy-arrive"
+    if name.startswith("cp.async.commit"):
+        return "copy-commit"
+    if name.startswith("cp.async.wait"):
+        return "copy-wait"
+    if not name.startswith(("cp.async.bulk", "cp.reduce.async.bulk")):
+        return "copy" if name.startswith("cp.async") else ""
+    if "commit_group" in name:
+        return "bulk-commit"
+    if "wait_group" in name:
+        return "bulk-wait"
+    if "prefetch" in name:
+        return ""
+    return "drain" if ".global.shared" in name or ".reduce" in name else "bulk"
+
+
+@lru_cache(maxsize=4096)
+def _number(operand: str) -> int | None:
+    """A literal."""
+    if re.fullmatch(r"-?\d+U?", operand):
+        return int(operand.rstrip("U")) & _MASK
+    return int(operand.rstrip("U"), 16) if re.fullmatch(r"0[xX][0-9a-fA-F]+U?", operand) else None
+
+
+@lru_cache(maxsize=4096)
+def _terms(operand: str) -> tuple[str, ...]:
+    """The parts of an address."""
+    return tuple(operand.strip("[] ").split("+"))
+
+
+def traces(kernel: Kernel, size: int) -> list[list[WarpEvent]]:
+    """The trace of every warp. `size` is the number of every 32-bit parameter. Raises NoTrace."""
+    code = _Code(kernel, size)
+    return [
+        list(_WarpWalk(code, range(first, min(first + _WARP, kernel.threads))).events())
+        for first in range(0, kernel.threads, _WARP)
+    ]
+
+
+class _WarpWalk:
+    """The lanes of one warp: those that are furthest behind in the text go on first."""
+
+    def __init__(self, code: _Code, threads: Sequence[int]) -> None:
+        self.code = code
+        self.lanes = [_Lane(thread) for thread in threads]
+
+    def events(self) -> Iterator[WarpEvent]:
+        code = self.code
+        live = list(self.lanes)
+        end = len(code.statements)
+        for _ in range(_LONGEST):
+            for lane in live:
+                lane.at = code.following[lane.at]
+            live = [lane for lane in live if lane.at < end]
+            if not live:
+                return
+            at = min(lane.at for lane in live)
+            here = [lane for lane in live if lane.at == at]
+            words: list[tuple[Any, ...]] = []
+            going = [lane for lane in here if self._holds(lane, code.statements[at].guard)]
+            for lane in here:
+                lane.at = at + 1
+            root = code.parts[at][0]
+            if root == "bra":
+                for lane in going:
+                    lane.at = code.kernel.labels[code.statements[at].operands[0]]
+            elif root in _ENDS:
+                for lane in going:
+                    lane.at = end
+            elif root in ("brx", "call"):
+                raise NoTrace(f"{root} is not followed")
+            elif code.kinds[at]:
+                one = code.kinds[at] in ("mma", "commit", "wait", "proxy", "copy-commit", "copy-wait")
+                words = [
+                    found
+                    for lane in going[: 1 if one else None]
+                    if (found := self._words(at, lane)) is not None
+                ]
+                if words:
+                    yield WarpEvent(code.kinds[at], at, tuple(words))
+            else:
+                self._assign(at, going)
+        raise TooLong("the trace does not end")
+
+    def _holds(self, lane: _Lane, guard: str) -> bool:
+        if not guard:
+            return True
+        value = self.value(lane, guard.lstrip("!"))
+        if value is None:
+            raise NoTrace(f"the predicate {guard} is not known")
+        return bool(value) != guard.startswith("!")
+
+    # Values
+
+    def value(self, lane: _Lane, operand: str) -> int | None:
+        """The number of an operand in one lane."""
+        if operand in lane.values:
+            return lane.values[operand]
+        number = _number(operand)
+        if number is not None:
+            return number
+        kernel = self.code.kernel
+        if operand in kernel.symbols:
+            return kernel.symbols[operand]
+        special = {
+            "%tid.x": lane.thread,
+            "%tid": lane.thread,
+            "%ntid.x": kernel.threads,
+            "%laneid": lane.thread % _WARP,
+            "%warpid": lane.thread // _WARP,
+        }
+        if operand in special:
+            return special[operand]
+        if operand.startswith(("%nct", "%ncluster", "%ntid", "%cluster_nct")):
+            return 1
+        return 0 if operand.startswith(("%tid", "%ctaid", "%cluster")) else None
+
+    def known(self, lane: _Lane, operand: str) -> int:
+        value = self.value(lane, operand.strip())
+        if value is None:
+            raise NoTrace(f"{operand} is not known")
+        return value
+
+    def address(self, lane: _Lane, operand: str) -> int:
+        """The address `[a + b]`, of shared memory or of another."""
+        return sum(self.known(lane, part) for part in _terms(operand)) & _MASK
+
+    def _assign(self, at: int, lanes: Sequence[_Lane]) -> None:
+        statement, parts, targets = self.code.statements[at], self.code.parts[at], self.code.targets[at]
+        root = parts[0]
+        if root == "shfl":
+            self._shuffle(statement, parts, targets, lanes)
+            return
+        for lane in lanes:
+            result: int | None = None
+            if root == "elect":
+                result = int(lane.thread % _WARP == 0)
+            elif root == "ld" and "param" in parts:
+                result = self._parameter(statement.operands[1], parts[-1])
+            elif root in ("mov", "cvta"):
+                result = self._moved(lane, statement.operands[1])
+            elif root not in ("ld", "mapa", "vote", "activemask", "match"):
+                result = self._computed(at, lane, parts, statement.operands[1:])
+            single = len(targets) == 1
+            for place, target in enumerate(targets):
+                new = result
+                if root == "elect":
+                    new = result if place or single else None
+                elif root == "setp":
+                    new = result if not place or result is None else 1 - result
+                elif root == "mov" and not single and result is not None:
+                    width = int(parts[-1][1:]) // len(targets)
+                    new = result >> width * place & (1 << width) - 1
+                elif not single and not (root == "ld" and "param" in parts):
+                    new = None
+                lane.values[target] = new
+
+    def _computed(self, at: int, lane: _Lane, parts: list[str], operands: Sequence[str]) -> int | None:
+        values = [self._pred(lane, operand) for operand in operands]
+        if parts[0] == "selp":
+            return None if values[2] is None else values[0] if values[2] else values[1]
+        if parts[0] in ("and", "or") and parts[-1] == "pred" and int(parts[0] == "or") in values:
+            return int(parts[0] == "or")
+        key = at, tuple(values)
+        if key not in self.code.results:
+            self.code.results[key] = computed(parts, values)
+        return self.code.results[key]
+
+    def _pred(self, lane: _Lane, operand: str) -> int | None:
+        if operand.startswith("!"):
+            value = self.value(lane, operand[1:])
+            return None if value is None else 1 - value
+        return self.value(lane, operand)
+
+    def _moved(self, lane: _Lane, operand: str) -> int | None:
+        if not operand.startswith("{"):
+            return self.value(lane, operand)
+        words = [self.value(lane, word.strip()) for word in operand.strip("{}").split(",")]
+        if len(words) != 2 or words[0] is None or words[1] is None:
+            return None
+        return words[0] & 0xFFFFFFFF | words[1] << 32
+
+    def _parameter(self, operand: str, kind: str) -> int:
+        """Sizes have one number, and pointers lie far apart."""
+        number = sum(ord(letter) * 31**index for index, letter in enumerate(operand)) % 97
+        return (number + 1) << 32 if kind.endswith("64") else self.code.size
+
+    def _shuffle(
+        self, statement: Statement, parts: Sequence[str], targets: Sequence[str], lanes: Sequence[_Lane]
+    ) -> None:
+        found: dict[int, int | None] = {}
+        for lane in lanes:
+            source = self.value(lane, statement.operands[2])
+            asked = None if source is None or "idx" not in parts else self.lanes[source % len(self.lanes)]
+            found[lane.thread] = None if asked is None else self.value(asked, statement.operands[1])
+        for lane in lanes:
+            lane.values[targets[0]] = found[lane.thread]
+            for target in targets[1:]:
+                lane.values[target] = 1
+
+    # Events
+
+    def _words(self, at: int, lane: _Lane) -> tuple[Any, ...] | None:
+        """What one lane does at a statement; None if nothing that counts."""
+        statement, parts, kind = self.code.statements[at], self.code.parts[at], self.code.kinds[at]
+        operands = statement.operands
+        if kind in ("read", "write", "update"):
+            return self._access(lane, operands, parts)
+        if "relaxed" in parts:
+            raise NoTrace("a relaxed operation")
+        if kind in ("init", "await", "arrive", "expect"):
+            return self._mbarrier(lane, statement, kind)
+        if kind == "meet":
+            count = self.known(lane, operands[1]) if len(operands) > 1 else 0
+            if "red" in parts:
+                raise NoTrace("a barrier that reduces")
+            return self.known(lane, operands[0]), count, "arrive" not in parts
+        if kind == "cluster":
+            return ("arrive" in parts,)
+        if kind in ("wait", "copy-wait", "bulk-wait"):
+            return (self.known(lane, operands[0]) if operands else -1,)
+        if kind == "copy":
+            return self.address(lane, operands[0]), self.known(lane, operands[2])
+        if kind == "copy-arrive":
+            return self.address(lane, operands[0]), "noinc" in parts
+        if kind == "bulk":
+            return self._bulk(lane, operands, parts)
+        if kind == "drain":
+            place = next(o for o in operands[::-1] if o.startswith("[") and "," not in o)
+            size = None if "tensor" in parts else self.known(lane, operands[2])
+            return self.address(lane, place), size
+        if kind == "mma":
+            return self._product(lane, operands, parts)
+        return ()
+
+    def _access(self, lane: _Lane, operands: Sequence[str], parts: list[str]) -> tuple[Any, ...] | None:
+        if parts[0] in ("ldmatrix", "stmatrix"):
+            count = next(int(part[1:]) for part in parts if re.fullmatch(r"x\d", part))
+            if lane.thread % _WARP >= (8 if "m8n8" in parts else 16) * count:
+                return None
+        low = self.address(lane, next(operand for operand in operands if operand.startswith("[")))
+        return None if low >= _SHARED else (low, low + access_bytes(parts))
+
+    def _mbarrier(self, lane: _Lane, statement: Statement, kind: str) -> tuple[Any, ...]:
+        operands, name = statement.operands, statement.name
+        if "shared::cluster" in name or ".noComplete" in name:
+            raise NoTrace("an mbarrier of another block")
+        place = next(index for index, operand in enumerate(operands) if operand.startswith("["))
+        barrier = self.address(lane, operands[place])
+        rest = operands[place + 1 :]
+        if kind == "await":
+            lane.values[operands[0]] = 1
+            if ".parity" not in name:
+                raise NoTrace("a wait for a state")
+            return barrier, self.known(lane, rest[0]) & 1
+        if kind == "init":
+            return barrier, self.known(lane, rest[0])
+        if "expect_tx" in name:
+            return barrier, int(kind == "arrive"), self.known(lane, rest[0])
+        return barrier, self.known(lane, rest[0]) if rest else 1, 0
+
+    def _bulk(self, lane: _Lane, operands: Sequence[str], parts: Sequence[str]) -> tuple[Any, ...]:
+        if any("multicast" in part for part in parts):
+            raise NoTrace("a copy to several blocks")
+        barrier = next(o for o in operands[:0:-1] if o.startswith("[") and "," not in o)
+        size = None if "tensor" in parts else self.known(lane, operands[2])
+        return self.address(lane, operands[0]), size, self.address(lane, barrier)
+
+    def _product(self, lane: _Lane, operands: Sequence[str], parts: Sequence[str]) -> tuple[Any, ...]:
+        sparse = parts[2] == "sp"
+        size = re.fullmatch(r"m(\d+)n(\d+)k(\d+)", parts[5 if sparse else 4])
+        assert size is not None
+        types = parts[6 if sparse else 5 :][:3]
+        turned = [word.strip() == "1" for word in operands[(5 if sparse else 3) + 3 :]]
+        read: set[int] = set()
+        if not operands[1].startswith("{"):
+            a = matrix(self.known(lane, operands[1]), int(size[1]), 32, types[1], bool(turned) and turned[0])
+            read |= a or set()
+        depth = 64 if sparse else 32
+        b = matrix(self.known(lane, operands[2]), int(size[2]), depth, types[2], bool(turned) and turned[-1])
+        return (frozenset(read | (b or set())),)
+
+
+assert GRANULE == 16

@@ -1,0 +1,90 @@
+"""The bench's mutants of barriers: their edits, and the replay that proves kernels right, without the checker."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from .test_phases import BACK, ELECTED, RING, TURNS
+
+ROOT = Path(__file__).resolve().parents[2]
+CASES = Path(__file__).parent / "cases"
+RIGHT = (
+    "b51_sts_ok",
+    "b68_tmastore_reuse_ok",
+    "c70_tma_once",
+    "f10_mma_ring_ok",
+    "i54_q_generic_then_tma_kv",
+)
+WRONG = {
+    "b53_sts_nobar": "does not wait",
+    "b55d_fence_elected_after_bar": "no proxy fence",
+    "c77_wrong_barrier": "does not wait",
+    "f14_mma_ring_war": "not ordered",
+    "i34b_bulk_plain_nowait": "does not wait",
+}
+COUNTS = {"count + 1": 4, "count - 1": 2, "init deleted": 4, "parity flipped": 2, "bytes + 16": 1}
+
+
+def bench(name: str) -> ModuleType:
+    """A module of the benchmarks."""
+    folder = str(ROOT / "bench")
+    sys.path.insert(0, folder)
+    try:
+        return importlib.import_module(name)
+    finally:
+        sys.path.remove(folder)
+
+
+def why(text: str) -> str:
+    """Why a kernel is not proven right; empty if it is."""
+    (kernel,) = bench("kernel_statements").kernels(text)
+    found: str = bench("block_replay").is_right(kernel, (7,))
+    return found
+
+
+@pytest.mark.parametrize("name", RIGHT)
+def test_the_replay_proves_a_right_case(name: str) -> None:
+    assert why((CASES / f"{name}.ptx").read_text()) == ""
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_the_replay_refutes_a_wrong_case(name: str) -> None:
+    assert WRONG[name] in why((CASES / f"{name}.ptx").read_text())
+
+
+@pytest.mark.parametrize("kernel", [RING, TURNS, BACK])
+def test_the_replay_proves_kernels_with_phases(kernel: str) -> None:
+    assert why(kernel) == ""
+
+
+def test_another_schedule_may_differ() -> None:
+    """Nothing is proven where an arrival may fall into another phase, or a phase may pass before its wait."""
+    assert "earlier phase" in why(RING.replace("b64 [%r31],128", "b64 [%r31],96"))
+    unwaited = ELECTED.replace("@!%p3 bra CW;", "").replace("try_wait.parity.shared::cta.b64 %p3,[%r23]",
+                                                           "try_wait.parity.shared::cta.b64 %p9,[%r24]")  # fmt: skip
+    assert why(unwaited)
+
+
+def test_each_edit_changes_one_statement_and_no_line() -> None:
+    (kernel,) = bench("kernel_statements").kernels(RING)
+    edits = list(bench("barrier_edits").barrier_edits(kernel, RING))
+    kinds = [edit.kind for edit in edits]
+    assert {kind: kinds.count(kind) for kind in COUNTS} == COUNTS
+    for edit in edits:
+        changed = [a != b for a, b in zip(RING.split("\n"), edit.text.split("\n"), strict=True)]
+        assert sum(changed) == 1, edit.kind
+
+
+def test_a_miss_is_told_with_its_place() -> None:
+    mutants = bench("barrier_mutants")
+    made = [
+        one for one in mutants.mutants("ring.ptx", RING) if one.kind in ("barrier id changed", "count - 1")
+    ]
+    found = [str(mutants.outcome(one)) for one in made]
+    assert any("ring.ptx:23: barrier id changed: equivalent" in line for line in found)
+    assert sum("caught: likely barrier-count" in line for line in found) == 2
