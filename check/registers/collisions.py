@@ -53,7 +53,7 @@ def order_findings(
             continue
         key: tuple[object, ...] = (
             collision.what,
-            type(collision.fact),
+            (type(collision.fact), _is_moved(collision.fact)),
             flow.block_of(collision.trail.origin or 0),
             flow.block_of(collision.statement),
         )
@@ -105,6 +105,11 @@ def order_findings(
         yield replace(finding, more=total)
 
 
+def _is_moved(fact: Fact) -> bool:
+    """Whether it is a move that may be harmless; it hides no access that is not."""
+    return isinstance(fact, Touched) and fact.how.startswith("moved")
+
+
 def _sort_of(fact: Fact) -> tuple[object, ...]:
     """What makes two facts about different registers alike: all but the registers and the groups."""
     match fact:
@@ -140,7 +145,7 @@ def _finding(
     tier, readings = ERROR, judgement.readings
     message = rule.title
     statement = function.statements[collision.statement]
-    if isinstance(collision.fact, Touched) and collision.fact.how.startswith("moved"):
+    if _is_moved(collision.fact):
         readings = LETTER
         message += (
             "; the access is a plain move that may as well stand before the fence: it is harmless where the "

@@ -10,6 +10,7 @@ import importlib
 import importlib.abc
 import importlib.machinery
 import importlib.util
+import inspect
 import re
 import sys
 from pathlib import Path
@@ -84,15 +85,30 @@ class Absent(ModuleType):
         return found
 
 
-class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    """Finds modules that are absent, but for parts of Triton and of the packages themselves."""
+ABSENT = frozenset(
+    (
+        *("torch", "einops", "transformers", "numpy", "packaging", "tvm_ffi", "envs", "hqq", "unsloth_zoo"),
+        *(
+            "accelerate",
+            "peft",
+            "trl",
+            "vllm",
+            "tqdm",
+            "huggingface_hub",
+            "datasets",
+            "bitsandbytes",
+            "causal_conv1d",
+        ),
+    )
+)
 
-    present: tuple[str, ...] = ("triton",)
+
+class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+    """Finds modules that may be absent."""
 
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
-        if name.split(".")[0] in self.present:
-            return None
-        return importlib.machinery.ModuleSpec(name, self, is_package=True)
+        absent = name.split(".")[0] in ABSENT
+        return importlib.machinery.ModuleSpec(name, self, is_package=True) if absent else None
 
     def create_module(self, spec: Any) -> ModuleType:
         return Absent(spec.name)
@@ -126,7 +142,7 @@ CONSTANTS: dict[str, Any] = {
     "HEAD_DIM": 128,
     "head_dim": 128,
     "num_kv_groups": 1,
-    "STAGE": 1,
+    "STAGE": 3,
     "BLOCK_M": 128,
     "BLOCK_N": 64,
     "num_heads": 8,
@@ -173,6 +189,7 @@ def guess(
     """Types and constants of a kernel's parameters, by their names; pointers are to `half` or `single`."""
     types: dict[str, str] = {}
     constants: dict[str, Any] = {}
+    named = any(parameter.name.endswith("_ptr") for parameter in function.params)
     for parameter in function.params:
         name = parameter.name
         if parameter.is_constexpr:
@@ -183,7 +200,7 @@ def guess(
             constants[name] = None
         elif FLOAT.match(name):
             types[name] = "fp32"
-        elif INTEGER.match(name):
+        elif INTEGER.match(name) or (named and not name.endswith("ptr")):
             types[name] = "i32:16"
         elif FLOAT_POINTER.match(name):
             types[name] = f"*{single}"
@@ -216,6 +233,9 @@ def functions(package: str) -> dict[str, JITFunction[Any]]:
         except Exception as error:
             print(f"{name}: {type(error).__name__}: {str(error)[:100]}", flush=True)
             continue
+        inner = re.findall(
+            r"^def (\w+)\((?:(?!^def )[\s\S])*?tl\.dot\(", inspect.getsource(module), re.MULTILINE
+        )
         for value in list(vars(module).values()):
             while (
                 not isinstance(value, JITFunction)
@@ -223,7 +243,11 @@ def functions(package: str) -> dict[str, JITFunction[Any]]:
                 and not isinstance(value, Anything)
             ):
                 value = value.fn
-            if isinstance(value, JITFunction) and value.fn.__module__ == name and "tl.dot(" in value.src:
+            if (
+                isinstance(value, JITFunction)
+                and value.fn.__module__ == name
+                and ("tl.dot(" in value.src or any(f"{called}(" in value.src for called in inner))
+            ):
                 last = package.split(".")[0].replace("_kernel", "")
                 found.setdefault(f"{last}_{value.fn.__name__.strip('_')}", value)
     return found
@@ -232,7 +256,6 @@ def functions(package: str) -> dict[str, JITFunction[Any]]:
 def main(folder: Path, packages: list[str]) -> None:
     """Write what compiles of each package, with the first guess of its types that fits."""
     print(f"Triton {triton.__version__}")
-    Finder.present += tuple(package.split(".")[0] for package in packages)
     for package in packages:
         known = functions(package)
         print(f"{package}: {len(known)} kernels", flush=True)
