@@ -17,7 +17,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -79,10 +79,9 @@ class Walk:
         operand = operand.strip()
         if operand in self.values:
             return self.values[operand]
-        if re.fullmatch(r"-?\d+U?", operand):
-            return int(operand.rstrip("U")) & MASK
-        if re.fullmatch(r"0[xX][0-9a-fA-F]+U?", operand):
-            return int(operand.rstrip("U"), 16)
+        number = _number(operand)
+        if number is not None:
+            return number
         if operand in self.kernel.symbols:
             return self.kernel.symbols[operand]
         special = {
@@ -366,10 +365,10 @@ class Walk:
     def _assign(self, statement: Statement, parts: list[str], who: np.ndarray) -> None:
         """What an ordinary instruction reads, and the registers that it writes."""
         operands = statement.operands
-        targets = [word.strip() for word in re.split(r"[,|]", operands[0].strip("{} "))]
+        targets = _targets(operands[0])
         self._touch(statement, operands[1:], targets)
         given = parts[0] in ("ld", "ldmatrix", "atom", "ldu", "tex") or any(
-            name in self.given for operand in operands[1:] for name in LOCAL.findall(operand)
+            name in self.given for operand in operands[1:] for name in _names(operand)
         )
         result = self._result(parts, operands)
         every = parts[0] in ("setp", "elect") or "param" in parts
@@ -397,7 +396,7 @@ class Walk:
         return np.where(who, np.full(count, new, dtype=object), np.full(count, old, dtype=object))
 
     def _touch(self, statement: Statement, reads: Sequence[str], writes: Sequence[str]) -> None:
-        names = [name for operand in reads for name in LOCAL.findall(operand)]
+        names = [name for operand in reads for name in _names(operand)]
         # Taking a register apart is copying it, too.
         copy = statement.name.startswith("mov.") and len(names) == 1 and reads[0] == names[0]
         self._event("copied" if copy else "touch", tuple(names), tuple(writes))
@@ -484,13 +483,13 @@ def computed(parts: list[str], known: list[Any]) -> Any:
         return None
     root = parts[0]
     kind = parts[-1]
-    width = 1 if kind == "pred" else int(re.sub(r"\D", "", kind) or 32)
+    width = 1 if kind == "pred" else _width(kind)
     signed = kind[0] == "s" and kind[1:].isdigit()
     values = [_signed(v, width) if signed else v & (1 << width) - 1 for v in known]
     if root == "mad" and "wide" in parts:
         values[2] = known[2]
     if root == "cvt":
-        width = int(re.sub(r"\D", "", parts[-2]) or 32)
+        width = _width(parts[-2])
     if root == "setp":
         width = 1
     result = _compute(root, parts, values)
@@ -502,7 +501,38 @@ def access_bytes(parts: Sequence[str]) -> int:
     if parts[0] in ("ldmatrix", "stmatrix"):
         return 16
     vector = next((int(part[1:]) for part in parts if re.fullmatch(r"v\d", part)), 1)
-    return max(1, vector * int(re.sub(r"\D", "", parts[-1]) or 32) // 8)
+    return max(1, vector * _width(parts[-1]) // 8)
+
+
+# What the text of an operand or a type says: statements are executed many times, and read once.
+
+
+@cache
+def _number(operand: str) -> int | None:
+    """The value of a constant."""
+    if re.fullmatch(r"-?\d+U?", operand):
+        return int(operand.rstrip("U")) & MASK
+    if re.fullmatch(r"0[xX][0-9a-fA-F]+U?", operand):
+        return int(operand.rstrip("U"), 16)
+    return None
+
+
+@cache
+def _names(operand: str) -> tuple[str, ...]:
+    """The registers and other names in an operand."""
+    return tuple(LOCAL.findall(operand))
+
+
+@cache
+def _targets(operand: str) -> tuple[str, ...]:
+    """The registers that an instruction writes."""
+    return tuple(word.strip() for word in re.split(r"[,|]", operand.strip("{} ")))
+
+
+@cache
+def _width(kind: str) -> int:
+    """The bits of a type."""
+    return int(re.sub(r"\D", "", kind) or 32)
 
 
 def _signed(value: object, width: int) -> object:
@@ -528,30 +558,7 @@ def _compute(root: str, parts: list[str], v: list[Any]) -> object:
         return _plain(both[parts[2]]()) if parts[2] in both else None
     if root in ("div", "rem") and np.any(v[1] == 0):
         return None
-    simple: dict[str, Callable[[], Any]] = {
-        "add": lambda: v[0] + v[1],
-        "sub": lambda: v[0] - v[1],
-        "mul": lambda: v[0] * v[1] >> (int(re.sub(r"\D", "", parts[-1])) if "hi" in parts else 0),
-        "mad": lambda: (v[0] * v[1] >> (int(re.sub(r"\D", "", parts[-1])) if "hi" in parts else 0)) + v[2],
-        "shl": lambda: v[0] << _least(v[1], 64),
-        "shr": lambda: v[0] >> _least(v[1], 64),
-        "and": lambda: v[0] & v[1],
-        "or": lambda: v[0] | v[1],
-        "xor": lambda: v[0] ^ v[1],
-        "not": lambda: ~v[0],
-        "neg": lambda: -v[0],
-        "abs": lambda: abs(v[0]),
-        "min": lambda: _least(v[0], v[1]),
-        "max": lambda: -_least(-v[0], -v[1]),
-        "div": lambda: abs(v[0]) // abs(v[1]) * (1 - 2 * ((v[0] < 0) ^ (v[1] < 0))),
-        "rem": lambda: abs(v[0]) % abs(v[1]) * (1 - 2 * (v[0] < 0)),
-        "cvt": lambda: v[0],
-        "bfe": lambda: v[0] >> v[1] & ((1 << v[2]) - 1),
-        "bfi": lambda: v[1] & ~(((1 << v[3]) - 1) << v[2]) | (v[0] & ((1 << v[3]) - 1)) << v[2],
-        "lop3": lambda: _table(*v),
-        "shf": lambda: _funnel(parts, *v),
-    }
-    return _plain(simple[root]()) if root in simple else None
+    return _plain(SIMPLE[root](parts, v)) if root in SIMPLE else None
 
 
 def _least(a: Any, b: Any) -> Any:
@@ -583,3 +590,28 @@ def _funnel(parts: Sequence[str], low: int, high: int, by: int) -> int:
     both = high << 32 | low
     by = by & 31 if "wrap" in parts else _least(by, 32)
     return both << by >> 32 if parts[1] == "l" else both >> by
+
+
+SIMPLE: dict[str, Callable[[list[str], list[Any]], Any]] = {
+    "add": lambda _, v: v[0] + v[1],
+    "sub": lambda _, v: v[0] - v[1],
+    "mul": lambda parts, v: v[0] * v[1] >> (_width(parts[-1]) if "hi" in parts else 0),
+    "mad": lambda parts, v: (v[0] * v[1] >> (_width(parts[-1]) if "hi" in parts else 0)) + v[2],
+    "shl": lambda _, v: v[0] << _least(v[1], 64),
+    "shr": lambda _, v: v[0] >> _least(v[1], 64),
+    "and": lambda _, v: v[0] & v[1],
+    "or": lambda _, v: v[0] | v[1],
+    "xor": lambda _, v: v[0] ^ v[1],
+    "not": lambda _, v: ~v[0],
+    "neg": lambda _, v: -v[0],
+    "abs": lambda _, v: abs(v[0]),
+    "min": lambda _, v: _least(v[0], v[1]),
+    "max": lambda _, v: -_least(-v[0], -v[1]),
+    "div": lambda _, v: abs(v[0]) // abs(v[1]) * (1 - 2 * ((v[0] < 0) ^ (v[1] < 0))),
+    "rem": lambda _, v: abs(v[0]) % abs(v[1]) * (1 - 2 * (v[0] < 0)),
+    "cvt": lambda _, v: v[0],
+    "bfe": lambda _, v: v[0] >> v[1] & ((1 << v[2]) - 1),
+    "bfi": lambda _, v: v[1] & ~(((1 << v[3]) - 1) << v[2]) | (v[0] & ((1 << v[3]) - 1)) << v[2],
+    "lop3": lambda _, v: _table(*v),
+    "shf": lambda parts, v: _funnel(parts, *v),
+}

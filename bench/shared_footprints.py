@@ -18,6 +18,7 @@ _known = lru_cache(load_files)
 _PATTERN = 1024  # bytes after which every swizzle repeats
 
 
+@cache
 def matrix(word: int | None, rows: int, depth: int, kind: str, turned: bool) -> Granules | None:
     """The matrix that a descriptor names: rows of A or columns of B, `depth` bytes of K; None for an unknown
     one.

@@ -21,6 +21,7 @@ __all__ = ["LETTER", "chosen_readings", "known_switches", "settled", "shown", "u
 
 LETTER: Undefined = ((("letter", "undefined"),),)  # only if the text is read by its letter
 _Chosen = Mapping[str, str]
+_Bearing = tuple[tuple[str, tuple[str, ...]], ...]  # switches and their settings
 
 
 def known_switches() -> Mapping[str, Switch]:
@@ -96,27 +97,33 @@ def _steers(switch: Switch) -> bool:
 
 def _alternatives(rule: Rule, chosen: list[_Chosen], bearing: Mapping[str, tuple[str, ...]]) -> Undefined:
     """The readings as few alternatives: a setting stands in one only if another would change the answer."""
-    points = {tuple(one[name] for name in bearing) for one in chosen}
-    names = list(bearing)
-    found: dict[tuple[tuple[str, str], ...], None] = {}
-    for point in sorted(points):
-        kept = list(range(len(names)))
-        for position in range(len(names)):
-            without = [k for k in kept if k != position]
-            if all(other in points for other in _agreeing(point, without, bearing)):
-                kept = without
-        found[tuple((names[k], point[k]) for k in kept)] = None
+    points = frozenset(tuple(one[name] for name in bearing) for one in chosen)
+    found = _fewest(points, tuple(bearing.items()))
     under = tuple(rule.under.items())
     if rule.effect == "text" and not under:
         under = LETTER[0]
     return tuple((*one, *under) for one in found)
 
 
-def _agreeing(
-    point: tuple[str, ...], kept: list[int], bearing: Mapping[str, tuple[str, ...]]
-) -> Iterator[tuple[str, ...]]:
+@lru_cache(maxsize=1 << 10)
+def _fewest(
+    points: frozenset[tuple[str, ...]], bearing: tuple[tuple[str, tuple[str, ...]], ...]
+) -> Undefined:
+    """Alternatives that cover these points, and no other; programs are many, and sets of points are few."""
+    found: dict[tuple[tuple[str, str], ...], None] = {}
+    for point in sorted(points):
+        kept = list(range(len(bearing)))
+        for position in range(len(bearing)):
+            without = [k for k in kept if k != position]
+            if all(other in points for other in _agreeing(point, without, bearing)):
+                kept = without
+        found[tuple((bearing[k][0], point[k]) for k in kept)] = None
+    return tuple(found)
+
+
+def _agreeing(point: tuple[str, ...], kept: list[int], bearing: _Bearing) -> Iterator[tuple[str, ...]]:
     """The points that agree with one in the kept coordinates."""
-    return product(*((point[k],) if k in kept else values for k, values in enumerate(bearing.values())))
+    return product(*((point[k],) if k in kept else values for k, (_, values) in enumerate(bearing)))
 
 
 def settled(finding: Finding, chosen: _Chosen) -> Finding | None:
