@@ -149,6 +149,9 @@ class OrderingFiles:
     litmus: FileName
     """The file of litmus tests written by hand.
     Example: `spec/ordering/litmus.yaml`. Refuses: `[litmus.yaml]` (one file, not a list)."""
+    phases: FileName
+    """The file of rules and litmus tests of barriers with phases.
+    Example: `spec/ordering/phases.yaml`. Refuses: `[phases.yaml]` (one file, not a list)."""
     synthesised: FileName
     """The file of synthesised litmus tests, which `ptxmma litmus --synthesise` prints.
     Example: `spec/ordering/synthesised.yaml`. Refuses: `[synthesised.yaml]` (one file, not a list)."""
@@ -226,7 +229,7 @@ class Index:
     Example: `spec/effects.yaml`. Refuses: `[effects.yaml]` (one file, not a list)."""
     ordering: OrderingFiles
     """The files about ordering.
-    Example: `{rules: a.yaml, switches: b.yaml, litmus: c.yaml, synthesised: d.yaml}`.
+    Example: `{rules: a.yaml, switches: b.yaml, litmus: c.yaml, phases: d.yaml, synthesised: e.yaml}`.
     Refuses: `{rules: a.yaml}` (the key switches is missing)."""
     contradictions: FileName
     """The register of disagreements between the text, assemblers, silicon and others.
@@ -244,7 +247,7 @@ class Index:
             self.numerics,
             self.effects,
         )
-        ordered = (ordering.rules, ordering.switches, ordering.litmus, ordering.synthesised)
+        ordered = (ordering.rules, ordering.switches, ordering.litmus, ordering.phases, ordering.synthesised)
         return (*self.instructions, *self.layouts, *single, *ordered, self.contradictions)
 
 

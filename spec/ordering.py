@@ -13,10 +13,22 @@ from .errors import Place, Question, SpecError
 from .index import read_index
 from .lazy_dataclass import dataclass
 from .nodes import FileName, compose, nearest, structure
-from .ordering_records import RULES, LitmusFile, LitmusTest, Rule, RuleFile, SynthesisedFile, SynthesisedTest
+from .ordering_records import (
+    PHASE_RACES,
+    PHASE_RULES,
+    RULES,
+    LitmusFile,
+    LitmusTest,
+    PhaseFile,
+    PhaseRule,
+    Rule,
+    RuleFile,
+    SynthesisedFile,
+    SynthesisedTest,
+)
 from .switches import SWITCHES, Conduct, ShapeField, Switch, SwitchFile, check_conduct, check_switches
 
-__all__ = ["Ordering", "Readings", "litmus_tests", "ordering", "read", "synthesised_tests"]
+__all__ = ["Ordering", "Readings", "litmus_tests", "ordering", "phases", "read", "synthesised_tests"]
 
 
 Readings = Mapping[str, str]
@@ -124,7 +136,7 @@ def read(root: Path = ROOT) -> Ordering:
 
 
 def _must_be(
-    file: FileName, kind: str, wanted: Sequence[str], written: Mapping[str, Rule] | Mapping[str, Switch]
+    file: FileName, kind: str, wanted: Sequence[str], written: Mapping[str, Rule | Switch | PhaseRule]
 ) -> None:
     """Raise SpecError where a rule or switch is missing that the models look for, or one that they do not."""
     for name in wanted:
@@ -175,6 +187,31 @@ def _check_tests(tests: Mapping[str, LitmusTest], known: Ordering) -> None:
 def synthesised_tests_of(root: Path) -> Mapping[str, SynthesisedTest]:
     """The synthesised litmus tests under `root`; raises SpecError where the file is wrong."""
     return _file(root, read_index(root).ordering.synthesised, SynthesisedFile).tests
+
+
+def phases_of(root: Path) -> PhaseFile:
+    """The rules and litmus tests of barriers with phases under `root`; raises SpecError where the file is
+    wrong.
+    """
+    named = read_index(root).ordering.phases
+    found = _file(root, named, PhaseFile)
+    _must_be(named, "rule", PHASE_RULES, found.rules)
+    known = (*PHASE_RULES, *PHASE_RACES)
+    for test in found.tests.values():
+        for name in test.hazards:
+            if name not in known:
+                right = nearest(name, known) or ", ".join(known)
+                raise SpecError(f"there is no rule {name!r} of phases", test.place, right)
+        if list(test.hazards) != sorted(set(test.hazards)):
+            right = ", ".join(sorted(set(test.hazards)))
+            raise SpecError("the rules stand in another order than that of the alphabet", test.place, right)
+    return found
+
+
+@cache
+def phases() -> PhaseFile:
+    """The rules and litmus tests of barriers with phases of this package."""
+    return phases_of(ROOT)
 
 
 @cache

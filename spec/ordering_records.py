@@ -8,7 +8,20 @@ from typing import Literal
 from .errors import Place
 from .lazy_dataclass import dataclass
 
-__all__ = ["RULES", "LitmusFile", "LitmusTest", "Rule", "RuleFile", "SynthesisedFile", "SynthesisedTest"]
+__all__ = [
+    "PHASE_RACES",
+    "PHASE_RULES",
+    "RULES",
+    "LitmusFile",
+    "LitmusTest",
+    "PhaseFile",
+    "PhaseLitmusTest",
+    "PhaseRule",
+    "Rule",
+    "RuleFile",
+    "SynthesisedFile",
+    "SynthesisedTest",
+]
 
 
 # The rules that the models look for: each stands in rules.yaml, and no other.
@@ -34,6 +47,10 @@ RULES = (
     "fence-after-completion",
     "fence-after-load",
 )
+
+# The rules of barriers with phases: each stands in phases.yaml. A race breaks a rule of rules.yaml.
+PHASE_RULES = ("barrier-stuck", "barrier-overrun", "barrier-unpublished")
+PHASE_RACES = ("copy-incomplete", "shared-overwritten", "shared-unsynchronised")
 
 
 @dataclass(frozen=True)
@@ -112,6 +129,63 @@ class SynthesisedTest:
     hazards: tuple[str, ...]
     """The rules that it breaks under the default settings.
     Noticed by: tests. Example: `[first-fence]`. Refuses: `first-fence` (a list, also of one)."""
+
+
+@dataclass(frozen=True)
+class PhaseRule:
+    """What the text demands of barriers with phases."""
+
+    title: str
+    """The hazard, in a phrase.
+    Noticed by: readers.
+    Example: `a wait that may never end`. Refuses: `null` (text must stand)."""
+    says: str
+    """When a program has the hazard, in a sentence.
+    Noticed by: readers.
+    Example: `a thread waits for a phase that does not end`. Refuses: `null` (text must stand)."""
+    section: str
+    """Where the text demands it.
+    Noticed by: readers. Example: `"9.7.13.1"`. Refuses: `9.7` (without quotes it is a number)."""
+    place: Place
+
+
+@dataclass(frozen=True)
+class PhaseLitmusTest:
+    """A litmus test of barriers with phases: threads, and the rules that they break together."""
+
+    title: str
+    """What the program shows, in a phrase.
+    Noticed by: readers.
+    Example: `one arrival counts for two`. Refuses: `null` (text must stand)."""
+    source: str
+    """The section, the public report or the test that the program comes from.
+    Noticed by: readers. Example: `"9.7.13.1"`. Refuses: `9.7` (without quotes it is a number)."""
+    counts: tuple[int, ...]
+    """The arrivals that a phase of each mbarrier takes: of b0, of b1, and so on.
+    Noticed by: models, tests. Example: `[1, 2]`. Refuses: `[one]` (a number)."""
+    threads: Mapping[str, tuple[str, ...]]
+    """By name, the steps of each thread, in the notation of formal/ordering/phases/phase_programs.py.
+    Noticed by: models, tests. Example: `{writer: [store s0, arrive b0]}`.
+    Refuses: `{writer: store s0}` (a list, also of one)."""
+    hazards: tuple[str, ...]
+    """The rules that it breaks, in alphabetical order.
+    Noticed by: models, tests. Example: `[barrier-stuck]`. Refuses: `barrier-stuck` (a list, also of one)."""
+    why: str
+    """Why it deserves them, or none.
+    Noticed by: readers. Example: `an arrival is missing`. Refuses: `null` (a reason must stand)."""
+    place: Place
+
+
+@dataclass(frozen=True)
+class PhaseFile:
+    """spec/ordering/phases.yaml."""
+
+    rules: Mapping[str, PhaseRule]
+    """The rules by id.
+    Noticed by: loader. Example: `{}`. Refuses: `{mine: {}}` (the key title is missing)."""
+    tests: Mapping[str, PhaseLitmusTest]
+    """The tests by name.
+    Noticed by: tests. Example: `{}`. Refuses: `{mine: {}}` (the key title is missing)."""
 
 
 @dataclass(frozen=True)

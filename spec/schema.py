@@ -18,7 +18,7 @@ from .memory_records import AddressFile, DescriptorFile
 from .model import Around, ConditionalGate, Form, Instruction, Operand, Row, Tolerance
 from .nodes import FileName, Formula, Scalars, Version, written_fields
 from .numerics_records import NumericsFile
-from .ordering_records import LitmusFile, RuleFile, SynthesisedFile
+from .ordering_records import LitmusFile, PhaseFile, RuleFile, SynthesisedFile
 from .sparsity_records import SparsityFile
 from .switches import SwitchFile
 
@@ -38,6 +38,7 @@ FILES: Mapping[str, type] = {
     "spec/ordering/rules.yaml": RuleFile,
     "spec/ordering/switches.yaml": SwitchFile,
     "spec/ordering/litmus.yaml": LitmusFile,
+    "spec/ordering/phases.yaml": PhaseFile,
     "spec/ordering/synthesised.yaml": SynthesisedFile,
 }
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"

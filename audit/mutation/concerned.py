@@ -26,6 +26,7 @@ _CONCERNED: Mapping[str, tuple[str, ...]] = {
     "spec/contracts.yaml": ("tests", "proofs", "dear proofs"),
     "spec/numerics.yaml": ("tests", "proofs", "dear proofs"),
     "spec/ordering/litmus.yaml": ("models", "tests"),
+    "spec/ordering/phases.yaml": ("models", "tests"),
     "spec/ordering/rules.yaml": ("models", "proofs", "tests"),
     "spec/ordering/switches.yaml": ("models", "proofs", "tests"),
 }

@@ -6,10 +6,11 @@ from typing import Any
 
 from ...check.rule_texts import rule_texts
 from ...gen.litmus.litmus_tests import written
+from ...gen.litmus.phase_tests import phase_suite
 from ...ledger.contradictions import register
 from ...spec.api import load
 from ...spec.effects import load_effects
-from ...spec.ordering import ordering
+from ...spec.ordering import ordering, phases
 from ...spec.plain import plain as plain_value
 from .corpus import READERS, noticed_by
 
@@ -28,6 +29,9 @@ _SEQUENCES = frozenset(
         "Operand.accepts",
         "Operand.elements",
         "OrderingExample.tiers",
+        "PhaseLitmusTest.counts",
+        "PhaseLitmusTest.hazards",
+        "PhaseLitmusTest.threads",
         "RuleText.tiers",
         "Sparsity.codes",
     }
@@ -70,6 +74,9 @@ def meaning(file: str) -> object:
             return ordering()
         case "spec/ordering/litmus.yaml":
             return [(t.name, t.program.steps, t.hazards, t.under) for t in written()]
+        case "spec/ordering/phases.yaml":
+            tests = [(t.name, t.program.counts, t.names, t.program.threads, t.hazards) for t in phase_suite()]
+            return [sorted(phases().rules), *tests]
     specification = load()
     if file.startswith("spec/instructions/"):
         return {n: i for n, i in specification.instructions.items() if i.place.file == file}

@@ -15,6 +15,7 @@ from typing import Literal
 
 from ...formal.mutation.slips import Slip, changed_root
 from ...gen.litmus.litmus_tests import written
+from ...gen.litmus.phase_tests import phase_suite
 from ...ledger.contradictions import register
 from ...spec.api import load
 from ...spec.errors import PtxmmaError, SpecError
@@ -93,6 +94,7 @@ def _judge(base: Baseline, slip: Slip, stage: list[str]) -> tuple[SlipVerdict, s
     if slip.file.startswith("spec/ordering/") or slip.file == "specs.yaml":
         ordering()
         written()
+        phase_suite()
     if slip.file in ("contradictions.yaml", "specs.yaml"):
         register()
     if before == after:

@@ -15,9 +15,11 @@ from typing import Any
 from ...assemblers.universe import Universe
 from ...formal.catalogue import GROUPS
 from ...formal.mutation.subjects import BridgeSubject, LayoutSubject, MutationSubject, SwizzleSubject
+from ...formal.ordering.phases.phase_agreement import judge_phases
 from ...formal.ordering.verdicts import judge as model_verdict
 from ...formal.ordering.verdicts import rules
 from ...gen.litmus.litmus_tests import single_settings, written
+from ...gen.litmus.phase_tests import phase_suite
 from ...ledger.assembler_record import Claim, claims, load_records
 from ...ledger.contradictions import ContradictionRegister, register
 from ...ledger.measured_points import judge
@@ -437,6 +439,10 @@ def models(changed: Changed) -> str | None:
             broken = rules(test.program, readings)
             if broken != test.under.get(setting, test.hazards):
                 return f"litmus {test.name} with {setting}: {broken}"
+    for phase_test in phase_suite() if changed.file == "spec/ordering/phases.yaml" else ():
+        judged = judge_phases(phase_test.program)
+        if judged.disagreement or judged.rules != phase_test.hazards:
+            return f"litmus {phase_test.name}: {judged.disagreement or judged.rules}"
     return None
 
 

@@ -1,17 +1,25 @@
-"""Theorems about the ordering models and rules; ordering/symbolic has the formulas, and what they mean."""
+"""Theorems about the ordering models and rules; ordering/symbolic has the formulas, and what they mean.
+
+That the models of phases agree is enumerated, not proven: ordering/phases has both, and the programs.
+"""
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from functools import partial
 
 from ...spec.ordering import ordering
 from ...spec.specification import Specification
+from ..ordering.phases.phase_agreement import phase_disagreement
+from ..ordering.phases.phase_enumeration import slipped_programs, small_programs
 from ..ordering.symbolic.questions import LENGTH, ModelQuestions, ordering_obligations
 from ..ordering.symbolic.rule_questions import rule_obligations, strict_obligations
-from ..theorem import ProofPart, Theorem, TheoremGroup
+from ..theorem import Enumeration, ProofPart, Theorem, TheoremGroup
 
 __all__ = ["GROUP"]
+
+_PHASE_STEPS = 2  # of every program that the models of phases are compared on; `ptxmma ordering` goes further
 
 
 def _parts(specification: Specification) -> Iterator[ProofPart]:
@@ -24,6 +32,20 @@ def _parts(specification: Specification) -> Iterator[ProofPart]:
     yield ProofPart("ordering strict", strict_obligations)
 
 
+def _phase_faults() -> Iterator[str]:
+    """Programs on which the models of phases do not agree."""
+    small = (program for steps in range(1, _PHASE_STEPS + 1) for program in small_programs(steps))
+    for program in itertools.chain(small, slipped_programs()):
+        fault = phase_disagreement(program)
+        if fault is not None:
+            yield fault
+
+
+def _enumerations(specification: Specification) -> Iterator[Enumeration]:
+    subject = f"programs of at most {_PHASE_STEPS} steps, and protocols with a slip"
+    yield Enumeration("ordering.phases", subject, "ordering phases", _phase_faults)
+
+
 GROUP = TheoremGroup(
     90,
     (
@@ -31,6 +53,8 @@ GROUP = TheoremGroup(
         Theorem("ordering.rules", "the rules on values forbid what the axioms forbid, and all are needed"),
         Theorem("ordering.broken", "each rule can be broken; one on the text alone without a changed value"),
         Theorem("ordering.strict", "a hazard under any reading is one under the strict settings"),
+        Theorem("ordering.phases", "axioms and machine agree about barriers with phases", enumerated=True),
     ),
     _parts,
+    enumerations=_enumerations,
 )

@@ -26,7 +26,7 @@ from ptxmma.spec.errors import SpecError
 from ptxmma.spec.field_docs import field_docs, records
 from ptxmma.spec.loading import ROOT, load_files
 from ptxmma.spec.nodes import compose, structure, written_fields
-from ptxmma.spec.ordering_records import LitmusFile, RuleFile, SynthesisedFile
+from ptxmma.spec.ordering_records import LitmusFile, PhaseFile, RuleFile, SynthesisedFile
 from ptxmma.spec.schema import FILES
 from ptxmma.spec.switches import SwitchFile
 
@@ -103,6 +103,7 @@ LOADERS: dict[type, Callable[[Path], object]] = {
     RuleFile: ordering.read,
     SwitchFile: ordering.read,
     LitmusFile: ordering.litmus_tests_of,
+    PhaseFile: ordering.phases_of,
     SynthesisedFile: ordering.synthesised_tests_of,
     ContradictionFile: contradictions,
 }

@@ -40,6 +40,18 @@ SLIPS = [
         "hazards: [fence-after-mm]",
         "there is no rule 'fence-after-mm'",
     ),
+    (
+        "spec/ordering/phases.yaml",
+        "\n  barrier-overrun:",
+        "\n  barrier-overruns:",
+        "the rule 'barrier-overrun' is missing",
+    ),
+    (
+        "spec/ordering/phases.yaml",
+        "hazards: [barrier-overrun]",
+        "hazards: [first-fence]",
+        "there is no rule 'first-fence' of phases",
+    ),
     ("spec/effects.yaml", "calls: [call]", "calls: [call, abs]", "abs stands in results and again in calls"),
     (
         "specs.yaml",
@@ -68,6 +80,7 @@ def test_it_is_refused_at_its_place(files: Path, file: str, old: str, new: str, 
         load_files(files)
         ordering.read(files)
         ordering.litmus_tests_of(files)
+        ordering.phases_of(files)
         effects.read(files)
     assert words in refused.value.what
     assert re.match(rf"{re.escape(file)}:\d+:\d+: ", refused.value.render()) and refused.value.right
