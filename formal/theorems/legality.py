@@ -15,6 +15,7 @@ from ..smt.bitvectors import conjunction
 from ..smt.obligations import Model, Obligation, refuting
 from ..smt.terms import UGE, ULE, And, BitVec, BitVecVal, BoolVal, If, Not, Or, Term, substitute
 from ..theorem import Enumeration, ProofPart, Theorem, TheoremGroup
+from .suggestions import operands_of
 
 __all__ = ["GROUP", "JudgedGates", "legality_obligations"]
 
@@ -330,6 +331,11 @@ def _read_otherwise(judge: Judge, variant: Variant) -> str | None:
         return f"{variant.mnemonic} is not read as any variant"
     if read is not variant or read.mnemonic != variant.mnemonic:
         return f"{variant.mnemonic} is read as {read.mnemonic} of the row {read.row.id}"
+    for form in variant.forms:
+        operands = operands_of(variant, form)
+        verdict, _ = judge.judge_plain(variant.mnemonic, operands)
+        if verdict.variant is not variant or verdict.form is not form:
+            return f"{variant.mnemonic} {operands}; is not read in the form ({', '.join(form.operands)})"
     return None
 
 
@@ -347,7 +353,7 @@ GROUP = TheoremGroup(
         Theorem("legal.row", "what is judged legal is the row's product, under its rule and its gates"),
         Theorem("legal.read", "no two variants are spelled alike, qualifiers in any order"),
         Theorem("gates.monotone", "legal stays legal: in later versions until removed, on including targets"),
-        Theorem("legal.round_trip", "every variant's mnemonic is read as that variant", enumerated=True),
+        Theorem("legal.round_trip", "every variant, written in each form, is read so", enumerated=True),
     ),
     _parts,
     _behind,

@@ -14,7 +14,7 @@ from ...spec.statements import Statement
 from ...spec.variants import Family, Variant
 from ..theorem import Enumeration, ProofPart, Theorem, TheoremGroup
 
-__all__ = ["GROUP", "asked_at"]
+__all__ = ["GROUP", "asked_at", "operands_of"]
 
 
 def asked_at(specification: Specification, family: Family) -> Iterator[tuple[str, str]]:
@@ -32,9 +32,13 @@ def asked_at(specification: Specification, family: Family) -> Iterator[tuple[str
                 yield str(version), target
 
 
+def operands_of(variant: Variant, form: Form) -> str:
+    """The operands of a form, with the first of the shapes, values and lengths that each may have."""
+    return ", ".join(_argument(variant, name) for name in form.operands)
+
+
 def _statement(variant: Variant, form: Form) -> str:
-    """A variant in one form, with the first of the shapes, values and lengths that every operand may have."""
-    return f"{variant.mnemonic} {', '.join(_argument(variant, name) for name in form.operands)};"
+    return f"{variant.mnemonic} {operands_of(variant, form)};"
 
 
 def _argument(variant: Variant, name: str) -> str:

@@ -117,6 +117,18 @@ def test_an_enumeration_is_not_called_proven(specification: Specification) -> No
     assert len(results) == len(specification.families)
 
 
+def test_a_form_that_is_read_otherwise_is_refuted(
+    specification: Specification, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(
+        legality.Judge, "judge_operands", lambda self, variant, statement: (next(iter(variant.forms)), ())
+    )
+    results = prove(specification, ("z3",), lambda _, one: one.theorem == "legal.round_trip")
+    faults = {result.obligation.subject: result.detail for result in results if result.verdict == "refuted"}
+    assert "movmatrix" not in faults  # it has one form
+    assert "; is not read in the form (d, a, b-desc" in faults["wgmma.mma_async"]
+
+
 def test_an_enumeration_with_faults_is_refuted(
     run: Callable[..., tuple[int, str, str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
