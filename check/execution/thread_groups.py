@@ -78,11 +78,14 @@ def merged(parts: Sequence[ThreadGroup], join: Join) -> ThreadGroup:
     numbers, math = registers.numbers, registers.math
     for part in parts[1:]:
         others = part.registers.numbers
-        here = LaneNumbers(math.flags(part.threads), 0, math.count)
-        for name in numbers.keys() | others.keys():
-            mine, other = numbers.get(name), others.get(name)
-            alike = mine.same_as(other) if isinstance(mine, LaneNumbers) else mine == other
-            if mine is not other and not alike:
+        here = math.flags(part.threads)
+        for name in numbers.keys() - others.keys():
+            numbers[name] = math.chosen(here, None, numbers[name])
+        for name, other in others.items():
+            mine = numbers.get(name)
+            if mine is other:  # most parts write little
+                continue
+            if not (mine.same_as(other) if isinstance(mine, LaneNumbers) else mine == other):
                 numbers[name] = math.chosen(here, other, mine)
         registers.assumed |= part.registers.assumed
         registers.remote |= part.registers.remote

@@ -6,6 +6,7 @@ says what they do. No analysis looks at the text of a statement again.
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterator
@@ -14,7 +15,7 @@ from functools import cached_property
 from itertools import islice
 from math import prod
 
-from ...spec.effects import ASYNCHRONOUS, CALL, EFFECT
+from ...spec.effects import ASYNCHRONOUS, CALL, EFFECT, RESULT
 from ...spec.model import Part
 from .operands import Address, NamedOperand, address_of, number_of, operand_texts
 from .operation import Operation, Operations
@@ -22,6 +23,7 @@ from .source import NAME, Function
 
 __all__ = ["DecodedFunction", "DecodedStatement"]
 
+_NESTED = re.compile(r"[^\w$%, \t\n-]")  # whatever makes an operand more than a name or a number
 _COPIED = 2  # a bulk copy has this many addresses before its mbarrier: destination and source
 _Registers = tuple[tuple[str, ...], tuple[str, ...]]
 
@@ -183,6 +185,8 @@ class DecodedFunction:
             return named, named
         if kind in (EFFECT, ASYNCHRONOUS):
             return (), self.unique(NAME.findall(text), scope)
+        if kind == RESULT and not _NESTED.search(text):  # each operand is one name, or a number
+            return self.unique(operands[:1], scope), self.unique(operands[1:], scope)
         first = operands[0]
         if first[:1] == "[" or (kind == CALL and first[:1] != "("):
             return (), self.unique(NAME.findall(text), scope)

@@ -87,6 +87,7 @@ class LaneMath:
         self.count = count
         self.words = packed_words(count)
         self._field = (1 << FIELD) - 1
+        self._flags: dict[tuple[int, ...], LaneNumbers] = {}
 
     def joined(self, values: Iterable[int | None]) -> Numbers:
         """The numbers of all threads, given in their order."""
@@ -96,12 +97,18 @@ class LaneMath:
         packed = int.from_bytes(b"".join([(v or 0).to_bytes(_BYTES, "little") for v in known]), "little")
         unknown = 0
         if None in known:
-            unknown = sum(1 << FIELD * lane for lane, value in enumerate(known) if value is None)
+            unknown = self.flags(tuple(lane for lane, value in enumerate(known) if value is None)).packed
         return LaneNumbers(packed, unknown, self.count)
 
-    def flags(self, lanes: Iterable[int]) -> int:
-        """A packed word that is 1 in some threads."""
-        return sum(1 << FIELD * lane for lane in lanes)
+    def flags(self, lanes: tuple[int, ...]) -> LaneNumbers:
+        """A flag that is 1 in some threads."""
+        found = self._flags.get(lanes)
+        if found is None:
+            fields = bytearray(self.count * _BYTES)
+            for lane in lanes:
+                fields[lane * _BYTES] = 1
+            found = self._flags[lanes] = LaneNumbers(int.from_bytes(fields, "little"), 0, self.count)
+        return found
 
     def made(self, packed: int, unknown: int = 0) -> Numbers:
         """Packed numbers; one number where all are the same."""
@@ -127,7 +134,9 @@ class LaneMath:
             if isinstance(source, LaneNumbers):
                 unknown |= source.unknown
         if None in single or unknown:
-            if words[0] in DECIDED and (words[0] == "selp" or words[-1] == "pred"):
+            if words[0] == "selp" and len(sources) == 3:
+                return self.chosen(sources[2], sources[0], sources[1])
+            if words[0] in DECIDED and words[-1] == "pred":
                 return self._each(words, sources)
             if None in single:
                 return None

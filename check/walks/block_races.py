@@ -260,9 +260,14 @@ class _BlockOrder:
 
     def _judged(self, access: BlockAccess) -> Iterator[BlockRace]:
         """The races of an access with those before it, one for each of their statements."""
-        seen: set[int] = set()
+        seen: set[int] = set()  # statements
+        judged: set[BlockAccess] = set()
+        kind = _CLASS[access.act.kind]
         for unit in _units(access):
             for before in self.units.get(unit, {}).values():
+                if before in judged or _CLASS[before.act.kind] == kind:
+                    continue
+                judged.add(before)
                 statement = before.act.statement
                 if statement in seen or not before.meets(access):
                     continue

@@ -79,7 +79,6 @@ class BlockWalk:
         self.plan = plan
         self.threads = threads
         self.registers = Registers(plan.steps, threads, size)
-        self._flags: dict[tuple[int, ...], Numbers] = {}
         self.acts: list[BlockAct] = []
         self.sure = True
         self.steps = 0
@@ -252,10 +251,7 @@ class BlockWalk:
         """A flag: which threads come to a statement."""
         if len(lanes) == len(self.threads):
             return 1
-        found = self._flags.get(lanes)
-        if found is None:
-            found = self._flags[lanes] = LaneNumbers(self.registers.math.flags(lanes), 0, len(self.threads))
-        return found
+        return self.registers.math.flags(lanes)
 
     # Acts
 

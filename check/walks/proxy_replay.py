@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import defaultdict, deque
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from ..memory.matrices import GRANULE, granules
 from ..memory.proxy_findings import Meeting, Suspicion
@@ -125,6 +126,7 @@ class _Replay:
         self.unknown: set[int] = set()
         self.together: set[Suspicion] = set()
         self.meetings: dict[Suspicion, Meeting] = {}
+        self._spans: dict[tuple[bool, int], tuple[int, int]] = {}  # of what is pending now
         self._seen: set[tuple[int, frozenset[int]]] = set()  # products, and what they have read before
         self._storing = {plan.flow.block_of(store) for store in self.stores}
         self.strays: dict[tuple[int, int], int] = {}  # by branch and side: a thread that goes there
@@ -258,6 +260,7 @@ class _Replay:
             self.flying.append((self.groups, step.position, found))
         else:
             self.bare.setdefault(step.position, {}).update(found)
+            self._spans.clear()
 
     def _fill(self, step: WalkStep) -> None:
         """A bulk copy overwrites: what is read there later is its own."""
@@ -266,6 +269,7 @@ class _Replay:
             return
         for low, high in self.stages:
             if low <= first < high:
+                self._spans.clear()
                 for where in (*self.bare.values(), *self.fenced.values()):
                     for granule in [one for one in where if low <= one * GRANULE < high]:
                         del where[granule]
@@ -286,15 +290,18 @@ class _Replay:
                 self._fence(active)
         elif statement.operation.action.barrier != "warp" and _some(active):
             self.fenced.clear()
+            self._spans.clear()
 
     def _land(self, before: int) -> None:
         """The copies of the groups before a number are complete."""
+        self._spans.clear()
         for group, statement, found in self.flying:
             if group < before:
                 self.bare.setdefault(statement, {}).update(found)
         self.flying = [one for one in self.flying if one[0] >= before]
 
     def _fence(self, active: Numbers) -> None:
+        self._spans.clear()
         for store, where in list(self.bare.items()):
             if active == 1:
                 covered = self.bare.pop(store)
@@ -323,10 +330,19 @@ class _Replay:
                 if not pending[store] or (known is not None and (known.certain or not self.certain)):
                     continue
                 self.together.add(suspicion)
+                low, high = self._span(fenced, store, pending[store])
                 for matrix in found:
-                    if not matrix.isdisjoint(pending[store]):
+                    first, last = _ends(matrix)
+                    if first <= high and low <= last and not matrix.isdisjoint(pending[store]):
                         self._meet(suspicion, matrix, pending[store])
                         break
+
+    def _span(self, fenced: bool, store: int, granules: _Granules) -> tuple[int, int]:
+        """The first and the last granule of what is pending of a store."""
+        key = fenced, store
+        if key not in self._spans:
+            self._spans[key] = min(granules), max(granules)
+        return self._spans[key]
 
     def _meet(self, suspicion: Suspicion, matrix: frozenset[int], wrote: _Granules) -> None:
         """Both touch the same bytes."""
@@ -336,6 +352,12 @@ class _Replay:
         )
         if self.certain:
             self.open.discard(suspicion)
+
+
+@lru_cache(maxsize=1 << 8)
+def _ends(matrix: frozenset[int]) -> tuple[int, int]:
+    """The first and the last granule of a matrix."""
+    return min(matrix), max(matrix)
 
 
 def _some(flag: Numbers) -> bool:

@@ -93,6 +93,10 @@ class Registers:
             for register in written:
                 self.numbers[register] = None
             return
+        if step.rule is not None and on.__class__ is int and len(written) == 1:
+            if on:
+                self.numbers[written[0]] = self._computed(step)
+            return
         results = self._results(step)
         if on.__class__ is int:
             if on and len(written) == 1:
@@ -146,19 +150,25 @@ class Registers:
             return None
         if step.result == "awaited":
             return 1
-        numbers = self.numbers
-        values = [s if isinstance(s, int) else numbers.get(s) for s in step.sources]
-        for place in step.negates:
-            values[place] = self.math.negated(values[place])
         if step.result == "computed":
-            return self._computed(step, values)
+            return self._computed(step)
+        values = self._sources(step)
         if step.result == "packed":
             return self._packed(values, step.bits)
         if step.result == "lane":
             return self._shuffled(step, values)
         return values[0]
 
-    def _computed(self, step: WalkStep, values: list[Numbers]) -> Numbers:
+    def _sources(self, step: WalkStep) -> list[Numbers]:
+        """What the sources of a statement hold."""
+        numbers = self.numbers
+        values = [s if isinstance(s, int) else numbers.get(s) for s in step.sources]
+        for place in step.negates:
+            values[place] = self.math.negated(values[place])
+        return values
+
+    def _computed(self, step: WalkStep) -> Numbers:
+        values = self._sources(step)
         for value in values:
             if value.__class__ is not int:
                 return self.math.computed(step.words, values)
