@@ -6,7 +6,7 @@ be the same in all threads of the block.
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Collection, Hashable
 from random import Random
 
 from ..paths.path_terms import PathTerm, PathValue
@@ -32,10 +32,10 @@ class PartedTerms:
         self.values = PathValues(code)
         self._known: dict[tuple[str, int], PathValue] = {}
 
-    def parted(self, text: str, index: int, size: int, count: int) -> tuple[int, int] | None:
+    def parted(self, text: str, index: int, size: int, among: Collection[int]) -> tuple[int, int] | None:
         """Two of `size` consecutive threads in which an operand surely differs; None if it may be the same.
 
-        `count` is how many threads of the block are compared, by %tid.x.
+        `among` are the threads, by %tid.x, that execute the statement.
         """
         register = self.code.function.register(text, self.code[index].scope)
         if register is None:
@@ -43,7 +43,10 @@ class PartedTerms:
         term = self._reaching(register[0], index, _DEEP)
         if not isinstance(term, PathTerm) or not self._is_settled(term):
             return None
-        pairs = {(0, thread) for thread in (1, size // 4, size - 1) if thread < count}
+        least = min(among, default=0)
+        first = least - least % size
+        threads = [first + thread for thread in (0, 1, size // 4, size - 1) if first + thread in among]
+        pairs = {(threads[0], thread) for thread in threads[1:]}
         random = Random(0)
         bases = [{leaf: random.getrandbits(_BITS) for leaf in term.leaves} for _ in range(_TRIES)]
         for first, second in sorted(pairs):

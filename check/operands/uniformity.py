@@ -15,6 +15,7 @@ from ..ptx.site import Site
 from ..ptx.source import PtxModule
 from ..rules import rules_of
 from ..values.block_threads import WARP, WARPGROUP
+from ..values.reaching_threads import ReachingThreads
 from ..values.register_intervals import RegisterIntervals
 from ..values.register_threads import RegisterThreads
 
@@ -38,7 +39,7 @@ def operand_findings(
     """Findings about descriptors, addresses and strides that differ between threads, and impossible addresses
     of rows.
     """
-    parting = _Parting(code, flow)
+    parting = _Parting(code, flow, threads)
     for index in held:
         statement = code[index]
         rules = rules_of(statement.operation.instruction)
@@ -66,11 +67,12 @@ def operand_findings(
 
 
 class _Parting:
-    """The terms of a function's operands, made when they are asked for."""
+    """The terms of a function's operands, and who comes where, made when they are asked for."""
 
-    def __init__(self, code: DecodedFunction, flow: Flow) -> None:
+    def __init__(self, code: DecodedFunction, flow: Flow, threads: RegisterThreads) -> None:
         self.code = code
         self.flow = flow
+        self.reaching = ReachingThreads(code, flow, threads)
 
     @cached_property
     def terms(self) -> PartedTerms:
@@ -88,8 +90,13 @@ def _parted(
     assumed = known.assumed
     pair = known.first_split(size)
     if pair is not None:
+        pair = known.first_split(size, parting.reaching.at(site.index))
+        if pair is None:
+            return
         where = f"threads {pair} to {pair + size - 1}"
-    elif known.is_unknown and (parted := parting.terms.parted(text, site.index, size, threads.count)):
+    elif known.is_unknown and (
+        parted := parting.terms.parted(text, site.index, size, parting.reaching.at(site.index))
+    ):
         assumed = not threads.line
         where = f"threads {parted[0]} and {parted[1]}"
     else:

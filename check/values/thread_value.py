@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
 from dataclasses import dataclass
 
 __all__ = ["UNIFORM", "UNKNOWN", "ThreadValue"]
@@ -39,11 +40,15 @@ class ThreadValue:
         """Whether all that this may be, another may be, too."""
         return self.join(other) == other
 
-    def first_split(self, size: int) -> int | None:
-        """The first thread of the first group of `size` threads that provably hold different values."""
+    def first_split(self, size: int, among: Container[int] | None = None) -> int | None:
+        """The first thread of the first group of `size` threads that provably hold different values.
+
+        `among`: the threads that count; without it, all do.
+        """
         values = self.values or ()
         for first in range(0, len(values), size):
-            if len(set(values[first : first + size])) > 1:
+            group = range(first, min(first + size, len(values)))
+            if len({values[thread] for thread in group if among is None or thread in among}) > 1:
                 return first
         return None
 
