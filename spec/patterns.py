@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import lru_cache
 from typing import Literal
 
 from .errors import Question
@@ -42,30 +43,29 @@ def decode(form: Format, pattern: int) -> Fraction | Special:
         exponent = 1
     else:
         fraction |= 1 << form.fraction
-    value = Fraction(fraction) * Fraction(2) ** (exponent - form.bias - form.fraction)
-    return -value if sign else value
+    return _scaled(-fraction if sign else fraction, exponent - form.bias - form.fraction)
 
 
-def greatest(form: Format) -> Fraction:
-    """The greatest finite value of a format."""
+def _scaled(number: int, exponent: int) -> Fraction:
+    """number * 2 ** exponent."""
+    return Fraction(number << exponent) if exponent >= 0 else Fraction(number, 1 << -exponent)
+
+
+@lru_cache(maxsize=64)
+def _greatest(form: Format) -> int:
+    """The pattern of the greatest finite value, without sign and ignored bits."""
     top = (1 << (form.exponent + form.fraction)) - 1
-    while True:
-        value = decode(form, top << form.ignored)
-        if isinstance(value, Fraction):
-            return value
+    while not isinstance(decode(form, top << form.ignored), Fraction):
         top -= 1 << form.fraction if form.specials == "ieee" else 1
+    return top
 
 
-def _rounded(value: Fraction, mode: str) -> int:
-    """An integer beside a value: by .rn (ties to even), .rz, .rm or .rp."""
-    if mode not in MODES:
-        raise Question(f"{mode!r} is not a rounding mode; it must be one of {', '.join(MODES)}")
+def _rounded(number: int, divisor: int, mode: str) -> int:
+    """An integer beside number / divisor: by .rn (ties to even), .rz, .rm or .rp. Neither is negative."""
+    below, rest = divmod(number, divisor)
     if mode == "rn":
-        return round(value)
-    below = value.numerator // value.denominator
-    if value == below or mode == "rm" or (mode == "rz" and value > 0):
-        return below
-    return below + 1
+        return below + (2 * rest > divisor or (2 * rest == divisor and below & 1))
+    return below + (mode == "rp" and rest > 0)
 
 
 def encode(form: Format, value: Fraction, mode: str = "rn") -> int:
@@ -75,25 +75,29 @@ def encode(form: Format, value: Fraction, mode: str = "rn") -> int:
     """
     if value < 0 and not form.signed:
         raise Question(f"{value} is negative; the format has no sign")
-    magnitude = abs(value)
+    if mode not in MODES:
+        raise Question(f"{mode!r} is not a rounding mode; it must be one of {', '.join(MODES)}")
+    number, divisor = abs(value.numerator), value.denominator
     towards = {"rm": "rp", "rp": "rm"}.get(mode, mode) if value < 0 else mode
     lowest = int(form.subnormals) - form.bias
     exponent = lowest
-    if magnitude:
-        exponent = max(magnitude.numerator.bit_length() - magnitude.denominator.bit_length(), lowest)
-        exponent -= magnitude < Fraction(2) ** exponent and exponent > lowest
+    if number:
+        exponent = number.bit_length() - divisor.bit_length()  # or one less
+        low, high = (number, divisor << exponent) if exponent >= 0 else (number << -exponent, divisor)
+        exponent = max(exponent - (low < high), lowest)
     elif not form.subnormals:
         raise Question("the format has no zero")
-    fraction = _rounded(magnitude / Fraction(2) ** (exponent - form.fraction), towards)
+    unit = exponent - form.fraction
+    fraction = _rounded(number << max(-unit, 0), divisor << max(unit, 0), towards)
     if fraction >> (form.fraction + 1):
         exponent, fraction = exponent + 1, fraction >> 1
-    if Fraction(fraction) * Fraction(2) ** (exponent - form.fraction) > greatest(form):
-        raise Question(f"{value} is beyond the greatest value of the format")
-    hidden = fraction >> form.fraction & 1
-    if not hidden and not form.subnormals:
-        raise Question(f"{value} is below the least value of the format")
+    hidden = fraction >> form.fraction
     field = exponent + form.bias if hidden else 0
     pattern = field << form.fraction | fraction & ((1 << form.fraction) - 1)
+    if pattern > _greatest(form):
+        raise Question(f"{value} is beyond the greatest value of the format")
+    if not hidden and not form.subnormals:
+        raise Question(f"{value} is below the least value of the format")
     if value < 0 and fraction:
         pattern |= 1 << (form.fraction + form.exponent)
     return pattern << form.ignored

@@ -61,7 +61,7 @@ def test_every_pattern_returns(specification: Specification, name: str) -> None:
             seen.add(value)
             back = encode(form, value)
             assert back == pattern or (value == 0 and back == 0)
-            for mode in MODES if bits <= 8 or pattern % 17 == 0 else ():
+            for mode in MODES:
                 assert encode(form, value, mode) == back
     zeros = 1 if form.subnormals and form.signed else 0
     specials = {"ieee": (2 << form.fraction), "nan": 1 + form.signed, "none": 0}[form.specials]
