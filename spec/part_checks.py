@@ -5,20 +5,23 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from .errors import SpecError
-from .model import Instruction
+from .model import Instruction, Row
 from .nodes import nearest
 from .parts import layout_operand, operands_of
 
 __all__ = ["check_parts"]
 
 _MATRICES = ("A", "B", "C", "D")
+_LAID_OUT = (*_MATRICES, "metadata", "scale-a", "scale-b")
 
 
 def check_parts(instruction: Instruction, instructions: Mapping[str, Instruction]) -> None:
     """Raise SpecError where parts of operands, layouts of rows or fragments do not fit one another."""
     _check_operands(instruction)
+    _check_types(instruction)
     _check_forms(instruction)
     for row in instruction.rows:
+        _check_row(instruction, row)
         for key in row.layouts:
             if layout_operand(instruction, key) is None:
                 known = {
@@ -37,12 +40,45 @@ def check_parts(instruction: Instruction, instructions: Mapping[str, Instruction
             raise SpecError(what, instruction.place, f"an instruction with an operand of the part {part}")
 
 
+def _check_types(instruction: Instruction) -> None:
+    own = instruction.registers, instruction.place
+    for listed, place in (own, *((row.registers, row.place) for row in instruction.rows)):
+        for name, types in listed.items():
+            if not types:
+                raise SpecError(f"{name} may be in registers of no type", place, "one register type at least")
+
+
+def _check_row(instruction: Instruction, row: Row) -> None:
+    """A row has a form; in each of its forms the layouts are those of the operands in registers.
+
+    What only assemblers take has no layouts.
+    """
+    if not row.forms:
+        what = f"the row {row.id} has no form"
+        raise SpecError(what, row.place, f"forms: one of {', '.join(instruction.forms)}")
+    for name, form in ((name, instruction.forms[name]) for name in row.forms):
+        operands = [(own, instruction.operands[own]) for own in form.operands]
+        named = {*form.operands, *(operand.part for _, operand in operands)}
+        for key in row.layouts:
+            if key not in named and layout_operand(instruction, key) is not None:
+                what = f"the row {row.id} has a layout of {key}, and the form {name} no such operand"
+                raise SpecError(what, row.place, "forms with an operand for each layout")
+        for own, operand in operands:
+            wanted = operand.part in _LAID_OUT and not operand.descriptor and not row.tolerated
+            if wanted and row.layouts.keys().isdisjoint((own, operand.part)):
+                what = f"the row {row.id} has the operand {own} (in the form {name}), and no layout of it"
+                raise SpecError(what, row.place, f"{operand.part}: the layout of {own}")
+
+
 def _check_operands(instruction: Instruction) -> None:
     """What an operand accepts and says of itself goes with its part; a product has an A, a B and a D."""
     for name, operand in instruction.operands.items():
         if not operand.accepts or len(set(operand.accepts)) < len(operand.accepts):
             what = f"{name} accepts {', '.join(operand.accepts) or 'nothing'}"
             raise SpecError(what, operand.place, "one written form at least, each once")
+        if operand.types is not None and not operand.types:
+            what = f"{name} may be in registers of no type"
+            raise SpecError(what, operand.place, "one register type at least, or no `types`")
         is_address = operand.part == "address"
         if is_address != ("address" in operand.accepts):
             what = f"{name} accepts {', '.join(operand.accepts)} and has the part {operand.part}"

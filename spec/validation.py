@@ -193,6 +193,20 @@ def _check_clauses(specification: Specification) -> None:
                 )
 
 
+def _check_registers(specification: Specification, instruction: Instruction) -> None:
+    """An instruction says of an element type's registers what the type does not, and of types that it has."""
+    rows = specification.families[instruction.instruction].rows
+    fields = {operand.holds for operand in instruction.operands.values()} - {None}
+    held = {str(value) for view in rows for name in fields for value in view.domains.get(str(name), ())}
+    for element, types in instruction.registers.items():
+        if element not in held:
+            what = f"{instruction.instruction} has no operand with elements .{element}"
+            raise SpecError(what, instruction.place, f"registers without {element}")
+        if set(types) == set(specification.index.types[element].registers):
+            what = f"the registers of .{element} are those that {INDEX} gives it"
+            raise SpecError(what, instruction.place, f"registers without {element}")
+
+
 def check_references(specification: Specification) -> None:
     """Every layout, clause, sparsity, type and shape of a row exists."""
     index = specification.index
@@ -202,6 +216,7 @@ def check_references(specification: Specification) -> None:
             must_exist("clause", clause, specification.clauses, instruction.place)
         for element in instruction.registers:
             must_exist("element type", element, index.types, instruction.place)
+        _check_registers(specification, instruction)
         for name, settled in instruction.readings.items():
             must_exist("switch", name, specification.switches, instruction.place)
             for setting in settled:

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from .errors import SpecError
 from .expressions import compiled, names
+from .gate_checks import check_gates
 from .gates import EffectiveGate, Isa
 from .index import ElementType
 from .model import ConditionalGate, Form, Gate, Instruction, Operand, Row
@@ -318,6 +319,7 @@ class Family:
 
     def check(self) -> None:
         """Everything that can be wrong with an instruction on its own; raises SpecError."""
+        check_gates(self.instruction, self.isa)
         for view in self.rows:
             self._check_row(view)
         self._check_disjoint()
@@ -424,6 +426,10 @@ class Family:
                     operand.place,
                     nearest(field, view.domains) or "a field that every row binds",
                 )
+            vector = operand.registers is not None
+            if field is not None and vector and set(view.domains[field]) == {ABSENT}:
+                what = f"the row {view.row.id} has the operand {name}, and no {field} that it contains"
+                raise SpecError(what, view.row.place, "forms without it, or a value of that field")
             field = operand.holds
             if field is None:
                 continue

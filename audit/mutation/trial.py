@@ -24,8 +24,9 @@ from ...spec.ordering import ordering
 from .baseline import Baseline
 from .concerned import DEAR, asked
 from .corpus import READERS, noticed_by
+from .equality import equal
 from .meaning import meaning, plain
-from .witnesses import DEAR_PARTS, WITNESSES, Changed, equal
+from .witnesses import DEAR_PARTS, WITNESSES, Changed
 
 __all__ = ["SlipOutcome", "SlipVerdict", "find_caches", "trial"]
 

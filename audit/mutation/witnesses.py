@@ -14,7 +14,6 @@ from typing import Any
 
 from ...assemblers.universe import Universe
 from ...formal.catalogue import GROUPS
-from ...formal.mutation.subjects import BridgeSubject, LayoutSubject, MutationSubject, SwizzleSubject
 from ...formal.ordering.phases.phase_agreement import judge_phases
 from ...formal.ordering.verdicts import judge as model_verdict
 from ...formal.ordering.verdicts import rules
@@ -29,7 +28,6 @@ from ...ledger.strided_places import strided_verdicts
 from ...ledger.target_dates import target_faults
 from ...spec.errors import Question
 from ...spec.gates import EffectiveGate
-from ...spec.nodes import Formula, Scalars
 from ...spec.ordering import ordering
 from ...spec.specification import Specification
 from ...spec.statements import Statement
@@ -38,7 +36,7 @@ from .hand_tables import first_failure
 from .meaning import plain
 from .universe_table import words
 
-__all__ = ["DEAR_PARTS", "WITNESSES", "Changed", "SlipWitness", "concerned_words", "equal"]
+__all__ = ["DEAR_PARTS", "WITNESSES", "Changed", "SlipWitness", "concerned_words"]
 
 
 # Parts of specs.yaml that legality rests on; those that only say since when and where, not what is spelled.
@@ -444,48 +442,6 @@ def models(changed: Changed) -> str | None:
         if judged.disagreement or judged.rules != phase_test.hazards:
             return f"litmus {phase_test.name}: {judged.disagreement or judged.rules}"
     return None
-
-
-def equal(changed: Changed) -> bool:
-    """Whether solvers prove that everything that changed is the same function as before."""
-    base, old, new = changed.base, changed.base.specification, changed.specification
-    subjects: list[MutationSubject]
-    if changed.layouts:
-        if any(name not in new.layouts or name not in old.layouts for name in changed.layouts):
-            return False
-        if any(not _formulas_only(old.layouts[n].layout, new.layouts[n].layout) for n in changed.layouts):
-            return False
-        subjects = [LayoutSubject(name) for name in sorted(changed.layouts)]
-    elif changed.file == "spec/layouts/bridges.yaml" and list(old.bridges) == list(new.bridges):
-        names = [name for name in old.bridges if plain(old.bridges[name]) != plain(new.bridges[name])]
-        if any(not _formulas_only(old.bridges[name], new.bridges[name]) for name in names):
-            return False
-        subjects = [BridgeSubject(name) for name in names]
-    elif changed.file == "spec/addresses.yaml" and plain(old.addresses.addresses) == plain(
-        new.addresses.addresses
-    ):
-        if not _formulas_only(old.addresses.swizzle, new.addresses.swizzle):
-            return False
-        subjects = [SwizzleSubject()]
-    else:
-        return False
-    return all(base.status(smt) == "unsat" for s in subjects for smt in s.differences(old, new))
-
-
-def _formulas_only(old: object, new: object) -> bool:
-    """Whether two records differ in nothing but formulas that stand at the same keys."""
-    return _without_formulas(old) == _without_formulas(new)
-
-
-def _without_formulas(value: object) -> object:
-    match value:
-        case Formula():
-            return "formula"
-        case Mapping():
-            return {key: _without_formulas(inner) for key, inner in value.items()}
-    if dataclasses.is_dataclass(value) and not isinstance(value, type | Scalars):
-        return {name: _without_formulas(getattr(value, name)) for name in plain(value)}
-    return plain(value)
 
 
 def registered(changed: Changed) -> str | None:

@@ -154,3 +154,44 @@ TYPES = {
 def test_types_of_registers(specification: Specification, name: str) -> None:
     for operand, one in specification.instructions[name].operands.items():
         assert set(one.types or ()) == set(TYPES.get(operand, "").split()), operand
+
+
+# By instruction, the registers of element types that are others than those of the type: as assemblers take them.
+WHOLE, HALVES = ("s8", "u8", "s4", "u4", "b1"), dict.fromkeys(("bf16", "tf32", "e4m3", "e5m2"), "b32 f16x2")
+REGISTERS = {
+    "wgmma.mma_async": HALVES,
+    "wgmma.mma_async.sp": HALVES,
+    "mma.sp": dict.fromkeys(("bf16", "tf32", "f32"), WORD),
+    "wmma.mma": {**dict.fromkeys(WHOLE, B32), "f64": "b64 f64"},
+    **dict.fromkeys(("wmma.load.a", "wmma.load.b"), {**dict.fromkeys(WHOLE[:2], B32), "f64": "b64 f64"}),
+    **dict.fromkeys(("wmma.load.c", "wmma.store.d"), {"f64": "b64 f64"}),
+}
+BLOCK_SCALED = ("mxf8f6f4", "mxf4", "mxf4nvf4.2X", "mxf4nvf4.4X")
+NARROW_SUMS = ("fp8", "f8f6f4", *BLOCK_SCALED, "kind-ignored", "kind-foreign")
+# By instruction and the end of a row's name, and by operand.
+ROWS = {
+    ("mma", "m8n8k16.integer"): dict.fromkeys("ab", B32),
+    ("wmma.mma", "m8n8k4.f64"): dict.fromkeys("cd", "b64 f64 u64 s64"),
+    **{("mma", row): dict.fromkeys("ab", "b32") for row in BLOCK_SCALED},
+    **{
+        ("mma.sp", row): {
+            **(dict.fromkeys("ab", "b32") if row in BLOCK_SCALED else {}),
+            **dict.fromkeys("cd", "b32 f32"),
+        }
+        for row in NARROW_SUMS
+    },
+}
+
+
+@pytest.mark.parametrize("name", PARTS)
+def test_registers_of_elements(specification: Specification, name: str) -> None:
+    instruction = specification.instructions[name]
+    found = {element: set(types) for element, types in instruction.registers.items()}
+    assert found == {element: set(types.split()) for element, types in REGISTERS.get(name, {}).items()}
+    for row in instruction.rows:
+        own = next((said for (one, end), said in ROWS.items() if one == name and _ends(row.id, end)), {})
+        assert {o: set(t) for o, t in row.registers.items()} == {o: set(t.split()) for o, t in own.items()}
+
+
+def _ends(row: str, end: str) -> bool:
+    return row == end or row.endswith(f".{end}")

@@ -1,0 +1,117 @@
+"""Is a slip the same function as before? Solvers prove it, or every variant is compared."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+
+from ...formal.mutation.subjects import BridgeSubject, LayoutSubject, MutationSubject, SwizzleSubject
+from ...spec.model import Gate
+from ...spec.nodes import Formula, Scalars
+from ...spec.sparse import positions, valid_codes
+from ...spec.sparsity_records import Sparsity
+from ...spec.variants import Family, Variant
+from .meaning import plain
+from .witnesses import Changed
+
+__all__ = ["equal"]
+
+
+def equal(changed: Changed) -> bool:
+    """Whether everything that changed is proven to be the same function as before."""
+    if changed.file.startswith("spec/instructions/"):
+        return _equal_instructions(changed)
+    if changed.file == "spec/sparsity.yaml":
+        return _equal_sparsities(changed)
+    base, old, new = changed.base, changed.base.specification, changed.specification
+    subjects: list[MutationSubject]
+    if changed.layouts:
+        if any(name not in new.layouts or name not in old.layouts for name in changed.layouts):
+            return False
+        if any(not _formulas_only(old.layouts[n].layout, new.layouts[n].layout) for n in changed.layouts):
+            return False
+        subjects = [LayoutSubject(name) for name in sorted(changed.layouts)]
+    elif changed.file == "spec/layouts/bridges.yaml" and list(old.bridges) == list(new.bridges):
+        names = [name for name in old.bridges if plain(old.bridges[name]) != plain(new.bridges[name])]
+        if any(not _formulas_only(old.bridges[name], new.bridges[name]) for name in names):
+            return False
+        subjects = [BridgeSubject(name) for name in names]
+    elif changed.file == "spec/addresses.yaml" and plain(old.addresses.addresses) == plain(
+        new.addresses.addresses
+    ):
+        if not _formulas_only(old.addresses.swizzle, new.addresses.swizzle):
+            return False
+        subjects = [SwizzleSubject()]
+    else:
+        return False
+    return all(base.status(smt) == "unsat" for s in subjects for smt in s.differences(old, new))
+
+
+def _equal_sparsities(changed: Changed) -> bool:
+    """Whether only formulas of codes are others, and each has the same value for every code."""
+    old, new = changed.base.specification, changed.specification
+    if plain(old.switches) != plain(new.switches) or not _formulas_only(old.sparsities, new.sparsities):
+        return False
+    return all(_codes(one) == _codes(new.sparsities[name]) for name, one in old.sparsities.items())
+
+
+def _codes(sparsity: Sparsity) -> tuple[object, ...]:
+    places = [positions(sparsity, code) for code in range(1 << sparsity.code_bits)]
+    return places, {setting: valid_codes(sparsity, setting) for setting in sparsity.valid}
+
+
+def _formulas_only(old: object, new: object, *beside: type) -> bool:
+    """Whether two records differ in nothing but formulas (and records `beside` them) at the same keys."""
+    return _without(old, Formula, *beside) == _without(new, Formula, *beside)
+
+
+def _without(value: object, *left_out: type) -> object:
+    if isinstance(value, left_out):
+        return "left out"
+    if isinstance(value, Mapping):
+        return {key: _without(inner, *left_out) for key, inner in value.items()}
+    if isinstance(value, tuple) and any(dataclasses.is_dataclass(inner) for inner in value):
+        return [_without(inner, *left_out) for inner in value]
+    if dataclasses.is_dataclass(value) and not isinstance(value, type | Scalars | Formula):
+        return {name: _without(getattr(value, name), *left_out) for name in plain(value)}
+    return plain(value)
+
+
+def _equal_instructions(changed: Changed) -> bool:
+    """Whether instructions differ in formulas and gates alone, and these in no variant."""
+    old, new = changed.base.specification.families, changed.specification.families
+    if not changed.instructions or list(old) != list(new):
+        return False
+    return all(_equal_families(old[name], new[name]) for name in changed.instructions)
+
+
+def _equal_families(old: Family, new: Family) -> bool:
+    if plain(old.instruction.memory) != plain(new.instruction.memory):
+        return False
+    if not _formulas_only(old.instruction, new.instruction, Gate):
+        return False
+    pairs = zip(old.rows, new.rows, strict=True)
+    return all(
+        [_said(variant) for variant in one.variants()] == [_said(variant) for variant in other.variants()]
+        for one, other in pairs
+    )
+
+
+def _said(variant: Variant) -> tuple[object, ...]:
+    """All that formulas and gates say of a variant."""
+    instruction, view = variant.instruction, variant.row
+    gates = view.gates_on(variant.fields)
+    operands = instruction.operands.values()
+    return (
+        variant.fields,
+        [view.family.isa.effective([*gates, *([form.gate] if form.gate else [])]) for form in variant.forms],
+        [bool(variant.evaluate(condition.when)) for condition in view.conditions()],
+        [variant.evaluate(operand.registers) for operand in operands if operand.registers],
+        [variant.values(operand) for operand in operands],
+        [variant.evaluate(formula) for operand in operands for formula in (operand.matrix or {}).values()],
+        [
+            bool(variant.evaluate(when))
+            for settings in instruction.readings.values()
+            for when in settings.values()
+        ],
+    )
