@@ -14,6 +14,7 @@ from .index import INDEX, Index
 from .layout_records import Bridge
 from .maps import LayoutMap
 from .memory_checks import check_memory
+from .model import Instruction
 from .nodes import bounded, must_exist, written_fields
 from .part_checks import check_parts
 from .sparse import valid_codes

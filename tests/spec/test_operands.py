@@ -163,8 +163,8 @@ REGISTERS = {
     "wgmma.mma_async.sp": HALVES,
     "mma.sp": dict.fromkeys(("bf16", "tf32", "f32"), WORD),
     "wmma.mma": {**dict.fromkeys(WHOLE, B32), "f64": "b64 f64"},
-    **dict.fromkeys(("wmma.load.a", "wmma.load.b"), {**dict.fromkeys(WHOLE[:2], B32), "f64": "b64 f64"}),
-    **dict.fromkeys(("wmma.load.c", "wmma.store.d"), {"f64": "b64 f64"}),
+    **{f"wmma.load.{one}": {**dict.fromkeys(WHOLE[:2], B32), "f64": "b64 f64"} for one in "ab"},
+    **{name: {"f64": "b64 f64"} for name in ("wmma.load.c", "wmma.store.d")},
 }
 BLOCK_SCALED = ("mxf8f6f4", "mxf4", "mxf4nvf4.2X", "mxf4nvf4.4X")
 NARROW_SUMS = ("fp8", "f8f6f4", *BLOCK_SCALED, "kind-ignored", "kind-foreign")
@@ -191,6 +191,21 @@ def test_registers_of_elements(specification: Specification, name: str) -> None:
     for row in instruction.rows:
         own = next((said for (one, end), said in ROWS.items() if one == name and _ends(row.id, end)), {})
         assert {o: set(t) for o, t in row.registers.items()} == {o: set(t.split()) for o, t in own.items()}
+
+
+# What stands in a vector beside registers, where it is not what the operand's role says.
+NOT_A_REGISTER = {
+    ("wmma.mma", "m16n16k16.integer"): {"b": ()},
+    ("wmma.mma", "m16n16k8.tf32"): {"b": (), "d": ()},
+    ("wmma.store.d", "m8n8k4.f64"): {"r": ("float",)},
+}
+ALWAYS = {"wmma.load.c": {"r": ("sink",)}, "wmma.store.d": {"r": ("integer",)}}
+
+
+@pytest.mark.parametrize("name", PARTS)
+def test_what_stands_in_a_vector(specification: Specification, name: str) -> None:
+    for row in specification.instructions[name].rows:
+        assert dict(row.elements) == NOT_A_REGISTER.get((name, row.id), ALWAYS.get(name, {})), row.id
 
 
 def _ends(row: str, end: str) -> bool:
