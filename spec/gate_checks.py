@@ -35,7 +35,7 @@ def _check_gate(gate: Gate, isa: Isa) -> None:
         others = [one for one in gate.targets if one != target and target in isa.including.get(one, ())]
         if others:
             what = f"the gate names {target}, which includes {others[0]}"
-            raise SpecError(what, gate.place, f"{others[0]} alone")
+            raise SpecError(what, gate.place, "one of the two")
     first = min((isa.index.targets[name].since for name in isa.admitted(gate)), default=gate.since)
     if gate.since < first:
         what = f"the gate begins with PTX ISA {gate.since}, and its first target with {first}"

@@ -244,11 +244,11 @@ class Row:
     Refuses: `{A: nosuch}` (no file has such a layout)."""
     registers: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """Which register types an operand takes in this row, where its element type does not decide.
-    Noticed by: observations, universes.
+    Noticed by: observations, universes, tests.
     Example: `{a: [b32, s32, u32]}`. Refuses: `{a: b32}` (a list, also of one)."""
     elements: Mapping[str, tuple[Element, ...]] = field(default_factory=dict)
     """What a vector may hold beside registers, where that is not all that its role allows.
-    Noticed by: observations, universes.
+    Noticed by: observations, universes, tests.
     Example: `{r: [integer]}`. Refuses: `{r: [string]}` (not in the list)."""
     sparsity: str | None = None
     """The coding of a sparse A, by its id in spec/sparsity.yaml.
@@ -367,7 +367,7 @@ class Instruction:
     Example: `{space: [none, shared], word: 32}`. Refuses: `{space: []}` (at least one value)."""
     registers: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """Which register types hold an element type, where specs.yaml says otherwise.
-    Noticed by: observations, universes.
+    Noticed by: observations, universes, tests.
     Example: `{bf16: [b32, f16x2]}`. Refuses: `{nosuch: [b32]}` (specs.yaml has no such element type)."""
     readings: Mapping[str, Mapping[str, Formula]] = field(default_factory=dict)
     """For a question that the text leaves open and settles here: when each reading holds.

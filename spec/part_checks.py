@@ -76,6 +76,14 @@ def _check_operands(instruction: Instruction) -> None:
         if not operand.accepts or len(set(operand.accepts)) < len(operand.accepts):
             what = f"{name} accepts {', '.join(operand.accepts) or 'nothing'}"
             raise SpecError(what, operand.place, "one written form at least, each once")
+        is_vector = operand.registers is not None or operand.elements is not None
+        if "vector" in operand.accepts and not is_vector:
+            raise SpecError(f"{name} is a vector of nothing", operand.place, "registers, or elements")
+        if operand.elements is not None and operand.accepts != ("vector",):
+            what = f"{name} has elements, and accepts {', '.join(operand.accepts)}"
+            raise SpecError(what, operand.place, "accepts: [vector]")
+        if "negated" in operand.accepts and operand.types != ("pred",):
+            raise SpecError(f"{name} may be negated, and is no predicate", operand.place, "types: [pred]")
         if operand.types is not None and not operand.types:
             what = f"{name} may be in registers of no type"
             raise SpecError(what, operand.place, "one register type at least, or no `types`")

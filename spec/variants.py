@@ -29,6 +29,9 @@ def as_name(word: str) -> str:
     return word.replace("::", "_").replace(".", "_")
 
 
+_REGISTERS = 255  # of 32 bits, that a thread can have on any chip
+
+
 @dataclass(frozen=True)
 class Variant:
     """One legal combination: field values, and the mnemonic that spells them canonically."""
@@ -147,9 +150,14 @@ class RowView:
         return min(numbers, default=0), max(numbers, default=0)
 
     def check_count(self, operand: Operand) -> None:
-        """An operand's register count divides by no zero and is never negative; raises SpecError."""
+        """An operand's register count divides by no zero, is never negative, and no thread has as many
+        registers as it could be; raises SpecError.
+        """
         if operand.registers:
-            bounded(operand.registers, {n: self.bounds(n) for n in names(operand.registers.tree)})
+            _, most = bounded(operand.registers, {n: self.bounds(n) for n in names(operand.registers.tree)})
+            if most > _REGISTERS:
+                what = f"{operand.registers.text!r} may be {most} in the row {self.row.id}"
+                raise SpecError(what, operand.registers.place, f"at most the {_REGISTERS} that a thread has")
 
     def evaluate(self, formula: Formula, fields: Mapping[str, str | int]) -> int:
         known = self.family.functions.get(id(formula))
