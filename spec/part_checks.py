@@ -82,6 +82,14 @@ def _check_operands(instruction: Instruction) -> None:
         if operand.elements is not None and operand.accepts != ("vector",):
             what = f"{name} has elements, and accepts {', '.join(operand.accepts)}"
             raise SpecError(what, operand.place, "accepts: [vector]")
+        known = [
+            instruction.operands[one].types for one in operand.elements or () if one in instruction.operands
+        ]
+        if len(set(known)) > 1:
+            what = f"the elements of {name} are in registers of other types than one another"
+            raise SpecError(
+                what, operand.place, "elements with the same types: a vector has registers of one"
+            )
         if "negated" in operand.accepts and operand.types != ("pred",):
             raise SpecError(f"{name} may be negated, and is no predicate", operand.place, "types: [pred]")
         if operand.types is not None and not operand.types:
