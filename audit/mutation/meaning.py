@@ -75,7 +75,7 @@ def meaning(file: str) -> object:
         case "spec/ordering/litmus.yaml":
             return [(t.name, t.program.steps, t.hazards, t.under) for t in written()]
         case "spec/ordering/phases.yaml":
-            tests = [(t.name, t.program.counts, t.names, t.program.threads, t.hazards) for t in phase_suite()]
+            tests = [(t.name, t.program.counts, t.program.threads, t.hazards) for t in phase_suite()]
             return [sorted(phases().rules), *tests]
     specification = load()
     if file.startswith("spec/instructions/"):

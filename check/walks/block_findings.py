@@ -60,13 +60,23 @@ def block_findings(walked: KernelWalks) -> Iterator[Finding]:
     paths = BlockPaths(plan)
     for acts in _walks(plan, threads):
         for race in races(acts, threads):
-            if not (race.sure or paths.possible(race)):
+            if _may_be_told(plan, acts, race) or not (race.sure or paths.possible(race)):
                 continue
             finding = _finding(module, plan, threads, race)
             key = finding.rule, flow.block_of(race.second.act.statement)
             known = found.get(key)
             found[key] = finding if known is None else replace(known, more=known.more + 1)
     yield from found.values()
+
+
+def _may_be_told(plan: WalkPlan, acts: Sequence[BlockAct], race: BlockRace) -> bool:
+    """Whether a thread may learn that a bulk copy is complete from threads that take another path and wait
+    for it: its own path waits for some mbarrier, or meets them, between the two accesses.
+    """
+    if race.first.act.kind != "fill":
+        return False
+    others = {act.statement for act in acts if act.kind == "await" and race.second.lane not in act.path}
+    return bool(others) and any(plan.code.operation(at).does in ("await", "meet") for at in race.between)
 
 
 def _can_race(plan: WalkPlan) -> bool:

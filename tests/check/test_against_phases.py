@@ -1,0 +1,113 @@
+"""The checker against the two models of barriers with phases, on litmus tests and on random programs."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+
+import pytest
+
+from ptxmma.check.check_file import check_text
+from ptxmma.formal.ordering.phases.histories import PhaseAxioms
+from ptxmma.formal.ordering.phases.phase_agreement import judge_phases
+from ptxmma.formal.ordering.phases.phase_programs import PhaseProgram, parse_phases, parse_thread
+from ptxmma.gen.litmus.phase_tests import PhaseLitmus, phase_suite
+
+from .phase_kernels import as_ptx
+
+# One round of a ring, two, one in which a second warp stores, and an init that is published, done right; and what
+# each thread's steps are drawn from.
+ROUND = parse_phases(
+    "b0=1 b1=1 | wait b0 0; multiply s0; finish; arrive b1 | wait b1 1; expect b0 8; copy s0 b0 8; arrive b0"
+)
+ROUNDS = parse_phases(
+    "b0=1 b1=1 | wait b0 0; multiply s0; finish; arrive b1; wait b0 1; multiply s0; finish; arrive b1 "
+    "| wait b1 1; expect b0 8; copy s0 b0 8; arrive b0; wait b1 0; expect b0 8; copy s0 b0 8; arrive b0"
+)
+STORED = parse_phases(
+    "b0=1 b1=1 | meet n0 2; multiply s0; finish; arrive b1; wait b0 0; multiply s0; finish "
+    "| store s0; meet n0 2; wait b1 0; expect b0 8; copy s0 b0 8; arrive b0"
+)
+PUBLISHED = parse_phases(
+    "b0=1 b1=1 | meet n0 2; wait b0 0; multiply s0; finish; arrive b1 "
+    "| init b0; meet n0 2; store s0; arrive b0; wait b1 0; store s0"
+)
+RIGHT = (ROUND, ROUND, ROUNDS, ROUNDS, STORED, PUBLISHED)
+CONSUMER = parse_thread(
+    ("wait b0 0", "wait b0 1", "multiply s0", "multiply s0", "finish", "arrive b1", "arrive.relaxed b1")
+)
+PRODUCER = parse_thread(
+    ("wait b1 0", "wait b1 1", "expect b0 8", "copy s0 b0 8", "arrive b0", "arrive b1", "store s0", "fence")
+)
+SILENT = {"info"}
+
+
+def programs(seed: int, count: int) -> Iterator[PhaseProgram]:
+    """Right programs with steps changed, left out or put in; some with other counts, and with a third thread."""
+    source = random.Random(seed)
+    while count:
+        right = source.choice(RIGHT)
+        threads = [list(thread) for thread in right.threads]
+        for _ in range(source.randrange(3)):
+            steps, words = source.choice(((threads[0], CONSUMER), (threads[1], PRODUCER)))
+            place = source.randrange(len(steps) + 1)
+            steps[place : place + source.randrange(2)] = source.choices(words, k=source.randrange(2))
+        counts = source.choice((right.counts, right.counts, right.counts, (1, 2), (2, 1)))
+        if max(counts) > 1:
+            threads.append(list(parse_thread((f"arrive b{source.randrange(2)}",))))
+        multiplies = any(step.word == "multiply" for step in threads[0])
+        try:
+            program = PhaseProgram(counts, tuple(map(tuple, threads)))
+        except ValueError:
+            continue
+        if multiplies and threads[1]:
+            count -= 1
+            yield program
+
+
+def tiers(program: PhaseProgram) -> set[str]:
+    return {finding.tier for finding in check_text(as_ptx(program), "k.ptx").findings} - SILENT
+
+
+def orderly(program: PhaseProgram) -> bool:
+    """Whether each arrival and copy is in one phase, whatever happens."""
+    return all(len(phases) == 1 for phases in PhaseAxioms(program).arrivals().values())
+
+
+def sorted_threads(program: PhaseProgram) -> PhaseProgram:
+    """The program with the threads that multiply first."""
+    first = [any(step.word == "multiply" for step in thread) for thread in program.threads]
+    order = sorted(range(len(first)), key=lambda number: not first[number])
+    return PhaseProgram(program.counts, tuple(program.threads[number] for number in order))
+
+
+@pytest.mark.parametrize("program", RIGHT[1::2], ids=range(3))
+def test_right_programs_are_defined_and_pass(program: PhaseProgram) -> None:
+    verdict = judge_phases(program)
+    assert verdict.outcomes.defined and not verdict.hazards
+    assert not tiers(program) & {"error", "likely"}
+
+
+@pytest.mark.parametrize("test", phase_suite(), ids=lambda test: test.name)
+def test_what_both_models_call_defined_is_not_accused(test: PhaseLitmus) -> None:
+    found = tiers(sorted_threads(test.program))
+    if not test.hazards:
+        assert not found & {"error", "likely"}
+    elif test.name.startswith("ring"):
+        assert "error" in found
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_checker_and_both_models_agree(seed: int) -> None:
+    errors = passes = 0
+    for program in programs(seed, 60):
+        found, verdict = tiers(program), judge_phases(program)
+        assert verdict.disagreement is None
+        assert not (verdict.outcomes.defined and "error" in found), program
+        # The limits: an execution follows one assignment of arrivals to phases, and does not look for schedules in
+        # which a phase passes by unnoticed.
+        if verdict.outcomes.results != 1 and orderly(program):
+            assert found, program
+        errors += "error" in found
+        passes += verdict.outcomes.defined
+    assert errors > 10 and passes > 5
