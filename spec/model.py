@@ -141,7 +141,7 @@ class Operand:
     Example: `dtype`. Refuses: `nosuch` (no row binds a field of that name)."""
     types: tuple[str, ...] | None = None
     """The register types that may stand here, where no field decides.
-    Noticed by: observations, universes.
+    Noticed by: observations, universes, tests.
     Example: `[b64, u64, s64]`. Refuses: `b64` (a list, also of one)."""
     values: Scalars | None = None
     """The values that an immediate may have.

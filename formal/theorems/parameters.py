@@ -70,13 +70,22 @@ def _of_fields(
     symbols: RowSymbols, view: RowView, letter: str, layout: LayoutMap, premise: Term
 ) -> Iterator[Obligation]:
     for name, scalars in layout.layout.params.items():
-        if _selector(letter, name) is None and name in symbols.fields:
+        if _selector(letter, name) is not None:
+            continue
+        if name not in symbols.fields:
+            said = partial(_no_field, view, layout, name)
+            yield Obligation("row.parameters", f"{view.id} {letter} {name}", refuting(premise), said)
+        else:
             field = symbols.fields[name]
             listed = Or(*(field == int(v) for v in scalars.values if int(v) >> symbols.width == 0))
             said = partial(_unknown_value, view, layout, name, str(field))
             yield Obligation(
                 "row.parameters", f"{view.id} {letter} {name}", refuting(premise, Not(listed)), said
             )
+
+
+def _no_field(view: RowView, layout: LayoutMap, name: str, model: Model) -> str:
+    return f"{view.row.place}: the row {view.id} has no {name}, which {layout.layout.id} needs"
 
 
 def _unknown_value(view: RowView, layout: LayoutMap, name: str, symbol: str, model: Model) -> str:

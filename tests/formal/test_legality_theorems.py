@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,12 +11,16 @@ import pytest
 from ptxmma.assemblers.universe import Universe
 from ptxmma.formal.catalogue import enumerations
 from ptxmma.formal.prove import ENUMERATION, ProofResult, prove
+from ptxmma.formal.row_symbols import RowSymbols
+from ptxmma.formal.smt.solvers import ask
+from ptxmma.formal.theorems.parameters import row_parameters
 from ptxmma.spec import legality
 from ptxmma.spec.errors import SpecError
 from ptxmma.spec.gates import EffectiveGate
 from ptxmma.spec.loading import load_files
+from ptxmma.spec.maps import LayoutMap
 from ptxmma.spec.mnemonics import MnemonicGroup
-from ptxmma.spec.nodes import Version
+from ptxmma.spec.nodes import Scalars, Version
 from ptxmma.spec.selection import _open as is_selected
 from ptxmma.spec.specification import Specification
 from ptxmma.spec.statements import read_statement
@@ -69,6 +74,31 @@ def test_a_slip_is_refuted_with_its_place(
     path.write_text(text.replace(right, wrong, 1))
     details = [result.detail for result in refuted(load_files(files), theorem)]
     assert any(detail.startswith(place) and said in detail for detail in details), details
+
+
+@pytest.mark.parametrize(
+    ("params", "said"),
+    [
+        ({"matrices": (1, 2)}, "has matrices = 4; matrix.m8n8 has 1, 2 ("),
+        ({"matrices": (1, 2, 4), "word": (16,)}, "has no word, which matrix.m8n8 needs"),
+        ({"matrices": (1, 2, 4)}, ""),
+    ],
+)
+def test_the_values_of_a_field_are_those_of_its_layout(
+    specification: Specification, params: dict[str, tuple[int, ...]], said: str
+) -> None:
+    """The loader refuses such files before the theorem is asked, so it is asked about records."""
+    view = next(view for view in specification.families["ldmatrix"].rows if view.row.id == "m8n8.b16")
+    layout = specification.layouts["matrix.m8n8"].layout
+    place = layout.params["matrices"].place
+    spoilt = replace(layout, params={name: Scalars(values, place) for name, values in params.items()})
+    layouts = {**specification.layouts, "matrix.m8n8": LayoutMap(spoilt)}
+    details = [
+        obligation.explain(answer.model)
+        for obligation in row_parameters(view, layouts, lambda: RowSymbols(view.family))
+        if (answer := ask("z3", obligation.smt)).status != "unsat"
+    ]
+    assert [said in one for one in details] == ([True] if said else [])
 
 
 REFUSED = [  # what the loader says before any theorem is asked
