@@ -19,7 +19,7 @@ from ptxmma.ledger.device_observations import current_cases, current_suite
 from ptxmma.ledger.measured_points import judge
 from ptxmma.ledger.register_faults import RegisterFaults
 from ptxmma.ledger.silicon_record import Silicon, load_silicon
-from ptxmma.ledger.silicon_verdicts import SiliconVerdict, by_mnemonic, silicon_verdicts
+from ptxmma.ledger.silicon_verdicts import Judged, SiliconVerdict, by_mnemonic, silicon_verdicts
 from ptxmma.ledger.strided_places import strided_verdicts
 from ptxmma.spec.errors import SpecError
 from ptxmma.spec.loading import ROOT, load_files
@@ -242,6 +242,11 @@ def test_a_difference_between_chips_is_a_finding(
     both = (recorded[-1], other_chip(recorded[-1]))
     monkeypatch.setattr("ptxmma.cli.silicon_report.load_silicon", lambda: both)
     monkeypatch.setattr(RegisterFaults, "every", lambda _: iter(()))  # the register has tests of its own
+    judged: dict[tuple[str, str], Judged] = {}  # one measurement is judged once, as for two devices of one call
+    monkeypatch.setattr(
+        "ptxmma.cli.silicon_report.silicon_verdicts",
+        lambda *given, **named: silicon_verdicts(*given, **{**named, "judged": judged}),
+    )
     first = next(iter(recorded[-1].arithmetic))
     code, out, _ = run("evidence")
     assert code == 0
