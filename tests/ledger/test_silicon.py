@@ -242,7 +242,7 @@ def test_a_difference_between_chips_is_a_finding(
     both = (recorded[-1], other_chip(recorded[-1]))
     monkeypatch.setattr("ptxmma.cli.silicon_report.load_silicon", lambda: both)
     monkeypatch.setattr(RegisterFaults, "every", lambda _: iter(()))  # the register has tests of its own
-    judged: dict[tuple[str, str], Judged] = {}  # one measurement is judged once, as for two devices of one call
+    judged: dict[tuple[str, str], Judged] = {}  # a measurement is judged once, as for two devices of one call
     monkeypatch.setattr(
         "ptxmma.cli.silicon_report.silicon_verdicts",
         lambda *given, **named: silicon_verdicts(*given, **{**named, "judged": judged}),
