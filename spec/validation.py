@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Mapping
+from functools import partial
 from math import prod
 
 from .addresses import swizzle_bounds
@@ -17,7 +18,7 @@ from .memory_checks import check_memory
 from .model import Instruction
 from .nodes import bounded, must_exist, written_fields
 from .part_checks import check_parts
-from .sparse import valid_codes
+from .sparse import positions, valid_codes
 from .specification import METADATA_ORDER, Specification
 from .switches import check_switches
 
@@ -175,6 +176,10 @@ def _check_sparsity(specification: Specification) -> None:
                     sparsity.place,
                     "some of " + ", ".join(f"{valid:#b}" for valid in allowed),
                 )
+        ordered = sorted(sparsity.codes, key=partial(positions, sparsity))
+        if list(sparsity.codes) != ordered:
+            what = f"the codes of {name} are not in the order of the columns that they store"
+            raise SpecError(what, sparsity.place, ", ".join(f"0b{code:04b}" for code in ordered))
 
 
 def _check_clauses(specification: Specification) -> None:

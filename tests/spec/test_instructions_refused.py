@@ -1,4 +1,4 @@
-"""What an instruction's file cannot say is refused with its place: gates, forms, operands, layouts, registers."""
+"""What files cannot say is refused with its place: gates, forms, operands, layouts, registers, codes."""
 
 from pathlib import Path
 
@@ -41,6 +41,12 @@ SLIPS = [
     (MMA, "types: [integer16]", "types: [any32]", "are in registers of other types than one another"),
     (MMA, "k * n * width // (32 * word)", "k * n * width * (32 * word)", "at most the 255 that a thread has"),
     (MMA, "accepts: [vector], holds: atype", "accepts: [vector, negated], holds: atype", "is no predicate"),
+    (
+        "spec/sparsity.yaml",
+        "0b1100, 0b1001",
+        "0b1001, 0b1100",
+        "not in the order of the columns that they store",
+    ),
     (LOADS, "f64: [b64, f64]", "f64: []", "in registers of no type"),
     (LOADS, "f64: [b64, f64]", "s32: [b64, f64]", "has no operand with elements .s32"),
     (
