@@ -211,7 +211,7 @@ def _check_function(
     if held:
         yield from _legality(module, function, operations.judge, held)
     in_step: frozenset[Place] = frozenset()
-    if whole is function and held:
+    if whole is function:
         in_step = yield from check_order(module, code, code, flow, values)
     elif whole is not None and whole is not function:
         again = DecodedFunction(whole, operations)

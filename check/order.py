@@ -49,7 +49,15 @@ def check_order(
     elif does & _COPIES:
         from .walks.kernel_walks import KernelWalks
 
-        yield from _copy_order(KernelWalks(module, whole, flow))
+        walked = KernelWalks(module, whole, flow)
+        if "await" not in does:
+            yield from _copy_order(walked)
+            return frozenset()
+        from .execution.phase_findings import PhaseFindings
+
+        phases = PhaseFindings(module, whole, flow, walked)
+        phases.execute()
+        yield from surest((*phases, *_copy_order(walked)))
     return frozenset()
 
 

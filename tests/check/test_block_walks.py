@@ -149,7 +149,7 @@ def test_bulk_copies_that_are_waited_for(body: str) -> None:
             LOAD,
             "try_wait.parity.shared::cta.b64 %p3, [%r8]",
             "try_wait.parity.shared::cta.b64 %p3, [%r8+8]",
-            {PART},
+            {PART, "error barrier-uninitialised"},
         ),
     ],
 )
