@@ -1,7 +1,8 @@
-"""Compile the corpus: python bench/corpus/build.py FOLDER [nvcc] [cutlass] [triton] [packages].
+"""Compile the corpus, check it, and print what was found: python bench/corpus/build.py FOLDER [PART…].
 
-Packages come from PyPI into FOLDER/.packages and stay there. The PTX of each source goes to a folder of
-its own: FOLDER/nvcc, FOLDER/cutlass, FOLDER/triton-RELEASE, FOLDER/packages. It needs nvcc 13.0, but no GPU.
+Packages come from PyPI into FOLDER/.packages and stay there. The PTX of each source goes to a folder of its
+own (FOLDER/nvcc, FOLDER/triton-3.9.0-sm80, …); what is there already is not compiled again. FOLDER/TABLE.md
+has the kernels, their sources and their verdicts. It needs nvcc 13.0, but no GPU.
 """
 
 from __future__ import annotations
@@ -12,17 +13,54 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from shutil import copy
+from tempfile import TemporaryDirectory
+
+import verdicts
 
 HERE = Path(__file__).parent
 RELEASES = ("3.0.0", "3.1.0", "3.2.0", "3.3.1", "3.4.0", "3.5.1", "3.6.0", "3.7.0", "3.7.1", "3.8.0", "3.9.0")
-COMPILE = ("nvcc", "-std=c++17", "-O3", "-DNDEBUG", "-arch=sm_90a", "-ptx")
+COMPILE = ("nvcc", "-std=c++17", "-O3", "-DNDEBUG", "-ptx", "-lineinfo", "-w")
 CUTLASS = ("nvidia-cutlass==4.2.0.0", "nvidia-curand==10.4.5.25")
 TRITON_PACKAGES = {
     "fla-core==0.6.0": "fla.ops",
     "sageattention==1.0.6": "sageattention",
-    "conch-triton-kernels==1.3": "conch",
     "liger-kernel==0.8.5": "liger_kernel",
+    "stanford-stk==0.7.1": "stk",
 }
+TRITON_SOURCES = {"mamba-ssm==2.3.2.post1": "mamba_ssm"}  # packages without a wheel
+PACKAGE_RELEASES = (
+    "3.7.0",
+    "3.9.0",
+)  # releases of Triton that compile the packages; the newest for sm_80, too
+FLASHINFER = "flashinfer-python==0.7.2.post1"
+FLASH_ATTENTION = "flash-attn==2.8.3.post2"
+TILELANG = (
+    *("tilelang==0.1.15", "apache-tvm-ffi==0.1.12", "cloudpickle", "psutil", "tqdm", "z3-solver==4.15.4.0"),
+    *("ml-dtypes", "typing-extensions"),
+)
+BITSANDBYTES, CUOBJDUMP = "bitsandbytes==0.50.2", "nvidia-cuda-cuobjdump==13.5.37"
+# Generated kernels of FlashInfer: folder, target, which of its files, and at most so many of them.
+GENERATED = (
+    ("flashinfer-sm90", "sm_90a", "cake_vsa_sm90/*_kernel.cu", 14),
+    ("flashinfer-kda", "sm_90a", "kda/flashkda_decode*.cu", 20),
+    ("flashinfer-kda", "sm_100a", "kda/cake_kda_packed_t1_cpasync*.cu", 8),
+    ("flashinfer-kda", "sm_100a", "kda/cake_fused_kda_decode_*_kernel.cu", 16),
+    ("flashinfer-sm120", "sm_120a", "cake_sage_block_sparse_attention/sm_120a/*_kernel.cu", 8),
+    ("flashinfer-sm120", "sm_120a", "cake_bf16_bmm/*_kernel.cu", 8),
+    ("flashinfer-sm120", "sm_120a", "blackwell_bf16_fp4/*_kernel.cu", 8),
+    ("flashinfer-sm120", "sm_120a", "cake_dsv4/sm_120a/*.cu", 22),
+)
+# Templates of FlashInfer that files of cuda/flashinfer instantiate.
+INSTANTIATED = {
+    "sm_80": ("single_prefill", "paged_prefill", "mla"),
+    "sm_90a": ("mla_hopper", "hopper_prefill", "hopper_prefill_paged", "hopper_prefill_fp8"),
+}
+XQA = (
+    *("-DBEAM_WIDTH=1", "-DUSE_INPUT_KV=0", "-DUSE_CUSTOM_BARRIER=1", "-DINPUT_FP16=1", "-DDTYPE=__half"),
+    *("-DTOKENS_PER_PAGE=16", "-DHEAD_ELEMS=128", "-DHEAD_GRP_SIZE=8", "-DSLIDING_WINDOW=0"),
+    *("-DLOW_PREC_OUTPUT=0", "-DSPEC_DEC=0", "-DMLA_WRAPPER=0"),
+)
 EXAMPLES = (
     "cute/tutorial/hopper/wgmma_sm90.cu",
     "cute/tutorial/hopper/wgmma_tma_sm90.cu",
@@ -50,18 +88,44 @@ def installed(folder: Path, *packages: str) -> Path:
     return target
 
 
-def nvcc(source: Path, to: Path, *options: str) -> None:
-    """Compile one CUDA file."""
+def unpacked(folder: Path, package: str) -> Path:
+    """A package's source; its setup need not run, so pip may stop behind unpacking it."""
+    target = folder / ".packages" / package.replace("==", "-")
+    if not target.exists():
+        (folder / ".packages").mkdir(parents=True, exist_ok=True)
+        with TemporaryDirectory(dir=folder / ".packages") as made:
+            words = (
+                "download",
+                "-q",
+                "--no-clean",
+                "--no-deps",
+                "--no-binary",
+                ":all:",
+                "--no-build-isolation",
+            )
+            pip = (sys.executable, "-m", "pip", *words, "-d", made, package)
+            subprocess.run(pip, capture_output=True, env=dict(os.environ, TMPDIR=made))
+            (found,) = Path(made).glob(f"*/{package.split('==')[0]}_*/")
+            found.rename(target)
+    return target
+
+
+def nvcc(source: Path, to: Path, arch: str, *options: str) -> None:
+    """Compile one CUDA file, unless it was compiled."""
+    if to.exists():
+        return
     to.parent.mkdir(parents=True, exist_ok=True)
-    done = subprocess.run((*COMPILE, *options, "-o", str(to), str(source)), capture_output=True, text=True)
+    words = (*COMPILE, f"-arch={arch}", *options, "-o", str(to), str(source))
+    done = subprocess.run(words, capture_output=True, text=True)
     if done.returncode:
         print(f"{source.name}: {done.stderr.strip().splitlines()[-1][:200]}", flush=True)
+        to.unlink(missing_ok=True)
 
 
 def own(folder: Path) -> None:
     """The CUDA kernels of this directory."""
     for source in sorted((HERE / "cuda").glob("*.cu")):
-        nvcc(source, folder / "nvcc" / f"{source.stem}.ptx")
+        nvcc(source, folder / "nvcc" / f"{source.stem}.ptx", "sm_90a")
 
 
 def cutlass(folder: Path) -> None:
@@ -70,42 +134,114 @@ def cutlass(folder: Path) -> None:
     source = packages / "cutlass_library" / "source"
     curand = next(packages.rglob("curand_kernel.h")).parent
     includes = (curand, source / "include", source / "tools/util/include", source / "examples/common")
-    options = ["-w", "--expt-relaxed-constexpr", "-DCUTLASS_ARCH_MMA_SM90_SUPPORTED"]
+    options = ["--expt-relaxed-constexpr", "-DCUTLASS_ARCH_MMA_SM90_SUPPORTED"]
     for name in EXAMPLES:
         path = source / "examples" / name
         nvcc(
             path,
             folder / "cutlass" / f"{path.stem}.ptx",
+            "sm_90a",
             *options,
             *(f"-I{i}" for i in (*includes, path.parent)),
         )
 
 
-def python(paths: Sequence[Path], script: str, *words: str) -> None:
+def python(paths: Sequence[Path], script: str, *words: str, capability: int = 90) -> None:
     """Run a script with some folders on its path; it prints what it cannot compile."""
-    environment = dict(os.environ, PYTHONPATH=os.pathsep.join(map(str, paths)))
-    subprocess.run((sys.executable, "-W", "ignore", str(HERE / "triton" / script), *words), env=environment)
+    found = {"PYTHONPATH": os.pathsep.join(map(str, paths)), "PTXMMA_CAPABILITY": str(capability)}
+    subprocess.run((sys.executable, "-W", "ignore", str(HERE / script), *words), env={**os.environ, **found})
+
+
+def triton_of(folder: Path, release: str) -> Path:
+    """A release of Triton."""
+    return installed(folder, f"triton=={release}", "filelock", "setuptools")
 
 
 def triton(folder: Path) -> None:
-    """The Triton kernels of this directory under every release, and the Gluon ones under the newest."""
+    """The Triton kernels of this directory under every release; the Gluon ones under the newest."""
     for release in RELEASES:
-        paths = [installed(folder, f"triton=={release}", "filelock", "setuptools")]
+        paths = [triton_of(folder, release)]
         for script in ("matmul.py", "attention.py", *(("gluon.py",) if release == RELEASES[-1] else ())):
-            python(paths, script, str(folder / f"triton-{release}"))
+            python(paths, f"triton/{script}", str(folder / f"triton-{release}"))
+            if release in PACKAGE_RELEASES and script != "gluon.py":
+                python(paths, f"triton/{script}", str(folder / f"triton-{release}-sm80"), capability=80)
 
 
 def packages(folder: Path) -> None:
     """The Triton kernels of packages that have some."""
-    paths = [
-        installed(folder, "triton==3.7.0", "filelock", "setuptools"),
-        *(installed(folder, p) for p in TRITON_PACKAGES),
-    ]
-    for name in TRITON_PACKAGES.values():
-        python(paths, "packages.py", str(folder / "packages"), name)
+    known = {installed(folder, p): name for p, name in TRITON_PACKAGES.items()}
+    known |= {unpacked(folder, p): name for p, name in TRITON_SOURCES.items()}
+    for release in PACKAGE_RELEASES:
+        for path, name in known.items():
+            paths = [triton_of(folder, release), path]
+            short = f"{name.split('.')[0]}-{release}"
+            python(paths, "triton/packages.py", str(folder / short), name)
+            if release == PACKAGE_RELEASES[-1]:
+                python(paths, "triton/packages.py", str(folder / f"{short}-sm80"), name, capability=80)
 
 
-PARTS = {"nvcc": own, "cutlass": cutlass, "triton": triton, "packages": packages}
+def flashinfer(folder: Path) -> None:
+    """FlashInfer: kernels that it ships as PTX or as generated CUDA, and some of its templates."""
+    data = installed(folder, FLASHINFER) / "flashinfer" / "data"
+    curand = next(installed(folder, *CUTLASS).rglob("curand_kernel.h")).parent
+    folders = ("cccl/libcudacxx/include", "cccl/cub", "cccl/thrust", "include", "csrc", "cutlass/include")
+    includes = [*(data / name for name in (*folders, "cutlass/tools/util/include", "spdlog/include")), curand]
+    options = ["--expt-relaxed-constexpr", *(f"-I{include}" for include in includes)]
+    for name, arch, pattern, most in GENERATED:
+        files = sorted(path for path in (data / "csrc").glob(pattern) if "binding" not in path.name)
+        for path in files[:most]:
+            nvcc(path, folder / name / f"{path.stem[-60:]}.ptx", arch, *options)
+    for arch, names in INSTANTIATED.items():
+        for name in names:
+            to = folder / f"flashinfer-templates-{arch}" / f"{name}.ptx"
+            nvcc(HERE / "cuda" / "flashinfer" / f"{name}.cu", to, arch, *options)
+    xqa = data / "csrc" / "xqa"
+    nvcc(xqa / "mha.cu", folder / "xqa" / "mha.ptx", "sm_80", *options, *XQA, "-DCACHE_ELEM_ENUM=0")
+    nvcc(
+        xqa / "mha_sm90.cu", folder / "xqa" / "mha_sm90.ptx", "sm_90a", *options, *XQA, "-DCACHE_ELEM_ENUM=2"
+    )
+    shipped = folder / "flashinfer-ptx"
+    shipped.mkdir(exist_ok=True)
+    for path in (data / "csrc" / "kda" / "ptx").glob("*.ptx"):
+        copy(path, shipped)
+
+
+def flash_attention(folder: Path) -> None:
+    """Kernels of FlashAttention-2."""
+    source = unpacked(folder, FLASH_ATTENTION) / "csrc"
+    here = HERE / "cuda" / "flash_attn"
+    includes = (here / "stubs", source / "flash_attn" / "src", source / "cutlass" / "include")
+    options = ["--expt-relaxed-constexpr", "--expt-extended-lambda", "--use_fast_math"]
+    for path in sorted(here.glob("*.cu")):
+        to = folder / "flash-attn" / f"{path.stem}.ptx"
+        nvcc(path, to, "sm_80", *options, *(f"-I{include}" for include in includes))
+
+
+def tilelang(folder: Path) -> None:
+    """The TileLang kernels of this directory."""
+    python([installed(folder, *TILELANG)], "tilelang/kernels.py", str(folder / "tilelang"))
+
+
+def bitsandbytes(folder: Path) -> None:
+    """The PTX inside the libraries of bitsandbytes."""
+    tool = next(installed(folder, CUOBJDUMP).rglob("cuobjdump"))
+    tool.chmod(0o755)
+    to = folder / "bitsandbytes"
+    to.mkdir(exist_ok=True)
+    for library in installed(folder, BITSANDBYTES).rglob("libbitsandbytes_cuda1[23][60].so"):
+        subprocess.run((tool, "-all", "-xptx", "all", str(library)), cwd=to, capture_output=True)
+
+
+PARTS = {
+    "nvcc": own,
+    "cutlass": cutlass,
+    "triton": triton,
+    "packages": packages,
+    "flashinfer": flashinfer,
+    "flash-attn": flash_attention,
+    "tilelang": tilelang,
+    "bitsandbytes": bitsandbytes,
+}
 
 
 def main() -> None:
@@ -116,6 +252,7 @@ def main() -> None:
     arguments = parser.parse_args()
     for part in arguments.parts or PARTS:
         PARTS[part](arguments.folder.absolute())
+    verdicts.write(arguments.folder)
 
 
 if __name__ == "__main__":

@@ -120,6 +120,7 @@ class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 sys.meta_path.append(Finder())
 
 import triton  # noqa: E402
+import triton.language as tl  # noqa: E402
 from source import Kernel, write  # noqa: E402
 from triton.runtime.jit import JITFunction  # noqa: E402
 
@@ -160,11 +161,22 @@ CONSTANTS: dict[str, Any] = {
     "BTS": 32,
     "NS": 4,
     "NG": 1,
+    "ACC_TYPE": tl.float32,
+    "GROUP_M": 8,
 }
 FLAGS = re.compile(
     r"^(USE|IS|HAS|STORE|SAVE|WITH|REVERSE|OUTPUT|STATIC|TRANS|LOAD|MULTI|CAUSAL|HEAD_FIRST|ALLOW|SPLIT)"
 )
-GUESSES = (("bf16", "fp32"), ("bf16", "bf16"), ("fp32", "fp32"))  # what pointers point to
+# What pointers point to, and what stands for a parameter that may be left out: nothing, or a pointer.
+GUESSES: tuple[tuple[str, str, str | None], ...] = (
+    ("bf16", "fp32", None),
+    ("bf16", "bf16", None),
+    ("fp32", "fp32", None),
+    ("bf16", "fp32", "*i32"),
+    ("bf16", "bf16", "*i32"),
+    ("fp16", "fp32", None),
+    ("fp16", "fp32", "*i32"),
+)
 INTEGER = re.compile(
     r"^(T|N|M|B|NT|H|seq.*|.*_len|len.*|n_.*|num_.*|stride.*|.*_stride|M_.*|.*size.*|layer.*|all)$"
 )
@@ -184,11 +196,12 @@ def constant(name: str) -> Any:
 
 
 def guess(
-    function: JITFunction[Any], half: str, single: str = "fp32"
+    function: JITFunction[Any], half: str, single: str, optional: str | None
 ) -> tuple[dict[str, str], dict[str, Any]]:
     """Types and constants of a kernel's parameters, by their names; pointers are to `half` or `single`."""
     types: dict[str, str] = {}
     constants: dict[str, Any] = {}
+    names = {parameter.name for parameter in function.params}
     named = any(parameter.name.endswith("_ptr") for parameter in function.params)
     for parameter in function.params:
         name = parameter.name
@@ -197,9 +210,14 @@ def guess(
         elif re.search(
             r"cu_?seqlens|indices|offsets|split|g_gamma|^h0$|^dh0$|^ht$|^dht$|initial|bias|gk$|gv$", name
         ):
-            constants[name] = None
+            if optional is None:
+                constants[name] = None
+            else:
+                types[name] = optional
         elif FLOAT.match(name):
             types[name] = "fp32"
+        elif {"A", "B", "C"} <= names and name in "ABC":
+            types[name] = f"*{half}"
         elif INTEGER.match(name) or (named and not name.endswith("ptr")):
             types[name] = "i32:16"
         elif FLOAT_POINTER.match(name):
@@ -249,7 +267,10 @@ def functions(package: str) -> dict[str, JITFunction[Any]]:
                 and ("tl.dot(" in value.src or any(f"{called}(" in value.src for called in inner))
             ):
                 last = package.split(".")[0].replace("_kernel", "")
-                found.setdefault(f"{last}_{value.fn.__name__.strip('_')}", value)
+                kernel = value.fn.__name__.strip("_")
+                taken = found.setdefault(f"{last}_{kernel}", value)
+                if taken is not value:
+                    found.setdefault(f"{last}_{name.split('.')[-1]}_{kernel}", value)
     return found
 
 
@@ -262,8 +283,8 @@ def main(folder: Path, packages: list[str]) -> None:
         for name, function in sorted(known.items()):
             if (folder / f"{name}.ptx").exists():
                 continue
-            for half, single in GUESSES:
-                types, constants = guess(function, half, single)
+            for half, single, optional in GUESSES:
+                types, constants = guess(function, half, single, optional)
                 options = {"num_warps": 4, "num_stages": 2}
                 if not write((Kernel(name, function, types, constants, options),), folder):
                     break
