@@ -2,7 +2,8 @@
 # make test:  set up what is missing, and run all tests, on all cores.
 # make quick: the tests that take no seconds each: the loop while you edit.
 # make lint:  style, as CI checks it.
-# make mutants: change one thing in the YAML at a time, and ask who notices (hours; SAMPLE=200 takes a minute).
+# make mutants: change one thing in the YAML at a time, and ask who notices: the files that changed since that was last
+#               recorded, then the table of all (ALL=1: every file again, hours; SAMPLE=200 takes a minute).
 #
 # Another interpreter than python3: make prove PYTHON=python3.13
 VENV ?= .venv
@@ -21,7 +22,7 @@ quick: $(INSTALLED)
 	$(VENV)/bin/pytest -n auto --dist worksteal -m 'not slow'
 
 mutants: $(INSTALLED)
-	$(VENV)/bin/python bench/watched.py $(if $(SAMPLE),--sample $(SAMPLE)) $(if $(SEED),--seed $(SEED))
+	$(VENV)/bin/python bench/watched.py $(if $(SAMPLE),--sample $(SAMPLE),--record $(if $(ALL),,--stale)) $(if $(SEED),--seed $(SEED))
 
 lint: $(INSTALLED)
 	$(VENV)/bin/ruff check .

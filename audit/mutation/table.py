@@ -9,63 +9,70 @@ from typing import Any
 from rich.table import Table
 
 from ...formal.mutation.slips import SLIP_KINDS
+from .concerned import WITNESS_NAMES
 from .corpus import READERS, noticed_by
 from .trial import SlipOutcome
 
-__all__ = ["as_json", "by_field", "by_file", "by_kind", "undeclared"]
+__all__ = [
+    "OPEN_COLUMNS",
+    "SlipCounts",
+    "as_json",
+    "by_field",
+    "by_file",
+    "by_kind",
+    "counted",
+    "undeclared",
+]
 
-_COLUMNS = (
-    ("loader", lambda o: o.verdict == "noticed" and o.by == "loader"),
-    ("equal", lambda o: o.verdict == "equal"),
-    ("readers", lambda o: o.verdict == "readers"),
-    *(
-        (name, lambda o, name=name: o.verdict == "noticed" and o.by == name)
-        for name in ("models", "proofs", "observations", "silicon", "universes", "register", "tests")
-    ),
-    ("crash", lambda o: o.verdict == "crash"),
-    ("no place", lambda o: o.verdict == "placeless"),
-    ("late", lambda o: o.verdict == "timeout"),
-    ("nobody", lambda o: o.verdict == "survives"),
-)
+# The columns, in their order; a witness has its own, and what is left to mend comes last.
+_COLUMNS = ("loader", "equal", "readers", *WITNESS_NAMES, "crash", "no place", "late", "nobody")
+_NAMED = {"placeless": "no place", "timeout": "late", "survives": "nobody"}
+OPEN_COLUMNS = ("crash", "no place", "late", "nobody")
+SlipCounts = Counter[tuple[str, str]]  # by row and column
 
 
-def by_kind(found: Sequence[SlipOutcome]) -> Table:
+def _column(outcome: SlipOutcome) -> str:
+    return outcome.by if outcome.verdict == "noticed" else _NAMED.get(outcome.verdict, outcome.verdict)
+
+
+def counted(found: Sequence[SlipOutcome], key: Callable[[SlipOutcome], str]) -> SlipCounts:
+    """How many outcomes stand in each row, which `key` names, and column."""
+    return Counter((key(outcome), _column(outcome)) for outcome in found)
+
+
+def by_kind(counts: SlipCounts) -> Table:
     """A line a kind of slip."""
-    return _table("kind", found, lambda outcome: outcome.slip.kind, SLIP_KINDS)
+    return _table("kind", counts, SLIP_KINDS)
 
 
-def by_file(found: Sequence[SlipOutcome]) -> Table:
+def by_file(counts: SlipCounts) -> Table:
     """A line a file."""
-    return _table("file", found, lambda outcome: outcome.slip.file)
+    return _table("file", counts)
 
 
 def by_field(found: Sequence[SlipOutcome]) -> Table:
     """A line for each field with something to mend."""
     wanted = {outcome.slip.field for outcome in found if outcome.open}
     some = [outcome for outcome in found if outcome.slip.field in wanted]
-    return _table("field", some, lambda outcome: outcome.slip.field)
+    return _table("field", counted(some, lambda outcome: outcome.slip.field))
 
 
-def _table(
-    head: str, found: Sequence[SlipOutcome], key: Callable[[SlipOutcome], str], order: Sequence[str] = ()
-) -> Table:
-    columns = [name for name, holds in _COLUMNS if any(map(holds, found))]
+def _table(head: str, counts: SlipCounts, order: Sequence[str] = ()) -> Table:
+    columns = [name for name in _COLUMNS if any(column == name for _, column in counts)]
     table = Table(head, "slips", *columns)
     for column in table.columns[1:]:
         column.justify = "right"
-    keys = dict.fromkeys((*order, *(key(outcome) for outcome in found)))
-    for name in keys:
-        own = [outcome for outcome in found if key(outcome) == name]
-        if own:
-            table.add_row(name, *_cells(own, columns))
+    rows = dict.fromkeys(row for row, _ in counts)
+    for row in dict.fromkeys((*order, *rows)):
+        if row in rows:
+            table.add_row(row, *_cells([counts[row, column] for column in columns]))
     table.add_section()
-    table.add_row("all", *_cells(found, columns))
+    table.add_row("all", *_cells([sum(counts[row, column] for row in rows) for column in columns]))
     return table
 
 
-def _cells(found: Sequence[SlipOutcome], columns: Sequence[str]) -> list[str]:
-    holds: dict[str, Callable[[SlipOutcome], bool]] = dict(_COLUMNS)
-    return [str(len(found)), *(str(sum(map(holds[name], found)) or "") for name in columns)]
+def _cells(numbers: Sequence[int]) -> list[str]:
+    return [str(sum(numbers)), *(str(number or "") for number in numbers)]
 
 
 def undeclared(found: Sequence[SlipOutcome]) -> list[str]:

@@ -8,6 +8,7 @@ import sys
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from typing import get_args
 
 import pytest
@@ -16,13 +17,21 @@ from ptxmma.audit.mutation import witnesses
 from ptxmma.audit.mutation.baseline import Baseline
 from ptxmma.audit.mutation.corpus import Corpus, sample
 from ptxmma.audit.mutation.forks import outcomes
-from ptxmma.audit.mutation.table import by_field, by_file, by_kind
+from ptxmma.audit.mutation.recorded import (
+    RecordedFile,
+    as_outcomes,
+    by_slip_kind,
+    load_recorded,
+    record,
+    slips_digest,
+)
+from ptxmma.audit.mutation.table import as_json, by_field, by_file, by_kind, counted
 from ptxmma.audit.mutation.trial import SlipOutcome, SlipVerdict
 from ptxmma.audit.mutation.universe_table import words
 from ptxmma.audit.mutation.witnesses import WITNESSES, Changed
 from ptxmma.formal.mutation.slips import Slip
 from ptxmma.spec.cache import ROOT
-from ptxmma.spec.errors import PtxmmaError, SpecError
+from ptxmma.spec.errors import PtxmmaError, Question, SpecError
 
 LITMUS = "spec/ordering/litmus.yaml"
 # How names begin: of what a model notices, what the loader refuses, what a test notices, and documentation.
@@ -131,7 +140,8 @@ def test_every_verdict_stands_in_one_column(base: Baseline) -> None:
     ]
     every = list(base.corpus.slips([LITMUS]))
     found = [SlipOutcome(s, *verdicts[i % len(verdicts)], "", 0.0) for i, s in enumerate(every)]
-    for table in (by_kind(found), by_file(found), by_field(found)):
+    in_files = counted(found, lambda outcome: outcome.slip.file)
+    for table in (by_kind(by_slip_kind(found)), by_file(in_files), by_field(found)):
         rows = [list(cells) for cells in zip(*(column.cells for column in table.columns), strict=True)]
         counts = [[int(str(cell) or 0) for cell in row[1:]] for row in rows]
         assert len(table.columns) == 2 + len(verdicts)
@@ -139,6 +149,56 @@ def test_every_verdict_stands_in_one_column(base: Baseline) -> None:
         assert counts[-1] == [sum(column) for column in zip(*counts[:-1], strict=True)]
         assert counts[-1][0] == len(every)
     assert {o.verdict for o in found if o.open} == {"survives", "crash", "placeless", "timeout"}
+
+
+def test_a_record_tells_what_is_stale(base: Baseline, tmp_path: Path) -> None:
+    every = list(base.corpus.slips([LITMUS]))
+    found = [SlipOutcome(slip, "noticed", "models", "", 0.0) for slip in every[1:]]
+    found.append(SlipOutcome(every[0], "survives", "", "", 0.0))
+    kept = RecordedFile("2026-11-22", slips_digest(every), by_slip_kind(found))
+    record(tmp_path / "record.json", {LITMUS: kept})
+    assert load_recorded(tmp_path / "record.json") == {LITMUS: kept}
+    assert sum(kept.counts.values()) == len(every)
+    assert [row for row, column in kept.counts if column == "nobody"] == [every[0].kind]
+    assert slips_digest(every[1:]) != kept.digest == slips_digest(base.corpus.slips([LITMUS]))
+    assert not load_recorded(tmp_path / "none.json")
+
+
+def test_outcomes_are_read_from_lines(base: Baseline, tmp_path: Path) -> None:
+    every = list(base.corpus.slips([LITMUS]))[:3]
+    found = [SlipOutcome(slip, "noticed", "models", "so → it is", 0.5) for slip in every]
+    lines = tmp_path / "lines"
+    lines.write_text("".join(json.dumps(as_json(outcome)) + "\n" for outcome in found), encoding="utf-8")
+    assert as_outcomes(every, lines) == found
+    assert as_outcomes(every[:1], lines) == found[:1]
+    lines.write_text('{"name": 1}\n', encoding="utf-8")
+    with pytest.raises(Question, match="lines:1: not a line of --format lines"):
+        as_outcomes(every, lines)
+
+
+@pytest.mark.parametrize("narrow", [("--sample", "3"), ("--field", "Row"), ("--name", "x")])
+def test_only_whole_files_are_recorded(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], narrow: tuple[str, str]
+) -> None:
+    assert watched(monkeypatch, LITMUS, "--record", *narrow) == 2
+    assert "--record is of whole files" in capsys.readouterr().err
+
+
+def test_a_file_without_claims_is_a_question(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert watched(monkeypatch, "spec/nosuch.yaml") == 2
+    assert "spec/nosuch.yaml states no claims" in capsys.readouterr().err
+
+
+def test_every_file_has_slips(base: Baseline) -> None:
+    """All YAML of the specification, but for what is generated."""
+    files = {
+        path.relative_to(ROOT).as_posix()
+        for path in (*(ROOT / "spec").rglob("*.yaml"), *ROOT.glob("[!.]*.yaml"))
+    }
+    files |= {path.relative_to(ROOT).as_posix() for path in (ROOT / "check").glob("*.yaml")}
+    assert files - {"spec/ordering/synthesised.yaml"} == set(base.corpus.nodes)
 
 
 def test_a_sample_is_chosen_by_its_seed(base: Baseline) -> None:
