@@ -12,6 +12,7 @@ from .parts import layout_operand, operands_of
 __all__ = ["check_parts"]
 
 _MATRICES = ("A", "B", "C", "D")
+_PRODUCT = {"m", "n", "k"}  # the fields whose values say what the fragments of a product cover
 _LAID_OUT = (*_MATRICES, "metadata", "scale-a", "scale-b")
 
 
@@ -56,6 +57,12 @@ def _check_row(instruction: Instruction, row: Row) -> None:
     if not row.forms:
         what = f"the row {row.id} has no form"
         raise SpecError(what, row.place, f"forms: one of {', '.join(instruction.forms)}")
+    bound = {*instruction.bind, *row.bind}
+    for key in row.layouts:
+        found = layout_operand(instruction, key)
+        if found is not None and found[1].matrix is None and not (key in _LAID_OUT and bound >= _PRODUCT):
+            what = f"nothing says what the layout of {found[0]} covers"
+            raise SpecError(what, found[1].place, "matrix: the number of rows and columns, by output")
     for name, form in ((name, instruction.forms[name]) for name in row.forms):
         operands = [(own, instruction.operands[own]) for own in form.operands]
         named = {*form.operands, *(operand.part for _, operand in operands)}

@@ -11,9 +11,8 @@ from ptxmma.spec.errors import SpecError
 from ptxmma.spec.loading import load_files
 from ptxmma.spec.nodes import compose
 
-MMA, LOADS, WGMMA = (
-    f"spec/instructions/{name}.yaml" for name in ("mma", "wmma.load.multiplicand", "wgmma.mma_async")
-)
+NAMES = ("mma", "wmma.load.multiplicand", "wgmma.mma_async", "stmatrix")
+MMA, LOADS, WGMMA, STORES = (f"spec/instructions/{name}.yaml" for name in NAMES)
 TF32 = 'gate: {since: "7.0", deprecated: null, removed: null, targets: [sm_80]}\n    count: 1\n    forms: [plain]'
 # File, text, the text in its place, words of the error.
 SLIPS = [
@@ -47,6 +46,7 @@ SLIPS = [
         "0b1001, 0b1100",
         "not in the order of the columns that they store",
     ),
+    (STORES, ",\n    matrix: {matrix: matrices, row: n}}", "}", "nothing says what the layout of p covers"),
     (LOADS, "f64: [b64, f64]", "f64: []", "in registers of no type"),
     (LOADS, "f64: [b64, f64]", "s32: [b64, f64]", "has no operand with elements .s32"),
     (
