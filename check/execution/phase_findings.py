@@ -84,6 +84,7 @@ class PhaseFindings:
     ordered: set[tuple[int, int]] = field(default_factory=set)
     synchronised: set[tuple[int, int]] = field(default_factory=set)  # and only a proxy fence is missing
     plan: WalkPlan | None = None
+    followed: bool = False  # every execution knew how each thread goes on, and one came to the end
     told: tuple[Finding, ...] = ()  # what was found elsewhere for certain, with the bytes of every thread
 
     def execute(self) -> None:
@@ -96,8 +97,11 @@ class PhaseFindings:
             return
         plan = self.plan = self.walked.plan
         alone = not self._in_cluster()
+        followed = True
         for size in _SIZES:
             found = Execution(plan, threads, size)
+            followed &= found.followed and not (found.halted or found.doubtful)
+            self.followed = followed and found.certain
             self.races += found.acts.accesses
             self.unpublished |= found.acts.unpublished
             self.short |= found.acts.short()
@@ -130,6 +134,14 @@ class PhaseFindings:
             if race.what == "unfenced":
                 self.synchronised.add(pair)
         self.synchronised -= {(race.first, race.second) for race in self.races if race.what != "unfenced"}
+
+    @property
+    def clears(self) -> bool:
+        """Whether executions followed every thread and found nothing: then no walk of one thread knows more
+        about the stages that copies fill.
+        """
+        found = (self.races, self.stuck, self.unpublished, self.short, self.unequal, self.drifts)
+        return self.followed and not any(found)
 
     def _has_phases(self) -> bool:
         """Whether threads wait for phases of mbarriers, or meet at barriers that others may pass by."""

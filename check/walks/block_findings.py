@@ -8,10 +8,10 @@ from dataclasses import replace
 from ..findings import ERROR, EVERYWHERE, LIKELY, Finding, MemoryRange, Moment, Undefined
 from ..ptx.source import PtxModule
 from ..rules import rules
-from .block_paths import BlockPaths
 from .block_races import BlockAccess, BlockRace, races
 from .block_walk import BlockAct, BlockWalk, walked_threads
 from .kernel_walks import KernelWalks
+from .walk_paths import WalkPaths
 from .walk_plan import WalkPlan
 
 __all__ = ["block_findings"]
@@ -19,6 +19,7 @@ __all__ = ["block_findings"]
 _SIZES = (1024, 8)  # numbers for parameters, elements or steps: the first with which a walk copies
 _FEW = 3  # one with which loops are walked to their end
 _COPIES = frozenset(("copy", "bulk-copy"))
+_WAITS = frozenset(("await", "copy-wait", "bulk-wait"))  # a meet completes no copy
 _ORDERED = frozenset(("copy", "fill", "drain"))
 # By what a race is: the rule, the readings under which it is one, and why.
 _RULES: Mapping[str, tuple[str, Undefined, str]] = {
@@ -57,10 +58,10 @@ def block_findings(walked: KernelWalks) -> Iterator[Finding]:
         return
     threads = walked_threads(plan)
     found: dict[tuple[str, int], Finding] = {}
-    paths = BlockPaths(plan)
+    paths = WalkPaths(plan)
     for acts in _walks(plan, threads):
         for race in races(acts, threads):
-            if _may_be_told(plan, acts, race) or not (race.sure or paths.possible(race)):
+            if _may_be_told(plan, acts, race) or not (race.sure or _possible(paths, race)):
                 continue
             finding = _finding(module, plan, threads, race)
             key = finding.rule, flow.block_of(race.second.act.statement)
@@ -77,6 +78,13 @@ def _may_be_told(plan: WalkPlan, acts: Sequence[BlockAct], race: BlockRace) -> b
         return False
     others = {act.statement for act in acts if act.kind == "await" and race.second.lane not in act.path}
     return bool(others) and any(plan.code.operation(at).does in ("await", "meet") for at in race.between)
+
+
+def _possible(paths: WalkPaths, race: BlockRace) -> bool:
+    """Whether the two accesses stand on a path that can happen."""
+    first, second = race.first, race.second
+    alone = first.lane == second.lane
+    return paths.possible(first.act.statement, second.act.statement, race.between, _WAITS, alone)
 
 
 def _can_race(plan: WalkPlan) -> bool:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from ...formal.ordering import programs as model
 from ...spec.ordering import ordering
 from ..findings import ERROR, LIKELY, Finding, MemoryRange, Moment
-from ..memory.shared_memory import fills_shared
+from ..memory.shared_memory import fills_shared, stores_shared
 from ..ptx.decode import DecodedFunction, DecodedStatement
 from ..ptx.flow import Flow
 from ..ptx.operands import number_of
@@ -17,9 +17,30 @@ from ..readings import undefined
 from ..registers.register_events import FunctionEvents, MmaEvent
 from .kernel_walks import KernelWalks
 from .stage_conflicts import Overlap, overlaps
+from .walk_paths import WalkPaths
 from .walk_plan import WalkPlan
 
-__all__ = ["stage_findings"]
+__all__ = ["stage_findings", "stages_are_stored"]
+
+# By what an overlap is of one thread's walk: the waits that would have ordered the two.
+_WAITS = {
+    "overwritten": frozenset(("wait",)),
+    "released": frozenset(("wait",)),
+    "incomplete": frozenset(("copy-wait",)),
+    "unlanded": frozenset(("copy-wait",)),
+    "unfenced": frozenset[str](),
+}
+_WRITES = frozenset(("store", "update", "bulk-copy"))
+
+
+def stages_are_stored(code: DecodedFunction) -> bool:
+    """Whether threads store into shared memory, and bulk copies fill some: only walks ask whether a proxy
+    fence stands between the two.
+    """
+    statements = [code[index] for index in range(len(code)) if code.operation(index).does in _WRITES]
+    return any(map(fills_shared, statements)) and any(
+        stores_shared(statement) for statement in statements if statement.does != "bulk-copy"
+    )
 
 
 def stage_findings(
@@ -28,7 +49,10 @@ def stage_findings(
     """What threads overwrite or read too early on their walks."""
     mmas = {event.statement: event for event in events.all if isinstance(event, MmaEvent)}
     found: dict[tuple[str, int, int], Finding] = {}
+    paths = WalkPaths(walked.plan)
     for overlap in (*overlaps(walked.long), *overlaps(walked.short)):
+        if not (overlap.sure or _possible(paths, overlap)):
+            continue
         first, second = flow.block_of(overlap.first), flow.block_of(overlap.second)
         finding = _finding(module, code, overlap, mmas, walked.plan)
         if finding is None:
@@ -37,6 +61,12 @@ def stage_findings(
         known = found.get(key)
         found[key] = finding if known is None else replace(known, more=known.more + 1)
     yield from found.values()
+
+
+def _possible(paths: WalkPaths, overlap: Overlap) -> bool:
+    """Whether both statements stand on a path that can happen, where one thread executes both."""
+    waits = _WAITS.get(overlap.what)
+    return waits is None or paths.possible(overlap.first, overlap.second, overlap.between, waits, True)
 
 
 def _finding(
