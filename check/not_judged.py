@@ -1,4 +1,6 @@
-"""Instructions without a rule: `ptxmma check` says that it did not judge them, or only in part."""
+"""What `ptxmma check` says that it did not judge, or only in part: instructions without a rule, and barriers
+of blocks whose size nothing says.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from ..spec.errors import Place
 from .ptx.operation import Operation, Operations
-from .ptx.source import PtxModule
+from .ptx.source import Function, PtxModule
 
 __all__ = ["NotJudged", "not_judged"]
 
@@ -20,9 +22,17 @@ _ORDER = (
 )
 
 
+_UNSIZED = (
+    "neither .reqntid nor .maxntid says how many threads a block has and how they lie, so they were not "
+    "executed together: whether the phases of these barriers order them was not judged"
+)
+
+
 @dataclass(frozen=True)
 class NotJudged:
-    """An instruction that is not judged: its first place, its number of statements, and the reason."""
+    """An instruction, or a kernel's barriers, that are not judged: the first place, the number of statements,
+    and the reason.
+    """
 
     instruction: str
     place: Place
@@ -55,6 +65,17 @@ def not_judged(module: PtxModule, operations: Operations) -> Iterator[NotJudged]
                 else replace(known, statements=known.statements + 1)
             )
     yield from found.values()
+    for function in module.functions:
+        if function.kind == "entry" and function.threads is None:
+            yield from _unsized(module, function, operations)
+
+
+def _unsized(module: PtxModule, function: Function, operations: Operations) -> Iterator[NotJudged]:
+    """The barriers with phases of a kernel that multiplies, but gives its blocks no size."""
+    waits = [s for s in function.statements if operations.of(s.opcode).has_phases(s.operands.count(",") + 1)]
+    if waits and any(operations.of(s.opcode).does == "multiply" for s in function.statements):
+        place = module.place(waits[0].offset)
+        yield NotJudged(f"barriers of {function.name}", place, len(waits), _UNSIZED)
 
 
 def _why(operation: Operation, operations: Operations) -> str | None:

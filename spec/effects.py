@@ -95,6 +95,9 @@ class Action:
     aligned: bool = False
     """Whether all threads of a warp must execute it together, though no qualifier says so.
     Noticed by: tests. Example: `true`. Refuses: `often` (neither true nor false)."""
+    returns: bool = False
+    """Whether it ends the function that executes it, and the thread only where nobody called that.
+    Noticed by: tests. Example: `true`. Refuses: `often` (neither true nor false)."""
     place: Place = field(default=Place("", 0, 0), compare=False)
 
 

@@ -145,13 +145,7 @@ class PhaseFindings:
 
     def _has_phases(self) -> bool:
         """Whether threads wait for phases of mbarriers, or meet at barriers that others may pass by."""
-        for index in range(len(self.code)):
-            action = self.code.operation(index).action
-            if action.does == "await" or (action.does == "arrive" and action.barrier == "named"):
-                return True
-            if action.does == "meet" and len(self.code[index].operands) > 1:
-                return True
-        return False
+        return any(statement.operation.has_phases(len(statement.operands)) for statement in self.code)
 
     def _in_cluster(self) -> bool:
         """Whether other blocks of a cluster may arrive at this one's mbarriers, or copy to it."""

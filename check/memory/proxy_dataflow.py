@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Literal
 
 from ..ptx.dataflow import solve_forward
 from ..ptx.flow import Flow
@@ -32,13 +33,12 @@ COMPLETE, LOOSE = -1, -2  # otherwise: how many groups of cp.async were committe
 @dataclass(frozen=True, slots=True)
 class WriteOrder:
     """How far a generic write is ordered. `groups` says whether it is complete, `fenced` and `synced` what
-    followed its completion.
-
-    fenced: 0 not, 1 before the threads synchronised, 2 only after.
+    followed its completion. `fenced`: whether a proxy fence stands before the threads synchronised, or only
+    after.
     """
 
     groups: int = COMPLETE
-    fenced: int = 0
+    fenced: Literal["not", "before", "after"] = "not"
     synced: bool = False
 
 
@@ -98,10 +98,10 @@ class ProxyDataflow:
             case CopyWait():
                 if event.n == -1 or (order.groups >= 0 and order.groups >= event.n):
                     return replace(order, groups=COMPLETE) if order.groups != COMPLETE else order
-            case ProxyFenceStatement() if order.groups == COMPLETE and not order.fenced:
-                return replace(order, fenced=2 if order.synced else 1)
+            case ProxyFenceStatement() if order.groups == COMPLETE and order.fenced == "not":
+                return replace(order, fenced="after" if order.synced else "before")
             case Barrier() if order.groups == COMPLETE:
-                return None if order.fenced == 1 else replace(order, synced=True)
+                return None if order.fenced == "before" else replace(order, synced=True)
         return order
 
     def may_meet(self, region: ByteRegion) -> int:

@@ -87,7 +87,7 @@ class _Fault:
     def rank(self) -> tuple[bool, bool, bool, bool, int, int]:
         """Which fault is shown first: the gravest, then a store that lies wholly inside the matrix."""
         inside = self.matrix.low <= self.wrote.low and self.wrote.high <= self.matrix.high
-        late, unsure = self.order.fenced == 2, self.tier != ERROR
+        late, unsure = self.order.fenced == "after", self.tier != ERROR
         return late, unsure, self.thread is None, not inside, self.read.statement, self.store.statement
 
 
@@ -109,7 +109,7 @@ def proxy_findings(
     suspected = [(one.read, one.order, store) for one in dataflow.unordered() for store in one.stores][:_MOST]
     if not suspected:
         return
-    answers = ask({_suspicion(*one) for one in suspected if one[1].fenced != 2})
+    answers = ask({_suspicion(*one) for one in suspected if one[1].fenced != "after"})
     from .proxy_paths import ProxyPaths  # most functions have nothing to confirm
 
     paths = ProxyPaths(code, dataflow, events)
@@ -119,7 +119,7 @@ def proxy_findings(
 
 
 def _suspicion(read: MatrixRead, order: WriteOrder, store: Store) -> Suspicion:
-    return Suspicion(store.statement, read.statement, order.fenced == 1)
+    return Suspicion(store.statement, read.statement, order.fenced == "before")
 
 
 def _fault(
@@ -129,7 +129,7 @@ def _fault(
     leads there.
     """
     suspicion = _suspicion(read, order, store)
-    meeting = answers.meetings.get(suspicion) if order.fenced != 2 else None
+    meeting = answers.meetings.get(suspicion) if order.fenced != "after" else None
     if meeting is not None:
         doubt = paths.doubt(store, order, read)
         certain = meeting.certain or paths.certain(store, order, read)
@@ -137,7 +137,7 @@ def _fault(
         return _Fault(tier, store, read, order, meeting.wrote, meeting.matrix, meeting.thread, doubt)
     if suspicion in answers.apart:
         return None
-    touching = answers.touching.get(suspicion) if order.fenced != 2 else None
+    touching = answers.touching.get(suspicion) if order.fenced != "after" else None
     if touching is not None:
         if not paths.possible(store, order, read):
             return None
@@ -178,7 +178,7 @@ def _components(faults: Iterable[_Fault], flow: Flow) -> Iterator[list[_Fault]]:
 
 
 def _rule(fault: _Fault) -> str:
-    return "shared-unsynchronised" if fault.order.fenced == 1 else "proxy-fence"
+    return "shared-unsynchronised" if fault.order.fenced == "before" else "proxy-fence"
 
 
 def _finding(
@@ -199,7 +199,7 @@ def _finding(
         rule.mend,
         tuple(_moments(module, code, dataflow, fault)),
         more=places - 1,
-        readings=_WRITER if fault.order.fenced == 2 else EVERYWHERE,
+        readings=_WRITER if fault.order.fenced == "after" else EVERYWHERE,
         ranges=tuple(_ranges(module, code, fault)),
     )
 
@@ -212,9 +212,9 @@ def _why(module: PtxModule, code: DecodedFunction, fault: _Fault) -> str:
     where += " (as ranges over all paths)" if fault.thread is None else f" (thread {fault.thread}, walked)"
     if fault.called is not None:
         where += f"; the path calls {fault.called}, whose body the file does not hold, and which may fence"
-    if fault.order.fenced == 2:
+    if fault.order.fenced == "after":
         return f"the fence follows the synchronisation, so that the writer executed none; {where}"
-    if fault.order.fenced == 1:
+    if fault.order.fenced == "before":
         return f"no barrier follows the write; {where}"
     return where
 

@@ -74,14 +74,17 @@ class Inlining:
             if fits and len(body.returns) >= len(call.returned):
                 sites[index] = call, body
                 self.placed.add(body.name)
-        return _Placement(function, sites).written() if sites else function
+        return _Placement(function, sites, self.operations).written() if sites else function
 
 
 class _Placement:
     """Writes one function with some calls replaced."""
 
-    def __init__(self, function: Function, sites: Mapping[int, tuple[Call, Function]]) -> None:
+    def __init__(
+        self, function: Function, sites: Mapping[int, tuple[Call, Function]], operations: Operations
+    ) -> None:
         self.function = function
+        self.operations = operations
         self.sites = sites
         self.statements: list[PtxStatement] = []
         self.scopes = [_copied(scope, scope.parent) for scope in function.scopes]
@@ -128,12 +131,12 @@ class _Placement:
         stored: dict[_Part, None] = {}
         for statement in body.statements:
             starts.append(len(moved))
-            for slot in _parts(statement, formals):
+            for slot in self._parts(statement, formals):
                 (read if slot[0] in parameters else stored)[slot] = None
                 inner.registers[f"{prefix}{slot[0]}${slot[1]}"] = slot[2]
             for one in self._moves(statement, base + statement.scope, formals, prefix):
-                leaves = one.opcode.split(".")[0] == "ret"
-                moved.append(replace(one, opcode="bra", operands=_RETURN) if leaves else one)
+                ends = self.operations.of(one.opcode).action.returns
+                moved.append(replace(one, opcode="bra", operands=_RETURN) if ends else one)
         starts.append(len(moved))
         for formal, actual in parameters.items():
             if formal in body.scopes[0].registers:
@@ -169,15 +172,30 @@ class _Placement:
     def _move(self, at: PtxStatement, scope: int, kind: str, to: str, source: str) -> None:
         self.statements.append(PtxStatement(at.offset, _mov(kind), f"{to}, {source}", None, scope))
 
+    def _parts(self, statement: PtxStatement, names: set[str]) -> list[_Part]:
+        """The parts of parameters among `names` that a statement loads or stores."""
+        operation = self.operations.of(statement.opcode)
+        words = operation.words
+        if operation.does not in ("load", "store") or operation.space != "param" or len(words) < 3:
+            return []
+        texts = operand_texts(statement.operands)
+        address = address_of(texts[operation.does == "load"]) if len(texts) == 2 else None
+        if address is None or address.base not in names:
+            return []
+        size = _SIZE.fullmatch(words[-1])
+        count = int(words[-2][1:]) if re.fullmatch(r"v\d", words[-2]) else 1
+        step = int(size[1]) // 8 if size else 4
+        return [(str(address.base), address.offset + step * i, words[-1]) for i in range(count)]
+
     def _moves(
         self, statement: PtxStatement, scope: int, names: set[str], prefix: str
     ) -> Iterator[PtxStatement]:
         """The statement; an access of a parameter among `names` as moves from or to registers."""
-        slots = _parts(statement, names)
+        slots = self._parts(statement, names)
         if not slots:
             yield replace(statement, scope=scope)
             return
-        stores = statement.opcode.startswith("st")
+        stores = self.operations.of(statement.opcode).does == "store"
         texts = operand_texts(statement.operands)
         values = NAME.findall(texts[stores]) if texts[stores][:1] == "{" else [texts[stores]]
         for (name, offset, kind), value in zip(slots, values, strict=False):
@@ -186,21 +204,6 @@ class _Placement:
                 self._actual(replace(statement, scope=scope), name, offset, kind)
             operands = f"{slot}, {value}" if stores else f"{value}, {slot}"
             yield PtxStatement(statement.offset, _mov(kind), operands, statement.guard, scope)
-
-
-def _parts(statement: PtxStatement, names: set[str]) -> list[_Part]:
-    """The parts of parameters among `names` that a statement loads or stores."""
-    words = statement.opcode.split(".")
-    if words[0] not in ("ld", "st") or len(words) < 3 or words[1].partition("::")[0] != "param":
-        return []
-    texts = operand_texts(statement.operands)
-    address = address_of(texts[words[0] == "ld"]) if len(texts) == 2 else None
-    if address is None or address.base not in names:
-        return []
-    size = _SIZE.fullmatch(words[-1])
-    count = int(words[-2][1:]) if re.fullmatch(r"v\d", words[-2]) else 1
-    step = int(size[1]) // 8 if size else 4
-    return [(str(address.base), address.offset + step * i, words[-1]) for i in range(count)]
 
 
 def _mov(kind: str) -> str:

@@ -71,6 +71,14 @@ class Operation:
         """Whether neither the specification nor spec/effects.yaml knows the instruction."""
         return self.registers is None and self.nearest is None
 
+    def has_phases(self, operands: int) -> bool:
+        """Whether a statement with so many operands waits for a phase of an mbarrier, or is about a barrier
+        that some threads of the block may pass by.
+        """
+        if self.does == "await" or (self.does == "arrive" and self.action.barrier == "named"):
+            return True
+        return self.does == "meet" and operands > 1
+
     @cached_property
     def factors(self) -> ProductShape | None:
         """M, N and K of a product; None if the qualifiers spell no existing shape."""

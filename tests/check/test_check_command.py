@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -202,3 +203,14 @@ def test_what_was_not_judged_is_said_aloud(run: Run, file: Write) -> None:
 
 def test_a_plain_kernel_has_nothing_that_is_not_judged(run: Run, file: Write) -> None:
     assert "not judged" not in run("check", file(RIGHT))[1]
+
+
+def test_barriers_of_a_block_of_unknown_size_are_said_not_to_be_judged(run: Run, file: Write) -> None:
+    """Threads are executed together where the PTX says how many there are, and nowhere else."""
+    head, body = RIGHT.split("{", 1)
+    body = "{\n.reg .b32 %bar;\nmov.u32 %bar, 0;\nbar.sync %bar, 128;" + body
+    unsized = re.sub(r"\.(?:req|max)ntid[^\n]*", "", head)
+    shown = run("check", file(unsized + body))[1]
+    assert "not judged: barriers of " in shown and "(1 statement): neither .reqntid nor .maxntid" in shown
+    sized = unsized.rstrip() + "\n.reqntid 128, 1, 1\n"
+    assert "not judged" not in run("check", file(sized + body))[1]

@@ -100,7 +100,7 @@ shfl: shuffle
 mapa: map-address
 bra: jump
 brx: switch
-ret: leave
+ret: leave returns=True
 exit: leave
 trap: abort
 call: call

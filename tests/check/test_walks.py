@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from ptxmma.check.check_file import check_text
 from ptxmma.check.walks.thread_walk import Walked, short_walks, walks
 from ptxmma.check.walks.walk_plan import WalkPlan
 from ptxmma.check.walks.walk_steps import WalkSteps
@@ -162,3 +163,44 @@ def test_only_a_number_that_is_known_in_every_thread_is_used(kernel: Any) -> Non
     """Without .reqntid a block has 128 threads for the walk; all of a warpgroup do what its first thread does."""
     found = walks(plan_of(kernel, f"{AT_TID}st.shared.u32 [%r4], %r5;\n", threads=""))
     assert {walk.thread: written(walk) for walk in found} == {0: [(0, 4)]}
+
+
+GUESSED = """.version 8.4
+.target sm_90a
+.address_size 64
+.visible .entry k(.param .u64 out)
+{{
+.shared .align 1024 .b8 tile[8192];
+.reg .b32 %r<8>;
+.reg .b64 %rd<8>;
+.reg .f32 %f<4>;
+.reg .pred %p<4>;
+ld.param.u64 %rd1, [out];
+ld.global.u32 %r1, [%rd1];
+setp.gt.s32 %p1, %r1, 3;
+mov.u32 %r2, tile;
+mov.u64 %rd2, 0x4000004000000020;
+mov.u64 %rd3, 0x4000004000000040;
+@!%p1 bra BEHIND;
+{product}BEHIND:
+@{sense}%p1 bra WAIT;
+st.shared.u32 [%r2+4096], %r1;
+st.shared.u32 [%r2+4100], %r1;
+st.shared.u32 [%r2+4104], %r1;
+bra COPY;
+WAIT:
+wgmma.wait_group.sync.aligned 0;
+COPY:
+cp.async.cg.shared.global [%r2+512], [%rd1], 16;
+cp.async.wait_all;
+ret;
+}}
+"""
+
+
+@pytest.mark.parametrize(("sense", "told"), [("", []), ("!", ["shared-overwritten"])])
+def test_a_walk_never_takes_both_sides_of_one_predicate(sense: str, told: list[str]) -> None:
+    """The wait stands where the product does; or, one `!` away, only where it does not."""
+    report = check_text(GUESSED.format(product=MMA, sense=sense), "k.ptx")
+    rules = [finding.rule for finding in report.findings if finding.rule.startswith("shared-")]
+    assert sorted(set(rules)) == told
