@@ -25,13 +25,14 @@ from ..ledger.assembler_record import (
 )
 from ..ledger.contradictions import register
 from ..ledger.records import FOLDER, changed, require_writable
-from ..ledger.register_faults import RegisterFault, RegisterFaults
-from ..ledger.register_observation import observe_register, widened
+from ..ledger.register_faults import RegisterFaults
+from ..ledger.register_observation import asked_again, observe_register, widened
 from ..ledger.register_record import load_register, write_register
 from ..ledger.silicon_record import load_silicon
 from ..ledger.solver_record import SolverRecord, answers_of, load_answers
 from ..ledger.target_dates import TargetFault, target_faults
 from ..ledger.universe_record import universes
+from ..ledger.wheel_record import load_wheels, wheel_faults
 from ..ledger.witnesses import MeasuredPoint, recorded, subjects_of, unregistered, witnessed
 from ..spec.api import load
 from ..spec.errors import Question
@@ -91,25 +92,27 @@ def answer(args: argparse.Namespace) -> int:
         return _by_claim(specification, args, asked, found, whole)
     shown = shown_by_devices(specification, {claim.id for claim in asked}, args.cases)
     open_points = {id(v): unregistered(register(), v) for v in found}
-    dates, gone = list(target_faults(specification, records, register())), unclaimed(records, asked)
+    dates, gone = list(target_faults(specification.isa, records, register())), unclaimed(records, asked)
     untight = list(RegisterFaults(register(), load_register()).every())
+    carried = list(wheel_faults(specification.index, load_wheels()))
     if args.format == "json":
         listed = [_as_json(v, len(open_points[id(v)])) for v in found]
         listed += [_date_as_json(fault) for fault in dates]
-        listed += [_fault_as_json(fault) for fault in untight]
+        listed += [_fault_as_json("contradictions.yaml", fault.what) for fault in untight]
+        listed += [_fault_as_json("specs.yaml", fault.what) for fault in carried]
         listed += [_unclaimed_as_json(row, release) for row, asked_of in gone.items() for release in asked_of]
         print(json.dumps([*listed, *whole.as_json(), *shown.as_json()], indent=1))
     else:
         _print(records, found, open_points)
         print("".join(f"DIFFERS: {fault}\n" for fault in dates), end="")
-        print("".join(f"DIFFERS: {fault}\n" for fault in untight), end="")
+        print("".join(f"DIFFERS: {fault}\n" for fault in (*untight, *carried)), end="")
         for row, asked_of in gone.items():
             print(f"UNCLAIMED (recorded, no longer claimed): {row}, ptxas {', '.join(asked_of)}")
         if args.universes:
             whole.print()
         shown.print()
     failed = any(v.state in ("stale", "unseen") or open_points[id(v)] for v in found)
-    failed = failed or bool(dates or gone or untight)
+    failed = failed or bool(dates or gone or untight or carried)
     return 1 if failed or shown.failed or whole.failed else 0
 
 
@@ -119,12 +122,12 @@ def _record_register(releases: Sequence[Ptxas]) -> None:
     for ptxas in releases:
         observed = observe_register(register(), record, ptxas)
         record = record.with_release(observed)
-        print(f"{write_register(RegisterFaults(register(), record).with_beside())}: ptxas {ptxas.version}")
+        print(f"{write_register(record)}: ptxas {ptxas.version}")
 
 
-def _fault_as_json(fault: RegisterFault) -> dict[str, Any]:
+def _fault_as_json(file: str, what: str) -> dict[str, Any]:
     return {
-        "claim": f"contradictions.yaml: {fault.what}",
+        "claim": f"{file}: {what}",
         "digest": "",
         "release": "",
         "state": "differs",
@@ -305,8 +308,11 @@ def _again(specification: Specification, records: Sequence[Record], release: str
     differing = sorted(changed(now.rows, recorded.rows if asked_alike else {}))
     for claim in differing:
         print(f"ptxas {ptxas.version} does not do what is recorded of {claim}")
-    if not differing:
+    of_register = list(asked_again(load_register(), ptxas))
+    for said in of_register[:_SHOWN]:
+        print(f"ptxas {ptxas.version} does not do what is recorded of contradictions.yaml: {said}")
+    if not (differing or of_register):
         print(
             f"ptxas {ptxas.version} does what is recorded: {len(now.rows)} rows, {len(now.settings)} settings"
         )
-    return 1 if differing else 0
+    return 1 if differing or of_register else 0

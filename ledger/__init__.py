@@ -5,8 +5,11 @@
 - verdicts stand beside the record in the first three, and in silicon_verdicts, measured_points for devices;
 - strided_places: formulas of matrices in memory; chips: where several devices showed the same;
 - device_observations: measure a device; survivors: wrong maps held against its measurements;
-- contradictions, contradiction_file, covered_points, listed: the register of contradictions;
-- register_statements, register_observation, register_record, register_faults: the statements that show its
-  points, how assemblers are asked about them, what they did, and where the register differs from that;
+- contradictions, contradiction_file, pointed, covered_points, compound_points, listed: the register of
+  contradictions, and what its entries explain, alone and together;
+- register_statements, register_observation, register_record: the statements that show its points, how
+  assemblers are asked about them, and what they did;
+- asked_settings, shown_points, register_faults: where the register differs from that;
+- wheel_record: the wheels that carry assemblers, as they were measured;
 - witnesses: everything about one claim, together.
 """

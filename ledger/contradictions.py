@@ -19,13 +19,15 @@ from ..spec.errors import Place, Question
 from ..spec.loading import PACKAGE
 from ..spec.nodes import Version, nearest
 from ..spec.specification import Specification
+from .compound_points import Compound, CompoundPoints
 from .contradiction_file import Contradiction, Direction, MinimalCase, Points, read_contradictions
 from .covered_points import CoveredPoints, Covers, among, read
-from .listed import expanded, releases_of
+from .listed import releases_of
+from .pointed import Pointed, written_out_points
 from .records import in_order
 from .register_record import AskedCase, CaseOutcome, load_register
 
-__all__ = ["ContradictionRegister", "MinimalCaseResult", "Pointed", "register", "written_out_points"]
+__all__ = ["ContradictionRegister", "MinimalCaseResult", "register"]
 
 
 @dataclass(frozen=True)
@@ -47,33 +49,6 @@ class MinimalCaseResult:
         if self.outcome.verdict != self.recorded:
             return False
         return self.recorded != "refused" or self.words in (None, self.outcome.words)
-
-
-@dataclass(frozen=True)
-class Pointed:
-    """Points of an entry with their ranges written out."""
-
-    entry: str
-    points: Points
-    releases: frozenset[str]
-    versions: frozenset[Version]
-    targets: frozenset[str]
-
-    def reaches(self, release: str, ptx: Version, target: str) -> bool:
-        """Whether the points are about a release under a version and on a target."""
-        return release in self.releases and target in self.targets and ptx in self.versions
-
-
-def written_out_points(specification: Specification, identifier: str, points: Points) -> Pointed:
-    """Points with their ranges written out, by the order of specs.yaml."""
-    index = specification.index
-    return Pointed(
-        identifier,
-        points,
-        frozenset(expanded(points.releases, releases_of(index), "release", points.place)),
-        frozenset(expanded(points.ptx, specification.isa.versions, "version", points.place)),
-        frozenset(expanded(points.targets, tuple(index.targets), "target", points.place)),
-    )
 
 
 @dataclass(frozen=True)
@@ -104,7 +79,19 @@ class ContradictionRegister:
         for pointed, covers in self._covering[key]:
             if pointed.reaches(release, ptx, target) and covers.at(ptx, target):
                 return pointed.entry
+        if direction == "accepted":
+            for compound in self._compounds(instruction, statement):
+                if compound.accepted and compound.reaches(release, ptx, target):
+                    return compound.chain[0].entry
         return None
+
+    def _compounds(self, instruction: str, statement: str) -> tuple[Compound, ...]:
+        """Points that cover a statement together."""
+        if instruction not in self._compounding:
+            every = [p for (name, _), listed in self._pointing.items() if name == instruction for p in listed]
+            self._compounding[instruction] = CompoundPoints(self._points, every)
+        given = read(statement)
+        return self._compounding[instruction].of(given) if given is not None else ()
 
     def _covers(
         self, instruction: str, direction: Direction, statement: str
@@ -228,6 +215,11 @@ class ContradictionRegister:
     @cached_property
     def _points(self) -> CoveredPoints:
         return CoveredPoints(self.specification)
+
+    @cached_property
+    def _compounding(self) -> dict[str, CompoundPoints]:
+        """By instruction, what its points cover together."""
+        return {}
 
     @cached_property
     def _covering(self) -> dict[tuple[str, Direction, str], tuple[tuple[Pointed, Covers], ...]]:

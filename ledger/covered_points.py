@@ -79,21 +79,31 @@ class CoveredPoints:
             key = spelled(statement)
             listed = _listed(points.statements).get(key) if key is not None else None
             return Covers(points, (Undoing(None, None, (listed,)),)) if listed else None
-        undoings = tuple(self._undoings(points, statement))
+        undoings = tuple(self.undoings(points, statement))
         return Covers(points, undoings) if undoings else None
 
-    def _undoings(self, points: Points, statement: Statement) -> Iterator[Undoing]:
-        """The legal statements that result from undoing the one change."""
-        if points.operand is not None:
-            yield from self._operand_undoings(points, statement, points.operand)
-            return
-        for undone, parts in _qualifiers_undone(points, statement):
-            legal = self._legal(points, undone)
-            if legal is not None:
-                yield Undoing(legal.variant, legal.gate, parts)
+    def undoings(self, points: Points, statement: Statement) -> Iterator[Undoing]:
+        """The legal statements that result from undoing the one change; none for listed statements."""
+        for undone in self._every_undone(points, statement):
+            legal = self._legal(points, undone.statement)
+            if legal is None:
+                continue
+            if undone.place is None or legal.form.operands[undone.place] == points.operand:
+                yield Undoing(legal.variant, legal.gate, undone.parts)
 
-    def _operand_undoings(self, points: Points, statement: Statement, name: str) -> Iterator[Undoing]:
-        """The same if an operand is written otherwise: the operand of that name in the form that fits."""
+    def undone(self, points: Points, statement: Statement) -> Iterator[Statement]:
+        """The statement with the one change undone, legal or not."""
+        for undone in self._every_undone(points, statement):
+            yield undone.statement
+
+    def _every_undone(self, points: Points, statement: Statement) -> Iterator[_Undone]:
+        if points.operand is not None:
+            yield from self._operand_undone(points, statement)
+        elif not points.statements:
+            yield from _qualifiers_undone(points, statement)
+
+    def _operand_undone(self, points: Points, statement: Statement) -> Iterator[_Undone]:
+        """The same if an operand is written otherwise, at every place where one is."""
         try:
             given = arguments(statement.operands)
         except SyntaxFault:
@@ -105,9 +115,7 @@ class CoveredPoints:
                 continue
             for instead in self._instead(points, statement, text, place, written):
                 operands = [*texts[:place], instead, *texts[place + 1 :]]
-                legal = self._legal(points, replace(statement, operands=", ".join(operands)))
-                if legal is not None and legal.form.operands[place] == name:
-                    yield Undoing(legal.variant, legal.gate, written.parts)
+                yield _Undone(replace(statement, operands=", ".join(operands)), written.parts, place)
 
     def _instead(
         self, points: Points, statement: Statement, text: str, place: int, written: _Written
@@ -172,6 +180,17 @@ class CoveredPoints:
 
 
 @dataclass(frozen=True)
+class _Undone:
+    """A statement without one change, the parts of the points that are needed for it, and the number of the
+    operand that was changed; None where it was a qualifier, or nothing that is written.
+    """
+
+    statement: Statement
+    parts: tuple[str, ...]
+    place: int | None = None
+
+
+@dataclass(frozen=True)
 class _Written:
     """An operand that is written as points say: which of their parts it has, and at which of its elements."""
 
@@ -230,14 +249,12 @@ def spelled(statement: Statement) -> tuple[object, ...] | None:
     return statement.guard, statement.mnemonic, forms
 
 
-def _qualifiers_undone(points: Points, statement: Statement) -> Iterator[tuple[Statement, tuple[str, ...]]]:
-    """The statement with legal qualifiers, and the parts of the points that are needed; unchanged if they
-    change a version or a target.
-    """
+def _qualifiers_undone(points: Points, statement: Statement) -> Iterator[_Undone]:
+    """The statement with legal qualifiers; unchanged if the points change a version or a target."""
     tokens = statement.mnemonic.split(".")
     if points.surplus:
         for fewer, gone in _fewer(tokens, frozenset(points.surplus)):
-            yield replace(statement, mnemonic=".".join(fewer)), gone
+            yield _Undone(replace(statement, mnemonic=".".join(fewer)), gone)
         return
     for written, instead in points.qualifiers.items():
         if written == ABSENT:
@@ -246,7 +263,8 @@ def _qualifiers_undone(points: Points, statement: Statement) -> Iterator[tuple[S
             tokens[tokens.index(written)] = instead
         else:
             return
-    yield replace(statement, mnemonic=".".join(tokens)), tuple(points.qualifiers)
+    changed = replace(statement, mnemonic=".".join(tokens)) if points.qualifiers else statement
+    yield _Undone(changed, tuple(points.qualifiers))
 
 
 def _fewer(tokens: list[str], surplus: frozenset[str]) -> Iterator[tuple[list[str], tuple[str, ...]]]:

@@ -2,34 +2,27 @@
 
 Every case stands in the record with the verdicts that it lists, and every recorded case is listed. Each
 release, version, target, row, value of a field and written part of points explains a recorded disagreement,
-and they cover nothing that is recorded as agreement.
+which no other points explain, and they cover nothing that is recorded as agreement.
 """
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from functools import cached_property
-from typing import TypeVar
-
-import numpy as np
 
 from ..spec.errors import Place
-from ..spec.gates import EffectiveGate
 from ..spec.legality import Judge
-from ..spec.nodes import Version
-from ..spec.statements import Statement
 from ..spec.workers import over_jobs
 from .contradiction_file import Contradiction, MinimalCase, Points, alternatives
-from .contradictions import ContradictionRegister, Pointed, written_out_points
-from .covered_points import CoveredPoints, read
+from .contradictions import ContradictionRegister
+from .covered_points import read
+from .pointed import Pointed, written_out_points
 from .records import bits_of
-from .register_record import AskedCase, RegisterRecord, ReleaseObservations
+from .register_record import AskedCase, RegisterRecord
+from .shown_points import ShownPoints
 
 __all__ = ["RegisterFault", "RegisterFaults"]
-
-T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -44,52 +37,6 @@ class RegisterFault:
 
 
 @dataclass(frozen=True)
-class _AskedRelease:
-    """One release's settings, and in which of them it did what with each statement, as bitmaps."""
-
-    release: str
-    settings: tuple[tuple[Version, str], ...]
-    accepted: Mapping[str, Sequence[int]]
-    died: Mapping[str, Sequence[int]]
-    beside: Mapping[str, Sequence[int]]
-    known: dict[object, int] = field(default_factory=dict, compare=False)
-
-    def where(self, key: object, holds: Iterable[bool]) -> int:
-        """The bitmap of the settings for which something holds, remembered by a key."""
-        if key not in self.known:
-            self.known[key] = sum(1 << place for place, one in enumerate(holds) if one)
-        return self.known[key]
-
-    def opened(
-        self, gate: EffectiveGate | None, since: Version | None = None, like: str | None = None
-    ) -> int:
-        """The settings in which a gate is open, under another version or on another target."""
-        if gate is None:
-            return 0
-        key = gate, since, like
-        return self.where(key, (gate.opens(since or ptx, like or target) for ptx, target in self.settings))
-
-    def reached(self, pointed: Pointed) -> int:
-        """The settings that points are about."""
-        if self.release not in pointed.releases:
-            return 0
-        key = pointed.versions, pointed.targets
-        return self.where(
-            key, (ptx in pointed.versions and target in pointed.targets for ptx, target in self.settings)
-        )
-
-
-@dataclass
-class _Shown:
-    """What points explain, as settings by statement and release; `uses`: the parts that explain any."""
-
-    explained: dict[tuple[int, int], int] = field(default_factory=dict)
-    wrong: dict[tuple[int, int], int] = field(default_factory=dict)
-    uses: set[object] = field(default_factory=set)
-    contradicted: str = ""
-
-
-@dataclass(frozen=True)
 class RegisterFaults:
     """The faults of a register by a record, and those that a change of one entry would bring."""
 
@@ -98,11 +45,13 @@ class RegisterFaults:
 
     def every(self) -> Iterator[RegisterFault]:
         """Every fault, in the order of the file; then what is recorded and not in the register."""
-        for one, shown in zip(self.pointed, over_jobs(self.pointed, self._explained), strict=True):
-            self._known.setdefault(id(one.points), []).append((one, shown))
+        shown = self._shown
+        for one, found in zip(self.pointed, over_jobs(self.pointed, shown.found), strict=True):
+            shown.keep(one, found)
         for identifier, entry in self.register.entries.items():
             yield from self._of_entry(identifier, entry)
-        yield from self._unexplained(self.pointed)
+        yield from self._twice(self.pointed, self.pointed)
+        yield from self._unexplained(self.pointed, None)
         yield from self._unlisted(self.register.entries.values())
 
     def after(self, identifier: str, entry: Contradiction | None) -> RegisterFault | None:
@@ -113,14 +62,14 @@ class RegisterFaults:
             if found is not None:
                 return found
         before = [one for one in self.pointed if one.entry == identifier]
-        now = list(self._pointed(identifier, entry)) if entry else []
-        kept = [one for one in self.pointed if one.entry != identifier]
-        concerned: dict[str, set[int]] = {}
-        for one in before:
-            if not any(one == other for other in now):
-                shown = concerned.setdefault(one.points.instruction, set())
-                shown.update(number for number, _ in self._shown(one).explained)
-        missing = next(self._unexplained([*kept, *now], concerned), None)
+        written = list(self._pointed(identifier, entry)) if entry else []
+        now = [next((one for one in before if one == other), other) for other in written]
+        new = [one for one in now if one not in before]
+        every = [*(one for one in self.pointed if one.entry != identifier), *now]
+        twice = next(self._twice(new, every), None)
+        if twice is not None:
+            return twice
+        missing = next(self._unexplained(every, self._lost(before, now)), None)
         if missing is not None:
             return missing
         entries = [one for name, one in self.register.entries.items() if name != identifier]
@@ -129,6 +78,16 @@ class RegisterFaults:
         if old is None or entry is None or _keys(old) != _keys(entry):
             return next(self._unlisted(entries), None)
         return None
+
+    def _lost(self, before: Sequence[Pointed], now: Sequence[Pointed]) -> Mapping[str, set[int]]:
+        """By instruction, the statements of which some points explained more before."""
+        lost: dict[str, set[int]] = {}
+        for one in before:
+            name = one.points.instruction
+            for (number, place), settings in self._shown.of(one).explained.items():
+                if one not in now and settings & ~self._shown.explained(name, number, now).get(place, 0):
+                    lost.setdefault(name, set()).add(number)
+        return lost
 
     # Cases.
 
@@ -193,7 +152,7 @@ class RegisterFaults:
 
     def _of_points(self, identifier: str, points: Points) -> Iterator[RegisterFault]:
         pointed = written_out_points(self.register.specification, identifier, points)
-        shown = self._shown(pointed)
+        shown = self._shown.of(pointed)
         if shown.contradicted:
             yield RegisterFault(
                 points.place, f"{identifier} covers what is recorded otherwise: {shown.contradicted}"
@@ -220,23 +179,39 @@ class RegisterFaults:
         if points.since is not None:
             yield "since", str(points.since)
 
+    def _twice(self, some: Iterable[Pointed], every: Sequence[Pointed]) -> Iterator[RegisterFault]:
+        """Points that explain what others explain, too: one of the two says nothing."""
+        claimed: dict[tuple[str, int, int], list[tuple[Pointed, int]]] = {}
+        for pointed in every:
+            for key, settings in self._shown.of(pointed).explained.items():
+                claimed.setdefault((pointed.points.instruction, *key), []).append((pointed, settings))
+        for pointed in some:
+            name = pointed.points.instruction
+            for (number, place), settings in self._shown.of(pointed).explained.items():
+                for other, theirs in claimed[name, number, place]:
+                    if other is not pointed and settings & theirs:
+                        ptx, target = self._shown.asked[place].settings[next(bits_of(settings & theirs))]
+                        where = f"ptxas {self._shown.asked[place].release}, PTX {ptx}, {target}"
+                        text = self.record.statements[name][number]
+                        what = f"{pointed.entry} explains what {other.entry} explains: {where}: {text}"
+                        yield RegisterFault(pointed.points.place, what)
+                        break
+                else:
+                    continue
+                break
+
     def _unexplained(
-        self, every: Iterable[Pointed], concerned: Mapping[str, set[int]] | None = None
+        self, every: Sequence[Pointed], concerned: Mapping[str, set[int]] | None
     ) -> Iterator[RegisterFault]:
         """The recorded disagreements that no points explain, of some statements or of all."""
-        explained: dict[tuple[str, int, int], int] = {}
-        for pointed in every:
-            name = pointed.points.instruction
-            if concerned is None or name in concerned:
-                for (number, release), settings in self._shown(pointed).explained.items():
-                    key = name, number, release
-                    explained[key] = explained.get(key, 0) | settings
+        shown = self._shown
         for name, statements in self.record.statements.items():
-            if concerned is not None and name not in concerned:
-                continue
-            for number in range(len(statements)) if concerned is None else sorted(concerned[name]):
-                for place, asked in enumerate(self._asked):
-                    rest = self._differing(name, number, asked) & ~explained.get((name, number, place), 0)
+            numbers = range(len(statements)) if concerned is None else sorted(concerned.get(name, ()))
+            for number in numbers:
+                explained = shown.explained(name, number, every)
+                for place, asked in enumerate(shown.asked):
+                    rest = shown.differing(name, number, asked) & ~explained.get(place, 0)
+                    rest = shown.left(name, number, place, rest, every) if rest else 0
                     if rest:
                         bit = next(bits_of(rest))
                         ptx, target = asked.settings[bit]
@@ -246,168 +221,9 @@ class RegisterFaults:
                             None, f"{where} {said}, and no entry explains: {statements[number]}"
                         )
 
-    def _differing(self, name: str, number: int, asked: _AskedRelease) -> int:
-        """The settings in which specification and release differ about a statement."""
-        if number >= len(asked.accepted.get(name, ())):
-            return 0
-        differing = asked.accepted[name][number] ^ asked.opened(self._gate(name, number))
-        return differing & ~asked.beside[name][number]
-
-    def _shown(self, pointed: Pointed) -> _Shown:
-        """What points explain of what is recorded."""
-        key = id(pointed.points)  # quicker than to compare points
-        for one, known in self._known.get(key, ()):
-            if one.points is pointed.points and one.entry == pointed.entry:
-                return known
-        found = self._explained(pointed)
-        self._known.setdefault(key, []).append((pointed, found))
-        return found
-
     @cached_property
-    def _known(self) -> dict[int, list[tuple[Pointed, _Shown]]]:
-        return {}
-
-    def _explained(self, pointed: Pointed) -> _Shown:
-        points, shown = pointed.points, _Shown()
-        name = points.instruction
-        before = _before(points.since, self.register.specification.isa.versions)
-        for number, text in enumerate(self.record.statements.get(name, ())):
-            covers = self._covering.of_statement(points, self._statements[text])
-            for place, asked in enumerate(self._asked) if covers else ():
-                if number >= len(asked.accepted.get(name, ())):
-                    continue
-                reached = asked.reached(pointed)
-                taken, dead = asked.accepted[name][number], asked.died[name][number]
-                legal = asked.opened(self._gate(name, number))
-                for undoing in covers.undoings if covers and reached else ():
-                    gate, region = undoing.gate, reached
-                    if gate is not None:
-                        region &= asked.opened(gate, points.since, points.like)
-                    right, wrong = _direction(points, taken, dead, legal)
-                    wrong &= region & ~asked.beside[name][number]
-                    if wrong:
-                        key = number, place
-                        shown.wrong[key] = shown.wrong.get(key, 0) | wrong
-                    if wrong and not shown.contradicted:
-                        ptx, target = asked.settings[next(bits_of(wrong))]
-                        shown.contradicted = f"ptxas {asked.release}, PTX {ptx}, {target}: {text}"
-                    explains = region & right
-                    if not explains:
-                        continue
-                    key = number, place
-                    shown.explained[key] = shown.explained.get(key, 0) | explains
-                    shown.uses.add(("release", asked.release))
-                    shown.uses.update(("part", part) for part in undoing.parts)
-                    if undoing.variant is not None:
-                        shown.uses.add(("row", undoing.variant.row.row.id))
-                        fields = undoing.variant.fields
-                        shown.uses.update((f"value of {one}", fields.get(one)) for one in points.fields)
-                    if before is not None and explains & ~asked.opened(gate, before, points.like):
-                        shown.uses.add(("since", str(points.since)))
-        for place, asked in enumerate(self._asked):
-            every = [settings for (_, other), settings in shown.explained.items() if other == place]
-            settings = functools.reduce(int.__or__, every, 0)
-            for bit in bits_of(settings):
-                ptx, target = asked.settings[bit]
-                shown.uses |= {("version", str(ptx)), ("target", target)}
-        return shown
-
-    # What is recorded.
-
-    def with_beside(self) -> RegisterRecord:
-        """The record, with what no entry explains and what contradicts an entry set aside in `beside`."""
-        record = self.record
-        for place, observed in enumerate(self.record.releases):
-            found: dict[str, dict[int, int]] = {}
-            for pointed in self.pointed:
-                own = found.setdefault(pointed.points.instruction, {})
-                for (number, release), settings in self._shown(pointed).wrong.items():
-                    if release == place:
-                        own[number] = own.get(number, 0) | settings
-            for name, statements in self.record.statements.items():
-                own = found.setdefault(name, {})
-                for number in range(len(statements)):
-                    rest = self._rest(name, number, place)
-                    if rest:
-                        own[number] = own.get(number, 0) | rest
-            bitmaps = {}
-            for name, own in found.items():
-                by_statement = [own.get(number, 0) for number in range(observed.asked.get(name, 0))]
-                bitmaps[name] = tuple(_turned(by_statement, len(observed.settings)))
-            record = record.with_release(replace(observed, beside=bitmaps))
-        return record
-
-    def _rest(self, name: str, number: int, place: int) -> int:
-        """The settings in which a release differs about a statement, and nothing explains it."""
-        rest = self._differing(name, number, self._asked[place])
-        for pointed in self.pointed:
-            if rest and pointed.points.instruction == name:
-                rest &= ~self._shown(pointed).explained.get((number, place), 0)
-        return rest
-
-    @cached_property
-    def _covering(self) -> CoveredPoints:
-        return CoveredPoints(self.register.specification)
-
-    @cached_property
-    def _statements(self) -> Mapping[str, Statement]:
-        every = (text for listed in self.record.statements.values() for text in listed)
-        return {text: found for text in every if (found := read(text)) is not None}
-
-    def _gate(self, name: str, number: int) -> EffectiveGate | None:
-        """When a recorded statement is legal."""
-        return self._gates[name][number]
-
-    @cached_property
-    def _gates(self) -> Mapping[str, Sequence[EffectiveGate | None]]:
-        judge, read_of = self.register.specification.judge(), self._statements
-        return {
-            name: [judge.gate_of(read_of[text]) for text in every]
-            for name, every in self.record.statements.items()
-        }
-
-    @cached_property
-    def _asked(self) -> tuple[_AskedRelease, ...]:
-        return tuple(map(self._of_release, self.record.releases))
-
-    def _of_release(self, observed: ReleaseObservations) -> _AskedRelease:
-        versions = {str(version): version for version in self.register.specification.isa.versions}
-        known = [place for place, (ptx, _) in enumerate(observed.settings) if ptx in versions]
-        settings = tuple((versions[observed.settings[p][0]], observed.settings[p][1]) for p in known)
-        accepted, died, beside = (
-            {
-                name: _turned([observed.of(bitmaps, name)[place] for place in known], count)
-                for name, count in observed.asked.items()
-            }
-            for bitmaps in (observed.accepted, observed.died, observed.beside)
-        )
-        return _AskedRelease(observed.release, settings, accepted, died, beside)
-
-
-def _direction(points: Points, taken: int, dead: int, legal: int) -> tuple[int, int]:
-    """The settings in which a statement disagrees as the points say, and those in which it agrees instead."""
-    if points.direction == "accepted":
-        return taken & ~legal, ~taken & ~legal
-    if points.direction == "refused":
-        return legal & ~taken & ~dead, legal & taken
-    return legal & dead, legal & ~dead
-
-
-def _before(since: Version | None, versions: Sequence[Version]) -> Version | None:
-    """The version before another."""
-    ordered = sorted(versions)
-    return ordered[ordered.index(since) - 1] if since in ordered[1:] else None
-
-
-def _turned(bitmaps: Sequence[int], count: int) -> list[int]:
-    """Bitmaps of statements by setting, as bitmaps of settings by statement."""
-    if not bitmaps or not count:
-        return [0] * count
-    size = (count + 7) // 8
-    packed = np.frombuffer(b"".join(one.to_bytes(size, "little") for one in bitmaps), np.uint8)
-    bits = np.unpackbits(packed.reshape(len(bitmaps), size), axis=1, count=count, bitorder="little")
-    turned = np.packbits(bits.T, axis=1, bitorder="little")
-    return [int.from_bytes(row.tobytes(), "little") for row in turned]
+    def _shown(self) -> ShownPoints:
+        return ShownPoints(self.register.specification, self.record, self.pointed)
 
 
 def _keys(entry: Contradiction) -> set[AskedCase]:

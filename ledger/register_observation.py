@@ -1,13 +1,15 @@
 """Ask an assembler about every case of the register, and about statements that show its points.
 
-Under the newest .version on every target, and under every .version on the targets that gates name.
+Under the newest .version on every target, and under every .version on the targets that gates name. Many
+statements stand in one file. One that kills an assembler may pass in the company of others, so whatever some
+release died of on a target is asked alone on the targets of that number.
 """
 
 from __future__ import annotations
 
 import datetime
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -19,10 +21,11 @@ from ..spec.nodes import Version
 from ..spec.specification import Specification
 from ..spec.workers import over_jobs
 from .contradictions import ContradictionRegister
+from .records import bits_of
 from .register_record import AskedCase, CaseOutcome, RegisterRecord, ReleaseObservations
 from .register_statements import chosen_statements
 
-__all__ = ["cases_of", "observe_register", "widened"]
+__all__ = ["asked_again", "cases_of", "observe_register", "widened"]
 
 _TargetColumn = tuple[str, tuple[Version, ...]]
 _SettingAnswer = Mapping[str, tuple[int, int]]
@@ -49,21 +52,63 @@ def observe_register(
 ) -> ReleaseObservations:
     """What one assembler does with the statements and cases of a record; what it was asked about is kept."""
     sha256 = digest(ptxas.path)
-    known = next((r for r in record.releases if (r.release, r.sha256) == (ptxas.version, sha256)), None)
+    same = (r for r in record.releases if (r.release, r.sha256) == (ptxas.version, sha256))
+    known = next((r for r in same if r.settings), None)
     if known is None:
-        return _observed(register, record, ptxas, sha256)
-    rest = {name: every[known.asked.get(name, 0) :] for name, every in record.statements.items()}
-    cases = tuple(case for case in record.cases if case not in known.cases)
-    return known.and_also(_observed(register, replace(record, statements=rest, cases=cases), ptxas, sha256))
+        found = _observed(register, record, ptxas, sha256)
+    else:
+        rest = {name: every[known.asked.get(name, 0) :] for name, every in record.statements.items()}
+        cases = tuple(case for case in record.cases if case not in known.cases)
+        some = replace(record, statements=rest, cases=cases)
+        found = known.and_also(_observed(register, some, ptxas, sha256))
+    return _asked_alone(record.with_release(found), found, ptxas)
+
+
+def asked_again(record: RegisterRecord, ptxas: Ptxas) -> Iterator[str]:
+    """Where an assembler does not do what is recorded, in words: every case, and every statement on each
+    target under the newest version of its record.
+    """
+    recorded = next((r for r in record.releases if r.release == ptxas.version), None)
+    if recorded is None:
+        return
+    for case, (verdict, words) in _cases(replace(record, cases=tuple(recorded.cases)), ptxas):
+        if (verdict, words) != recorded.cases[case]:
+            said = " ".join(recorded.cases[case])
+            yield f"PTX {case[0]}, {case[1]}: {verdict} {words}, recorded as {said}: {case[2]}"
+    statements = {name: every[: recorded.asked.get(name, 0)] for name, every in record.statements.items()}
+    newest = {target: (ptx, target) for ptx, target in reversed(recorded.settings)}
+    jobs = [(target, (Version.of(ptx),)) for ptx, target in newest.values()]
+    asked = replace(record, statements=statements, cases=())
+    now = _told(asked, ptxas, recorded.sha256, over_jobs(jobs, partial(_column, asked, ptxas)))
+    now = _asked_alone(record, now, ptxas)
+    for which, before, after in (
+        ("accepted", recorded.accepted, now.accepted),
+        ("died of", recorded.died, now.died),
+    ):
+        for name, every in statements.items():
+            for place, setting in enumerate(now.settings):
+                old = recorded.of(before, name)[recorded.settings.index(setting)]
+                for number in bits_of(old ^ now.of(after, name)[place]):
+                    is_ = "is not" if old >> number & 1 else "is"
+                    yield f"PTX {setting[0]}, {setting[1]}: {is_} {which}: {every[number]}"
 
 
 def _observed(
     register: ContradictionRegister, record: RegisterRecord, ptxas: Ptxas, sha256: str
 ) -> ReleaseObservations:
-    jobs = _columns(register, ptxas)
-    found = list(over_jobs(jobs, partial(_column, record, ptxas)))
-    settings = [setting for column in found for setting in column]
-    answers = [answer for column in found for answer in column.values()]
+    columns_of = over_jobs(_columns(register, ptxas), partial(_column, record, ptxas))
+    return replace(_told(record, ptxas, sha256, columns_of), cases=dict(_cases(record, ptxas)))
+
+
+def _told(
+    record: RegisterRecord,
+    ptxas: Ptxas,
+    sha256: str,
+    found: Iterable[Mapping[tuple[str, str], _SettingAnswer]],
+) -> ReleaseObservations:
+    """What an assembler said in the settings of some columns."""
+    answered = [(setting, answer) for column in found for setting, answer in column.items()]
+    settings, answers = [setting for setting, _ in answered], [answer for _, answer in answered]
     return ReleaseObservations(
         ptxas.version,
         sha256,
@@ -72,8 +117,56 @@ def _observed(
         {name: tuple(answer[name][0] for answer in answers) for name in record.statements},
         {name: tuple(answer[name][1] for answer in answers) for name in record.statements},
         {name: len(every) for name, every in record.statements.items()},
-        dict(_cases(record, ptxas)),
+        {},
     )
+
+
+def _asked_alone(record: RegisterRecord, observed: ReleaseObservations, ptxas: Ptxas) -> ReleaseObservations:
+    """The same, where statements that killed some release on a target are asked in a file of their own."""
+    suspects = [
+        (name, number, place)
+        for name, targets_of in _lethal(record).items()
+        for place, (taken, (_, target)) in enumerate(
+            zip(observed.of(observed.accepted, name), observed.settings, strict=True)
+        )
+        for number, targets in targets_of.items()
+        if _number(target) in targets and taken >> number & 1
+    ]
+    asked = [(observed.settings[place], record.statements[name][number]) for name, number, place in suspects]
+    accepted, died = (
+        {n: list(maps) for n, maps in which.items()} for which in (observed.accepted, observed.died)
+    )
+    for (name, number, place), dead in zip(suspects, over_jobs(asked, partial(_dies, ptxas)), strict=True):
+        if dead:
+            accepted[name][place] &= ~(1 << number)
+            died.setdefault(name, [0] * len(observed.settings))[place] |= 1 << number
+    return replace(
+        observed,
+        accepted={name: tuple(maps) for name, maps in accepted.items()},
+        died={name: tuple(maps) for name, maps in died.items()},
+    )
+
+
+def _dies(ptxas: Ptxas, asked: tuple[tuple[str, str], str]) -> bool:
+    """Whether an assembler dies of a file with this statement alone."""
+    (ptx, target), text = asked
+    return Session(ptxas, Version.of(ptx), target).classify([text])[0].verdict == "died"
+
+
+def _lethal(record: RegisterRecord) -> dict[str, dict[int, set[str]]]:
+    """By instruction and number of the statement, the numbers of the targets on which some release died."""
+    found: dict[str, dict[int, set[str]]] = {}
+    for release in record.releases:
+        for name, bitmaps in release.died.items():
+            for bitmap, (_, target) in zip(bitmaps, release.settings, strict=False):
+                for number in bits_of(bitmap):
+                    found.setdefault(name, {}).setdefault(number, set()).add(_number(target))
+    return found
+
+
+def _number(target: str) -> str:
+    """A target without the letter of its family or of features that are its own."""
+    return target.rstrip("fa")
 
 
 def _columns(register: ContradictionRegister, ptxas: Ptxas) -> list[_TargetColumn]:

@@ -10,7 +10,7 @@ import base64
 import json
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -41,9 +41,6 @@ Bitmaps = Mapping[str, tuple[int, ...]]
 class ReleaseObservations:
     """What one release did: the settings in which it was asked, the statements that it accepted or died of,
     and the cases that it could be asked about.
-
-    `beside` has the settings in which a statement disagreed for two reasons at once when it was recorded, as
-    one on a target that is taken too early: the register speaks of one reason at a time.
     """
 
     release: str
@@ -54,7 +51,6 @@ class ReleaseObservations:
     died: Bitmaps
     asked: Mapping[str, int]  # by instruction, how many of the statements
     cases: Mapping[AskedCase, CaseOutcome]
-    beside: Bitmaps = field(default_factory=dict)
 
     def of(self, bitmaps: Bitmaps, instruction: str) -> tuple[int, ...]:
         """The bitmaps of an instruction, one a setting; an instruction without any has no statement in it."""
@@ -85,7 +81,6 @@ class ReleaseObservations:
             date=later.date,
             accepted=both(self.accepted, later.accepted),
             died=both(self.died, later.died),
-            beside={},
             asked=asked,
             cases={**self.cases, **later.cases},
         )
@@ -148,7 +143,6 @@ def _as_json(record: RegisterRecord, observed: ReleaseObservations) -> dict[str,
         "asked": observed.asked,
         "accepted": {name: _packed(bitmaps) for name, bitmaps in observed.accepted.items()},
         "died": {name: _packed(bitmaps) for name, bitmaps in observed.died.items() if any(bitmaps)},
-        "beside": {name: _packed(bitmaps) for name, bitmaps in observed.beside.items() if any(bitmaps)},
         "cases": {
             verdict: {words: " ".join(map(str, numbers)) for words, numbers in said.items()}
             for verdict, said in outcomes.items()
@@ -185,9 +179,9 @@ def _record(value: Any) -> RegisterRecord:
 
 def _release(cases: Sequence[AskedCase], name: str, value: Any) -> ReleaseObservations:
     settings = tuple((ptx, target) for target, some in value["settings"].items() for ptx in some.split())
-    accepted, died, beside = (
+    accepted, died = (
         {instruction: _unpacked(packed) for instruction, packed in value[which].items()}
-        for which in ("accepted", "died", "beside")
+        for which in ("accepted", "died")
     )
     return ReleaseObservations(
         name,
@@ -203,5 +197,4 @@ def _release(cases: Sequence[AskedCase], name: str, value: Any) -> ReleaseObserv
             for words, numbers in said.items()
             for number in numbers.split()
         },
-        beside,
     )

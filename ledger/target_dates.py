@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from ..spec.gates import Isa
 from ..spec.nodes import Version
-from ..spec.specification import Specification
 from .assembler_record import Record
 from .contradictions import ContradictionRegister
 
@@ -35,10 +35,10 @@ class TargetFault:
 
 
 def target_faults(
-    specification: Specification, records: Sequence[Record], register: ContradictionRegister
+    isa: Isa, records: Sequence[Record], register: ContradictionRegister
 ) -> Iterator[TargetFault]:
     """The first fault of each target and assembler, but for what is registered as a contradiction."""
-    isa, targets = specification.isa, specification.index.targets
+    targets = isa.index.targets
     for record in records:
         taken: dict[str, set[Version]] = {}
         for version, target in record.settings:

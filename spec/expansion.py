@@ -130,13 +130,17 @@ def _each(listed: Mapping[str, tuple[str, ...]], index: Index, place: Place) -> 
 
 
 def _written_out(types: tuple[str, ...], index: Index, place: Place) -> tuple[str, ...]:
-    """Register types, each once, in the order in which they are first named."""
+    """Register types in the order in which they are named; raises SpecError at one that stands twice."""
     known = (*index.register_types, *index.register_sets)
     for name in types:
         if name not in known:
             guess = nearest(name, known) or ", ".join(known)
             raise SpecError(f"there is no register type {name!r}, nor a set of that name", place, guess)
-    return tuple(dict.fromkeys(member for name in types for member in index.register_sets.get(name, (name,))))
+    written = [member for name in types for member in index.register_sets.get(name, (name,))]
+    twice = next((name for number, name in enumerate(written) if name in written[:number]), None)
+    if twice is not None:
+        raise SpecError(f"the register type {twice} stands twice", place, "each once, in a set or by itself")
+    return tuple(written)
 
 
 def expanded_layouts(file: LayoutFile) -> Mapping[str, Layout]:

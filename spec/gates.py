@@ -80,6 +80,18 @@ class Isa:
         for name in index.targets:
             self._check_acyclic(name, ())
         self.including = {name: self._including(name) for name in index.targets}
+        for name in index.targets:
+            self._check_direct(name)
+
+    def _check_direct(self, name: str) -> None:
+        """Raise SpecError where a target includes one that another of its targets includes already."""
+        target = self.index.targets[name]
+        for included in target.includes:
+            others = [other for other in target.includes if other != included]
+            by = next((other for other in others if included in self._closure(other)), None)
+            if by is not None:
+                what = f"{name} includes {included}, which {by} includes already"
+                raise SpecError(what, target.place, "only targets that no other one there includes")
 
     def _check_acyclic(self, name: str, inside: tuple[str, ...]) -> None:
         """Raise SpecError where a target includes itself, directly or by way of others."""

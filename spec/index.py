@@ -32,13 +32,16 @@ class Build:
 
     wheel: str
     """The SHA-256 of the wheel.
+    Noticed by: observations.
     Example: `34f6dfc39a85a5a6f57dfc5ed145a9f903c3f6520a86e7d24b548894769f5e48`.
     Refuses: `34f6` (64 hexadecimal digits)."""
     bytes: int
     """The size of the wheel in bytes.
+    Noticed by: observations.
     Example: `17260199`. Refuses: `large` (an integer)."""
     ptxas: str
     """The SHA-256 of the ptxas in it.
+    Noticed by: observations.
     Example: `5327910f0a661c67ad8ad98e2f8b42ada4adbba326facfb284c2f4e32a9e3e2f`.
     Refuses: `5327` (64 hexadecimal digits)."""
 
@@ -47,19 +50,24 @@ class Build:
 class Assembler:
     """A release of ptxas."""
 
-    toolkit: str
-    """The CUDA toolkit it came with.
-    Example: `"12.4"`. Refuses: `12.4` (without quotes it is a number)."""
     package: str
     """The package of PyPI that carries it.
+    Noticed by: observations, tests.
     Example: `nvidia-cuda-nvcc-cu12`. Refuses: `null` (text must stand)."""
     version: str
-    """The package's version, by which the assembler is named.
+    """The package's version, by which the assembler is named: that of its CUDA toolkit, and a number.
+    Noticed by: observations, tests.
     Example: `12.4.131`. Refuses: `12.4` (without quotes it is a number)."""
     builds: Mapping[str, Build]
     """The builds by platform.
+    Noticed by: observations.
     Example: `{}`. Refuses: `{linux-x86_64: {bytes: 1}}` (the key wheel is missing)."""
     place: Place
+
+    @property
+    def toolkit(self) -> str:
+        """The CUDA toolkit it came with."""
+        return self.version.rpartition(".")[0]
 
 
 @dataclass(frozen=True)
@@ -68,9 +76,11 @@ class Release:
 
     ptx: Version
     """The version.
+    Noticed by: observations, tests.
     Example: `"8.4"`. Refuses: `8.4` (not quoted)."""
     assemblers: tuple[Assembler, ...]
     """The assemblers that brought it; an empty list where PyPI carries none.
+    Noticed by: observations, tests.
     Example: `[]`. Refuses: `[{toolkit: "12.4"}]` (the key package is missing)."""
     place: Place
 
@@ -81,9 +91,11 @@ class Renaming:
 
     to: str
     """The target that it is named from then on.
+    Noticed by: tests.
     Example: `sm_110`. Refuses: `sm_111` (there is no such target)."""
     since: Version
     """The version that renamed it, with which the new name begins.
+    Noticed by: tests.
     Example: `"9.0"`. Refuses: `9.0` (not quoted)."""
 
 
@@ -93,12 +105,15 @@ class Target:
 
     since: Version
     """The least .version that assemblers accept with the target.
+    Noticed by: observations.
     Example: `"7.8"`. Refuses: `7.8` (not quoted)."""
     includes: tuple[str, ...]
     """The targets whose features it has, without those that these include.
+    Noticed by: tests.
     Example: `[sm_89]`. Refuses: `[sm_91]` (there is no such target)."""
     renamed: Renaming | None = None
     """What a later version named it.
+    Noticed by: tests.
     Example: `{to: sm_110, since: "9.0"}`. Refuses: `{to: sm_110}` (the key since is missing)."""
     place: Place = field(default=Place("", 0, 0), compare=False)
 
@@ -109,13 +124,16 @@ class ElementType:
 
     bits: int
     """How wide an element is.
+    Noticed by: tests.
     Example: `16`. Refuses: `wide` (an integer)."""
     kind: Literal["float", "signed", "unsigned", "bits", "scale"]
     """What the bits stand for.
+    Noticed by: tests.
     Example: `float`. Refuses: `real` (not in the list)."""
     registers: tuple[str, ...]
     """The types that a register holding elements may be declared with; the name of a set stands for its
     members.
+    Noticed by: tests.
     Example: `[b32, f16x2]`. Refuses: `[b33]` (neither a register type nor a set)."""
     note: str | None = None
     """What a reader should know about the type.
@@ -130,9 +148,11 @@ class MovedSection:
 
     manual: Version
     """The newest edition that is known to number it so.
+    Noticed by: tests.
     Example: `"9.4"`. Refuses: `9.4` (not quoted)."""
     section: str
     """Its number there.
+    Noticed by: tests.
     Example: `9.7.16`. Refuses: `[9.7.16]` (text, not a list)."""
 
 
@@ -166,38 +186,48 @@ class Index:
     Example: `"9.5"`. Refuses: `9.5` (not quoted)."""
     manual: Version
     """The edition of the manual that numbers the sections which the files name.
+    Noticed by: tests.
     Example: `"9.2"`. Refuses: `9.2` (not quoted)."""
     moved: Mapping[str, MovedSection]
     """The sections that a newer manual numbers otherwise, each with all below it.
+    Noticed by: tests.
     Example: `{9.7.14: {manual: "9.4", section: 9.7.16}}`.
     Refuses: `{9.7.14: {manual: "9.4"}}` (the key section is missing)."""
     earlier: tuple[Version, ...]
     """The versions before those of `releases` that some assembler takes. Nothing is legal under them.
+    Noticed by: observations.
     Example: `["5.0", "5.1"]`. Refuses: `[5.0]` (not quoted)."""
     releases: tuple[Release, ...]
     """The PTX ISA versions, each with its assemblers.
+    Noticed by: observations, tests.
     Example: `[{ptx: "6.0", assemblers: []}]`. Refuses: `[{ptx: "6.0"}]` (the key assemblers is missing)."""
     targets: Mapping[str, Target]
     """The targets by name.
+    Noticed by: observations, tests.
     Example: `{sm_35: {since: "3.1", includes: []}}`.
     Refuses: `{sm_35: {since: "3.1"}}` (the key includes is missing)."""
     register_types: tuple[str, ...]
     """Every type that a register may be declared with.
+    Noticed by: tests.
     Example: `[pred, b32, f32]`. Refuses: `[b32]` (an operand takes a register of another type)."""
     register_sets: Mapping[str, tuple[str, ...]]
     """Names for register types that often stand together; where register types are listed, the name of a set
     stands for its members.
+    Noticed by: tests.
     Example: `{float32: [b32, f32]}`. Refuses: `{float32: [b33]}` (not a register type)."""
     types: Mapping[str, ElementType]
     """The element types by name.
+    Noticed by: tests.
     Example: `{f16: {bits: 16, kind: float, registers: [b32]}}`.
     Refuses: `{f16: {bits: 16}}` (the key kind is missing)."""
     ordered: Mapping[str, tuple[str, ...]]
     """By class, the qualifiers whose order among themselves matters; element types are such a class of their
     own. All others may be permuted.
+    Noticed by: tests.
     Example: `{layout: [row, col]}`. Refuses: `{layout: row}` (a list, also of one)."""
     repeatable: tuple[str, ...]
     """The qualifiers that may stand more than once.
+    Noticed by: tests.
     Example: `[sync, satfinite]`. Refuses: `sync` (a list, also of one)."""
     instructions: tuple[FileName, ...]
     """The files of instructions, in the order of `ptxmma list`.

@@ -37,12 +37,17 @@ def load_files(root: Path = ROOT) -> Specification:
     kept = kept_of(root)
     if kept is not None and INDEX not in kept.changed:
         return _load_changed(root, kept)
-    index = expanded_index(read_index(root))
+    return _load(_FileReader(root), checked_index(root, read_index(root)))
+
+
+def checked_index(root: Path, index: Index) -> Index:
+    """The index with sets of register types written out; raises SpecError at what is wrong in it alone."""
+    index = expanded_index(index)
     check_unique_index(index)
     check_index(index)
     check_unique_files(index.files())
     _check_listed(root, index)
-    return _load(_FileReader(root), index)
+    return index
 
 
 def _load_changed(root: Path, kept: KeptFiles) -> Specification:

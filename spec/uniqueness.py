@@ -23,6 +23,8 @@ def check_unique_index(index: Index) -> None:
     for target in index.targets.values():
         _once("included target", ((name, target.place) for name in target.includes))
     _once("register type", ((name, whole) for name in index.register_types))
+    for members in index.register_sets.values():
+        _once("register type of a set", ((name, whole) for name in members))
     _once("ordered qualifier", ((word, whole) for words in index.ordered.values() for word in words))
     _once("repeatable qualifier", ((word, whole) for word in index.repeatable))
 

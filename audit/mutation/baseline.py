@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import Any
@@ -22,6 +22,7 @@ from ...ledger.silicon_record import Silicon, load_silicon
 from ...ledger.silicon_verdicts import by_mnemonic
 from ...ledger.solver_record import ProofState, SolverRecord, load_answers
 from ...ledger.universe_record import UniverseRecord, load_universes
+from ...ledger.wheel_record import Wheels, load_wheels
 from ...spec.api import load
 from ...spec.errors import SpecError
 from ...spec.gates import EffectiveGate
@@ -95,9 +96,11 @@ class Baseline:
     def prepare(self, files: Collection[str]) -> None:
         """Work out what slips in these files are compared with; some seconds."""
         if "contradictions.yaml" in files:
-            _ = self.registered, self.entries
+            _ = self.entries
             for fault in self.register_faults.every():
                 raise SpecError(f"as it stands, {fault.what}", fault.place)
+        if "specs.yaml" in files:
+            _ = self.wheels, self.records
         witnesses = {name for file in files for name in asked(file)}
         _ = self.specification, self.register, self.meanings
         if "proofs" in witnesses:
@@ -115,6 +118,11 @@ class Baseline:
     def register_faults(self) -> RegisterFaults:
         """The register held against what is recorded of it."""
         return RegisterFaults(register(), load_register())
+
+    @cached_property
+    def wheels(self) -> Wheels:
+        """The wheels of ptxas as they were measured."""
+        return load_wheels()
 
     @cached_property
     def specification(self) -> Specification:
@@ -217,16 +225,6 @@ class Baseline:
                 ]
 
     @cached_property
-    def registered(self) -> Mapping[str, list[RegisteredDisagreement]]:
-        """By entry of the register, the recorded disagreements about legal forms that it explains."""
-        found: dict[str, list[RegisteredDisagreement]] = {}
-        for one in self._of_rows():
-            entry = one.explained(self.register)
-            if entry is not None:
-                found.setdefault(entry, []).append(one)
-        return found
-
-    @cached_property
     def register(self) -> ContradictionRegister:
         return register()
 
@@ -234,19 +232,6 @@ class Baseline:
     def entries(self) -> Mapping[str, object]:
         """The plain entries of the register."""
         return {name: plain(entry) for name, entry in self.register.entries.items()}
-
-    def _of_rows(self) -> Iterator[RegisteredDisagreement]:
-        version = self.specification.isa.version
-        for name, rows in self.observed.items():
-            for row in rows:
-                for record, seen, before in row.seen:
-                    for (ptx, target), accepted, differing in zip(record.settings, seen, before, strict=True):
-                        for bit in bits_of(differing):
-                            said = "accepted" if accepted >> bit & 1 else "refused"
-                            text = row.statements[bit]
-                            yield RegisteredDisagreement(
-                                name, text, record.release, version(ptx), target, said
-                            )
 
     # What devices showed.
 

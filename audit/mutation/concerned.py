@@ -21,6 +21,8 @@ _CONCERNED: Mapping[str, tuple[str, ...]] = {
     "spec/addresses.yaml": _LAYOUT,
     "spec/descriptors.yaml": _LAYOUT,
     "spec/sparsity.yaml": _LAYOUT,
+    "specs.yaml": ("tests", "observations", "proofs", "silicon", "universes", "register"),
+    "contradictions.yaml": ("tests", "register"),
     "check/rules.yaml": ("tests",),
     "spec/effects.yaml": ("tests",),
     "spec/contracts.yaml": ("tests", "proofs", "dear proofs"),

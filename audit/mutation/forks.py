@@ -1,7 +1,7 @@
 """Run trials in forked processes: each begins with all that the baseline knows, and spoils nothing.
 
-One process reads many slips of the register, each of which changes one entry; for every other slip, and for
-those that are not noticed there, a process of its own asks the witnesses.
+One process reads many slips of the register, each of which changes one entry, or of the index; for every
+other slip, and for those that are not noticed there, a process of its own asks the witnesses.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from typing import BinaryIO
 from ...formal.mutation.slips import Slip
 from .baseline import Baseline
 from .hand_tables import remember
-from .reading import REGISTER, reading
+from .reading import READ_ALONE, reading
 from .trial import SlipOutcome, find_caches, trial
 
 __all__ = ["outcomes"]
@@ -71,8 +71,8 @@ class _Trials:
 
     def run(self, slips: Sequence[Slip]) -> Iterator[SlipOutcome]:
         """The outcome of every slip."""
-        quick = [slip for slip in slips if slip.file == REGISTER]
-        self.undecided.extend(slip for slip in slips if slip.file != REGISTER)
+        quick = [slip for slip in slips if slip.file in READ_ALONE]
+        self.undecided.extend(slip for slip in slips if slip.file not in READ_ALONE)
         size = max(1, min(_TOGETHER, len(quick) // (2 * self.at_once)))
         waiting = deque(quick[start : start + size] for start in range(0, len(quick), size))
         try:

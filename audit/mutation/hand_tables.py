@@ -41,9 +41,12 @@ def _watches() -> Mapping[Path, tuple[str, ...]]:
 
 
 def watching(file: str) -> tuple[Path, ...]:
-    """The test modules that watch a file: the short ones first, those that ask assemblers last."""
-    found = (path for path, patterns in _watches().items() if any(fnmatchcase(file, p) for p in patterns))
-    return tuple(sorted(found, key=lambda path: (path.parent.name == "assemblers", path.stat().st_size)))
+    """The test modules that watch a file: those of few files and the short ones first, and those that ask
+    assemblers last.
+    """
+    found = [path for path, patterns in _watches().items() if any(fnmatchcase(file, p) for p in patterns)]
+    asking = {path: path.parent.name == "assemblers" for path in found}
+    return tuple(sorted(found, key=lambda path: (asking[path], len(_watches()[path]), path.stat().st_size)))
 
 
 class _First:

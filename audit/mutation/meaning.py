@@ -32,6 +32,7 @@ _SEQUENCES = frozenset(
         "PhaseLitmusTest.counts",
         "PhaseLitmusTest.hazards",
         "PhaseLitmusTest.threads",
+        "Release.assemblers",
         "RuleText.tiers",
         "Sparsity.codes",
     }

@@ -1,4 +1,4 @@
-"""Judges a slip in one entry of the register by the loader and the record of that entry alone.
+"""Judges a slip in one entry of the register, or in the index, by the loader and by records of that alone.
 
 It changes no state of the process, so one process judges many slips one after another.
 """
@@ -9,24 +9,30 @@ import time
 
 from ...formal.mutation.slips import Slip, changed_root
 from ...ledger.contradiction_file import Contradiction, check_contradiction
+from ...ledger.target_dates import target_faults
+from ...ledger.wheel_record import wheel_faults
 from ...spec.errors import PtxmmaError, SpecError
+from ...spec.gates import Isa
+from ...spec.index import INDEX, Index
+from ...spec.loading import checked_index
 from ...spec.nodes import structure
 from .baseline import Baseline
 from .corpus import READERS, noticed_by
 from .meaning import plain
 from .trial import SlipOutcome, SlipVerdict
 
-__all__ = ["REGISTER", "reading"]
+__all__ = ["READ_ALONE", "reading"]
 
 REGISTER = "contradictions.yaml"
+READ_ALONE = (REGISTER, INDEX)
 EntryVerdict = tuple[SlipVerdict, str, str]
 
 
 def reading(base: Baseline, slip: Slip) -> SlipOutcome | None:
-    """The outcome of a slip in the register; None where the other witnesses have to be asked."""
+    """The outcome of a slip in such a file; None where the other witnesses have to be asked."""
     begun = time.process_time()
     try:
-        said = _read(base, slip)
+        said = _read(base, slip) if slip.file == REGISTER else _read_index(base, slip)
     except SpecError as error:
         said = ("noticed" if error.place is not None else "placeless"), "loader", error.render()
     except PtxmmaError as error:
@@ -49,6 +55,17 @@ def _read(base: Baseline, slip: Slip) -> EntryVerdict | None:
     if plain(entry) == base.entries[key.value]:
         return "equal", "loader", "the same meaning"
     return _observed(base, key.value, entry)
+
+
+def _read_index(base: Baseline, slip: Slip) -> EntryVerdict | None:
+    if slip.kind == "text" and READERS in noticed_by(slip.field):
+        return "readers", READERS, "documentation"
+    root = changed_root(base.corpus.nodes[INDEX][0], slip)
+    index = checked_index(base.corpus.root, structure(root, Index, INDEX))
+    if plain(index) == plain(base.specification.index):
+        return "equal", "loader", "the same meaning"
+    faults = (*wheel_faults(index, base.wheels), *target_faults(Isa(index), base.records, base.register))
+    return ("noticed", "observations", str(faults[0])) if faults else None
 
 
 def _observed(base: Baseline, identifier: str, entry: Contradiction | None) -> EntryVerdict | None:

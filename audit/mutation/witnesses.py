@@ -23,6 +23,7 @@ from ...ledger.assembler_record import Claim, claims, load_records
 from ...ledger.contradictions import ContradictionRegister, register
 from ...ledger.measured_points import judge
 from ...ledger.records import bits_of
+from ...ledger.register_faults import RegisterFaults
 from ...ledger.silicon_verdicts import by_mnemonic
 from ...ledger.strided_places import strided_verdicts
 from ...ledger.target_dates import target_faults
@@ -258,11 +259,9 @@ def observations(changed: Changed) -> str | None:
     about are left to universes.
     """
     if changed.file == "specs.yaml":
-        fault = next(target_faults(changed.specification, load_records(), changed.register), None)
+        fault = next(target_faults(changed.specification.isa, load_records(), changed.register), None)
         if fault is not None:
             return str(fault)
-    if changed.file == "contradictions.yaml":
-        return _unregistered(changed)
     for name in changed.instructions:
         old = changed.base.instructions.get(name, {})
         new = legal_forms(changed.claims[name]) if name in changed.specification.instructions else {}
@@ -276,18 +275,6 @@ def observations(changed: Changed) -> str | None:
             said = _differs(changed, name, row, by_gate)
             if said is not None:
                 return said
-    return None
-
-
-def _unregistered(changed: Changed) -> str | None:
-    """A recorded disagreement that the changed entries no longer explain."""
-    known = changed.register
-    for entry, listed in changed.base.registered.items():
-        if entry in known.entries and plain(known.entries[entry]) == changed.base.entries[entry]:
-            continue
-        for one in listed:
-            if one.explained(known) is None:
-                return f"ptxas {one.release}, PTX {one.ptx}, {one.target}: {one.said}: {one.statement}"
     return None
 
 
@@ -449,9 +436,15 @@ def models(changed: Changed) -> str | None:
 
 
 def registered(changed: Changed) -> str | None:
-    """Nothing: the register is read, and what it says of instructions must exist; raises SpecError."""
-    register()
-    return None
+    """A fault of the register, if it is another one: what is recorded, it does not explain, or otherwise.
+
+    Otherwise it is only read, and what it says of instructions must exist; raises SpecError.
+    """
+    if changed.file != "contradictions.yaml":
+        register()
+        return None
+    fault = next(RegisterFaults(changed.register, changed.base.register_faults.record).every(), None)
+    return str(fault) if fault is not None else None
 
 
 SlipWitness = Callable[[Changed], str | None]

@@ -118,8 +118,7 @@ class Bench:
             archive.writestr("nvidia/cuda_nvcc/bin/ptxas", binary)
         build = Build(sha256(wheel.read_bytes()), wheel.stat().st_size, sha256(binary))
         builds = {toolchains.PLATFORM: build}
-        toolkit = version.rpartition(".")[0]
-        assembler = Assembler(toolkit, "nvidia-cuda-nvcc-cu12", version, builds, Position("", 1, 1))
+        assembler = Assembler("nvidia-cuda-nvcc-cu12", version, builds, Position("", 1, 1))
         self.known[version] = KnownRelease(version, Version.of(ptx), assembler, build)
 
     def mode(self, mode: str) -> None:
@@ -529,7 +528,7 @@ from ptxmma.spec.nodes import Version
 folder, when, wheel, binary = sys.argv[1:]
 signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored in what a shell runs in the background
 build = Build(wheel, 1, binary)
-assembler = Assembler("12.4", "nvidia-cuda-nvcc-cu12", "12.4.131", {toolchains.PLATFORM: build}, Place("", 1, 1))
+assembler = Assembler("nvidia-cuda-nvcc-cu12", "12.4.131", {toolchains.PLATFORM: build}, Place("", 1, 1))
 toolchains.known = lambda: {"12.4.131": toolchains.KnownRelease("12.4.131", Version(8, 4), assembler, build)}
 fetching._pip = lambda: [sys.executable, folder + "/pip.py"]
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from ptxmma.ledger.contradiction_file import Contradiction, Points
-from ptxmma.ledger.contradictions import register
+from ptxmma.ledger.contradictions import ContradictionRegister, register
 from ptxmma.ledger.listed import NameRange
 from ptxmma.ledger.register_faults import RegisterFaults
 from ptxmma.ledger.register_record import RegisterRecord, ReleaseObservations, load_register, write_register
@@ -57,6 +57,8 @@ FAULTS: list[tuple[str, Change, str]] = [
     (SELECTORS, points(operand="e"), "explains nothing"),
     (SELECTORS, points(rows=("m16n8k32.f16", "m16n8k16.f16")), "the row m16n8k16.f16 explains nothing"),
     (SELECTORS, lambda entry: replace(entry, points=()), "no entry explains"),
+    ("asm-wgmma-f16x2", points(written=("{%hh*4}", "{%hh*3, %b0}")), "the part {%hh*3, %b0} explains nothing"),
+    ("asm-surplus-types", lambda entry: replace(entry, points=(*entry.points, replace(entry.points[0], surplus=("s4",)))), "explains what asm-surplus-types explains"),
     ("asm-sm-70-early", points(since=register().specification.isa.version("6.1")), "the since 6.1 explains nothing"),
     ("asm-sm-88-early", points(like="sm_75"), "explains nothing"),
     ("text-mma-m8n84", case(accepted=()), "nothing is listed for ptxas 11.7.99"),
@@ -72,6 +74,51 @@ def test_a_change_is_contradicted(faults: RegisterFaults, identifier: str, chang
     assert faults.after(identifier, entry) is None
     found = faults.after(identifier, change(entry))
     assert found is not None and said in str(found)
+
+
+def test_several_entries_explain_together() -> None:
+    """Surplus .row, and a target that 13.0.88 takes before its time; neither entry has both."""
+    statement = "movmatrix.sync.aligned.m8n8.trans.b16.row %b0, %b1;"
+    version, explains = register().specification.isa.version, register().explains
+    asked = ("movmatrix", statement, "13.0.88", version("8.8"), "sm_88", "accepted")
+    assert explains(*asked) == "asm-matrix-layouts-ignored"  # type: ignore[arg-type]
+    for lost in ("asm-matrix-layouts-ignored", "asm-sm-88-early"):
+        rest = {name: entry for name, entry in register().entries.items() if name != lost}
+        assert ContradictionRegister(register().specification, rest).explains(*asked) is None  # type: ignore[arg-type]
+    assert explains("movmatrix", statement, "13.1.115", version("8.8"), "sm_88", "accepted") is None
+
+
+FENCE = "wgmma.fence"
+
+
+@pytest.mark.parametrize(("target", "taken", "said"), [("sm_90", True, "no entry explains"), ("sm_90a", False, "covers what is recorded otherwise")])  # fmt: skip
+def test_recording_swallows_no_hole(  # type: ignore[no-untyped-def]
+    tmp_path, monkeypatch: pytest.MonkeyPatch, target: str, taken: bool, said: str
+) -> None:
+    """An assembler that does otherwise is recorded as it is, and that differs: nothing is set aside."""
+    monkeypatch.setattr("ptxmma.ledger.records.require_writable", lambda folder: None)
+    known, entry = load_register(), register().entries["asm-surplus-formats"]
+    own = tuple(one for one in entry.points if one.instruction == FENCE)
+    alone = ContradictionRegister(register().specification, {"own": replace(entry, points=own, cases=())})
+    some = RegisterRecord({FENCE: known.statements[FENCE]}, (), ())
+    newest = replace(known.releases[-1], asked={FENCE: 3}, died={}, cases={})
+    bitmaps = newest.accepted[FENCE]
+    others = [
+        replace(one, asked={FENCE: 3}, died={}, cases={}) for one in known.releases[:-1] if one.settings
+    ]
+    for which, expected in ((bitmaps, []), (flipped(newest, target, taken), [said])):
+        record = replace(some, releases=(*others, replace(newest, accepted={FENCE: which})))
+        write_register(record, tmp_path)
+        found = list(RegisterFaults(alone, load_register(tmp_path)).every())
+        assert len(found) == len(expected) and all(word in str(found[0]) for word in expected)
+
+
+def flipped(release: ReleaseObservations, target: str, taken: bool) -> tuple[int, ...]:
+    """The bitmaps of wgmma.fence, where the first statement is taken, or is not, under the newest version."""
+    place = next(place for place, (_, name) in enumerate(release.settings) if name == target)
+    bitmaps = list(release.accepted[FENCE])
+    bitmaps[place] = bitmaps[place] | 1 if taken else bitmaps[place] & ~1
+    return tuple(bitmaps)
 
 
 def test_an_entry_that_is_lost_is_missed(faults: RegisterFaults) -> None:
