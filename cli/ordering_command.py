@@ -1,4 +1,4 @@
-"""ptxmma ordering: compare the two ordering models with each other, in three ways."""
+"""ptxmma ordering: compare the two ordering models with each other, in three ways; and those of phases."""
 
 from __future__ import annotations
 
@@ -13,9 +13,12 @@ from ..spec.ordering import ordering
 
 if TYPE_CHECKING:
     from ..formal.ordering.agreement_proof import ProofBounds, ReadingProof
+    from ..formal.ordering.phases.phase_comparison import PhaseTally
 
 __all__ = ["add"]
 
+_PHASES = 4  # steps of programs with phases; some minutes
+_DRAWN = 100  # random programs with phases for each step above 2
 _DIRECT = 4  # steps of programs that both models are run on; some minutes a reading
 
 
@@ -42,6 +45,13 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--length", type=int, default=12, metavar="N", help="ask z3 about programs of N steps (12); 0: do not"
     )
+    parser.add_argument(
+        "--phases",
+        type=int,
+        default=2,
+        metavar="N",
+        help="run the models of phases on every program of N steps (2); 0: do not",
+    )
     parser.add_argument("--alphabet", action="store_true", help="the steps that programs are made of")
     parser.add_argument("--format", choices=("text", "json"), default="text")
     parser.set_defaults(run=run)
@@ -61,14 +71,17 @@ def run(args: argparse.Namespace) -> int:
     if args.direct > _DIRECT:
         most = f"--direct is at most {_DIRECT}, some 1,300,000 programs a reading"
         raise Question(f"{most}; each step more takes 34 times as long. --steps counts longer programs")
+    if not 0 <= args.phases <= _PHASES:
+        raise Question(f"--phases is at most {_PHASES}; each step more takes 26 times as long. 0: do not")
     every = ordering().every()
     if args.reading is not None and args.reading not in every:
         raise Question(f"there is no reading {args.reading!r}; right would be: {', '.join(every)}")
     names = list(every) if args.reading is None else [args.reading]
-    return _agree(names, ProofBounds(args.steps, args.direct, args.stride, args.length), args.format)
+    bounds = ProofBounds(args.steps, args.direct, args.stride, args.length)
+    return _agree(names, bounds, args.phases, args.format)
 
 
-def _agree(names: list[str], bounds: ProofBounds, form: str) -> int:
+def _agree(names: list[str], bounds: ProofBounds, phases: int, form: str) -> int:
     from ..formal.ordering.agreement_proof import prove_agreement
     from ..formal.ordering.alphabet import alphabet
     from ..formal.ordering.reached import reached
@@ -82,11 +95,15 @@ def _agree(names: list[str], bounds: ProofBounds, form: str) -> int:
         proofs.append(proof)
         if form == "text":
             print("\n".join(_lines(proof, bounds)), flush=True)
-    faults = [fault for proof in proofs for fault in proof.faults]
+    with_phases = _compared(phases)
+    if form == "text" and phases:
+        print("\n".join(_phase_lines(with_phases)), flush=True)
+    faults = [fault for proof in proofs for fault in proof.faults] + with_phases.faults
     by_rule, by_reading = reached(bounds.steps)
     if form == "json":
         records = [_record(proof) for proof in proofs]
-        print(json.dumps({"readings": records, "rules": by_rule, "settings": by_reading}, indent=1))
+        answer = {"readings": records, "rules": by_rule, "settings": by_reading}
+        print(json.dumps({**answer, "phases": _phase_record(with_phases)}, indent=1))
         return 1 if faults else 0
     for fault in faults:
         print(f"DISAGREE: {fault}")
@@ -101,6 +118,28 @@ def _agree(names: list[str], bounds: ProofBounds, form: str) -> int:
     print(*(f"  {name}: {count}" for name, count in by_reading.items()), sep="\n")
     print(f"{len(faults)} disagreements; {time.perf_counter() - begun:.0f} s")
     return 1 if faults else 0
+
+
+def _compared(steps: int) -> PhaseTally:
+    """What the models of phases say; nothing is asked for 0 steps."""
+    from ..formal.ordering.phases.phase_comparison import PhaseTally, compare_phases
+
+    return compare_phases(steps, _DRAWN * max(0, steps - 2)) if steps else PhaseTally()
+
+
+def _phase_lines(tally: PhaseTally) -> list[str]:
+    """The lines on what was compared about phases."""
+    lines = ["barriers with phases (enumerated, not proven; no branches, proxies or groups):"]
+    lines += [f"  {kind}: both models run on {count} programs" for kind, count in tally.programs.items()]
+    return [*lines, *(f"  {rule}: {count} programs" for rule, count in sorted(tally.hazards.items()))]
+
+
+def _phase_record(tally: PhaseTally) -> dict[str, Any]:
+    return {
+        "programs": dict(tally.programs),
+        "hazards": dict(sorted(tally.hazards.items())),
+        "faults": tally.faults,
+    }
 
 
 def _lines(proof: ReadingProof, bounds: ProofBounds) -> list[str]:

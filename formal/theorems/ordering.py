@@ -53,7 +53,11 @@ GROUP = TheoremGroup(
         Theorem("ordering.rules", "the rules on values forbid what the axioms forbid, and all are needed"),
         Theorem("ordering.broken", "each rule can be broken; one on the text alone without a changed value"),
         Theorem("ordering.strict", "a hazard under any reading is one under the strict settings"),
-        Theorem("ordering.phases", "axioms and machine agree about barriers with phases", enumerated=True),
+        Theorem(
+            "ordering.phases",
+            "axioms and machine agree about barriers with phases, on short programs and slips of protocols",
+            enumerated=True,
+        ),
     ),
     _parts,
     enumerations=_enumerations,

@@ -207,11 +207,12 @@ def test_the_alphabet() -> None:
 
 @pytest.mark.slow
 def test_the_command(run: Run) -> None:
-    fast = ("--steps", "4", "--direct", "1", "--stride", "40", "--length", "0")
+    fast = ("--steps", "4", "--direct", "1", "--stride", "40", "--phases", "1", "--length", "0")
     code, out, _ = run("ordering", "default", *fast)
     assert code == 0
     assert "67 steps over 2 registers" in out
     assert "0 disagreements" in out
+    assert "of length 1: both models run on 26 programs" in out
     code, out, _ = run("ordering", "strict", *fast[:-1], "3", "--format", "json")
     assert code == 0
     jsonschema.validate(json.loads(out), {**OUTPUTS, "$ref": "#/$defs/ordering"})
@@ -220,4 +221,4 @@ def test_the_command(run: Run) -> None:
     assert set(record["z3"].values()) == {"unsat"}
     assert run("ordering", "--alphabet")[1].count("\n") == 67
     assert run("ordering", "nonsense")[0] == 2
-    assert run("ordering", "--steps", "0")[0] == 2
+    assert run("ordering", "--steps", "0")[0] == run("ordering", "--phases", "5")[0] == 2

@@ -12,6 +12,7 @@ import pytest
 from ptxmma.formal.ordering.phases import histories
 from ptxmma.formal.ordering.phases.histories import PhaseAxioms
 from ptxmma.formal.ordering.phases.phase_agreement import judge_phases, phase_disagreement
+from ptxmma.formal.ordering.phases.phase_comparison import compare_phases
 from ptxmma.formal.ordering.phases.phase_enumeration import (
     LETTERS,
     SEEDS,
@@ -58,6 +59,13 @@ def test_the_models_agree_on_random_programs() -> None:
 
 def test_small_programs_are_counted() -> None:
     assert [sum(1 for _ in small_programs(steps)) for steps in (1, 2)] == [26, 779]
+
+
+def test_the_comparison_counts_every_program_once() -> None:
+    tally = compare_phases(1, 3, workers=1)
+    slipped = sum(1 for _ in slipped_programs())
+    assert tally.programs == {"of length 1": 26, "with a slip": slipped, "at random": 3}
+    assert {*tally.hazards} == {*PHASE_RULES, *PHASE_RACES} and not tally.faults
 
 
 def test_accesses_linger_only_where_somebody_can_notice() -> None:
