@@ -53,9 +53,17 @@ VALUED = [name for name, rule in ordering().rules.items() if rule.effect == "val
 
 
 @cache
+def closed_under(kind: LocationKind, bearing: tuple[tuple[str, str], ...]) -> Closure:
+    return close(kind, dict(bearing))
+
+
 def closed(name: str) -> Mapping[LocationKind, Closure]:
+    """The joint states by the settings that bear on a location; several readings have the same."""
     bearing = ordering().bearing
-    return {kind: close(kind, bearing(EVERY[name], registers=kind == "register")) for kind in KINDS}
+    return {
+        kind: closed_under(kind, tuple(bearing(EVERY[name], registers=kind == "register").items()))
+        for kind in KINDS
+    }
 
 
 @pytest.mark.slow
