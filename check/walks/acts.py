@@ -28,7 +28,7 @@ class Act(NamedTuple):
     n: how many groups a wait leaves (−1: it waits for all); the parity of an await, −1 if unknown;
     1 of a cut that leaves an innermost loop.
     loops: those that a copy or store stands in, the outermost first.
-    sure: a run with the walk's numbers executes it at this address, whatever the assumed numbers are.
+    certain: a run with the walk's numbers executes it at this address, whatever the assumed numbers are.
     """
 
     kind: str
@@ -37,7 +37,7 @@ class Act(NamedTuple):
     barrier: int | None = None
     n: int = 0
     loops: tuple[int, ...] = ()
-    sure: bool = True
+    certain: bool = True
 
 
 class _Step(NamedTuple):

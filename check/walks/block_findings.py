@@ -61,7 +61,7 @@ def block_findings(walked: KernelWalks) -> Iterator[Finding]:
     paths = WalkPaths(plan)
     for acts in _walks(plan, threads):
         for race in races(acts, threads):
-            if _may_be_told(plan, acts, race) or not (race.sure or _possible(paths, race)):
+            if _may_be_told(plan, acts, race) or not (race.certain or _possible(paths, race)):
                 continue
             finding = _finding(module, plan, threads, race)
             key = finding.rule, flow.block_of(race.second.act.statement)
@@ -110,7 +110,7 @@ def _finding(module: PtxModule, plan: WalkPlan, threads: tuple[int, ...], race: 
     rule = rules()[name]
     function = plan.function
     first, second = (_shown(plan, threads, one) for one in (race.first, race.second))
-    sure = race.sure and function.threads is not None
+    certain = race.certain and function.threads is not None
     moments = [
         _moment(module, plan, race.first.act.statement, first),
         *(_moment(module, plan, index, "orders accesses, but not these two") for index in race.between[-8:]),
@@ -118,7 +118,7 @@ def _finding(module: PtxModule, plan: WalkPlan, threads: tuple[int, ...], race: 
     ]
     return Finding(
         name,
-        ERROR if sure else LIKELY,
+        ERROR if certain else LIKELY,
         module.place(function.statements[race.second.act.statement].offset),
         function.name,
         f"{rule.title}: {first}, then {second}; {why}",

@@ -80,9 +80,9 @@ class BlockRace:
     between: tuple[int, ...] = ()
 
     @property
-    def sure(self) -> bool:
+    def certain(self) -> bool:
         """Whether a run goes so, with the numbers that the PTX shows."""
-        return self.first.act.sure and self.second.act.sure and self.first.surely_meets(self.second)
+        return self.first.act.certain and self.second.act.certain and self.first.surely_meets(self.second)
 
 
 @dataclass(slots=True)

@@ -3,7 +3,7 @@
 Where threads part at a branch, those on one side walk first, then the others, up to the statement where they
 meet again. For the rest it is like the walk of one thread (thread_walk.py): parameters and the block's place
 in the grid get assumed numbers. Where a branch depends on an unknown number, the walk takes the side with
-more acts; its acts from there on are not `sure`. It never takes both values of one predicate.
+more acts; its acts from there on are not `certain`. It never takes both values of one predicate.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class BlockAct:
     is_open: bool = False
     n: int = -1
     barrier: Numbers = None
-    sure: bool = True
+    certain: bool = True
 
 
 def walked_threads(plan: WalkPlan) -> tuple[int, ...]:
@@ -80,7 +80,7 @@ class BlockWalk:
         self.threads = threads
         self.registers = Registers(plan.steps, threads, size)
         self.acts: list[BlockAct] = []
-        self.sure = True
+        self.certain = True
         self.steps = 0
         self.rounds: dict[int, int] = {}
         self.taken: Counter[int] = Counter()
@@ -111,7 +111,7 @@ class BlockWalk:
             if self.plan.steps.guard(last) in self.registers.chosen and any(
                 self.plan.work(side, number) for side in block.successors
             ):
-                self.sure = False
+                self.certain = False
             if last.does in _LEAVES:
                 lanes = tuple(lane for lane in lanes if holds.get(lane) is not True)
                 number = self._entered(number, block.fall)
@@ -190,7 +190,7 @@ class BlockWalk:
         ]
         busy = [side for side in inside or sides if self.plan.work(side, number)]
         if busy:
-            self.sure = False
+            self.certain = False
         sides = busy or sides
         found = min(sides, key=lambda side: (self.taken[side], -self.plan.work(side, number)))
         self.taken[found] += 1
@@ -289,13 +289,13 @@ class BlockWalk:
         if statement.pending is not None:
             count = self._operand(statement.pending, statement.scope)
             n = count if isinstance(count, int) else -1
-        sure = (
-            self.sure
+        certain = (
+            self.certain
             and known
             and (self.registers.assumed | self.registers.chosen).isdisjoint(self._named(statement, text))
         )
         return BlockAct(
-            kind, step.position, frozenset(lanes), executing, low, width, is_open, n, barrier, sure
+            kind, step.position, frozenset(lanes), executing, low, width, is_open, n, barrier, certain
         )
 
     def _named(self, statement: DecodedStatement, address: Address | None) -> tuple[str, ...]:

@@ -31,7 +31,7 @@ class Overlap:
     (another thread's bulk copy or store, then a wgmma reads), `unfenced` (a store, then a bulk copy),
     `unproxied` (another thread's store, then a wgmma reads). `waited`: the wgmma's own warp waited for it,
     but no barrier followed. `between` are the relevant statements between the two; `writer` is the statement
-    that writes once the stage is released. `sure`: a run executes both, with these bytes. `read` are the
+    that writes once the stage is released. `certain`: a run executes both, with these bytes. `read` are the
     bytes of the matrix, `region` those that are written (or the matrix, where they are not known).
     """
 
@@ -42,7 +42,7 @@ class Overlap:
     between: tuple[int, ...] = ()
     waited: bool = False
     writer: int = -1
-    sure: bool = False
+    certain: bool = False
     read: ByteRegion | None = None
 
 
@@ -61,7 +61,7 @@ class _Flying:
     barrier: int | None = None
     loop: int = -1
     met: bool = False
-    sure: bool = True
+    certain: bool = True
 
     def meets(self, region: ByteRegion) -> bool:
         """Whether it accesses some of the bytes; the regions of acts lie in one space."""
@@ -87,7 +87,9 @@ class _Groups:
     def begin(self, act: Act, barrier: int | None = None) -> None:
         loop = act.loops[-1] if act.loops else -1
         self.flying.append(
-            _Flying(act.statement, act.regions, len(self.steps), self.commits, barrier, loop, sure=act.sure)
+            _Flying(
+                act.statement, act.regions, len(self.steps), self.commits, barrier, loop, certain=act.certain
+            )
         )
 
     def commit(self, statement: int) -> None:
@@ -213,15 +215,21 @@ class _Thread:
             for one in self.mmas.flying:
                 if one.meets(region):
                     between = self.mmas.between(one)
-                    sure = one.sure and act.sure
+                    certain = one.certain and act.certain
                     read = one.shared_with(region)
                     yield Overlap(
-                        "overwritten", one.statement, act.statement, region, between, sure=sure, read=read
+                        "overwritten",
+                        one.statement,
+                        act.statement,
+                        region,
+                        between,
+                        certain=certain,
+                        read=read,
                     )
                     one.regions = ()
             for one, between in self.waited:
                 if one.meets(region):
-                    sure = one.sure and act.sure
+                    certain = one.certain and act.certain
                     read = one.shared_with(region)
                     yield Overlap(
                         "overwritten",
@@ -230,7 +238,7 @@ class _Thread:
                         region,
                         between,
                         True,
-                        sure=sure,
+                        certain=certain,
                         read=read,
                     )
                     one.regions = ()
@@ -275,10 +283,16 @@ class _Thread:
                 if one.meets(region):
                     between = self.copies.between(one)
                     # With an mbarrier, another thread's wait may tell that a bulk copy is complete.
-                    sure = one.sure and act.sure and (one.barrier is None or not self.known.awaited)
+                    certain = one.certain and act.certain and (one.barrier is None or not self.known.awaited)
                     copied = one.shared_with(region) or one.regions[0]
                     yield Overlap(
-                        "incomplete", one.statement, act.statement, copied, between, sure=sure, read=region
+                        "incomplete",
+                        one.statement,
+                        act.statement,
+                        copied,
+                        between,
+                        certain=certain,
+                        read=region,
                     )
                     one.regions = ()
         for region in act.regions:

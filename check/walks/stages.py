@@ -51,7 +51,7 @@ def stage_findings(
     found: dict[tuple[str, int, int], Finding] = {}
     paths = WalkPaths(walked.plan)
     for overlap in (*overlaps(walked.long), *overlaps(walked.short)):
-        if not (overlap.sure or _possible(paths, overlap)):
+        if not (overlap.certain or _possible(paths, overlap)):
             continue
         first, second = flow.block_of(overlap.first), flow.block_of(overlap.second)
         finding = _finding(module, code, overlap, mmas, walked.plan)
@@ -96,7 +96,7 @@ def _finding(
         places.append(overlap.writer)
     return Finding(
         name,
-        ERROR if overlap.sure else LIKELY,
+        ERROR if overlap.certain else LIKELY,
         module.place(code.function.statements[overlap.second].offset),
         code.function.name,
         f"{rule.title}: {_why(overlap)}{_bytes(overlap, plan)}",

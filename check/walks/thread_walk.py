@@ -161,8 +161,10 @@ class _Walk:
                     act = act_of(step.position, step.statement, registers.number, loops)
                     if act is not None:
                         known = guard is not None and self.guessed is None
-                        sure = known and self.plan.steps.located(step.position).isdisjoint(registers.assumed)
-                        yield act if sure else act._replace(sure=False)
+                        certain = known and self.plan.steps.located(step.position).isdisjoint(
+                            registers.assumed
+                        )
+                        yield act if certain else act._replace(certain=False)
                 if makes:
                     registers.execute(step, guard)
             number = self._next(number)
