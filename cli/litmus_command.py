@@ -19,6 +19,7 @@ from ..spec.errors import Question
 from ..spec.naming import like
 from ..spec.ordering import ordering
 from ..spec.writing import write_folder
+from .phase_litmus import phase_verdicts
 
 if TYPE_CHECKING:
     from ..assemblers.litmus_reactions import Reaction, ReactionKind
@@ -37,6 +38,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         "--ptxas", action="store_true", help="what every assembler on this machine does with them"
     )
     parser.add_argument("--synthesise", action="store_true", help="make the synthesised tests anew, as YAML")
+    parser.add_argument("--phases", action="store_true", help="the tests of barriers with phases")
     parser.add_argument("--switches", action="store_true", help="the readings that the text leaves open")
     parser.add_argument("--format", choices=("text", "json"), default="text")
     parser.set_defaults(run=run)
@@ -46,6 +48,8 @@ def run(args: argparse.Namespace) -> int:
     """Exit code 0: every verdict is as expected and both models agree; 1: otherwise; 2: no test matches."""
     if args.switches:
         return _switches(args.format)
+    if args.phases:
+        return phase_verdicts(args.pattern, args.format)
     from ..gen.litmus.litmus_ptx import module
     from ..gen.litmus.litmus_tests import suite, synthesised_file
 

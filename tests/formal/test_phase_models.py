@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import itertools
+import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cache
 
+import jsonschema
 import pytest
 
 from ptxmma.formal.ordering.phases import histories
@@ -25,7 +27,10 @@ from ptxmma.formal.ordering.phases.phase_orders import Order
 from ptxmma.formal.ordering.phases.phase_partitions import PhaseMember, partitions
 from ptxmma.formal.ordering.phases.phase_programs import PhaseProgram, PhaseStep, parse_phases
 from ptxmma.gen.litmus.phase_tests import PhaseLitmus, phase_suite
+from ptxmma.spec.loading import ROOT
 from ptxmma.spec.ordering_records import PHASE_RACES, PHASE_RULES
+
+OUTPUTS = json.loads((ROOT / "cli" / "schemas" / "outputs.json").read_text())
 
 
 @pytest.mark.parametrize("test", phase_suite(), ids=lambda test: test.name)
@@ -271,3 +276,15 @@ def test_what_the_language_does_not_have_is_refused(text: str, says: str) -> Non
 def test_a_program_is_read_as_it_is_written() -> None:
     for program in random_programs(3, 20):
         assert parse_phases(str(program)) == program
+
+
+def test_the_command_lists_and_explains(run: Callable[..., tuple[int, str, str]]) -> None:
+    code, out, _ = run("litmus", "--phases", "--format", "json")
+    assert code == 0
+    jsonschema.validate(json.loads(out), {**OUTPUTS, "$ref": "#/$defs/litmus-phases"})
+    assert [record["name"] for record in json.loads(out)] == [test.name for test in phase_suite()]
+    code, out, _ = run("litmus", "--phases", "meet-of-two")
+    assert code == 0 and "writer" not in out
+    assert "  first 0: store s0; second 2: load s0" in out
+    assert run("litmus", "--phases", "barrier-overrun")[1].endswith("0 defined; 0 not as expected\n")
+    assert run("litmus", "--phases", "nosuch")[0] == 2
