@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from ..paths.path_search import PathAnswer, PathQuestion, PathSearch
+from ..paths.path_question import PathAnswer, PathQuestion
+from ..paths.path_search import PathSearch
 from ..paths.path_slice import PathSlice
 from ..paths.path_values import PathValues
 from ..ptx.decode import DecodedFunction

@@ -8,53 +8,25 @@ conditions cannot hold together, the search goes on without them. So "infeasible
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from heapq import heappop, heappush
-from typing import Generic, Literal, TypeVar
+from typing import Generic, TypeVar
 
 from ..ptx.decode import DecodedFunction
 from ..ptx.flow import Flow
+from .path_question import PathAnswer, PathQuestion
 from .path_slice import PathSlice
 from .path_terms import PathTerm, PathValue, stripped
 from .path_values import PathValues
 
-__all__ = ["PathAnswer", "PathQuestion", "PathSearch"]
+__all__ = ["PathSearch"]
 
 _BUDGET = 3000  # visits of blocks for one question
 _ROUNDS = 3  # rounds of a loop, beside those that wait for a group, before its registers may hold anything
 _REFUTED = 40  # paths that are refuted before the question stays open
 S = TypeVar("S")
 Literals = Mapping[PathTerm, bool]
-
-
-@dataclass(frozen=True)
-class PathAnswer:
-    """Whether a path can happen. `statements`: the events that it executes, in order."""
-
-    verdict: Literal["feasible", "infeasible", "unknown"]
-    statements: tuple[int, ...] = ()
-
-
-@dataclass(frozen=True)
-class PathQuestion(Generic[S]):
-    """What is searched: `step` changes a state at an event, from `start` on; it returns None at the end.
-
-    `key` says which states are one; paths through `doubtful` ones are tried last. `near` is the block of
-    the first access, `goal` that of the collision; `active`: the path has come to the first access.
-    `rounds` of a loop are walked with numbers. Behind one of the statements `parts` another thread may go on:
-    what differs between threads is forgotten there.
-    """
-
-    start: S
-    step: Callable[[S, int], S | None]
-    key: Callable[[S], Hashable]
-    active: Callable[[S], bool]
-    doubtful: Callable[[S], bool]
-    near: int
-    goal: int
-    rounds: int = 0
-    parts: frozenset[int] = frozenset()
 
 
 @dataclass(slots=True)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Hashable
 from dataclasses import dataclass, replace
 
-from ..paths.path_search import PathQuestion, PathSearch
+from ..paths.path_question import PathQuestion
+from ..paths.path_search import PathSearch
 from ..paths.path_slice import PathSlice
 from ..paths.path_values import PathValues
 from ..ptx.dataflow import Trail

@@ -1,0 +1,40 @@
+"""What is asked about a path, and what the search answers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass
+from typing import Generic, Literal, TypeVar
+
+__all__ = ["PathAnswer", "PathQuestion"]
+
+S = TypeVar("S")
+
+
+@dataclass(frozen=True)
+class PathAnswer:
+    """Whether a path can happen. `statements`: the events that it executes, in order."""
+
+    verdict: Literal["feasible", "infeasible", "unknown"]
+    statements: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
+class PathQuestion(Generic[S]):
+    """What is searched: `step` changes a state at an event, from `start` on; it returns None at the end.
+
+    `key` says which states are one; paths through `doubtful` ones are tried last. `near` is the block of
+    the first access, `goal` that of the collision; `active`: the path has come to the first access.
+    `rounds` of a loop are walked with numbers. Behind one of the statements `parts` another thread may go on:
+    what differs between threads is forgotten there.
+    """
+
+    start: S
+    step: Callable[[S, int], S | None]
+    key: Callable[[S], Hashable]
+    active: Callable[[S], bool]
+    doubtful: Callable[[S], bool]
+    near: int
+    goal: int
+    rounds: int = 0
+    parts: frozenset[int] = frozenset()
