@@ -18,6 +18,9 @@ _LAID_OUT = (*_MATRICES, "metadata", "scale-a", "scale-b")
 
 def check_parts(instruction: Instruction, instructions: Mapping[str, Instruction]) -> None:
     """Raise SpecError where parts of operands, layouts of rows or fragments do not fit one another."""
+    if not instruction.rows:
+        what = f"{instruction.instruction} has no rows"
+        raise SpecError(what, instruction.place, "one row of legal combinations at least")
     _check_operands(instruction)
     _check_types(instruction)
     _check_forms(instruction)
@@ -71,7 +74,8 @@ def _check_row(instruction: Instruction, row: Row) -> None:
                 what = f"the row {row.id} has a layout of {key}, and the form {name} no such operand"
                 raise SpecError(what, row.place, "forms with an operand for each layout")
         for own, operand in operands:
-            wanted = operand.part in _LAID_OUT and not operand.descriptor and not row.tolerated
+            in_registers = operand.part in _LAID_OUT and not operand.descriptor
+            wanted = (in_registers or operand.matrix is not None) and not row.tolerated
             if wanted and row.layouts.keys().isdisjoint((own, operand.part)):
                 what = f"the row {row.id} has the operand {own} (in the form {name}), and no layout of it"
                 raise SpecError(what, row.place, f"{operand.part}: the layout of {own}")

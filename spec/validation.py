@@ -160,6 +160,10 @@ def _check_sparsity(specification: Specification) -> None:
                 sparsity.place,
                 f"whole runs, at least 1 of each, and codes of at most {_CODE_BITS} bits",
             )
+        if sparsity.index_bits != 2 * sparsity.granule:
+            bits, granule = sparsity.index_bits, sparsity.granule
+            what = f"an index of {name} has {bits} bits, and an element {granule} positions"
+            raise SpecError(what, sparsity.place, "two bits for each position that an element takes")
         if not sparsity.codes or len(set(sparsity.codes)) < len(sparsity.codes):
             raise SpecError(f"the codes of {name} are not different ones", sparsity.place, "each once")
         codes = {"code": (0, (1 << sparsity.code_bits) - 1)}

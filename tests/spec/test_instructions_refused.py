@@ -47,6 +47,18 @@ SLIPS = [
         "not in the order of the columns that they store",
     ),
     (STORES, ",\n    matrix: {matrix: matrices, row: n}}", "}", "nothing says what the layout of p covers"),
+    (
+        STORES,
+        "A: matrix.m16n8.trans, p: matrix.rows.8",
+        "A: matrix.m16n8.trans",
+        "the operand p (in the form plain), and no layout of it",
+    ),
+    (
+        "spec/sparsity.yaml",
+        "granule: 2",
+        "granule: 3",
+        "an index of 1:2 has 4 bits, and an element 3 positions",
+    ),
     (LOADS, "f64: [b64, f64]", "f64: []", "in registers of no type"),
     (LOADS, "f64: [b64, f64]", "s32: [b64, f64]", "has no operand with elements .s32"),
     (

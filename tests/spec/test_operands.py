@@ -210,3 +210,19 @@ def test_what_stands_in_a_vector(specification: Specification, name: str) -> Non
 
 def _ends(row: str, end: str) -> bool:
     return row == end or row.endswith(f".{end}")
+
+
+def test_movmatrix_reads_rows_and_writes_columns(specification: Specification) -> None:
+    """9.7.14.5.17: a thread holds two elements of a row of the source, and two of a column are put there.
+
+    Silicon cannot tell: what moves is the same where both are exchanged.
+    """
+    (row,) = specification.instructions["movmatrix"].rows
+    for part, place in (
+        ("A", lambda t, i: (t // 4, t % 4 * 2 + i)),
+        ("D", lambda t, i: (t % 4 * 2 + i, t // 4)),
+    ):
+        points = specification.layouts[row.layouts[part]].points({"matrices": 1})
+        assert {point[:2]: point[2:] for point in points} == {
+            (t, i): place(t, i) for t in range(32) for i in range(2)
+        }
