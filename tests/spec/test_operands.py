@@ -218,11 +218,9 @@ def test_movmatrix_reads_rows_and_writes_columns(specification: Specification) -
     Silicon cannot tell: what moves is the same where both are exchanged.
     """
     (row,) = specification.instructions["movmatrix"].rows
-    for part, place in (
-        ("A", lambda t, i: (t // 4, t % 4 * 2 + i)),
-        ("D", lambda t, i: (t % 4 * 2 + i, t // 4)),
-    ):
-        points = specification.layouts[row.layouts[part]].points({"matrices": 1})
-        assert {point[:2]: point[2:] for point in points} == {
-            (t, i): place(t, i) for t in range(32) for i in range(2)
-        }
+    source, moved = (
+        {point[:2]: point[2:] for point in specification.layouts[row.layouts[part]].points({"matrices": 1})}
+        for part in "AD"
+    )
+    assert source == {(t, i): (t // 4, t % 4 * 2 + i) for t in range(32) for i in range(2)}
+    assert moved == {(t, i): (t % 4 * 2 + i, t // 4) for t in range(32) for i in range(2)}
