@@ -50,7 +50,7 @@ def check_order(
         from .walks.kernel_walks import KernelWalks
 
         walked = KernelWalks(module, whole, flow)
-        if "await" not in does:
+        if not any(statement.operation.has_phases(len(statement.operands)) for statement in whole):
             yield from _copy_order(walked)
             return frozenset()
         from .execution.phase_findings import PhaseFindings

@@ -83,10 +83,11 @@ class PhaseRace:
 
 @dataclass(slots=True)
 class _Fence:
-    """A proxy fence of a warp: the number of the act, and what its warp had seen."""
+    """A proxy fence of a warp: the number of the act, and what its warp had seen, also of phases' ends."""
 
     act: int
     seen: list[int]
+    complete: dict[int, int]
 
 
 class SharedAccesses:
@@ -119,7 +120,7 @@ class SharedAccesses:
                 write.fenced = clock.seen[warp]
         self._unfenced[warp] = left
         known = self._fences.setdefault(warp, [])
-        known.append(_Fence(clock.seen[warp], clock.seen[:]))
+        known.append(_Fence(clock.seen[warp], clock.seen[:], dict(clock.complete)))
         del known[:-_FENCES]
 
     def read(self, read: TimedRead) -> None:
@@ -154,19 +155,32 @@ class SharedAccesses:
             what = "unseen" if write.kind == "store" else "early-read"
             partly = lacking < len(others)
             self._found(what, write, read.statement, read.region, read.doubtful, partly)
-        elif write.kind == "store" and not self._fenced(write, clocks):
+        elif write.kind != "bulk" and not self._fenced(write, clocks):
             self._found("unfenced", write, read.statement, read.region, read.doubtful)
         else:
             self.ordered.add((write.statement, read.statement))
 
     def _fenced(self, write: TimedWrite, clocks: Mapping[int, Clock]) -> bool:
-        """Whether a proxy fence stands between a store and a product, by whichever thread."""
+        """Whether a proxy fence stands between a write and a product, by whichever thread. Copies are judged
+        whose mbarrier tells that they are complete.
+        """
+        if write.kind == "copy":
+            return write.landing is None or self._copy_fenced(write.landing, clocks)
         if any(clock.seen[write.warp] >= write.fenced for clock in clocks.values()):
             return True
         return any(
             fence.seen[write.warp] >= write.act and any(c.seen[warp] >= fence.act for c in clocks.values())
             for warp, fences in self._fences.items()
             if warp != write.warp
+            for fence in fences
+        )
+
+    def _copy_fenced(self, landing: Landing, clocks: Mapping[int, Clock]) -> bool:
+        """Whether a thread that knew a cp.async to be complete, by its mbarrier, executed a proxy fence."""
+        return any(
+            fence.complete.get(landing.barrier, 0) > landing.phase
+            and any(clock.seen[warp] >= fence.act for clock in clocks.values())
+            for warp, fences in self._fences.items()
             for fence in fences
         )
 

@@ -424,7 +424,10 @@ class WarpActs:
         warp.copy_groups.clear()
         clock = self._published(number, step)
         if "noinc" in step.statement.operation.words and clock is not None:
-            barrier.arrive(clock, threads)
+            divided = barrier.arrive(clock, threads)
+            if divided and self.whole:
+                drift = Drift(barrier.init[2], step.position, barrier.count)
+                self.drifts.setdefault(barrier.address, drift)
 
     def _await(self, group: ThreadGroup, step: WalkStep, threads: tuple[int, ...]) -> Iterator[GroupWait]:
         statement = step.statement
