@@ -7,6 +7,7 @@ which no other points explain, and they cover nothing that is recorded as agreem
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -51,6 +52,7 @@ class RegisterFaults:
         for identifier, entry in self.register.entries.items():
             yield from self._of_entry(identifier, entry)
         yield from self._twice(self.pointed, self.pointed)
+        yield from self._needless(self.pointed, self.pointed)
         yield from self._unexplained(self.pointed, None)
         yield from self._unlisted(self.register.entries.values())
 
@@ -66,9 +68,9 @@ class RegisterFaults:
         now = [next((one for one in before if one == other), other) for other in written]
         new = [one for one in now if one not in before]
         every = [*(one for one in self.pointed if one.entry != identifier), *now]
-        twice = next(self._twice(new, every), None)
-        if twice is not None:
-            return twice
+        needless = next(itertools.chain(self._twice(new, every), self._needless(new, every)), None)
+        if needless is not None:
+            return needless
         missing = next(self._unexplained(every, self._lost(before, now)), None)
         if missing is not None:
             return missing
@@ -199,6 +201,20 @@ class RegisterFaults:
                 else:
                     continue
                 break
+
+    def _needless(self, some: Iterable[Pointed], every: Sequence[Pointed]) -> Iterator[RegisterFault]:
+        """Points without which the others, alone and together, explain everything that these explain."""
+        shown = self._shown
+        for pointed in some:
+            name, others = pointed.points.instruction, [one for one in every if one is not pointed]
+            left = (
+                shown.left(name, number, place, rest, others)
+                for (number, place), settings in shown.of(pointed).explained.items()
+                if (rest := settings & ~shown.explained(name, number, others).get(place, 0))
+            )
+            if not any(left):
+                what = f"{pointed.entry}: other points explain together all that these explain"
+                yield RegisterFault(pointed.points.place, what)
 
     def _unexplained(
         self, every: Sequence[Pointed], concerned: Mapping[str, set[int]] | None

@@ -105,7 +105,7 @@ class Target:
 
     since: Version
     """The least .version that assemblers accept with the target.
-    Noticed by: observations.
+    Noticed by: observations, tests.
     Example: `"7.8"`. Refuses: `7.8` (not quoted)."""
     includes: tuple[str, ...]
     """The targets whose features it has, without those that these include.

@@ -9,7 +9,7 @@ import pytest
 
 from ptxmma.ledger.contradiction_file import Contradiction, Points
 from ptxmma.ledger.contradictions import ContradictionRegister, register
-from ptxmma.ledger.listed import NameRange
+from ptxmma.ledger.listed import NameRange, VersionRange
 from ptxmma.ledger.register_faults import RegisterFaults
 from ptxmma.ledger.register_record import RegisterRecord, ReleaseObservations, load_register, write_register
 from ptxmma.spec.errors import Question
@@ -44,6 +44,7 @@ def case(**changes: object) -> Change:
     return lambda entry: replace(entry, cases=(replace(entry.cases[0], **changes), *entry.cases[1:]))  # type: ignore[arg-type]
 
 
+version = register().specification.isa.version
 SELECTORS = "silicon-sp-k32-selectors"  # accepted by every release: selectors 2 and 3 of m16n8k32 with .f16
 FAULTS: list[tuple[str, Change, str]] = [
     (SELECTORS, points(written=("2",)), "no entry explains"),
@@ -59,6 +60,7 @@ FAULTS: list[tuple[str, Change, str]] = [
     (SELECTORS, lambda entry: replace(entry, points=()), "no entry explains"),
     ("asm-wgmma-f16x2", points(written=("{%hh*4}", "{%hh*3, %b0}")), "the part {%hh*3, %b0} explains nothing"),
     ("asm-surplus-types", lambda entry: replace(entry, points=(*entry.points, replace(entry.points[0], surplus=("s4",)))), "explains what asm-surplus-types explains"),
+    ("asm-wmma-load-type-absent", lambda entry: replace(entry, points=(*entry.points, replace(entry.points[0], releases=("11.7.99",), ptx=VersionRange(version("6.3"), version("7.7")), targets=NameRange("sm_70", "sm_87"), qualifiers={"none": "f16", "shared::cta": "shared"}))), "other points explain together"),
     ("asm-sm-70-early", points(since=register().specification.isa.version("6.1")), "the since 6.1 explains nothing"),
     ("asm-sm-88-early", points(like="sm_75"), "explains nothing"),
     ("text-mma-m8n84", case(accepted=()), "nothing is listed for ptxas 11.7.99"),
@@ -79,7 +81,7 @@ def test_a_change_is_contradicted(faults: RegisterFaults, identifier: str, chang
 def test_several_entries_explain_together() -> None:
     """Surplus .row, and a target that 13.0.88 takes before its time; neither entry has both."""
     statement = "movmatrix.sync.aligned.m8n8.trans.b16.row %b0, %b1;"
-    version, explains = register().specification.isa.version, register().explains
+    explains = register().explains
     asked = ("movmatrix", statement, "13.0.88", version("8.8"), "sm_88", "accepted")
     assert explains(*asked) == "asm-matrix-layouts-ignored"  # type: ignore[arg-type]
     for lost in ("asm-matrix-layouts-ignored", "asm-sm-88-early"):

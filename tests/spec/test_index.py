@@ -120,6 +120,12 @@ def test_the_targets_stand_in_the_order_of_their_numbers(specification: Specific
     assert targets == sorted(targets, key=lambda name: (int(name[3:].rstrip("fa")), " fa".find(name[-1])))
 
 
+def test_the_targets_that_some_ptxas_takes_too_early(specification: Specification) -> None:
+    """11.1.2 says since when; ptxas takes the first under 5.1 too, and one release the second under 7.3."""
+    targets = specification.index.targets
+    assert (str(targets["sm_70"].since), str(targets["sm_88"].since)) == ("6.0", "9.0")
+
+
 def test_the_renamed_targets(specification: Specification) -> None:
     renamed = {
         n: (t.renamed.to, str(t.renamed.since)) for n, t in specification.index.targets.items() if t.renamed
