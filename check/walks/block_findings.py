@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import cached_property
+from typing import TYPE_CHECKING
 
 from ..findings import ERROR, EVERYWHERE, LIKELY, Finding, MemoryRange, Moment, Undefined
 from ..ptx.source import PtxModule
@@ -11,8 +13,10 @@ from ..rules import rules
 from .block_races import BlockAccess, BlockRace, races
 from .block_walk import BlockAct, BlockWalk, walked_threads
 from .kernel_walks import KernelWalks
-from .walk_paths import WalkPaths
 from .walk_plan import WalkPlan
+
+if TYPE_CHECKING:
+    from .walk_paths import WalkPaths
 
 __all__ = ["block_findings"]
 
@@ -58,10 +62,10 @@ def block_findings(walked: KernelWalks) -> Iterator[Finding]:
         return
     threads = walked_threads(plan)
     found: dict[tuple[str, int], Finding] = {}
-    paths = WalkPaths(plan)
+    paths = _RacePaths(plan)
     for acts in _walks(plan, threads):
         for race in races(acts, threads):
-            if _may_be_told(plan, acts, race) or not (race.certain or _possible(paths, race)):
+            if _may_be_told(plan, acts, race) or not (race.certain or paths.possible(race)):
                 continue
             finding = _finding(module, plan, threads, race)
             key = finding.rule, flow.block_of(race.second.act.statement)
@@ -80,11 +84,24 @@ def _may_be_told(plan: WalkPlan, acts: Sequence[BlockAct], race: BlockRace) -> b
     return bool(others) and any(plan.code.operation(at).does in ("await", "meet") for at in race.between)
 
 
-def _possible(paths: WalkPaths, race: BlockRace) -> bool:
-    """Whether the two accesses stand on a path that can happen."""
-    first, second = race.first, race.second
-    alone = first.lane == second.lane
-    return paths.possible(first.act.statement, second.act.statement, race.between, _WAITS, alone)
+class _RacePaths:
+    """Asks for paths on which the two accesses of a race stand."""
+
+    def __init__(self, plan: WalkPlan) -> None:
+        self.plan = plan
+
+    @cached_property
+    def _paths(self) -> WalkPaths:
+        """The search for paths, which most functions do not need."""
+        from .walk_paths import WalkPaths
+
+        return WalkPaths(self.plan)
+
+    def possible(self, race: BlockRace) -> bool:
+        """Whether such a path can happen."""
+        first, second = race.first, race.second
+        alone = first.lane == second.lane
+        return self._paths.possible(first.act.statement, second.act.statement, race.between, _WAITS, alone)
 
 
 def _can_race(plan: WalkPlan) -> bool:

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from functools import cached_property
+from typing import TYPE_CHECKING
 
-from ..memory.proxy_findings import Suspicion
 from ..ptx.decode import DecodedFunction
 from ..ptx.flow import Flow
 from ..ptx.source import PtxModule
-from .proxy_replay import Replays, replayed
 from .thread_walk import Walked, short_walks, walks
 from .walk_plan import WalkPlan
 from .walk_steps import WalkSteps
+
+if TYPE_CHECKING:
+    from ..memory.proxy_findings import Suspicion
+    from .proxy_replay import Replays
 
 __all__ = ["KernelWalks"]
 
@@ -52,4 +55,6 @@ class KernelWalks:
 
     def replayed(self, suspicions: Collection[Suspicion]) -> Replays:
         """What the walks say about suspicions."""
+        from .proxy_replay import replayed  # most functions have none
+
         return replayed(self.plan, [*self.long, *self.short], suspicions)
