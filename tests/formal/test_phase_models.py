@@ -62,6 +62,23 @@ def test_the_models_agree_on_random_programs() -> None:
     assert rules == {*PHASE_RULES, *PHASE_RACES}
 
 
+# Longer ones on which the models, or the checker and they, once disagreed.
+LONGER = {
+    "b0=1 b1=1 | meet n0 2; wait b0 0; multiply s0; finish; arrive b1 "
+    "| init b0; meet n0 2; store s0; arrive b1; arrive b0; arrive b1; wait b1 0; store s0": (),
+    "b0=1 b1=1 | wait b0 0; multiply s0; finish; arrive.relaxed b1 | store s0; arrive b0; wait b1 0; store s0": (
+        "shared-overwritten",
+    ),
+    "b0=1 | arrive b0; wait b0 1; arrive b0 2": ("barrier-stuck",),
+}
+
+
+@pytest.mark.parametrize(("text", "rules"), LONGER.items())
+def test_the_models_agree_on_longer_programs(text: str, rules: tuple[str, ...]) -> None:
+    verdict = judge_phases(parse_phases(text))
+    assert verdict.disagreement is None and verdict.rules == rules
+
+
 def test_small_programs_are_counted() -> None:
     assert [sum(1 for _ in small_programs(steps)) for steps in (1, 2)] == [26, 779]
 

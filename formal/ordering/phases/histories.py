@@ -128,9 +128,16 @@ class PhaseAxioms:
                 for i, before in enumerate(thread[:j]):
                     if self.kept(before, after):
                         edges.append((self.nodes["step", number, i], at))
-                    if after.word == "finish" and before.word == "multiply":
+                    if before.word == "multiply" and self._finished(thread[i:j], before, after):
                         edges.append((self.nodes["effect", number, i], at))
         return tuple(edges)
+
+    @staticmethod
+    def _finished(steps: Sequence[PhaseStep], multiply: PhaseStep, after: PhaseStep) -> bool:
+        """Whether a multiply that was waited for is kept before a later step, as a load would be."""
+        if not any(step.word == "finish" for step in steps):
+            return False
+        return after.word in _RELEASES or (after.word in _BUFFERS and after.buffer == multiply.buffer)
 
     # Histories
 
@@ -223,8 +230,9 @@ class PhaseAxioms:
                 if phase < phases.ended:
                     ordered.append((at, self._end(kind, number, phase)))
                     possible &= order.add(*ordered[-1])
-        for phase in range(1, phases.ended):
-            possible &= order.add(self._end(kind, number, phase - 1), self._end(kind, number, phase))
+        for phase in range(1, phases.ended):  # each arrival follows those before it on the same barrier
+            ordered.append((self._end(kind, number, phase - 1), self._end(kind, number, phase)))
+            possible &= order.add(*ordered[-1])
         for first, second in phases.sequences:
             possible &= order.add(self._at(first), self._at(second))
         for phase, member in phases.excess_in:

@@ -4,8 +4,8 @@ An mbarrier has a number of its phase, the arrivals that the phase lacks, and th
 barrier counts its threads. A thread issues its steps in order; what cannot be issued blocks it. A step takes
 effect when it is issued, or *flies*, and takes effect at some later moment:
 - a copy writes its buffer and completes its bytes later, and a multiply reads its buffer later;
-- a load, a store or an init may linger until an arrival, a fence or a meet that is not relaxed holds the
-  thread until it has taken effect;
+- a load, a store, an init, or a multiply behind `finish` may linger until an arrival, a fence or a meet
+  that is not relaxed holds the thread until it has taken effect;
 - a relaxed wait lets loads, stores, copies and multiplies pass it, and holds every other step.
 
 A buffer holds the name of the write that was last. A write sees what it overwrites, and a read what it
@@ -205,7 +205,11 @@ class PhaseMachine:
             )
         if step.word in ("load", "store"):
             earlier = self._own(state, thread, "load", "store")
-            return all(at <= other or step.buffer != own.buffer for other, own in earlier)
+            multiplies = self._own(state, thread, "multiply")
+            reads = [own.buffer for other, own in multiplies if self._between(thread, other, at)]
+            return step.buffer not in reads and all(
+                at <= other or step.buffer != own.buffer for other, own in earlier
+            )
         return True
 
     def _knows(self, state: PhaseState, thread: int, step: PhaseStep) -> bool:
@@ -233,17 +237,31 @@ class PhaseMachine:
 
     def _is_late(self, state: PhaseState, thread: int, buffer: int) -> bool:
         """Whether a load or store of the thread's own has not taken effect on a buffer."""
-        return any(own.buffer == buffer for _, own in self._own(state, thread, "load", "store"))
+        late = any(own.buffer == buffer for _, own in self._own(state, thread, "load", "store"))
+        return late or any(own.buffer == buffer for own in self._finishing(state, thread))
+
+    def _between(self, thread: int, multiply: int, at: int) -> bool:
+        """Whether a thread waits for a multiply before a later step."""
+        return any(step.word == "finish" for step in self.threads[thread][multiply:at])
+
+    def _finishing(self, state: PhaseState, thread: int) -> Iterator[PhaseStep]:
+        """The thread's multiplies that it has waited for, and that have not read yet: they linger as loads
+        do.
+        """
+        done = self.threads[thread][: state.places[thread]]
+        for at, own in self._own(state, thread, "multiply"):
+            if any(step.word == "finish" for step in done[at:]):
+                yield own
 
     def _can_issue(self, state: PhaseState, thread: int, step: PhaseStep) -> bool:
         """Whether a thread can issue its next step."""
         word = step.word
         if word not in _PASSING and not self._tries(state, thread, step):
             return False
-        if self.conduct.holds(word) and any(self._own(state, thread, *_PLAIN)):
+        if self.conduct.holds(word) and (
+            any(self._own(state, thread, *_PLAIN)) or any(self._finishing(state, thread))
+        ):
             return False
-        if word == "finish":
-            return not any(self._own(state, thread, "multiply"))
         # Accesses of one buffer take effect in the thread's order.
         flies = (thread, state.places[thread]) in self.lingering
         if word in _MEMORY and not flies and self._is_late(state, thread, step.buffer):
