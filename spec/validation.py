@@ -259,6 +259,7 @@ def check_references(specification: Specification) -> None:
         for view in family.rows:
             for layout in view.layouts:
                 must_exist("layout", layout, specification.layouts, view.row.place)
+    _check_words(specification)
     check_numerics(specification)
     bounded(specification.addresses.swizzle.address, swizzle_bounds(specification.addresses))
     _check_sparsity(specification)
@@ -290,6 +291,32 @@ def check_references(specification: Specification) -> None:
         bounds = {**bounds, **dict.fromkeys(right.outputs, (0, 1 << 10))}
         for formula in bridge.equals.values():
             bounded(formula, bounds)
+
+
+def _check_words(specification: Specification) -> None:
+    """A row that binds `word` says how wide its registers are: as wide as the types that they have."""
+    for family in specification.families.values():
+        for view in family.rows:
+            variant = next(iter(view.variants()), None)
+            if variant is None or "word" not in variant.fields:
+                continue
+            for name in dict.fromkeys(name for form in variant.forms for name in form.operands):
+                operand = family.instruction.operands[name]
+                if operand.holds is None or operand.registers is None:
+                    continue
+                bits = variant.fields["word"]
+                widths = {_register_bits(word) for word in variant.register_types(name) or ()}
+                if widths and bits not in widths:
+                    raise SpecError(
+                        f"the registers of {name} in the row {view.row.id} have {bits} bits",
+                        view.row.place,
+                        f"word: {', '.join(map(str, sorted(widths)))}, as their types have",
+                    )
+
+
+def _register_bits(register_type: str) -> int:
+    """The width of a register by its type: 32 for b32 and for f16x2."""
+    return prod(int(digits) for digits in re.findall(r"\d+", register_type))
 
 
 def _check_difference(bridge: Bridge) -> None:
