@@ -82,7 +82,7 @@ class Execution:
     @property
     def certain(self) -> bool:
         """Whether everything was executed, to the end, and no path was assumed but how long loops are."""
-        return self.followed and not (self.paused or self.halted or self.doubtful)
+        return self.followed and not (self.paused or self.halted or self.doubtful or bool(self._tasks))
 
     # The scheduler
 
