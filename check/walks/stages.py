@@ -34,9 +34,11 @@ _WRITES = frozenset(("store", "update", "bulk-copy"))
 
 
 def stages_are_stored(code: DecodedFunction) -> bool:
-    """Whether threads store into shared memory, and bulk copies fill some: only walks ask whether a proxy
-    fence stands between the two.
+    """Whether only walks know all about the stages: they follow cp.async up to any later write, and ask for a
+    proxy fence between a store and a bulk copy.
     """
+    if any(code.operation(index).does == "copy" for index in range(len(code))):
+        return True
     statements = [code[index] for index in range(len(code)) if code.operation(index).does in _WRITES]
     return any(map(fills_shared, statements)) and any(
         stores_shared(statement) for statement in statements if statement.does != "bulk-copy"
