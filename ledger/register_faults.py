@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from ..spec.errors import Place
@@ -164,6 +164,12 @@ class RegisterFaults:
                 yield RegisterFault(
                     points.place, f"{identifier}: the {what} {one} explains nothing that is recorded"
                 )
+
+        for name in points.fields:
+            rest = {field: values for field, values in points.fields.items() if field != name}
+            wider = self._shown.found(replace(pointed, points=replace(points, fields=rest)))
+            if not wider.contradicted and wider.explained == shown.explained:
+                yield RegisterFault(points.place, f"{identifier}: the field {name} leaves nothing out")
 
     def _listed(self, pointed: Pointed) -> Iterator[tuple[str, object]]:
         """Everything that points list, of which each must explain something."""
