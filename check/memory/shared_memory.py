@@ -5,10 +5,11 @@ read.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ...spec.memory_records import Descriptor
 from ..ptx.decode import DecodedFunction, DecodedStatement
+from ..values.interval import WIDEST as UNBOUNDED
 from ..values.interval import Interval
 from ..values.register_intervals import RegisterIntervals
 from .byte_regions import ByteRegion, region_of
@@ -183,5 +184,12 @@ _EVENTS: Mapping[str, Callable[[int, DecodedStatement, RegisterIntervals], Memor
 
 
 def _written(statement: DecodedStatement, values: RegisterIntervals) -> ByteRegion:
+    """The bytes that a statement may write; it begins at a multiple of their number."""
     where = values.address(statement.address, statement.scope)
-    return region_of(where, statement.bytes or WIDEST)
+    width = statement.bytes or WIDEST
+    align = values.alignment(where.base, statement.scope) if where.base is not None and where.is_known else 0
+    if align and align % width == 0:
+        low, high = -(-where.low // width) * width, where.high // width * width
+        if -UNBOUNDED < low <= high < UNBOUNDED:
+            where = replace(where, low=low, high=high)
+    return region_of(where, width)

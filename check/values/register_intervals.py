@@ -56,6 +56,13 @@ class RegisterIntervals:
         variable = self.function.variable(base, scope) or self.module.variables.get(base)
         return variable is None or variable.space == "shared"
 
+    def alignment(self, base: str, scope: int) -> int:
+        """The alignment of the base of an address; 0 if it is not known."""
+        if base == "extern":  # variables without a size begin at one place
+            return min((v.align for v in self.module.variables.values() if v.size is None), default=0)
+        variable = self.function.variable(base, scope) or self.module.variables.get(base)
+        return 0 if variable is None else variable.align
+
     def operand(self, text: str, scope: int) -> Interval:
         """What an operand may hold."""
         number = number_of(text)

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, reject, settings
 from hypothesis import strategies as st
 
+from ptxmma.check.memory.shared_memory import Store, memory_events
 from ptxmma.check.values.arithmetic import as_signed, computed
 from ptxmma.check.values.interval import NOTHING, TOP, WIDEST, Interval, between
 from ptxmma.check.values.interval_rules import RULES
@@ -110,6 +111,22 @@ def test_an_address_operand_adds_its_offset(kernel: Any) -> None:
     made = kernel(f"{TILE}st.shared.u32 [%r3+20], %r1;\nret;")
     values = RegisterIntervals(made.module, made.code)
     assert values.address(made.code[1].address, 0) == Interval(20, 20, "tile")
+
+
+@pytest.mark.parametrize(
+    ("statement", "span"),
+    [
+        ("cp.async.cg.shared.global [%r5], [%rd1], 16;", "0..2047"),
+        ("cp.async.ca.shared.global [%r5], [%rd1], 4;", "0..2047"),
+        ("st.shared.v4.b32 [%r5], {%r1,%r1,%r1,%r1};", "0..2047"),
+        ("st.shared.b32 [%r5+4], %r1;", "4..2051"),
+    ],
+)
+def test_a_store_begins_at_a_multiple_of_its_size(kernel: Any, statement: str, span: str) -> None:
+    """Of an offset of 0 to 2047, 16 bytes end at 2047, not at 2062."""
+    made = kernel(f"{TILE}and.b32 %r4, %r1, 2047;\nadd.u32 %r5, %r3, %r4;\n{statement}\nret;")
+    (store,) = memory_events(made.code, RegisterIntervals(made.module, made.code))
+    assert isinstance(store, Store) and store.region.span == span
 
 
 # The laws of the value
