@@ -14,7 +14,7 @@ from ...spec.variants import Family, Variant
 from .meaning import plain
 from .witnesses import Changed
 
-__all__ = ["equal"]
+__all__ = ["equal", "equal_families"]
 
 
 def equal(changed: Changed) -> bool:
@@ -82,10 +82,11 @@ def _equal_instructions(changed: Changed) -> bool:
     old, new = changed.base.specification.families, changed.specification.families
     if not changed.instructions or list(old) != list(new):
         return False
-    return all(_equal_families(old[name], new[name]) for name in changed.instructions)
+    return all(equal_families(old[name], new[name]) for name in changed.instructions)
 
 
-def _equal_families(old: Family, new: Family) -> bool:
+def equal_families(old: Family, new: Family) -> bool:
+    """Whether two instructions differ in formulas and gates alone, and these in no variant."""
     if plain(old.instruction.memory) != plain(new.instruction.memory):
         return False
     if not _formulas_only(old.instruction, new.instruction, Gate):
@@ -107,7 +108,7 @@ def _said(variant: Variant) -> tuple[object, ...]:
         [view.family.isa.effective([*gates, *([form.gate] if form.gate else [])]) for form in variant.forms],
         [bool(variant.evaluate(condition.when)) for condition in view.conditions()],
         [variant.evaluate(operand.registers) for operand in operands if operand.registers],
-        [variant.values(operand) for operand in operands],
+        [variant.values(operand) if operand.values else plain(operand.valid) for operand in operands],
         [variant.evaluate(formula) for operand in operands for formula in (operand.matrix or {}).values()],
         [
             bool(variant.evaluate(when))

@@ -2,6 +2,7 @@
 
 import random
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
 
@@ -9,6 +10,7 @@ from ptxmma.assemblers.universe import Universe
 from ptxmma.assemblers.universe_cache import PackedUniverse, packed
 from ptxmma.audit.mutation.baseline import Baseline
 from ptxmma.audit.mutation.corpus import Corpus
+from ptxmma.audit.mutation.equality import equal_families
 from ptxmma.audit.mutation.universe_table import UniverseTable, words
 from ptxmma.audit.mutation.witnesses import Changed, concerned_words
 from ptxmma.formal.mutation.slips import Slip, changed_root
@@ -16,9 +18,11 @@ from ptxmma.spec import instead
 from ptxmma.spec.api import load
 from ptxmma.spec.cache import ROOT
 from ptxmma.spec.errors import PtxmmaError
+from ptxmma.spec.expressions import Number
 from ptxmma.spec.loading import load_files
 from ptxmma.spec.specification import Specification
 from ptxmma.spec.statements import Statement
+from ptxmma.spec.variants import Family
 
 MOVMATRIX = "spec/instructions/movmatrix.yaml"
 
@@ -81,3 +85,14 @@ def test_a_table_has_the_statements_of_its_universe(universe: PackedUniverse) ->
     spelled = [words(point.statement.rstrip(";").partition(" ")[0]) for point in universe.points]
     assert table.with_words([wanted]) == [n for n, one in enumerate(spelled) if one == wanted]
     assert table.with_words([frozenset({"nothing"})]) == []
+
+
+def test_a_rule_of_values_that_nobody_lists_is_not_called_equal() -> None:
+    """There are no values to try it for."""
+    old = load().families["wgmma.wait_group"]
+    (name,) = (name for name, one in old.instruction.operands.items() if one.valid)
+    operand = old.instruction.operands[name]
+    assert operand.valid is not None and operand.values is None
+    other = replace(operand, valid=replace(operand.valid, tree=Number(1)))
+    new = Family(replace(old.instruction, operands={name: other}), old.isa)
+    assert equal_families(old, old) and not equal_families(old, new)
