@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from kernel_statements import LOCAL, Kernel, NoTrace, Statement
+from kernel_statements import Kernel, NoTrace, Statement
 from kernel_walk import access_bytes, computed
 from shared_footprints import GRANULE, matrix
 
@@ -22,6 +22,7 @@ __all__ = ["TooLong", "WarpEvent", "traces"]
 _WARP = 32
 _LONGEST = 2_500  # statements that count, of one warp
 _SHARED = 1 << 32  # addresses from here on are not of shared memory
+_NAME = re.compile(r"%?[A-Za-z_$][\w$@]*")  # with the scope that `kernel_statements.py` adds
 _ENDS = ("ret", "exit", "trap")
 _MASK = (1 << 64) - 1
 
@@ -75,14 +76,14 @@ class _Code:
         waiting: list[str] = []
         for at, statement in enumerate(self.statements):
             if self.kinds[at] or self.parts[at][0] in ("bra", *_ENDS):
-                waiting += LOCAL.findall(statement.guard)
+                waiting += _NAME.findall(statement.guard)
             if self.kinds[at] == "mma":
-                waiting += [name for operand in statement.operands[1:3] for name in LOCAL.findall(operand)]
+                waiting += [name for operand in statement.operands[1:3] for name in _NAME.findall(operand)]
             elif self.kinds[at] in ("read", "write", "update"):
                 places = [operand for operand in statement.operands if operand.startswith("[")]
-                waiting += [name for operand in places for name in LOCAL.findall(operand)]
+                waiting += [name for operand in places for name in _NAME.findall(operand)]
             elif self.kinds[at]:
-                waiting += [name for operand in statement.operands for name in LOCAL.findall(operand)]
+                waiting += [name for operand in statement.operands for name in _NAME.findall(operand)]
         makers: dict[str, list[int]] = {}
         for at, targets in enumerate(self.targets):
             for name in targets:
@@ -96,8 +97,8 @@ class _Code:
             for at in makers.get(name, ()):
                 if not self.kinds[at]:
                     statement = self.statements[at]
-                    waiting += LOCAL.findall(statement.guard)
-                    waiting += [word for o in statement.operands[1:] for word in LOCAL.findall(o)]
+                    waiting += _NAME.findall(statement.guard)
+                    waiting += [word for o in statement.operands[1:] for word in _NAME.findall(o)]
         return wanted
 
     def _following(self) -> list[int]:
