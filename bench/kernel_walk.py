@@ -545,7 +545,7 @@ COMPARISONS = {name: getattr(operator, name) for name in ("eq", "ne", "lt", "le"
 COMPARISONS |= {"lo": operator.lt, "ls": operator.le, "hi": operator.gt, "hs": operator.ge}
 
 
-def _compute(root: str, parts: list[str], v: list[Any]) -> object:
+def _compute(root: str, parts: list[str], v: list[Any]) -> Any:
     if any(part.startswith(("f", "bf")) for part in parts[1:]):
         return None
     if root == "setp":

@@ -19,14 +19,17 @@ import pytest
 from ptxmma.cli.commands import COMMANDS
 from ptxmma.spec.loading import ROOT
 
-PAGES = {path.name: path.read_text() for path in (ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")))}
+PAGES = {
+    path.relative_to(ROOT).as_posix().removeprefix("docs/"): path.read_text()
+    for path in (ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")))
+}
 # How many commands with output each page shows, at least: a page whose examples are not found fails.
 SHOWN = {
     "README.md": 8,
     "add-an-instruction.md": 8,
     "cookbook.md": 17,
     "how-it-is-checked.md": 1,
-    "kernel-engineer.md": 4,
+    "guides/kernel-engineer.md": 4,
 }
 
 INSTALLED = os.environ.get("PTXMMA_INSTALLED")
@@ -87,7 +90,7 @@ def test_no_example_of_a_page_is_overlooked(page: str) -> None:
     assert sum(1 for _ in shown(page)) == len(re.findall(r"^\s*\$ ptxmma ", run, re.M))
 
 
-@pytest.mark.parametrize("page", ["README.md", "compiler-engineer.md"])
+@pytest.mark.parametrize("page", ["README.md", "guides/compiler-engineer.md"])
 def test_the_python_example_holds(page: str, tmp_path: Path) -> None:
     (example,) = re.findall(r"^```python\n(.*?)^```", PAGES[page], re.S | re.M)
     if INSTALLED:
