@@ -19,6 +19,7 @@ from .model import Instruction
 from .nodes import bounded, must_exist, written_fields
 from .part_checks import check_parts
 from .sparse import positions, valid_codes
+from .sparsity_records import Sparsity
 from .specification import METADATA_ORDER, Specification
 from .switches import check_switches
 
@@ -180,10 +181,15 @@ def _check_sparsity(specification: Specification) -> None:
                     sparsity.place,
                     "some of " + ", ".join(f"{valid:#b}" for valid in allowed),
                 )
-        ordered = sorted(sparsity.codes, key=partial(positions, sparsity))
-        if list(sparsity.codes) != ordered:
-            what = f"the codes of {name} are not in the order of the columns that they store"
-            raise SpecError(what, sparsity.place, ", ".join(f"0b{code:04b}" for code in ordered))
+        check_code_order(name, sparsity)
+
+
+def check_code_order(name: str, sparsity: Sparsity) -> None:
+    """Raise SpecError where the codes do not stand in the order of the columns that they store."""
+    ordered = sorted(sparsity.codes, key=partial(positions, sparsity))
+    if list(sparsity.codes) != ordered:
+        what = f"the codes of {name} are not in the order of the columns that they store"
+        raise SpecError(what, sparsity.place, ", ".join(f"0b{code:04b}" for code in ordered))
 
 
 def _check_clauses(specification: Specification) -> None:

@@ -21,6 +21,7 @@ from ptxmma.formal.smt.solvers import ask
 from ptxmma.formal.smt.terms import script
 from ptxmma.gen.litmus.litmus_tests import suite
 from ptxmma.ledger.solver_record import load_answers
+from ptxmma.spec import validation
 from ptxmma.spec.errors import SpecError
 from ptxmma.spec.loading import load_files
 from ptxmma.spec.specification import Specification
@@ -139,7 +140,7 @@ SPOILT = [
     (SHARED, 'offset: "8 * W"', 'offset: "9 * W"', "address.tight"),
     (SHARED, "domain: {x: 256,", "domain: {x: 255,", "address.domain"),
     (BRIDGES, '"8*j < n"', '"9*j < n"', "bridge.covers"),
-    (SP, '"m * n * dtype_bits // (128 * 32)"', '"m * n * dtype_bits // (64 * 32)"', "row.registers"),
+    (SP, '"m * n * dtype_bits // (128 * 32)"', '"m * n * dtype_bits // (256 * 32)"', "row.registers"),
     (SP, "A: wgmma.sp.a.16b,", "A: wgmma.sp.a.8b,", "row.covers"),
     (SPARSITY, "& 3) + slot % 2", "& 3)", "sparse.positions"),
     (SPARSITY, "2*(slot // 2)) & 3) + slot % 2", "slot // 2) & 3) + slot % 2", "sparse.round_trip"),
@@ -154,7 +155,11 @@ SPOILT = [
 
 
 @pytest.mark.parametrize(("name", "right", "wrong", "theorem"), SPOILT)
-def test_a_wrong_claim_is_refuted(files: Path, name: str, right: str, wrong: str, theorem: str) -> None:
+def test_a_wrong_claim_is_refuted(
+    monkeypatch: pytest.MonkeyPatch, files: Path, name: str, right: str, wrong: str, theorem: str
+) -> None:
+    """Of positions too, where the loader would say before that the codes stand in another order."""
+    monkeypatch.setattr(validation, "check_code_order", lambda name, sparsity: None)
     path = files / name
     text = path.read_text()
     assert right in text

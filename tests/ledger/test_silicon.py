@@ -21,6 +21,7 @@ from ptxmma.ledger.register_faults import RegisterFaults
 from ptxmma.ledger.silicon_record import Silicon, load_silicon
 from ptxmma.ledger.silicon_verdicts import Judged, SiliconVerdict, by_mnemonic, silicon_verdicts
 from ptxmma.ledger.strided_places import strided_verdicts
+from ptxmma.spec.api import load
 from ptxmma.spec.errors import SpecError
 from ptxmma.spec.loading import ROOT, load_files
 from ptxmma.spec.memory_records import Descriptor
@@ -296,9 +297,10 @@ def test_chips_of_one_row_are_compared(
 
 
 def test_cases_of_what_ships_are_kept_and_those_of_a_changed_specification_are_made(
-    specification: Specification, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    specification = load()
     device, rows = load_silicon()[0].device, {"movmatrix/m8n8.b16"}
     made = current_suite(specification, device, rows)
     (kept,) = (tmp_path / "ptxmma").glob("suite-*.pickle")
