@@ -56,33 +56,33 @@ class CompoundPoints:
     covering: CoveredPoints
     every: Sequence[Pointed]
 
-    def of(self, statement: Statement) -> tuple[Compound, ...]:
+    def of(self, statement: Statement) -> Iterator[Compound]:
         """Every compound that covers a statement: the short ones first."""
-        key = statement.guard, statement.mnemonic, statement.operands
+        for reasons in range(2, _REASONS + 1):
+            yield from self._of(statement, reasons)
+
+    def _of(self, statement: Statement, reasons: int) -> tuple[Compound, ...]:
+        """The compounds of so many points."""
+        key = statement.guard, statement.mnemonic, statement.operands, reasons
         if key not in self._known:
-            found = (self._of(statement, reasons) for reasons in range(2, _REASONS + 1))
-            self._known[key] = tuple(compound for some in found for compound in some)
+            found = self._alone(statement) if reasons == 1 else self._longer(statement, reasons)
+            self._known[key] = tuple(found)
         return self._known[key]
 
-    def _of(self, statement: Statement, reasons: int) -> Iterator[Compound]:
-        """The compounds of so many points."""
+    def _longer(self, statement: Statement, reasons: int) -> Iterator[Compound]:
+        """Those of two points or more: one that lets the statement pass, and what covers the rest."""
         for pointed in self._accepting:
             for undone in self.covering.undone(pointed.points, statement):
-                for rest in self._alone(undone) if reasons == 2 else self._of(undone, reasons - 1):
+                for rest in self._of(undone, reasons - 1):
                     if pointed not in rest.chain and among(pointed.points, rest.variant):
                         yield Compound((pointed, *rest.chain), rest.variant, rest.gate)
 
-    def _alone(self, statement: Statement) -> tuple[Compound, ...]:
+    def _alone(self, statement: Statement) -> Iterator[Compound]:
         """What single points cover."""
-        key = statement.guard, statement.mnemonic, statement.operands
-        if key not in self._single:
-            self._single[key] = tuple(
-                Compound((pointed,), undoing.variant, undoing.gate)
-                for pointed in self.every
-                for undoing in self.covering.undoings(pointed.points, statement)
-                if undoing.variant is not None and undoing.gate is not None
-            )
-        return self._single[key]
+        for pointed in self.every:
+            for undoing in self.covering.undoings(pointed.points, statement):
+                if undoing.variant is not None and undoing.gate is not None:
+                    yield Compound((pointed,), undoing.variant, undoing.gate)
 
     @cached_property
     def _accepting(self) -> tuple[Pointed, ...]:
@@ -93,8 +93,4 @@ class CompoundPoints:
 
     @cached_property
     def _known(self) -> dict[tuple[object, ...], tuple[Compound, ...]]:
-        return {}
-
-    @cached_property
-    def _single(self) -> dict[tuple[object, ...], tuple[Compound, ...]]:
         return {}

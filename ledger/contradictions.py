@@ -6,7 +6,7 @@ any, are disagreements between the specification and an assembler that remain.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
@@ -85,7 +85,7 @@ class ContradictionRegister:
                     return compound.chain[0].entry
         return None
 
-    def _compounds(self, instruction: str, statement: str) -> tuple[Compound, ...]:
+    def _compounds(self, instruction: str, statement: str) -> Iterable[Compound]:
         """Points that cover a statement together."""
         if instruction not in self._compounding:
             every = [p for (name, _), listed in self._pointing.items() if name == instruction for p in listed]

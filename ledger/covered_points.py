@@ -10,7 +10,7 @@ import itertools
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import cache, cached_property
+from functools import cache, cached_property, lru_cache
 
 from ..assemblers.asking import register_types
 from ..assemblers.universe import Universe
@@ -301,6 +301,7 @@ def _form(argument: Argument, text: str, types: Mapping[str, str]) -> tuple[obje
     )
 
 
+@lru_cache(maxsize=1 << 14)
 def _operand_texts(operands: str) -> list[str]:
     """The operands' texts, split at the commas outside braces."""
     return [part.strip() for part in re.split(r",(?![^{}]*\})", operands) if part.strip()]

@@ -49,11 +49,12 @@ class RegisterFaults:
         shown = self._shown
         for one, found in zip(self.pointed, over_jobs(self.pointed, shown.found), strict=True):
             shown.keep(one, found)
-        for identifier, entry in self.register.entries.items():
-            yield from self._of_entry(identifier, entry)
+        for faults in over_jobs(list(self.register.entries), self._alone):
+            yield from faults
         yield from self._twice(self.pointed, self.pointed)
-        yield from self._needless(self.pointed, self.pointed)
-        yield from self._unexplained(self.pointed, None)
+        names = sorted({*self.record.statements, *(one.points.instruction for one in self.pointed)})
+        for faults in over_jobs(names, self._together):
+            yield from faults
         yield from self._unlisted(self.register.entries.values())
 
     def after(self, identifier: str, entry: Contradiction | None) -> RegisterFault | None:
@@ -207,6 +208,16 @@ class RegisterFaults:
                 else:
                     continue
                 break
+
+    def _alone(self, identifier: str) -> list[RegisterFault]:
+        """The faults of one entry by itself."""
+        return list(self._of_entry(identifier, self.register.entries[identifier]))
+
+    def _together(self, instruction: str) -> list[RegisterFault]:
+        """The faults of one instruction's points together."""
+        own = [one for one in self.pointed if one.points.instruction == instruction]
+        numbers = range(len(self.record.statements.get(instruction, ())))
+        return [*self._needless(own, own), *self._unexplained(own, {instruction: set(numbers)})]
 
     def _needless(self, some: Iterable[Pointed], every: Sequence[Pointed]) -> Iterator[RegisterFault]:
         """Points without which the others, alone and together, explain everything that these explain."""
