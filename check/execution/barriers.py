@@ -62,6 +62,7 @@ class Mbarrier:
         self.count = count
         self.init = warp, act, statement
         self.phase = 0
+        self.changed_at: set[int] = set()  # statements that arrive, copy, or expect bytes
         self.told: list[Clock] = []
         self.bytes: list[int | None] = []  # that each phase expected
         self._warps = warps
@@ -167,6 +168,7 @@ class NamedBarrier:
 
     def __init__(self, warps: int) -> None:
         self.phase = 0
+        self.changed_at: set[int] = set()  # statements that arrive
         self.told: list[Clock] = []
         self.missing = 0  # threads that the current phase lacks; 0 before the first
         self.count = 0

@@ -72,6 +72,8 @@ class Execution:
         self.doubtful = False
         self.steps = 0
         self.together: dict[int, bool] = {}  # by executed block: whether whole warpgroups executed it
+        self._left: set[int] = set()  # loops that ended by an assumed number, by their heads
+        self._passed = False  # by an assumed number, some threads did not do what others or other numbers do
         self._tasks: deque[_Task] = deque()
         self._joins: list[Join] = []
         self._ended = 0  # threads
@@ -94,8 +96,10 @@ class Execution:
             if not (self._advance() or self._settle() or self._part()):
                 break
         if not self.halted and self.followed and not self.paused:
-            for task in self._tasks:
-                self._remember_stuck(task)
+            waits = [(task.group, task.wait) for task in self._tasks if task.wait is not None]
+            if not any(self._is_open(wait) for _, wait in waits):
+                for group, wait in waits:
+                    self._remember_stuck(group, wait)
 
     def _advance(self) -> bool:
         """Let every group go on that can; whether any did."""
@@ -139,21 +143,42 @@ class Execution:
                 return True
         return False
 
-    def _remember_stuck(self, task: _Task) -> None:
-        wait = task.wait
-        if wait is None or wait.kind == "unknown":
-            return
+    def _remember_stuck(self, group: ThreadGroup, wait: GroupWait) -> None:
         lacks = 0, False
         if wait.kind == "phase":
             barrier = self.acts.mbarriers[wait.barrier]
             lacks = barrier.pending, barrier.lacks_bytes
         elif wait.kind == "meet":
+            lacks = self.acts.named[wait.barrier].missing, False
+            if wait.barrier < 0:
+                return
+        if not self._is_assumed(wait):
+            self.stuck.append(
+                Stuck(wait.kind, wait.statement, wait.barrier, wait.phase, *lacks, group.doubtful)
+            )
+
+    def _is_open(self, wait: GroupWait) -> bool:
+        """Whether a wait may be over, so that what others wait for may happen: the text counts a warp's
+        threads as one; and a thread that finds a phase incomplete may do other things before it tries again.
+        """
+        if wait.kind == "meet":
             meeting = self.acts.named[wait.barrier]
-            lacks = meeting.missing, False
-            if meeting.divided or meeting.unequal or wait.barrier < 0:
-                return  # the text counts a warp's threads as one
-        self.stuck.append(
-            Stuck(wait.kind, wait.statement, wait.barrier, wait.phase, *lacks, task.group.doubtful)
+            return meeting.divided or bool(meeting.unequal)
+        return wait.kind == "unknown" or (wait.kind == "phase" and not self.plan.tries_again(wait.statement))
+
+    def _is_assumed(self, wait: GroupWait) -> bool:
+        """Whether what a wait lacks may come with other numbers of parameters: a loop that brings it ended by
+        an assumed one.
+        """
+        if self._passed or wait.kind == "init":
+            return self._passed
+        waited = self.acts.named if wait.kind == "meet" else self.acts.mbarriers
+        changed_at = waited[wait.barrier].changed_at
+        if not changed_at:
+            return bool(self._left)  # a loop may have ended before it came to this one
+        return any(
+            not self._left.isdisjoint(self.plan.loops.around.get(self.plan.flow.block_of(index), ()))
+            for index in changed_at
         )
 
     # One group
@@ -182,8 +207,9 @@ class Execution:
                 threads = _true(guard, group.threads)
                 if acts and threads is None:
                     raise LostError
-                if acts and step.guard in group.registers.assumed and step.statement.does in _ORDERS:
-                    group.doubtful = True
+                if acts and step.guard in group.registers.assumed:
+                    group.doubtful |= step.statement.does in _ORDERS
+                    self._passed |= threads != group.threads
                 sides = self.acts.sides(group, step, threads) if acts and threads else []
                 if len(sides) > 1:
                     self._divide(group, number, place, sides)
@@ -243,10 +269,26 @@ class Execution:
         if guard is None or statement.does == "switch":
             return self._skip(group, number, block)
         if isinstance(guard, LaneNumbers):
+            self._passed |= name in group.registers.assumed
             return self._split(group, number, guard, taken, block.fall)
-        if name in group.registers.assumed and not self._closes(number, block):
-            group.doubtful = True
-        return self._enter(group, number, taken if guard else block.fall)
+        following = taken if guard else block.fall
+        if name in group.registers.assumed:
+            if self._closes(number, block):
+                self._assume(number, following)
+            else:
+                group.doubtful = True
+        return self._enter(group, number, following)
+
+    def _assume(self, number: int, following: int | None) -> None:
+        """Remember that an assumed number ends a loop, or passes work by."""
+        ended = {
+            head
+            for head in self.plan.loops.around.get(number, ())
+            if following not in self.plan.loops.blocks[head]
+        }
+        self._left |= ended
+        if not ended and following is not None and not self.plan.acts(following, number):
+            self._passed = True
 
     def _closes(self, number: int, block: Block) -> bool:
         """Whether a branch decides whether a loop goes on, or whether there is any work."""
@@ -258,8 +300,10 @@ class Execution:
         return not busy or (len(busy) < 2 and self.plan.accesses(busy[0], number))
 
     def _skip(self, group: ThreadGroup, number: int, block: Block) -> bool:
-        """Go on where the sides of a branch meet whose guard is unknown; raises LostError if a side acts."""
-        if any(self.plan.acts(side, number) for side in block.successors):
+        """Go on where the sides of a branch meet whose guard is unknown; raises LostError if a side acts,
+        or if the branch waits for what another thread writes.
+        """
+        if any(self.plan.acts(side, number) for side in block.successors) or self.plan.polls(number):
             raise LostError
         end = self.plan.flow.post_dominator.get(number)
         for register in self.plan.written_between(number):

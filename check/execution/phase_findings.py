@@ -107,6 +107,8 @@ class PhaseFindings:
             self.short |= found.acts.short()
             initialises = any(found.acts.mbarriers) or any(found.acts.uncounted)
             stuck = [one for one in _causes(found.stuck) if initialises or one.kind != "init"]
+            if self._is_signalled():
+                stuck = []
             if not alone:  # it is taken that other blocks send what this one sends
                 alike = self._reaches_all()
                 stuck = [
@@ -157,6 +159,15 @@ class PhaseFindings:
             if arrives and any("shared" in word and "cluster" in word for word in operation.words):
                 return True
         return False
+
+    def _is_signalled(self) -> bool:
+        """Whether instructions that no execution follows arrive at mbarriers, or complete bytes there."""
+        followed = ("bulk-copy", "arrive", "await", "copy-arrive")
+        return any(
+            any(word.startswith(("mbarrier::", "complete_tx")) for word in operation.words)
+            for index in range(len(self.code))
+            if (operation := self.code.operation(index)).does not in followed
+        )
 
     def _reaches_all(self) -> bool:
         """Whether the block sends to several blocks of the cluster, and not to a leader only."""

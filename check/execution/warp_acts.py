@@ -273,9 +273,11 @@ class WarpActs:
     ) -> Iterator[GroupWait]:
         barrier = yield from self._mbarrier(group, step, address, threads)
         size = step.statement.operation.action.size
-        text = step.statement.operands[size] if size is not None else None
+        sizes = None if size is None else self._operand(group, step.statement, size, 0)
+        if barrier is not None:
+            barrier.changed_at.add(step.position)
         for thread in threads:
-            bytes_ = number_at(self._value(group, text, step.statement.scope), thread)
+            bytes_ = number_at(sizes, thread)
             number = thread // WARP
             warp = self.warps[number]
             landing = None
@@ -368,6 +370,7 @@ class WarpActs:
             return
         statement = step.statement
         action = statement.operation.action
+        barrier.changed_at.add(step.position)
         counts = self._operand(group, statement, action.count, 1)
         bytes_ = self._operand(group, statement, action.size, 0)
         for number, some in by_warp(threads).items():
@@ -386,6 +389,8 @@ class WarpActs:
             clock = self._published(number, step) or Clock(self.count)
             if statement.barrier is not None and self._is_remote(group, step):
                 clock.exchange()
+            if any("drop" in word for word in statement.operation.words):  # later phases count fewer
+                barrier.count -= sum(one for one in counted if one is not None)
             divided = barrier.arrive(
                 clock,
                 sum(one for one in counted if one is not None),
@@ -502,6 +507,7 @@ class WarpActs:
         if count is None or (position is None and len(statement.operands) > _REDUCED):
             raise HaltedError
         phases = {}
+        barrier.changed_at.add(step.position)
         for number, some in by_warp(threads).items():
             clock = self._published(number, step)
             if clock is not None and statement.operation.action.barrier == "cluster":

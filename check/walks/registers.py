@@ -132,8 +132,7 @@ class Registers:
         """What a statement writes, by its destinations."""
         count = len(step.written)
         if step.result == "elected":
-            leader = self.math.joined(int(thread % WARP == 0) for thread in self.threads)
-            return (0, leader)[-count:]  # `_` is no register
+            return (0, self._leader(step))[-count:]  # `_` is no register
         value = self._result(step)
         if count == 1:
             return (value,)
@@ -143,6 +142,15 @@ class Registers:
             return (value, *(None,) * (count - 1))
         width = step.bits // count  # a vector, the lowest bits first
         return [self._bits(value, width * place, width) for place in range(count)]
+
+    def _leader(self, step: WalkStep) -> Numbers:
+        """Whether each thread is the first of its warp that the mask names."""
+        mask = self.value(step.statement.operands[-1], step.statement.scope)
+        members = mask & (1 << WARP) - 1 if isinstance(mask, int) else 0
+        if not members:
+            return None
+        first = (members & -members).bit_length() - 1
+        return self.math.joined(int(thread % WARP == first) for thread in self.threads)
 
     def _result(self, step: WalkStep) -> Numbers:
         """The value of a statement that has one."""

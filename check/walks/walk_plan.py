@@ -25,6 +25,7 @@ _SETUP = frozenset(("init", "expect", "memory-fence"))  # what only barriers wit
 COUNTED = _SIGNALS | _SETUP | _ACCESSES  # actions on shared memory, and actions that order them
 _THREAD = ("%tid", "%laneid")
 _GUARDED = frozenset(("jump", "leave"))
+_STRONG = frozenset(("acquire", "acq_rel", "relaxed", "volatile", "mmio"))  # accesses that threads meet by
 _OPAQUE = frozenset(("load", "update"))  # their results do not depend on registers alone
 
 
@@ -130,6 +131,35 @@ class WalkPlan:
                 if (makes := not self.wanted.isdisjoint(self.code[i].writes)) | (acts := i in self._acting)
             ]
         return known
+
+    def tries_again(self, index: int) -> bool:
+        """Whether a thread does nothing that counts until what it waits for at a statement is there."""
+        number = self.flow.block_of(index)
+        if any(index != other and self.flow.block_of(other) == number for other in self.roles):
+            return False
+        return any(self._comes_back(side, number) for side in self.flow.blocks[number].successors)
+
+    def _comes_back(self, side: int, number: int) -> bool:
+        """Whether one side of a branch leads back to its block, past nothing that counts."""
+        seen: set[int] = set()
+        waiting = [side]
+        while waiting:
+            block = waiting.pop()
+            if block != number and block not in seen:
+                seen.add(block)
+                waiting += self.flow.blocks[block].successors
+        heads = (following for block in seen for following in self.flow.blocks[block].successors)
+        return (side == number or number in heads) and seen.isdisjoint(self._acting_blocks)
+
+    def polls(self, number: int) -> bool:
+        """Whether a block stands in a loop that reads memory until another thread has written it."""
+        return any(
+            self.code.operation(index).does in _OPAQUE
+            and not _STRONG.isdisjoint(self.code.operation(index).words)
+            for head in self.loops.around.get(number, ())[-1:]
+            for block in self.loops.blocks[head]
+            for index in range(self.flow.blocks[block].start, self.flow.blocks[block].end)
+        )
 
     def work(self, side: int, number: int) -> int:
         """How many statements that count stand on one side of a branch, before the sides join again."""
