@@ -25,6 +25,7 @@ __all__ = ["DecodedFunction", "DecodedStatement"]
 
 _NESTED = re.compile(r"[^\w$%, \t\n-]")  # whatever makes an operand more than a name or a number
 _COPIED = 2  # a bulk copy has this many addresses before its mbarrier: destination and source
+_MOST_PENDING = 64  # groups
 _Registers = tuple[tuple[str, ...], tuple[str, ...]]
 
 
@@ -124,9 +125,13 @@ class DecodedStatement:
 
     @property
     def pending(self) -> str | None:
-        """The operand that says how many groups a wait may leave pending; None if the wait is for all."""
+        """The operand that says how many groups a wait may leave pending; None if the wait is for all. No
+        walk follows more than _MOST_PENDING, and there are none below 0.
+        """
         count = self.operation.action.count
-        return None if count is None else self._operand(count) or None
+        text = "" if count is None else self._operand(count)
+        number = number_of(text)
+        return text or None if number is None else str(min(max(number, 0), _MOST_PENDING))
 
     def _operand(self, position: int) -> str:
         return self.operands[position] if position < len(self.operands) else ""

@@ -227,7 +227,8 @@ class _Reader:
         threads = _THREADS.search(head)
         if threads:
             x, y, z = (int(part) if part else 1 for part in threads.groups()[1:])
-            function.threads, function.exact = (x, y, z), threads[1] == "reqntid"
+            if x and y and z:
+                function.threads, function.exact = (x, y, z), threads[1] == "reqntid"
         for item in re.finditer(r"\.reg\s*((?:\.\w+\s*)+)([^,();]*)", head):
             self._declare(function.scopes[0], item[1], item[2], start)
         self.module.functions.append(function)

@@ -256,3 +256,14 @@ def test_an_init_that_a_flag_publishes() -> None:
     told = "fence.mbarrier_init.release.cluster; st.release.cta.shared.u32 [%r31+8],1;" + poll
     assert not stuck(FLAG.replace("\nMADE:\n", told).replace("PUBLISH", ""))
     assert "error barrier-unpublished" in stuck(FLAG.replace("PUBLISH", ""))
+
+
+@pytest.mark.parametrize("count", ["-1", "64", "4294967295"])
+def test_a_wait_for_groups_that_nobody_has(count: str) -> None:
+    text = kernel(LEAD + FILL + WAIT + f"wgmma.wait_group.sync.aligned {count};\n")
+    stuck(text)
+
+
+@pytest.mark.parametrize("size", ["0", "1, 0", "32, 1, 0"])
+def test_a_block_without_threads(size: str) -> None:
+    stuck(kernel(ROWS, LIMIT="%r0").replace("160, 1, 1", size))
