@@ -38,6 +38,7 @@ _VARIABLE_NAME = re.compile(r"([%$A-Za-z_][\w$]*)\s*((?:\[[^\]]*\]\s*)*)\s*$")
 _ALIGN = re.compile(r"\.align\s+(\d+)")
 _SIZED = re.compile(r"\.[a-z](\d+)")
 _PLANE = re.compile(r"%tid\.[yz]\b")  # a block that does not lie along x
+_MOST_THREADS = 1024  # of a block
 _THREADS = re.compile(r"\.(reqntid|maxntid)\s+(\d+)(?:\s*,\s*(\d+))?(?:\s*,\s*(\d+))?")
 _LINKING = frozenset((".visible", ".extern", ".weak", ".common"))
 # Directives that no semicolon ends.
@@ -227,7 +228,7 @@ class _Reader:
         threads = _THREADS.search(head)
         if threads:
             x, y, z = (int(part) if part else 1 for part in threads.groups()[1:])
-            if x and y and z:
+            if 0 < x * y * z <= _MOST_THREADS:
                 function.threads, function.exact = (x, y, z), threads[1] == "reqntid"
         for item in re.finditer(r"\.reg\s*((?:\.\w+\s*)+)([^,();]*)", head):
             self._declare(function.scopes[0], item[1], item[2], start)

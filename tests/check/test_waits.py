@@ -264,6 +264,6 @@ def test_a_wait_for_groups_that_nobody_has(count: str) -> None:
     stuck(text)
 
 
-@pytest.mark.parametrize("size", ["0", "1, 0", "32, 1, 0"])
-def test_a_block_without_threads(size: str) -> None:
+@pytest.mark.parametrize("size", ["0", "1, 0", "32, 1, 0", "1024, 1024, 64"])
+def test_a_block_of_a_size_that_no_block_has(size: str) -> None:
     stuck(kernel(ROWS, LIMIT="%r0").replace("160, 1, 1", size))
