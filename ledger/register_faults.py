@@ -234,13 +234,12 @@ class RegisterFaults:
                 yield RegisterFault(pointed.points.place, what)
 
     def _unexplained(
-        self, every: Sequence[Pointed], concerned: Mapping[str, set[int]] | None
+        self, every: Sequence[Pointed], concerned: Mapping[str, set[int]]
     ) -> Iterator[RegisterFault]:
-        """The recorded disagreements that no points explain, of some statements or of all."""
+        """The recorded disagreements that no points explain, of some statements."""
         shown = self._shown
         for name, statements in self.record.statements.items():
-            numbers = range(len(statements)) if concerned is None else sorted(concerned.get(name, ()))
-            for number in numbers:
+            for number in sorted(concerned.get(name, ())):
                 explained = shown.explained(name, number, every)
                 for place, asked in enumerate(shown.asked):
                     rest = shown.differing(name, number, asked) & ~explained.get(place, 0)
