@@ -17,6 +17,7 @@ from pathlib import Path
 import pytest
 
 from ptxmma.cli.commands import COMMANDS
+from ptxmma.ledger.contradictions import register
 from ptxmma.spec.loading import ROOT
 
 PAGES = {
@@ -124,3 +125,11 @@ def test_every_command_is_named() -> None:
 
 def test_the_readme_is_short() -> None:
     assert PAGES["README.md"].count("\n") <= 150
+
+
+@pytest.mark.parametrize("page", ["README.md", "CHANGELOG.md"])
+def test_the_entries_of_the_register_are_counted(page: str) -> None:
+    counts = re.findall(
+        r"(\d+)\s+(?:entries\s+of\s+`|places\s+where\s+the\s+text)", (ROOT / page).read_text()
+    )
+    assert counts == [str(len(register().entries))]
