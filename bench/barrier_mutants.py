@@ -19,7 +19,6 @@ Without FILE: the kernels of tests/kernels, the clean cases of tests/check/cases
 from __future__ import annotations
 
 import argparse
-import sys
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -30,8 +29,7 @@ import yaml
 from barrier_edits import barrier_edits
 from block_replay import is_right
 from kernel_statements import Kernel, kernels
-from rich.console import Console
-from rich.table import Table
+from mutant_table import print_counts
 
 from ptxmma.check.check_file import check_text
 from ptxmma.check.findings import ERROR, LIKELY, READING
@@ -213,11 +211,7 @@ def report(outcomes: list[BarrierOutcome]) -> None:
         count = counts.setdefault(found.mutant.kind, Counter())
         count["made"] += 1
         count[found.column] += 1
-    total: Counter[str] = sum(counts.values(), Counter())
-    table = Table("mutants", *COLUMNS)
-    for kind, count in [*sorted(counts.items()), ("together", total)]:
-        table.add_row(kind, *(str(count[column]) for column in COLUMNS))
-    Console(width=None if sys.stdout.isatty() else 130, highlight=False).print(table)
+    total = print_counts(counts, COLUMNS)
     others = total["caught"] + total["missed"]
     if others:
         share = total["caught"] / others

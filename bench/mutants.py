@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import argparse
 import ctypes
-import sys
 import threading
 import time
 from collections import Counter
@@ -28,8 +27,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from kernel_trace import Kernel, NoTrace, Statement, WalkPlan, abstract, kernels, program, walks
-from rich.console import Console
-from rich.table import Table
+from mutant_table import print_counts
 
 from ptxmma.check.check_file import check_text
 from ptxmma.check.findings import TIERS
@@ -368,11 +366,7 @@ def report(counts: dict[str, Counter[str]]) -> None:
     """The table, with a line for all kinds."""
     columns = ("all", "other by machine", "other by axioms", "same by machine", "same by axioms", "caught",
                "by a reading only", "flagged though the same")  # fmt: skip
-    total: Counter[str] = sum(counts.values(), Counter())
-    table = Table("mutants", *columns)
-    for kind, count in [*sorted(counts.items()), ("together", total)]:
-        table.add_row(kind, *(str(count[column]) for column in columns))
-    Console(width=None if sys.stdout.isatty() else 130, highlight=False).print(table)
+    total = print_counts(counts, columns)
     others = total["other by machine"] + total["other by axioms"]
     if others:
         share = total["caught"] / others

@@ -15,7 +15,6 @@ __all__ = ["check_memory"]
 
 _DESCRIPTOR_BITS = 64
 _CHUNK = 16  # bytes that a swizzle moves together; a pattern has as many rows as a line has such chunks
-_TURNS = ("transpose-A", "transpose-B")
 _OFFSET = "offset"  # the output of a layout in shared memory that has no stride
 
 

@@ -12,7 +12,7 @@ from ..values.arithmetic import MASK
 from .path_slice import PathSlice
 from .path_terms import PathTerm, PathTerms, PathValue
 
-__all__ = ["Environment", "PathValues", "leaves_of"]
+__all__ = ["Environment", "PathValues"]
 
 Environment = Mapping[str, PathValue]
 
@@ -114,12 +114,3 @@ class PathValues:
                 turn += 1
             found[register] = self.terms.leaf(("unknown", index, register, turn))
         return found
-
-
-def leaves_of(values: Iterable[PathValue]) -> set[Hashable]:
-    """All leaves below some values."""
-    found: set[Hashable] = set()
-    for value in values:
-        if isinstance(value, PathTerm):
-            found |= value.leaves
-    return found

@@ -87,6 +87,17 @@ class Flow:
                 stack.pop()
         return order[::-1]
 
+    def reached(self, starts: Iterable[int], end: int | None) -> set[int]:
+        """The blocks that some blocks lead to, themselves among them, without passing `end`."""
+        found: set[int] = set()
+        waiting = list(starts)
+        while waiting:
+            block = waiting.pop()
+            if block != end and block not in found:
+                found.add(block)
+                waiting += self.blocks[block].successors
+        return found
+
     @cached_property
     def post_dominator(self) -> dict[int, int | None]:
         """The immediate post-dominator of every block that can leave; None is the function's end."""

@@ -74,16 +74,7 @@ class Divergence:
     def region(self, index: int) -> set[int]:
         """The blocks that only some of the threads which reach a branch may execute."""
         number = self.flow.block_of(index)
-        end = self.flow.post_dominator.get(number)
-        found: set[int] = set()
-        waiting = list(self.flow.blocks[number].successors)
-        while waiting:
-            block = waiting.pop()
-            if block == end or block in found:
-                continue
-            found.add(block)
-            waiting += self.flow.blocks[block].successors
-        return found
+        return self.flow.reached(self.flow.blocks[number].successors, self.flow.post_dominator.get(number))
 
 
 def _threads(numbers: list[int]) -> str:

@@ -49,13 +49,5 @@ class Loops:
         """The blocks on one side of a branch, before the sides join again."""
         key = side, number
         if key not in self._sides:
-            end = self.flow.post_dominator.get(number)
-            seen: set[int] = set()
-            waiting = [side]
-            while waiting:
-                block = waiting.pop()
-                if block != end and block not in seen:
-                    seen.add(block)
-                    waiting += self.flow.blocks[block].successors
-            self._sides[key] = frozenset(seen)
+            self._sides[key] = frozenset(self.flow.reached([side], self.flow.post_dominator.get(number)))
         return self._sides[key]

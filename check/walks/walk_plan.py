@@ -141,13 +141,7 @@ class WalkPlan:
 
     def _comes_back(self, side: int, number: int) -> bool:
         """Whether one side of a branch leads back to its block, past nothing that counts."""
-        seen: set[int] = set()
-        waiting = [side]
-        while waiting:
-            block = waiting.pop()
-            if block != number and block not in seen:
-                seen.add(block)
-                waiting += self.flow.blocks[block].successors
+        seen = self.flow.reached([side], number)
         heads = (following for block in seen for following in self.flow.blocks[block].successors)
         return (side == number or number in heads) and seen.isdisjoint(self._acting_blocks)
 

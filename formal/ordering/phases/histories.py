@@ -40,7 +40,6 @@ _JOINS = ("join", "cluster.arrive", "cluster.arrive.relaxed")
 _LEAVES = ("leave", "cluster.wait")
 _USES = ("arrive", "arrive.relaxed", "expect", "copy", *_WAITS)
 _MEMBERS = ("arrive", "arrive.relaxed", "expect", "copy")
-_UNHELD = (*_ACCESSES, "wait.relaxed")  # steps that later ones may come before
 
 
 @dataclass(frozen=True, slots=True)
