@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import pickle
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -226,6 +227,14 @@ def test_the_two_chips_showed_the_same(recorded: tuple[Silicon, ...]) -> None:
         "results of cases via cubin": (28262, (), ()),
     }
     assert common_ground(recorded[:1]) == ()
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/cookbook.md"])
+def test_pages_count_the_cases_that_chips_passed(recorded: tuple[Silicon, ...], page: str) -> None:
+    passed = {len(one.alike) for one in common_ground(recorded) if one.what.startswith("results of cases")}
+    text = (ROOT / page).read_text(encoding="utf-8")
+    counts = re.findall(r"(\d+,\d+) cases", text)
+    assert counts and {int(count.replace(",", "")) for count in counts} == passed
 
 
 def other_chip(silicon: Silicon) -> Silicon:
