@@ -107,13 +107,20 @@ def answer(args: argparse.Namespace) -> int:
         print("".join(f"DIFFERS: {fault}\n" for fault in dates), end="")
         print("".join(f"DIFFERS: {fault}\n" for fault in (*untight, *carried)), end="")
         for row, asked_of in gone.items():
-            print(f"UNCLAIMED (recorded, no longer claimed): {row}, ptxas {', '.join(asked_of)}")
+            where = _file_of(specification, row)
+            print(f"UNCLAIMED (recorded, no longer claimed): {row}, ptxas {', '.join(asked_of)}{where}")
         if args.universes:
             whole.print()
         shown.print()
     failed = any(v.state in ("stale", "unseen") or open_points[id(v)] for v in found)
     failed = failed or bool(dates or gone or untight or carried)
     return 1 if failed or shown.failed or whole.failed else 0
+
+
+def _file_of(specification: Specification, row: str) -> str:
+    """The file that has lost a row, in brackets; nothing where the instruction is gone, too."""
+    instruction = specification.instructions.get(row.partition("/")[0])
+    return f" ({instruction.place.file} has no such row)" if instruction else ""
 
 
 def _record_register(releases: Sequence[Ptxas]) -> None:

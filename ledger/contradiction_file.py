@@ -10,9 +10,11 @@ from typing import Literal
 
 from ..assemblers.asking import kernel
 from ..spec.errors import Place, SpecError
+from ..spec.model import Instruction
 from ..spec.nodes import Scalars, Version, compose, structure
 from ..spec.specification import Specification
 from ..spec.statements import SyntaxFault, arguments, read_statement
+from .assembler_record import load_records
 from .listed import Listed, ListedVersions, expanded, known_names, releases_of
 
 __all__ = [
@@ -317,6 +319,9 @@ def _check_points(points: Points, specification: Specification) -> None:
     known_names([points.instruction], specification.instructions, "instruction", points.place)
     instruction = specification.instructions[points.instruction]
     rows = {row.id: row for row in instruction.rows}
+    for row in points.rows:
+        if row not in rows:
+            _check_lost(instruction, row, points.place)
     if points.rows or not points.statements:
         known_names(points.rows, rows, f"row of {instruction.place.file}", points.place)
     changes = (
@@ -359,6 +364,19 @@ def _check_points(points: Points, specification: Specification) -> None:
         once(parts, "part", points.place)
     for text in (*points.statements, *points.written):
         _check_readable(text, bool(points.statements), points.place)
+
+
+def _check_lost(instruction: Instruction, row: str, named: Place) -> None:
+    """Raise SpecError where an instruction has lost a row: the row's statements are recorded."""
+    claim = f"{instruction.instruction}/{row}"
+    releases = [record.release for record in load_records() if claim in record.rows]
+    if releases:
+        raise SpecError(
+            f"{instruction.instruction} has lost its row {row!r}, of which statements are recorded with "
+            f"ptxas {releases[0]} to {releases[-1]} and spelled by nothing",
+            instruction.rows[0].place,
+            f"the row, which {named} names too",
+        )
 
 
 def once(listed: Sequence[object], what: str, place: Place) -> None:

@@ -23,7 +23,7 @@ from ..spec.statements import Argument, Statement, SyntaxFault, arguments, read_
 from ..spec.variants import ABSENT, Variant
 from .contradiction_file import Points, alternatives, written_out
 
-__all__ = ["CoveredPoints", "Covers", "Undoing", "among", "read", "spelled"]
+__all__ = ["CoveredPoints", "Covers", "Undoing", "among", "element_kind", "operand_form", "read", "spelled"]
 
 
 @dataclass(frozen=True)
@@ -234,7 +234,17 @@ def _listed(statements: tuple[str, ...]) -> Mapping[tuple[object, ...], str]:
 @cache
 def _forms(written: tuple[str, ...]) -> Mapping[tuple[object, ...], str]:
     """By key, the listed operands."""
-    return {_form(arguments(written_out(text))[0], written_out(text), _types()): text for text in written}
+    return {operand_form(written_out(text)): text for text in written}
+
+
+def operand_form(text: str) -> tuple[object, ...]:
+    """An operand's key, in which the numbers of registers do not count."""
+    return _form(arguments(text)[0], text, _types())
+
+
+def element_kind(text: str) -> str:
+    """An element's key: the type of a register, else the text itself."""
+    return _types().get(text, text)
 
 
 def spelled(statement: Statement) -> tuple[object, ...] | None:

@@ -190,10 +190,16 @@ class RegisterFaults:
 
     def _twice(self, some: Iterable[Pointed], every: Sequence[Pointed]) -> Iterator[RegisterFault]:
         """Points that explain what others explain, too: one of the two says nothing."""
+        some = list(some)
+        wanted: dict[str, set[tuple[int, int]]] = {}
+        for pointed in some:
+            wanted.setdefault(pointed.points.instruction, set()).update(self._shown.of(pointed).explained)
         claimed: dict[tuple[str, int, int], list[tuple[Pointed, int]]] = {}
         for pointed in every:
-            for key, settings in self._shown.of(pointed).explained.items():
-                claimed.setdefault((pointed.points.instruction, *key), []).append((pointed, settings))
+            name = pointed.points.instruction
+            explained = self._shown.of(pointed).explained if name in wanted else {}
+            for key in explained.keys() & wanted.get(name, set()):
+                claimed.setdefault((name, *key), []).append((pointed, explained[key]))
         for pointed in some:
             name = pointed.points.instruction
             for (number, place), settings in self._shown.of(pointed).explained.items():

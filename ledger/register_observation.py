@@ -71,16 +71,20 @@ def asked_again(record: RegisterRecord, ptxas: Ptxas) -> Iterator[str]:
     recorded = next((r for r in record.releases if r.release == ptxas.version), None)
     if recorded is None:
         return
-    for case, (verdict, words) in _cases(replace(record, cases=tuple(recorded.cases)), ptxas):
-        if (verdict, words) != recorded.cases[case]:
-            said = " ".join(recorded.cases[case])
-            yield f"PTX {case[0]}, {case[1]}: {verdict} {words}, recorded as {said}: {case[2]}"
+    outcomes = dict(_cases(replace(record, cases=tuple(recorded.cases)), ptxas))
+    for case, outcome in recorded.cases.items():
+        if outcomes.get(case) != outcome:
+            is_ = " ".join(outcomes[case]) if case in outcomes else "not asked, as nothing is taken"
+            yield f"PTX {case[0]}, {case[1]}: {is_}, recorded as {' '.join(outcome)}: {case[2]}"
     statements = {name: every[: recorded.asked.get(name, 0)] for name, every in record.statements.items()}
     newest = {target: (ptx, target) for ptx, target in reversed(recorded.settings)}
     jobs = [(target, (Version.of(ptx),)) for ptx, target in newest.values()]
     asked = replace(record, statements=statements, cases=())
     now = _told(asked, ptxas, recorded.sha256, over_jobs(jobs, partial(_column, asked, ptxas)))
     now = _asked_alone(record, now, ptxas)
+    for ptx, target in newest.values():
+        if (ptx, target) not in now.settings:
+            yield f"PTX {ptx}, {target}: nothing is taken, and statements are recorded"
     for which, before, after in (
         ("accepted", recorded.accepted, now.accepted),
         ("died of", recorded.died, now.died),

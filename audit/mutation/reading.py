@@ -9,6 +9,7 @@ import time
 
 from ...formal.mutation.slips import Slip, changed_root
 from ...ledger.contradiction_file import Contradiction, check_contradiction
+from ...ledger.covered_meaning import cover_the_same
 from ...ledger.target_dates import target_faults
 from ...ledger.wheel_record import wheel_faults
 from ...spec.errors import PtxmmaError, SpecError
@@ -54,7 +55,10 @@ def _read(base: Baseline, slip: Slip) -> EntryVerdict | None:
     check_contradiction(key.value, entry, base.specification)
     if plain(entry) == base.entries[key.value]:
         return "equal", "loader", "the same meaning"
-    return _observed(base, key.value, entry)
+    said = _observed(base, key.value, entry)
+    if said is None and cover_the_same(base.specification, base.register.entries[key.value], entry):
+        return "equal", "loader", "the same statements are covered"
+    return said
 
 
 def _read_index(base: Baseline, slip: Slip) -> EntryVerdict | None:

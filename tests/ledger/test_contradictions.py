@@ -14,7 +14,7 @@ from ptxmma.assemblers.outcomes import StatementOutcome
 from ptxmma.assemblers.toolchains import Ptxas, locate
 from ptxmma.ledger import contradictions
 from ptxmma.ledger.assembler_record import claims, load_records
-from ptxmma.ledger.contradiction_file import MinimalCase
+from ptxmma.ledger.contradiction_file import MinimalCase, check_contradictions
 from ptxmma.ledger.contradictions import ContradictionRegister, register
 from ptxmma.ledger.covered_points import spelled
 from ptxmma.spec.api import judge
@@ -227,6 +227,20 @@ def test_a_fault_is_named_where_it_is(tmp_path: Path, right: str, wrong: str, me
         register(tmp_path)
     assert message in str(caught.value)
     assert caught.value.place is not None and caught.value.place.file == "contradictions.yaml"
+
+
+def test_a_row_that_is_lost_is_missed_in_the_file_of_its_instruction() -> None:
+    """Its statements are recorded; the register, which names it too, is not to blame."""
+    known = register().specification
+    load_a = known.instructions["wmma.load.a"]
+    rest = tuple(row for row in load_a.rows if row.id != "m16n16k16.integer")
+    less = replace(known, instructions={**known.instructions, "wmma.load.a": replace(load_a, rows=rest)})
+    with pytest.raises(SpecError) as caught:
+        check_contradictions(register().entries, less)
+    assert "wmma.load.a has lost its row 'm16n16k16.integer'" in str(caught.value)
+    assert "ptxas 11.7.99 to 13.5.37" in str(caught.value)
+    assert caught.value.place == rest[0].place
+    assert rest[0].place.file == "spec/instructions/wmma.load.multiplicand.yaml"
 
 
 def test_the_list_and_an_entry_in_full(run: Run) -> None:

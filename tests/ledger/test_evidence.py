@@ -131,6 +131,7 @@ def test_a_recorded_row_that_vanished_fails(
     monkeypatch.setattr(RegisterFaults, "every", lambda _: iter(()))  # the register has tests of its own
     code, out, _ = run("evidence")
     assert code == 1 and "UNCLAIMED (recorded, no longer claimed): mma/gone, ptxas 13.5.37" in out
+    assert "(spec/instructions/mma.yaml has no such row)" in out
 
 
 def test_a_changed_gate_does_not_void_a_layout(files: Path, specification: Specification) -> None:

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from pathlib import Path
+from typing import Literal
 
 import pytest
 
+from ptxmma.assemblers.outcomes import StatementOutcome
+from ptxmma.assemblers.toolchains import Ptxas
+from ptxmma.ledger import register_observation
 from ptxmma.ledger.contradiction_file import Contradiction, Points
 from ptxmma.ledger.contradictions import ContradictionRegister, register
+from ptxmma.ledger.covered_meaning import cover_the_same
 from ptxmma.ledger.listed import NameRange, VersionRange
 from ptxmma.ledger.register_faults import RegisterFaults
+from ptxmma.ledger.register_observation import asked_again
 from ptxmma.ledger.register_record import RegisterRecord, ReleaseObservations, load_register, write_register
 from ptxmma.spec.errors import Question
 from ptxmma.spec.nodes import Scalars
@@ -26,6 +33,8 @@ def faults() -> RegisterFaults:
 def test_the_register_is_tight(faults: RegisterFaults) -> None:
     assert [str(fault) for fault in faults.every()] == []
     assert len(faults.record.releases) == 17
+    asked = {name: len(every) for name, every in faults.record.statements.items()}
+    assert all(one.settings and one.asked == asked for one in faults.record.releases)
     assert sum(map(len, faults.record.statements.values())) > 2000
 
 
@@ -152,3 +161,83 @@ def test_what_is_asked_later_stands_behind(tmp_path) -> None:  # type: ignore[no
     assert both.asked == {"mma": 3} and both.cases == FIRST.cases
     with pytest.raises(Question, match="record it anew"):
         FIRST.and_also(replace(later, settings=SETTINGS[:1]))
+
+
+RECORDED = RegisterRecord({"mma": ("a;", "b;")}, tuple(FIRST.cases), (FIRST,))
+Verdict = Literal["accepted", "refused", "died"]
+SaidOfRecord = dict[tuple[str, str], Verdict]  # by target and statement, where it is not "refused"
+AS_RECORDED: SaidOfRecord = {
+    ("sm_80", "a;"): "accepted", ("sm_80", "b;"): "died", ("sm_90", "a;"): "accepted", ("sm_90", "b;"): "accepted",
+}  # fmt: skip
+
+
+class StandIn:
+    """Answers for an assembler, as one release is recorded, or otherwise."""
+
+    said: SaidOfRecord = AS_RECORDED
+    words = "Unknown modifier"
+    silent = ""  # the target on which it takes nothing
+
+    def __init__(self, ptxas: Ptxas, version: object, target: str, memory: object = None) -> None:
+        assert ptxas.version == FIRST.release and str(version) == "8.0"
+        self.target = target
+
+    def mute(self) -> str | None:
+        return "no such target" if self.target == self.silent else None
+
+    def classify(self, statements: Sequence[str]) -> list[StatementOutcome]:
+        verdicts = [self.said.get((self.target, text), "refused") for text in statements]
+        return [StatementOutcome(verdict, (self.words,)) for verdict in verdicts]
+
+
+def differences(monkeypatch: pytest.MonkeyPatch, **answers: object) -> list[str]:
+    """What an assembler does otherwise than is recorded, if it answers so."""
+    monkeypatch.setattr(register_observation, "Session", type("Answers", (StandIn,), answers))
+    return list(asked_again(RECORDED, Ptxas(Path("ptxas"), FIRST.release, version("8.0"))))
+
+
+def test_an_assembler_that_does_what_is_recorded_is_not_blamed(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert differences(monkeypatch) == []
+    unknown = replace(RECORDED, releases=(replace(FIRST, release="11.7.99"),))
+    assert list(asked_again(unknown, Ptxas(Path("ptxas"), FIRST.release, version("8.0")))) == []
+
+
+AGAIN: list[tuple[dict[str, object], list[str]]] = [
+    ({"said": {**AS_RECORDED, ("sm_80", "a;"): "refused"}}, ["PTX 8.0, sm_80: is not accepted: a;"]),
+    ({"said": {**AS_RECORDED, ("sm_90", "b;"): "died"}}, ["PTX 8.0, sm_90: is not accepted: b;", "PTX 8.0, sm_90: is died of: b;"]),
+    ({"said": {**AS_RECORDED, ("sm_80", "b;"): "refused"}}, ["PTX 8.0, sm_80: is not died of: b;"]),
+    ({"said": {**AS_RECORDED, ("sm_80", "x;"): "accepted"}}, ["PTX 8.0, sm_80: accepted Unknown modifier, recorded as refused Unknown modifier: x;"]),
+    ({"words": "Another"}, ["PTX 8.0, sm_80: refused Another, recorded as refused Unknown modifier: x;"]),
+    ({"silent": "sm_90"}, ["PTX 8.0, sm_90: nothing is taken, and statements are recorded"]),
+    ({"silent": "sm_80"}, ["PTX 8.0, sm_80: not asked, as nothing is taken, recorded as refused Unknown modifier: x;",
+                           "PTX 8.0, sm_80: nothing is taken, and statements are recorded"]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("answers", "said"), AGAIN)
+def test_an_assembler_that_does_otherwise_is_named(
+    monkeypatch: pytest.MonkeyPatch, answers: dict[str, object], said: list[str]
+) -> None:
+    assert differences(monkeypatch, **answers) == said
+
+
+SCALES = "asm-scale-selectors"
+WRITTEN = register().entries[SCALES].points[0].written
+
+
+@pytest.mark.parametrize(
+    ("identifier", "change", "same"),
+    [
+        (SCALES, points(written=("{1.0, %bh7}", *WRITTEN[1:])), True),  # the number of a register
+        (SCALES, points(written=("{1.0, %h0}", *WRITTEN[1:])), False),  # its type
+        (SCALES, points(written=("{0f00000000, %bh0}", *WRITTEN[2:])), False),
+        (SCALES, points(rows=register().entries[SCALES].points[0].rows[1:]), False),
+        ("asm-mixed-vectors", points(operand="a"), False),
+        ("asm-mixed-vectors", lambda entry: replace(entry, cases=entry.cases[1:]), False),
+        (SELECTORS, points(releases=tuple(release.release for release in load_register().releases)), True),
+        (SELECTORS, points(fields={}), False),
+    ],
+)
+def test_points_that_cover_the_same_are_equal(identifier: str, change: Change, same: bool) -> None:
+    entry = register().entries[identifier]
+    assert cover_the_same(register().specification, entry, change(entry)) is same
