@@ -17,6 +17,7 @@ from ..ptx.flow import Block
 from ..values.lane_numbers import LaneNumbers, Numbers
 from ..walks.registers import Registers
 from ..walks.walk_plan import WalkPlan
+from .shared_words import SharedWords
 from .thread_groups import Join, ThreadGroup, merged
 from .warp_acts import GroupWait, HaltedError, LostError, WarpActs
 
@@ -65,6 +66,7 @@ class Execution:
     def __init__(self, plan: WalkPlan, threads: int, size: int) -> None:
         self.plan = plan
         self.acts = WarpActs(threads)
+        self.words = SharedWords(lambda warp: self.acts.warps[warp].clock) if plan.reread else None
         self.stuck: list[Stuck] = []
         self.followed = True
         self.paused = False
@@ -216,7 +218,12 @@ class Execution:
                     return
                 if acts and threads:
                     yield from self.acts.act(group, step, threads)
-                if makes:
+                    if self.words is not None:
+                        self.words.store(group.registers, step, threads)
+                if makes and self.words is not None and step.rereads and threads is not None:
+                    values, assumed = self.words.load(group.registers, step, threads)
+                    group.registers.receive(step, values, guard, assumed)
+                elif makes:
                     group.registers.execute(step, guard)
             group.done = 0
             going = self._next(group, block)

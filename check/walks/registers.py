@@ -123,6 +123,15 @@ class Registers:
         if step.maps or (self.remote and not self.remote.isdisjoint(step.read)):
             self.remote.update(written)
 
+    def receive(self, step: WalkStep, values: Sequence[Numbers], guard: Numbers, assumed: bool) -> None:
+        """Write what a load brings, by destination; `assumed`: it follows from an assumed number."""
+        for register, new in zip(step.written, values, strict=True):
+            self.numbers[register] = self.math.chosen(guard, new, self.numbers.get(register))
+        if assumed:
+            self.assumed.update(step.written)
+        elif guard == 1:
+            self.assumed.difference_update(step.written)
+
     def forget(self, registers: set[str], threads: Numbers) -> None:
         """Make registers unknown in the threads whose flag is 1."""
         for register in registers:

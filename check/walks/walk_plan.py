@@ -21,6 +21,7 @@ _ACCESSES = frozenset(("multiply", "commit", "wait", "store", "update")) | froze
     ("copy", "copy-commit", "copy-wait", "copy-arrive", "bulk-copy", "bulk-commit", "bulk-wait")
 )
 _DATA = frozenset(("load", "store", "update"))  # they move data, which no address depends on
+_WORDS = frozenset(("load", "store"))
 _SETUP = frozenset(("init", "expect", "memory-fence"))  # what only barriers with phases are about
 COUNTED = _SIGNALS | _SETUP | _ACCESSES  # actions on shared memory, and actions that order them
 _THREAD = ("%tid", "%laneid")
@@ -44,6 +45,7 @@ class WalkPlan:
         self.loops = steps.loops
         self.budget = _BUDGET
         self.roles: list[int] = []
+        self.reread = False  # numbers that count are read from shared memory, where threads wrote them
         self.wanted = self._slice()
         self._by_block: dict[int, Sequence[tuple[WalkStep, bool, bool]]] = {}
         self._worked: dict[tuple[int, int], int] = {}
@@ -90,7 +92,20 @@ class WalkPlan:
                     continue
                 waiting += self._named(statement)
                 self.roles.append(index)
-        return self._closed(waiting)
+        wanted = self._closed(waiting)
+        if not self.reads and self._rereads(wanted):
+            self.reread = True
+            words = (s for s in self.code if s.does in _WORDS and s.operation.space == "shared")
+            wanted = self._closed([*wanted, *(name for s in words for name in s.reads)])
+        return wanted
+
+    def _rereads(self, wanted: set[str]) -> bool:
+        """Whether wanted numbers are read from shared memory."""
+        return any(
+            not wanted.isdisjoint(statement.writes) and self.steps.step(index).rereads
+            for index, statement in enumerate(self.code)
+            if statement.does == "load"
+        )
 
     def _closed(self, waiting: list[str]) -> set[str]:
         """Some registers, and all that their values are computed from."""

@@ -44,7 +44,7 @@ class WalkStep(NamedTuple):
     result: how its value is found: `parameter` (the number `sources` holds), `packed` (a vector of sources),
     `lane` (of the first lane), `same` (the first source), `computed`, `awaited` (a wait is over), `elected`,
     or `unknown`. `rule` computes it. `assumes`: the value is an assumed one, whatever the sources. `maps`: it
-    is an address in another block of the cluster.
+    is an address in another block of the cluster. `rereads`: it is read from shared memory.
     """
 
     position: int
@@ -61,6 +61,7 @@ class WalkStep(NamedTuple):
     rule: ArithmeticRule | None
     assumes: bool
     maps: bool
+    rereads: bool
 
 
 class WalkSteps:
@@ -138,6 +139,7 @@ class WalkSteps:
             rule_of(words, len(sources)) if result == "computed" else None,
             statement.does == "load" or not GRID.keys().isdisjoint(statement.operands),
             statement.does == "map-address",
+            statement.does == "load" and statement.operation.space == "shared" and statement.rows is None,
         )
 
     def _result(

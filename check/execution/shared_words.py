@@ -1,0 +1,131 @@
+"""What threads stored in shared memory, where the number is known: roles and indices that others read back.
+
+A load brings a known number if the last store of each of its bytes happens before it, and no other store of
+the byte is unordered with that one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+from ..ptx.decode import DecodedStatement
+from ..ptx.source import NAME
+from ..values.block_threads import WARP
+from ..values.lane_numbers import Numbers, number_at
+from ..values.word_algebra import WORD
+from ..walks.registers import Registers
+from ..walks.walk_steps import WalkStep
+from .clocks import Clock
+
+__all__ = ["SharedWords"]
+
+_ADDRESSES = 1 << 32  # generic addresses from here on are not of shared memory
+_BYTE = 8
+_WIDEST = 16  # bytes of one thread's access
+_NEVER = 1 << 60
+_STORES = frozenset(("store", "update", "copy", "bulk-copy"))
+
+
+class _Stored(NamedTuple):
+    """A byte; by which act of which warp; whether it follows from an assumed number."""
+
+    value: int | None
+    warp: int
+    act: int
+    assumed: bool
+
+
+def _either(one: _Stored, other: _Stored) -> _Stored:
+    """What two stores leave that nothing orders: either may come last."""
+    return other if one.value == other.value else other._replace(value=None, act=_NEVER)
+
+
+class SharedWords:
+    """The known bytes of a block's shared memory."""
+
+    def __init__(self, clock_of: Callable[[int], Clock]) -> None:
+        self.clock_of = clock_of
+        self._bytes: dict[int, _Stored] = {}
+
+    def store(self, registers: Registers, step: WalkStep, threads: tuple[int, ...]) -> None:
+        """Remember what threads write; forget it where the number is not known."""
+        statement = step.statement
+        address = statement.address
+        if statement.does not in _STORES or statement.operation.space not in ("shared", "generic"):
+            return
+        if address is None:
+            self._bytes.clear()
+            return
+        base = 0 if address.base is None else registers.value(address.base, statement.scope)
+        width, values = statement.bytes or _WIDEST, self._values(registers, statement)
+        assumed = not registers.assumed.isdisjoint(step.read)
+        size = width // max(len(values), 1)
+        stored: dict[int, _Stored] = {}
+        for thread in threads:
+            low = number_at(base, thread)
+            if low is None:
+                self._bytes.clear()
+                return
+            low += address.offset
+            if not 0 <= low < _ADDRESSES:
+                continue
+            warp = thread // WARP
+            act = self.clock_of(warp).seen[warp]
+            for place in range(width):
+                value = number_at(values[place // size], thread) if values else None
+                byte = None if value is None else value >> _BYTE * (place % size) & 0xFF
+                new = _Stored(byte, warp, act, assumed)
+                stored[low + place] = _either(stored.get(low + place, new), new)
+        for place, new in stored.items():
+            self._put(place, new)
+
+    @staticmethod
+    def _values(registers: Registers, statement: DecodedStatement) -> list[Numbers]:
+        """What is stored, by the elements of a vector; nothing if no thread's own number is."""
+        if statement.does != "store" or statement.rows is not None or len(statement.operands) != 2:
+            return []
+        text = statement.operands[1]
+        return [registers.value(name, statement.scope) for name in (NAME.findall(text) or [text])]
+
+    def _put(self, place: int, new: _Stored) -> None:
+        before = self._bytes.get(place)
+        if before is not None and self.clock_of(new.warp).seen[before.warp] < before.act:
+            new = _either(before, new)
+        self._bytes[place] = new
+
+    def load(
+        self, registers: Registers, step: WalkStep, threads: tuple[int, ...]
+    ) -> tuple[list[Numbers], bool]:
+        """What a load brings to each thread, by destination; whether that follows from an assumed number."""
+        statement = step.statement
+        address, count = statement.address, len(step.written)
+        unknown: list[Numbers] = [None] * count
+        if address is None or statement.bytes is None:
+            return unknown, True
+        base = 0 if address.base is None else registers.value(address.base, statement.scope)
+        size = statement.bytes // count
+        found: list[list[int | None]] = [[None] * len(registers.threads) for _ in range(count)]
+        assumed = not registers.assumed.isdisjoint(step.read)
+        for thread in threads:
+            low = number_at(base, thread)
+            if low is None or size * _BYTE > WORD:
+                return unknown, True
+            clock = self.clock_of(thread // WARP)
+            for element, row in enumerate(found):
+                parts = list(self._known(low + address.offset + element * size, size, clock))
+                if len(parts) == size:
+                    row[thread] = int.from_bytes([one.value or 0 for one in parts], "little")
+                    assumed |= any(one.assumed for one in parts)
+        if step.words[-1][:1] == "s" and any(
+            value and value >> size * _BYTE - 1 for row in found for value in row
+        ):
+            return unknown, True  # its sign is extended
+        return [registers.math.joined(row) for row in found], assumed
+
+    def _known(self, low: int, size: int, clock: Clock) -> Iterator[_Stored]:
+        """The bytes at an address that are known to a warp."""
+        for place in range(low, low + size):
+            stored = self._bytes.get(place)
+            if stored is not None and stored.value is not None and clock.seen[stored.warp] >= stored.act:
+                yield stored
