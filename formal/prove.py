@@ -7,12 +7,19 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, CancelledError, Executor, Future, wait
+from concurrent.futures import (
+    FIRST_COMPLETED,
+    BrokenExecutor,
+    CancelledError,
+    Executor,
+    Future,
+    wait,
+)
 from dataclasses import dataclass, field
 from typing import Literal
 
 from ..spec.specification import Specification
-from ..spec.workers import pool
+from ..spec.workers import pool_with
 from .catalogue import GROUPS, enumerations, obligations
 from .smt.obligations import Obligation
 from .smt.solvers import SolverAnswer, ask
@@ -67,11 +74,21 @@ def _judge(
     return ProofResult(part, obligation, solver, "refuted", seconds, obligation.explain(answer.model))
 
 
-def _tried(enumeration: Enumeration) -> ProofResult:
-    """What an enumeration finds; the first fault is told, and how many there are."""
+def _tried(enumeration: Enumeration) -> tuple[tuple[str, ...], float]:
+    """The faults that an enumeration finds, and the seconds that it took; this runs in a worker."""
     begun = time.perf_counter()
     faults = tuple(enumeration.faults())
-    seconds = time.perf_counter() - begun
+    return faults, time.perf_counter() - begun
+
+
+def _enumerated(enumeration: Enumeration, tried: Future[tuple[tuple[str, ...], float]]) -> ProofResult:
+    """The verdict of an enumeration: the first fault is told, and how many there are."""
+    try:
+        faults, seconds = tried.result()
+    except BrokenExecutor as error:
+        return ProofResult(
+            enumeration.part, enumeration, ENUMERATION, "unknown", 0.0, f"the worker died: {error}"
+        )
     more = f" (and {len(faults) - 1} more)" if len(faults) > 1 else ""
     verdict: ProofVerdict = "refuted" if faults else "enumerated"
     said = f"{faults[0]}{more}" if faults else ""
@@ -144,17 +161,17 @@ def prove(
     """The result of every wanted obligation by every solver, as the solvers answer.
 
     A text that several obligations share is asked once. Only parts that are `concerning` make obligations,
-    and only wanted obligations make texts. While the solvers work, enumerations are tried here. A worker that
-    dies leaves its obligations `unknown`: only a solver's answer proves.
+    and only wanted obligations make texts. Enumerations are tried beside the solvers. A worker that dies
+    leaves its obligations `unknown`: only a solver's answer proves.
     """
-    with pool(workers) as executor:
+    listed = [one for one in enumerations(specification, concerning) if wanted(one.part, one)]
+    with pool_with(listed, _tried, workers) as (executor, tried):
         asked = _Asked(executor, solvers, milliseconds)
         # The last groups take the solvers longest, so they are asked first.
         for part, obligation in obligations(specification, concerning, GROUPS[::-1]):
             if wanted(part, obligation):
                 asked.add(part, obligation)
         asked.send()
-        for enumeration in enumerations(specification, concerning):
-            if wanted(enumeration.part, enumeration):
-                yield _tried(enumeration)
+        for enumeration, found in zip(listed, tried, strict=True):
+            yield _enumerated(enumeration, found)
         yield from asked.results()

@@ -5,8 +5,7 @@ Answers are memoised by what they depend on, so that whole files are judged at a
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from .diagnosis import Reason
@@ -17,8 +16,9 @@ from .naming import instructions_like, matching
 from .nodes import Version, nearest
 from .operand_rules import fits, written
 from .quantities import counted
+from .spellings import MnemonicSpellings
 from .statements import Argument, Statement, SyntaxFault, arguments, read_statement
-from .variants import Family, Variant
+from .variants import Variant
 
 __all__ = ["ANY_SHAPE", "ILLEGAL", "LEGAL", "Judge", "Verdict"]
 
@@ -47,15 +47,14 @@ class Verdict:
 class Judge:
     """Judges statements for one PTX ISA version and one target (None: any target)."""
 
-    def __init__(self, families: Iterable[Family], isa: Isa, ptx: Version, target: str | None) -> None:
+    def __init__(
+        self, spellings: Mapping[str, MnemonicSpellings], isa: Isa, ptx: Version, target: str | None
+    ) -> None:
         self.isa = isa
         self.ptx = ptx
         self.target = target
-        self._families = tuple(families)
-        grouped: dict[str, list[Family]] = defaultdict(list)
-        for family in self._families:
-            grouped[family.name].append(family)
-        self._groups = {name: MnemonicGroup(name, tuple(f), isa, self.is_open) for name, f in grouped.items()}
+        self._families = tuple(family for one in spellings.values() for family in one.families)
+        self._groups = {name: MnemonicGroup(one, self.is_open) for name, one in spellings.items()}
         self._longest = max(name.count(".") for name in self._groups) + 1
         self._begins: dict[tuple[str, ...], MnemonicGroup | None] = {}
         self._gates: dict[EffectiveGate, tuple[Reason, ...]] = {}
@@ -107,21 +106,21 @@ class Judge:
     def variant_of(self, mnemonic: str) -> Variant | None:
         """The variant that a mnemonic spells, whatever its gates say; None when it spells none."""
         group = self._group_of(mnemonic)
-        return group.variant_of(mnemonic) if group else None
+        return group.spellings.variant_of(mnemonic) if group else None
 
     def closest(self, mnemonic: str) -> Variant | None:
         """The variant that a mnemonic spells, or else the nearest one; None for an unknown instruction."""
         group = self._group_of(mnemonic)
         if group is None:
             return None
-        spelling = group.spelling(mnemonic)
-        found = group.spelled(spelling)
+        spelling = group.spellings.spelling(mnemonic)
+        found = group.spellings.spelled(spelling)
         return found[0] if found else group.closest(spelling)
 
     def gate_of(self, statement: Statement) -> EffectiveGate | None:
         """When a statement is legal, whatever this judge's version and target; None when it never is."""
         group = self._group_of(statement.mnemonic)
-        variant = group.variant_of(statement.mnemonic) if group else None
+        variant = group.spellings.variant_of(statement.mnemonic) if group else None
         if variant is None:
             return None
         key = id(variant), statement.operands
@@ -202,7 +201,7 @@ class Judge:
         nearest row would be any of them; else 0.
         """
         group = self._group_of(mnemonic)
-        if group is None or any(group.spelling(mnemonic).ordered):
+        if group is None or any(group.spellings.spelling(mnemonic).ordered):
             return 0
         found = matching(self._families, mnemonic)
         return len(found) if len(found) > 1 else 0
@@ -300,22 +299,33 @@ class Judge:
         """
         mnemonic = statement.mnemonic
         group = self._group_of(mnemonic) or self._group_of(mnemonic.lower())
-        if group is None or (group.variant_of(mnemonic) is None and self._incomplete(mnemonic.lower())):
+        if group is None or (
+            group.spellings.variant_of(mnemonic) is None and self._incomplete(mnemonic.lower())
+        ):
             return None
-        variant = group.suggestion(group.in_case(mnemonic))
+        variant = group.suggestion(group.spellings.in_case(mnemonic))
         if variant is None:
             return None
-        gates = variant.row.gates_on(variant.fields)
-        forms = [f for f in variant.forms if not f.gate or self.is_open(self.isa.effective([*gates, f.gate]))]
+        forms = [form for form in variant.forms if self._takes(variant, form)]
         if not forms:
             return None
+        form = forms[0] if len(forms) == 1 else self._nearest_form(variant, forms, statement)
+        operands = ", ".join(written(variant, name) for name in form.operands)
+        return f"{variant.mnemonic} {operands}".strip() + ";"
+
+    def _takes(self, variant: Variant, form: Form) -> bool:
+        """Whether a form's own gate, if it has one, is open beside those of the variant."""
+        if not form.gate:
+            return True
+        return self.is_open(self.isa.effective([*variant.row.gates_on(variant.fields), form.gate]))
+
+    def _nearest_form(self, variant: Variant, forms: Sequence[Form], statement: Statement) -> Form:
+        """The form that the operands come nearest to."""
         try:
             given = arguments(statement.operands)
         except SyntaxFault:
             given = ()
-        form = min(forms, key=lambda f: _weight(tuple(self._compare(variant, f, given, statement))))
-        operands = ", ".join(written(variant, name) for name in form.operands)
-        return f"{variant.mnemonic} {operands}".strip() + ";"
+        return min(forms, key=lambda f: _weight(tuple(self._compare(variant, f, given, statement))))
 
 
 def _guarded(statement: Statement) -> Iterator[Reason]:

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import dataclass
 from functools import cached_property
 
 from .diagnosis import Profile, Reason, Spelling
-from .gates import EffectiveGate, Isa
-from .variants import Family, RowView, Variant
+from .gates import EffectiveGate
+from .spellings import MnemonicSpellings
+from .variants import RowView, Variant
 
 __all__ = ["ANY_SHAPE", "ILLEGAL", "LEGAL", "UNKNOWN", "MnemonicGroup", "NamedMnemonic", "fill_shape"]
 
@@ -22,7 +23,6 @@ LEGAL = "legal"
 ILLEGAL = "illegal"
 UNKNOWN = "unknown"
 ANY_SHAPE = "<shape>"
-_Index = dict[Spelling, tuple[Variant, str | None]]
 _SHAPE = re.compile(r"\.(m\d+(?:n\d+)?(?:k\d+)?)(?=\.|$)")
 
 
@@ -42,60 +42,18 @@ def fill_shape(reason: Reason, shape: str) -> Reason:
 
 
 class MnemonicGroup:
-    """All instructions that share one name (wgmma.mma_async with and without .sp).
+    """All instructions that share one name (wgmma.mma_async with and without .sp), at one version and target.
 
     `is_open` says whether a gate is open where the question is asked: only such variants are suggested.
     """
 
-    def __init__(
-        self, name: str, families: tuple[Family, ...], isa: Isa, is_open: Callable[[EffectiveGate], bool]
-    ) -> None:
-        self.name = name
-        self.families = families
-        self.isa = isa
+    def __init__(self, spellings: MnemonicSpellings, is_open: Callable[[EffectiveGate], bool]) -> None:
+        self.spellings = spellings
+        self.families = spellings.families
         self.is_open = is_open
         self._free_costs: dict[frozenset[str], list[int]] = {}
         self._ordered_costs: dict[tuple[int, int, str | None], list[int]] = {}
-        self._of_shape: dict[str, _Index] = {}
         self._diagnosed: dict[tuple[str, str | None, int | None], NamedMnemonic] = {}
-
-    def spelling(self, mnemonic: str) -> Spelling:
-        behind = mnemonic[len(self.name) + 1 :]
-        return Spelling.of(behind.split(".") if behind else (), self.isa.index)
-
-    @cached_property
-    def index(self) -> _Index:
-        """Every legal combination, with a note where a tolerance applies."""
-        return self._indexed(variant for family in self.families for variant in family.variants())
-
-    def spelled(self, spelling: Spelling) -> tuple[Variant, str | None] | None:
-        """The combination that is spelled; None where it is in no row. As long as nothing needs the index of
-        all combinations, that of one shape is made: most files have few shapes.
-        """
-        shape = spelling.shape
-        if shape is None or "index" in self.__dict__:
-            return self.index.get(spelling)
-        if shape not in self._of_shape:
-            self._of_shape[shape] = self._indexed(
-                variant
-                for family in self.families
-                for variant in family.variants()
-                if "shape" not in family.formats or family.token("shape", variant.fields) == shape
-            )
-        return self._of_shape[shape].get(spelling)
-
-    def _indexed(self, variants: Iterable[Variant]) -> _Index:
-        found: _Index = {}
-        for variant in variants:
-            spelling = self.spelling(variant.mnemonic)
-            found[spelling] = variant, variant.row.row.tolerated
-            for other, why in self._tolerated(variant, spelling):
-                found.setdefault(other, (variant, why))
-        return found
-
-    def _tolerated(self, variant: Variant, spelling: Spelling) -> Iterator[tuple[Spelling, str]]:
-        for tolerance in variant.row.family.instruction.tolerances:
-            yield replace(spelling, free=spelling.free - {tolerance.absent}), tolerance.why
 
     @cached_property
     def open_rows(self) -> tuple[tuple[RowView, tuple[Variant, ...]], ...]:
@@ -113,7 +71,9 @@ class MnemonicGroup:
             for view in family.rows
             if not view.row.tolerated
         )
-        return tuple(Profile(view, self.isa.index, variants) for view, variants in self.open_rows or shut)
+        return tuple(
+            Profile(view, self.spellings.index, variants) for view, variants in self.open_rows or shut
+        )
 
     def suggestion(self, mnemonic: str) -> Variant | None:
         """The nearest variant that is open; None where none is, or where it would be another computation.
@@ -121,24 +81,18 @@ class MnemonicGroup:
         A mnemonic that spells a variant whose gate is shut keeps its shape and its ordered qualifiers (the
         element types): another shape or type is not what was meant.
         """
-        spelling = self.spelling(mnemonic)
-        found = self.index.get(spelling)
+        spelling = self.spellings.spelling(mnemonic)
+        found = self.spellings.combinations.get(spelling)
         if found is None:
             return self.closest(spelling) if self.open_rows else None
         if self.is_open(found[0].gate):
             return found[0]
-        alike = [
+        opened = [
             (len(other.free ^ spelling.free), variant)
-            for other, (variant, note) in self.index.items()
-            if note is None and (other.shape, other.ordered) == (spelling.shape, spelling.ordered)
+            for other, variant in self.spellings.alike(spelling)
+            if self.is_open(variant.gate)
         ]
-        opened = [(far, variant) for far, variant in alike if self.is_open(variant.gate)]
         return min(opened, key=lambda pair: pair[0])[1] if opened else None
-
-    @cached_property
-    def known(self) -> frozenset[str]:
-        """Every qualifier that stands anywhere in the group."""
-        return frozenset(token for spelling in self.index for token in spelling.words)
 
     @cached_property
     def shape_classes(self) -> dict[str, int]:
@@ -146,7 +100,7 @@ class MnemonicGroup:
         that are equally open, so one verdict serves all.
         """
         companions: dict[str, set[tuple[object, ...]]] = defaultdict(set)
-        for spelling, (variant, _) in self.index.items():
+        for spelling, (variant, _) in self.spellings.combinations.items():
             shape = spelling.shape
             if shape:
                 companions[shape].add((spelling.free - {shape}, spelling.ordered, self.is_open(variant.gate)))
@@ -162,52 +116,39 @@ class MnemonicGroup:
         its reasons name it as <shape>.
         """
         if not self._diagnosed:  # a legal mnemonic does not need the classes of shapes
-            legal = self.spelled(self.spelling(mnemonic))
+            legal = self.spellings.spelled(self.spellings.spelling(mnemonic))
             if legal is not None:
                 return legal
         shape, before, behind = "", mnemonic, None
-        found = _SHAPE.search(mnemonic, len(self.name))
+        found = _SHAPE.search(mnemonic, len(self.spellings.name))
         if found is not None:
             shape, before, behind = found[1], mnemonic[: found.start()], mnemonic[found.end() :]
         signature = before, behind, self.shape_classes.get(shape)
         named = self._diagnosed.get(signature)
         if named is None:
-            spelling = self.spelling(mnemonic)
-            legal = self.index.get(spelling)
+            spelling = self.spellings.spelling(mnemonic)
+            legal = self.spellings.combinations.get(spelling)
             if legal is not None:
                 return legal
             verdict, reasons = self._in_another_case(spelling) or self._diagnose(spelling)
             named = self._diagnosed[signature] = NamedMnemonic(verdict, reasons)
         return named, shape
 
-    def variant_of(self, mnemonic: str) -> Variant | None:
-        """The variant that a mnemonic spells, without a diagnosis where it spells none."""
-        found = self.spelled(self.spelling(mnemonic))
-        return found[0] if found else None
-
-    @cached_property
-    def _cases(self) -> dict[str, str]:
-        """Every qualifier, by its lower case."""
-        return {word.lower(): word for word in self.known}
-
-    def in_case(self, mnemonic: str) -> str:
-        """A mnemonic with every qualifier that the group has in the case that it has there."""
-        name, words = mnemonic[: len(self.name)], mnemonic[len(self.name) :].split(".")
-        return name + ".".join(self._cases.get(word.lower(), word) for word in words)
-
     def _in_another_case(self, spelling: Spelling) -> tuple[str, tuple[Reason, ...]] | None:
         """The verdict on a mnemonic with words in upper case that PTX has in lower case; None without."""
-        wrong = sorted(word for word in spelling.words - self.known if word.lower() in self._cases)
+        wrong = sorted(
+            word for word in spelling.words - self.spellings.known if word.lower() in self.spellings.cases
+        )
         if not wrong:
             return None
-        said = "; ".join(f".{self._cases[word.lower()]}, not .{word}" for word in wrong)
+        said = "; ".join(f".{self.spellings.cases[word.lower()]}, not .{word}" for word in wrong)
         return ILLEGAL, (Reason("qualifier.unknown", f"PTX tells upper from lower case: {said}"),)
 
     def _diagnose(self, spelling: Spelling) -> tuple[str, tuple[Reason, ...]]:
         shape = spelling.shape
         profile, *others = self.nearest_profiles(spelling)
         shapes = self._shapes(profile, others, spelling)
-        reasons = tuple(profile.reasons(spelling, self.known, shapes))
+        reasons = tuple(profile.reasons(spelling, self.spellings.known, shapes))
         if not reasons:
             reasons = (profile.combination(spelling),)
         if shape:
@@ -218,7 +159,7 @@ class MnemonicGroup:
 
     def _shapes(self, profile: Profile, others: list[Profile], spelling: Spelling) -> tuple[str, ...]:
         """The shapes of a row, and of the others to which the spelling is wrong in the same way."""
-        besides = [tuple(one.reasons(spelling, self.known, ())) for one in (profile, *others)]
+        besides = [tuple(one.reasons(spelling, self.spellings.known, ())) for one in (profile, *others)]
         alike = (one for one, said in zip((profile, *others), besides, strict=True) if said == besides[0])
         return tuple(dict.fromkeys(shape for one in alike for shape in one.shapes))
 

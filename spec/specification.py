@@ -21,6 +21,7 @@ from .numerics_records import Format, Guarantee
 from .parts import layout_key, named_operand, operands_of
 from .sparse import valid_codes
 from .sparsity_records import Sparsity
+from .spellings import MnemonicSpellings, spellings_of
 from .switches import Switch
 from .variants import OPAQUE, Family, Variant
 
@@ -60,6 +61,10 @@ class Specification:
     def families(self) -> Mapping[str, Family]:
         return {name: Family(i, self.isa) for name, i in self.instructions.items()}
 
+    @cached_property
+    def spellings(self) -> Mapping[str, MnemonicSpellings]:
+        return spellings_of(self.families.values(), self.index)
+
     def derive_from(self, before: Specification | None) -> None:
         """Keep what was derived from instructions that `before` has too, under the same index."""
         if before is not None and before.index is self.index:
@@ -69,6 +74,10 @@ class Specification:
                 if before.instructions.get(name) is one
                 else Family(one, before.isa)
                 for name, one in self.instructions.items()
+            }
+            self.__dict__["spellings"] = {
+                name: old if (old := before.spellings.get(name)) and old.families == one.families else one
+                for name, one in spellings_of(self.families.values(), self.index).items()
             }
 
     def find(self, mnemonic: str) -> Variant:
@@ -156,4 +165,4 @@ class Specification:
         """A judge for a PTX ISA version (None: the newest) and a target (None: any)."""
         version: Version = self.isa.version(ptx) if ptx is not None else self.index.isa
         name = self.isa.target(target) if target is not None else None
-        return Judge(self.families.values(), self.isa, version, name)
+        return Judge(self.spellings, self.isa, version, name)

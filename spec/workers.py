@@ -25,7 +25,7 @@ from typing import Any, TypeVar
 from .counting import tell
 from .errors import Question
 
-__all__ = ["cores", "dask_cluster", "leave_signals", "over_jobs", "pool", "using"]
+__all__ = ["cores", "dask_cluster", "leave_signals", "over_jobs", "pool", "pool_with", "using"]
 
 _EXECUTOR: ContextVar[Executor | None] = ContextVar("_EXECUTOR", default=None)
 _DIE_WITH_PARENT = 1  # PR_SET_PDEATHSIG of Linux's prctl
@@ -60,12 +60,24 @@ def pool(count: int | None = None) -> Iterator[Executor]:
     The processes end with the context, and are killed where it ends by an exception or the parent dies.
     Raises Question where one of them died.
     """
-    executor = _EXECUTOR.get()
-    if executor is None:
-        with _processes(count or cores()) as local:
-            yield local
-    else:
+    with pool_with((), repr, count) as (executor, _):
         yield executor
+
+
+@contextmanager
+def pool_with(
+    jobs: Sequence[J], work: Callable[[J], T], count: int | None = None
+) -> Iterator[tuple[Executor, list[Future[T]]]]:
+    """A pool, and what `work` makes of every job, first of all that is sent there.
+
+    Processes of this machine inherit the jobs; another executor is sent them.
+    """
+    executor = _EXECUTOR.get()
+    if executor is not None:
+        yield executor, [executor.submit(work, job) for job in jobs]
+        return
+    with _processes(count or cores(), jobs, work) as local:
+        yield local, [local.submit(_inherited, number) for number in range(len(jobs))]
 
 
 def over_jobs(jobs: Sequence[J], work: Callable[[J], T]) -> Iterator[T]:

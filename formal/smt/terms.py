@@ -365,13 +365,24 @@ def substitute(formula: Term, values: Mapping[Term, Term]) -> Term:
 
 def script(assertions: Sequence[Term], logic: str) -> str:
     """SMT-LIB text that declares all constants and asserts all of some formulas."""
-    numbers: dict[tuple[object, ...], int] = {}  # of equal terms, by head and the numbers of the arguments
+    numbers: dict[tuple[str, int, tuple[int, ...]], int] = {}  # of equal terms: head, sort, arguments' numbers
     nodes: list[tuple[Term, tuple[int, ...]]] = []
     number_of: dict[int, int] = {}
     uses: list[int] = []
-    for term in _post_order(assertions):
-        args = tuple(number_of[id(arg)] for arg in term.args)
-        key = (term.head, term.sort, *args)
+    stack = [*reversed(assertions)]  # terms are too deep for recursion
+    while stack:
+        term = stack[-1]
+        if id(term) in number_of:
+            stack.pop()
+            continue
+        waiting = [arg for arg in term.args if id(arg) not in number_of]
+        if waiting:
+            waiting.reverse()
+            stack += waiting
+            continue
+        stack.pop()
+        args = tuple([number_of[id(arg)] for arg in term.args])
+        key = term.head, term.sort, args
         number = numbers.get(key)
         if number is None:
             number = numbers[key] = len(nodes)

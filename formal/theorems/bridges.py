@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import partial
@@ -233,13 +234,23 @@ def _admits(bridge: Bridge, given: Mapping[str, str | int], left: LayoutMap, rig
     return any(True for one in _settings(bridge, given) for _ in _met(bridge, one, left, right))
 
 
+def _shut(bridge: Bridge, setting: Mapping[str, int]) -> bool:
+    """Whether the parameters alone say that the bridge speaks of no point."""
+    where = bridge.where
+    return where is not None and names(where.tree) <= setting.keys() and not _value(where, setting)
+
+
+def _size(layout: LayoutMap, parameters: Mapping[str, int]) -> int:
+    """How many points a layout has at most: as many as its inputs have values."""
+    sizes = (compiled(tree, tuple(parameters)) for tree in layout.sizes.values())
+    return math.prod(size(*parameters.values()) for size in sizes)
+
+
 def _met(
     bridge: Bridge, setting: Mapping[str, int], left: LayoutMap, right: LayoutMap
 ) -> Iterator[list[tuple[int, ...]]]:
     """For every point of right that a bridge speaks of: the inputs and the outputs of the left."""
     where = bridge.where
-    if where is not None and names(where.tree) <= setting.keys() and not _value(where, setting):
-        return
     known = (*setting, *right.inputs, *right.outputs)
     inputs, outputs = (
         [compiled(some[key].tree, known) for key in keys]
@@ -258,8 +269,12 @@ def _spoken_of(bridge: Bridge, given: Mapping[str, int], left: LayoutMap, right:
     """
     chosen = {key: given[key] for key in left.parameters}
     held = {point[: len(left.inputs)]: point[len(left.inputs) :] for point in left.points(chosen)}
+    settings = [setting for setting in _settings(bridge, given) if not _shut(bridge, setting)]
+    most = sum(_size(right, {key: setting[key] for key in right.parameters}) for setting in settings)
+    if most < len(held):  # it cannot reach them all
+        return False
     reached = set()
-    for setting in _settings(bridge, given):
+    for setting in settings:
         for inputs, outputs in _met(bridge, setting, left, right):
             if held.get(inputs) != outputs:
                 return False

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import partial
 
-from ...spec.gates import EffectiveGate
 from ...spec.legality import LEGAL, Judge
 from ...spec.model import Form
 from ...spec.operand_rules import written
 from ...spec.specification import Specification
-from ...spec.statements import Statement
+from ...spec.statements import Statement, read_statement
 from ...spec.variants import Family, Variant
 from ..theorem import Enumeration, ProofPart, Theorem, TheoremGroup
 
@@ -23,11 +22,11 @@ def asked_at(specification: Specification, family: Family) -> Iterator[tuple[str
     """
     named = [one for one in specification.families.values() if one.name == family.name]
     gates = tuple(dict.fromkeys(variant.gate for one in named for variant in one.variants()))
-    seen: set[frozenset[EffectiveGate]] = set()
+    seen: set[tuple[bool, ...]] = set()
     for version in specification.isa.versions:
         for target in specification.index.targets:
-            opened = frozenset(gate for gate in gates if gate.opens(version, target))
-            if opened and opened not in seen:
+            opened = tuple(gate.opens(version, target) for gate in gates)
+            if any(opened) and opened not in seen:
                 seen.add(opened)
                 yield str(version), target
 
@@ -35,10 +34,6 @@ def asked_at(specification: Specification, family: Family) -> Iterator[tuple[str
 def operands_of(variant: Variant, form: Form) -> str:
     """The operands of a form, with the first of the shapes, values and lengths that each may have."""
     return ", ".join(_argument(variant, name) for name in form.operands)
-
-
-def _statement(variant: Variant, form: Form) -> str:
-    return f"{variant.mnemonic} {operands_of(variant, form)};"
 
 
 def _argument(variant: Variant, name: str) -> str:
@@ -59,9 +54,10 @@ def _faults(specification: Specification, family: Family) -> Iterator[str]:
     """Suggestions that are not legal where they are made: for every mnemonic of an instruction, legal there
     or not, at one version and target of each set of open gates.
     """
+    forms = _Forms()
     for ptx, target in asked_at(specification, family):
         judge = specification.judge(ptx, target)
-        legal = _LegalSuggestions(judge)
+        legal = _LegalSuggestions(judge, forms)
         for variant in family.variants():
             text = judge.suggest(Statement(None, variant.mnemonic, "", {}))
             if text is not None and not legal(text):
@@ -74,8 +70,9 @@ def _faults(specification: Specification, family: Family) -> Iterator[str]:
 class _LegalSuggestions:
     """Whether suggestions are legal: those of an instruction's variant are looked at once."""
 
-    def __init__(self, judge: Judge) -> None:
+    def __init__(self, judge: Judge, forms: _Forms) -> None:
         self.judge = judge
+        self._forms = forms
         self._known: dict[str, frozenset[str]] = {}
 
     def __call__(self, text: str) -> bool:
@@ -87,9 +84,28 @@ class _LegalSuggestions:
     def _operands(self, mnemonic: str) -> Iterator[str]:
         """The operands, as a suggestion writes them, of every form of a mnemonic that is judged legal."""
         variant = self.judge.variant_of(mnemonic)
-        for form in variant.forms if variant is not None else ():
-            if variant is not None and self.judge.judge(_statement(variant, form)).verdict == LEGAL:
-                yield ", ".join(written(variant, name) for name in form.operands)
+        for statement, operands in self._forms.of(variant) if variant is not None else ():
+            if self.judge.judge_statement(statement).verdict == LEGAL:
+                yield operands
+
+
+class _Forms:
+    """The forms of variants, as statements and by the names of their operands: made once for all judges."""
+
+    def __init__(self) -> None:
+        self._made: dict[str, tuple[tuple[Statement, str], ...]] = {}
+
+    def of(self, variant: Variant) -> tuple[tuple[Statement, str], ...]:
+        """A statement of each form of a variant, and its operands as a suggestion writes them."""
+        if variant.mnemonic not in self._made:
+            self._made[variant.mnemonic] = tuple(
+                (
+                    read_statement(f"{variant.mnemonic} {operands_of(variant, form)};"),
+                    ", ".join(written(variant, name) for name in form.operands),
+                )
+                for form in variant.forms
+            )
+        return self._made[variant.mnemonic]
 
 
 def _parts(specification: Specification) -> Iterator[ProofPart]:

@@ -256,7 +256,9 @@ def test_the_nearest_form_is_legal(specification: Specification, monkeypatch: py
     """Where what is shut is suggested, or a form with an operand too many, the theorem is refuted."""
     assert nearest(specification, "ldmatrix") == []
     with monkeypatch.context() as broken:
-        broken.setattr(MnemonicGroup, "suggestion", lambda self, mnemonic: self.variant_of(mnemonic))
+        broken.setattr(
+            MnemonicGroup, "suggestion", lambda self, mnemonic: self.spellings.variant_of(mnemonic)
+        )
         faults = nearest(specification, "ldmatrix")
         assert faults and all(fault.startswith("spec/instructions/ldmatrix.yaml:") for fault in faults)
         assert any("is not legal under PTX ISA 6.5 on sm_75" in fault for fault in faults)

@@ -1,0 +1,110 @@
+"""What each mnemonic of the instructions that share a name spells, whatever their gates say."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property
+
+from .diagnosis import Spelling
+from .index import Index
+from .variants import Family, Variant
+
+__all__ = ["MnemonicSpellings", "spellings_of"]
+
+_Spelled = dict[Spelling, tuple[Variant, str | None]]
+
+
+class MnemonicSpellings:
+    """What each mnemonic of one name spells (wgmma.mma_async with and without .sp), whatever gates say."""
+
+    def __init__(self, name: str, families: tuple[Family, ...], index: Index) -> None:
+        self.name = name
+        self.families = families
+        self.index = index
+        self._of_shape: dict[str, _Spelled] = {}
+        self._spelling: dict[str, Spelling] = {}
+
+    def spelling(self, mnemonic: str) -> Spelling:
+        """The qualifiers behind the name. Memoised."""
+        known = self._spelling.get(mnemonic)
+        if known is None:
+            behind = mnemonic[len(self.name) + 1 :]
+            known = Spelling.of(behind.split(".") if behind else (), self.index)
+            self._spelling[mnemonic] = known
+        return known
+
+    @cached_property
+    def combinations(self) -> _Spelled:
+        """Every legal combination, with a note where a tolerance applies."""
+        return self._indexed(variant for family in self.families for variant in family.variants())
+
+    def spelled(self, spelling: Spelling) -> tuple[Variant, str | None] | None:
+        """The combination that is spelled; None where it is in no row. As long as nothing needs the index of
+        all combinations, that of one shape is made: most files have few shapes.
+        """
+        shape = spelling.shape
+        if shape is None or "combinations" in self.__dict__:
+            return self.combinations.get(spelling)
+        if shape not in self._of_shape:
+            self._of_shape[shape] = self._indexed(
+                variant
+                for family in self.families
+                for variant in family.variants()
+                if "shape" not in family.formats or family.token("shape", variant.fields) == shape
+            )
+        return self._of_shape[shape].get(spelling)
+
+    def variant_of(self, mnemonic: str) -> Variant | None:
+        """The variant that a mnemonic spells, without a diagnosis where it spells none."""
+        found = self.spelled(self.spelling(mnemonic))
+        return found[0] if found else None
+
+    def _indexed(self, variants: Iterable[Variant]) -> _Spelled:
+        found: _Spelled = {}
+        for variant in variants:
+            spelling = self.spelling(variant.mnemonic)
+            found[spelling] = variant, variant.row.row.tolerated
+            for other, why in self._tolerated(variant, spelling):
+                found.setdefault(other, (variant, why))
+        return found
+
+    def _tolerated(self, variant: Variant, spelling: Spelling) -> Iterator[tuple[Spelling, str]]:
+        for tolerance in variant.row.family.instruction.tolerances:
+            yield replace(spelling, free=spelling.free - {tolerance.absent}), tolerance.why
+
+    def alike(self, spelling: Spelling) -> Sequence[tuple[Spelling, Variant]]:
+        """The combinations of the text with the same shape and the same ordered qualifiers."""
+        return self._by_shape.get((spelling.shape, spelling.ordered), ())
+
+    @cached_property
+    def _by_shape(self) -> Mapping[tuple[object, ...], Sequence[tuple[Spelling, Variant]]]:
+        found: dict[tuple[object, ...], list[tuple[Spelling, Variant]]] = defaultdict(list)
+        for spelling, (variant, note) in self.combinations.items():
+            if note is None:
+                found[spelling.shape, spelling.ordered].append((spelling, variant))
+        return found
+
+    @cached_property
+    def known(self) -> frozenset[str]:
+        """Every qualifier that stands anywhere in the group."""
+        return frozenset(token for spelling in self.combinations for token in spelling.words)
+
+    @cached_property
+    def cases(self) -> Mapping[str, str]:
+        """Every qualifier, by its lower case."""
+        return {word.lower(): word for word in self.known}
+
+    def in_case(self, mnemonic: str) -> str:
+        """A mnemonic with every qualifier that the group has in the case that it has there."""
+        name, words = mnemonic[: len(self.name)], mnemonic[len(self.name) :].split(".")
+        return name + ".".join(self.cases.get(word.lower(), word) for word in words)
+
+
+def spellings_of(families: Iterable[Family], index: Index) -> Mapping[str, MnemonicSpellings]:
+    """By name, what the mnemonics of the instructions that share it spell."""
+    named: dict[str, list[Family]] = defaultdict(list)
+    for family in families:
+        named[family.name].append(family)
+    return {name: MnemonicSpellings(name, tuple(found), index) for name, found in named.items()}
