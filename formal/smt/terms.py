@@ -365,7 +365,7 @@ def substitute(formula: Term, values: Mapping[Term, Term]) -> Term:
 
 def script(assertions: Sequence[Term], logic: str) -> str:
     """SMT-LIB text that declares all constants and asserts all of some formulas."""
-    numbers: dict[tuple[str, int, tuple[int, ...]], int] = {}  # of equal terms: head, sort, arguments' numbers
+    numbers: dict[tuple[str, int, tuple[int, ...]], int] = {}  # by head, sort and arguments
     nodes: list[tuple[Term, tuple[int, ...]]] = []
     number_of: dict[int, int] = {}
     uses: list[int] = []
