@@ -8,6 +8,7 @@ import sys
 import time
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -30,7 +31,11 @@ _SOLVERS = ("z3", "cvc5")
 
 def add(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of the command."""
-    parser.add_argument("pattern", nargs="?", help="only parts or theorems that match (with *)")
+    parser.add_argument(
+        "pattern",
+        nargs="?",
+        help="only rows with all that they rest on, parts or theorems that match (with *)",
+    )
     parser.add_argument(
         "--solver", choices=(*_SOLVERS, "both"), default="both", help="who is asked (default: %(default)s)"
     )
@@ -67,8 +72,11 @@ def run(args: argparse.Namespace) -> int:
     solvers = _SOLVERS if args.solver == "both" else (args.solver,)
     folder = None if args.dump is None else Path(args.dump)
 
+    meant = _Meant.by(specification, args.pattern)
+
     def wanted(part: str, obligation: Obligation | Enumeration) -> bool:
-        if args.pattern and not like(args.pattern, part, obligation.theorem, obligation.subject):
+        named = not args.pattern or like(args.pattern, part, obligation.theorem, obligation.subject)
+        if not named and not meant.rests_on(part, obligation.subject):
             return False
         if folder is not None and isinstance(obligation, Obligation):
             name = f"{obligation.theorem}-{obligation.digest}.smt2"
@@ -91,8 +99,35 @@ def run(args: argparse.Namespace) -> int:
     if args.format == "json":
         print(json.dumps(_json(results, seconds), indent=1))
     else:
-        _report(specification, results, solvers, seconds, bool(args.pattern))
+        _report(specification, results, solvers, seconds, meant if args.pattern else None)
     return 1 if bad else 0
+
+
+@dataclass(frozen=True)
+class _Meant:
+    """The rows that a pattern matches, and the other rows; the parts of the specification behind the first.
+
+    Parts behind every row are about none of them, and are left out.
+    """
+
+    rows: frozenset[str]
+    others: frozenset[str]
+    parts: frozenset[str]
+
+    @classmethod
+    def by(cls, specification: Specification, pattern: str | None) -> _Meant:
+        """The rows that are asked about: none where there is no pattern, or it matches none."""
+        from ..formal.catalogue import subjects
+
+        known = list(subjects(specification)) if pattern else []
+        rows = frozenset(subject.row for subject in known if pattern and like(pattern, subject.row))
+        everywhere = frozenset.intersection(*(subject.parts for subject in known)) if known else frozenset()
+        behind = frozenset(part for subject in known if subject.row in rows for part in subject.parts)
+        return cls(rows, frozenset(subject.row for subject in known) - rows, behind - everywhere)
+
+    def rests_on(self, part: str, subject: str) -> bool:
+        """Whether one of the rows rests on a claim about a subject, made in a part of the specification."""
+        return part in self.parts and subject not in self.others
 
 
 def _json(results: Sequence[ProofResult], seconds: float) -> dict[str, Any]:
@@ -119,9 +154,9 @@ def _report(
     results: Sequence[ProofResult],
     solvers: Sequence[str],
     seconds: float,
-    each: bool,
+    meant: _Meant | None,
 ) -> None:
-    """Print tables of theorems and rows; with `each`, also a line for each part that was asked about."""
+    """Print tables of theorems and rows; with a pattern, also a line for each part that was asked about."""
     from rich.console import Console
     from rich.table import Table
 
@@ -140,10 +175,10 @@ def _report(
             cells = [tried or _cell(by_theorem[theorem], solver) for solver in solvers]
             table.add_row(theorem, statement, *cells)
     console.print(table)
-    if each:
+    if meant is not None:
         for line in parts_in_words(specification, results):
             console.print(line, soft_wrap=True, markup=False)
-    _rows(console, specification, results, solvers)
+    _rows(console, specification, results, solvers, meant.rows if meant is not None else frozenset())
     for result in results:
         if result.detail:
             verdict = "FOUND" if result.verdict == "proven" else result.verdict.upper()
@@ -195,9 +230,15 @@ def _cell(counts: dict[tuple[str, str], int], solver: str) -> str:
 
 
 def _rows(
-    console: Any, specification: Specification, results: Sequence[ProofResult], solvers: Sequence[str]
+    console: Any,
+    specification: Specification,
+    results: Sequence[ProofResult],
+    solvers: Sequence[str],
+    meant: frozenset[str],
 ) -> None:
-    """A line for each row: its obligations, and whether all are proven."""
+    """A line for each row that is meant, else for each that is concerned: its obligations, and how many are
+    proven.
+    """
     from rich.table import Table
 
     from ..formal.catalogue import subjects
@@ -207,6 +248,8 @@ def _rows(
         by_part[result.part].append(result)
     table = Table("row", "mnemonics", *(f"proven by {solver}" for solver in solvers))
     for subject in subjects(specification):
+        if meant and subject.row not in meant:
+            continue
         own = [result for part in subject.parts for result in by_part[part]]
         if all(result.solver not in solvers for result in own):
             continue

@@ -210,7 +210,8 @@ class Judge:
         message = f"the specification does not hold the instruction {mnemonic}"
         known = self._group_of(mnemonic.lower())
         if known is not None and known is not self._group_of(mnemonic):
-            return Reason("opcode.unknown", f"{message}; PTX tells upper from lower case: write {known.name}")
+            right = known.spellings.name
+            return Reason("opcode.unknown", f"{message}; PTX tells upper from lower case: write {right}")
         opened = [name for name, group in self._groups.items() if group.open_rows]
         name = mnemonic.lower()
         close = nearest(name, opened) or nearest(".".join(name.split(".")[:2]), opened)
