@@ -13,7 +13,7 @@ from .variants import Family, Variant
 
 __all__ = ["MnemonicSpellings", "spellings_of"]
 
-_Spelled = dict[Spelling, tuple[Variant, str | None]]
+_Combinations = dict[Spelling, tuple[Variant, str | None]]
 
 
 class MnemonicSpellings:
@@ -23,7 +23,7 @@ class MnemonicSpellings:
         self.name = name
         self.families = families
         self.index = index
-        self._of_shape: dict[str, _Spelled] = {}
+        self._of_shape: dict[str, _Combinations] = {}
         self._spelling: dict[str, Spelling] = {}
 
     def spelling(self, mnemonic: str) -> Spelling:
@@ -36,7 +36,7 @@ class MnemonicSpellings:
         return known
 
     @cached_property
-    def combinations(self) -> _Spelled:
+    def combinations(self) -> _Combinations:
         """Every legal combination, with a note where a tolerance applies."""
         return self._indexed(variant for family in self.families for variant in family.variants())
 
@@ -61,8 +61,8 @@ class MnemonicSpellings:
         found = self.spelled(self.spelling(mnemonic))
         return found[0] if found else None
 
-    def _indexed(self, variants: Iterable[Variant]) -> _Spelled:
-        found: _Spelled = {}
+    def _indexed(self, variants: Iterable[Variant]) -> _Combinations:
+        found: _Combinations = {}
         for variant in variants:
             spelling = self.spelling(variant.mnemonic)
             found[spelling] = variant, variant.row.row.tolerated

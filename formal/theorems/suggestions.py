@@ -54,7 +54,7 @@ def _faults(specification: Specification, family: Family) -> Iterator[str]:
     """Suggestions that are not legal where they are made: for every mnemonic of an instruction, legal there
     or not, at one version and target of each set of open gates.
     """
-    forms = _Forms()
+    forms = _WrittenForms()
     for ptx, target in asked_at(specification, family):
         judge = specification.judge(ptx, target)
         legal = _LegalSuggestions(judge, forms)
@@ -70,7 +70,7 @@ def _faults(specification: Specification, family: Family) -> Iterator[str]:
 class _LegalSuggestions:
     """Whether suggestions are legal: those of an instruction's variant are looked at once."""
 
-    def __init__(self, judge: Judge, forms: _Forms) -> None:
+    def __init__(self, judge: Judge, forms: _WrittenForms) -> None:
         self.judge = judge
         self._forms = forms
         self._known: dict[str, frozenset[str]] = {}
@@ -89,7 +89,7 @@ class _LegalSuggestions:
                 yield operands
 
 
-class _Forms:
+class _WrittenForms:
     """The forms of variants, as statements and by the names of their operands: made once for all judges."""
 
     def __init__(self) -> None:
