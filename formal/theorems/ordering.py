@@ -1,6 +1,7 @@
 """Theorems about the ordering models and rules; ordering/symbolic has the formulas, and what they mean.
 
-That the models of phases agree is enumerated, not proven: ordering/phases has both, and the programs.
+That the models of phases agree on any program is enumerated: ordering/phases has both, and the programs.
+What both say of one mbarrier, and of rings of stages, is proven: ordering/rings has the formulas.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from ...spec.ordering import ordering
 from ...spec.specification import Specification
 from ..ordering.phases.phase_agreement import phase_disagreement
 from ..ordering.phases.phase_enumeration import slipped_programs, small_programs
+from ..ordering.rings.ring_questions import ring_obligations
 from ..ordering.symbolic.questions import LENGTH, ModelQuestions, ordering_obligations
 from ..ordering.symbolic.rule_questions import rule_obligations, strict_obligations
 from ..theorem import Enumeration, ProofPart, Theorem, TheoremGroup
@@ -30,6 +32,7 @@ def _parts(specification: Specification) -> Iterator[ProofPart]:
         yield ProofPart(f"ordering {name}", made)
     yield ProofPart("ordering rules", rule_obligations)
     yield ProofPart("ordering strict", strict_obligations)
+    yield ProofPart("ordering rings", ring_obligations)
 
 
 def _phase_faults() -> Iterator[str]:
@@ -53,6 +56,15 @@ GROUP = TheoremGroup(
         Theorem("ordering.rules", "the rules on values forbid what the axioms forbid, and all are needed"),
         Theorem("ordering.broken", "each rule can be broken; one on the text alone without a changed value"),
         Theorem("ordering.strict", "a hazard under any reading is one under the strict settings"),
+        Theorem(
+            "ordering.counts",
+            "machine and axioms say the same of one mbarrier of any count, whatever is done to it",
+        ),
+        Theorem(
+            "ordering.rings",
+            "both let no round of a ring of stages meet another, for any stages, consumers, bytes and rounds",
+        ),
+        Theorem("ordering.slips", "with a count, a parity or a step of a ring that is wrong, they do not"),
         Theorem(
             "ordering.phases",
             "axioms and machine agree about barriers with phases, on short programs and slips of protocols",

@@ -68,7 +68,7 @@ class _History:
     done: frozenset[PhasePlace]
     blocked: tuple[PhasePlace, ...]
     order: Order
-    ordered: list[tuple[int, int]]  # the edges that threads may rely on
+    ordered: list[tuple[int, int]]  # the edges between threads that these may rely on
     phases: dict[tuple[str, int], Phases] = field(default_factory=dict)
 
 
@@ -88,6 +88,7 @@ class PhaseAxioms:
             for at, step in enumerate(thread)
         }
         self.nodes: dict[tuple[object, ...], int] = {}
+        self._known: dict[tuple[object, ...], tuple[Phases, ...]] = {}  # ways to part members
         for place, step in self.steps.items():
             self._node("step", *place)
             if step.word in _ASYNC:
@@ -131,6 +132,13 @@ class PhaseAxioms:
                         edges.append((self.nodes["effect", number, i], at))
         return tuple(edges)
 
+    @cached_property
+    def _thread_order(self) -> Order:
+        order = Order(len(self.nodes))
+        for edge in self.thread_edges:
+            order.add(*edge)
+        return order
+
     @staticmethod
     def _finished(steps: Sequence[PhaseStep], multiply: PhaseStep, after: PhaseStep) -> bool:
         """Whether a multiply that was waited for is kept before a later step, as a load would be."""
@@ -171,10 +179,7 @@ class PhaseAxioms:
             blocked = tuple(
                 (number, one.blocked) for number, one in enumerate(chosen) if one.blocked is not None
             )
-            order = Order(len(self.nodes))
-            for edge in self.thread_edges:
-                order.add(*edge)
-            start = _History(done, blocked, order, list(self.thread_edges))
+            start = _History(done, blocked, self._thread_order.copy(), [])
             yield from self._with_phases(start, self._barriers())
 
     @staticmethod
@@ -206,10 +211,11 @@ class PhaseAxioms:
             )
             for one in members
         }
-        size = self.program.counts[number] if kind == "b" else self.program.named[number]
-        for phases in partitions(members, before, size):
+        for phases in self._parted(kind, number, members, before):
+            if not self._blocked_at(history, kind, number, phases):
+                continue
             chosen = self._added(history, kind, number, phases)
-            if chosen is None or not self._blocked_at(chosen, kind, number, phases):
+            if chosen is None:
                 continue
             if kind == "n":
                 yield from self._with_phases(chosen, others)
@@ -217,38 +223,59 @@ class PhaseAxioms:
                 for waited in self._with_waits(chosen, number, self._waits(chosen, number), phases):
                     yield from self._with_phases(waited, others)
 
+    def _parted(
+        self,
+        kind: str,
+        number: int,
+        members: Sequence[PhaseMember],
+        before: Mapping[PhasePlace, frozenset[PhasePlace]],
+    ) -> Sequence[Phases]:
+        """Every way to part members into phases; many histories ask for the same."""
+        key = kind, number, tuple(before.items())
+        if key not in self._known:
+            size = self.program.counts[number] if kind == "b" else self.program.named[number]
+            self._known[key] = tuple(partitions(members, before, size))
+        return self._known[key]
+
     def _added(self, history: _History, kind: str, number: int, phases: Phases) -> _History | None:
         """The history with the phases of a barrier; None if something then comes before itself."""
         order, ordered = history.order.copy(), list(history.ordered)
-        possible = True
-        for phase, members in enumerate(phases.all):
-            for member in members:
-                at = self._at(member)
-                if phase:
-                    possible &= order.add(self._end(kind, number, phase - 1), at)
-                if phase < phases.ended:
-                    ordered.append((at, self._end(kind, number, phase)))
-                    possible &= order.add(*ordered[-1])
-        for phase in range(1, phases.ended):  # each arrival follows those before it on the same barrier
-            ordered.append((self._end(kind, number, phase - 1), self._end(kind, number, phase)))
-            possible &= order.add(*ordered[-1])
-        for first, second in phases.sequences:
-            possible &= order.add(self._at(first), self._at(second))
-        for phase, member in phases.excess_in:
-            possible &= not phase or order.add(self._end(kind, number, phase - 1), self._at(member))
-            possible &= phase >= phases.ended or order.add(self._at(member), self._end(kind, number, phase))
         if kind == "n":
             for leave, join in self._leaves(history, number):
                 phase = phases.of(join)
                 if phase < phases.ended:
                     ordered.append((self._end(kind, number, phase), self.nodes["step", *leave]))
-                    possible &= order.add(*ordered[-1])
                 elif leave in history.done:
                     return None
-        if not possible:
+        ordered += self._into_phases(kind, number, phases)
+        if not all(order.add(*edge) for edge in ordered[len(history.ordered) :]):
+            return None
+        if not all(order.add(*edge) for edge in self._behind_phases(kind, number, phases)):
             return None
         chosen = {**history.phases, (kind, number): phases}
         return _History(history.done, history.blocked, order, ordered, chosen)
+
+    def _into_phases(self, kind: str, number: int, phases: Phases) -> Iterator[tuple[int, int]]:
+        """What threads may rely on: each arrival comes before the end of its phase, and each follows those
+        before it on the same barrier.
+        """
+        ends = [self._end(kind, number, phase) for phase in range(phases.ended)]
+        for members, end in zip(phases.all, ends, strict=False):
+            yield from ((self._at(member), end) for member in members)
+        yield from itertools.pairwise(ends)
+
+    def _behind_phases(self, kind: str, number: int, phases: Phases) -> Iterator[tuple[int, int]]:
+        """What was so in this history: phases follow each other, and members that came in a sequence."""
+        for phase, members in enumerate(phases.all[1:]):
+            end = self._end(kind, number, phase)
+            yield from ((end, self._at(member)) for member in members)
+        for first, second in phases.sequences:
+            yield self._at(first), self._at(second)
+        for phase, member in phases.excess_in:
+            if phase:
+                yield self._end(kind, number, phase - 1), self._at(member)
+            if phase < phases.ended:
+                yield self._at(member), self._end(kind, number, phase)
 
     def _with_waits(
         self, history: _History, number: int, waits: Sequence[PhasePlace], phases: Phases
@@ -385,7 +412,7 @@ class PhaseAxioms:
         pairs = [pair for pair in self._pairs if pair[1] in begun]
         if not pairs:
             return
-        order = Order(len(self.nodes))
+        order = self._thread_order.copy()
         for edge in history.ordered:
             order.add(*edge)
         for first, second in pairs:

@@ -26,12 +26,14 @@ class Order:
     def add(self, first: int, second: int) -> bool:
         """Put a node before another; False, and nothing changes, if then a node would come before itself."""
         after = self.after
+        if after[first] >> second & 1:
+            return True
         if first == second or after[second] >> first & 1:
             return False
-        if not after[first] >> second & 1:
-            more = after[second] | 1 << second
-            bit = 1 << first
-            for node, behind in enumerate(after):
-                if node == first or behind & bit:
-                    after[node] = behind | more
+        more = after[second] | 1 << second
+        after[first] |= more
+        bit = 1 << first
+        for node, behind in enumerate(after):
+            if behind & bit:
+                after[node] = behind | more
         return True
