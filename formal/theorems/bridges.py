@@ -189,8 +189,8 @@ def _covers(name: str, bridge: Bridge, left: LayoutMap, right: LayoutMap) -> Ite
 
 
 def _narrow(name: str, bridges: Mapping[str, Bridge], layouts: Mapping[str, LayoutMap]) -> Iterator[str]:
-    """Values of a layout's parameters that no bridge of the two layouts names and at which one holds, and
-    values of any parameter at which it says nothing.
+    """Values of a layout's parameters that no bridge of the two layouts names and at which one holds, values
+    of any parameter at which it says nothing, and values at which it does not reach all that the left holds.
     """
     bridge = bridges[name]
     alike = [one for one in bridges.values() if (one.left, one.right) == (bridge.left, bridge.right)]
@@ -200,6 +200,8 @@ def _narrow(name: str, bridges: Mapping[str, Bridge], layouts: Mapping[str, Layo
         for value in scalars.values if bridge.where is not None else ():
             if not _admits(bridge, {key: value}, left, right):
                 yield f"{scalars.place}: {name} says nothing of {key} = {value}"
+    if bridge.holds and left.condition is not None:  # bridge.covers is about the others
+        yield from _unreached(name, bridge, left, right)
     for key in owned if bridge.holds else ():
         owners = [one.layout.params[key].values for one in (left, right) if key in one.layout.params]
         others = [name for name in owned if name != key]
@@ -215,6 +217,20 @@ def _narrow(name: str, bridges: Mapping[str, Bridge], layouts: Mapping[str, Layo
                 if _spoken_of(bridge, {k: int(v) for k, v in given.items()}, left, right):
                     chosen = ", ".join(f"{name} = {value}" for name, value in given.items())
                     yield f"{bridge.params[key].place}: {name} holds with {chosen}, too"
+
+
+def _unreached(name: str, bridge: Bridge, left: LayoutMap, right: LayoutMap) -> Iterator[str]:
+    """Values of the left's parameters with which it holds something that the bridge does not speak of."""
+    values = [
+        (bridge.params[key] if key in bridge.params else left.layout.params[key]).values
+        for key in left.parameters
+    ]
+    for some in itertools.product(*values):
+        given = {key: int(value) for key, value in zip(left.parameters, some, strict=True)}
+        if not _spoken_of(bridge, given, left, right):
+            chosen = ", ".join(f"{name} = {value}" for name, value in given.items())
+            place = next(iter(bridge.at.values())).place
+            yield f"{place}: {name} does not speak of all that {bridge.left} holds: {chosen}"
 
 
 def _settings(bridge: Bridge, given: Mapping[str, str | int]) -> Iterator[dict[str, int]]:
@@ -284,7 +300,7 @@ def _spoken_of(bridge: Bridge, given: Mapping[str, int], left: LayoutMap, right:
 
 def _enumerations(specification: Specification) -> Iterator[Enumeration]:
     for name, bridge in specification.bridges.items():
-        if bridge.params:
+        if bridge.params or specification.layouts[bridge.left].condition is not None:
             faults = partial(_narrow, name, specification.bridges, specification.layouts)
             yield Enumeration("bridge.widest", name, f"bridge {name}", faults)
 
@@ -309,7 +325,11 @@ GROUP = TheoremGroup(
             "bridge.permutation",
             "one permutation of a coordinate and one order of elements make them the same",
         ),
-        Theorem("bridge.widest", "a bridge names every value of a parameter at which it holds", True),
+        Theorem(
+            "bridge.widest",
+            "a bridge names every value of a parameter at which it holds, and reaches all that is held",
+            True,
+        ),
     ),
     _parts,
     enumerations=_enumerations,

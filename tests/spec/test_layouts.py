@@ -177,6 +177,7 @@ def test_scale_factors(specification: Specification) -> None:
     assert {(row, col) for *_, row, col in table.entries} == {(r, c) for r in range(16) for c in (0, 1)}
     table = table_of(specification, variant, "scale-b", None, {"thread_id": 3, "byte_id": 0})
     assert {t % 4 for t, *_ in table.entries} == {3}
+    assert {i for _, i, *_ in table.entries} == {0, 1}
     assert {(row, col) for *_, row, col in table.entries} == {(r, c) for r in (0, 1) for c in range(8)}
 
 
