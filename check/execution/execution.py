@@ -211,7 +211,7 @@ class Execution:
                     raise LostError
                 if acts and step.guard in group.registers.assumed:
                     group.doubtful |= step.statement.does in _ORDERS
-                    self._passed |= threads != group.threads
+                    self._passed |= threads != self._possible(group, step.guard, step.negated)
                 sides = self.acts.sides(group, step, threads) if acts and threads else []
                 if len(sides) > 1:
                     self._divide(group, number, place, sides)
@@ -276,7 +276,9 @@ class Execution:
         if guard is None or statement.does == "switch":
             return self._skip(group, number, block)
         if isinstance(guard, LaneNumbers):
-            self._passed |= name in group.registers.assumed
+            if name in group.registers.assumed:
+                holding = _true(guard, group.threads)
+                self._passed |= holding != self._possible(group, name, statement.negated)
             return self._split(group, number, guard, taken, block.fall)
         following = taken if guard else block.fall
         if name in group.registers.assumed:
@@ -285,6 +287,15 @@ class Execution:
             else:
                 group.doubtful = True
         return self._enter(group, number, following)
+
+    def _possible(self, group: ThreadGroup, guard: str | None, negated: bool) -> tuple[int, ...]:
+        """The threads whose guard may be true with other assumed numbers: no known part of it is false."""
+        threads = group.threads
+        for part in self.plan.steps.conjuncts(guard) if guard is not None and not negated else ():
+            if part not in group.registers.assumed:
+                holding = _true(group.registers.guard(part, False), threads)
+                threads = threads if holding is None else holding
+        return threads
 
     def _assume(self, number: int, following: int | None) -> None:
         """Remember that an assumed number ends a loop, or passes work by."""

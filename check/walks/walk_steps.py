@@ -166,6 +166,21 @@ class WalkSteps:
         negates = tuple([place for place, text in enumerate(texts) if text[:1] == "!"])
         return {"shuffle": "lane", "map-address": "same"}.get(statement.does, "computed"), sources, negates
 
+    def conjuncts(self, predicate: str) -> frozenset[str]:
+        """Predicates, written once, that are true if another one is: those of which it is `and`."""
+        found: set[str] = set()
+        waiting = [predicate]
+        while waiting:
+            name = waiting.pop()
+            definitions = self.code.definitions.get(name, ())
+            if len(definitions) != 1 or name in found:
+                continue
+            found.add(name)
+            step = self.step(definitions[0])
+            if (step.words[0], step.words[-1]) == ("and", "pred") and not (step.guard or step.negates):
+                waiting += (source for source in step.sources if isinstance(source, str))
+        return frozenset(found)
+
     def region(self, granules: Collection[int]) -> ByteRegion:
         """The bytes from the first granule to the end of the last, in the variable where they begin."""
         return self.in_variable(ByteRegion("shared", min(granules) * GRANULE, (max(granules) + 1) * GRANULE))

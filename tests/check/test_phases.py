@@ -399,3 +399,17 @@ def test_each_warp_waits_for_its_own_part() -> None:
     assert tiers(parts) == set()
     other = parts.replace("shr.u32 %r3,%r1,5;", "shr.u32 %r3,%r1,7;")  # all of them wait for the first part
     assert other != parts and tiers(other) != set()
+
+
+def test_threads_that_no_parameter_lets_arrive_decide_no_wait() -> None:
+    """One thread arrives if there is work: with other parameters fewer may, and no others."""
+    arrives = "mbarrier.arrive.expect_tx.shared::cta.b64 _,[%r23],9216;"
+    guarded = RING.replace(
+        arrives, f"setp.eq.u32 %p8,%r1,128; setp.gt.u32 %p9,%r0,0; and.pred %p10,%p8,%p9;\n@%p10 {arrives}"
+    )
+    assert guarded != RING
+    assert tiers(guarded) == set()
+    assert ("error", "barrier-stuck") in tiers(guarded.replace("b64 [%r30],1;", "b64 [%r30],2;"))
+    # Another number may let the thread arrive.
+    others = guarded.replace("setp.eq.u32 %p8,%r1,128;", "setp.gt.u32 %p8,%r1,%r0;")
+    assert ("error", "barrier-stuck") not in tiers(others)
