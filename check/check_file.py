@@ -19,6 +19,7 @@ from .operands.constants import constant_findings
 from .operands.opaque_fragments import fragment_findings
 from .operands.uniformity import operand_findings
 from .order import check_order
+from .paths.parted_ways import PartedWays
 from .ptx.decode import DecodedFunction
 from .ptx.flow import build_flow
 from .ptx.inlining import Inlining
@@ -219,7 +220,8 @@ def _check_function(
         in_step = yield from check_order(module, code, again, joined, RegisterIntervals(module, again))
     if held:
         threads = RegisterThreads(code)
-        for finding in divergence_findings(module, code, flow, threads, held):
+        ways = PartedWays(code, flow, threads)
+        for finding in divergence_findings(module, code, flow, threads, held, ways.part):
             if finding.rule != "aligned-divergent" or finding.place not in in_step:
                 yield finding
         yield from fragment_findings(module, code, flow)

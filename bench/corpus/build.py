@@ -147,8 +147,11 @@ def cutlass(folder: Path) -> None:
 
 
 def python(paths: Sequence[Path], script: str, *words: str, capability: int = 90) -> None:
-    """Run a script with some folders on its path; it prints what it cannot compile."""
-    found = {"PYTHONPATH": os.pathsep.join(map(str, paths)), "PTXMMA_CAPABILITY": str(capability)}
+    """Run a script with some folders and `absent` on its path; it prints what it cannot compile."""
+    found = {
+        "PYTHONPATH": os.pathsep.join(map(str, (*paths, HERE / "absent"))),
+        "PTXMMA_CAPABILITY": str(capability),
+    }
     subprocess.run((sys.executable, "-W", "ignore", str(HERE / script), *words), env={**os.environ, **found})
 
 

@@ -5,7 +5,7 @@ A branch or an exit divides threads only if its guard provably differs between t
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from math import prod
@@ -86,9 +86,17 @@ def _threads(numbers: list[int]) -> str:
 
 
 def divergence_findings(
-    module: PtxModule, code: DecodedFunction, flow: Flow, threads: RegisterThreads, held: list[int]
+    module: PtxModule,
+    code: DecodedFunction,
+    flow: Flow,
+    threads: RegisterThreads,
+    held: list[int],
+    part: Callable[[int, int], bool] = lambda branch, block: True,
 ) -> Iterator[Finding]:
-    """Instructions with .aligned that not all threads of the warp (or warpgroup) execute."""
+    """Instructions with .aligned that not all threads of the warp (or warpgroup) execute.
+
+    `part`: whether the threads that a branch divides can go on so that only some execute a block.
+    """
     aligned = [i for i in held if _is_aligned(code.operation(i))]
     yield from _incomplete(module, code, aligned)
     aligned += [i for i in range(len(code)) if code.operation(i).action.aligned]
@@ -114,7 +122,7 @@ def divergence_findings(
                 if index in reported or (parting is True and index in unknown):
                     continue
                 finding = _finding(module, code, parting, guard, index)
-                if finding is not None:
+                if finding is not None and (parting is True or part(guard, block)):
                     (unknown if parting is True else reported).add(index)
                     yield finding
                     break

@@ -69,6 +69,10 @@ class RegisterThreads:
                 break
         return found
 
+    def register(self, name: str) -> ThreadValue:
+        """What the threads hold in a register, by its name in the function."""
+        return self._registers[name]
+
     def operand(self, text: str, scope: int) -> ThreadValue:
         """What the threads hold in an operand."""
         if text[:1] == "!":

@@ -1,6 +1,6 @@
 """Kernels in TileLang, lowered to CUDA without a GPU, and compiled to PTX for sm_90a and sm_80.
 
-PYTHONPATH=TILELANG python kernels.py FOLDER NVCC_OPTION…
+python kernels.py FOLDER NVCC_OPTION…, with TileLang and the folder of stand_in.py on PYTHONPATH.
 TileLang imports torch for its runtime only, so a stand-in of torch is enough here.
 """
 
@@ -10,13 +10,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import torch_stand_in  # isort: skip
+import stand_in  # isort: skip
 
-import tilelang
-import tilelang.language as T
-from tilelang.engine.lower import lower
+stand_in.install("torch", "torch_c_dlpack_ext")
 
-assert torch_stand_in  # before tilelang
+import tilelang  # noqa: E402
+import tilelang.language as T  # noqa: E402
+from tilelang.engine.lower import lower  # noqa: E402
+
 TEMPLATES = Path(tilelang.__file__).parent / "src"
 CUTLASS = Path(tilelang.__file__).parent / "3rdparty" / "cutlass" / "include"
 

@@ -1,4 +1,6 @@
-"""Compile the Triton kernels of packages: PYTHONPATH=TRITON:PACKAGE… python packages.py FOLDER PACKAGE….
+"""Compile the Triton kernels of packages: python packages.py FOLDER PACKAGE….
+
+Triton, the packages and the folder of stand_in.py are on PYTHONPATH.
 
 Nothing is run, so torch stands in as a module whose every name exists. Types and constants go by the
 names of a kernel's parameters; a kernel that they do not fit is reported and left out.
@@ -7,117 +9,20 @@ names of a kernel's parameters; a kernel that they do not fit is reported and le
 from __future__ import annotations
 
 import importlib
-import importlib.abc
-import importlib.machinery
 import importlib.util
 import inspect
 import re
 import sys
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
+import stand_in
 
-class Attributes(type):
-    """A class of classes that have every attribute."""
-
-    def __getattr__(cls, name: str) -> Any:
-        if name.startswith("__"):
-            raise AttributeError(name)
-        return Anything()
-
-
-class Base(metaclass=Attributes):
-    """A stand-in for a base class."""
-
-
-class Anything:
-    """A value that answers to every name, call and index."""
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):
-            raise AttributeError(name)
-        return Anything()
-
-    def __call__(self, *arguments: Any, **named: Any) -> Any:
-        if len(arguments) == 1 and not named and callable(arguments[0]):
-            return arguments[0]  # as a decorator
-        return Anything()
-
-    def __getitem__(self, key: Any) -> Any:
-        return Anything()
-
-    def __mro_entries__(self, bases: Any) -> tuple[type, ...]:
-        return (Base,)
-
-    def __iter__(self) -> Any:
-        return iter(())
-
-    def __or__(self, other: Any) -> Any:
-        return Anything()
-
-    __ror__ = __or__
-    __add__ = __sub__ = __mul__ = __truediv__ = __or__
-
-    def __bool__(self) -> bool:
-        return False
-
-    def __int__(self) -> int:
-        return 0
-
-    def __lt__(self, other: Any) -> bool:
-        return False
-
-    __gt__ = __le__ = __ge__ = __lt__
-
-
-class Absent(ModuleType):
-    """A module that is not installed."""
-
-    __path__ = ()
-    __version__ = "2.9.0"
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):
-            raise AttributeError(name)
-        found = Anything()
-        setattr(self, name, found)  # tables of types are read with what they were made with
-        return found
-
-
-ABSENT = frozenset(
-    (
-        *("torch", "einops", "transformers", "numpy", "packaging", "tvm_ffi", "envs", "hqq", "unsloth_zoo"),
-        *(
-            "accelerate",
-            "peft",
-            "trl",
-            "vllm",
-            "tqdm",
-            "huggingface_hub",
-            "datasets",
-            "bitsandbytes",
-            "causal_conv1d",
-        ),
-    )
+stand_in.install(
+    *("torch", "einops", "transformers", "numpy", "packaging", "tvm_ffi", "envs", "hqq", "unsloth_zoo"),
+    *("accelerate", "peft", "trl", "vllm", "tqdm", "huggingface_hub", "datasets", "bitsandbytes"),
+    "causal_conv1d",
 )
-
-
-class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    """Finds modules that may be absent."""
-
-    def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
-        absent = name.split(".")[0] in ABSENT
-        return importlib.machinery.ModuleSpec(name, self, is_package=True) if absent else None
-
-    def create_module(self, spec: Any) -> ModuleType:
-        return Absent(spec.name)
-
-    def exec_module(self, module: ModuleType) -> None:
-        pass
-
-
-sys.meta_path.append(Finder())
 
 import triton  # noqa: E402
 import triton.language as tl  # noqa: E402
@@ -258,7 +163,7 @@ def functions(package: str) -> dict[str, JITFunction[Any]]:
             while (
                 not isinstance(value, JITFunction)
                 and hasattr(value, "fn")
-                and not isinstance(value, Anything)
+                and not isinstance(value, stand_in.Anything)
             ):
                 value = value.fn
             if (

@@ -1,4 +1,7 @@
-"""A stand-in of torch for compilers that import it and run nothing: every name exists."""
+"""A stand-in of packages that a compiler or its kernels import, and nothing runs: every name exists.
+
+`install("torch", …)` puts it in place of those that are not installed.
+"""
 
 from __future__ import annotations
 
@@ -10,20 +13,24 @@ from types import ModuleType
 from typing import Any
 
 _TYPES = re.compile(r"(u?int\d+|float\d*.*|bfloat16|half|bool|complex.*|long|short|double)$")
+_CLASSES = ("Tensor", "device", "Size", "Stream")
 
 
-class Type:
-    """An element type."""
+class Attributes(type):
+    """A class of classes that have every attribute."""
 
-    def __init__(self, name: str) -> None:
-        self.name = name
+    def __getattr__(cls, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return Anything()
 
-    def __repr__(self) -> str:
-        return f"torch.{self.name}"
+
+class Base(metaclass=Attributes):
+    """A base class."""
 
 
 class Anything:
-    """A value that answers to every name, call and index."""
+    """A value that answers to every name, call, index and operator."""
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
@@ -39,18 +46,37 @@ class Anything:
         return Anything()
 
     def __mro_entries__(self, bases: Any) -> tuple[type, ...]:
-        return (object,)
+        return (Base,)
 
     def __iter__(self) -> Any:
         return iter(())
 
+    def __or__(self, other: Any) -> Any:
+        return Anything()
+
+    __ror__ = __or__
+    __add__ = __sub__ = __mul__ = __truediv__ = __or__
+
     def __bool__(self) -> bool:
         return False
 
-    def __or__(self, other: Any) -> Any:
-        return self
+    def __int__(self) -> int:
+        return 0
 
-    __ror__ = __or__
+    def __lt__(self, other: Any) -> bool:
+        return False
+
+    __gt__ = __le__ = __ge__ = __lt__
+
+
+class Type(Anything):
+    """An element type, which tells its name."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __repr__(self) -> str:
+        return f"torch.{self.name}"
 
 
 class Absent(ModuleType):
@@ -63,21 +89,24 @@ class Absent(ModuleType):
         if name.startswith("__"):
             raise AttributeError(name)
         found: Any = Anything()
-        if name in ("Tensor", "device", "Size"):
-            found = type(name, (), {})
+        if name in _CLASSES:
+            found = Attributes(name, (Base,), {})
         elif name == "dtype":
             found = Type
         elif self.__name__ == "torch" and _TYPES.match(name):
             found = Type(name)
-        setattr(self, name, found)
+        setattr(self, name, found)  # tables of types are read with what they were made with
         return found
 
 
 class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    """Finds torch and its parts."""
+    """Finds modules of packages that are not installed."""
+
+    def __init__(self, packages: frozenset[str]) -> None:
+        self.packages = packages
 
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
-        absent = name.split(".")[0] in ("torch", "torch_c_dlpack_ext")
+        absent = name.split(".")[0] in self.packages
         return importlib.machinery.ModuleSpec(name, self, is_package=True) if absent else None
 
     def create_module(self, spec: Any) -> ModuleType:
@@ -87,4 +116,6 @@ class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         pass
 
 
-sys.meta_path.insert(0, Finder())
+def install(*packages: str) -> None:
+    """Let packages be imported that are not installed."""
+    sys.meta_path.append(Finder(frozenset(packages)))
