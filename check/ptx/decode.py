@@ -29,7 +29,7 @@ _MOST_PENDING = 64  # groups
 _Registers = tuple[tuple[str, ...], tuple[str, ...]]
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@dataclass(eq=False, slots=True)  # nobody changes one; to freeze them would take as long as to decode them
 class DecodedStatement:
     """A statement: its operation, operands, guard, and the registers that it writes and reads.
 
@@ -137,6 +137,19 @@ class DecodedStatement:
         return self.operands[position] if position < len(self.operands) else ""
 
 
+class _UniqueNames(dict[str, str | None]):
+    """By name, as one scope of a function resolves it: the register's unique name; None if it is none."""
+
+    def __init__(self, function: Function, scope: int) -> None:
+        self.function = function
+        self.scope = scope
+
+    def __missing__(self, name: str) -> str | None:
+        register = self.function.register(name, self.scope)
+        found = self[name] = None if register is None else register[0]
+        return found
+
+
 class DecodedFunction:
     """A function's statements by their index; and where each register is written."""
 
@@ -144,7 +157,7 @@ class DecodedFunction:
         self.function = function
         self.operations = operations
         self.effects = operations.effects
-        self._names: list[dict[str, str | None]] = [{} for _ in function.scopes]
+        self._names = [_UniqueNames(function, scope) for scope in range(len(function.scopes))]
         self._opcodes = [operations.of(statement.opcode) for statement in function.statements]
         self._decoded: list[DecodedStatement | None] = [None] * len(function.statements)
 
@@ -213,15 +226,7 @@ class DecodedFunction:
     def unique(self, names: list[str] | tuple[str, ...], scope: int) -> tuple[str, ...]:
         """The unique names of the registers among some names, as a scope resolves them."""
         known = self._names[scope]
-        found = []
-        for name in names:
-            if name not in known:
-                register = self.function.register(name, scope)
-                known[name] = register[0] if register else None
-            unique = known[name]
-            if unique is not None:
-                found.append(unique)
-        return tuple(found)
+        return tuple([unique for name in names if (unique := known[name]) is not None])
 
     def registers_in(self, text: str, scope: int) -> tuple[str, ...]:
         """The registers that an operand names."""

@@ -39,7 +39,7 @@ class NamedOperand(NamedTuple):
 def operand_texts(text: str) -> tuple[str, ...]:
     """The operands' texts, split at the commas outside braces, brackets and parentheses."""
     if "{" not in text and "(" not in text and "[" not in text:
-        return tuple(part.strip() for part in text.split(","))
+        return tuple([part.strip() for part in text.split(",")])
     found, depth, start = [], 0, 0
     for match in _BRACKETS.finditer(text):
         letter = match[0]

@@ -55,6 +55,6 @@ class KernelWalks:
 
     def replayed(self, suspicions: Collection[Suspicion]) -> Replays:
         """What the walks say about suspicions."""
-        from .proxy_replay import replayed  # most functions have none
+        from .proxy_replay import Replays, replayed  # most functions have none
 
-        return replayed(self.plan, [*self.long, *self.short], suspicions)
+        return replayed(self.plan, [*self.long, *self.short], suspicions) if suspicions else Replays()

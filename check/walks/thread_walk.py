@@ -2,8 +2,8 @@
 
 A walk executes the integer instructions that addresses, descriptors and branches depend on. Parameters and
 the block's place in the grid get assumed numbers. At a branch that depends on an assumed number, the walk
-takes the side with more acts. A loop whose end depends on one is walked a few rounds. So a walk is one path
-of many, and its findings are about that path.
+takes the side with more acts. A loop whose end depends on one is walked until its rounds do the same again
+and again, or for a few rounds. So a walk is one path of many, and its findings are about that path.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from .walk_plan import WalkPlan
 __all__ = ["Walked", "short_walks", "walk_of", "walks"]
 
 _LONGEST = 60_000  # statements of one walk
-_SIZES = (1024, 512, 8)  # numbers for parameters, elements or steps: the first with which a walk multiplies
-_LARGE = 2048  # one with which every stage is filled twice
+_SIZES = (512, 1024, 8)  # numbers for parameters, elements or steps: the first with which a walk multiplies
+_LARGER = (1024, 2048)  # the first with which some stage is filled twice
 _FEW = 3  # one with which loops are walked to their end
 _ROUND = 1 << 7  # rounds of a loop that no branch leaves
 _LEAVES = frozenset(("leave", "abort"))
@@ -58,8 +58,11 @@ def walks(plan: WalkPlan) -> list[Walked]:
     for size in _SIZES:
         found = _walked(plan, threads, size)
         if any(act.kind == "mma" for walk in found for act in walk.acts):
-            more = _walked(plan, threads, _LARGE) if parted and not any(map(_refills, found)) else []
-            return more or found
+            for larger in _LARGER if parted or any(map(_copies_in_loops, found)) else ():
+                if any(map(_refills, found)):
+                    break
+                found = _walked(plan, threads, larger) or found
+            return found
     found = _walked(plan, threads, _SIZES[-1], cut=True)
     if any(act.kind == "mma" for walk in found for act in walk.acts):
         return found
@@ -81,6 +84,11 @@ def _refills(walk: Walked) -> bool:
     """Whether a thread copies into some stage twice."""
     counts = Counter(region for act in walk.acts if act.kind in ("bulk", "copy") for region in act.regions)
     return any(count > 1 for count in counts.values())
+
+
+def _copies_in_loops(walk: Walked) -> bool:
+    """Whether a thread copies in a loop."""
+    return any(act.loops for act in walk.acts if act.kind in ("bulk", "copy"))
 
 
 def _walked(
@@ -106,16 +114,14 @@ def _walked_once(
     for thread in threads:
         if not each and thread // WARPGROUP == multiplied:
             continue
-        acts: list[Act] = []
         walk = _Walk(plan, thread, size, eager)
         for act in walk.run():
-            if act.kind == "cut" and act.n and not cut and any(one.kind == "mma" for one in acts):
+            if act.kind == "cut" and act.n and not cut and any(one.kind == "mma" for one in walk.acts):
                 return []
-            acts.append(act)
         guessed = 0 if eager else len(walk.trace) if walk.guessed is None else walk.guessed
-        whole = Walked(thread, tuple(acts), tuple(walk.trace), guessed, size)
+        whole = Walked(thread, tuple(walk.acts), tuple(walk.trace), guessed, size)
         found.setdefault(whole.acts, whole)
-        if any(act.kind == "mma" for act in acts):
+        if any(act.kind == "mma" for act in walk.acts):
             multiplied = thread // WARPGROUP
     return list(found.values())
 
@@ -128,6 +134,34 @@ def walk_of(plan: WalkPlan, thread: int, size: int) -> Walked:
     return Walked(thread, acts, tuple(walk.trace), guessed, size)
 
 
+class _Rounds:
+    """The rounds of one loop on a walk: does it do the same again and again?
+
+    `count` is −1 where the loop was entered behind its head, to which the first round comes late.
+    """
+
+    def __init__(self, count: int, acts: int) -> None:
+        self.count = count
+        self._begin = acts  # the number of the act with which the round began
+        self._last: dict[tuple[object, ...], int] = {}  # by what a round did: the last round that did it
+        self._period = 0
+        self._same = 0  # so many rounds, the last ones, did what was done `_period` rounds before
+
+    def again(self, acts: Sequence[Act]) -> None:
+        """The next round begins. Parities do not count: they say which lap of a ring of stages it is."""
+        did = tuple([(act.statement, act.regions, act.barrier, act.certain) for act in acts[self._begin :]])
+        self._begin = len(acts)
+        period = self.count - self._last.get(did, self.count)
+        self._same = self._same + 1 if period and period == self._period else int(period > 0)
+        self._period = period
+        self._last[did] = self.count
+        self.count += 1
+
+    def repeat(self, depth: int) -> bool:
+        """Whether they do, for longer than waits that leave `depth` groups in flight can tell apart."""
+        return self._same >= max(self._period, depth + 2)
+
+
 class _Walk:
     """The state of one thread's walk: its place, and how often it was there.
 
@@ -138,7 +172,8 @@ class _Walk:
         self.plan = plan
         self.eager = eager
         self.registers = Registers(plan.steps, (thread,), size)
-        self.rounds: dict[int, int] = {}
+        self.acts: list[Act] = []
+        self.rounds: dict[int, _Rounds] = {}
         self.forced = 0  # a loop was just left although its numbers lead on: 1, an innermost one: 2
         self.taken: Counter[int] = Counter()  # how often each side of an undecided branch was taken
         self.trace: list[int] = []
@@ -164,13 +199,15 @@ class _Walk:
                         certain = known and self.plan.steps.located(step.position).isdisjoint(
                             registers.assumed
                         )
-                        yield act if certain else act._replace(certain=False)
+                        self.acts.append(act if certain else act._replace(certain=False))
+                        yield self.acts[-1]
                 if makes:
                     registers.execute(step, guard)
             number = self._next(number)
             if self.forced:
-                yield Act("cut", block.end - 1, n=self.forced - 1)
+                self.acts.append(Act("cut", block.end - 1, n=self.forced - 1))
                 self.forced = 0
+                yield self.acts[-1]
 
     def _next(self, number: int) -> int | None:
         """The block to walk next; None at the end of the walk."""
@@ -208,12 +245,16 @@ class _Walk:
         for head in self.plan.loops.around.get(number, ()):
             body = self.plan.loops.blocks[head]
             leaving = [side for side in sides if side not in body]
-            over = self.rounds.get(head, 0) >= self.plan.most(head, known and not is_open)
+            rounds = self.rounds.get(head)
+            over = rounds is not None and (
+                rounds.count >= self.plan.most(head, known and not is_open)
+                or (not known and rounds.repeat(self.plan.depth))
+            )
             if leaving and over:
                 if known and sides[0] not in leaving:
                     self.forced = 1 + self.plan.innermost(head)
                 return leaving[0]
-            if is_open and leaving and sides[0] in leaving and not self.rounds.get(head):
+            if is_open and leaving and sides[0] in leaving and not (rounds and rounds.count):
                 again = [side for side in sides if side in body]
                 if again and not self.plan.innermost(head):
                     return again[0]  # what comes round is another block's, or another size's
@@ -233,10 +274,13 @@ class _Walk:
             return None
         for head in self.plan.loops.around.get(following, ()):
             if head != following and number not in self.plan.loops.blocks[head]:
-                self.rounds[head] = -1  # entered behind its head, to which the first round comes late
+                self.rounds[head] = _Rounds(-1, len(self.acts))
         if following in self.plan.loops.blocks:
-            again = number in self.plan.loops.blocks[following]
-            self.rounds[following] = self.rounds.get(following, 0) + 1 if again else 0
-            if again and self.rounds[following] > _ROUND:
-                return None
+            rounds = self.rounds.get(following)
+            if rounds is None or number not in self.plan.loops.blocks[following]:
+                self.rounds[following] = _Rounds(0, len(self.acts))
+            else:
+                rounds.again(self.acts)
+                if rounds.count > _ROUND:
+                    return None
         return following

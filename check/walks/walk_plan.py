@@ -8,6 +8,7 @@ from functools import cached_property
 
 from ..memory.matrices import described
 from ..ptx.decode import DecodedStatement
+from ..ptx.operands import number_of
 from .walk_steps import WalkStep, WalkSteps
 
 __all__ = ["COUNTED", "WalkPlan"]
@@ -20,6 +21,7 @@ _SIGNALS = frozenset(("arrive", "await", "meet", "proxy-fence"))
 _ACCESSES = frozenset(("multiply", "commit", "wait", "store", "update")) | frozenset(
     ("copy", "copy-commit", "copy-wait", "copy-arrive", "bulk-copy", "bulk-commit", "bulk-wait")
 )
+_WAITS = frozenset(("wait", "copy-wait", "bulk-wait"))
 _DATA = frozenset(("load", "store", "update"))  # they move data, which no address depends on
 _WORDS = frozenset(("load", "store"))
 _SETUP = frozenset(("init", "expect", "memory-fence"))  # what only barriers with phases are about
@@ -219,6 +221,12 @@ class WalkPlan:
         """The most rounds of a loop; `known`: its branch does not depend on assumed numbers."""
         rounds = self._rounds[head]
         return _KNOWN_ROUNDS if known and rounds > _OUTER_ROUNDS else rounds
+
+    @cached_property
+    def depth(self) -> int:
+        """The most groups that any wait leaves in flight."""
+        pending = (self.code[i].pending for i in self.roles if self.code.operation(i).does in _WAITS)
+        return max((number_of(text) or 0 for text in pending if text), default=0)
 
     def innermost(self, head: int) -> bool:
         """Whether no loop that copies, stores or multiplies stands in a loop."""
