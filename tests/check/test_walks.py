@@ -115,12 +115,21 @@ def test_a_product_reads_the_bytes_that_its_descriptors_say(kernel: Any) -> None
     assert [(region.low, region.high) for region in walk.acts[0].regions] == [(512, 8704), (1024, 2048)]
 
 
+WAIT_3 = "cp.async.wait_group 3;\n"
+RING = "add.u32 %r3, %r3, 64;\nsetp.eq.u32 %p2, %r3, 320;\nselp.b32 %r3, 0, %r3, %p2;\n"
+
+
 @pytest.mark.parametrize(
     ("body", "rounds"),
     [
         (f"{TID}{COUNT}L: {STORE}{NEXT}", 18),  # its end is the caller's: 17 rounds more than the first
         (f"{TID}mov.u32 %r9, 5;\nmov.u32 %r6, 0;\nL: {STORE}{NEXT}", 5),
-        (f"{TID}ld.global.u32 %r9, [%rd1];\nmov.u32 %r6, 0;\nL: {STORE}{NEXT}", 18),
+        # after the first, which is certain, each round does the same, and no wait leaves more than 0, or 3, groups in flight
+        (f"{TID}ld.global.u32 %r9, [%rd1];\nmov.u32 %r6, 0;\nL: {STORE}{NEXT}", 5),
+        (f"{TID}ld.global.u32 %r9, [%rd1];\nmov.u32 %r6, 0;\nL: {STORE}{WAIT_3}{NEXT}", 8),
+        # the stages of a ring of five come round again; without a ring, none does
+        (f"{TID}ld.global.u32 %r9, [%rd1];\nmov.u32 %r6, 0;\nL: {STORE}{RING}{NEXT}", 12),
+        (f"{TID}ld.global.u32 %r9, [%rd1];\nmov.u32 %r6, 0;\nL: {STORE}add.u32 %r3, %r3, 64;\n{NEXT}", 18),
     ],
 )
 def test_how_often_a_loop_is_walked(kernel: Any, body: str, rounds: int) -> None:
