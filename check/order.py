@@ -39,6 +39,10 @@ def check_order(
     """
     operations = set(map(whole.operation, range(len(whole))))
     does = {operation.does for operation in operations}
+    if does & (_COPIES | {_PRODUCT}):
+        from ..spec.ordering import ordering
+
+        ordering()  # rules that are wrong are refused, also where they would find nothing
     if _PRODUCT in does:
         from .registers.register_events import FunctionEvents
 

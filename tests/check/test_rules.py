@@ -15,6 +15,7 @@ from ptxmma.check.rule_pages import as_page
 from ptxmma.check.rules import rules
 from ptxmma.gen.litmus.litmus_ptx import module
 from ptxmma.gen.litmus.litmus_tests import suite
+from ptxmma.spec.errors import Place, SpecError
 from ptxmma.spec.loading import ROOT
 from ptxmma.spec.ordering import ordering
 
@@ -24,6 +25,21 @@ QUOTED = re.compile(
     r'"((?:aligned|barrier|descriptor|matrix|wmma|metadata|idle|redundant)-[a-z]+|bulk-store-[a-z]+|repaired|serialised)"'
 )
 REASON = re.compile(r'"((?:gate|guard|operand|qualifier)\.[a-z_]+|syntax)"')
+
+
+def test_rules_that_are_wrong_are_refused_where_they_would_find_nothing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    right = next(rule.right for rule in RULES if rule.name == "accumulator-in-flight")
+    assert not check_text(right, "right.ptx").findings
+    place = Place("spec/ordering/rules.yaml", 1, 1)
+
+    def missing() -> None:
+        raise SpecError("the rule 'first-fence' is missing", place)
+
+    monkeypatch.setattr("ptxmma.spec.ordering.ordering", missing)
+    with pytest.raises(SpecError, match="is missing"):
+        check_text(right, "right.ptx")
 
 
 def test_there_are_many() -> None:
