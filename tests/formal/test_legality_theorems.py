@@ -55,6 +55,7 @@ SPOILT = [  # file, right, wrong, theorem, the beginning of what is said, and a 
     (INDEX, "  layout: [row, col]\n", "", "legal.round_trip", "spec/instructions/mma.yaml", "col.row"),
     (INDEX, "  layout: [row, col]\n", "", "legal.row", "spec/instructions/mma.yaml", "is judged otherwise than the row says"),
     (INDEX, "s8:   {bits: 8, kind: signed", "s8:   {bits: 8, kind: unsigned", "types.agree", INDEX, "s8 is called unsigned"),
+    (BRIDGES, 'origin: measured}\n    params: {w: [0, 1, 2, 3], s: [0, 1]}\n    left: wgmma.sp.metadata.16b', 'origin: measured}\n    params: {w: [0, 1, 2], s: [0, 1]}\n    left: wgmma.sp.metadata.16b', "bridge.widest", BRIDGES, "does not speak of all that wgmma.sp.metadata.16b holds: s = 0"),
     (NUMERICS, "bias: 127, specials: nan, signed", "bias: 127, specials: ieee, signed", "types.agree", NUMERICS, "ue8m0 has "),
     (NUMERICS, "bias: 127, specials: nan, signed", "bias: 127, specials: none, signed", "types.agree", NUMERICS, "ue8m0 has 8 bits"),
     (NUMERICS, "e4m3:  {exponent: 4, fraction: 3", "e4m3:  {exponent: 3, fraction: 4", "types.agree", NUMERICS, "e4m3 has 3 bits of exponent"),
