@@ -6,7 +6,7 @@ does with a small file, which needs few of them.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from ..spec.errors import Place
@@ -27,6 +27,7 @@ _PRODUCT = "multiply"
 _COPIES = frozenset(("copy", "bulk-copy"))
 _PRIVATE = frozenset(("global", "param", "const", "local"))  # no matrix of a wgmma lies there
 _ACCESSES = frozenset(("load", "store", "update"))
+_ORDINARY = frozenset(("load", "store"))
 _APART = frozenset(("nothing", "move", _PRODUCT, "fence", "commit", "wait", "leave"))
 
 
@@ -55,14 +56,32 @@ def check_order(
 
         walked = KernelWalks(module, whole, flow)
         if not any(statement.operation.has_phases(len(statement.operands)) for statement in whole):
-            yield from _copy_order(walked)
+            yield from surest((*_copy_order(walked), *_generic_order(walked)))
             return frozenset()
         from .execution.phase_findings import PhaseFindings
 
         phases = PhaseFindings(module, whole, flow, walked)
         phases.execute()
-        yield from surest((*phases, *_copy_order(walked)))
+        yield from surest((*phases, *_copy_order(walked), *_generic_order(walked)))
+    elif any(operation.instruction is not None for operation in operations) and _is_shared(operations):
+        from .walks.kernel_walks import KernelWalks
+
+        yield from _generic_order(KernelWalks(module, whole, flow))
     return frozenset()
+
+
+def _generic_order(walked: KernelWalks) -> Iterator[Finding]:
+    code = walked.code
+    if not _is_shared(map(code.operation, range(len(code)))):
+        return iter(())
+    from .execution.generic_findings import generic_findings
+
+    return generic_findings(walked)
+
+
+def _is_shared(operations: Iterable[Operation]) -> bool:
+    """Whether threads store and load shared memory by themselves."""
+    return {operation.does for operation in operations if operation.space == "shared"} >= _ORDINARY
 
 
 def _leaves_shared_memory(operation: Operation) -> bool:
@@ -102,7 +121,12 @@ def _shared_order(
     stages = list(stage_findings(module, code, flow, events, walked)) if walks else []
     certain = [one for one in proxies if one.tier == ERROR and one.readings == EVERYWHERE]
     phases.told = tuple(certain)
-    rest = (*(one for one in proxies if one not in certain), *stages, *_copy_order(walked))
+    rest = (
+        *(one for one in proxies if one not in certain),
+        *stages,
+        *_copy_order(walked),
+        *_generic_order(walked),
+    )
     others = (finding for finding in rest if not phases.settles(finding))
     yield from surest((*certain, *phases, *others))
     return phases.in_step()

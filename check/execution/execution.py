@@ -54,7 +54,8 @@ class _Task:
 
 
 class Execution:
-    """One execution of a block's threads. `size` is the number of every parameter that is a size.
+    """One execution of a block's threads. `size` is the number of every parameter that is a size, `rounds`
+    the most rounds of a loop with accesses.
 
     `acts` holds what was done: the races among accesses, and the mbarriers that were used too early. `stuck`
     are the waits that never end. `followed`: no group stopped because the PTX does not show how it goes on.
@@ -63,9 +64,12 @@ class Execution:
     number.
     """
 
-    def __init__(self, plan: WalkPlan, threads: int, size: int) -> None:
+    def __init__(
+        self, plan: WalkPlan, threads: int, size: int, acts: WarpActs | None = None, rounds: int = _ROUNDS
+    ) -> None:
         self.plan = plan
-        self.acts = WarpActs(threads)
+        self.acts = acts or WarpActs(threads)
+        self.rounds = rounds
         self.words = SharedWords(lambda warp: self.acts.warps[warp].clock) if plan.reread else None
         self.stuck: list[Stuck] = []
         self.followed = True
@@ -207,7 +211,7 @@ class Execution:
                 self.steps += 1
                 guard = group.registers.guard(step.guard, step.negated)
                 threads = _true(guard, group.threads)
-                if acts and threads is None:
+                if acts and threads is None and step.statement.does not in self.acts.skips:
                     raise LostError
                 if acts and step.guard in group.registers.assumed:
                     group.doubtful |= step.statement.does in _ORDERS
@@ -321,7 +325,9 @@ class Execution:
         """Go on where the sides of a branch meet whose guard is unknown; raises LostError if a side acts,
         or if the branch waits for what another thread writes.
         """
-        if any(self.plan.acts(side, number) for side in block.successors) or self.plan.polls(number):
+        acting = self.plan.acting(self.acts.skips)
+        behind = (self.plan.loops.blocks_of(side, number) for side in block.successors)
+        if not all(map(acting.isdisjoint, behind)) or self.plan.polls(number):
             raise LostError
         end = self.plan.flow.post_dominator.get(number)
         for register in self.plan.written_between(number):
@@ -367,7 +373,7 @@ class Execution:
             again = number in self.plan.loops.blocks[following]
             group.rounds[following] = group.rounds.get(following, 0) + 1 if again else 0
             busy = self.plan.busy(following)
-            if group.rounds[following] > (_ROUNDS if busy else _IDLE_ROUNDS):
+            if group.rounds[following] > (self.rounds if busy else _IDLE_ROUNDS):
                 self.paused = True
                 self.acts.whole = False
                 return False

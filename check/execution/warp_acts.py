@@ -89,7 +89,9 @@ class _Warp:
 
 
 class WarpActs:
-    """The warps, barriers and shared memory of a block."""
+    """The warps, barriers and shared memory of a block. `skips` are the acts that need not be known."""
+
+    skips: frozenset[str] = frozenset()
 
     def __init__(self, threads: int) -> None:
         self.threads = threads

@@ -50,6 +50,7 @@ class WalkPlan:
         self.reread = False  # numbers that count are read from shared memory, where threads wrote them
         self.wanted = self._slice()
         self._by_block: dict[int, Sequence[tuple[WalkStep, bool, bool]]] = {}
+        self._acting_without: dict[frozenset[str], frozenset[int]] = {}
         self._worked: dict[tuple[int, int], int] = {}
         self._acting = frozenset(self.roles)
 
@@ -95,7 +96,7 @@ class WalkPlan:
                 waiting += self._named(statement)
                 self.roles.append(index)
         wanted = self._closed(waiting)
-        if not self.reads and self._rereads(wanted):
+        if self._rereads(wanted):
             self.reread = True
             words = (s for s in self.code if s.does in _WORDS and s.operation.space == "shared")
             wanted = self._closed([*wanted, *(name for s in words for name in s.reads)])
@@ -162,6 +163,16 @@ class WalkPlan:
         heads = (following for block in seen for following in self.flow.blocks[block].successors)
         return (side == number or number in heads) and seen.isdisjoint(self._acting_blocks)
 
+    @cached_property
+    def meets_in_memory(self) -> bool:
+        """Whether threads may meet by what they read and write: by atomics, or strong accesses."""
+        return any(
+            statement.does == "update"
+            or (statement.does in _DATA and not _STRONG.isdisjoint(statement.operation.words))
+            for statement in self.code
+            if statement.operation.space in ("shared", "generic")
+        )
+
     def polls(self, number: int) -> bool:
         """Whether a block stands in a loop that reads memory until another thread has written it."""
         return any(
@@ -184,6 +195,13 @@ class WalkPlan:
     def acts(self, side: int, number: int) -> bool:
         """Whether any statement on one side of a branch acts."""
         return not self._acting_blocks.isdisjoint(self.loops.blocks_of(side, number))
+
+    def acting(self, without: frozenset[str]) -> frozenset[int]:
+        """The blocks with statements that count, some actions left out."""
+        if without not in self._acting_without:
+            roles = (index for index in self.roles if self.code.operation(index).does not in without)
+            self._acting_without[without] = frozenset(map(self.flow.block_of, roles))
+        return self._acting_without[without]
 
     def accesses(self, side: int, number: int) -> bool:
         """Whether any statement on one side of a branch accesses shared memory."""

@@ -1,0 +1,81 @@
+"""Findings about ordinary loads and stores of shared memory that no barrier orders."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ..findings import ERROR, LIKELY, Finding, MemoryRange, Moment
+from ..rules import rules
+from ..values.block_threads import LARGEST_BLOCK, WARP, size_of
+from ..walks.kernel_walks import KernelWalks
+from .execution import Execution
+from .generic_accesses import GenericActs, GenericRace
+
+__all__ = ["generic_findings"]
+
+_SIZES = (1024, 7)  # numbers for parameters: with the second, loops end
+_ROUNDS = 3  # of a loop: in the third, what two stages hold is accessed again
+_RULE = "shared-unsynchronised"
+_DOES = {"load": "reads", "store": "writes"}
+
+
+def generic_findings(walked: KernelWalks) -> Iterator[Finding]:
+    """The loads and stores by several warps of a block that nothing orders, one finding for each place."""
+    code = walked.code
+    if code.function.threads is None:
+        return
+    threads = size_of(code.function.threads)
+    if not WARP < threads <= LARGEST_BLOCK:
+        return
+    plan = walked.reading_plan
+    if plan.meets_in_memory:
+        return
+    races: dict[tuple[int, int], GenericRace] = {}
+    for size in _SIZES:
+        acts = GenericActs(threads)
+        found = Execution(plan, threads, size, acts, _ROUNDS)
+        races = acts.races | races
+        if not found.paused:
+            break
+    told: set[int] = set()
+    for race in sorted(races.values(), key=lambda race: (race.doubtful, race.second)):
+        block = walked.flow.block_of(race.second)
+        if block not in told:
+            told.add(block)
+            yield _finding(walked, race)
+
+
+def _finding(walked: KernelWalks, race: GenericRace) -> Finding:
+    rule = rules()[_RULE]
+    region = walked.steps.in_variable(race.region)
+    statements = [walked.code.function.statements[index] for index in (race.first, race.second)]
+    places = [walked.module.place(statement.offset) for statement in statements]
+    does = [_DOES[walked.code[index].does] for index in (race.first, race.second)]
+    says = [
+        f"warp {warp} {what} bytes {region.low} to {region.high - 1} of {region.variable}"
+        for warp, what in zip(race.warps, does, strict=True)
+    ]
+    return Finding(
+        _RULE,
+        LIKELY if race.doubtful else ERROR,
+        places[1],
+        walked.code.function.name,
+        f"{rule.title}: {says[0]}, then {says[1]}; no barrier orders the two",
+        rule.section,
+        rule.mend,
+        tuple(
+            Moment(place, statement.opcode, said)
+            for place, statement, said in zip(places, statements, says, strict=True)
+        ),
+        ranges=tuple(
+            MemoryRange(
+                "read" if what == "reads" else "written",
+                region.variable,
+                region.low,
+                region.high - 1,
+                place,
+                "an execution",
+            )
+            for what, place in zip(does, places, strict=True)
+        ),
+    )
