@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
+from functools import cached_property
+from math import prod
 
 from ...spec.errors import Place
 from ...spec.ordering import ordering
@@ -16,6 +18,7 @@ from ..ptx.source import PtxModule
 from ..rules import rules
 from ..walks.kernel_walks import KernelWalks
 from ..walks.walk_plan import WalkPlan
+from .block_sizes import right_size
 from .execution import Execution, Stuck
 from .shared_accesses import PhaseRace
 from .warp_acts import Drift, Short, Unpublished
@@ -92,7 +95,7 @@ class PhaseFindings:
         shape = self.code.function.threads
         if shape is None or not (len(self.code) <= _SHORT or self._has_phases()):
             return
-        threads = shape[0] * shape[1] * shape[2]
+        threads = prod(shape)
         if not 0 < threads <= _MOST_THREADS:
             return
         plan = self.plan = self.walked.plan
@@ -183,6 +186,21 @@ class PhaseFindings:
         return frozenset(self._place(index) for index in indices if self.code[index].guard is None)
 
     def __iter__(self) -> Iterator[Finding]:
+        for finding in self._found():
+            if finding.tier == ERROR and self._right_size is not None:
+                smaller = f"; not so in a block of {self._right_size} threads, which .maxntid allows"
+                finding = replace(finding, tier=LIKELY, message=finding.message + smaller)
+            yield finding
+
+    @cached_property
+    def _right_size(self) -> int | None:
+        """A smaller number of threads with which the function is right, where it may be launched so."""
+        function = self.code.function
+        if function.exact or self.plan is None or function.threads is None:
+            return None
+        return right_size(self.plan, prod(function.threads), _SIZES)
+
+    def _found(self) -> Iterator[Finding]:
         yield from self._race_findings()
         for one in self.stuck.values():
             yield self._stuck(one)
