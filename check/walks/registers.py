@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from ..values.block_threads import WARP, own_numbers
 from ..values.lane_numbers import LaneNumbers, Numbers, lane_math
 from ..values.word_algebra import NUMBER, NoResultError
+from .parameters import parameter_number
 from .walk_steps import GRID, SIZE, WalkStep, WalkSteps
 
 __all__ = ["Registers"]
@@ -172,6 +173,8 @@ class Registers:
         values = self._sources(step)
         if step.result == "packed":
             return self._packed(values, step.bits)
+        if step.result == "parameter" and len(step.sources) > 1:
+            return parameter_number(*(value for value in values if isinstance(value, int)))
         if step.result == "lane":
             return self._shuffled(step, values)
         return values[0]

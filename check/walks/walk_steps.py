@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Collection
 from functools import cached_property
 from typing import NamedTuple
-from zlib import crc32
 
 from ..memory.byte_regions import ByteRegion
 from ..memory.matrices import GRANULE, described
@@ -18,6 +17,7 @@ from ..ptx.operands import number_of
 from ..ptx.source import NAME, PtxModule
 from ..values.arithmetic import MASK, ArithmeticRule, bits_of, rule_of
 from .loops import Loops
+from .parameters import ParameterNumbers
 
 __all__ = ["GRID", "SIZE", "WalkStep", "WalkSteps"]
 
@@ -154,8 +154,10 @@ class WalkSteps:
         scope = statement.scope
         if statement.does == "load":
             is_parameter = statement.operation.space == "param"
-            value = _parameter(parts[1], words[-1]) if is_parameter else None
-            return ("unknown", (), ()) if value is None else ("parameter", (value,), ())
+            brought = self._parameters.source(parts[1], words) if is_parameter else None
+            if isinstance(brought, tuple):
+                return "parameter", (SIZE, *brought), ()
+            return ("unknown", (), ()) if brought is None else ("parameter", (brought,), ())
         if parts[1][:1] == "{":
             names = NAME.findall(parts[1]) if statement.operation.is_move else []
             return "packed" if names else "unknown", tuple(self.source(n, scope) for n in names), ()
@@ -205,6 +207,10 @@ class WalkSteps:
         return found
 
     @cached_property
+    def _parameters(self) -> ParameterNumbers:
+        return ParameterNumbers(self.code)
+
+    @cached_property
     def calling(self) -> frozenset[int]:
         """The blocks that call a function whose body stands in the file, or one that is not known."""
         found = (i for i in range(len(self.code)) if self.code.operation(i).does == "call")
@@ -236,10 +242,3 @@ class WalkSteps:
             else:
                 waiting += (self.flow.blocks[number].start for number in block.successors)
         return False
-
-
-def _parameter(operand: str, kind: str) -> int | str | None:
-    """The assumed value of a parameter: a size, or a pointer far from others."""
-    if kind.endswith("64"):
-        return (crc32(operand.encode()) % 97 + 1) << 32
-    return SIZE if kind[0] in "usb" else None

@@ -1,0 +1,66 @@
+"""The numbers that parameters are taken to have: one for each byte, whatever loads read it.
+
+A parameter that is loaded in words is a size in each of them; what cannot hold it is 1. Eight bytes that are
+never loaded in parts are a pointer, far from others. So no branch is taken by a number that
+contradicts another branch: what an execution does can happen, with these parameters.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from functools import cached_property
+from zlib import crc32
+
+from ..ptx.decode import DecodedStatement
+from ..values.arithmetic import bits_of
+
+__all__ = ["ParameterNumbers", "parameter_number"]
+
+_PLACE = re.compile(r"\[\s*([\w$%.]+?)\s*(?:\+\s*(\d+))?\s*\]")
+_SLOT = 8  # bytes of the widest element
+_POINTERS = 97
+
+
+class ParameterNumbers:
+    """What loads of parameters bring."""
+
+    def __init__(self, statements: Iterable[DecodedStatement]) -> None:
+        self._statements = statements
+
+    def source(self, operand: str, words: tuple[str, ...]) -> int | tuple[int, int] | None:
+        """What an element of a load has: a pointer; or the bytes of each size in it, and how many sizes it
+        spells; None for a floating-point number.
+        """
+        name, offset = _place(operand)
+        width = bits_of(words) // 8
+        unit = self._units.get((name, offset // _SLOT), width)
+        if unit == _SLOT:
+            return (crc32(f"{name}+{offset}".encode()) % _POINTERS + 1) << 32
+        return (unit, width // unit) if words[-1][0] in "usb" else None
+
+    @cached_property
+    def _units(self) -> dict[tuple[str, int], int]:
+        """The narrowest load of each eight bytes."""
+        found: dict[tuple[str, int], int] = {}
+        for statement in self._statements:
+            if statement.does == "load" and statement.operation.space == "param":
+                name, offset = _place(statement.operands[1])
+                width = bits_of(statement.operation.words) // 8
+                for low in range(offset, offset + (statement.bytes or width), width):
+                    slot = name, low // _SLOT
+                    found[slot] = min(found.get(slot, _SLOT), width)
+        return found
+
+
+def parameter_number(size: int, unit: int, count: int) -> int:
+    """A number that spells a size so many times; 1 in place of one that does not fit."""
+    bits = 8 * unit
+    fitting = size if size < 1 << bits - 1 else 1
+    return sum(fitting << bits * place for place in range(count))
+
+
+def _place(operand: str) -> tuple[str, int]:
+    """The name and the first byte; an address that is computed is a parameter of its own."""
+    found = _PLACE.fullmatch(operand.strip())
+    return (found[1], int(found[2] or 0)) if found else (operand, 0)
