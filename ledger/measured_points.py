@@ -12,7 +12,7 @@ from ..devices.arrays import Ints
 from ..devices.probes.codes import encode
 from ..spec.addresses import DescribedMatrix
 from ..spec.descriptor import fields_of
-from ..spec.errors import Question
+from ..spec.errors import Question, SpecError
 from ..spec.fragments import element_bits
 from ..spec.maps import LayoutMap
 from ..spec.parts import element_type, operands_of
@@ -34,8 +34,13 @@ _NAMING = ("A", "B", "D", "met", "met codes")
 
 
 def descriptor_of(variant: Variant, part: str) -> str:
-    """The kind of the descriptor behind which a part lies."""
-    return next(str(o.descriptor) for _, o in operands_of(variant.instruction, part) if o.descriptor)
+    """The kind of the descriptor behind which a part lies; raises SpecError where no operand has one."""
+    instruction = variant.instruction
+    kinds = [str(o.descriptor) for _, o in operands_of(instruction, part) if o.descriptor]
+    if not kinds:
+        what = f"{part} of {instruction.instruction} was measured behind a descriptor, and no operand has one"
+        raise SpecError(what, instruction.place, "the key descriptor at the operand")
+    return kinds[0]
 
 
 def _value(variant: Variant, kernel: str, part: str) -> int:

@@ -40,6 +40,46 @@ PARTS = {
     "stmatrix": "p address source -; a A source type",
     "movmatrix": "d D destination type; a A source type",
 }
+# By instruction: the operands of each form, in the order in which the text's syntax has the forms.
+WGMMA_FORMS = """
+d a-desc b-desc {} scale-d imm-scale-a imm-scale-b imm-trans-a imm-trans-b;
+d a b-desc {} scale-d imm-scale-a imm-scale-b imm-trans-b;
+d a-desc b-desc {} scale-d imm-scale-a imm-scale-b; d a b-desc {} scale-d imm-scale-a imm-scale-b;
+d a-desc b-desc {} scale-d; d a b-desc {} scale-d
+"""
+SCALES = "scale-a-data selector-a scale-b-data selector-b"
+FORMS = {
+    "wgmma.mma_async": WGMMA_FORMS.replace("{}", ""),
+    "wgmma.mma_async.sp": WGMMA_FORMS.replace("{}", "sp-meta sp-sel"),
+    "wgmma.fence": "",
+    "wgmma.commit_group": "",
+    "wgmma.wait_group": "n",
+    "fence.proxy.async": "",
+    "mma": f"d a b c; d a b c {SCALES}",
+    "mma.sp": f"d a b c e f; d a b c e f {SCALES}",
+    "wmma.mma": "d a b c",
+    "wmma.load.a": "r p; r p stride",
+    "wmma.load.b": "r p; r p stride",
+    "wmma.load.c": "r p; r p stride",
+    "wmma.store.d": "p r; p r stride",
+    "ldmatrix": "d p",
+    "stmatrix": "p a",
+    "movmatrix": "d a",
+}
+# What may stand where more than one thing may; what a plain kernel has there comes first.
+ACCEPTED = {
+    "a-desc": "register immediate",
+    "b-desc": "register immediate",
+    "scale-d": "register negated immediate",
+    "sp-meta": "register vector",
+    "stride": "register immediate",
+    "scale-a-data": "register vector",
+    "scale-b-data": "register vector",
+    "byte-id-a": "register immediate",
+    "byte-id-b": "register immediate",
+    "thread-id-a": "register immediate",
+    "thread-id-b": "register immediate",
+}
 SCALED = ("byte-id-a, thread-id-a", "byte-id-b, thread-id-b")
 # 9.7.15.7.1: wgmma.fence before the first one and whenever registers are written; 9.7.15.6.3: the example
 # commits and waits; 9.7.15.4: a proxy fence between the generic writes of shared memory and wgmma.
@@ -84,6 +124,19 @@ def test_operands(specification: Specification, name: str) -> None:
         for operand, one in specification.instructions[name].operands.items()
     }
     assert found == {" ".join(line.split()) for line in PARTS[name].split(";") if line.strip()}
+
+
+@pytest.mark.parametrize("name", PARTS)
+def test_order_of_operands(specification: Specification, name: str) -> None:
+    """Assemblers take descriptors and scales in any order: they are of one type."""
+    found = [" ".join(form.operands) for form in specification.instructions[name].forms.values()]
+    assert found == [" ".join(line.split()) for line in FORMS[name].split(";")]
+
+
+@pytest.mark.parametrize("name", PARTS)
+def test_what_an_operand_accepts(specification: Specification, name: str) -> None:
+    for operand, one in specification.instructions[name].operands.items():
+        assert len(one.accepts) == 1 or " ".join(one.accepts) == ACCEPTED[operand]
 
 
 @pytest.mark.parametrize("name", PARTS)
