@@ -15,6 +15,7 @@ from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 
 from ..values.block_threads import WARP
 from ..values.lane_numbers import LaneNumbers, Numbers, number_at
@@ -167,7 +168,8 @@ class _BlockOrder:
         self.warps = [thread // WARP for thread in threads]
         self.copies = _CopyGroups([0] * count)
         self.drains = _CopyGroups([0] * count)
-        self.units: dict[int, dict[tuple[int, int], BlockAccess]] = defaultdict(dict)
+        # By class and unit: the last access of each statement and thread.
+        self.units: tuple[dict[int, dict[tuple[int, int], BlockAccess]], ...] = ({}, {}, {})
         self.fences: list[list[int]] = [[] for _ in threads]
         self.releases: list[list[int]] = [[] for _ in threads]
         self.acquires: list[int] = [-1] * count  # the position of each thread's last one
@@ -229,7 +231,8 @@ class _BlockOrder:
         self.meets += ((position, frozenset(lanes)) for lanes in by_number.values())
 
     def _forget(self) -> None:
-        self.units.clear()
+        for units in self.units:
+            units.clear()
         self.copies.pending.clear()
         self.drains.pending.clear()
 
@@ -255,17 +258,19 @@ class _BlockOrder:
         elif kind != "fill":
             access.complete = access.position
         key = access.act.statement, lane
+        units = self.units[_CLASS[kind]]
         for unit in _units(access):
-            self.units[unit][key] = access
+            units.setdefault(unit, {})[key] = access
 
     def _judged(self, access: BlockAccess) -> Iterator[BlockRace]:
         """The races of an access with those before it, one for each of their statements."""
         seen: set[int] = set()  # statements
         judged: set[BlockAccess] = set()
-        kind = _CLASS[access.act.kind]
-        for unit in _units(access):
-            for before in self.units.get(unit, {}).values():
-                if before in judged or _CLASS[before.act.kind] == kind:
+        mine = self.units[_CLASS[access.act.kind]]
+        others = [units for units in self.units if units and units is not mine]
+        for unit in _units(access) if others else ():
+            for before in chain.from_iterable(units[unit].values() for units in others if unit in units):
+                if before in judged:
                     continue
                 judged.add(before)
                 statement = before.act.statement

@@ -230,11 +230,14 @@ class BlockWalk:
 
     def _execute(self, step: WalkStep, lanes: tuple[int, ...], acts: bool, makes: bool) -> None:
         """Remember a statement's act, and write its result."""
-        executing, known = lanes, True
-        if step.guard is not None:
-            holds = self._holding(step.statement, lanes)
-            executing = tuple(lane for lane in lanes if holds[lane] is not False)
-            known = None not in holds.values() and step.guard not in self.registers.chosen
+        executing, known, guard = lanes, True, self.registers.guard(step.guard, step.negated)
+        if isinstance(guard, LaneNumbers):
+            sides = guard.by_value(lanes)
+            executing = lanes if 0 not in sides else tuple(sorted({*lanes}.difference(sides[0])))
+            known = None not in sides
+        elif guard != 1:
+            executing, known = () if guard == 0 else lanes, guard is not None
+        known &= step.guard not in self.registers.chosen
         if not executing:
             return
         if acts:
@@ -244,7 +247,8 @@ class BlockWalk:
             if act is not None:
                 self.acts.append(act)
         if makes:
-            guard = 1 if step.guard is None else self.registers.guard(step.guard, step.negated)
+            if acts and not known:
+                guard = self.registers.guard(step.guard, step.negated)  # it was chosen
             self.registers.execute(step, guard, self._on(lanes))
 
     def _on(self, lanes: tuple[int, ...]) -> Numbers:
@@ -292,7 +296,8 @@ class BlockWalk:
         certain = (
             self.certain
             and known
-            and (self.registers.assumed | self.registers.chosen).isdisjoint(self._named(statement, text))
+            and self.registers.assumed.isdisjoint(named := self._named(statement, text))
+            and self.registers.chosen.isdisjoint(named)
         )
         return BlockAct(
             kind, step.position, frozenset(lanes), executing, low, width, is_open, n, barrier, certain

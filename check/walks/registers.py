@@ -80,16 +80,19 @@ class Registers:
         it.
         """
         written = step.written
-        if guard.__class__ is int:
+        surely = guard.__class__ is int
+        if surely:
             if not guard:
                 if step.guard in self.assumed:
                     self.assumed.update(written)
                 return
-            self._follow(step, True)
             on = within
         else:
-            self._follow(step, False)
             on = self.math.both(guard, within)
+        if self.assumed or step.assumes:
+            self._assume(step, surely)
+        if self.chosen or self.remote or step.maps:
+            self._follow(step, surely)
         if on is None:
             for register in written:
                 self.numbers[register] = None
@@ -108,19 +111,23 @@ class Registers:
         for register, new in zip(written, results, strict=True):
             self.numbers[register] = self.math.chosen(on, new, self.numbers.get(register))
 
+    def _assume(self, step: WalkStep, surely: bool) -> None:
+        """Remember which results follow from assumed numbers; `surely`: all that come to the statement
+        execute it.
+        """
+        assumed = self.assumed
+        if (step.assumes or not assumed.isdisjoint(step.read)) and step.result != "awaited":
+            assumed.update(step.written)
+        elif surely:
+            assumed.difference_update(step.written)
+
     def _follow(self, step: WalkStep, surely: bool) -> None:
-        """Remember what the results follow from; `surely`: all that come to the statement execute it."""
-        written, assumed = step.written, self.assumed
-        follows = step.assumes or (assumed and not assumed.isdisjoint(step.read))
-        if follows and step.result != "awaited":
-            assumed.update(written)
-        elif surely and assumed:
-            assumed.difference_update(written)
-        if self.chosen:
-            if not self.chosen.isdisjoint(step.read):
-                self.chosen.update(written)
-            elif surely:
-                self.chosen.difference_update(written)
+        """Remember which results follow from a choice, or from an address in another block."""
+        written = step.written
+        if not self.chosen.isdisjoint(step.read):
+            self.chosen.update(written)
+        elif surely:
+            self.chosen.difference_update(written)
         if step.maps or (self.remote and not self.remote.isdisjoint(step.read)):
             self.remote.update(written)
 
@@ -181,8 +188,8 @@ class Registers:
 
     def _sources(self, step: WalkStep) -> list[Numbers]:
         """What the sources of a statement hold."""
-        numbers = self.numbers
-        values = [s if isinstance(s, int) else numbers.get(s) for s in step.sources]
+        held = self.numbers.get
+        values: list[Numbers] = [s if isinstance(s, int) else held(s) for s in step.sources]
         for place in step.negates:
             values[place] = self.math.negated(values[place])
         return values
@@ -191,7 +198,8 @@ class Registers:
         values = self._sources(step)
         for value in values:
             if value.__class__ is not int:
-                return self.math.computed(step.words, values)
+                unknown = value is None and step.strict
+                return None if unknown else self.math.computed(step.words, values)
         try:
             return None if step.rule is None else step.rule(NUMBER, *values)
         except NoResultError:

@@ -24,6 +24,7 @@ _ACCESSES = frozenset(("multiply", "commit", "wait", "store", "update")) | froze
 _WAITS = frozenset(("wait", "copy-wait", "bulk-wait"))
 _DATA = frozenset(("load", "store", "update"))  # they move data, which no address depends on
 _WORDS = frozenset(("load", "store"))
+_UNREAD = frozenset(("multiply", "commit", "wait", "init", "expect", "memory-fence"))  # by what judges reads
 _SETUP = frozenset(("init", "expect", "memory-fence"))  # what only barriers with phases are about
 COUNTED = _SIGNALS | _SETUP | _ACCESSES  # actions on shared memory, and actions that order them
 _THREAD = ("%tid", "%laneid")
@@ -35,7 +36,8 @@ _OPAQUE = frozenset(("load", "update"))  # their results do not depend on regist
 class WalkPlan:
     """What walks through a function execute, of its `steps`. `roles` are the statements that count.
 
-    `reads`: generic reads of shared memory count, too, and stores elsewhere do not.
+    `reads`: generic reads of shared memory count, too, and stores elsewhere do not; products and what
+    only they need are passed by.
     """
 
     def __init__(self, steps: WalkSteps, reads: bool = False) -> None:
@@ -47,12 +49,12 @@ class WalkPlan:
         self.loops = steps.loops
         self.budget = _BUDGET
         self.roles: list[int] = []
+        self._acting: set[int] = set()  # those whose acts walks look at
         self.reread = False  # numbers that count are read from shared memory, where threads wrote them
         self.wanted = self._slice()
         self._by_block: dict[int, Sequence[tuple[WalkStep, bool, bool]]] = {}
         self._acting_without: dict[frozenset[str], frozenset[int]] = {}
         self._worked: dict[tuple[int, int], int] = {}
-        self._acting = frozenset(self.roles)
 
     def needed(self, statements: Iterable[int]) -> set[str]:
         """The registers that the addresses of some statements depend on, and the order of what threads do:
@@ -93,8 +95,10 @@ class WalkPlan:
             elif statement.does in COUNTED or (statement.does == "load" and self.reads):
                 if self.reads and statement.does in _DATA and statement.operation.space != "shared":
                     continue
-                waiting += self._named(statement)
                 self.roles.append(index)
+                if not (self.reads and statement.does in _UNREAD):
+                    self._acting.add(index)
+                    waiting += self._named(statement)
         wanted = self._closed(waiting)
         if self._rereads(wanted):
             self.reread = True
@@ -126,14 +130,19 @@ class WalkPlan:
 
     def _named(self, statement: DecodedStatement) -> tuple[str, ...]:
         """The registers that a statement that counts needs: of a product its descriptors and its guard, of a
-        load or store its address.
+        load or store its address; of a copy no coordinates, and nothing of where cp.async reads.
         """
-        if statement.does in _DATA:
-            texts = list(statement.addresses)
-        elif statement.does == "multiply":
-            texts = [operand.text for operand, _ in described(statement)]
-        else:
-            return statement.reads + statement.writes
+        match statement.does:
+            case "load" | "store" | "update":
+                texts = list(statement.addresses)
+            case "copy":
+                texts = [next(statement.addresses, "")]
+            case "bulk-copy":
+                texts = [text for text in statement.operands if "{" not in text]
+            case "multiply":
+                texts = [operand.text for operand, _ in described(statement)]
+            case _:
+                return statement.reads + statement.writes
         return self.code.registers_in(" ".join([*texts, statement.guard or ""]), statement.scope)
 
     def relevant(self, number: int) -> Sequence[tuple[WalkStep, bool, bool]]:

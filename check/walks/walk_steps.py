@@ -15,7 +15,7 @@ from ..ptx.decode import DecodedFunction, DecodedStatement
 from ..ptx.flow import Flow
 from ..ptx.operands import number_of
 from ..ptx.source import NAME, PtxModule
-from ..values.arithmetic import MASK, ArithmeticRule, bits_of, rule_of
+from ..values.arithmetic import DECIDED, MASK, ArithmeticRule, bits_of, rule_of
 from .loops import Loops
 from .parameters import ParameterNumbers
 
@@ -43,8 +43,9 @@ class WalkStep(NamedTuple):
     negates: the positions of the sources that are negated predicates.
     result: how its value is found: `parameter` (the number `sources` holds), `packed` (a vector of sources),
     `lane` (of the first lane), `same` (the first source), `computed`, `awaited` (a wait is over), `elected`,
-    or `unknown`. `rule` computes it. `assumes`: the value is an assumed one, whatever the sources. `maps`: it
-    is an address in another block of the cluster. `rereads`: it is read from shared memory.
+    or `unknown`. `rule` computes it; `strict`: no result is known where a source is not. `assumes`: the value
+    is an assumed one, whatever the sources. `maps`: it is an address in another block of the cluster.
+    `rereads`: it is read from shared memory.
     """
 
     position: int
@@ -59,6 +60,7 @@ class WalkStep(NamedTuple):
     sources: tuple[int | str, ...]
     negates: tuple[int, ...]
     rule: ArithmeticRule | None
+    strict: bool
     assumes: bool
     maps: bool
     rereads: bool
@@ -137,6 +139,7 @@ class WalkSteps:
             sources,
             negates,
             rule_of(words, len(sources)) if result == "computed" else None,
+            words[0] not in DECIDED,
             statement.does == "load" or not GRID.keys().isdisjoint(statement.operands),
             statement.does == "map-address",
             statement.does == "load" and statement.operation.space == "shared" and statement.rows is None,
