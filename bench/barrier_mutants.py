@@ -1,29 +1,35 @@
 """Spoil the barriers, waits and fences of right kernels, one statement at a time, and count what is caught.
 
-python bench/barrier_mutants.py [FILE…] [--every N] [--litmus N] [--jobs N] [--list]
+python bench/barrier_mutants.py [FILE…] [--most N] [--seed N] [--litmus N] [--jobs N] [--list] [--write]
 
 Waits, parities, counts, arrivals, expected bytes, the numbers of barriers, groups of copies and proxy fences
-are changed, by `barrier_edits.py`. A kernel is right if `ptxmma check` finds nothing in it. A mutant is
-caught if there is a new ERROR or LIKELY. Of the others,
-- `equivalent` are those that `block_replay.py` proves right, as it does the original: with numbers, in every
-  schedule of the warps; or that differ in the name of a barrier only;
-- `not shown` are those that expect other bytes of tensor copies: a tensor map, which the PTX does not show,
-  says how many they bring;
-- `reading` are those that `check` calls undefined under some readings of the text;
-- all others are missed.
+are changed, by `barrier_edits.py`. A kernel is right if `ptxmma check` finds nothing loud in it. A mutant is
+- `caught` if there is a new ERROR or LIKELY;
+- `equivalent` if it is proven right, as the original is. Either `block_replay.py` replays all warps with
+  numbers and shows that every schedule has the same phases, no race, and an end; or the mutant differs in the
+  number of a barrier only, and no other statement names the old number or the new one;
+- `reading` if `check` calls it undefined under some readings of the text;
+- `missed` if the original is proven right, and the mutant is not;
+- `not judged` if nobody says what is right: the original is not proven right, a tensor map says how many
+  bytes are copied, or the threads of one warp synchronise, which the replay takes for granted.
 
 Without FILE: the kernels of tests/kernels, the clean cases of tests/check/cases, and litmus tests.
---every N takes one mutant in N of each kind.
+--most N takes N mutants of each kind in each kernel, drawn by the seed; 0: all. Each proof gets SECONDS of a
+processor. --write writes the tables to docs/barrier-mutants.md.
 """
 
 from __future__ import annotations
 
 import argparse
+import signal
+import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import as_completed
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
+from random import Random
 
 import yaml
 from barrier_edits import barrier_edits
@@ -38,8 +44,10 @@ from ptxmma.gen.litmus.litmus_tests import suite
 from ptxmma.spec.workers import pool
 
 TESTS = Path(__file__).resolve().parents[1] / "tests"
-COLUMNS = ("made", "equivalent", "not shown", "caught", "reading", "missed")
-_FUNCTION = 4_000  # statements of a kernel that is walked thread by thread, at most
+PAGE = TESTS.parent / "docs" / "barrier-mutants.md"
+COLUMNS = ("made", "caught", "equivalent", "reading", "not judged", "missed")
+SECONDS = 20  # of a processor, for one proof
+_MOST = 2  # mutants of each kind in each kernel
 
 
 @dataclass(frozen=True)
@@ -92,32 +100,56 @@ def outcome(mutant: BarrierMutant) -> BarrierOutcome:
     for tier in (ERROR, LIKELY):
         if rules[tier]:
             return BarrierOutcome(mutant, "caught", f"{tier} {', '.join(rules[tier])}")
-    if mutant.kind.startswith("bytes") and tensor_copies(mutant):
-        return BarrierOutcome(mutant, "not shown", "a tensor map says how many bytes are copied")
-    why = proof(mutant)
-    if not why:
-        return BarrierOutcome(mutant, "equivalent", "proven right, as the original")
-    if rules[READING]:
+    column, why = judged(mutant)
+    if column != "equivalent" and rules[READING]:
         return BarrierOutcome(mutant, "reading", ", ".join(rules[READING]))
-    return BarrierOutcome(mutant, "missed", why)
+    return BarrierOutcome(mutant, column, why)
 
 
-def proof(mutant: BarrierMutant) -> str:
-    """Why a mutant is not proven to be as right as the original; empty if it is."""
+def judged(mutant: BarrierMutant) -> tuple[str, str]:
+    """What is known about a mutant that nobody catches: a column of the table, and why."""
+    if mutant.kind.startswith("bytes") and tensor_copies(mutant):
+        return "not judged", "a tensor map says how many bytes are copied"
+    if mutant.kind.startswith("warp"):
+        return "not judged", "the replay takes for granted that the threads of a warp are ordered"
     before, after = (one(text, mutant.kernel) for text in (mutant.before, mutant.text))
     if mutant.kind == "barrier id changed" and is_renamed(before, after):
-        return ""
-    if max(len(before.statements), len(after.statements)) > _FUNCTION:
-        return "too many statements to be walked"
+        return "equivalent", "renamed: no other statement names the old number of the barrier, or the new one"
     if why := original(mutant.before, mutant.kernel):
-        return f"the original is not proven right: {why}"
-    return is_right(after)
+        return "not judged", f"the original is not proven right: {why}"
+    why = proof(after)
+    if not why:
+        return "equivalent", "replayed: every schedule of the warps has the same phases, no race, and an end"
+    return ("not judged" if why == _LATE else "missed"), why
+
+
+_LATE = f"no proof within {SECONDS} seconds"
+
+
+class LateError(Exception):
+    """A proof has taken too long."""
+
+
+def proof(kernel: Kernel) -> str:
+    """Why a kernel is not proven right; empty if it is."""
+
+    def stop(*_: object) -> None:
+        raise LateError
+
+    signal.signal(signal.SIGVTALRM, stop)
+    signal.setitimer(signal.ITIMER_VIRTUAL, SECONDS)
+    try:
+        return is_right(kernel)
+    except LateError:
+        return _LATE
+    finally:
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
 
 
 @lru_cache(maxsize=8)
 def original(text: str, name: str) -> str:
     """Why the original is not proven right; empty if it is."""
-    return is_right(one(text, name))
+    return proof(one(text, name))
 
 
 def one(text: str, name: str) -> Kernel:
@@ -179,43 +211,104 @@ def sampled(made: list[BarrierMutant], every: int) -> list[BarrierMutant]:
     return kept
 
 
+def drawn(made: Iterable[BarrierMutant], most: int, seed: int) -> list[BarrierMutant]:
+    """So many mutants of each kind in each kernel, the same ones for one seed; 0: all."""
+    by_kind: dict[tuple[str, str, str], list[BarrierMutant]] = {}
+    for mutant in made:
+        by_kind.setdefault((mutant.name, mutant.kernel, mutant.kind), []).append(mutant)
+    kept: list[BarrierMutant] = []
+    for key, some in by_kind.items():
+        count = min(most, len(some)) if most else len(some)
+        kept += Random(f"{seed} {key}").sample(some, count)
+    return kept
+
+
+def judge_file(name: str, text: str, most: int, seed: int) -> list[BarrierOutcome]:
+    """What becomes of the mutants of one file."""
+    return [outcome(mutant) for mutant in drawn(mutants(name, text), most, seed)]
+
+
 def main() -> None:
-    """Print how many mutants are caught, by kind."""
+    """Print how many mutants are caught, by kind and by kernel."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("files", nargs="*", type=Path)
-    parser.add_argument("--every", type=int, default=1, help="take one mutant in so many of each kind")
+    parser.add_argument("--most", type=int, default=_MOST, help="mutants of each kind in each kernel; 0: all")
+    parser.add_argument("--seed", type=int, default=0, help="which ones")
     parser.add_argument("--litmus", type=int, default=40, help="how many litmus tests; 0: none")
     parser.add_argument("--jobs", type=int, default=2, help="how many processes work at once")
     parser.add_argument("--list", action="store_true", help="name every mutant that is not caught")
+    parser.add_argument("--write", action="store_true", help=f"write docs/{PAGE.name}")
     args = parser.parse_args()
     files = [(path.name, path.read_text()) for path in args.files] or list(sources(args.litmus))
+    outcomes: list[BarrierOutcome] = []
     with pool(args.jobs) as executor:
-        listed = list(executor.map(_listed, *zip(*files, strict=True)))
-        made = sampled([mutant for found in listed for mutant in found], args.every)
-        outcomes = list(executor.map(outcome, made, chunksize=8))
+        tasks = [executor.submit(judge_file, name, text, args.most, args.seed) for name, text in files]
+        for number, task in enumerate(as_completed(tasks), 1):
+            outcomes += task.result()
+            print(f"{number} of {len(tasks)} files", end="\r", file=sys.stderr, flush=True)
+    outcomes.sort(key=lambda found: (found.mutant.name, found.mutant.line, found.mutant.kind))
     report(outcomes)
     if args.list:
         for found in outcomes:
-            if found.column in ("missed", "reading", "equivalent"):
+            if found.column != "caught":
                 print(found)
+    if args.write:
+        PAGE.write_text(page(outcomes, args.most, args.seed))
 
 
-def _listed(name: str, text: str) -> list[BarrierMutant]:
-    return list(mutants(name, text))
+def report(outcomes: Sequence[BarrierOutcome]) -> None:
+    """The tables by kind and by kernel, with a line for all."""
+    for key in (_file_of, _kind_of):
+        print_counts(counted(outcomes, key), COLUMNS)
+    for line in shares(outcomes):
+        print(line)
 
 
-def report(outcomes: list[BarrierOutcome]) -> None:
-    """The table, with a line for all kinds."""
+def counted(
+    outcomes: Iterable[BarrierOutcome], key: Callable[[BarrierOutcome], str]
+) -> dict[str, Counter[str]]:
+    """How often each column occurs, by some key."""
     counts: dict[str, Counter[str]] = {}
     for found in outcomes:
-        count = counts.setdefault(found.mutant.kind, Counter())
-        count["made"] += 1
-        count[found.column] += 1
-    total = print_counts(counts, COLUMNS)
-    others = total["caught"] + total["missed"]
-    if others:
-        share = total["caught"] / others
-        print(f"{total['caught']} of {others} mutants that are not proven equivalent are caught: {share:.2%}")
+        counts.setdefault(key(found), Counter()).update(("made", found.column))
+    return counts
+
+
+def shares(outcomes: Iterable[BarrierOutcome]) -> Iterator[str]:
+    """What share of the mutants is caught: of those that are judged, and of all that are not equivalent."""
+    total = Counter(found.column for found in outcomes)
+    others = sum(total.values()) - total["equivalent"]
+    judged = total["caught"] + total["missed"]
+    for many, what in ((judged, "are judged and not equivalent"), (others, "are not proven equivalent")):
+        if many:
+            share = total["caught"] / many
+            yield f"{total['caught']} of {many} mutants that {what} are caught: {share:.2%}"
+
+
+def page(outcomes: Sequence[BarrierOutcome], most: int, seed: int) -> str:
+    """The page of the tables, with the reasons."""
+    lines = ["# What `ptxmma check` sees when a barrier, a wait or a fence is spoilt", ""]
+    lines += [
+        f"`python bench/barrier_mutants.py --most {most} --seed {seed} --write` writes this page. It says"
+    ]
+    lines += ["what the columns mean.", "", *shares(outcomes), ""]
+    for what, key in (("kind", _kind_of), ("file", _file_of)):
+        lines += [f"| {what} | {' | '.join(COLUMNS)} |", "|---" * (len(COLUMNS) + 1) + "|"]
+        for name, count in sorted(counted(outcomes, key).items()):
+            lines.append(f"| {name} | {' | '.join(str(count[column]) for column in COLUMNS)} |")
+        lines.append("")
+    lines += ["| outcome | why | mutants |", "|---|---|---|"]
+    reasons = Counter((found.column, found.why) for found in outcomes if found.column != "caught")
+    lines += [f"| {column} | {why} | {count} |" for (column, why), count in sorted(reasons.items())]
+    return "\n".join(lines) + "\n"
+
+
+def _kind_of(found: BarrierOutcome) -> str:
+    return found.mutant.kind
+
+
+def _file_of(found: BarrierOutcome) -> str:
+    return found.mutant.name
 
 
 if __name__ == "__main__":

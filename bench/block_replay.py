@@ -436,14 +436,15 @@ class _Replay:
 
 def prove(kernel: Kernel, sizes: Sequence[int] = SIZES) -> None:
     """Raises Flaw, or NoTrace, where a kernel is not proven right with each of some sizes."""
-    followed = 0
+    followed: list[list[list[WarpEvent]]] = []
     for size in sizes:
         try:
             found = traces(kernel, size)
         except TooLong:
             continue
-        followed += 1
-        _Replay(kernel, found).run()
+        if found not in followed:
+            followed.append(found)
+            _Replay(kernel, found).run()
     if not followed:
         raise NoTrace("no trace ends")
 
