@@ -331,6 +331,7 @@ class Family:
         for view in self.rows:
             self._check_row(view)
         self._check_disjoint()
+        self._check_fields()
 
     def _check_row(self, view: RowView) -> None:
         row = view.row
@@ -449,6 +450,25 @@ class Family:
                 )
             for value in view.domains[field]:
                 view.element(field, value)
+
+    def _check_fields(self) -> None:
+        """A qualifier that may stand anywhere tells its field: no other field has it, in any row."""
+        index = self.isa.index
+        kept_in_order = frozenset(index.types).union(*index.ordered.values())
+        field_of: dict[str, str] = {}
+        for view in self.rows:
+            for field in self.fields:
+                for value in map(str, view.domains.get(field, ())):
+                    if value == ABSENT or value in kept_in_order:
+                        continue
+                    other = field_of.setdefault(value, field)
+                    if other != field:
+                        bound = view.row.bind.get(field) or self.instruction.bind[field]
+                        raise SpecError(
+                            f".{value} is bound as {field} in the row {view.id}, and as {other} in another",
+                            bound.place,
+                            "one field for each qualifier",
+                        )
 
     def _check_disjoint(self) -> None:
         seen: dict[str, Row] = {}

@@ -46,6 +46,12 @@ SLIPS = [
         "0b1001, 0b1100",
         "not in the order of the columns that they store",
     ),
+    (
+        "spec/instructions/mma.sp.yaml",
+        "bind: {k: 64, satfinite: [none, satfinite]",
+        "bind: {k: 64, kind: [none, satfinite]",
+        ".satfinite is bound as kind in the row mma.sp/m16n8k64.integer, and as satfinite in another",
+    ),
     (STORES, ",\n    matrix: {matrix: matrices, row: n}}", "}", "nothing says what the layout of p covers"),
     (
         STORES,

@@ -139,6 +139,24 @@ def test_what_an_operand_accepts(specification: Specification, name: str) -> Non
         assert len(one.accepts) == 1 or " ".join(one.accepts) == ACCEPTED[operand]
 
 
+def test_wmma_multiplicands_are_of_the_types_that_are_named(specification: Specification) -> None:
+    """9.7.14.4.5: .atype and .btype are the types of A and B; without them A and B are .f16."""
+    for variant in specification.families["wmma.mma"].variants():
+        named = {str(variant.fields[name]) for name in ("atype", "btype")} - {"none"}
+        assert named <= {variant.fields["multiplicand"]} and (
+            named or variant.fields["multiplicand"] == "f16"
+        )
+
+
+@pytest.mark.parametrize("name", ["mma", "mma.sp"])
+def test_accumulators_of_16_rows_lie_alike(specification: Specification, name: str) -> None:
+    """9.7.14.5, 9.7.14.6: all shapes m16n8kX have one picture of C and D."""
+    for view in specification.families[name].rows:
+        layouts = view.row.layouts
+        if (view.domains["m"], view.domains["n"]) == ((16,), (8,)):
+            assert view.row.tolerated or layouts["C"] == layouts["D"] == "mma.m16n8.c"
+
+
 @pytest.mark.parametrize("name", PARTS)
 def test_where_elements_lie(specification: Specification, name: str) -> None:
     """Vectors of registers hold them; descriptors and scale factors, and ldmatrix's address, do not."""
