@@ -415,10 +415,10 @@ def models(changed: Changed) -> str | None:
     if not changed.file.startswith("spec/ordering/"):
         return None
     default, settings = ordering().default, single_settings()
-    litmus = "spec/ordering/litmus.yaml"
-    said = changed.base.said.get(litmus) if changed.file == litmus else None
+    litmus, of_phases = "spec/ordering/litmus.yaml", "spec/ordering/phases.yaml"
+    said = changed.base.said.get(changed.file) if changed.file in (litmus, of_phases) else None
     before = said if isinstance(said, list) else []
-    for test in written():
+    for test in written() if changed.file != of_phases else ():
         if plain((test.name, test.program.steps, test.hazards, test.under)) in before:
             continue
         verdict = model_verdict(test.program, default)
@@ -428,8 +428,11 @@ def models(changed: Changed) -> str | None:
             broken = rules(test.program, readings)
             if broken != test.under.get(setting, test.hazards):
                 return f"litmus {test.name} with {setting}: {broken}"
-    for phase_test in phase_suite() if changed.file == "spec/ordering/phases.yaml" else ():
-        judged = judge_phases(phase_test.program)
+    for phase_test in phase_suite() if changed.file == of_phases else ():
+        program = phase_test.program
+        if plain((phase_test.name, program.counts, program.threads, phase_test.hazards)) in before:
+            continue
+        judged = judge_phases(program)
         if judged.disagreement or judged.rules != phase_test.hazards:
             return f"litmus {phase_test.name}: {judged.disagreement or judged.rules}"
     return None
