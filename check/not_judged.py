@@ -1,5 +1,5 @@
 """What `ptxmma check` says that it did not judge, or only in part: instructions without a rule, and barriers
-of blocks whose size nothing says.
+of blocks whose size or shape nothing says.
 """
 
 from __future__ import annotations
@@ -22,9 +22,14 @@ _ORDER = (
 )
 
 
+_COPIES = frozenset(("copy", "bulk-copy"))
 _UNSIZED = (
     "neither .reqntid nor .maxntid says how many threads a block has and how they lie, so they were not "
     "executed together: whether the phases of these barriers order them was not judged"
+)
+_PLANE = (
+    "threads read %tid.y or %tid.z, and no .reqntid says how those of a block lie, so one warp was followed: "
+    "whether these barriers order what other warps copy, load and store was not judged"
 )
 
 
@@ -68,6 +73,8 @@ def not_judged(module: PtxModule, operations: Operations) -> Iterator[NotJudged]
     for function in module.functions:
         if function.kind == "entry" and function.threads is None:
             yield from _unsized(module, function, operations)
+            if function.plane:
+                yield from _plane(module, function, operations)
 
 
 def _unsized(module: PtxModule, function: Function, operations: Operations) -> Iterator[NotJudged]:
@@ -76,6 +83,20 @@ def _unsized(module: PtxModule, function: Function, operations: Operations) -> I
     if waits and any(operations.of(s.opcode).does == "multiply" for s in function.statements):
         place = module.place(waits[0].offset)
         yield NotJudged(f"barriers of {function.name}", place, len(waits), _UNSIZED)
+
+
+def _plane(module: PtxModule, function: Function, operations: Operations) -> Iterator[NotJudged]:
+    """The barriers of a kernel that copies, if it has blocks of unknown shape."""
+    if any(operations.of(s.opcode).does in _COPIES for s in function.statements):
+        meets = [s for s in function.statements if _meets(operations.of(s.opcode))]
+        if meets:
+            place = module.place(meets[0].offset)
+            yield NotJudged(f"barriers of {function.name}", place, len(meets), _PLANE)
+
+
+def _meets(operation: Operation) -> bool:
+    """Whether threads of several warps meet there."""
+    return operation.does == "meet" and operation.action.barrier == "named"
 
 
 def _why(operation: Operation, operations: Operations) -> str | None:

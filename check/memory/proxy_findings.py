@@ -48,7 +48,7 @@ class Suspicion(NamedTuple):
 class Meeting:
     """A store and a product that do touch the same bytes: what each accesses, and which thread writes.
 
-    `certain`: no step of the path is a guess.
+    `certain`: no branch of the path is assumed.
     """
 
     thread: int

@@ -23,7 +23,7 @@ from .source import NAME, Function
 
 __all__ = ["DecodedFunction", "DecodedStatement"]
 
-_NESTED = re.compile(r"[^\w$%, \t\n-]")  # whatever makes an operand more than a name or a number
+_NESTED = re.compile(r"[^\w$%, \t\n-]")  # whatever makes an operand more than one name or number
 _COPIED = 2  # a bulk copy has this many addresses before its mbarrier: destination and source
 _MOST_PENDING = 64  # groups
 _Registers = tuple[tuple[str, ...], tuple[str, ...]]
@@ -180,14 +180,18 @@ class DecodedFunction:
     def _decode(self, index: int) -> DecodedStatement:
         statement, operation = self.function.statements[index], self._opcodes[index]
         scope = statement.scope
-        operands = operand_texts(statement.operands)
+        plain = not _NESTED.search(statement.operands)
+        operands = operand_texts(statement.operands, plain)
         guard, negated = None, False
         read: tuple[str, ...] = ()
         if statement.guard is not None:
             negated = statement.guard[0] == "!"
             guard = statement.guard[1:] if negated else statement.guard
             read = self.unique((guard,), scope)
-        writes, reads = self._registers(operation, statement.operands, operands, scope)
+        if plain and operation.registers == RESULT:
+            writes, reads = self.unique(operands[:1], scope), self.unique(operands[1:], scope)
+        else:
+            writes, reads = self._registers(operation, statement.operands, operands, scope)
         does, reads = operation.does, reads + read
         return DecodedStatement(operation, does, operands, guard, negated, scope, writes, reads)
 
@@ -203,8 +207,6 @@ class DecodedFunction:
             return named, named
         if kind in (EFFECT, ASYNCHRONOUS):
             return (), self.unique(NAME.findall(text), scope)
-        if kind == RESULT and not _NESTED.search(text):  # each operand is one name, or a number
-            return self.unique(operands[:1], scope), self.unique(operands[1:], scope)
         first = operands[0]
         if first[:1] == "[" or (kind == CALL and first[:1] != "("):
             return (), self.unique(NAME.findall(text), scope)

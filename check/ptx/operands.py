@@ -36,9 +36,11 @@ class NamedOperand(NamedTuple):
         return self.text.startswith("{")
 
 
-def operand_texts(text: str) -> tuple[str, ...]:
-    """The operands' texts, split at the commas outside braces, brackets and parentheses."""
-    if "{" not in text and "(" not in text and "[" not in text:
+def operand_texts(text: str, plain: bool = False) -> tuple[str, ...]:
+    """The operands' texts, split at the commas outside braces, brackets and parentheses; `plain`: there are
+    none.
+    """
+    if plain:
         return tuple([part.strip() for part in text.split(",")])
     found, depth, start = [], 0, 0
     for match in _BRACKETS.finditer(text):

@@ -141,7 +141,7 @@ class _Replay:
         blocks, trace = self.plan.flow.blocks, self.walk.trace
         steps = 0
         for position, number in enumerate(trace):
-            self.certain = position < self.walk.guessed
+            self.certain = position < self.walk.assumed
             steps += blocks[number].end - blocks[number].start
             if steps > _MOST or not self.open:
                 return

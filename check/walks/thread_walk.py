@@ -32,15 +32,15 @@ _ENDS = _LEAVES | {"jump", "switch"}
 class Walked:
     """The acts of one thread on its path.
 
-    `trace` are the blocks of the path; from block number `guessed` of the trace on, the path rests on a
-    guess: a branch whose condition the walk does not know, or a loop that it left before the end. `size` is
-    the assumed number of sizes.
+    `trace` are the blocks of the path; from block number `assumed` of the trace on, the path is
+    assumed: past a branch whose condition the walk does not know, or a loop that it left before the end.
+    `size` is the assumed number of sizes.
     """
 
     thread: int
     acts: tuple[Act, ...]
     trace: tuple[int, ...] = ()
-    guessed: int = 0
+    assumed: int = 0
     size: int = 0
 
 
@@ -118,8 +118,7 @@ def _walked_once(
         for act in walk.run():
             if act.kind == "cut" and act.n and not cut and any(one.kind == "mma" for one in walk.acts):
                 return []
-        guessed = 0 if eager else len(walk.trace) if walk.guessed is None else walk.guessed
-        whole = Walked(thread, tuple(walk.acts), tuple(walk.trace), guessed, size)
+        whole = walk.walked()
         found.setdefault(whole.acts, whole)
         if any(act.kind == "mma" for act in walk.acts):
             multiplied = thread // WARPGROUP
@@ -129,9 +128,9 @@ def _walked_once(
 def walk_of(plan: WalkPlan, thread: int, size: int) -> Walked:
     """The walk of one thread, whatever it does."""
     walk = _Walk(plan, thread, size, eager=False)
-    acts = tuple(walk.run())
-    guessed = len(walk.trace) if walk.guessed is None else walk.guessed
-    return Walked(thread, acts, tuple(walk.trace), guessed, size)
+    for _ in walk.run():
+        pass
+    return walk.walked()
 
 
 class _Rounds:
@@ -170,6 +169,7 @@ class _Walk:
 
     def __init__(self, plan: WalkPlan, thread: int, size: int, eager: bool) -> None:
         self.plan = plan
+        self.size = size
         self.eager = eager
         self.registers = Registers(plan.steps, (thread,), size)
         self.acts: list[Act] = []
@@ -177,7 +177,13 @@ class _Walk:
         self.forced = 0  # a loop was just left although its numbers lead on: 1, an innermost one: 2
         self.taken: Counter[int] = Counter()  # how often each side of an undecided branch was taken
         self.trace: list[int] = []
-        self.guessed: int | None = None  # how many blocks had been walked at the first guess
+        self.assumed: int | None = None  # how many blocks had been walked at the first assumed branch
+
+    def walked(self) -> Walked:
+        """The walk as far as it has come. An eager one assumes from its beginning on."""
+        known = len(self.trace) if self.assumed is None else self.assumed
+        (thread,) = self.registers.threads
+        return Walked(thread, tuple(self.acts), tuple(self.trace), 0 if self.eager else known, self.size)
 
     def run(self) -> Iterator[Act]:
         """Walk until the function ends, or for long enough."""
@@ -195,7 +201,7 @@ class _Walk:
                 if acts and (guard != 0 or (self.eager and step.guard in registers.assumed)):
                     act = act_of(step.position, step.statement, registers.number, loops)
                     if act is not None:
-                        known = guard is not None and self.guessed is None
+                        known = guard is not None and self.assumed is None
                         certain = known and self.plan.steps.located(step.position).isdisjoint(
                             registers.assumed
                         )
@@ -221,7 +227,7 @@ class _Walk:
         guard = self.registers.guard(name, statement.negated)
         if statement.does in _LEAVES:
             if guard is None:
-                self._guess()
+                self._assume()
             return None if guard == 1 else self._enter(number, block.fall)
         sides = list(block.successors)
         if len(sides) < 2:
@@ -231,13 +237,13 @@ class _Walk:
         known = guard is not None and statement.does != "switch"
         taken = self._side(number, sides, known, name in self.registers.assumed)
         if not known or taken != sides[0]:
-            self._guess()
+            self._assume()
         return self._enter(number, taken)
 
-    def _guess(self) -> None:
-        """Remember that the path rests on a guess from here on."""
-        if self.guessed is None:
-            self.guessed = len(self.trace)
+    def _assume(self) -> None:
+        """Remember that the path is assumed from here on."""
+        if self.assumed is None:
+            self.assumed = len(self.trace)
 
     def _side(self, number: int, sides: list[int], known: bool, is_open: bool) -> int:
         """The side of a branch that is taken; where it is known, the first is what its numbers say."""

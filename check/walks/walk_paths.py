@@ -1,4 +1,4 @@
-"""Whether a path can happen that a walk guessed, from the first of two accesses to the second.
+"""Whether a path can happen that a walk assumed, from the first of two accesses to the second.
 
 A walk takes some value of a predicate that it does not know. Two such values may exclude each other: a loop
 whose last round starts no copy, and behind it a copy that waits for one.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from functools import cached_property
 
@@ -24,7 +24,7 @@ _ACCESSES = frozenset(("multiply", "commit", "wait", "store", "update")) | froze
 _WAITS = frozenset(("wait", "copy-wait", "bulk-wait"))
 _DATA = frozenset(("load", "store", "update"))  # they move data, which no address depends on
 _WORDS = frozenset(("load", "store"))
-_UNREAD = frozenset(("multiply", "commit", "wait", "init", "expect", "memory-fence"))  # by what judges reads
+_PRODUCTS = frozenset(("multiply", "commit", "wait"))
 _SETUP = frozenset(("init", "expect", "memory-fence"))  # what only barriers with phases are about
 COUNTED = _SIGNALS | _SETUP | _ACCESSES  # actions on shared memory, and actions that order them
 _THREAD = ("%tid", "%laneid")
@@ -36,8 +36,8 @@ _OPAQUE = frozenset(("load", "update"))  # their results do not depend on regist
 class WalkPlan:
     """What walks through a function execute, of its `steps`. `roles` are the statements that count.
 
-    `reads`: generic reads of shared memory count, too, and stores elsewhere do not; products and what
-    only they need are passed by.
+    `reads`: generic reads of shared memory count, too, and stores elsewhere do not; what only
+    products need is passed by.
     """
 
     def __init__(self, steps: WalkSteps, reads: bool = False) -> None:
@@ -76,14 +76,19 @@ class WalkPlan:
     def _differing(self) -> set[str]:
         """The registers that are computed from what tells threads apart."""
         found: set[str] = set()
-        count = -1
-        while count < len(found):
-            count = len(found)
-            for statement in self.code:
-                if not statement.writes or statement.does in _OPAQUE or found.issuperset(statement.writes):
-                    continue
-                if not found.isdisjoint(statement.reads) or _tells_apart(statement):
-                    found.update(statement.writes)
+        waiting: list[str] = []
+        made: dict[str, list[str]] = defaultdict(list)  # by register: those that are computed from it
+        for statement in self.code:
+            if statement.writes and statement.does not in _OPAQUE:
+                for register in statement.reads:
+                    made[register] += statement.writes
+                if _tells_apart(statement):
+                    waiting += statement.writes
+        while waiting:
+            register = waiting.pop()
+            if register not in found:
+                found.add(register)
+                waiting += made[register]
         return found
 
     def _slice(self) -> set[str]:
@@ -96,7 +101,7 @@ class WalkPlan:
                 if self.reads and statement.does in _DATA and statement.operation.space != "shared":
                     continue
                 self.roles.append(index)
-                if not (self.reads and statement.does in _UNREAD):
+                if not (self.reads and statement.does in _PRODUCTS):
                     self._acting.add(index)
                     waiting += self._named(statement)
         wanted = self._closed(waiting)

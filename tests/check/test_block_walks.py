@@ -232,7 +232,7 @@ ODD = (
 
 @pytest.mark.parametrize(("compare", "expected"), [("ge.s32", set()), ("gt.s32", {"likely copy-incomplete"})])
 def test_a_race_is_on_a_path_that_can_happen(compare: str, expected: set[str]) -> None:
-    """A walk guesses predicates over what is loaded; no number of rounds is odd and one more than itself."""
+    """A walk assumes predicates over what is loaded; no number of rounds is odd and one more than itself."""
     found = told(ODD.replace("setp.ge.s32", f"setp.{compare}"))
     assert {one for one in found if not one.startswith("info")} == expected
 

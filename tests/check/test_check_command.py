@@ -214,3 +214,18 @@ def test_barriers_of_a_block_of_unknown_size_are_said_not_to_be_judged(run: Run,
     assert "not judged: barriers of " in shown and "(1 statement): neither .reqntid nor .maxntid" in shown
     sized = unsized.rstrip() + "\n.reqntid 128, 1, 1\n"
     assert "not judged" not in run("check", file(sized + body))[1]
+
+
+def test_barriers_of_a_block_of_unknown_shape_are_said_not_to_be_judged(run: Run, file: Write) -> None:
+    """One warp of such a block is followed, which no barrier orders against others."""
+    text = (
+        ".version 8.0\n.target sm_80\n.address_size 64\n.shared .align 16 .b8 tile[4096];\n"
+        ".visible .entry k(.param .u64 p)\n.maxntid 128, 1, 1\n{\n.reg .b32 %r<4>;\n.reg .b64 %a;\n"
+        "ld.param.u64 %a, [p];\nmov.u32 %r1, %tid.y;\nmov.u32 %r2, tile;\nshl.b32 %r1, %r1, 4;\n"
+        "add.u32 %r2, %r2, %r1;\ncp.async.ca.shared.global [%r2], [%a], 16;\ncp.async.wait_all;\n"
+        "bar.sync 0;\nld.shared.u32 %r3, [tile];\nret;\n}\n"
+    )
+    shown = run("check", file(text))[1]
+    assert "not judged: barriers of k (1 statement): threads read %tid.y or %tid.z" in shown
+    for known in (text.replace(".maxntid", ".reqntid"), text.replace("%tid.y", "%tid.x")):
+        assert "not judged" not in run("check", file(known))[1]
