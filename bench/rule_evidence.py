@@ -1,6 +1,6 @@
 """Where each rule of `ptxmma check` was seen to fire rightly, to stay silent rightly, and to be needed.
 
-python bench/rule_evidence.py [--every N] [--jobs N] [--write]
+python bench/rule_evidence.py [--every N] [--jobs N] [--only SOURCE…] [--write]
 
 Kernels of five sources are checked: the examples of the rules, litmus tests (the models say which are
 undefined), the judged cases of tests/check/cases, the kernels of tests/kernels (tests/kernels/FINDINGS.md
@@ -9,14 +9,16 @@ judges what is found there), and mutants of right cases (one in N). In each sour
 - was silent rightly in right kernels, in which it is not found,
 - is needed in wrong kernels in which no other rule finds anything of its tier or a higher one. A remark
   (`info`) accuses nothing: it is needed where there is no other remark.
---write writes docs/rule-evidence.md; without it, the table is printed.
+--only asks these sources alone; the other cells stay as they stand in docs/rule-evidence.md.
+--write writes that page; without it, the table is printed.
 """
 
 from __future__ import annotations
 
 import argparse
+import re
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -25,6 +27,7 @@ from barrier_mutants import BarrierMutant, sampled
 from barrier_mutants import mutants as barrier_mutants
 from mutants import findings as mutant_findings
 from mutants import mutants as group_mutants
+from spelling_slips import slips
 
 from ptxmma.check.check_file import check_text
 from ptxmma.check.findings import INFO, TIERS
@@ -48,8 +51,8 @@ such kernel is named. A cell is empty where the rule did not fire.
 - litmus: the litmus tests as PTX; the models say which are undefined.
 - cases: `tests/check/cases`, judged by the text before any tool ran.
 - corpus: `tests/kernels`, judged by hand in `tests/kernels/FINDINGS.md`.
-- mutants: right cases with one statement spoilt (`bench/mutants.py`, `bench/barrier_mutants.py`), one mutant
-  in EVERY of each kind.
+- mutants: right cases with one statement spoilt (`bench/mutants.py`, `bench/barrier_mutants.py`,
+  `bench/spelling_slips.py`), one mutant in EVERY of each kind.
 
 """
 
@@ -88,6 +91,19 @@ class Table:
     cells: dict[str, dict[str, Evidence]] = field(
         default_factory=lambda: defaultdict(lambda: defaultdict(Evidence))
     )
+    kept: dict[tuple[str, str], str] = field(default_factory=dict)  # cells by rule and source
+
+    def keep(self, page: str, asked: Collection[str]) -> None:
+        """Keep the cells of a page whose sources are not asked."""
+        for found in re.finditer(r"^\| \[([^]]+)\]\S+ \|(.*)\|$", page, re.MULTILINE):
+            for source, text in zip(SOURCES, found[2].split("|"), strict=True):
+                if source not in asked:
+                    self.kept[found[1], source] = text.strip()
+
+    def cell(self, rule: str, source: str) -> str:
+        """What a cell says."""
+        kept = self.kept.get((rule, source))
+        return str(self.cells[rule][source]) if kept is None else kept
 
     def add(self, kernel: Kernel, found: dict[str, str]) -> None:
         """Count a kernel with what is found in it: tiers by rule."""
@@ -113,9 +129,9 @@ class Table:
         """What rules lack, in words."""
         found = []
         for rule in rules():
-            cells = self.cells[rule].values()
+            row = " ".join(self.cell(rule, source) for source in SOURCES)
             for what in ("fired", "silent", "needed"):
-                if not any(getattr(cell, what) for cell in cells):
+                if not re.search(rf"\b{what} [1-9]", row):
                     found.append(f"{rule}: not seen {what}")
         return found
 
@@ -123,7 +139,7 @@ class Table:
         """The page."""
         lines = [f"| rule | {' | '.join(SOURCES)} |", "|---" * (1 + len(SOURCES)) + "|"]
         for rule in rules():
-            cells = (str(self.cells[rule][source]) for source in SOURCES)
+            cells = (self.cell(rule, source) for source in SOURCES)
             anchor = rule.replace(".", "")
             lines.append(f"| [{rule}](rules.md#{anchor}) | {' | '.join(cells)} |")
         return HEAD.replace("EVERY", str(every)) + "\n".join(lines) + "\n"
@@ -160,13 +176,18 @@ def corpus() -> Iterator[Kernel]:
 
 
 def mutants(path: Path) -> list[BarrierMutant]:
-    """The mutants of a file, of barriers and of groups."""
+    """The mutants of a file: of barriers, of groups, and of the spelling."""
     made = list(barrier_mutants(path.stem, path.read_text()))
     groups = [
         BarrierMutant(path.stem, path.read_text(), one.kernel, f"group: {one.kind}", one.line, one.text)
         for one in group_mutants(path)
     ]
-    return made + groups
+    text = path.read_text()
+    spelt = [
+        BarrierMutant(path.stem, text, "", f"spelling: {kind}", line, changed)
+        for kind, line, changed in slips(text)
+    ]
+    return made + groups + spelt
 
 
 def judged(kernel: Kernel) -> tuple[Kernel, dict[str, str]]:
@@ -196,17 +217,21 @@ def main() -> None:
     parser.add_argument("--every", type=int, default=4, help="take one mutant in so many of each kind")
     parser.add_argument("--jobs", type=int, default=2, help="how many processes work at once")
     parser.add_argument("--write", action="store_true", help="write docs/rule-evidence.md")
+    parser.add_argument("--only", nargs="+", choices=SOURCES, default=SOURCES, help="ask these sources alone")
     args = parser.parse_args()
     table = Table()
-    kernels = [*examples(), *litmus(), *cases(), *corpus()]
+    table.keep(PAGE.read_text(), args.only)
+    made = {"examples": examples, "litmus": litmus, "cases": cases, "corpus": corpus}
+    kernels = [kernel for source, kernels in made.items() if source in args.only for kernel in kernels()]
     paths = [ROOT / "tests/check/cases" / f"{one.name}.ptx" for one in cases() if one.right]
     with pool(args.jobs) as executor:
         for kernel, found in executor.map(judged, kernels, chunksize=16):
             table.add(kernel, found)
-        made = [one for found in executor.map(mutants, paths) for one in found]
-        for one in executor.map(spoilt, sampled(made, args.every), chunksize=8):
-            if one is not None:
-                table.add(*one)
+        if "mutants" in args.only:
+            spoils = [one for found in executor.map(mutants, paths) for one in found]
+            for one in executor.map(spoilt, sampled(spoils, args.every), chunksize=8):
+                if one is not None:
+                    table.add(*one)
     page = table.page(args.every)
     if args.write:
         PAGE.write_text(page)

@@ -16,11 +16,12 @@ from pathlib import Path
 from shutil import copy
 from tempfile import TemporaryDirectory
 
+import clones
 import verdicts
 
 HERE = Path(__file__).parent
 RELEASES = ("3.0.0", "3.1.0", "3.2.0", "3.3.1", "3.4.0", "3.5.1", "3.6.0", "3.7.0", "3.7.1", "3.8.0", "3.9.0")
-COMPILE = ("nvcc", "-std=c++17", "-O3", "-DNDEBUG", "-ptx", "-lineinfo", "-w")
+COMPILE = ("nvcc", "-O3", "-DNDEBUG", "-ptx", "-lineinfo", "-w")
 CUTLASS = ("nvidia-cutlass==4.2.0.0", "nvidia-curand==10.4.5.25")
 TRITON_PACKAGES = {
     "fla-core==0.6.0": "fla.ops",
@@ -39,6 +40,21 @@ TILELANG = (
     *("tilelang==0.1.15", "apache-tvm-ffi==0.1.12", "cloudpickle", "psutil", "tqdm", "z3-solver==4.15.4.0"),
     *("ml-dtypes", "typing-extensions"),
 )
+CUTE_DSL = (
+    *(f"nvidia-cutlass-dsl{part}==4.8.1" for part in ("", "-libs-base", "-libs-core", "-libs-cu13")),
+    *("typing-extensions", "cuda-bindings", "cuda-pathfinder"),
+)
+QUACK = "quack-kernels==0.6.5"
+VLLM = "vllm==0.33.0"
+LLAMA_CPP = "llama-cpp-python==0.3.36"
+LLAMA_CPP_KERNELS = {
+    "sm_80": (
+        *("mmf-instance-ncols_16", "mmf-instance-ncols_8", "mmq-instance-q4_0", "mmq-instance-q8_0"),
+        *("mmq-instance-q4_k", "mmq-instance-mxfp4", "fattn-mma-f16-instance-ncols1_8-ncols2_4"),
+        "fattn-mma-f16-instance-ncols1_16-ncols2_1",
+    ),
+    "sm_120a": ("mmq-instance-nvfp4", "mmq-instance-mxfp4"),
+}
 BITSANDBYTES, CUOBJDUMP = "bitsandbytes==0.50.2", "nvidia-cuda-cuobjdump==13.5.37"
 # Generated kernels of FlashInfer: folder, target, which of its files, and at most so many of them.
 GENERATED = (
@@ -115,7 +131,8 @@ def nvcc(source: Path, to: Path, arch: str, *options: str) -> None:
     if to.exists():
         return
     to.parent.mkdir(parents=True, exist_ok=True)
-    words = (*COMPILE, f"-arch={arch}", *options, "-o", str(to), str(source))
+    standard = () if any(word.startswith("-std=") for word in options) else ("-std=c++17",)
+    words = (*COMPILE, *standard, f"-arch={arch}", *options, "-o", str(to), str(source))
     done = subprocess.run(words, capture_output=True, text=True)
     if done.returncode:
         print(f"{source.name}: {done.stderr.strip().splitlines()[-1][:200]}", flush=True)
@@ -235,6 +252,52 @@ def bitsandbytes(folder: Path) -> None:
         subprocess.run((tool, "-all", "-xptx", "all", str(library)), cwd=to, capture_output=True)
 
 
+def quack(folder: Path) -> None:
+    """Kernels of QuACK, by CuTe DSL."""
+    dsl = installed(folder, *CUTE_DSL)
+    compiler = (dsl, dsl / "nvidia_cutlass_dsl" / "dsl_packages", dsl / "nvidia_cutlass_dsl")
+    paths = (*compiler, installed(folder, QUACK), installed(folder, *TILELANG))  # the last for its tvm_ffi
+    python(paths, "quack/kernels.py", str(folder / "quack"))
+
+
+def vllm(folder: Path) -> None:
+    """Kernels of vLLM's Marlin."""
+    source, here = unpacked(folder, VLLM) / "csrc", HERE / "cuda" / "vllm"
+    includes = (here / "stubs", source, source / "quantization" / "marlin")
+    options = (
+        "--expt-relaxed-constexpr",
+        "-static-global-template-stub=false",
+        *(f"-I{i}" for i in includes),
+    )
+    nvcc(here / "marlin.cu", folder / "vllm" / "marlin.ptx", "sm_80", *options)
+
+
+def llama_cpp(folder: Path) -> None:
+    """Products and attention of llama.cpp, which its Python package brings."""
+    source = unpacked(folder, LLAMA_CPP) / "vendor" / "llama.cpp" / "ggml"
+    kernels = source / "src" / "ggml-cuda"
+    includes = (HERE / "cuda" / "llama_cpp" / "stubs", source / "src", source / "include", kernels)
+    options = ("-use_fast_math", "-extended-lambda", *(f"-I{include}" for include in includes))
+    for arch, names in LLAMA_CPP_KERNELS.items():
+        for name in names:
+            to = folder / f"llama.cpp-{arch}" / f"{name}.ptx"
+            nvcc(kernels / "template-instances" / f"{name}.cu", to, arch, *options)
+
+
+def of_clones(folder: Path) -> None:
+    """Kernels of repositories that no package brings."""
+    cutlass_headers = installed(folder, FLASHINFER) / "flashinfer" / "data" / "cutlass"
+    shared = ("--expt-relaxed-constexpr", "--expt-extended-lambda", "-std=c++20")
+    for name, clone in clones.CLONES.items():
+        root = clones.cloned(folder, name)
+        if root is None:
+            continue
+        includes = (*(root / include for include in clone.includes), cutlass_headers / "include")
+        options = (*shared, *clone.options, *(f"-I{include}" for include in includes))
+        for source in clones.sources(folder, name):
+            nvcc(source, folder / name / f"{source.stem}.ptx", "sm_90a", *options)
+
+
 PARTS = {
     "nvcc": own,
     "cutlass": cutlass,
@@ -244,6 +307,10 @@ PARTS = {
     "flash-attn": flash_attention,
     "tilelang": tilelang,
     "bitsandbytes": bitsandbytes,
+    "quack": quack,
+    "vllm": vllm,
+    "llama.cpp": llama_cpp,
+    "clones": of_clones,
 }
 
 
