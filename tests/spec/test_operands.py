@@ -157,6 +157,24 @@ def test_accumulators_of_16_rows_lie_alike(specification: Specification, name: s
             assert view.row.tolerated or layouts["C"] == layouts["D"] == "mma.m16n8.c"
 
 
+@pytest.mark.parametrize("name", ["mma", "mma.sp"])
+def test_bits_of_an_element_in_a_register(specification: Specification, name: str) -> None:
+    for view in specification.families[name].rows:
+        assert {*view.domains["width"]} <= {1, 4, 8, 16, 32, 64}
+
+
+def test_multiplicands_with_a_kind(specification: Specification) -> None:
+    """9.7.14.5.10, 9.7.14.5.11: types of 4 and 6 bits lie as those of 8 where .kind has f8f6f4."""
+    for view in specification.families["mma"].rows:
+        if view.domains["kind"] != ("none",) and not view.row.tolerated:
+            bits = {"f8f6f4": "8b", "mxf4": "4b"}[next(w for w in ("f8f6f4", "mxf4") if w in view.id)]
+            shape = f"mma.m16n8k{view.domains['k'][0]}"
+            assert (view.row.layouts["A"], view.row.layouts["B"]) == (
+                f"{shape}.a.{bits}",
+                f"{shape}.b.{bits}",
+            )
+
+
 @pytest.mark.parametrize("name", PARTS)
 def test_where_elements_lie(specification: Specification, name: str) -> None:
     """Vectors of registers hold them; descriptors and scale factors, and ldmatrix's address, do not."""
