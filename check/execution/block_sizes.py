@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
 
+from ..ptx.operands import number_of
 from ..values.block_threads import WARP, WARPGROUP
 from ..walks.walk_plan import WalkPlan
 from .execution import Execution
@@ -11,30 +12,47 @@ from .execution import Execution
 __all__ = ["right_size"]
 
 
-def right_size(plan: WalkPlan, threads: int, sizes: Iterable[int]) -> int | None:
-    """A smaller number of threads with which all that a function does is right; None if there is none.
+def right_size(
+    plan: WalkPlan,
+    threads: int,
+    sizes: Iterable[int],
+    is_right: Callable[[Execution], bool],
+    execute: Callable[[WalkPlan, int, int], Execution] = Execution,
+) -> int | None:
+    """A smaller number of threads that barriers name, and with which all that a function does is right; None
+    if there is none.
 
     `sizes` are the numbers that its parameters may have. Fewer threads must do all that more do: where some
-    code is for the threads that are missing, the block has them. And all of them are followed to their end.
+    code is for the threads that are missing, the block has them.
     """
-    for number in sizes:
-        done = set(Execution(plan, threads, number).together)
-        for fewer in reversed(_fewer(plan, threads)):
-            found = Execution(plan, fewer, number)
-            if done <= found.together.keys() and _is_right(found):
-                return fewer
+    fewer = [count for count in _named(plan) if count < threads]
+    for number in sizes if fewer else ():
+        done = set(execute(plan, threads, number).together)
+        for count in fewer:
+            found = execute(plan, count, number)
+            if done <= found.together.keys() and is_right(found):
+                return count
     return None
 
 
-def _fewer(plan: WalkPlan, threads: int) -> list[int]:
-    """Smaller numbers of threads: of whole warpgroups if these multiply, or a power of two."""
-    if any(statement.does == "multiply" for statement in plan.code):
-        return list(range(WARPGROUP, threads, WARPGROUP))
-    return [WARP << power for power in range(threads.bit_length()) if WARP << power < threads]
+def _named(plan: WalkPlan) -> list[int]:
+    """Numbers of threads that barriers are for: of their own, or of one in every warp; the largest first."""
+    whole = WARPGROUP if any(statement.does == "multiply" for statement in plan.code) else WARP
+    found = {times * count for count in _counts(plan) for times in (1, WARP)}
+    return sorted((count for count in found if count and count % whole == 0), reverse=True)
 
 
-def _is_right(found: Execution) -> bool:
-    acts = found.acts
-    named = any(barrier.unequal for barrier in acts.named.values())
-    wrong = (any(acts.accesses), found.stuck, acts.unpublished, acts.short(), acts.drifts, named)
-    return found.certain and not any(wrong)
+def _counts(plan: WalkPlan) -> Iterator[int]:
+    for statement in plan.code:
+        position = statement.operation.action.count
+        if statement.does not in ("init", "arrive", "meet") or position is None:
+            continue
+        text = statement.operands[position] if position < len(statement.operands) else ""
+        for register in plan.code.unique((text,), statement.scope):
+            made = plan.code.definitions.get(register, ())
+            moved = plan.code[made[0]] if len(made) == 1 else None
+            if moved is not None and moved.operation.is_move:
+                text = moved.operands[1]
+        number = number_of(text)
+        if number is not None:
+            yield number

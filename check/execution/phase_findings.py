@@ -68,6 +68,14 @@ def _causes(stuck: list[Stuck]) -> list[Stuck]:
     return stuck
 
 
+def _is_right(found: Execution) -> bool:
+    """Whether all threads were followed to their end, and nothing is wrong."""
+    acts = found.acts
+    named = any(barrier.unequal for barrier in acts.named.values())
+    wrong = (any(acts.accesses), found.stuck, acts.unpublished, acts.short(), acts.drifts, named)
+    return found.certain and not any(wrong)
+
+
 @dataclass
 class PhaseFindings:
     """The findings about one function, and what they make superfluous."""
@@ -198,7 +206,7 @@ class PhaseFindings:
         function = self.code.function
         if function.exact or self.plan is None or function.threads is None:
             return None
-        return right_size(self.plan, prod(function.threads), _SIZES)
+        return right_size(self.plan, prod(function.threads), _SIZES, _is_right)
 
     def _found(self) -> Iterator[Finding]:
         yield from self._race_findings()

@@ -114,18 +114,35 @@ ROLES = (
     + "DONE: ret; }\n"
 )
 
+# Threads exchange 16 bytes with one of another warp, in 2048 bytes.
+PLAIN = (
+    "xor.b32 %r8,%r1,64; shl.b32 %r8,%r8,4; and.b32 %r8,%r8,2047; add.u32 %r8,%r2,%r8;\n"
+    "st.shared.v4.b32 [%r7],{%r1,%r1,%r1,%r1}; bar.sync 1,128; ld.shared.v4.b32 {%r10,%r11,%r12,%r13},[%r8];\n"
+    "ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%r14},[%r7]; ret; }\n"
+)
+
 
 @pytest.mark.parametrize(
     ("block", "body", "tier"),
     [
         (".reqntid 128", ALL, set()),
         (".maxntid 128", ALL, set()),
-        (".maxntid 256", ALL, {"likely"}),  # 128 threads may be launched
+        (".maxntid 256", ALL, {"likely"}),  # barriers of 128 threads: so many may be launched
+        (
+            ".maxntid 256",
+            ALL.replace("1,128", "%r8,%r9").replace("st.sh", "mov.u32 %r8,1; mov.u32 %r9,128; st.sh"),
+            {"likely"},
+        ),
+        (".maxntid 256", ALL.replace("bar.sync 1,128;", ""), {"error"}),
         (".reqntid 256", ALL, {"error"}),
         (".maxntid 256", ROLES.replace("NAMED", "3"), {"error"}),  # some code is for the threads above 128
         (".maxntid 256", ROLES.replace("NAMED,128", "2,256"), set()),
+        (".maxntid 256", PLAIN, {"likely"}),
+        (".reqntid 256", PLAIN, {"error"}),
+        (".maxntid 256", PLAIN.replace("bar.sync 1,128;", ""), {"error"}),
+        (".maxntid 256", PLAIN.replace("1,128", "1,256"), set()),
     ],
-    ids=range(6),
+    ids=range(12),
 )
 def test_maxntid_allows_fewer_threads(block: str, body: str, tier: set[str]) -> None:
     assert tiers(HEAD.replace("BLOCK", block + ", 1, 1") + body) == tier
