@@ -33,6 +33,7 @@ class _MbarrierPhase:
     clock: Clock
     expected: int | None = 0
     copies: list[Landing] = field(default_factory=list)
+    arrived: dict[int, int] = field(default_factory=dict)  # by warp: the number of its last arrival's act
 
     def brings(self) -> int | None:
         """The bytes of its copies."""
@@ -64,6 +65,7 @@ class Mbarrier:
         self.phase = 0
         self.changed_at: set[int] = set()  # statements that arrive, copy, or expect bytes
         self.told: list[Clock] = []
+        self.arrived: list[dict[int, int]] = []  # by phase and warp: the number of its last arrival's act
         self.bytes: list[int | None] = []  # that each phase expected
         self._warps = warps
         self._now = _MbarrierPhase(count, Clock(warps))
@@ -89,12 +91,14 @@ class Mbarrier:
         A phase is over for it, too, if it expected no bytes and the clock knows all of its arrivals.
         """
         phase = clock.begun(self.address)
-        while phase < self.phase and self.bytes[phase] == 0 and clock.covers(self.told[phase]):
+        while phase < self.phase and self.bytes[phase] == 0 and clock.has_seen(self.arrived[phase]):
             phase += 1
         return phase
 
-    def arrive(self, clock: Clock, count: int, expected: int | None = 0) -> bool:
-        """Count arrivals, after the bytes that they expect; whether they fall into several phases."""
+    def arrive(self, clock: Clock, act: tuple[int, int], count: int, expected: int | None = 0) -> bool:
+        """Count arrivals of a warp's act, after the bytes that they expect; whether they fall into several
+        phases. `clock` is what they make known.
+        """
         self.settle()
         self.expect(expected)
         left = count
@@ -105,6 +109,7 @@ class Mbarrier:
             now.pending -= taken
             left -= taken
             now.clock.join(clock)
+            now.arrived.update((act,))
             now.clock.knows(self.address, self.phase)
             clock.knows(self.address, self.phase)
             if not taken:
@@ -159,6 +164,7 @@ class Mbarrier:
         self.phase += 1
         clock.complete[self.address] = self.phase
         self.told.append(clock)
+        self.arrived.append(self._now.arrived)
         self.bytes.append(self._now.expected)
         self._now = _MbarrierPhase(self.count, Clock(self._warps))
 

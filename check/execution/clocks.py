@@ -42,9 +42,9 @@ class Clock:
         self.seen = [a if a > b else b for a, b in zip(self.seen, self.peers, strict=True)]
         self.peers = self.seen[:]
 
-    def covers(self, other: Clock) -> bool:
-        """Whether all that another clock has seen is seen here."""
-        return all(a >= b for a, b in zip(self.seen, other.seen, strict=True))
+    def has_seen(self, acts: Mapping[int, int]) -> bool:
+        """Whether acts of warps, by their numbers, are seen here."""
+        return all(self.seen[warp] >= act for warp, act in acts.items())
 
     def begun(self, barrier: int) -> int:
         """The number of the earliest phase of an mbarrier that may be the current one."""

@@ -45,10 +45,10 @@ def generic_findings(walked: KernelWalks) -> Iterator[Finding]:
         block = walked.flow.block_of(race.second)
         if block not in told:
             told.add(block)
-            found = _finding(walked, race)
-            if found.tier == ERROR and not code.function.exact:
-                found = _weighed(found, plan, threads)
-            yield found
+            finding = _finding(walked, race)
+            if finding.tier == ERROR and not code.function.exact:
+                finding = _weighed(finding, plan, threads)
+            yield finding
 
 
 def _weighed(finding: Finding, plan: WalkPlan, threads: int) -> Finding:

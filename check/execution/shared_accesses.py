@@ -221,13 +221,22 @@ class SharedAccesses:
         """Remember a write in the place of those whose bytes it overwrites."""
         at = write.region.low
         before = self._at.get(at, ())
-        kept = [key for key in before if key[0].high > write.region.high or key[2] == write.statement]
+        clock = self.clock_of(write.warp)
+        kept = [
+            key
+            for key in before
+            if key[0].high > write.region.high or key[2] == write.statement or self._may_come(key, clock)
+        ]
         for key in before:
             if key not in kept:
                 del self.writes[key]
         key = write.region, write.warp if write.kind == "store" else -1, write.statement
         self.writes[key] = write
         self._at[at] = kept if key in kept else [*kept, key]
+
+    def _may_come(self, key: tuple[ByteRegion, int, int], clock: Clock) -> bool:
+        """Whether a store may come after one by a warp with a clock: nothing orders it before that."""
+        return self.writes[key].kind == "store" and not self.writes[key].complete(clock)
 
     def _found(
         self,

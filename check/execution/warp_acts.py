@@ -388,6 +388,7 @@ class WarpActs:
             expected = [number_at(bytes_, thread) for thread in some]
             if None in counted:
                 raise HaltedError
+            act = number, warp.clock.seen[number]
             clock = self._published(number, step) or Clock(self.count)
             if statement.barrier is not None and self._is_remote(group, step):
                 clock.exchange()
@@ -395,6 +396,7 @@ class WarpActs:
                 barrier.count -= sum(one for one in counted if one is not None)
             divided = barrier.arrive(
                 clock,
+                act,
                 sum(one for one in counted if one is not None),
                 None if None in expected else sum(one for one in expected if one is not None),
             )
@@ -429,9 +431,10 @@ class WarpActs:
             copy.landing = Landing(barrier.address, barrier.phase)
         warp.copies = []
         warp.copy_groups.clear()
+        act = number, warp.clock.seen[number]
         clock = self._published(number, step)
         if "noinc" in step.statement.operation.words and clock is not None:
-            divided = barrier.arrive(clock, threads)
+            divided = barrier.arrive(clock, act, threads)
             if divided and self.whole:
                 drift = Drift(barrier.init[2], step.position, barrier.count)
                 self.drifts.setdefault(barrier.address, drift)

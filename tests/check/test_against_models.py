@@ -123,3 +123,14 @@ def test_what_is_undefined_is_no_silent_pass(seed: int) -> None:
             undefined_ones += 1
             assert by_checker(program).keys() & {"error", "likely", "reading"}, program
     assert undefined_ones > 20
+
+
+def test_a_store_that_may_come_last_needs_its_own_fence() -> None:
+    """Nothing orders the two stores, and only one of their threads executes a proxy fence."""
+    program = parse(f"fence; barrier; store s0; other: store s0; proxy-fence; barrier; {MMA}")
+    assert "proxy-fence" in by_models(program)[0]
+    assert "proxy-fence" in by_checker(program)["error"]
+    fenced = parse(
+        f"fence; barrier; store s0; other: store s0; proxy-fence; other: proxy-fence; barrier; {MMA}"
+    )
+    assert "proxy-fence" not in by_checker(fenced).get("error", set())

@@ -88,6 +88,13 @@ def test_right_programs_are_defined_and_pass(program: PhaseProgram) -> None:
     assert not tiers(program) & {"error", "likely"}
 
 
+def test_a_relaxed_arrival_is_not_known_to_be_over() -> None:
+    """The wait may end before the first arrival, and the copy come before the product."""
+    text = "b0=1 b1=1 | ARRIVE b1; multiply s0; finish; arrive b1 | wait b1 1; expect b0 8; copy s0 b0 8; arrive b0"
+    for arrive in ("arrive", "arrive.relaxed"):
+        assert "error" in tiers(parse_phases(text.replace("ARRIVE", arrive)))
+
+
 @pytest.mark.parametrize("test", phase_suite(), ids=lambda test: test.name)
 def test_what_both_models_call_defined_is_not_accused(test: PhaseLitmus) -> None:
     found = tiers(sorted_threads(test.program))
