@@ -2,8 +2,9 @@
 
 Read `clocks.py` (what happens before what), `barriers.py` (mbarriers and named barriers as automata),
 `thread_groups.py` (threads on one path), `shared_accesses.py` (which pairs of accesses nothing orders),
-`shared_words.py` (numbers that threads hand on in shared memory), `warp_acts.py` (what one statement does to
-all of these), `execution.py` (the threads, one step after another), `block_sizes.py` (smaller blocks),
-`phase_findings.py` (what is reported), `generic_accesses.py` and `generic_findings.py` (loads and stores of
-several warps). Registers are those of the walks (`walks/registers.py`).
+`shared_words.py` (numbers that threads hand on in shared memory), `warps.py` (what a warp has in flight),
+`barrier_acts.py` (what a statement does to barriers), `warp_acts.py` (and to shared memory), `execution.py`
+(the threads, one step after another), `block_sizes.py` (smaller blocks), `phase_findings.py` (what is
+reported), `generic_accesses.py` and `generic_findings.py` (loads and stores of several warps). Registers are
+those of the walks (`walks/registers.py`).
 """

@@ -19,7 +19,8 @@ from ..walks.registers import Registers
 from ..walks.walk_plan import WalkPlan
 from .shared_words import SharedWords
 from .thread_groups import Join, ThreadGroup, merged
-from .warp_acts import GroupWait, HaltedError, LostError, WarpActs
+from .warp_acts import WarpActs
+from .warps import GroupWait, HaltedError, LostError
 
 __all__ = ["Execution", "Stuck"]
 

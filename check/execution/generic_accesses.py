@@ -15,7 +15,8 @@ from ..values.block_threads import WARP, by_warp
 from ..values.lane_numbers import LaneNumbers, Numbers
 from ..walks.walk_steps import WalkStep
 from .thread_groups import ThreadGroup
-from .warp_acts import GroupWait, WarpActs
+from .warp_acts import WarpActs
+from .warps import GroupWait
 
 __all__ = ["GenericActs", "GenericRace"]
 

@@ -18,10 +18,11 @@ from ..ptx.source import PtxModule
 from ..rules import rules
 from ..walks.kernel_walks import KernelWalks
 from ..walks.walk_plan import WalkPlan
+from .barrier_acts import Drift, Unpublished
 from .block_sizes import right_size
 from .execution import Execution, Stuck
 from .shared_accesses import PhaseRace
-from .warp_acts import Drift, Short, Unpublished
+from .warp_acts import Short
 
 __all__ = ["PhaseFindings"]
 

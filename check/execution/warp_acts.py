@@ -2,50 +2,20 @@
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Callable, Generator, Iterator, Mapping
-from dataclasses import dataclass, field
-from functools import partial
+from collections.abc import Iterator
+from dataclasses import dataclass
 
 from ..memory.shared_memory import fences_shared, fills_shared
-from ..ptx.decode import DecodedStatement
 from ..values.block_threads import WARP, WARPGROUP, by_warp
-from ..values.lane_numbers import LaneNumbers, Numbers, number_at
+from ..values.lane_numbers import number_at
 from ..walks.acts import Act, act_of
 from ..walks.walk_steps import WalkStep
-from .barriers import Landing, Mbarrier, NamedBarrier
-from .clocks import Clock
+from .barrier_acts import BarrierActs
 from .shared_accesses import SharedAccesses, TimedRead, TimedWrite
 from .thread_groups import ThreadGroup
+from .warps import GroupWait, lanes_of
 
-__all__ = ["GroupWait", "HaltedError", "LostError", "Short", "Unpublished", "WarpActs"]
-
-_FULL = (1 << WARP) - 1
-_CLUSTER = -1
-_REDUCED = 3  # operands of a barrier that reduces predicates, without a count
-_WORD = (1 << 32) - 1  # addresses of shared memory have 32 bits
-
-
-@dataclass(frozen=True)
-class GroupWait:
-    """What a group waits for: that a phase of an mbarrier ends (`phase`), that an mbarrier is initialised
-    (`init`), or that threads meet at a barrier with a number (`meet`).
-    """
-
-    over: Callable[[], bool]
-    kind: str
-    statement: int
-    barrier: int
-    phase: int = -1
-
-
-@dataclass(frozen=True)
-class Unpublished:
-    """An mbarrier is used by a warp that does not know of its init."""
-
-    init: int
-    use: int
-    doubtful: bool
+__all__ = ["Short", "WarpActs"]
 
 
 @dataclass(frozen=True)
@@ -57,55 +27,14 @@ class Short:
     read: int
 
 
-@dataclass(frozen=True)
-class Drift:
-    """A warp's arrivals at one statement fall into two phases of an mbarrier."""
-
-    init: int
-    arrival: int
-    count: int
-
-
-class LostError(Exception):
-    """The PTX does not show what a group does next."""
-
-
-class HaltedError(Exception):
-    """The PTX does not show which barrier a group changes; so no group can be followed further."""
-
-
-@dataclass
-class _Warp:
-    """What a warp has in flight."""
-
-    clock: Clock
-    products: list[TimedRead] = field(default_factory=list)
-    product_groups: deque[list[TimedRead]] = field(default_factory=deque)
-    copies: list[TimedWrite] = field(default_factory=list)
-    copy_groups: deque[list[TimedWrite]] = field(default_factory=deque)
-    fenced: Clock | None = None  # what the last memory fence makes known by relaxed arrivals
-    owed: Clock | None = None  # what a relaxed wait makes known behind the next memory fence
-    arrivals: dict[int, int] = field(default_factory=dict)  # by mbarrier: the phase of its last arrival
-
-
-class WarpActs:
+class WarpActs(BarrierActs):
     """The warps, barriers and shared memory of a block. `skips` are the acts that need not be known."""
 
     skips: frozenset[str] = frozenset()
 
     def __init__(self, threads: int) -> None:
-        self.threads = threads
-        self.count = -(-threads // WARP)
-        self.warps = [_Warp(Clock(self.count)) for _ in range(self.count)]
-        for number, warp in enumerate(self.warps):
-            warp.clock.seen[number] = 1
+        super().__init__(threads)
         self.accesses = SharedAccesses(lambda warp: self.warps[warp].clock)
-        self.mbarriers: dict[int, Mbarrier] = {}
-        self.named: dict[int, NamedBarrier] = {}
-        self.uncounted: set[int] = set()  # mbarriers with an unknown count
-        self.unpublished: dict[tuple[int, int], Unpublished] = {}
-        self.drifts: dict[int, Drift] = {}  # by mbarrier
-        self.whole = True  # no group has stopped before its end
 
     def short(self) -> dict[int, Short]:
         """By product: the phases that expect fewer bytes than their copies fill, by at least a matrix."""
@@ -138,71 +67,9 @@ class WarpActs:
                     yield from self._bulk(group, step, value, some)
             case "proxy-fence" if fences_shared(statement):
                 for warp, some in by_warp(threads).items():
-                    self.accesses.fence(warp, _lanes(some))
-            case "memory-fence":
-                self._memory_fence(threads)
-            case "init":
-                for value, some in self._barriers(group, statement, threads):
-                    self._init(group, step, value, some)
-            case "arrive" | "expect" | "copy-arrive" if statement.operation.action.barrier == "object":
-                for value, some in self._barriers(group, statement, threads):
-                    yield from self._arrive(group, step, value, some)
-            case "await":
-                yield from self._await(group, step, threads)
-            case "arrive" | "meet":
-                yield from self._meeting(group, step, threads)
-
-    def sides(self, group: ThreadGroup, step: WalkStep, threads: tuple[int, ...]) -> list[tuple[int, ...]]:
-        """The threads of a wait, by the barrier and the parity that they wait for."""
-        statement = step.statement
-        if statement.does == "await" and group.registers.steps.is_heeded(step.position):
-            parity = self._value(group, statement.phase, statement.scope)
-            return [
-                side
-                for _, some in self._barriers(group, statement, threads)
-                for side in (parity.by_value(some).values() if isinstance(parity, LaneNumbers) else [some])
-            ]
-        if statement.does == "meet" and statement.operation.action.barrier == "named":
-            name = self._value(group, statement.barrier_name, statement.scope)
-            return list(name.by_value(threads).values()) if isinstance(name, LaneNumbers) else [threads]
-        return [threads]
-
-    def _value(self, group: ThreadGroup, text: str | None, scope: int) -> Numbers:
-        return None if not text else group.registers.value(text, scope)
-
-    def _barriers(
-        self, group: ThreadGroup, statement: DecodedStatement, threads: tuple[int, ...]
-    ) -> Iterator[tuple[int, tuple[int, ...]]]:
-        """The mbarriers of a statement, with the threads that name each; raises HaltedError where one is
-        unknown.
-        """
-        address = statement.barrier
-        if address is None:
-            raise LostError
-        base: Numbers = 0
-        if address.base is not None:
-            base = group.registers.value(address.base, statement.scope)
-        if base is None:
-            raise HaltedError  # it may be any of them
-        sides: Mapping[int | None, tuple[int, ...]]
-        sides = base.by_value(threads) if isinstance(base, LaneNumbers) else {base: threads}
-        if None in sides:
-            raise HaltedError
-        for value, some in sides.items():
-            assert value is not None
-            yield (value + address.offset) & _WORD, some
-
-    @staticmethod
-    def _doubtful(group: ThreadGroup, step: WalkStep) -> bool:
-        """Whether an assumed number decides that the access happens, or where."""
-        if group.doubtful or not group.registers.assumed:
-            return group.doubtful
-        statement, steps = step.statement, group.registers.steps
-        if statement.does == "multiply":
-            return not group.registers.assumed.isdisjoint(step.read - {step.guard})
-        addresses = (statement.address, statement.barrier)
-        bases = (address.base for address in addresses if address is not None and address.base is not None)
-        return any(steps.source(base, statement.scope) in group.registers.assumed for base in bases)
+                    self.accesses.fence(warp, lanes_of(some))
+            case _:
+                yield from self.order(group, step, threads)
 
     def _multiply(self, group: ThreadGroup, step: WalkStep, threads: tuple[int, ...]) -> None:
         by_group: dict[int, list[int]] = {}
@@ -264,7 +131,7 @@ class WarpActs:
                     self._doubtful(group, step),
                     number,
                     warp.clock.seen[number],
-                    _lanes(some),
+                    lanes_of(some),
                 )
                 self.accesses.write(made)
                 if made.kind == "copy":
@@ -296,7 +163,7 @@ class WarpActs:
                         self._doubtful(group, step),
                         number,
                         warp.clock.seen[number],
-                        _lanes((thread,)),
+                        lanes_of((thread,)),
                         landing=landing,
                         elsewhere=self._is_multicast(group, step, thread),
                     )
@@ -311,224 +178,3 @@ class WarpActs:
         mask = self._operand(group, statement, places[-1] + 1, 0)
         blocks = number_at(mask, thread) or 0
         return blocks & blocks - 1 != 0
-
-    def _memory_fence(self, threads: tuple[int, ...]) -> None:
-        for number in by_warp(threads):
-            warp = self.warps[number]
-            if warp.owed is not None:
-                warp.clock.join(warp.owed)
-                warp.owed = None
-            warp.fenced = warp.clock.copy()
-            warp.clock.seen[number] += 1
-
-    # Barriers
-
-    def _init(self, group: ThreadGroup, step: WalkStep, address: int, threads: tuple[int, ...]) -> None:
-        position = step.statement.operation.action.count
-        count = number_at(self._operand(group, step.statement, position, 0), threads[0])
-        number = threads[0] // WARP
-        if count is None or not count:
-            self.uncounted.add(address)
-            return
-        warp = self.warps[number]
-        self.mbarriers[address] = Mbarrier(
-            address, count, number, warp.clock.seen[number], step.position, self.count
-        )
-
-    def _mbarrier(
-        self, group: ThreadGroup, step: WalkStep, address: int, threads: tuple[int, ...]
-    ) -> Generator[GroupWait, None, Mbarrier | None]:
-        """The mbarrier at an address; waits until it is initialised. None if its count is unknown."""
-        if address not in self.mbarriers and address not in self.uncounted:
-            doubtful = self._doubtful(group, step)
-            yield GroupWait(
-                lambda: address in self.mbarriers or address in self.uncounted,
-                "init" if not doubtful else "unknown",
-                step.position,
-                address,
-            )
-        barrier = self.mbarriers.get(address)
-        if barrier is None:
-            return None
-        init, act, statement = barrier.init
-        for number in by_warp(threads):
-            if self.warps[number].clock.seen[init] < act and number != init:
-                key = statement, step.position
-                self.unpublished.setdefault(key, Unpublished(*key, group.doubtful))
-        return barrier
-
-    def _published(self, number: int, step: WalkStep) -> Clock | None:
-        """What an arrival of a warp makes known; then the warp's next act begins."""
-        warp = self.warps[number]
-        clock = warp.fenced if "relaxed" in step.statement.operation.words else warp.clock.copy()
-        warp.clock.seen[number] += 1
-        return clock
-
-    def _arrive(
-        self, group: ThreadGroup, step: WalkStep, address: int, threads: tuple[int, ...]
-    ) -> Iterator[GroupWait]:
-        barrier = yield from self._mbarrier(group, step, address, threads)
-        if barrier is None:
-            return
-        statement = step.statement
-        action = statement.operation.action
-        barrier.changed_at.add(step.position)
-        counts = self._operand(group, statement, action.count, 1)
-        bytes_ = self._operand(group, statement, action.size, 0)
-        for number, some in by_warp(threads).items():
-            warp = self.warps[number]
-            if statement.does == "expect":
-                for thread in some:
-                    barrier.expect(number_at(bytes_, thread))
-                continue
-            if statement.does == "copy-arrive":
-                self._copies_arrive(warp, number, barrier, step, len(some))
-                continue
-            counted = [number_at(counts, thread) for thread in some]
-            expected = [number_at(bytes_, thread) for thread in some]
-            if None in counted:
-                raise HaltedError
-            act = number, warp.clock.seen[number]
-            clock = self._published(number, step) or Clock(self.count)
-            if statement.barrier is not None and self._is_remote(group, step):
-                clock.exchange()
-            if any("drop" in word for word in statement.operation.words):  # later phases count fewer
-                barrier.count -= sum(one for one in counted if one is not None)
-            divided = barrier.arrive(
-                clock,
-                act,
-                sum(one for one in counted if one is not None),
-                None if None in expected else sum(one for one in expected if one is not None),
-            )
-            if divided and self.whole:
-                self.drifts.setdefault(address, Drift(barrier.init[2], step.position, barrier.count))
-            phase = warp.arrivals[address] = clock.least.get(address, 0)
-            warp.clock.knows(address, phase)
-
-    @staticmethod
-    def _is_remote(group: ThreadGroup, step: WalkStep) -> bool:
-        """Whether a barrier lies in other blocks, too."""
-        return not group.registers.remote.isdisjoint(step.read)
-
-    @staticmethod
-    def _operand(
-        group: ThreadGroup, statement: DecodedStatement, position: int | None, otherwise: int
-    ) -> Numbers:
-        """The number of an operand, or `otherwise` if it is left out; None if it is not known."""
-        if position is None or position >= len(statement.operands):
-            return otherwise
-        steps = group.registers.steps
-        if steps.source(statement.operands[position], statement.scope) in group.registers.assumed:
-            return None  # a parameter says how many
-        return group.registers.value(statement.operands[position], statement.scope)
-
-    def _copies_arrive(
-        self, warp: _Warp, number: int, barrier: Mbarrier, step: WalkStep, threads: int
-    ) -> None:
-        """The mbarrier's phase waits for the copies of the warp's threads."""
-        copies = [*warp.copies, *(copy for group in warp.copy_groups for copy in group)]
-        for copy in copies:
-            copy.landing = Landing(barrier.address, barrier.phase)
-        warp.copies = []
-        warp.copy_groups.clear()
-        act = number, warp.clock.seen[number]
-        clock = self._published(number, step)
-        if "noinc" in step.statement.operation.words and clock is not None:
-            divided = barrier.arrive(clock, act, threads)
-            if divided and self.whole:
-                drift = Drift(barrier.init[2], step.position, barrier.count)
-                self.drifts.setdefault(barrier.address, drift)
-
-    def _await(self, group: ThreadGroup, step: WalkStep, threads: tuple[int, ...]) -> Iterator[GroupWait]:
-        statement = step.statement
-        text = statement.phase
-        if not group.registers.steps.is_heeded(step.position):
-            return  # it tries once, and nothing reads whether the phase is complete
-        for address, some in self._barriers(group, statement, threads):
-            barrier = yield from self._mbarrier(group, step, address, some)
-            if barrier is None:
-                raise LostError
-            parity = self._value(group, text, statement.scope)
-            for number, lanes in by_warp(some).items():
-                warp = self.warps[number]
-                if text is None:
-                    target = warp.arrivals.get(address, -1)
-                else:
-                    wanted = number_at(parity, lanes[0])
-                    if wanted is None:
-                        raise LostError
-                    begun = barrier.begun(warp.clock)
-                    target = begun - 1 if begun % 2 != wanted % 2 else begun
-                if target < 0:
-                    continue
-                if barrier.phase <= target:
-                    yield GroupWait(
-                        partial(barrier.has_ended, target), "phase", step.position, address, target
-                    )
-                told = barrier.told[target]
-                if "relaxed" in statement.operation.words:
-                    warp.owed = warp.owed or Clock(self.count)
-                    warp.owed.join(told)
-                    warp.clock.knows(address, target + 1)
-                else:
-                    warp.clock.join(told)
-
-    def _meeting(self, group: ThreadGroup, step: WalkStep, threads: tuple[int, ...]) -> Iterator[GroupWait]:
-        """Named barriers, and the cluster's, at which other blocks are taken to arrive."""
-        statement = step.statement
-        action = statement.operation.action
-        if action.barrier not in ("named", "cluster"):
-            return
-        in_cluster = action.barrier == "cluster"
-        name = _CLUSTER if in_cluster else self._value(group, statement.barrier_name, statement.scope)
-        by_name = name.by_value(threads) if isinstance(name, LaneNumbers) else {name: threads}
-        for value, some in by_name.items():
-            if value is None:
-                raise HaltedError
-            barrier = self.named.setdefault(value, NamedBarrier(self.count))
-            if in_cluster and statement.does == "meet":
-                phases = {number: self.warps[number].arrivals.get(_CLUSTER, -1) for number in by_warp(some)}
-            else:
-                phases = self._gather(group, step, barrier, some)
-                if in_cluster:
-                    for number, phase in phases.items():
-                        self.warps[number].arrivals[_CLUSTER] = phase
-            if statement.does == "arrive":
-                continue
-            last = max(phases.values())
-            if barrier.phase <= last:
-                yield GroupWait(partial(barrier.has_ended, last), "meet", step.position, value, last)
-            for number, phase in phases.items():
-                if phase >= 0:
-                    self.warps[number].clock.join(barrier.told[phase])
-
-    def _gather(
-        self, group: ThreadGroup, step: WalkStep, barrier: NamedBarrier, threads: tuple[int, ...]
-    ) -> dict[int, int]:
-        """Threads arrive at a named barrier: the phase that each warp arrives in."""
-        statement = step.statement
-        position = statement.operation.action.count
-        count = number_at(self._operand(group, statement, position, self.threads), threads[0])
-        if count is None or (position is None and len(statement.operands) > _REDUCED):
-            raise HaltedError
-        phases = {}
-        barrier.changed_at.add(step.position)
-        for number, some in by_warp(threads).items():
-            clock = self._published(number, step)
-            if clock is not None and statement.operation.action.barrier == "cluster":
-                clock.exchange()
-            barrier.divided |= len(some) < min(WARP, self.threads - number * WARP)
-            if position is not None and position < len(statement.operands):
-                barrier.name(count, step.position, group.doubtful)
-            phases[number] = barrier.arrive(clock, len(some), count)
-        return phases
-
-
-def _lanes(threads: tuple[int, ...]) -> int:
-    """Threads of one warp as a mask."""
-    if len(threads) == WARP:
-        return _FULL
-    mask = 0
-    for thread in threads:
-        mask |= 1 << thread % WARP
-    return mask

@@ -1,0 +1,60 @@
+"""Warps of a block that is executed: what each has in flight, and how a group of threads waits or stops."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from ..values.block_threads import WARP
+from .clocks import Clock
+from .shared_accesses import TimedRead, TimedWrite
+
+__all__ = ["ExecutedWarp", "GroupWait", "HaltedError", "LostError", "lanes_of"]
+
+_FULL = (1 << WARP) - 1
+
+
+@dataclass(frozen=True)
+class GroupWait:
+    """What a group waits for: that a phase of an mbarrier ends (`phase`), that an mbarrier is initialised
+    (`init`), or that threads meet at a barrier with a number (`meet`).
+    """
+
+    over: Callable[[], bool]
+    kind: str
+    statement: int
+    barrier: int
+    phase: int = -1
+
+
+class LostError(Exception):
+    """The PTX does not show what a group does next."""
+
+
+class HaltedError(Exception):
+    """The PTX does not show which barrier a group changes; so no group can be followed further."""
+
+
+@dataclass
+class ExecutedWarp:
+    """What a warp has in flight."""
+
+    clock: Clock
+    products: list[TimedRead] = field(default_factory=list)
+    product_groups: deque[list[TimedRead]] = field(default_factory=deque)
+    copies: list[TimedWrite] = field(default_factory=list)
+    copy_groups: deque[list[TimedWrite]] = field(default_factory=deque)
+    fenced: Clock | None = None  # what the last memory fence makes known by relaxed arrivals
+    owed: Clock | None = None  # what a relaxed wait makes known behind the next memory fence
+    arrivals: dict[int, int] = field(default_factory=dict)  # by mbarrier: the phase of its last arrival
+
+
+def lanes_of(threads: tuple[int, ...]) -> int:
+    """Threads of one warp as a mask."""
+    if len(threads) == WARP:
+        return _FULL
+    mask = 0
+    for thread in threads:
+        mask |= 1 << thread % WARP
+    return mask
