@@ -6,11 +6,11 @@ does with a small file, which needs few of them.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from ..spec.errors import Place
-from .findings import ERROR, EVERYWHERE, Finding, surest
+from .findings import ERROR, EVERYWHERE, LIKELY, Finding, surest
 from .ptx.decode import DecodedFunction
 from .ptx.flow import Flow
 from .ptx.operation import Operation
@@ -62,12 +62,24 @@ def check_order(
 
         phases = PhaseFindings(module, whole, flow, walked)
         phases.execute()
-        yield from surest((*phases, *_copy_order(walked), *_generic_order(walked)))
+        guessed = _guessed_order(module, whole, flow, walked)
+        yield from surest((*phases, *guessed, *_copy_order(walked), *_generic_order(walked)))
     elif any(operation.instruction is not None for operation in operations) and _is_shared(operations):
         from .walks.kernel_walks import KernelWalks
 
         yield from _generic_order(KernelWalks(module, whole, flow))
     return frozenset()
+
+
+def _guessed_order(
+    module: PtxModule, code: DecodedFunction, flow: Flow, walked: KernelWalks
+) -> Sequence[Finding]:
+    """What is found about phases, where the PTX does not say how many threads a block has."""
+    if code.function.threads is not None:
+        return ()
+    from .execution.guessed_blocks import guessed_findings
+
+    return guessed_findings(module, code, flow, walked)
 
 
 def _generic_order(walked: KernelWalks) -> Iterator[Finding]:
@@ -127,8 +139,10 @@ def _shared_order(
         *_copy_order(walked),
         *_generic_order(walked),
     )
-    others = (finding for finding in rest if not phases.settles(finding))
-    yield from surest((*certain, *phases, *others))
+    others = [finding for finding in rest if not phases.settles(finding)]
+    loud = any(finding.tier in (ERROR, LIKELY) for finding in (*certain, *others))
+    guessed = () if loud else _guessed_order(module, code, flow, walked)
+    yield from surest((*certain, *phases, *guessed, *others))
     return phases.in_step()
 
 

@@ -216,7 +216,7 @@ class Execution:
                     raise LostError
                 if acts and step.guard in group.registers.assumed:
                     group.doubtful |= step.statement.does in _ORDERS
-                    self._passed |= threads != self._possible(group, step.guard, step.negated)
+                    self._passed |= not self._is_most(group, step.guard, guard, step.negated)
                 sides = self.acts.sides(group, step, threads) if acts and threads else []
                 if len(sides) > 1:
                     self._divide(group, number, place, sides)
@@ -282,8 +282,16 @@ class Execution:
             return self._skip(group, number, block)
         if isinstance(guard, LaneNumbers):
             if name in group.registers.assumed:
-                holding = _true(guard, group.threads)
-                self._passed |= holding != self._possible(group, name, statement.negated)
+                self._passed |= not (
+                    (
+                        self._is_most(group, name, guard, statement.negated)
+                        and not self._acts(block.fall, number)
+                    )
+                    or (
+                        self._is_most(group, name, guard, statement.negated, False)
+                        and not self._acts(taken, number)
+                    )
+                )
             return self._split(group, number, guard, taken, block.fall)
         following = taken if guard else block.fall
         if name in group.registers.assumed:
@@ -293,14 +301,25 @@ class Execution:
                 group.doubtful = True
         return self._enter(group, number, following)
 
-    def _possible(self, group: ThreadGroup, guard: str | None, negated: bool) -> tuple[int, ...]:
-        """The threads whose guard may be true with other assumed numbers: no known part of it is false."""
+    def _acts(self, side: int | None, number: int) -> bool:
+        return side is not None and self.plan.acts(side, number)
+
+    def _is_most(
+        self, group: ThreadGroup, guard: str | None, holds: Numbers, negated: bool, value: bool = True
+    ) -> bool:
+        """Whether no other thread's guard may have a value, with other assumed numbers: a known part of it
+        decides (of `and` one that is false, of `or` one that is true).
+        """
         threads = group.threads
-        for part in self.plan.steps.conjuncts(guard) if guard is not None and not negated else ():
+        true = _true(holds, threads)
+        if guard is None or true is None:
+            return False
+        register = value is not negated  # what the register must hold
+        for part in self.plan.steps.conjuncts(guard, "and" if register else "or"):
             if part not in group.registers.assumed:
-                holding = _true(group.registers.guard(part, False), threads)
+                holding = _true(group.registers.guard(part, not register), threads)
                 threads = threads if holding is None else holding
-        return threads
+        return threads == (true if value else tuple(thread for thread in group.threads if thread not in true))
 
     def _assume(self, number: int, following: int | None) -> None:
         """Remember that an assumed number ends a loop, or passes work by."""

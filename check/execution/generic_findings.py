@@ -81,7 +81,7 @@ def _finding(walked: KernelWalks, race: GenericRace) -> Finding:
     ]
     return Finding(
         _RULE,
-        LIKELY if race.doubtful else ERROR,
+        LIKELY if race.doubtful or not walked.code.function.exact else ERROR,
         places[1],
         walked.code.function.name,
         f"{rule.title}: {says[0]}, then {says[1]}; no barrier orders the two",

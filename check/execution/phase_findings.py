@@ -92,6 +92,7 @@ class PhaseFindings:
     unpublished: dict[tuple[int, int], Unpublished] = field(default_factory=dict)
     together: set[int] = field(default_factory=set)  # blocks that whole warpgroups execute
     parted: set[int] = field(default_factory=set)  # blocks that parts of them execute
+    executed: set[int] = field(default_factory=set)  # blocks that some thread comes to
     short: dict[int, Short] = field(default_factory=dict)  # by product
     ordered: set[tuple[int, int]] = field(default_factory=set)
     synchronised: set[tuple[int, int]] = field(default_factory=set)  # and only a proxy fence is missing
@@ -99,12 +100,14 @@ class PhaseFindings:
     followed: bool = False  # every execution knew how each thread goes on, and one came to the end
     told: tuple[Finding, ...] = ()  # what was found elsewhere for certain, with the bytes of every thread
 
-    def execute(self) -> None:
-        """Execute the function with several numbers for its parameters."""
+    def execute(self, threads: int = 0) -> None:
+        """Execute the function with several numbers for its parameters. `threads`: so many, if the PTX does
+        not say how many a block has.
+        """
         shape = self.code.function.threads
-        if shape is None or not (len(self.code) <= _SHORT or self._has_phases()):
+        if (shape is None and not threads) or not (len(self.code) <= _SHORT or self._has_phases()):
             return
-        threads = prod(shape)
+        threads = threads or prod(shape or ())
         if not 0 < threads <= _MOST_THREADS:
             return
         plan = self.plan = self.walked.plan
@@ -136,6 +139,7 @@ class PhaseFindings:
             }
             for barrier in found.acts.named.values():
                 self.unequal |= barrier.unequal
+            self.executed |= found.together.keys()
             self.parted |= {number for number, whole in found.together.items() if not whole}
             if found.certain:
                 self.ordered |= found.acts.accesses.ordered
@@ -156,6 +160,12 @@ class PhaseFindings:
         """
         found = (self.races, self.stuck, self.unpublished, self.short, self.unequal, self.drifts)
         return self.followed and not any(found)
+
+    @property
+    def multiplies(self) -> bool:
+        """Whether an execution came to every product."""
+        products = (i for i in range(len(self.code)) if self.code.operation(i).does == "multiply")
+        return self.executed >= set(map(self.flow.block_of, products))
 
     def _has_phases(self) -> bool:
         """Whether threads wait for phases of mbarriers, or meet at barriers that others may pass by."""

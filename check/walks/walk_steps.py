@@ -171,8 +171,10 @@ class WalkSteps:
         negates = tuple([place for place, text in enumerate(texts) if text[:1] == "!"])
         return {"shuffle": "lane", "map-address": "same"}.get(statement.does, "computed"), sources, negates
 
-    def conjuncts(self, predicate: str) -> frozenset[str]:
-        """Predicates, written once, that are true if another one is: those of which it is `and`."""
+    def conjuncts(self, predicate: str, word: str = "and") -> frozenset[str]:
+        """Predicates, written once, that are true if another one is: those of which it is `and`. With `or`:
+        those that are false if it is.
+        """
         found: set[str] = set()
         waiting = [predicate]
         while waiting:
@@ -182,7 +184,7 @@ class WalkSteps:
                 continue
             found.add(name)
             step = self.step(definitions[0])
-            if (step.words[0], step.words[-1]) == ("and", "pred") and not (step.guard or step.negates):
+            if (step.words[0], step.words[-1]) == (word, "pred") and not (step.guard or step.negates):
                 waiting += (source for source in step.sources if isinstance(source, str))
         return frozenset(found)
 

@@ -1,0 +1,44 @@
+"""Barriers with phases, where the PTX does not say how many threads a block has.
+
+Where something is found with each number of threads that blocks usually have, it is likely. One number with
+which nothing is found clears the function.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from ..findings import ERROR, LIKELY, Finding
+from ..ptx.decode import DecodedFunction
+from ..ptx.flow import Flow
+from ..ptx.source import PtxModule
+from ..walks.kernel_walks import KernelWalks
+from .phase_findings import PhaseFindings
+
+__all__ = ["guessed_findings"]
+
+# The usual ones first: whole warpgroups, then those with a warp beside them, then few threads.
+_BLOCKS = (128, 256, 384, 512, 160, 288, 416, 64, 32)
+
+
+def guessed_findings(
+    module: PtxModule, code: DecodedFunction, flow: Flow, walked: KernelWalks
+) -> Sequence[Finding]:
+    """The findings with the number of threads that comes furthest, if none is right."""
+    if code.function.threads is not None or code.function.plane:
+        return ()
+    found: tuple[Finding, ...] = ()
+    most = 0  # blocks of the function that some number of threads comes to
+    for threads in _BLOCKS:
+        phases = PhaseFindings(module, code, flow, walked)
+        phases.execute(threads)
+        here = tuple(one for one in phases if one.tier in (ERROR, LIKELY))
+        if here and len(phases.executed) > most:
+            found, most = here, len(phases.executed)
+        if not here and phases.multiplies:
+            return ()  # otherwise too few threads, or the PTX does not show who comes to a product
+    return tuple(
+        replace(one, tier=LIKELY, message=f"{one.message}; no usual number of threads is right")
+        for one in found
+    )
