@@ -87,9 +87,10 @@ class GenericActs(WarpActs):
         if base is None:
             return
         doubtful = self._doubtful(group, step) or step.guard in group.registers.assumed
+        rows = statement.rows
         for warp, some in by_warp(threads).items():
-            if statement.rows is not None:
-                some = tuple(thread for thread in some if thread % WARP < statement.rows)
+            if rows is not None:
+                some = tuple(thread for thread in some if thread % WARP < rows)
             found = self._bytes_of(base, some, address.offset, width)
             if found.flags:
                 self._judge(warp, _Access(step.position, statement.does, found, doubtful))

@@ -11,7 +11,7 @@ from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import islice
 from math import prod
 
@@ -94,11 +94,7 @@ class DecodedStatement:
     @property
     def rows(self) -> int | None:
         """How many lanes of a warp supply the address of a row; None where each accesses its own bytes."""
-        variant = self.operation.nearest
-        part = None if variant is None else self.part("address")
-        if variant is None or part is None or part.operand.matrix is None:
-            return None
-        return prod(variant.evaluate(size) for size in part.operand.matrix.values())
+        return _rows(self)
 
     @property
     def barrier(self) -> Address | None:
@@ -135,6 +131,15 @@ class DecodedStatement:
 
     def _operand(self, position: int) -> str:
         return self.operands[position] if position < len(self.operands) else ""
+
+
+@lru_cache(maxsize=1 << 10)
+def _rows(statement: DecodedStatement) -> int | None:
+    variant = statement.operation.nearest
+    part = None if variant is None else statement.part("address")
+    if variant is None or part is None or part.operand.matrix is None:
+        return None
+    return prod(variant.evaluate(size) for size in part.operand.matrix.values())
 
 
 class _UniqueNames(dict[str, str | None]):
