@@ -39,6 +39,38 @@ CONSUMER = parse_thread(
 PRODUCER = parse_thread(
     ("wait b1 0", "wait b1 1", "expect b0 8", "copy s0 b0 8", "arrive b0", "arrive b1", "store s0", "fence")
 )
+# Named barriers, the cluster's, relaxed waits, and two consumers, done right. A thread that does not meet stands by:
+# where all threads of a block meet, those that have exited are not waited for.
+MEETING = tuple(
+    parse_phases(text)
+    for text in (
+        "b0=1 b1=1 | meet n0 2; multiply s0; finish; meet n0 2 "
+        "| store s0; fence; meet n0 2; meet n0 2; store s0 | fence",
+        "b0=1 b1=1 | meet n0 2; multiply s0; finish; join n1 2 | store s0; join n0 2; meet n1 2; store s0 | fence",
+        "b0=1 b1=1 | cluster.arrive; cluster.wait; multiply s0; finish; cluster.arrive; cluster.wait "
+        "| store s0; cluster.arrive; cluster.wait; cluster.arrive; cluster.wait; store s0 "
+        "| cluster.arrive; cluster.wait; cluster.arrive; cluster.wait",
+        "b0=1 b1=1 | wait.relaxed b0 0; fence; multiply s0; finish; fence; arrive.relaxed b1 "
+        "| store s0; fence; arrive.relaxed b0; wait.relaxed b1 0; fence; store s0",
+        "b0=1 b1=2 | wait b0 0; multiply s0; finish; arrive b1 "
+        "| wait b1 1; expect b0 8; copy s0 b0 8; arrive b0; wait b1 0; store s0 | wait b0 0; arrive b1",
+    )
+)
+MEETS = tuple(
+    parse_thread((text,))
+    for text in (
+        *("meet n0 2", "meet n1 2", "join n0 2", "join n1 2", "cluster.arrive", "cluster.arrive.relaxed"),
+        *(
+            "cluster.wait",
+            "fence",
+            "wait.relaxed b0 0",
+            "wait.relaxed b1 0",
+            "arrive b1",
+            "arrive.relaxed b0",
+        ),
+        *("store s0", "multiply s0", "finish"),
+    )
+)
 SILENT = {"info"}
 
 
@@ -63,6 +95,65 @@ def programs(seed: int, count: int) -> Iterator[PhaseProgram]:
         if multiplies and threads[1]:
             count -= 1
             yield program
+
+
+def meeting_programs(seed: int, count: int) -> Iterator[PhaseProgram]:
+    """The same of programs that meet. Threads that multiply do not store: here they are many."""
+    source = random.Random(seed)
+    while count:
+        right = source.choice(MEETING)
+        threads = [list(thread) for thread in right.threads]
+        for _ in range(source.randrange(3)):
+            steps = source.choice(threads)
+            place = source.randrange(len(steps) + 1)
+            met = [step.word for step in steps[place : place + 2]] == ["join", "leave"]
+            left_out = source.randrange(2) * (2 if met else 1)
+            put = source.choice(MEETS) if source.randrange(2) else ()
+            unfit = ("store",) if steps is threads[0] else ("multiply", "finish")
+            steps[place : place + left_out] = [step for step in put if step.word not in unfit]
+        try:
+            program = PhaseProgram(right.counts, tuple(map(tuple, threads)))
+        except ValueError:
+            continue
+        multiplies = any(step.word == "multiply" for step in threads[0])
+        if multiplies and all(threads) and is_fenced(program) and is_paired(program):
+            count -= 1
+            yield program
+
+
+def is_fenced(program: PhaseProgram) -> bool:
+    """Whether fences stand at relaxed steps. Without them the models order what the text does not: an arrival keeps
+    its place behind a relaxed wait, and a meeting is known to threads that do not meet.
+    """
+    for thread in program.threads:
+        owes = published = False
+        for step in thread:
+            if step.word == "fence":
+                owes, published = False, True
+            elif step.word == "wait.relaxed":
+                owes = True
+            elif owes or (step.word == "arrive.relaxed" and not published):
+                return False
+            elif step.word in ("join", "cluster.arrive", "multiply", "store"):
+                published = False
+    return True
+
+
+def is_paired(program: PhaseProgram) -> bool:
+    """Whether as many threads use a named barrier as it is for: warps and warpgroups are not alike."""
+    users: dict[int, int] = {}
+    for thread in program.threads:
+        for barrier in {step.barrier for step in thread if step.word == "join"}:
+            users[barrier] = users.get(barrier, 0) + 1
+    return all(users[barrier] == size for barrier, size in program.named.items() if barrier in users)
+
+
+def is_judged(program: PhaseProgram) -> bool:
+    """Whether something is wrong beside two stores that nothing orders, which may store the same."""
+    return any(
+        {program.threads[thread][at].word for thread, at in hazard.steps} != {"store"}
+        for hazard in judge_phases(program).hazards
+    )
 
 
 def tiers(program: PhaseProgram) -> set[str]:
@@ -118,3 +209,24 @@ def test_the_checker_and_both_models_agree(seed: int) -> None:
         errors += "error" in found
         passes += verdict.outcomes.defined
     assert errors > 10 and passes > 5
+
+
+@pytest.mark.parametrize("program", MEETING, ids=range(5))
+def test_right_meetings_are_defined_and_pass(program: PhaseProgram) -> None:
+    verdict = judge_phases(program)
+    assert verdict.outcomes.defined and not verdict.hazards
+    assert not tiers(program) & {"error", "likely"}
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_the_checker_and_both_models_agree_on_meetings(seed: int) -> None:
+    errors = passes = 0
+    for program in meeting_programs(seed, 60):
+        found, verdict = tiers(program), judge_phases(program)
+        assert verdict.disagreement is None
+        assert not (verdict.outcomes.defined and "error" in found), program
+        if verdict.outcomes.results != 1 and orderly(program) and is_judged(program):
+            assert found, program
+        errors += "error" in found
+        passes += verdict.outcomes.defined
+    assert errors > 10 and passes > 20
