@@ -262,14 +262,14 @@ class _Thread:
     def _unlanded(self, act: Act, region: ByteRegion) -> Iterator[Overlap]:
         """A write where a copy is on its way: to the same bytes, or to the same matrix in a later phase.
 
-        Behind the loop of the copy that is any of the matrices which it fills: the number of rounds decides
-        which one was last.
+        Behind the loop of a copy that no mbarrier completes, that is any of the matrices which it fills: the
+        number of rounds decides which one was last. A copy with an mbarrier has one that goes with its bytes.
         """
         stages = self.known.stages(region)
         for one in self.copies.flying:
             if one.barrier is not None and one.barrier not in self.mine:
                 continue  # others say when it is complete
-            behind = one.loop >= 0 and one.loop not in act.loops
+            behind = one.barrier is None and one.loop >= 0 and one.loop not in act.loops
             filled = self.filled[one.statement] if behind else one.regions
             later = one.met and any(stage.meets(other) for stage in stages for other in filled)
             if one.meets(region) or later:
