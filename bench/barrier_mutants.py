@@ -1,7 +1,7 @@
 """Spoil the barriers, waits and fences of right kernels, one statement at a time, and count what is caught.
 
 python bench/barrier_mutants.py [FILE…] [--files N] [--most N] [--seed N] [--litmus N] [--jobs N] [--list]
-                                 [--write]
+                                 [--minutes N] [--write]
 
 Waits, parities, counts, arrivals, expected bytes, the numbers of barriers, groups of copies and proxy fences
 are changed, by `barrier_edits.py`. A kernel is right if `ptxmma check` finds nothing loud in it. A mutant is
@@ -16,7 +16,8 @@ are changed, by `barrier_edits.py`. A kernel is right if `ptxmma check` finds no
 
 Without FILE: the kernels of tests/kernels, the clean cases of tests/check/cases, and litmus tests.
 --files N takes N of these, and --most N takes N mutants of each kind in each kernel, both drawn by the seed;
-0: all. Each proof gets SECONDS of a processor. --write writes the tables to docs/barrier-mutants.md.
+0: all. Each proof gets SECONDS of a processor. With --minutes N no mutant is begun after that time; those
+that are not come to are not counted. --write writes the tables to docs/barrier-mutants.md.
 """
 
 from __future__ import annotations
@@ -29,8 +30,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import as_completed
 from dataclasses import dataclass
 from functools import lru_cache
+from math import inf
 from pathlib import Path
 from random import Random
+from time import monotonic
 
 import yaml
 from barrier_edits import barrier_edits
@@ -224,9 +227,12 @@ def drawn(made: Iterable[BarrierMutant], most: int, seed: int) -> list[BarrierMu
     return kept
 
 
-def judge_file(name: str, text: str, most: int, seed: int) -> list[BarrierOutcome]:
-    """What becomes of the mutants of one file."""
-    return [outcome(mutant) for mutant in drawn(mutants(name, text), most, seed)]
+def judge_file(name: str, text: str, most: int, seed: int, until: float = inf) -> list[BarrierOutcome]:
+    """What becomes of the mutants of one file; of those that are begun until some time."""
+    if monotonic() > until:
+        return []
+    made = drawn(mutants(name, text), most, seed)
+    return [outcome(mutant) for mutant in made if monotonic() < until]
 
 
 def main() -> None:
@@ -238,6 +244,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0, help="which ones")
     parser.add_argument("--litmus", type=int, default=40, help="how many litmus tests; 0: none")
     parser.add_argument("--jobs", type=int, default=2, help="how many processes work at once")
+    parser.add_argument("--minutes", type=float, default=inf, help="after which no mutant is begun")
     parser.add_argument("--list", action="store_true", help="name every mutant that is not caught")
     parser.add_argument("--write", action="store_true", help=f"write docs/{PAGE.name}")
     args = parser.parse_args()
@@ -245,7 +252,8 @@ def main() -> None:
     files = Random(args.seed).sample(files, min(args.some or len(files), len(files)))
     outcomes: list[BarrierOutcome] = []
     with pool(args.jobs) as executor:
-        tasks = [executor.submit(judge_file, name, text, args.most, args.seed) for name, text in files]
+        until = monotonic() + 60 * args.minutes
+        tasks = [executor.submit(judge_file, *file, args.most, args.seed, until) for file in files]
         for number, task in enumerate(as_completed(tasks), 1):
             outcomes += task.result()
             print(f"{number} of {len(tasks)} files", end="\r", file=sys.stderr, flush=True)
@@ -294,7 +302,8 @@ def page(outcomes: Sequence[BarrierOutcome], most: int, seed: int) -> str:
     lines += [
         f"`python bench/barrier_mutants.py --most {most} --seed {seed} --write` writes this page. It says"
     ]
-    lines += ["what the columns mean.", "", *shares(outcomes), ""]
+    names = {found.mutant.name for found in outcomes}
+    lines += [f"what the columns mean. {len(names)} files were drawn or come to.", "", *shares(outcomes), ""]
     for what, key in (("kind", _kind_of), ("file", _file_of)):
         lines += [f"| {what} | {' | '.join(COLUMNS)} |", "|---" * (len(COLUMNS) + 1) + "|"]
         for name, count in sorted(counted(outcomes, key).items()):

@@ -9,7 +9,7 @@ from ..values.block_threads import WARP, WARPGROUP
 from ..walks.walk_plan import WalkPlan
 from .execution import Execution
 
-__all__ = ["right_size"]
+__all__ = ["named_sizes", "right_size"]
 
 
 def right_size(
@@ -25,7 +25,7 @@ def right_size(
     `sizes` are the numbers that its parameters may have. Fewer threads must do all that more do: where some
     code is for the threads that are missing, the block has them.
     """
-    fewer = [count for count in _named(plan) if count < threads]
+    fewer = [count for count in named_sizes(plan) if count < threads]
     for number in sizes if fewer else ():
         done = set(execute(plan, threads, number).together)
         for count in fewer:
@@ -35,7 +35,7 @@ def right_size(
     return None
 
 
-def _named(plan: WalkPlan) -> list[int]:
+def named_sizes(plan: WalkPlan) -> list[int]:
     """Numbers of threads that barriers are for: of their own, or of one in every warp; the largest first."""
     whole = WARPGROUP if any(statement.does == "multiply" for statement in plan.code) else WARP
     found = {times * count for count in _counts(plan) for times in (1, WARP)}

@@ -1,7 +1,7 @@
 """Barriers with phases, where the PTX does not say how many threads a block has.
 
-Where something is found with each number of threads that blocks usually have, it is likely. One number with
-which nothing is found clears the function.
+What is found is likely if there is something with each number of threads that blocks usually have, or that
+barriers name. One number with which nothing is found clears the function.
 """
 
 from __future__ import annotations
@@ -13,7 +13,9 @@ from ..findings import ERROR, LIKELY, Finding
 from ..ptx.decode import DecodedFunction
 from ..ptx.flow import Flow
 from ..ptx.source import PtxModule
+from ..values.block_threads import WARP, WARPGROUP
 from ..walks.kernel_walks import KernelWalks
+from .block_sizes import named_sizes
 from .phase_findings import PhaseFindings
 
 __all__ = ["guessed_findings"]
@@ -30,7 +32,8 @@ def guessed_findings(
         return ()
     found: tuple[Finding, ...] = ()
     most = 0  # blocks of the function that some number of threads comes to
-    for threads in _BLOCKS:
+    named = (size + beside for size in named_sizes(walked.plan) for beside in (0, WARP, WARPGROUP))
+    for threads in dict.fromkeys((*_BLOCKS, *named)):
         phases = PhaseFindings(module, code, flow, walked)
         phases.execute(threads)
         here = tuple(one for one in phases if one.tier in (ERROR, LIKELY))

@@ -9,7 +9,7 @@ from types import ModuleType
 
 import pytest
 
-from .test_phases import BACK, ELECTED, RING, TURNS
+from .test_phases import BACK, ELECTED, RING, TENSOR, TURNS
 
 ROOT = Path(__file__).resolve().parents[2]
 CASES = Path(__file__).parent / "cases"
@@ -88,3 +88,29 @@ def test_a_miss_is_told_with_its_place() -> None:
     found = [str(mutants.outcome(one)) for one in made]
     assert any("ring.ptx:23: barrier id changed: equivalent" in line for line in found)
     assert sum("caught: likely barrier-count" in line for line in found) == 2
+
+
+def test_as_many_of_each_kind_are_drawn_by_the_seed() -> None:
+    mutants = bench("barrier_mutants")
+    made = list(mutants.mutants("ring.ptx", RING))
+    kinds = {one.kind for one in made}
+    drawn = [mutants.drawn(made, 1, seed) for seed in range(8)]
+    assert all(sorted(one.kind for one in some) == sorted(kinds) for some in drawn)
+    assert drawn[0] == mutants.drawn(made, 1, 0)
+    assert len({tuple(one.line for one in some) for some in drawn}) > 1
+    assert len(mutants.drawn(made, 0, 0)) == len(made)
+
+
+def test_what_nobody_proves_is_not_called_equivalent() -> None:
+    """The original is not proven right, a tensor map says how many bytes, or threads of one warp meet."""
+    mutants = bench("barrier_mutants")
+    unknown = RING.replace("setp.lt.u32 %p1,%r1,128;", "ld.global.u32 %r3,[%d3]; setp.lt.u32 %p1,%r1,%r3;")
+    made = mutants.BarrierMutant("k.ptx", unknown, "k", "count + 1", 1, unknown)
+    assert mutants.judged(made) == (
+        "not judged",
+        "the original is not proven right: the predicate %p1 is not known",
+    )
+    tensor = next(one for one in mutants.mutants("k.ptx", TENSOR) if one.kind == "bytes + 16")
+    assert mutants.judged(tensor)[0] == "not judged"
+    wrong = next(one for one in mutants.mutants("k.ptx", RING) if one.kind == "parity flipped")
+    assert mutants.judged(wrong)[0] == "missed"  # had the checker not caught it
