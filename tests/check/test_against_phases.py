@@ -229,4 +229,4 @@ def test_the_checker_and_both_models_agree_on_meetings(seed: int) -> None:
             assert found, program
         errors += "error" in found
         passes += verdict.outcomes.defined
-    assert errors > 10 and passes > 20
+    assert errors > 5 and passes > 20
