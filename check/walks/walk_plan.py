@@ -23,6 +23,7 @@ _ACCESSES = frozenset(("multiply", "commit", "wait", "store", "update")) | froze
 )
 _WAITS = frozenset(("wait", "copy-wait", "bulk-wait"))
 _DATA = frozenset(("load", "store", "update"))  # they move data, which no address depends on
+_ELSEWHERE = frozenset(("global", "param", "local", "const"))  # not in shared memory
 _WORDS = frozenset(("load", "store"))
 _PRODUCTS = frozenset(("multiply", "commit", "wait"))
 _SETUP = frozenset(("init", "expect", "memory-fence"))  # what only barriers with phases are about
@@ -135,11 +136,12 @@ class WalkPlan:
 
     def _named(self, statement: DecodedStatement) -> tuple[str, ...]:
         """The registers that a statement that counts needs: of a product its descriptors and its guard, of a
-        load or store its address; of a copy no coordinates, and nothing of where cp.async reads.
+        load or store of shared memory its address; of a copy no coordinates, and nothing of where cp.async
+        reads.
         """
         match statement.does:
             case "load" | "store" | "update":
-                texts = list(statement.addresses)
+                texts = [] if statement.operation.space in _ELSEWHERE else list(statement.addresses)
             case "copy":
                 texts = [next(statement.addresses, "")]
             case "bulk-copy":
