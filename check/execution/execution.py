@@ -79,6 +79,7 @@ class Execution:
         self.doubtful = False
         self.steps = 0
         self.together: dict[int, bool] = {}  # by executed block: whether whole warpgroups executed it
+        self.ranks: set[int | None] = set()  # of blocks of the cluster whose memory threads address
         self._left: set[int] = set()  # loops that ended by an assumed number, by their heads
         self._passed = False  # by an assumed number, some threads did not do what others or other numbers do
         self._tasks: deque[_Task] = deque()
@@ -166,11 +167,12 @@ class Execution:
 
     def _is_open(self, wait: GroupWait) -> bool:
         """Whether a wait may be over, so that what others wait for may happen: the text counts a warp's
-        threads as one; and a thread that finds a phase incomplete may do other things before it tries again.
+        threads as one, but at the cluster's barrier (9.7.13.4: all threads); and a thread that finds a phase
+        incomplete may do other things before it tries again.
         """
         if wait.kind == "meet":
             meeting = self.acts.named[wait.barrier]
-            return meeting.divided or bool(meeting.unequal)
+            return (meeting.divided and wait.barrier >= 0) or bool(meeting.unequal)
         return wait.kind == "unknown" or (wait.kind == "phase" and not self.plan.tries_again(wait.statement))
 
     def _is_assumed(self, wait: GroupWait) -> bool:
@@ -225,6 +227,9 @@ class Execution:
                     yield from self.acts.act(group, step, threads)
                     if self.words is not None:
                         self.words.store(group.registers, step, threads)
+                if step.maps and threads:
+                    rank = group.registers.value(step.statement.operands[-1], step.statement.scope)
+                    self.ranks.update(rank.by_value(threads) if isinstance(rank, LaneNumbers) else (rank,))
                 if makes and self.words is not None and step.rereads and threads is not None:
                     values, assumed = self.words.load(group.registers, step, threads)
                     group.registers.receive(step, values, guard, assumed)

@@ -125,7 +125,7 @@ class PhaseFindings:
             if self._is_signalled():
                 stuck = []
             if not alone:  # it is taken that other blocks send what this one sends
-                alike = self._reaches_all()
+                alike = self._reaches_all() or len(found.ranks - {None}) > 1
                 stuck = [
                     replace(one, doubtful=True)
                     for one in stuck
@@ -193,10 +193,10 @@ class PhaseFindings:
 
     def _reaches_all(self) -> bool:
         """Whether the block sends to several blocks of the cluster, and not to a leader only."""
-        ranks = {
-            statement.operands[-1] for statement in self.code if statement.operation.does == "map-address"
-        }
-        return sum(number_of(rank) is not None for rank in ranks) > 1
+        maps = [statement for statement in self.code if statement.operation.does == "map-address"]
+        ranks = {number_of(statement.operands[-1]) for statement in maps} - {None}
+        named = {name for one in maps for name in self.code.unique(one.operands[-1:], one.scope)}
+        return len(ranks) > 1 or not named.isdisjoint(self.walked.plan.differing)
 
     def in_step(self) -> frozenset[Place]:
         """The places of statements that whole warpgroups execute, whatever their branches look like."""

@@ -68,13 +68,13 @@ class WalkPlan:
             orders = statement.does in _GUARDED or statement.does in _SIGNALS or statement.does == "bulk-copy"
             if statement.guard and orders:
                 guard = self.code.unique((statement.guard,), statement.scope)
-                waiting += (register for register in guard if register in self._differing)
+                waiting += (register for register in guard if register in self.differing)
             if statement.does == "bulk-copy" and statement.address is not None and statement.address.base:
                 waiting += self.code.unique((statement.address.base,), statement.scope)
         return self._closed(waiting)
 
     @cached_property
-    def _differing(self) -> set[str]:
+    def differing(self) -> set[str]:
         """The registers that are computed from what tells threads apart."""
         found: set[str] = set()
         waiting: list[str] = []

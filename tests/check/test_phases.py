@@ -363,6 +363,21 @@ def test_an_arrival_that_no_block_of_a_cluster_sends() -> None:
     assert "barrier-stuck" not in {rule for _, rule in tiers(leader)}
 
 
+def test_blocks_of_a_cluster_whose_ranks_are_in_registers() -> None:
+    """One thread for each block releases the stage there, behind the warpgroup's barrier."""
+    released = MULTICAST[MULTICAST.index("mapa") : MULTICAST.index(",[%r43];") + len(",[%r43];")]
+    ranked = MULTICAST.replace(
+        released,
+        "bar.sync 1,128;\nsetp.lt.u32 %p8,%r1,2;\n@%p8 mapa.shared::cluster.u32 %r42,%r24,%r1;\n"
+        "@%p8 mbarrier.arrive.release.cluster.shared::cluster.b64 _,[%r42];",
+    ).replace(",256;", ",2;")
+    assert tiers(ranked) == set()
+    for count in ("b64 [%r31],2;", "b64 [%r31+8],2;"):
+        assert ("likely", "barrier-stuck") in tiers(ranked.replace(count, count.replace("2;", "3;")))
+    none = ranked.replace("@%p8 mbarrier.arrive.release.cluster.shared::cluster.b64 _,[%r42];", "")
+    assert ("likely", "barrier-stuck") in tiers(none)
+
+
 def test_a_kernel_that_initialises_no_mbarrier_is_a_part_of_another() -> None:
     part = "\n".join(line for line in RING.splitlines() if "mbarrier.init" not in line)
     assert "barrier-uninitialised" not in {rule for _, rule in tiers(part)}
