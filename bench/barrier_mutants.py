@@ -264,7 +264,7 @@ def main() -> None:
             if found.column != "caught":
                 print(found)
     if args.write:
-        PAGE.write_text(page(outcomes, args.most, args.seed))
+        PAGE.write_text(page(outcomes, " ".join(sys.argv[1:])))
 
 
 def report(outcomes: Sequence[BarrierOutcome]) -> None:
@@ -296,14 +296,12 @@ def shares(outcomes: Iterable[BarrierOutcome]) -> Iterator[str]:
             yield f"{total['caught']} of {many} mutants that {what} are caught: {share:.2%}"
 
 
-def page(outcomes: Sequence[BarrierOutcome], most: int, seed: int) -> str:
-    """The page of the tables, with the reasons."""
+def page(outcomes: Sequence[BarrierOutcome], words: str) -> str:
+    """The page of the tables, with the reasons. `words` are those of the command."""
     lines = ["# What `ptxmma check` sees when a barrier, a wait or a fence is spoilt", ""]
-    lines += [
-        f"`python bench/barrier_mutants.py --most {most} --seed {seed} --write` writes this page. It says"
-    ]
+    lines += [f"`python bench/barrier_mutants.py {words}` wrote this page; its first lines say what the"]
     names = {found.mutant.name for found in outcomes}
-    lines += [f"what the columns mean. {len(names)} files were drawn or come to.", "", *shares(outcomes), ""]
+    lines += [f"columns mean. It came to {len(names)} files.", "", *shares(outcomes), ""]
     for what, key in (("kind", _kind_of), ("file", _file_of)):
         lines += [f"| {what} | {' | '.join(COLUMNS)} |", "|---" * (len(COLUMNS) + 1) + "|"]
         for name, count in sorted(counted(outcomes, key).items()):
