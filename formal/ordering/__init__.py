@@ -8,6 +8,7 @@ Read in this order:
 - verdicts: both models on one program; agreement: the theorem that they agree, on one program;
 - alphabet: the steps of enumerated programs, and what one location sees of them;
 - phases: barriers with phases, which have a language and two models of their own;
+- rings: both models of phases about a ring of stages of any size, by induction;
 - states: joint states of both models, for programs of every length; and the count of all short programs;
 - symbolic: both models as formulas, for solvers;
 - agreement_proof: the theorem, proven in three ways;
