@@ -82,7 +82,6 @@ class Type(Anything):
 class Absent(ModuleType):
     """A module that is not installed."""
 
-    __path__: list[str] = []
     __version__ = "2.9.0"
 
     def __getattr__(self, name: str) -> Any:
