@@ -105,9 +105,16 @@ class Execution:
                 break
         if not self.halted and self.followed and not self.paused:
             waits = [(task.group, task.wait) for task in self._tasks if task.wait is not None]
-            if not any(self._is_open(wait) for _, wait in waits):
-                for group, wait in waits:
+            is_open = any(self._is_open(wait) for _, wait in waits)
+            for group, wait in waits:
+                if not is_open or (wait.kind == "init" and self._is_past_inits):
                     self._remember_stuck(group, wait)
+
+    @property
+    def _is_past_inits(self) -> bool:
+        """Whether threads have come to every statement that initialises an mbarrier."""
+        inits = (index for index in self.plan.roles if self.plan.code.operation(index).does == "init")
+        return self.together.keys() >= set(map(self.plan.flow.block_of, inits))
 
     def _advance(self) -> bool:
         """Let every group go on that can; whether any did."""
