@@ -17,7 +17,6 @@ def right_size(
     threads: int,
     sizes: Iterable[int],
     is_right: Callable[[Execution], bool],
-    execute: Callable[[WalkPlan, int, int], Execution] = Execution,
 ) -> int | None:
     """A smaller number of threads that barriers name, and with which all that a function does is right; None
     if there is none.
@@ -27,9 +26,9 @@ def right_size(
     """
     fewer = [count for count in named_sizes(plan) if count < threads]
     for number in sizes if fewer else ():
-        done = set(execute(plan, threads, number).together)
+        done = set(Execution(plan, threads, number).together)
         for count in fewer:
-            found = execute(plan, count, number)
+            found = Execution(plan, count, number)
             if done <= found.together.keys() and is_right(found):
                 return count
     return None

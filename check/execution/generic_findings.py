@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 from ..findings import ERROR, LIKELY, Finding, MemoryRange, Moment
 from ..rules import rules
 from ..values.block_threads import LARGEST_BLOCK, WARP, size_of
 from ..walks.kernel_walks import KernelWalks
-from ..walks.walk_plan import WalkPlan
-from .block_sizes import right_size
 from .execution import Execution
 from .generic_accesses import GenericActs, GenericRace
 
@@ -45,28 +42,7 @@ def generic_findings(walked: KernelWalks) -> Iterator[Finding]:
         block = walked.flow.block_of(race.second)
         if block not in told:
             told.add(block)
-            finding = _finding(walked, race)
-            if finding.tier == ERROR and not code.function.exact:
-                finding = _weighed(finding, plan, threads)
-            yield finding
-
-
-def _weighed(finding: Finding, plan: WalkPlan, threads: int) -> Finding:
-    """A finding that a smaller block does not have, which may be launched, is likely at most."""
-    smaller = right_size(plan, threads, _SIZES[-1:], _is_right, _execute)
-    if smaller is None:
-        return finding
-    why = f"; not so in a block of {smaller} threads, which .maxntid allows"
-    return replace(finding, tier=LIKELY, message=finding.message + why)
-
-
-def _execute(plan: WalkPlan, threads: int, size: int) -> Execution:
-    return Execution(plan, threads, size, GenericActs(threads), _ROUNDS)
-
-
-def _is_right(found: Execution) -> bool:
-    assert isinstance(found.acts, GenericActs)
-    return found.followed and not (found.halted or found.acts.races)
+            yield _finding(walked, race)
 
 
 def _finding(walked: KernelWalks, race: GenericRace) -> Finding:

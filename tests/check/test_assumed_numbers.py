@@ -139,7 +139,7 @@ PLAIN = (
         (".maxntid 256", ROLES.replace("NAMED,128", "2,256"), set()),
         (".maxntid 256", PLAIN, {"likely"}),
         (".reqntid 256", PLAIN, {"error"}),
-        (".maxntid 256", PLAIN.replace("bar.sync 1,128;", ""), {"error"}),
+        (".reqntid 256", PLAIN.replace("bar.sync 1,128;", ""), {"error"}),
         (".maxntid 256", PLAIN.replace("1,128", "1,256"), set()),
     ],
     ids=range(12),
