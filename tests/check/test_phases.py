@@ -381,11 +381,11 @@ def test_blocks_of_a_cluster_whose_ranks_are_in_registers() -> None:
 def test_an_mbarrier_that_one_thread_uses_while_others_wait_for_it() -> None:
     """The text counts a warp as one at a barrier; but nobody behind it initialises the mbarrier."""
     arrives = "@%p8 mbarrier.arrive.shared::cta.b64 _,[%r24];"
-    meets = ELECTED.replace(arrives, f"{arrives}\nbar.sync 2,128;")
-    assert tiers(meets) == set()
-    fewer = meets.replace("mbarrier.init.shared::cta.b64 [%r31+8],1;\n", "")
-    assert fewer != meets
-    assert "barrier-uninitialised" in {rule for _, rule in tiers(fewer)}
+    more = "mbarrier.arrive.shared::cta.b64 _,[%r31+64];"
+    meets = ELECTED.replace(arrives, f"@!%p8 bra SKIP;\n{more}\n{arrives[5:]}\nSKIP:\nbar.sync 2,128;")
+    right = meets.replace("NI:\n", "mbarrier.init.shared::cta.b64 [%r31+64],1;\nNI:\n")
+    assert tiers(right) == set()
+    assert tiers(meets) == {("error", "barrier-uninitialised")}
 
 
 def test_a_kernel_that_initialises_no_mbarrier_is_a_part_of_another() -> None:
