@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cache, lru_cache
+from typing import TYPE_CHECKING
 
 from ..spec.api import load
 from ..spec.errors import Place, Question
@@ -19,9 +20,8 @@ from .operands.constants import constant_findings
 from .operands.opaque_fragments import fragment_findings
 from .operands.uniformity import operand_findings
 from .order import check_order
-from .paths.parted_ways import PartedWays
 from .ptx.decode import DecodedFunction
-from .ptx.flow import build_flow
+from .ptx.flow import Flow, build_flow
 from .ptx.inlining import Inlining
 from .ptx.operation import Operations
 from .ptx.reader import read_module
@@ -32,6 +32,9 @@ from .suppression import Suppressed, Suppressions
 from .values.divergence import divergence_findings
 from .values.register_intervals import RegisterIntervals
 from .values.register_threads import RegisterThreads
+
+if TYPE_CHECKING:
+    from .paths.parted_ways import PartedWays
 
 __all__ = ["FileReport", "check_text", "unread"]
 
@@ -220,13 +223,24 @@ def _check_function(
         in_step = yield from check_order(module, code, again, joined, RegisterIntervals(module, again))
     if held:
         threads = RegisterThreads(code)
-        ways = PartedWays(code, flow, threads)
-        for finding in divergence_findings(module, code, flow, threads, held, ways.part):
+        for finding in divergence_findings(module, code, flow, threads, held, _parting(code, flow, threads)):
             if finding.rule != "aligned-divergent" or finding.place not in in_step:
                 yield finding
         yield from fragment_findings(module, code, flow)
         yield from constant_findings(module, code, values, held)
         yield from operand_findings(module, code, flow, threads, values, target, held)
+
+
+def _parting(code: DecodedFunction, flow: Flow, threads: RegisterThreads) -> Callable[[int, int], bool]:
+    """Whether a branch parts threads before a block; what answers is imported once it is asked."""
+
+    @cache
+    def ways() -> PartedWays:
+        from .paths.parted_ways import PartedWays
+
+        return PartedWays(code, flow, threads)
+
+    return lambda branch, block: ways().part(branch, block)
 
 
 def _legality(module: PtxModule, function: Function, judge: Judge, held: list[int]) -> Iterator[Finding]:
