@@ -129,7 +129,7 @@ class Operand:
     accepts: tuple[OperandShape, ...]
     """The written forms: a vector in braces, one register, a predicate behind `!` (negated), an integer
     constant (immediate), an address in brackets.
-    Noticed by: observations, universes.
+    Noticed by: observations, universes, tests.
     Example: `[register, immediate]`. Refuses: `[number]` (not in the list)."""
     registers: Formula | None = None
     """How many registers a vector has, over the fields; X_bits is the width of the element type in field X.
@@ -185,7 +185,7 @@ class Form:
 
     operands: tuple[str, ...]
     """The names of the operands, in the order in which they are written.
-    Noticed by: observations, universes.
+    Noticed by: observations, universes, tests.
     Example: `[d, a, b, c]`. Refuses: `[nosuch]` (the instruction has no such operand)."""
     gate: Gate | None = None
     """A gate on this form alone.
@@ -346,7 +346,7 @@ class Instruction:
     Refuses: `{d: {what: the result}}` (the key accepts is missing)."""
     forms: Mapping[str, Form]
     """The operand lists by name.
-    Noticed by: observations, universes.
+    Noticed by: observations, universes, tests.
     Example: `{plain: {operands: [d, a]}}`. Refuses: `{plain: [d, a]}` (a mapping)."""
     rows: tuple[Row, ...]
     """The legal combinations.
