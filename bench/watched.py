@@ -1,7 +1,7 @@
 """Change one thing in the YAML at a time, and ask who notices: loader, proofs, assemblers, silicon or tests.
 
 python bench/watched.py [FILE…] [--sample N] [--seed S] [--field FIELD] [--name NAME] [--list] [--format F]
-                        [--record] [--stale] [--read LINES] | --recorded
+                        [--record] [--stale] [--read LINES] | --recorded | --equal
 
 A slip changes one scalar, list member, key or entry of one file. Its name is printed, and --name judges it
 again. The format `lines` prints each outcome as JSON when it is known; --read takes what is printed so in
@@ -9,7 +9,8 @@ place of judging those slips again. Without --sample every slip is judged, which
 N of them, chosen by a seed.
 
 --record keeps the table of each file that was judged whole in bench/watched.json, --stale judges only files
-whose slips are others than recorded there, and --recorded prints that table and judges none.
+whose slips are others than recorded there, and --recorded prints that table and judges none. --equal prints
+by name, with its proof, every recorded slip that changes no meaning.
 
 Exit code 0: somebody notices every slip, or it changes no meaning; 1: a slip is left, or the record is of
 other slips; 2: none to judge.
@@ -37,6 +38,7 @@ from ptxmma.audit.mutation.recorded import (
     RecordedFile,
     as_outcomes,
     by_slip_kind,
+    equal_slips,
     load_recorded,
     record,
     slips_digest,
@@ -87,6 +89,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--stale", action="store_true", help="only files that are not recorded as they are")
     parser.add_argument("--recorded", action="store_true", help="print the recorded table, and judge none")
     parser.add_argument(
+        "--equal", action="store_true", help="print the recorded slips that are proven equal, and by what"
+    )
+    parser.add_argument(
         "--read", type=Path, action="append", default=[], metavar="LINES", help="outcomes of an earlier run"
     )
     parser.add_argument("--jobs", type=int, default=cores(), metavar="N", help="how many at once")
@@ -102,6 +107,11 @@ def _asked(args: argparse.Namespace) -> int:
     for slip in corpus.slips([name.removeprefix("./") for name in args.files]):
         of_file.setdefault(slip.file, []).append(slip)
     recorded = load_recorded(RECORD)
+    if args.equal:
+        for file in sorted(of_file.keys() & recorded.keys()):
+            for proof, names in recorded[file].equal.items():
+                print("".join(f"{proof}: {file} {name}\n" for name in names), end="")
+        return 0
     if args.recorded:
         return _tell(_console(), recorded, of_file)
     if args.stale:
@@ -139,8 +149,9 @@ def _asked(args: argparse.Namespace) -> int:
     if args.record:
         today = datetime.date.today().isoformat()
         for file, slips in of_file.items():
-            own = by_slip_kind([outcome for outcome in found if outcome.slip.file == file])
-            recorded[file] = RecordedFile(today, slips_digest(slips), own)
+            own = [outcome for outcome in found if outcome.slip.file == file]
+            counts, equal = by_slip_kind(own), equal_slips(own)
+            recorded[file] = RecordedFile(today, slips_digest(slips), counts, equal)
         record(RECORD, dict(sorted((file, one) for file, one in recorded.items() if file in corpus.nodes)))
     if args.stale or args.record:
         console = _console() if args.format == "text" else Console(stderr=True, highlight=False)

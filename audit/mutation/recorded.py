@@ -19,18 +19,31 @@ from ...spec.errors import Question
 from .table import SlipCounts, counted
 from .trial import SlipOutcome
 
-__all__ = ["RecordedFile", "as_outcomes", "by_slip_kind", "load_recorded", "record", "slips_digest"]
+__all__ = [
+    "RecordedFile",
+    "as_outcomes",
+    "by_slip_kind",
+    "equal_slips",
+    "load_recorded",
+    "record",
+    "slips_digest",
+]
 
 _DIGITS = 16
+EqualSlips = Mapping[str, tuple[str, ...]]
+"""By what proves that they change no meaning, the names of slips, without their file."""
 
 
 @dataclass(frozen=True)
 class RecordedFile:
-    """What became of all slips of a file on a day: how many of each kind each witness noticed."""
+    """What became of all slips of a file on a day: how many of each kind each witness noticed, and by proof
+    the names of those that change no meaning.
+    """
 
     date: str
     digest: str
     counts: SlipCounts
+    equal: EqualSlips
 
 
 def slips_digest(slips: Iterable[Slip]) -> str:
@@ -43,6 +56,15 @@ def by_slip_kind(found: Sequence[SlipOutcome]) -> SlipCounts:
     return counted(found, lambda outcome: outcome.slip.kind)
 
 
+def equal_slips(found: Sequence[SlipOutcome]) -> EqualSlips:
+    """The slips that are proven to change no meaning."""
+    equal: dict[str, list[str]] = {}
+    for outcome in found:
+        if outcome.verdict == "equal":
+            equal.setdefault(outcome.why, []).append(outcome.slip.name.removeprefix(f"{outcome.slip.file} "))
+    return {proof: tuple(sorted(names)) for proof, names in sorted(equal.items())}
+
+
 def load_recorded(path: Path) -> dict[str, RecordedFile]:
     """By file, what is recorded; nothing where there is no record."""
     if not path.exists():
@@ -50,7 +72,8 @@ def load_recorded(path: Path) -> dict[str, RecordedFile]:
     found = {}
     for file, one in json.loads(path.read_text(encoding="utf-8")).items():
         counts = {(kind, name): n for kind, names in one["kinds"].items() for name, n in names.items()}
-        found[file] = RecordedFile(one["date"], one["slips"], Counter(counts))
+        equal = {proof: tuple(names) for proof, names in one["equal"].items()}
+        found[file] = RecordedFile(one["date"], one["slips"], Counter(counts), equal)
     return found
 
 
@@ -63,8 +86,8 @@ def record(path: Path, files: Mapping[str, RecordedFile]) -> None:
             names = {name: n for (of, name), n in sorted(one.counts.items()) if of == kind and n}
             if names:
                 kinds[kind] = names
-        written[file] = {"date": one.date, "slips": one.digest, "kinds": kinds}
-    lines = (f"{json.dumps(file)}: {json.dumps(one)}" for file, one in written.items())
+        written[file] = {"date": one.date, "slips": one.digest, "kinds": kinds, "equal": one.equal}
+    lines = (f"{json.dumps(file)}: {json.dumps(one, ensure_ascii=False)}" for file, one in written.items())
     path.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
 
 

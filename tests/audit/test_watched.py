@@ -21,6 +21,7 @@ from ptxmma.audit.mutation.recorded import (
     RecordedFile,
     as_outcomes,
     by_slip_kind,
+    equal_slips,
     load_recorded,
     record,
     slips_digest,
@@ -153,9 +154,11 @@ def test_every_verdict_stands_in_one_column(base: Baseline) -> None:
 
 def test_a_record_tells_what_is_stale(base: Baseline, tmp_path: Path) -> None:
     every = list(base.corpus.slips([LITMUS]))
-    found = [SlipOutcome(slip, "noticed", "models", "", 0.0) for slip in every[1:]]
+    found = [SlipOutcome(slip, "noticed", "models", "", 0.0) for slip in every[2:]]
     found.append(SlipOutcome(every[0], "survives", "", "", 0.0))
-    kept = RecordedFile("2026-11-22", slips_digest(every), by_slip_kind(found))
+    found.append(SlipOutcome(every[1], "equal", "loader", "the same meaning", 0.0))
+    kept = RecordedFile("2026-11-22", slips_digest(every), by_slip_kind(found), equal_slips(found))
+    assert kept.equal == {"the same meaning": (every[1].name.removeprefix(f"{LITMUS} "),)}
     record(tmp_path / "record.json", {LITMUS: kept})
     assert load_recorded(tmp_path / "record.json") == {LITMUS: kept}
     assert sum(kept.counts.values()) == len(every)
