@@ -201,7 +201,7 @@ class BarrierActs:
                 raise HaltedError
             act = number, warp.clock.seen[number]
             clock = self._published(number, step) or Clock(self.count)
-            if statement.barrier is not None and self._is_remote(group, step):
+            if statement.barrier is not None and self._is_remote(group, step, statement.barrier.base):
                 clock.exchange()
             if any("drop" in word for word in statement.operation.words):  # later phases count fewer
                 barrier.count -= sum(one for one in counted if one is not None)
@@ -217,9 +217,10 @@ class BarrierActs:
             warp.clock.knows(address, phase)
 
     @staticmethod
-    def _is_remote(group: ThreadGroup, step: WalkStep) -> bool:
-        """Whether a barrier lies in other blocks, too."""
-        return not group.registers.remote.isdisjoint(step.read)
+    def _is_remote(group: ThreadGroup, step: WalkStep, base: str | None) -> bool:
+        """Whether an address with some base may lie in another block."""
+        registers = group.registers
+        return base is not None and registers.steps.source(base, step.statement.scope) in registers.remote
 
     @staticmethod
     def _operand(

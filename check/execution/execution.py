@@ -11,9 +11,10 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ..ptx.flow import Block
+from ..values.block_threads import WARP, by_warp
 from ..values.lane_numbers import LaneNumbers, Numbers
 from ..walks.registers import Registers
 from ..walks.walk_plan import WalkPlan
@@ -85,6 +86,7 @@ class Execution:
         self._tasks: deque[_Task] = deque()
         self._joins: list[Join] = []
         self._ended = 0  # threads
+        self._lost: set[int] = set()  # warps with threads that the PTX does not show the way of
         registers = Registers(plan.steps, range(threads), size)
         self._start(ThreadGroup(tuple(range(threads)), 0 if plan.flow.blocks else None, registers))
         self._run()
@@ -130,6 +132,7 @@ class Execution:
                 self._tasks.remove(task)
             except LostError:
                 self.followed = self.acts.whole = False
+                self._lost.update(by_warp(task.group.threads))
                 self._tasks.remove(task)
             except HaltedError:
                 self.halted = True
@@ -149,7 +152,7 @@ class Execution:
             if join.parts and not join.abandoned:
                 join.abandon()
                 for part in join.parts:
-                    self._start(part)
+                    self._go_on(part)
                 join.parts = []
                 return True
         for barrier in self.acts.named.values():  # threads that have exited are not waited for
@@ -157,6 +160,14 @@ class Execution:
                 barrier.complete()
                 return True
         return False
+
+    def _go_on(self, part: ThreadGroup) -> None:
+        """Let a part go on without the others, but for threads whose warp waits for what was lost: they may
+        know, from others of their warp, what those have seen.
+        """
+        kept = tuple(thread for thread in part.threads if thread // WARP not in self._lost)
+        if kept:
+            self._start(part if len(kept) == len(part.threads) else replace(part, threads=kept))
 
     def _remember_stuck(self, group: ThreadGroup, wait: GroupWait) -> None:
         lacks = 0, False

@@ -25,13 +25,17 @@ _ACCESSES = frozenset(("load", "store"))
 
 
 class GenericRace(NamedTuple):
-    """A load and a store of the same bytes, by two warps; `first` is executed first."""
+    """A load and a store of the same bytes, by two warps; `first` is executed first.
+
+    `placed`: an assumed number decides where one of them lies.
+    """
 
     first: int
     second: int
     warps: tuple[int, int]
     region: ByteRegion
     doubtful: bool
+    placed: bool
 
 
 class _Bytes(NamedTuple):
@@ -46,6 +50,7 @@ class _Access(NamedTuple):
     does: str
     bytes: _Bytes
     doubtful: bool
+    placed: bool
 
 
 @dataclass(slots=True)
@@ -81,19 +86,22 @@ class GenericActs(WarpActs):
     def _access(self, group: ThreadGroup, step: WalkStep, threads: tuple[int, ...]) -> None:
         statement = step.statement
         address, width = statement.address, statement.bytes
-        if address is None or width is None:
+        if address is None or width is None or self._is_remote(group, step, address.base):
             return
         base: Numbers = 0 if address.base is None else group.registers.value(address.base, statement.scope)
         if base is None:
             return
         doubtful = self._doubtful(group, step) or step.guard in group.registers.assumed
+        placed = address.base is not None and (
+            group.registers.steps.source(address.base, statement.scope) in group.registers.assumed
+        )
         rows = statement.rows
         for warp, some in by_warp(threads).items():
             if rows is not None:
                 some = tuple(thread for thread in some if thread % WARP < rows)
             found = self._bytes_of(base, some, address.offset, width)
             if found.flags:
-                self._judge(warp, _Access(step.position, statement.does, found, doubtful))
+                self._judge(warp, _Access(step.position, statement.does, found, doubtful, placed))
 
     def _bytes_of(self, base: Numbers, threads: tuple[int, ...], offset: int, width: int) -> _Bytes:
         """The bytes that threads access; none where an address is not known."""
@@ -158,4 +166,5 @@ class GenericActs(WarpActs):
                 low = (both & -both).bit_length() - 1
                 high = low + (~(both >> low) & (both >> low) + 1).bit_length() - 1
                 region = ByteRegion("shared", low, high)
-                self.races[key] = GenericRace(*key, (other, warp), region, doubtful)
+                placed = before.placed or access.placed
+                self.races[key] = GenericRace(*key, (other, warp), region, doubtful, placed)

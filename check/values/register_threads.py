@@ -40,7 +40,7 @@ class RegisterThreads:
         self.line = shape is not None and shape[1] == shape[2] == 1
         self.shape = shape or (LARGEST_BLOCK, 1, 1)
         threads = size_of(shape) if shape else 0
-        self.count = max(WARPGROUP, min(LARGEST_BLOCK, threads))
+        self.count = min(LARGEST_BLOCK, threads or WARPGROUP)
         self._registers: Equations[str, ThreadValue] = Equations(
             self._sources, self._defined, UNIFORM, _changed
         )
@@ -154,6 +154,8 @@ class RegisterThreads:
         if not lane.is_uniform or set(clamp.values) != {_LAST_LANE}:
             return UNKNOWN
         source = lane.values[0] % WARP
+        if source > (self.count - 1) % WARP:  # the last warp has no such thread
+            return UNKNOWN
         found = tuple(value.values[t - t % WARP + source] for t in range(self.count))
         return ThreadValue(found, assumed=value.assumed)
 

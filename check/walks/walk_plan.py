@@ -192,8 +192,11 @@ class WalkPlan:
     def polls(self, number: int) -> bool:
         """Whether a block stands in a loop that reads memory until another thread has written it."""
         return any(
-            self.code.operation(index).does in _OPAQUE
-            and not _STRONG.isdisjoint(self.code.operation(index).words)
+            self.code.operation(index).does == "update"  # atomics are strong
+            or (
+                self.code.operation(index).does == "load"
+                and not _STRONG.isdisjoint(self.code.operation(index).words)
+            )
             for head in self.loops.around.get(number, ())[-1:]
             for block in self.loops.blocks[head]
             for index in range(self.flow.blocks[block].start, self.flow.blocks[block].end)
