@@ -241,6 +241,8 @@ class Execution:
                 if len(sides) > 1:
                     self._divide(group, number, place, sides)
                     return
+                if acts and threads is None and self.words is not None:
+                    self.words.store(group.registers, step, group.threads, surely=False)
                 if acts and threads:
                     yield from self.acts.act(group, step, threads)
                     if self.words is not None:
@@ -369,13 +371,17 @@ class Execution:
         or if the branch waits for what another thread writes.
         """
         acting = self.plan.acting(self.acts.skips)
-        behind = (self.plan.loops.blocks_of(side, number) for side in block.successors)
+        behind = [self.plan.loops.blocks_of(side, number) for side in block.successors]
         if not all(map(acting.isdisjoint, behind)) or self.plan.polls(number):
             raise LostError
         end = self.plan.flow.post_dominator.get(number)
         for register in self.plan.written_between(number):
             group.registers.numbers[register] = None
             group.registers.assumed.discard(register)
+        if self.words is not None:
+            for block in frozenset().union(*behind):
+                for step, _, _ in self.plan.relevant(block):
+                    self.words.store(group.registers, step, group.threads, surely=False)
         return self._enter(group, number, end)
 
     def _split(

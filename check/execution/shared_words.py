@@ -48,8 +48,10 @@ class SharedWords:
         self.clock_of = clock_of
         self._bytes: dict[int, _Stored] = {}
 
-    def store(self, registers: Registers, step: WalkStep, threads: tuple[int, ...]) -> None:
-        """Remember what threads write; forget it where the number is not known."""
+    def store(
+        self, registers: Registers, step: WalkStep, threads: tuple[int, ...], surely: bool = True
+    ) -> None:
+        """Remember what threads write; forget it where the number is not known, or whether they write it."""
         statement = step.statement
         address = statement.address
         if statement.does not in _STORES or statement.operation.space not in ("shared", "generic"):
@@ -58,7 +60,7 @@ class SharedWords:
             self._bytes.clear()
             return
         base = 0 if address.base is None else registers.value(address.base, statement.scope)
-        width, values = statement.bytes or _WIDEST, self._values(registers, statement)
+        width, values = statement.bytes or _WIDEST, self._values(registers, statement) if surely else []
         assumed = not registers.assumed.isdisjoint(step.read)
         size = width // max(len(values), 1)
         stored: dict[int, _Stored] = {}

@@ -171,8 +171,9 @@ class _BlockOrder:
         # By class and unit: the last access of each statement and thread.
         self.units: tuple[dict[int, dict[tuple[int, int], BlockAccess]], ...] = ({}, {}, {})
         self.fences: list[list[int]] = [[] for _ in threads]
-        self.releases: list[list[int]] = [[] for _ in threads]
-        self.acquires: list[int] = [-1] * count  # the position of each thread's last one
+        # By warp: one thread may arrive, or wait, for all of its warp, which meets before or after that.
+        self.releases: dict[int, list[int]] = defaultdict(list)
+        self.acquires: dict[int, int] = {}  # the position of the last one
         self.meets: list[tuple[int, frozenset[int]]] = []
         self.awaits: list[tuple[int, Numbers]] = []
         self.waits: list[tuple[int, int]] = []  # positions and statements that a finding shows
@@ -198,7 +199,7 @@ class _BlockOrder:
                 for lane in act.lanes:
                     for one in self.copies.pending.pop(lane, ()):
                         one.arrival = position
-                    self.releases[lane].append(position)
+                    self.releases[self.warps[lane]].append(position)
             case "bulk-commit":
                 self.drains.commit(act)
             case "bulk-wait":
@@ -208,11 +209,11 @@ class _BlockOrder:
                     self.fences[lane].append(position)
             case "arrive":
                 for lane in act.lanes:
-                    self.releases[lane].append(position)
+                    self.releases[self.warps[lane]].append(position)
             case "await":
                 self.awaits.append((position, act.barrier))
                 for lane in act.lanes:
-                    self.acquires[lane] = position
+                    self.acquires[self.warps[lane]] = position
             case "meet":
                 self._meet(act, position)
             case _:
@@ -224,8 +225,8 @@ class _BlockOrder:
         by_number: dict[int | None, list[int]] = defaultdict(list)
         for lane in act.lanes:
             by_number[number_at(act.barrier, lane)].append(lane)
-            self.releases[lane].append(position)
-            self.acquires[lane] = position
+            self.releases[self.warps[lane]].append(position)
+            self.acquires[self.warps[lane]] = position
         if isinstance(act.barrier, LaneNumbers) and None in by_number:
             by_number = {None: list(act.lanes)}
         self.meets += ((position, frozenset(lanes)) for lanes in by_number.values())
@@ -324,7 +325,7 @@ class _BlockOrder:
         """An access that is not complete: by its own thread's waits, or by anyone's at its mbarrier."""
         match first.act.kind:
             case "copy":
-                awaited = first.arrival is not None and self.acquires[second.lane] > first.arrival
+                awaited = first.arrival is not None and self._acquired(second) > first.arrival
                 return None if awaited else "incomplete"
             case "fill":
                 number = number_at(first.act.barrier, first.lane)
@@ -346,9 +347,13 @@ class _BlockOrder:
                 break
             if first.lane in lanes and second.lane in lanes:
                 return True
-        releases = self.releases[first.lane]
+        releases = self.releases[self.warps[first.lane]]
         after = bisect_right(releases, first.complete)
-        return after < len(releases) and self.acquires[second.lane] >= releases[after]
+        return after < len(releases) and self._acquired(second) >= releases[after]
+
+    def _acquired(self, access: BlockAccess) -> int:
+        """The position of the last act by which the access's warp learned of others'."""
+        return self.acquires.get(self.warps[access.lane], -1)
 
     def _unfenced(self, first: BlockAccess, second: BlockAccess) -> str | None:
         """Whether a proxy fence stands between a store and a bulk store, and in which thread."""

@@ -106,7 +106,7 @@ class WalkPlan:
                     self._acting.add(index)
                     waiting += self._named(statement)
         wanted = self._closed(waiting)
-        if self._rereads(wanted):
+        if self._rereads(wanted) and not (self.reads and self._stores_anywhere):
             self.reread = True
             words = (s for s in self.code if s.does in _WORDS and s.operation.space == "shared")
             wanted = self._closed([*wanted, *(name for s in words for name in s.reads)])
@@ -119,6 +119,11 @@ class WalkPlan:
             for index, statement in enumerate(self.code)
             if statement.does == "load"
         )
+
+    @cached_property
+    def _stores_anywhere(self) -> bool:
+        """Whether threads write where the PTX does not say whether it is shared memory."""
+        return any(s.does in ("store", "update") and s.operation.space == "generic" for s in self.code)
 
     def _closed(self, waiting: list[str]) -> set[str]:
         """Some registers, and all that their values are computed from."""

@@ -259,3 +259,48 @@ def test_a_limit_of_threads_is_no_shape(shape: str, expected: set[str]) -> None:
     text = HEAD.format(target="sm_80", threads=128).replace(".maxntid 128, 1, 1", shape) + PLANE
     found = {f"{f.tier} {f.rule}" for f in check_text(text, "k.ptx").findings if f.tier != "info"}
     assert found == expected
+
+
+# Thread 0 fills a stage once all warps have released it; lane 0 releases it for its warp.
+RELEASED = """.version 8.5
+.target sm_90a
+.address_size 64
+.shared .align 1024 .b8 smem[8192];
+.visible .entry k(.param .u64 in, .param .u32 n)
+.reqntid 128, 1, 1
+{
+.reg .b32 %r<16>; .reg .b64 %d<4>; .reg .pred %p<8>;
+mov.u32 %r1,%tid.x; mov.u32 %r2,smem; and.b32 %r3,%r1,31; shl.b32 %r4,%r1,2; add.u32 %r4,%r2,%r4;
+ld.param.u64 %d1,[in]; ld.param.u32 %r5,[n];
+setp.ne.u32 %p0,%r1,0; setp.ne.u32 %p1,%r3,0;
+@%p0 bra MADE;
+mbarrier.init.shared::cta.b64 [%r2+4096],1;
+mbarrier.init.shared::cta.b64 [%r2+4104],4;
+MADE: bar.sync 0;
+mov.u32 %r6,0; mov.u32 %r7,0;
+ROUND:
+@%p0 bra FULL;
+xor.b32 %r8,%r6,1;
+FREE: mbarrier.try_wait.parity.shared::cta.b64 %p2,[%r2+4104],%r8;
+@!%p2 bra FREE;
+mbarrier.arrive.expect_tx.shared::cta.b64 _,[%r2+4096],1024;
+cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%r2],[%d1],1024,[%r2+4096];
+FULL: mbarrier.try_wait.parity.shared::cta.b64 %p2,[%r2+4096],%r6;
+@!%p2 bra FULL;
+ld.shared.b32 %r9,[%r4];
+fence.proxy.async.shared::cta;
+bar.warp.sync -1;
+@!%p1 mbarrier.arrive.shared::cta.b64 _,[%r2+4104];
+xor.b32 %r6,%r6,1; add.u32 %r7,%r7,1;
+setp.lt.u32 %p3,%r7,%r5;
+@%p3 bra ROUND;
+ret;
+}
+"""
+
+
+def test_a_lane_releases_for_its_warp() -> None:
+    assert told_of(RELEASED) == set()
+    release = "@!%p1 mbarrier.arrive.shared::cta.b64 _,[%r2+4104];\n"
+    waits = RELEASED[RELEASED.index("FREE:") : RELEASED.index("mbarrier.arrive.expect")]
+    assert told_of(RELEASED.replace(release, "").replace(waits, ""))

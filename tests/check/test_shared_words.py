@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from .test_generic_accesses import RACE, in_the_place
 from .test_phases import RING, tiers
 
 WRITES = "st.shared.b32 [%r2+132000],0;\nst.shared.b8 [%r2+132004],1;\n"
@@ -54,3 +55,33 @@ def test_a_role_that_is_not_known_accuses_nobody(old: str, new: str) -> None:
     assert tiers(text) > set()
     assert text.count(old) == 1
     assert tiers(text.replace(old, new)) == set()
+
+
+# A word that is 0 at first; warps read it back, and if it still is, nothing orders what they do.
+WORD = """
+setp.eq.u32 %p3,%r1,0;
+@%p3 st.shared.b32 [%r2+8192],0;
+bar.sync 0;
+ld.global.u32 %r20,[%d1];
+setp.gt.u32 %p4,%r20,7;
+@!%p3 bra SET;
+WRITES
+SET: bar.sync 0;
+ld.shared.b32 %r21,[%r2+8192];
+setp.ne.u32 %p5,%r21,0;
+@%p5 bra ORDERED;
+st.shared.b32 [%r3],%r1;
+ld.shared.b32 %r22,[%r4];
+ORDERED:
+"""
+NEVER_ZERO = {
+    "under two guards": "@%p4 st.shared.b32 [%r2+8192],1; @!%p4 st.shared.b32 [%r2+8192],2;",
+    "on two branches": "@%p4 bra TWO; st.shared.b32 [%r2+8192],1; bra SET;\nTWO: st.shared.b32 [%r2+8192],2;",
+    "by a generic address": "cvt.u64.u32 %d2,%r2; cvta.shared.u64 %d2,%d2; st.b32 [%d2+8192],1;",
+}
+
+
+@pytest.mark.parametrize("writes", NEVER_ZERO)
+def test_a_word_that_threads_may_overwrite_is_not_known(writes: str) -> None:
+    assert tiers(in_the_place(WORD.replace("WRITES", NEVER_ZERO[writes]))) == set()
+    assert tiers(in_the_place(WORD.replace("WRITES", "st.shared.b32 [%r2+8192],0;"))) == {RACE}
