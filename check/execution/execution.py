@@ -379,8 +379,8 @@ class Execution:
             group.registers.numbers[register] = None
             group.registers.assumed.discard(register)
         if self.words is not None:
-            for block in frozenset().union(*behind):
-                for step, _, _ in self.plan.relevant(block):
+            for passed in frozenset[int]().union(*behind):
+                for step, _, _ in self.plan.relevant(passed):
                     self.words.store(group.registers, step, group.threads, surely=False)
         return self._enter(group, number, end)
 

@@ -22,6 +22,7 @@ __all__ = ["guessed_findings"]
 
 # The usual ones first: whole warpgroups, then those with a warp beside them, then few threads.
 _BLOCKS = (128, 256, 384, 512, 160, 288, 416, 64, 32)
+_OTHERS = range(WARP, 512, WARP)  # then all smaller ones: some have two warps beside their warpgroups
 
 
 def guessed_findings(
@@ -33,7 +34,7 @@ def guessed_findings(
     found: tuple[Finding, ...] = ()
     most = 0  # blocks of the function that some number of threads comes to
     named = (size + beside for size in named_sizes(walked.plan) for beside in (0, WARP, WARPGROUP))
-    for threads in dict.fromkeys((*_BLOCKS, *named)):
+    for threads in dict.fromkeys((*_BLOCKS, *named, *_OTHERS)):
         phases = PhaseFindings(module, code, flow, walked)
         phases.execute(threads)
         here = tuple(one for one in phases if one.tier in (ERROR, LIKELY))

@@ -33,3 +33,55 @@ def test_what_every_number_of_threads_leaves_is_likely(old: str, new: str, rule:
     found = check_text(text.replace(old, new), "k.ptx").findings
     assert (rule, "likely") in {(one.rule, one.tier) for one in found}
     assert all("no usual number of threads" in one.message for one in found if one.tier == "likely")
+
+
+# Two warps start copies, or do nothing, and eight release the stage: a block of 320 threads is right.
+TEN_WARPS = """.version 8.5
+.target sm_90a
+.address_size 64
+.shared .align 1024 .b8 smem[65536];
+.visible .entry k(.param .u64 out, .param .u32 n)
+{
+.reg .b32 %r<64>; .reg .b64 %rd<4>; .reg .pred %p<16>;
+mov.u32 %r1, %tid.x; mov.u32 %r2, smem; ld.param.u32 %r3, [n]; ld.param.u64 %rd1, [out];
+cvta.to.global.u64 %rd1, %rd1;
+and.b32 %r4, %r1, 31; shr.u32 %r5, %r1, 5; shl.b32 %r6, %r1, 2; add.u32 %r7, %r2, %r6;
+setp.ne.u32 %p9,%r1,0; @%p9 bra I;
+mbarrier.init.shared::cta.b64 [%r2+40000],1; mbarrier.init.shared::cta.b64 [%r2+41000],8;
+fence.mbarrier_init.release.cluster;
+I: barrier.cluster.arrive; barrier.cluster.wait;
+mov.u32 %r50,%r1; setp.lt.u32 %p1,%r1,64; sub.u32 %r51,%r1,64;
+@%p1 bra PROD;
+bra CONS;
+PROD:
+setp.ne.u32 %p2,%r50,0; @%p2 bra END;
+mov.u32 %r20,0; mov.u32 %r21,0; mov.u32 %r22,1;
+setp.eq.u32 %p6,%r3,0; @%p6 bra END;
+PL: shl.b32 %r24,%r21,3; add.u32 %r24,%r2,%r24; shl.b32 %r25,%r21,11; add.u32 %r25,%r2,%r25;
+PW: mbarrier.try_wait.parity.shared::cta.b64 %p3,[%r24+41000],%r22; @!%p3 bra PW;
+mbarrier.arrive.expect_tx.shared::cta.b64 _,[%r24+40000],2048;
+cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%r25],[%rd1],2048,[%r24+40000];
+add.u32 %r20,%r20,1; add.u32 %r21,%r21,1; setp.eq.u32 %p5,%r21,1; @%p5 mov.u32 %r21,0; @%p5 xor.b32 %r22,%r22,1;
+setp.lt.u32 %p7,%r20,%r3; @%p7 bra PL;
+bra END;
+CONS:
+mov.u32 %r20,0; mov.u32 %r21,0; mov.u32 %r22,0;
+setp.eq.u32 %p6,%r3,0; @%p6 bra END;
+CL: shl.b32 %r24,%r21,3; add.u32 %r24,%r2,%r24; shl.b32 %r25,%r21,11; add.u32 %r25,%r2,%r25;
+CW: mbarrier.try_wait.parity.shared::cta.b64 %p3,[%r24+40000],%r22; @!%p3 bra CW;
+and.b32 %r28,%r51,127; shl.b32 %r28,%r28,4; add.u32 %r28,%r25,%r28; ld.shared.v4.b32 {%r30,%r31,%r32,%r33},[%r28];
+fence.proxy.async.shared::cta;
+bar.warp.sync -1; setp.eq.u32 %p4,%r4,0; @%p4 mbarrier.arrive.shared::cta.b64 _,[%r24+41000];
+add.u32 %r20,%r20,1; add.u32 %r21,%r21,1; setp.eq.u32 %p5,%r21,1; @%p5 mov.u32 %r21,0; @%p5 xor.b32 %r22,%r22,1;
+setp.lt.u32 %p7,%r20,%r3; @%p7 bra CL;
+END:
+ret;
+}
+"""
+
+
+def test_a_block_of_no_usual_size() -> None:
+    assert tiers(TEN_WARPS) == set()
+    expects = "[%r24+40000],2048;"
+    assert expects in TEN_WARPS
+    assert ("likely", "barrier-stuck") in tiers(TEN_WARPS.replace(expects, "[%r24+40000],4096;", 1))
