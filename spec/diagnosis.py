@@ -54,14 +54,6 @@ class Spelling:
         return cls(once, tuple(map(tuple, ordered)), repeated)
 
     @cached_property
-    def _hash(self) -> int:
-        return hash((self.free, self.ordered, self.repeated))
-
-    def __hash__(self) -> int:
-        """Computed once: the same spelling is looked up again and again."""
-        return self._hash
-
-    @cached_property
     def shape(self) -> str | None:
         return next((word for word in self.free if _SHAPE.fullmatch(word)), None)
 

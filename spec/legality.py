@@ -300,11 +300,13 @@ class Judge:
         """
         mnemonic = statement.mnemonic
         group = self._group_of(mnemonic) or self._group_of(mnemonic.lower())
-        if group is None or (
-            group.spellings.variant_of(mnemonic) is None and self._incomplete(mnemonic.lower())
-        ):
+        if group is None:
             return None
-        variant = group.suggestion(group.spellings.in_case(mnemonic))
+        if group.spellings.variant_of(mnemonic) is None:
+            if self._incomplete(mnemonic.lower()):
+                return None
+            mnemonic = group.spellings.in_case(mnemonic)
+        variant = group.suggestion(mnemonic)
         if variant is None:
             return None
         forms = [form for form in variant.forms if self._takes(variant, form)]
