@@ -284,11 +284,11 @@ def _spoken_of(bridge: Bridge, given: Mapping[str, int], left: LayoutMap, right:
     the left.
     """
     chosen = {key: given[key] for key in left.parameters}
-    held = {point[: len(left.inputs)]: point[len(left.inputs) :] for point in left.points(chosen)}
     settings = [setting for setting in _settings(bridge, given) if not _shut(bridge, setting)]
     most = sum(_size(right, {key: setting[key] for key in right.parameters}) for setting in settings)
-    if most < len(held):  # it cannot reach them all
+    if left.condition is None and most < _size(left, chosen):  # it cannot reach them all
         return False
+    held = {point[: len(left.inputs)]: point[len(left.inputs) :] for point in left.points(chosen)}
     reached = set()
     for setting in settings:
         for inputs, outputs in _met(bridge, setting, left, right):
