@@ -19,41 +19,51 @@ def _every(record: str, name: str) -> bool:
     return True
 
 
-def plain(value: object, kept: _Chooses = _every, ordered: _Chooses = _every) -> Any:
+def plain(value: object, kept: _Chooses = _every, ordered: _Chooses = _every, classes: bool = False) -> Any:
     """A record as plain values, equal for records that say the same.
 
     `kept` says of a record's class and field whether it counts, `ordered` whether the order of its
-    lists does.
+    lists does. With `classes`, records of two classes are never equal, whatever they say.
     """
-    return _plain(value, kept, ordered, True)
+    return _plain(value, _Choice(kept, ordered, classes), True)
 
 
-def _plain(value: object, kept: _Chooses, ordered: _Chooses, in_order: bool) -> Any:
+@dataclasses.dataclass(frozen=True)
+class _Choice:
+    """What of a record counts."""
+
+    kept: _Chooses
+    ordered: _Chooses
+    classes: bool
+
+
+def _plain(value: object, choice: _Choice, in_order: bool) -> Any:
     match value:
         case Formula():
             return source(value.tree)
         case Scalars():
-            return _listed(value.values, kept, ordered, in_order)
+            return _listed(value.values, choice, in_order)
         case Version():
             return str(value)
         case FileName():
             return value.text
         case Mapping():
-            return {str(key): _plain(inner, kept, ordered, in_order) for key, inner in value.items()}
+            return {str(key): _plain(inner, choice, in_order) for key, inner in value.items()}
         case tuple() | list():
-            return _listed(value, kept, ordered, in_order)
+            return _listed(value, choice, in_order)
         case frozenset():
             return sorted(map(str, value))
     if dataclasses.is_dataclass(value):
         record = type(value).__name__
-        return {
-            field.name: _plain(inner, kept, ordered, ordered(record, field.name))
+        found = {
+            field.name: _plain(inner, choice, choice.ordered(record, field.name))
             for field in dataclasses.fields(value)
-            if not isinstance(inner := getattr(value, field.name), Place) and kept(record, field.name)
+            if not isinstance(inner := getattr(value, field.name), Place) and choice.kept(record, field.name)
         }
+        return {"class": record, **found} if choice.classes else found
     return value
 
 
-def _listed(values: Iterable[object], kept: _Chooses, ordered: _Chooses, in_order: bool) -> list[Any]:
-    found = [_plain(one, kept, ordered, in_order) for one in values]
+def _listed(values: Iterable[object], choice: _Choice, in_order: bool) -> list[Any]:
+    found = [_plain(one, choice, in_order) for one in values]
     return found if in_order else sorted(found, key=repr)

@@ -50,8 +50,11 @@ _PARTS = {
 
 
 def plain(value: object) -> Any:
-    """A record as plain values, without what only readers notice; a list that is a set is sorted."""
-    return plain_value(value, _is_noticed, _is_sequence)
+    """A record as plain values, without what only readers notice; a list that is a set is sorted.
+
+    A barrier and a proxy fence have no fields: their classes say what they are.
+    """
+    return plain_value(value, _is_noticed, _is_sequence, classes=True)
 
 
 def _is_noticed(record: str, field: str) -> bool:

@@ -10,6 +10,7 @@ import yaml
 from ptxmma.audit.mutation.corpus import Corpus
 from ptxmma.audit.mutation.meaning import plain
 from ptxmma.formal.mutation.slips import Slip, changed_root
+from ptxmma.formal.ordering.programs import ProxyFence, WgmmaFence
 from ptxmma.spec import instead
 from ptxmma.spec.api import load
 from ptxmma.spec.cache import ROOT
@@ -148,3 +149,9 @@ def test_the_order_of_a_list_counts_where_it_means_something() -> None:
     written = plain(one)
     assert written["forms"][form]["operands"] == list(one.forms[form].operands)
     assert written["execution"] == sorted(one.execution) != list(one.execution)
+
+
+def test_another_step_is_another_meaning() -> None:
+    """Steps without fields differ by what they are."""
+    assert plain(ProxyFence()) != plain(WgmmaFence())
+    assert plain([ProxyFence(), WgmmaFence()]) != plain([WgmmaFence(), ProxyFence()])
