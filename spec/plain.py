@@ -10,7 +10,9 @@ from .errors import Place
 from .expressions import source
 from .nodes import FileName, Formula, Scalars, Version
 
-__all__ = ["plain"]
+__all__ = ["CLASS", "plain"]
+
+CLASS = "class"  # no field can be called so
 
 _Chooses = Callable[[str, str], bool]
 
@@ -60,7 +62,7 @@ def _plain(value: object, choice: _Choice, in_order: bool) -> Any:
             for field in dataclasses.fields(value)
             if not isinstance(inner := getattr(value, field.name), Place) and choice.kept(record, field.name)
         }
-        return {"class": record, **found} if choice.classes else found
+        return {CLASS: record, **found} if choice.classes else found
     return value
 
 
