@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from .errors import Place
 from .expressions import source
 from .nodes import FileName, Formula, Scalars, Version
 
-__all__ = ["CLASS", "plain"]
-
-CLASS = "class"  # no field can be called so
+__all__ = ["kept_fields", "plain"]
 
 _Chooses = Callable[[str, str], bool]
 
@@ -28,6 +26,14 @@ def plain(value: object, kept: _Chooses = _every, ordered: _Chooses = _every, cl
     lists does. With `classes`, records of two classes are never equal, whatever they say.
     """
     return _plain(value, _Choice(kept, ordered, classes), True)
+
+
+def kept_fields(record: Any, kept: _Chooses = _every) -> Iterator[tuple[str, Any]]:
+    """The names and values of a record's fields that count; places in files never do."""
+    for field in dataclasses.fields(record):
+        value = getattr(record, field.name)
+        if not isinstance(value, Place) and kept(type(record).__name__, field.name):
+            yield field.name, value
 
 
 @dataclasses.dataclass(frozen=True)
@@ -58,11 +64,10 @@ def _plain(value: object, choice: _Choice, in_order: bool) -> Any:
     if dataclasses.is_dataclass(value):
         record = type(value).__name__
         found = {
-            field.name: _plain(inner, choice, choice.ordered(record, field.name))
-            for field in dataclasses.fields(value)
-            if not isinstance(inner := getattr(value, field.name), Place) and choice.kept(record, field.name)
+            name: _plain(inner, choice, choice.ordered(record, name))
+            for name, inner in kept_fields(value, choice.kept)
         }
-        return {CLASS: record, **found} if choice.classes else found
+        return {"class": record, **found} if choice.classes else found
     return value
 
 

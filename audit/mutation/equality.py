@@ -8,11 +8,10 @@ from collections.abc import Mapping
 from ...formal.mutation.subjects import BridgeSubject, LayoutSubject, MutationSubject, SwizzleSubject
 from ...spec.model import Gate
 from ...spec.nodes import Formula, Scalars
-from ...spec.plain import CLASS
 from ...spec.sparse import positions, valid_codes
 from ...spec.sparsity_records import Sparsity
 from ...spec.variants import Family, Variant
-from .meaning import plain
+from .meaning import noticed_fields, plain
 from .witnesses import Changed
 
 __all__ = ["equal", "equal_families"]
@@ -74,8 +73,8 @@ def _without(value: object, *left_out: type) -> object:
     if isinstance(value, tuple) and any(dataclasses.is_dataclass(inner) for inner in value):
         return [_without(inner, *left_out) for inner in value]
     if dataclasses.is_dataclass(value) and not isinstance(value, type | Scalars | Formula):
-        named = {name: _without(getattr(value, name), *left_out) for name in plain(value) if name != CLASS}
-        return {CLASS: type(value).__name__, **named}
+        found = {name: _without(inner, *left_out) for name, inner in noticed_fields(value).items()}
+        return type(value).__name__, found
     return plain(value)
 
 

@@ -11,10 +11,11 @@ from ...ledger.contradictions import register
 from ...spec.api import load
 from ...spec.effects import load_effects
 from ...spec.ordering import ordering, phases
+from ...spec.plain import kept_fields
 from ...spec.plain import plain as plain_value
 from .corpus import READERS, noticed_by
 
-__all__ = ["meaning", "plain"]
+__all__ = ["meaning", "noticed_fields", "plain"]
 
 # Fields whose lists mean another thing in another order; every other list is a set, written in some order.
 _SEQUENCES = frozenset(
@@ -55,6 +56,11 @@ def plain(value: object) -> Any:
     A barrier and a proxy fence have no fields: their classes say what they are.
     """
     return plain_value(value, _is_noticed, _is_sequence, classes=True)
+
+
+def noticed_fields(record: Any) -> dict[str, Any]:
+    """The fields of a record that others than readers notice."""
+    return dict(kept_fields(record, _is_noticed))
 
 
 def _is_noticed(record: str, field: str) -> bool:

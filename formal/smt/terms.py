@@ -369,18 +369,7 @@ def script(assertions: Sequence[Term], logic: str) -> str:
     nodes: list[tuple[Term, tuple[int, ...]]] = []
     number_of: dict[int, int] = {}
     uses: list[int] = []
-    stack = [*reversed(assertions)]  # terms are too deep for recursion
-    while stack:
-        term = stack[-1]
-        if id(term) in number_of:
-            stack.pop()
-            continue
-        waiting = [arg for arg in term.args if id(arg) not in number_of]
-        if waiting:
-            waiting.reverse()
-            stack += waiting
-            continue
-        stack.pop()
+    for term in _post_order(assertions):
         args = tuple([number_of[id(arg)] for arg in term.args])
         key = term.head, term.sort, args
         number = numbers.get(key)
