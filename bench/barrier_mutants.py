@@ -12,7 +12,8 @@ are changed, by `barrier_edits.py`. A kernel is right if `ptxmma check` finds no
 - `reading` if `check` calls it undefined under some readings of the text;
 - `missed` if the original is proven right, and the mutant is not;
 - `not judged` if nobody says what is right: the original is not proven right, a tensor map says how many
-  bytes are copied, or the threads of one warp synchronise, which the replay takes for granted.
+  bytes are copied, the threads of one warp synchronise, which the replay takes for granted, or the block may
+  end while a bulk store reads its shared memory, of which the text says nothing.
 
 Without FILE: the kernels of tests/kernels, the clean cases of tests/check/cases, and litmus tests.
 --files N takes N of these, and --most N takes N mutants of each kind in each kernel, both drawn by the seed;
@@ -119,9 +120,12 @@ def judged(mutant: BarrierMutant) -> tuple[str, str]:
     before, after = (one(text, mutant.kernel) for text in (mutant.before, mutant.text))
     if mutant.kind == "barrier id changed" and is_renamed(before, after):
         return "equivalent", "renamed: no other statement names the old number of the barrier, or the new one"
-    if why := original(mutant.before, mutant.kernel):
+    why, unwaited = original(mutant.before, mutant.kernel)
+    if why:
         return "not judged", f"the original is not proven right: {why}"
-    why = proof(after)
+    why, left = proof(after)
+    if not why and left > unwaited:
+        return "not judged", "the text does not say whether a block may end before its bulk stores"
     if not why:
         return "equivalent", "replayed: every schedule of the warps has the same phases, no race, and an end"
     return ("not judged" if why == _LATE else "missed"), why
@@ -134,8 +138,8 @@ class LateError(Exception):
     """A proof has taken too long."""
 
 
-def proof(kernel: Kernel) -> str:
-    """Why a kernel is not proven right; empty if it is."""
+def proof(kernel: Kernel) -> tuple[str, int]:
+    """Why a kernel is not proven right, empty if it is; and how many bulk stores no thread waits for."""
 
     def stop(*_: object) -> None:
         raise LateError
@@ -145,14 +149,14 @@ def proof(kernel: Kernel) -> str:
     try:
         return is_right(kernel)
     except LateError:
-        return _LATE
+        return _LATE, 0
     finally:
         signal.setitimer(signal.ITIMER_VIRTUAL, 0)
 
 
 @lru_cache(maxsize=8)
-def original(text: str, name: str) -> str:
-    """Why the original is not proven right; empty if it is."""
+def original(text: str, name: str) -> tuple[str, int]:
+    """What `proof` says of the original."""
     return proof(one(text, name))
 
 

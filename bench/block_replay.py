@@ -4,6 +4,11 @@ The traces of all warps (`warp_traces.py`) are replayed in one schedule, with ve
 the same bytes that no clock orders are a race. Every arrival, and every wait, must be ordered behind all that
 could let it fall into another phase. Then every schedule has the same phases, and the same order; so none has
 a race, and all come to the end. Threads of one warp count as ordered. Another block is not followed.
+Parameters have a few numbers each, in turn: with others the proof says nothing.
+
+Whether a block may end while its bulk stores read its shared memory is left open, as the text leaves it open:
+shared memory has the lifetime of its block (2.3), cp.async.bulk.wait_group waits for the reads
+(9.7.9.25.6.2), and nothing says that a thread must have waited before it exits. So these stores are counted.
 
 This module shares no code with `check/`, because it judges the checker.
 """
@@ -104,8 +109,10 @@ class _Replay:
         self.left = 0  # threads that have come to the end
         self.met: dict[tuple[object, int], int] = {}  # by barrier and warp: the phase
 
-    def run(self) -> None:
-        """Replay; raises Flaw at a race, at a wait for ever, or where another schedule may differ."""
+    def run(self) -> int:
+        """Replay; raises Flaw at a race, at a wait for ever, or where another schedule may differ. Returns
+        how many bulk stores no thread has waited for.
+        """
         places = [0] * len(self.traces)
         ended: set[int] = set()
         while len(ended) < len(self.traces):
@@ -121,6 +128,8 @@ class _Replay:
             if not moved and not self._settle():
                 raise Flaw("warps wait for ever")
         self._check_waits()
+        committed = (group for groups in self.groups["drain"] for group in groups)
+        return sum(map(len, (*committed, *self.under_way["drain"])))
 
     def _settle(self) -> bool:
         """Let copies of unknown size land, and let those who have left count at barriers for all."""
@@ -434,8 +443,11 @@ class _Replay:
         return False
 
 
-def prove(kernel: Kernel, sizes: Sequence[int] = SIZES) -> None:
-    """Raises Flaw, or NoTrace, where a kernel is not proven right with each of some sizes."""
+def prove(kernel: Kernel, sizes: Sequence[int] = SIZES) -> int:
+    """Raises Flaw, or NoTrace, where a kernel is not proven right with each of some sizes. Returns how many
+    bulk stores no thread has waited for, at most.
+    """
+    left = 0
     followed: list[list[list[WarpEvent]]] = []
     for size in sizes:
         try:
@@ -444,15 +456,15 @@ def prove(kernel: Kernel, sizes: Sequence[int] = SIZES) -> None:
             continue
         if found not in followed:
             followed.append(found)
-            _Replay(kernel, found).run()
+            left = max(left, _Replay(kernel, found).run())
     if not followed:
         raise NoTrace("no trace ends")
+    return left
 
 
-def is_right(kernel: Kernel, sizes: Sequence[int] = SIZES) -> str:
-    """Why a kernel is not proven right; empty if it is."""
+def is_right(kernel: Kernel, sizes: Sequence[int] = SIZES) -> tuple[str, int]:
+    """Why a kernel is not proven right, empty if it is; and how many bulk stores no thread waits for."""
     try:
-        prove(kernel, sizes)
+        return "", prove(kernel, sizes)
     except (Flaw, NoTrace) as error:
-        return str(error) or type(error).__name__
-    return ""
+        return str(error) or type(error).__name__, 0

@@ -15,11 +15,12 @@ from .clocks import Clock
 from .thread_groups import ThreadGroup
 from .warps import ExecutedWarp, GroupWait, HaltedError, LostError
 
-__all__ = ["BarrierActs", "Drift", "Unpublished"]
+__all__ = ["BarrierActs", "Drift", "Unpublished", "WrongCount"]
 
 _CLUSTER = -1
 _REDUCED = 3  # operands of a barrier that reduces predicates, without a count
 _WORD = (1 << 32) - 1  # addresses of shared memory have 32 bits
+_MOST_ARRIVALS = (1 << 20) - 1  # that a phase of an mbarrier can count (9.7.13.15.2)
 
 
 @dataclass(frozen=True)
@@ -40,6 +41,15 @@ class Drift:
     count: int
 
 
+@dataclass(frozen=True)
+class WrongCount:
+    """An mbarrier is initialised with a number of arrivals that it cannot count."""
+
+    init: int
+    count: int
+    doubtful: bool
+
+
 class BarrierActs:
     """The warps and the barriers of a block."""
 
@@ -54,6 +64,7 @@ class BarrierActs:
         self.uncounted: set[int] = set()  # mbarriers with an unknown count
         self.unpublished: dict[tuple[int, int], Unpublished] = {}
         self.drifts: dict[int, Drift] = {}  # by mbarrier
+        self.wrong_counts: dict[int, WrongCount] = {}  # by statement
         self.whole = True  # no group has stopped before its end
 
     def order(self, group: ThreadGroup, step: WalkStep, threads: tuple[int, ...]) -> Iterator[GroupWait]:
@@ -138,7 +149,10 @@ class BarrierActs:
         position = step.statement.operation.action.count
         count = number_at(self._operand(group, step.statement, position, 0), threads[0])
         number = threads[0] // WARP
-        if count is None or not count:
+        if count is None or not 1 <= count <= _MOST_ARRIVALS:
+            if count is not None:
+                wrong = WrongCount(step.position, count, group.doubtful)
+                self.wrong_counts.setdefault(step.position, wrong)
             self.uncounted.add(address)
             return
         warp = self.warps[number]

@@ -185,8 +185,9 @@ class Execution:
 
     def _is_open(self, wait: GroupWait) -> bool:
         """Whether a wait may be over, so that what others wait for may happen: the text counts a warp's
-        threads as one, but at the cluster's barrier (9.7.13.4: all threads); and a thread that finds a phase
-        incomplete may do other things before it tries again.
+        threads as one (9.7.13.1), but at the cluster's barrier, which completes when all threads that have
+        not exited have arrived (9.7.13.3); and a thread that finds a phase incomplete may do other things
+        before it tries again.
         """
         if wait.kind == "meet":
             meeting = self.acts.named[wait.barrier]

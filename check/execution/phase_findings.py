@@ -18,7 +18,7 @@ from ..ptx.source import PtxModule
 from ..rules import rules
 from ..walks.kernel_walks import KernelWalks
 from ..walks.walk_plan import WalkPlan
-from .barrier_acts import Drift, Unpublished
+from .barrier_acts import Drift, Unpublished, WrongCount
 from .block_sizes import right_size
 from .execution import Execution, Stuck
 from .shared_accesses import PhaseRace
@@ -28,7 +28,7 @@ __all__ = ["PhaseFindings"]
 
 _SIZES = (1024, 7)  # numbers for parameters: with the second, loops end
 _MOST_THREADS = 1024
-_SHORT = 400  # statements of a function that is executed although it has no phases
+_SHORT = 400
 # What is found first explains what is found later.
 _ORDER = ("unseen", "overwritten", "elsewhere", "rewritten", "early-read", "unfenced")
 _RULES = {
@@ -73,7 +73,8 @@ def _is_right(found: Execution) -> bool:
     """Whether all threads were followed to their end, and nothing is wrong."""
     acts = found.acts
     named = any(barrier.unequal for barrier in acts.named.values())
-    wrong = (any(acts.accesses), found.stuck, acts.unpublished, acts.short(), acts.drifts, named)
+    barriers = (found.stuck, acts.unpublished, acts.drifts, acts.wrong_counts, named)
+    wrong = (any(acts.accesses), acts.short(), *barriers)
     return found.certain and not any(wrong)
 
 
@@ -89,6 +90,7 @@ class PhaseFindings:
     stuck: dict[int, Stuck] = field(default_factory=dict)
     unequal: dict[tuple[int, int], bool] = field(default_factory=dict)
     drifts: dict[tuple[int, int], Drift] = field(default_factory=dict)
+    wrong_counts: dict[int, WrongCount] = field(default_factory=dict)  # by statement
     unpublished: dict[tuple[int, int], Unpublished] = field(default_factory=dict)
     together: set[int] = field(default_factory=set)  # blocks that whole warpgroups execute
     parted: set[int] = field(default_factory=set)  # blocks that parts of them execute
@@ -119,6 +121,7 @@ class PhaseFindings:
             self.followed = followed and found.certain
             self.races += found.acts.accesses
             self.unpublished |= found.acts.unpublished
+            self.wrong_counts |= found.acts.wrong_counts
             self.short |= found.acts.short()
             initialises = any(found.acts.mbarriers) or any(found.acts.uncounted)
             stuck = [one for one in _causes(found.stuck) if initialises or one.kind != "init"]
@@ -158,8 +161,8 @@ class PhaseFindings:
         """Whether executions followed every thread and found nothing: then no walk of one thread knows more
         about the stages that copies fill.
         """
-        found = (self.races, self.stuck, self.unpublished, self.short, self.unequal, self.drifts)
-        return self.followed and not any(found)
+        barriers = (self.stuck, self.unpublished, self.unequal, self.drifts, self.wrong_counts)
+        return self.followed and not any((self.races, self.short, *barriers))
 
     @property
     def multiplies(self) -> bool:
@@ -227,6 +230,7 @@ class PhaseFindings:
         yield from (self._short(one) for one in self.short.values() if one.product not in told)
         if not self.races and not self.stuck:
             yield from (self._drift(one) for one in self.drifts.values())
+        yield from map(self._wrong_count, self.wrong_counts.values())
         for (first, second), doubtful in self.unequal.items():
             yield self._unequal(first, second, doubtful)
         for init, use in self.unpublished:
@@ -356,6 +360,11 @@ class PhaseFindings:
             "two phases, so that a later phase ends without some of its threads"
         )
         return self._of_barrier("barrier-count", True, what, steps)
+
+    def _wrong_count(self, one: WrongCount) -> Finding:
+        steps = [(one.init, "says how many arrive")]
+        what = f"this mbarrier is made for {one.count} arrivals a phase, and can count 1 to 2^20 − 1"
+        return self._of_barrier("barrier-count", one.doubtful, what, steps)
 
     def _unequal(self, first: int, second: int, doubtful: bool) -> Finding:
         steps = [(first, "names one count"), (second, "names another count, in the same phase")]

@@ -43,7 +43,7 @@ def bench(name: str) -> ModuleType:
 def why(text: str) -> str:
     """Why a kernel is not proven right; empty if it is."""
     (kernel,) = bench("kernel_statements").kernels(text)
-    found: str = bench("block_replay").is_right(kernel, (7,))
+    found: str = bench("block_replay").is_right(kernel, (7,))[0]
     return found
 
 
@@ -99,6 +99,16 @@ def test_as_many_of_each_kind_are_drawn_by_the_seed() -> None:
     assert drawn[0] == mutants.drawn(made, 1, 0)
     assert len({tuple(one.line for one in some) for some in drawn}) > 1
     assert len(mutants.drawn(made, 0, 0)) == len(made)
+
+
+def test_a_block_that_may_end_before_its_bulk_stores_is_not_called_equivalent() -> None:
+    """The text does not say that a thread waits for its bulk stores before it exits."""
+    mutants = bench("barrier_mutants")
+    text = (CASES / "b68_tmastore_reuse_ok.ptx").read_text()
+    made = {one.line: one for one in mutants.mutants("k.ptx", text) if one.kind == "bulk wait deleted"}
+    column, why = mutants.judged(made[max(made)])
+    assert (column, "whether a block may end" in why) == ("not judged", True)
+    assert mutants.judged(made[min(made)])[0] == "missed"  # had the checker not caught it
 
 
 def test_what_nobody_proves_is_not_called_equivalent() -> None:

@@ -355,6 +355,20 @@ def test_a_count_that_no_round_fits(kernel: str) -> None:
     assert tiers(fewer) == {("likely", "barrier-count")}
 
 
+@pytest.mark.parametrize(("count", "known"), [("0", True), ("1048575", False), ("1048576", True)])
+def test_a_count_that_no_mbarrier_has(count: str, known: bool) -> None:
+    spoilt = {
+        finding.rule: finding
+        for finding in check_text(RING.replace("b64 [%r31],128", f"b64 [%r31],{count}"), "k.ptx").findings
+    }
+    assert ("barrier-count" in spoilt) == known
+    if known:
+        assert spoilt["barrier-count"].tier == "error"
+        assert f"for {count} arrivals" in spoilt["barrier-count"].message
+    else:
+        assert spoilt["barrier-stuck"].tier == "error"
+
+
 def test_an_arrival_that_no_block_of_a_cluster_sends() -> None:
     fewer = MULTICAST.replace("mbarrier.arrive.release.cluster.shared::cluster.b64 _,[%r43];", "")
     assert ("likely", "barrier-stuck") in tiers(fewer)
