@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Set
 
 from ..ptx.operands import number_of
 from ..values.block_threads import WARP, WARPGROUP
@@ -16,19 +16,20 @@ def right_size(
     plan: WalkPlan,
     threads: int,
     sizes: Iterable[int],
+    done_with: Callable[[int], Set[int]],
     is_right: Callable[[Execution], bool],
 ) -> int | None:
     """A smaller number of threads that barriers name, and with which all that a function does is right; None
     if there is none.
 
-    `sizes` are the numbers that its parameters may have. Fewer threads must do all that more do: where some
-    code is for the threads that are missing, the block has them.
+    `sizes` are the numbers that its parameters may have. Fewer threads must do all that more do (the blocks
+    `done_with` a number): where some code is for the threads that are missing, the block has them.
     """
     fewer = [count for count in named_sizes(plan) if count < threads]
     for number in sizes if fewer else ():
-        done = set(Execution(plan, threads, number).together)
+        done = done_with(number)
         for count in fewer:
-            found = Execution(plan, count, number)
+            found = Execution(plan, count, number, only_right=True)
             if done <= found.together.keys() and is_right(found):
                 return count
     return None

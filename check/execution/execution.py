@@ -57,7 +57,7 @@ class _Task:
 
 class Execution:
     """One execution of a block's threads. `size` is the number of every parameter that is a size, `rounds`
-    the most rounds of a loop with accesses.
+    the most rounds of a loop with accesses. `only_right`: it ends, halted, at the first thing that is wrong.
 
     `acts` holds what was done: the races among accesses, and the mbarriers that were used too early. `stuck`
     are the waits that never end. `followed`: no group stopped because the PTX does not show how it goes on.
@@ -67,11 +67,18 @@ class Execution:
     """
 
     def __init__(
-        self, plan: WalkPlan, threads: int, size: int, acts: WarpActs | None = None, rounds: int = _ROUNDS
+        self,
+        plan: WalkPlan,
+        threads: int,
+        size: int,
+        acts: WarpActs | None = None,
+        rounds: int = _ROUNDS,
+        only_right: bool = False,
     ) -> None:
         self.plan = plan
         self.acts = acts or WarpActs(threads)
         self.rounds = rounds
+        self.only_right = only_right
         self.words = SharedWords(lambda warp: self.acts.warps[warp].clock) if plan.reread else None
         self.stuck: list[Stuck] = []
         self.followed = True
@@ -94,7 +101,12 @@ class Execution:
     @property
     def certain(self) -> bool:
         """Whether everything was executed, to the end, and no path was assumed but how long loops are."""
-        return self.followed and not (self.paused or self.halted or self.doubtful or bool(self._tasks))
+        return self._is_certain and not self._tasks
+
+    @property
+    def _is_certain(self) -> bool:
+        """Whether nothing was left out so far, and no path assumed but how long loops are."""
+        return self.followed and not (self.paused or self.halted or self.doubtful)
 
     # The scheduler
 
@@ -136,7 +148,8 @@ class Execution:
                 self._tasks.remove(task)
             except HaltedError:
                 self.halted = True
-            if self.halted or len(self._tasks) > _MOST_GROUPS or self.steps > _MOST_STEPS:
+            wrong = self.only_right and (self.acts.is_wrong or not self._is_certain)
+            if self.halted or wrong or len(self._tasks) > _MOST_GROUPS or self.steps > _MOST_STEPS:
                 self.halted = True
                 return False
         return moved

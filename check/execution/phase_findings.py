@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Set
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import prod
@@ -100,6 +100,7 @@ class PhaseFindings:
     synchronised: set[tuple[int, int]] = field(default_factory=set)  # and only a proxy fence is missing
     plan: WalkPlan | None = None
     followed: bool = False  # every execution knew how each thread goes on, and one came to the end
+    _done: dict[int, Set[int]] = field(default_factory=dict)  # by size: the executed blocks
     told: tuple[Finding, ...] = ()  # what was found elsewhere for certain, with the bytes of every thread
 
     def execute(self, threads: int = 0) -> None:
@@ -143,6 +144,7 @@ class PhaseFindings:
             for barrier in found.acts.named.values():
                 self.unequal |= barrier.unequal
             self.executed |= found.together.keys()
+            self._done[size] = found.together.keys()
             self.parted |= {number for number, whole in found.together.items() if not whole}
             if found.certain:
                 self.ordered |= found.acts.accesses.ordered
@@ -220,7 +222,13 @@ class PhaseFindings:
         function = self.code.function
         if function.exact or self.plan is None or function.threads is None:
             return None
-        return right_size(self.plan, prod(function.threads), _SIZES, _is_right)
+        plan, threads = self.plan, prod(function.threads)
+
+        def done_with(size: int) -> Set[int]:
+            known = self._done.get(size)
+            return Execution(plan, threads, size).together.keys() if known is None else known
+
+        return right_size(plan, threads, _SIZES, done_with, _is_right)
 
     def _found(self) -> Iterator[Finding]:
         yield from self._race_findings()

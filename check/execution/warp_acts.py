@@ -36,6 +36,11 @@ class WarpActs(BarrierActs):
         super().__init__(threads)
         self.accesses = SharedAccesses(lambda warp: self.warps[warp].clock)
 
+    @property
+    def is_wrong(self) -> bool:
+        """Whether something wrong was found that nothing later makes right."""
+        return bool(self.accesses.races or self.unpublished or self.drifts)
+
     def short(self) -> dict[int, Short]:
         """By product: the phases that expect fewer bytes than their copies fill, by at least a matrix."""
         found = {}

@@ -243,10 +243,71 @@ class _BlockOrder:
             low = number_at(act.low, lane)
             if low is not None:
                 made.append(BlockAccess(act, lane, low, low + act.width, position, beside=made))
-        for access in made:
-            yield from self._judged(access)
+        if made and (doubtful := self._doubtful(made)):
+            for access in made:
+                yield from self._judged(access, doubtful)
         for access in made:
             self._remember(access)
+
+    def _doubtful(self, made: Sequence[BlockAccess]) -> frozenset[int]:
+        """The acts before some accesses, by identity, that are not surely ordered before all of them."""
+        mine = self.units[_CLASS[made[0].act.kind]]
+        others = [units for units in self.units if units and units is not mine]
+        if not others:
+            return frozenset()
+        touched = {unit for access in made for unit in _units(access)}
+        met = {
+            id(before.act): before
+            for units in others
+            for unit in touched & units.keys()
+            for before in units[unit].values()
+        }
+        return frozenset(act for act, before in met.items() if not self._all_ordered(before.beside, made))
+
+    def _all_ordered(self, firsts: Sequence[BlockAccess], seconds: Sequence[BlockAccess]) -> bool:
+        """Whether `_what` is surely None for accesses of one act and those of another one."""
+        first, second = firsts[0].act, seconds[0].act
+        one, two = first.kind, second.kind
+        if one in _READS and two in _READS:
+            return True
+        if first.path.isdisjoint(second.lanes) and second.path.isdisjoint(first.lanes):
+            return True
+        since = -1
+        for access in firsts:
+            if access.complete is None:
+                return False
+            since = max(since, access.complete)
+        if not self._all_meet(since, first, second):
+            return False
+        if (two == "drain" and one in _WRITES_GENERIC) or (two == "fill" and one == "load"):
+            for access in firsts:
+                assert access.complete is not None
+                fences = self.fences[access.lane]
+                at = bisect_right(fences, access.complete)
+                if at == len(fences):
+                    return False
+                since = max(since, fences[at])
+            return self._all_meet(since, first, second)
+        return True
+
+    def _all_meet(self, since: int, first: BlockAct, second: BlockAct) -> bool:
+        """Whether the threads of two acts are surely ordered behind a position."""
+        warps = {self.warps[lane] for lane in first.lanes}
+        others = {self.warps[lane] for lane in second.lanes}
+        if warps == others and len(warps) == 1:
+            return True
+        for position, lanes in reversed(self.meets):
+            if position <= since:
+                break
+            if lanes.issuperset(first.lanes) and lanes.issuperset(second.lanes):
+                return True
+        acquired = min(self.acquires.get(warp, -1) for warp in others)
+        for warp in warps:
+            releases = self.releases[warp]
+            after = bisect_right(releases, since)
+            if after == len(releases) or releases[after] > acquired:
+                return False
+        return True
 
     def _remember(self, access: BlockAccess) -> None:
         kind, lane = access.act.kind, access.lane
@@ -263,15 +324,15 @@ class _BlockOrder:
         for unit in _units(access):
             units.setdefault(unit, {})[key] = access
 
-    def _judged(self, access: BlockAccess) -> Iterator[BlockRace]:
-        """The races of an access with those before it, one for each of their statements."""
+    def _judged(self, access: BlockAccess, doubtful: frozenset[int]) -> Iterator[BlockRace]:
+        """The races of an access with those of some acts before it, one for each of their statements."""
         seen: set[int] = set()  # statements
         judged: set[BlockAccess] = set()
         mine = self.units[_CLASS[access.act.kind]]
         others = [units for units in self.units if units and units is not mine]
         for unit in _units(access) if others else ():
             for before in chain.from_iterable(units[unit].values() for units in others if unit in units):
-                if before in judged:
+                if before in judged or id(before.act) not in doubtful:
                     continue
                 judged.add(before)
                 statement = before.act.statement
