@@ -215,7 +215,7 @@ class BarrierActs:
                 raise HaltedError
             act = number, warp.clock.seen[number]
             clock = self._published(number, step) or Clock(self.count)
-            if statement.barrier is not None and self._is_remote(group, step, statement.barrier.base):
+            if group.registers.is_remote(statement.barrier, statement.scope):
                 clock.exchange()
             if any("drop" in word for word in statement.operation.words):  # later phases count fewer
                 barrier.count -= sum(one for one in counted if one is not None)
@@ -229,12 +229,6 @@ class BarrierActs:
                 self.drifts.setdefault(address, Drift(barrier.init[2], step.position, barrier.count))
             phase = warp.arrivals[address] = clock.least.get(address, 0)
             warp.clock.knows(address, phase)
-
-    @staticmethod
-    def _is_remote(group: ThreadGroup, step: WalkStep, base: str | None) -> bool:
-        """Whether an address with some base may lie in another block."""
-        registers = group.registers
-        return base is not None and registers.steps.source(base, step.statement.scope) in registers.remote
 
     @staticmethod
     def _operand(

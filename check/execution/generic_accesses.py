@@ -86,7 +86,7 @@ class GenericActs(WarpActs):
     def _access(self, group: ThreadGroup, step: WalkStep, threads: tuple[int, ...]) -> None:
         statement = step.statement
         address, width = statement.address, statement.bytes
-        if address is None or width is None or self._is_remote(group, step, address.base):
+        if address is None or width is None or group.registers.is_remote(address, step.statement.scope):
             return
         base: Numbers = 0 if address.base is None else group.registers.value(address.base, statement.scope)
         if base is None:

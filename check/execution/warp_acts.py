@@ -125,8 +125,7 @@ class WarpActs(BarrierActs):
 
     def _write(self, group: ThreadGroup, step: WalkStep, threads: tuple[int, ...]) -> None:
         """Stores and cp.async: of each warp its first thread stands for all."""
-        address = step.statement.address
-        if address is not None and self._is_remote(group, step, address.base):
+        if group.registers.is_remote(step.statement.address, step.statement.scope):
             return
         for number, some in by_warp(threads).items():
             act = self._act_of_thread(group, step, some[0])

@@ -26,7 +26,8 @@ class PathQuestion(Generic[S]):
     `key` says which states are one; paths through `doubtful` ones are tried last. `near` is the block of
     the first access, `goal` that of the collision; `active`: the path has come to the first access.
     `rounds` of a loop are walked with numbers. Behind one of the statements `parts` another thread may go on:
-    what differs between threads is forgotten there.
+    what differs between threads is forgotten there. The path begins at block `begin`, where registers may
+    hold anything; those of `uniform` hold the same in all threads.
     """
 
     start: S
@@ -38,3 +39,5 @@ class PathQuestion(Generic[S]):
     goal: int
     rounds: int = 0
     parts: frozenset[int] = frozenset()
+    begin: int = 0
+    uniform: frozenset[str] = frozenset()

@@ -149,8 +149,10 @@ class PathSearch(Generic[S]):
         kept: set[PathTerm],
     ) -> tuple[_Node[S], _Run[S]] | PathAnswer | None:
         to_goal, to_near = self._distances(question.goal), self._distances(question.near)
-        first: _Node[S] = _Node(0, question.start, {}, {}, {}, frozenset(), False, 0)
-        if 0 not in to_goal:
+        first: _Node[S] = _Node(
+            question.begin, question.start, self._held(question), {}, {}, frozenset(), False, 0
+        )
+        if first.block not in to_goal:
             return None
         seen: set[Hashable] = set()
         heap: list[tuple[int, int, int, _Node[S]]] = [(0, 0, 0, first)]
@@ -169,6 +171,8 @@ class PathSearch(Generic[S]):
                 if run.stopped:
                     return node, run
                 for following in self._leave(question, node, run, to_goal, excluded):
+                    if question.begin and self._begins_later(question, node, following):
+                        continue
                     self._forget(following, kept)
                     count += 1
                     far = to_goal[following.block]
@@ -177,6 +181,18 @@ class PathSearch(Generic[S]):
                     doubt = 2 * following.loose + question.doubtful(following.state)
                     heappush(heap, (doubt, following.depth + far, count, following))
         return None
+
+    def _held(self, question: PathQuestion[S]) -> dict[str, PathValue]:
+        """What registers hold where the path begins: nothing yet, or anything."""
+        leaf, begin = self.values.terms.leaf, question.begin
+        names = self.slice.wanted if begin else ()
+        return {name: leaf(("held", begin, name), name in question.uniform) for name in names}
+
+    @staticmethod
+    def _begins_later(question: PathQuestion[S], node: _Node[S], following: _Node[S]) -> bool:
+        """Whether the same accesses end a path that begins later at the same block."""
+        before = following.block == question.begin or question.active(node.state)
+        return before and not question.active(following.state)
 
     def _distances(self, goal: int) -> dict[int, int]:
         """By block: how many blocks away the goal is at least, by the ways that the slice takes."""

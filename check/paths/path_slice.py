@@ -6,7 +6,7 @@ A branch whose sides differ in nothing that counts is passed over: the path goes
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 
 from ...spec.effects import RESULT
@@ -38,7 +38,7 @@ class PathSlice:
         waiting = sorted({flow.block_of(index) for index in self.events})
         registers: list[str] = []
         for index in self.events:
-            registers += self._guards(index)
+            registers += self.guards(index)
         while waiting or registers:
             while waiting:
                 block = waiting.pop()
@@ -49,7 +49,7 @@ class PathSlice:
                     if branch not in self.branches:
                         self.branches.add(branch)
                         last = flow.blocks[branch].end - 1
-                        registers += self._guards(last)
+                        registers += self.guards(last)
                         if code[last].does == "switch":
                             registers += code[last].reads
                         waiting.append(branch)
@@ -61,11 +61,20 @@ class PathSlice:
                 for index in code.definitions.get(register, ()):
                     waiting.append(flow.block_of(index))
                     registers += self.inputs(code[index])
-                    registers += self._guards(index)
+                    registers += self.guards(index)
 
-    def _guards(self, index: int) -> tuple[str, ...]:
+    def guards(self, index: int) -> tuple[str, ...]:
+        """The register that decides whether a statement is executed, where it comes to it."""
         statement = self.code[index]
         return () if statement.guard is None else self.code.unique((statement.guard,), statement.scope)
+
+    def conditions(self, number: int) -> Iterator[str]:
+        """The registers that decide whether a path comes to a block."""
+        for branch in self._governors.get(number, ()):
+            last = self.flow.blocks[branch].end - 1
+            yield from self.guards(last)
+            if self.code[last].does == "switch":
+                yield from self.code[last].reads
 
     def inputs(self, statement: DecodedStatement) -> tuple[str, ...]:
         """The registers that a statement's value depends on."""
@@ -152,7 +161,7 @@ class PathSlice:
                 indices.append(block.end - 1)
             for index in indices:
                 statement = self.code[index]
-                read = {*self._guards(index)}
+                read = {*self.guards(index)}
                 if not self.wanted.isdisjoint(statement.writes):
                     read.update(self.inputs(statement), self.unchanging(statement))
                 if statement.does == "switch":

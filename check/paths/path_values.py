@@ -12,9 +12,15 @@ from ..values.arithmetic import MASK
 from .path_slice import PathSlice
 from .path_terms import PathTerm, PathTerms, PathValue
 
-__all__ = ["Environment", "PathValues"]
+__all__ = ["Environment", "PathValues", "is_uniform"]
 
 Environment = Mapping[str, PathValue]
+
+
+def is_uniform(effects: Effects, special: str) -> bool:
+    """Whether a special register is the same in all threads of a block."""
+    name = special.lstrip("%").split(".")[0]
+    return name in effects.uniform_names and name != "warpid"
 
 
 class PathValues:
@@ -42,9 +48,7 @@ class PathValues:
             return self.terms.leaf(("text", text))
         if found.shape == "immediate":
             return found.value & MASK
-        name = text.lstrip("%").split(".")[0]
-        is_special = text[:1] == "%"
-        uniform = not is_special or (name in self.effects.uniform_names and name != "warpid")
+        uniform = text[:1] != "%" or is_uniform(self.effects, text)
         return self.terms.leaf(("name", NAME.findall(text)[0] if NAME.findall(text) else text, text), uniform)
 
     def register(self, name: str, values: Environment) -> PathValue:

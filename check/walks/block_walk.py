@@ -287,7 +287,7 @@ class BlockWalk:
         elif kind == "proxy-fence" and statement.operation.space == "global":
             return None
         low = self._address(text, statement.scope)
-        if width and low is None:
+        if width and (low is None or self.registers.is_remote(text, statement.scope)):
             return None
         n = -1
         if statement.pending is not None:

@@ -236,6 +236,9 @@ class _Replay:
 
     def _store(self, step: WalkStep) -> None:
         statement = step.statement
+        if self.registers.is_remote(statement.address, statement.scope):
+            self.wrote[step.position] = {}  # nothing of this block's
+            return
         numbers = self._addresses(statement, statement.address)
         active = self._active(step)
         width = statement.bytes or WIDEST

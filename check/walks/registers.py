@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from ..ptx.operands import Address
 from ..values.block_threads import WARP, own_numbers
 from ..values.lane_numbers import LaneNumbers, Numbers, lane_math
 from ..values.word_algebra import NUMBER, NoResultError
@@ -63,6 +64,12 @@ class Registers:
         """The one number that all threads hold in an operand; None if there is none, or it is unknown."""
         found = self.value(text, scope)
         return None if isinstance(found, LaneNumbers) else found
+
+    def is_remote(self, address: Address | None, scope: int) -> bool:
+        """Whether an address may lie in the shared memory of another block of the cluster."""
+        if not self.remote or address is None or address.base is None:
+            return False
+        return self.steps.source(address.base, scope) in self.remote
 
     def guard(self, name: str | None, negated: bool) -> Numbers:
         """Whether a guard is true, as 0 or 1; None if unknown."""

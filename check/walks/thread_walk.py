@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from ..ptx.decode import DecodedStatement
 from ..values.block_threads import WARP, WARPGROUP
 from .acts import Act, act_of
 from .registers import Registers
@@ -26,6 +27,7 @@ _FEW = 3  # one with which loops are walked to their end
 _ROUND = 1 << 7  # rounds of a loop that no branch leaves
 _LEAVES = frozenset(("leave", "abort"))
 _ENDS = _LEAVES | {"jump", "switch"}
+_WRITES = frozenset(("store", "update", "copy"))
 
 
 @dataclass(frozen=True)
@@ -200,7 +202,7 @@ class _Walk:
                 guard = 1 if step.guard is None else registers.guard(step.guard, step.negated)
                 if acts and (guard != 0 or (self.eager and step.guard in registers.assumed)):
                     act = act_of(step.position, step.statement, registers.number, loops)
-                    if act is not None:
+                    if act is not None and not self._is_elsewhere(step.statement):
                         known = guard is not None and self.assumed is None
                         certain = known and self.plan.steps.located(step.position).isdisjoint(
                             registers.assumed
@@ -214,6 +216,10 @@ class _Walk:
                 self.acts.append(Act("cut", block.end - 1, n=self.forced - 1))
                 self.forced = 0
                 yield self.acts[-1]
+
+    def _is_elsewhere(self, statement: DecodedStatement) -> bool:
+        """Whether a statement writes shared memory of another block."""
+        return statement.does in _WRITES and self.registers.is_remote(statement.address, statement.scope)
 
     def _next(self, number: int) -> int | None:
         """The block to walk next; None at the end of the walk."""

@@ -7,11 +7,13 @@ whose last round starts no copy, and behind it a copy that waits for one.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 from ..paths.path_question import PathQuestion
 from ..paths.path_search import PathSearch
 from ..paths.path_slice import PathSlice
 from ..paths.path_values import PathValues
+from ..paths.uniform_registers import uniform_registers
 from .walk_plan import WalkPlan
 
 __all__ = ["WalkPaths"]
@@ -54,9 +56,8 @@ class WalkPaths:
                 return None
             return index == first or (begun and (index in between or index not in waits))
 
-        search: PathSearch[bool] = PathSearch(
-            code, flow, PathSlice(code, flow, {first, second, *waits, *meets}), self._values
-        )
+        sliced = PathSlice(code, flow, {first, second, *waits, *meets})
+        search: PathSearch[bool] = PathSearch(code, flow, sliced, self._values)
         question: PathQuestion[bool] = PathQuestion(
             start=False,
             step=step,
@@ -67,6 +68,19 @@ class WalkPaths:
             goal=flow.block_of(second),
             parts=frozenset() if alone else frozenset({first, *meets}),
         )
+        head = self._last_round(question.near)
+        if head:  # the end of a path is searched faster, and shows most that cannot happen
+            uniform = frozenset[str]() if alone else uniform_registers(code, sliced)
+            ending = replace(question, begin=head, uniform=uniform)
+            if search.find(ending).verdict == "infeasible":
+                self._visits += search.visits
+                return False
         answer = search.find(question)
         self._visits += search.visits
         return answer.verdict != "infeasible"
+
+    def _last_round(self, block: int) -> int:
+        """The head of the innermost loop around a block, if every path to the block comes by it; or 0."""
+        flow = self._plan.flow
+        heads = self._plan.loops.around.get(block, ())
+        return heads[-1] if heads and block not in flow.reached([0], heads[-1]) else 0

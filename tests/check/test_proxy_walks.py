@@ -167,3 +167,20 @@ def test_lanes_that_supply_no_row_write_nothing(count: str, tier: list[str]) -> 
     body = DESCRIPTORS + ROW + row + first + "setp.ge.u32 %p3, %r1, 32;\n@%p3 bra L;\n" + store + "L:\n"
     assert tiers(body + BAR + MMA) == tier
     assert tiers(body + FENCE + BAR + MMA) == []
+
+
+@pytest.mark.parametrize(
+    ("where", "tier"),
+    [
+        ("mapa.shared::cluster.u32 %r9, %r5, 1;\n", []),
+        (
+            "mov.u32 %r7, %cluster_ctarank; xor.b32 %r7, %r7, 1;\nmapa.shared::cluster.u32 %r9, %r5, %r7;\n",
+            [],
+        ),
+        ("mov.u32 %r9, %r5;\n", ["error"]),
+    ],
+)
+def test_a_store_into_another_block_is_none_of_this_one(where: str, tier: list[str]) -> None:
+    meet = "barrier.cluster.arrive.aligned;\nbarrier.cluster.wait.aligned;\n"
+    store = STORE.replace("st.shared", "st.shared::cluster").replace("%r5", "%r9")
+    assert tiers(DESCRIPTORS + ROW + where + store + meet + MMA) == tier
