@@ -7,64 +7,29 @@ text guarantees; an accumulator of integers that wraps or clamps has one result 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache, partial
 from itertools import combinations
 
 from ...spec.specification import Specification
 from ...spec.variants import RowView
+from ..exact_numbers import number_text, outside, significant_bits, unrepresentable, why_outside, within
+from ..plan_bounds import Bounds, SumBounds, addend_bounds, drawn_elements, sum_bounds, term_bounds, widest
 from ..plans import Computation, Draw, InputPlan, Range, computations
 from ..smt.obligations import Model, Obligation, refuting
-from ..smt.terms import SLE, And, BitVecs, BitVecVal, Extract, If, Int, Ints, Or, SignExt, Term
+from ..smt.terms import SLE, And, BitVecs, BitVecVal, Extract, If, Ints, Or, SignExt, Term
 from ..theorem import ProofPart, Theorem, TheoremGroup
 
-__all__ = ["GROUP", "exactness_obligations", "modes_obligations"]
+__all__ = ["GROUP", "exactness_obligations", "inputs_obligation", "modes_obligations", "sums_obligation"]
 
-Bounds = tuple[int, int]
 _MODES = ("rn", "rz", "rm", "rp", "ties away")
 
 
-def _widest(draw: Draw, negated: bool = False) -> Bounds:
-    """The integers of a draw; with their negatives where imm-scale may negate them."""
-    return (min(draw.low, -draw.high), max(draw.high, -draw.low)) if negated else (draw.low, draw.high)
-
-
-def _product_bounds(computed: Computation, plan: InputPlan) -> Bounds:
-    """The least and greatest product, without scale factors."""
-    if computed.operation:
-        return 0, 1
-    negated = not computed.d.integer
-    corners = [x * y for x in _widest(plan.a, negated) for y in _widest(plan.b, negated)]
-    return min(corners), max(corners)
-
-
-def _term_bounds(computed: Computation, plan: InputPlan) -> Bounds:
-    """The least and greatest term of a sum, in the plan's unit: a scaled product, or 0."""
-    low, high = _product_bounds(computed, plan)
-    scale = plan.scale.high**2 if plan.scale else 1
-    up = scale << (plan.a.exponent + plan.b.exponent + plan.scaling - plan.unit)
-    return min(low, 0) * up, max(high, 0) * up
-
-
-def _addend(plan: InputPlan) -> Bounds:
-    """The least and greatest C, in the plan's unit."""
-    low, high = _widest(plan.c)
-    up = 1 << (plan.c.exponent - plan.unit)
-    return low * up, high * up
-
-
-def _count(computed: Computation, plan: InputPlan) -> int:
-    """How many products of a sum may be other than zero."""
-    return plan.nonzero or computed.terms
-
-
 def exactness_obligations(computed: Computation, plans: Iterable[InputPlan]) -> Iterator[Obligation]:
-    """Every obligation of the plans of one arithmetic."""
+    """Every obligation of the plans of one arithmetic, apart from what they draw and sum."""
     listed = tuple(plans)
     for plan in listed:
-        yield from _inputs(computed, plan)
         yield _products(computed, plan)
-        yield _sums(computed, plan)
         if plan.name.startswith("wrap."):
             yield _wrap(computed, plan)
             yield _overflows(computed, plan)
@@ -77,159 +42,100 @@ def exactness_obligations(computed: Computation, plans: Iterable[InputPlan]) -> 
         yield from modes_obligations(computed, [plan for plan in listed if plan.nonzero == 1])
 
 
-def _outside(value: Term, magnitude: int, exponent: int, held: Range) -> Term:
-    """The integer `value` (of at most a magnitude) times 2**exponent is not a number that `held` has."""
-    if held.integer:
-        return Or(value < held.low, value > held.greatest)
-    faults = [_unrepresentable(value, magnitude, held.bits)]
-    up = exponent - held.quantum
-    scaled = value * (1 << up) if up >= 0 else value
-    greatest = held.greatest if up >= 0 else held.greatest << -up
-    faults += [scaled > greatest, scaled < -greatest]
-    if exponent < held.least:
-        normal = 1 << (held.least - exponent)
-        faults.append(And(value < normal, value > -normal, value != 0))
-    return Or(*faults)
-
-
-def _unrepresentable(value: Term, magnitude: int, bits: int) -> Term:
-    """More than `bits` bits of significand: above 2**(bits + j), and not a multiple of 2**(j + 1)."""
-    if magnitude <= 1 << bits:
-        return Or(value > 1 << bits, value < -(1 << bits))
-    faults = []
-    for j in range(max(magnitude.bit_length() - bits, 0) + 1):
-        bound = 1 << (bits + j)
-        faults.append(And(Or(value > bound, value < -bound), value % (1 << (j + 1)) != 0))
-    return Or(*faults)
-
-
-def _within(value: Term, bounds: Bounds) -> Term:
-    return And(value >= bounds[0], value <= bounds[1])
-
-
-def _bits(value: int) -> int:
-    """The bits of significand that an integer needs."""
-    value = abs(value)
-    return (value // (value & -value)).bit_length() if value else 1
-
-
-def _number(value: int, exponent: int) -> str:
-    return f"{value} * 2^{exponent}" if exponent else str(value)
-
-
-def _why(value: int, exponent: int, held: Range) -> str:
-    """A number, and why a range does not have it."""
-    shown = _number(value, exponent)
-    if held.integer:
-        return f"{shown}, which is outside {held.low} .. {held.greatest}"
-    if _bits(value) > held.bits:
-        return f"{shown}, which needs {_bits(value)} bits of significand; {held.name} has {held.bits}"
-    return f"{shown}, which is not a normal number of {held.name}"
-
-
 def _subject(computed: Computation, plan: InputPlan) -> str:
     return f"{plan.name}: {computed}"
 
 
-@cache
-def _inputs_text(bounds: Bounds, exponent: int, held: Range) -> str:
-    value = Int("value")
-    fault = _outside(value, max(map(abs, bounds)), exponent, held)
-    return refuting(_within(value, bounds), fault, logic="QF_LIA")
+def inputs_obligation(held: Range, drawn: Mapping[Draw, str]) -> Obligation:
+    """Every element that plans draw is a number of its type; `drawn` names a plan for each draw."""
+    draws = tuple(drawn)
 
-
-def _inputs(computed: Computation, plan: InputPlan) -> Iterator[Obligation]:
-    drawn = {"A": (plan.a, computed.a), "B": (plan.b, computed.b), "C": (plan.c, computed.c)}
-    for letter, (draw, held) in drawn.items():
-        negated = letter != "C" and not held.integer
-        bounds = _widest(draw, negated)
-
-        def explain(model: Model, draw: Draw = draw, held: Range = held) -> str:
-            return f"the element {_why(model.get('value', 0), draw.exponent, held)}"
-
-        yield Obligation(
-            "exact.inputs",
-            f"{letter} of {_subject(computed, plan)}",
-            partial(_inputs_text, bounds, draw.exponent, held.unnamed),
-            explain,
+    def text() -> str:
+        value, number = Ints("value draw")
+        faults = (
+            And(
+                number == place,
+                within(value, (draw.low, draw.high)),
+                outside(value, draw.magnitude, draw.exponent, held),
+            )
+            for place, draw in enumerate(draws)
         )
+        return refuting(Or(*faults), logic="QF_LIA")
+
+    def explain(model: Model) -> str:
+        draw = draws[model.get("draw", 0)]
+        return f"{drawn[draw]}: the element {why_outside(model.get('value', 0), draw.exponent, held)}"
+
+    return Obligation("exact.inputs", held.name, text, explain)
 
 
 @cache
 def _products_text(first: Bounds, second: Bounds, held: Range) -> str:
     a, b = Ints("a b")
     magnitude = max(map(abs, first)) * max(map(abs, second))
-    within = held.integer
-    fault = _outside(a * b, magnitude, 0, held) if within else _unrepresentable(a * b, magnitude, held.bits)
-    return refuting(_within(a, first), _within(b, second), fault, logic="QF_NIA")
+    fault = (
+        outside(a * b, magnitude, 0, held) if held.integer else unrepresentable(a * b, magnitude, held.bits)
+    )
+    return refuting(within(a, first), within(b, second), fault, logic="QF_NIA")
 
 
 def _products(computed: Computation, plan: InputPlan) -> Obligation:
     """The product of two elements; that of two bits is a bit, whatever the operation."""
     exponent = plan.a.exponent + plan.b.exponent
     negated = not computed.d.integer
-    first, second = _widest(plan.a, negated), _widest(plan.b, negated)
+    first, second = widest(plan.a, negated), widest(plan.b, negated)
 
     def explain(model: Model) -> str:
         x, y = model.get("a", 0), model.get("b", 0)
-        return f"a = {x}, b = {y}: the product {_why(x * y, exponent, computed.products)}"
+        return f"a = {x}, b = {y}: the product {why_outside(x * y, exponent, computed.products)}"
 
     text = partial(_products_text, first, second, computed.products.unnamed)
     return Obligation("exact.products", _subject(computed, plan), text, explain)
 
 
-def _sum_bounds(computed: Computation, plan: InputPlan) -> Bounds:
-    """The least and greatest partial sum, in the plan's unit."""
-    (low, high), (least, most) = _term_bounds(computed, plan), _addend(plan)
-    count = _count(computed, plan)
-    return count * low + min(least, 0), count * high + max(most, 0)
+def sums_obligation(held: Range, stored: Range, bounds: Mapping[SumBounds, str]) -> Obligation:
+    """Every partial sum is exact in what is guaranteed of sums and in D; `bounds` names a plan for each.
 
+    By induction on the number of products in a partial sum, it lies between so many times the least and the
+    greatest term; and then it is exact, without C and with it (unless there is none).
+    """
+    listed = tuple(bounds)
 
-@cache
-def _sums_text(
-    terms: Bounds, count: int, addend: Bounds | None, unit: int, held: Range, stored: Range
-) -> str:
-    """By induction on the number of products in a partial sum, it lies between so many times the least and
-    the greatest term; and then it is exact, without C and with it (unless there is none)."""
-    low, high = terms
-    products, partial, term, c, total = Ints("products partial term c sum")
-    assumed = And(_within(products, (0, count)), partial >= low * products, partial <= high * products)
-    more = products + 1
-    step = And(
-        products < count,
-        _within(term, terms),
-        Or(partial + term < low * more, partial + term > high * more),
-    )
-    least, most = addend or (0, 0)
-    magnitude = max(-count * low - min(least, 0), count * high + max(most, 0))
-    added = Or(c == 0, _within(c, addend)) if addend else c == 0
-    faults = [_outside(total, magnitude, unit, kept) for kept in (held, stored)]
-    inexact = And(added, total == partial + c, Or(*faults))
-    return refuting(assumed, Or(step, inexact), logic="QF_LIA")
-
-
-def _sums(computed: Computation, plan: InputPlan) -> Obligation:
-    """Every partial sum is exact; those without C, where C makes a sum overflow or be rounded, once."""
-    once = plan.nonzero == 1 or plan.name.startswith(("wrap.", "clamp."))
-    unit = plan.unit
+    def text() -> str:
+        products, partial, term, c, total, plan = Ints("products partial term c sum plan")
+        cases = []
+        for number, bound in enumerate(listed):
+            low, high = bound.terms
+            assumed = And(
+                within(products, (0, bound.count)), partial >= low * products, partial <= high * products
+            )
+            more = products + 1
+            step = And(
+                products < bound.count,
+                within(term, bound.terms),
+                Or(partial + term < low * more, partial + term > high * more),
+            )
+            added = Or(c == 0, within(c, bound.addend)) if bound.addend else c == 0
+            faults = [outside(total, bound.magnitude, bound.unit, kept) for kept in (held, stored)]
+            inexact = And(added, total == partial + c, Or(*faults))
+            cases.append(And(plan == number, assumed, Or(step, inexact)))
+        return refuting(Or(*cases), logic="QF_LIA")
 
     def explain(model: Model) -> str:
+        bound = listed[model.get("plan", 0)]
         value, c = model.get("sum", 0), model.get("c", 0)
-        start = f"C = {_number(c, unit)} and " if c else ""
-        kept = (computed.sums, computed.d)
-        held = next((h for h in kept if h.integer or _bits(value) > h.bits), computed.d)
-        return f"{start}{model.get('products', 0)} products can make {_why(value, unit, held)}"
+        start = f"C = {number_text(c, bound.unit)} and " if c else ""
+        kept = next((h for h in (held, stored) if h.integer or significant_bits(value) > h.bits), stored)
+        products = f"{start}{model.get('products', 0)} products"
+        return f"{bounds[bound]}: {products} can make {why_outside(value, bound.unit, kept)}"
 
-    text = partial(
-        _sums_text,
-        _term_bounds(computed, plan),
-        _count(computed, plan),
-        None if once else _addend(plan),
-        unit,
-        computed.sums.unnamed,
-        computed.d.unnamed,
-    )
-    return Obligation("exact.sums", _subject(computed, plan), text, explain)
+    return Obligation("exact.sums", _sums_subject(held, stored), text, explain)
+
+
+def _sums_subject(held: Range, stored: Range) -> str:
+    if held.integer:
+        return f"in {stored.name}"
+    return f"of {held.bits} bits, in {stored.name}"
 
 
 @cache
@@ -250,7 +156,7 @@ def _wrap(computed: Computation, plan: InputPlan) -> Obligation:
     return Obligation(
         "exact.wrap",
         _subject(computed, plan),
-        partial(_wrap_text, _sum_bounds(computed, plan), computed.d.greatest.bit_length() + 1),
+        partial(_wrap_text, sum_bounds(computed, plan), computed.d.greatest.bit_length() + 1),
         lambda model: f"the partial sums {model.get('x', 0)} and {model.get('y', 0)} wrap otherwise together",
     )
 
@@ -263,7 +169,7 @@ def _clamped(value: Term, held: Range) -> Term:
 def _clamp_text(bounds: Bounds, held: Range) -> str:
     x, y = Ints("x y")
     early = _clamped(_clamped(x, held) + _clamped(y, held), held)
-    return refuting(_within(x, bounds), _within(y, bounds), early != _clamped(x + y, held), logic="QF_LIA")
+    return refuting(within(x, bounds), within(y, bounds), early != _clamped(x + y, held), logic="QF_LIA")
 
 
 def _clamp(computed: Computation, plan: InputPlan) -> Obligation:
@@ -271,7 +177,7 @@ def _clamp(computed: Computation, plan: InputPlan) -> Obligation:
     return Obligation(
         "exact.clamp",
         _subject(computed, plan),
-        partial(_clamp_text, _sum_bounds(computed, plan), computed.d.unnamed),
+        partial(_clamp_text, sum_bounds(computed, plan), computed.d.unnamed),
         lambda model: (
             f"clamped apart and then added, the partial sums {model.get('x', 0)} and {model.get('y', 0)} "
             "give another result than clamped once"
@@ -282,20 +188,20 @@ def _clamp(computed: Computation, plan: InputPlan) -> Obligation:
 @cache
 def _overflows_text(sums: Bounds, addend: Bounds, upwards: bool, held: Range) -> str:
     x, y, c, d = Ints("x y c d")
-    ranges = [_within(x, sums), _within(y, sums), _within(c, addend), _within(d, addend)]
+    ranges = [within(x, sums), within(y, sums), within(c, addend), within(d, addend)]
     beyond = x + c > held.greatest if upwards else x + c < held.low
-    inside = _within(y + d, (held.low, held.greatest))
+    inside = within(y + d, (held.low, held.greatest))
     return refuting(*ranges, beyond, inside, y != 0, logic="QF_LIA")
 
 
 def _overflows(computed: Computation, plan: InputPlan) -> Obligation:
     """Found: a result that overflows at the plan's end, and one that does not, of products not all zero."""
-    low, high = _term_bounds(computed, plan)
+    low, high = term_bounds(computed, plan)
     sums = computed.terms * low, computed.terms * high
     return Obligation(
         "exact.overflows",
         _subject(computed, plan),
-        partial(_overflows_text, sums, _addend(plan), plan.name.endswith(".high"), computed.d.unnamed),
+        partial(_overflows_text, sums, addend_bounds(plan), plan.name.endswith(".high"), computed.d.unnamed),
         lambda model: "no result overflows, or none stays inside",
         expects="sat",
     )
@@ -305,7 +211,7 @@ def _overflows(computed: Computation, plan: InputPlan) -> Obligation:
 def _fills_text(terms: Bounds, count: int, addend: Bounds, bits: int) -> str:
     x, c, total, half = Ints("x c sum half")
     filled = And(total >= 1 << (bits - 1), total == 2 * half + 1)
-    ranges = [_within(x, terms), _within(c, addend), x != 0]
+    ranges = [within(x, terms), within(c, addend), x != 0]
     return refuting(*ranges, total == count * x + c, filled, logic="QF_LIA")
 
 
@@ -314,7 +220,9 @@ def _fills(computed: Computation, plan: InputPlan) -> Obligation:
     return Obligation(
         "exact.fills",
         _subject(computed, plan),
-        partial(_fills_text, _term_bounds(computed, plan), computed.terms, _addend(plan), computed.sums.bits),
+        partial(
+            _fills_text, term_bounds(computed, plan), computed.terms, addend_bounds(plan), computed.sums.bits
+        ),
         lambda model: f"no sum takes all {computed.sums.bits} bits",
         expects="sat",
     )
@@ -349,34 +257,62 @@ def modes_obligations(computed: Computation, plans: Sequence[InputPlan]) -> Iter
 def _modes_text(computed: Computation, plans: Sequence[InputPlan], one: str, other: str) -> str:
     cases = []
     for number, plan in enumerate(plans):
-        low, high = _sum_bounds(computed, plan)
+        low, high = sum_bounds(computed, plan)
         digits = max(abs(low), abs(high)).bit_length() - 1
         quantum = 1 << (digits - computed.d.bits)
         product, c = Ints(f"product{number} c{number}")
         total = product + c * (1 << (plan.c.exponent - plan.unit))
         binade = Or(
-            _within(total, (1 << (digits - 1), (1 << digits) - 1)),
-            _within(total, (1 - (1 << digits), -(1 << (digits - 1)))),
+            within(total, (1 << (digits - 1), (1 << digits) - 1)),
+            within(total, (1 - (1 << digits), -(1 << (digits - 1)))),
         )
         modes = _rounded(total, quantum)
-        ranges = And(_within(product, _term_bounds(computed, plan)), _within(c, _widest(plan.c)))
+        ranges = And(within(product, term_bounds(computed, plan)), within(c, widest(plan.c)))
         cases.append(And(ranges, binade, modes[one] != modes[other]))
     return refuting(Or(*cases), logic="QF_LIA")
 
 
 def _parts(specification: Specification) -> Iterator[ProofPart]:
-    made = {
-        f"exact {computed}": partial(exactness_obligations, computed, drawn)
+    found = {
+        str(computed): (computed, listed)
         for family in specification.families.values()
         for view in family.rows
-        for computed, drawn in computations(specification, view)
+        for computed, listed in computations(specification, view)
     }
-    for name, obligations in made.items():
-        yield ProofPart(name, obligations)
+    drawn: dict[Range, dict[Draw, str]] = {}
+    summed: dict[tuple[Range, Range], dict[SumBounds, str]] = {}
+    for computed, listed in found.values():
+        for plan in listed:
+            subject = _subject(computed, plan)
+            for held, letter, draw in drawn_elements(computed, plan):
+                drawn.setdefault(held, {}).setdefault(draw, f"{letter} of {subject}")
+            bounds = SumBounds.of(computed, plan)
+            summed.setdefault((computed.sums, computed.d), {}).setdefault(bounds, subject)
+    for held, draws in drawn.items():
+        yield ProofPart(_inputs_part(held), partial(_one, inputs_obligation, held, draws))
+    for (held, stored), sums in summed.items():
+        yield ProofPart(_sums_part(held, stored), partial(_one, sums_obligation, held, stored, sums))
+    for name, (computed, listed) in found.items():
+        yield ProofPart(f"exact {name}", partial(exactness_obligations, computed, listed))
+
+
+def _one(make: Callable[..., Obligation], *about: object) -> Iterator[Obligation]:
+    yield make(*about)
+
+
+def _inputs_part(held: Range) -> str:
+    return f"exact inputs of {held.name}"
+
+
+def _sums_part(held: Range, stored: Range) -> str:
+    return f"exact sums {_sums_subject(held, stored)}"
 
 
 def _behind(specification: Specification, row: RowView) -> Iterator[str]:
-    return (f"exact {computed}" for computed, _ in computations(specification, row))
+    for computed, _ in computations(specification, row):
+        yield f"exact {computed}"
+        yield _sums_part(computed.sums, computed.d)
+        yield from map(_inputs_part, (computed.a, computed.b, computed.c))
 
 
 GROUP = TheoremGroup(

@@ -67,7 +67,7 @@ def regions(mma: str, mode: str, low: int = 0) -> list[ByteRegion]:
     fields = WORD | MODES[mode] << DESCRIPTOR.fields["swizzle-mode"].low
 
     def value_of(text: str, scope: int, descriptor: Descriptor) -> Interval:
-        assert descriptor is DESCRIPTOR
+        assert descriptor == DESCRIPTOR
         return Interval(low, low, text, 4, fields)
 
     return list(matrices(statement, value_of))

@@ -11,9 +11,10 @@ import pytest
 
 from ptxmma.check.rules import rules
 from ptxmma.formal.consumers import check_consumers
+from ptxmma.formal.plan_bounds import SumBounds, drawn_elements
 from ptxmma.formal.plans import PLANS, Computation, Draw, InputPlan, arithmetic, computations, plans
 from ptxmma.formal.smt.solvers import SOLVERS, ask
-from ptxmma.formal.theorems.exactness import exactness_obligations
+from ptxmma.formal.theorems.exactness import exactness_obligations, inputs_obligation, sums_obligation
 from ptxmma.gen.litmus.litmus_tests import suite
 from ptxmma.gen.suite.reference import Reference, drawn
 from ptxmma.spec.contract_records import Consumer
@@ -40,7 +41,11 @@ def of(specification: Specification, mnemonic: str) -> tuple[Computation, dict[s
 def refutations(computed: Computation, plan: InputPlan) -> dict[str, set[str]]:
     """For every theorem that a plan does not meet, what the solvers say."""
     found: dict[str, set[str]] = {}
-    for obligation in exactness_obligations(computed, [plan]):
+    inputs = (
+        inputs_obligation(held, {draw: letter}) for held, letter, draw in drawn_elements(computed, plan)
+    )
+    sums = sums_obligation(computed.sums, computed.d, {SumBounds.of(computed, plan): plan.name})
+    for obligation in (*inputs, sums, *exactness_obligations(computed, [plan])):
         if obligation.theorem == "exact.modes":  # of all plans together
             continue
         for solver in SOLVERS:
