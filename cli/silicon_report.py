@@ -27,6 +27,7 @@ __all__ = [
     "SiliconTables",
     "arithmetic_lines",
     "arithmetic_table",
+    "dot_of",
     "measured_table",
     "named_by",
     "print_arithmetic",
@@ -52,7 +53,7 @@ def measured_table(
     return [(what, *rest) for what, rest in found.items()]
 
 
-def _dot(specification: Specification, variant: Variant, kernel: str) -> Dot:
+def dot_of(specification: Specification, variant: Variant, kernel: str) -> Dot:
     """The products of a recorded kernel, to read its record; nothing is launched."""
     form, *settings = kernel.split()[1:] if len(variant.row.row.forms) > 1 else ["", *kernel.split()[1:]]
     values = {name: int(value) for name, value in (setting.split("=") for setting in settings)}
@@ -73,7 +74,7 @@ def arithmetic_table(specification: Specification, observed: Mapping[str, Observ
     lines = []
     for one in observed.values():
         variant = known[one.kernel.split()[0]]
-        dot = _dot(specification, variant, one.kernel)
+        dot = dot_of(specification, variant, one.kernel)
         found = summary(dot, one.values)
         lines.append(
             {

@@ -94,6 +94,9 @@ class _Sympy:
     def where(self, condition: Any, then: Any, otherwise: Any) -> Any:
         return sympy.Piecewise((then, condition), (otherwise, True))
 
+    def bits(self, operand: Any) -> Any:
+        return sympy.Function(r"\operatorname{bits}")(operand)
+
 
 def latex(tree: Expression) -> str:
     """The expression as LaTeX."""

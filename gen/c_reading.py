@@ -38,6 +38,9 @@ class _C:
     def where(self, condition: _CText, then: _CText, otherwise: _CText) -> _CText:
         return f"({condition[0]} ? {then[0]} : {otherwise[0]})", 11
 
+    def bits(self, operand: _CText) -> _CText:
+        return f"bits({operand[0]})", 11
+
 
 def c_text(tree: Expression) -> str:
     """The expression as C; every name is an unsigned integer."""

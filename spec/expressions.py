@@ -1,9 +1,10 @@
 """The expression language of the YAML: parsed once, read in many algebras.
 
 An expression is built from integers, names, ``+ - * // % & | ^ << >>``, comparisons,
-``and or not`` and ``where(condition, a, b)``. `parse` turns the text into a small immutable
-tree; `fold` reads a tree in any `Algebra` (Python integers here, solver terms and sympy in ``formal``,
-C and PTX in ``gen``). Every value is a non-negative integer: `interval` proves so before use.
+``and or not``, ``where(condition, a, b)`` and ``bits(a)``, the number of binary digits. `parse` turns
+the text into a small immutable tree; `fold` reads a tree in any `Algebra` (Python integers here, solver
+terms and sympy in ``formal``, C and PTX in ``gen``). Every value is a non-negative integer: `intervals`
+proves so before use.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from .lazy_dataclass import dataclass
 __all__ = [
     "Algebra",
     "Binary",
+    "BitLength",
     "Compare",
     "Connective",
     "Expression",
@@ -28,7 +30,6 @@ __all__ = [
     "Where",
     "compiled",
     "fold",
-    "interval",
     "names",
     "parse",
     "parse_range",
@@ -94,7 +95,14 @@ class Where:
     otherwise: Expression
 
 
-Expression = Number | Name | Binary | Compare | Connective | Negation | Where
+@dataclass(frozen=True)
+class BitLength:
+    """``bits(operand)``: how many binary digits a number has; 0 has none."""
+
+    operand: Expression
+
+
+Expression = Number | Name | Binary | Compare | Connective | Negation | Where | BitLength
 
 _BINARY: Mapping[type[ast.operator], str] = {
     ast.Add: "+",
@@ -117,8 +125,7 @@ _COMPARE: Mapping[type[ast.cmpop], str] = {
     ast.GtE: ">=",
 }
 _BINDING = {"|": 1, "^": 2, "&": 3, "<<": 4, ">>": 4, "+": 5, "-": 5, "*": 6, "//": 6, "%": 6}
-_LARGEST = 1 << 64
-_ALLOWED = "integers, names, + - * // % & | ^ << >>, comparisons, and/or/not, where(condition, a, b)"
+_ALLOWED = "integers, names, + - * // % & | ^ << >>, comparisons, and/or/not, where(condition, a, b), bits(a)"
 
 
 def parse(text: str, place: Place | None = None) -> Expression:
@@ -167,6 +174,8 @@ def _convert(node: ast.expr, text: str, place: Place | None) -> Expression:
             return tree
         case ast.Call(func=ast.Name(id="where"), args=[condition, then, otherwise], keywords=[]):
             return Where(inner(condition), inner(then), inner(otherwise))
+        case ast.Call(func=ast.Name(id="bits"), args=[operand], keywords=[]):
+            return BitLength(inner(operand))
     segment = ast.get_source_segment(text, node) or text
     raise SpecError(
         f"{segment!r} is not part of the expression language (in {text!r})",
@@ -209,6 +218,7 @@ class Algebra(Protocol[T]):
     def connective(self, op: str, left: T, right: T) -> T: ...
     def negation(self, operand: T) -> T: ...
     def where(self, condition: T, then: T, otherwise: T) -> T: ...
+    def bits(self, operand: T) -> T: ...
 
 
 def fold(tree: Expression, algebra: Algebra[T]) -> T:
@@ -228,6 +238,8 @@ def fold(tree: Expression, algebra: Algebra[T]) -> T:
             return algebra.negation(fold(operand, algebra))
         case Where(condition, then, otherwise):
             return algebra.where(fold(condition, algebra), fold(then, algebra), fold(otherwise, algebra))
+        case BitLength(operand):
+            return algebra.bits(fold(operand, algebra))
 
 
 def children(tree: Expression) -> tuple[Expression, ...]:
@@ -235,7 +247,7 @@ def children(tree: Expression) -> tuple[Expression, ...]:
     match tree:
         case Binary(_, left, right) | Compare(_, left, right) | Connective(_, left, right):
             return (left, right)
-        case Negation(operand):
+        case Negation(operand) | BitLength(operand):
             return (operand,)
         case Where(condition, then, otherwise):
             return (condition, then, otherwise)
@@ -279,6 +291,9 @@ class _Substitution:
     def where(self, condition: Expression, then: Expression, otherwise: Expression) -> Expression:
         return Where(condition, then, otherwise)
 
+    def bits(self, operand: Expression) -> Expression:
+        return BitLength(operand)
+
 
 def substitute(tree: Expression, bindings: Mapping[str, Expression]) -> Expression:
     """`tree` with every bound name replaced."""
@@ -318,6 +333,9 @@ class _Source:
     ) -> tuple[str, int]:
         return f"where({condition[0]}, {then[0]}, {otherwise[0]})", 9
 
+    def bits(self, operand: tuple[str, int]) -> tuple[str, int]:
+        return f"bits({operand[0]})", 9
+
 
 def source(tree: Expression) -> str:
     """The expression as text of the language itself."""
@@ -330,6 +348,9 @@ class _PythonText(_Source):
     ) -> tuple[str, int]:
         return f"({then[0]} if {condition[0]} else {otherwise[0]})", 9
 
+    def bits(self, operand: tuple[str, int]) -> tuple[str, int]:
+        return f"({operand[0]}).bit_length()", 9
+
 
 def python_text(tree: Expression) -> str:
     """The expression as Python source (``where`` becomes a conditional expression)."""
@@ -341,75 +362,3 @@ def compiled(tree: Expression, arguments: tuple[str, ...]) -> Callable[..., int]
     """A Python function of `arguments`; safe, since only whitelisted nodes can be in a tree."""
     code = f"lambda {', '.join(arguments)}: {python_text(tree)}"
     return eval(code, {"__builtins__": {}})  # type: ignore[no-any-return]
-
-
-class OutOfDomain(SpecError):
-    """An expression may divide by zero or become negative somewhere in its domain."""
-
-
-@dataclass(frozen=True)
-class _Intervals:
-    bounds: Mapping[str, tuple[int, int]]
-
-    def number(self, value: int) -> tuple[int, int]:
-        return value, value
-
-    def name(self, identifier: str) -> tuple[int, int]:
-        try:
-            return self.bounds[identifier]
-        except KeyError:
-            known = ", ".join(sorted(self.bounds)) or "none"
-            raise SpecError(f"the name {identifier!r} is not bound here", right=f"one of: {known}") from None
-
-    def binary(self, op: str, left: tuple[int, int], right: tuple[int, int]) -> tuple[int, int]:
-        (a, b), (c, d) = left, right
-        match op:
-            case "+":
-                low, high = a + c, b + d
-            case "-":
-                low, high = a - d, b - c
-            case "*":
-                low, high = a * c, b * d
-            case "//" | "%":
-                if c <= 0:
-                    raise OutOfDomain(f"the divisor of {op} can be {c}")
-                low, high = (a // d, b // c) if op == "//" else (0, min(b, d - 1))
-                if op == "%" and b < c:
-                    low = a
-            case "<<":
-                low, high = (a << min(c, 64)), (b << min(d, 64))
-            case ">>":
-                low, high = a >> d, b >> c
-            case "&":
-                low, high = 0, min(b, d)
-            case _:
-                low, high = 0, (1 << max(b.bit_length(), d.bit_length())) - 1
-                if a == b and c == d:
-                    low = high = (a | c) if op == "|" else (a ^ c)
-        if low < 0:
-            raise OutOfDomain(f"the result of {op} can be {low}; every value must be at least 0")
-        if high >= _LARGEST:
-            raise OutOfDomain(f"the result of {op} can exceed 64 bits")
-        return low, high
-
-    def compare(self, op: str, left: tuple[int, int], right: tuple[int, int]) -> tuple[int, int]:
-        return 0, 1
-
-    def connective(self, op: str, left: tuple[int, int], right: tuple[int, int]) -> tuple[int, int]:
-        return 0, 1
-
-    def negation(self, operand: tuple[int, int]) -> tuple[int, int]:
-        return 0, 1
-
-    def where(
-        self, condition: tuple[int, int], then: tuple[int, int], otherwise: tuple[int, int]
-    ) -> tuple[int, int]:
-        return min(then[0], otherwise[0]), max(then[1], otherwise[1])
-
-
-def interval(tree: Expression, bounds: Mapping[str, tuple[int, int]]) -> tuple[int, int]:
-    """The least and greatest value `tree` can take, an over-approximation.
-
-    Raises SpecError when a name is unbound, a divisor can be 0, or a value can be negative.
-    """
-    return fold(tree, _Intervals(bounds))

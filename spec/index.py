@@ -254,6 +254,10 @@ class Index:
     numerics: FileName
     """The file of formats and guarantees.
     Example: `spec/numerics.yaml`. Refuses: `spec/nosuch.yaml` (the file does not exist)."""
+    arithmetic: tuple[FileName, ...]
+    """The files that say what sums come to on a chip family, one a family.
+    Example: `[spec/arithmetic/sm_90.yaml]`.
+    Refuses: `[spec/arithmetic/nosuch.yaml]` (the file does not exist)."""
     effects: FileName
     """The file that says what all instructions of PTX do, for reading whole kernels.
     Example: `spec/effects.yaml`. Refuses: `[effects.yaml]` (one file, not a list)."""
@@ -278,7 +282,8 @@ class Index:
             self.effects,
         )
         ordered = (ordering.rules, ordering.switches, ordering.litmus, ordering.phases, ordering.synthesised)
-        return (*self.instructions, *self.layouts, *single, *ordered, self.contradictions)
+        several = (*self.instructions, *self.layouts, *self.arithmetic)
+        return (*several, *single, *ordered, self.contradictions)
 
 
 INDEX = "specs.yaml"

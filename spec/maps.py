@@ -10,7 +10,8 @@ from math import prod
 from typing import Any
 
 from .errors import SpecError
-from .expressions import Binary, Expression, Name, Number, compiled, interval, names, python_text, substitute
+from .expressions import Binary, Expression, Name, Number, compiled, names, python_text, substitute
+from .intervals import interval
 from .layout_records import Layout
 from .lazy_dataclass import dataclass
 

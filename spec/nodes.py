@@ -12,8 +12,9 @@ from types import MappingProxyType
 from typing import Any, ClassVar, Literal, TypeVar, Union, get_args, get_origin
 
 from .errors import Place, SpecError
-from .expressions import Expression, interval, parse, parse_range
+from .expressions import Expression, parse, parse_range
 from .instead import instead_of
+from .intervals import interval
 from .lazy_dataclass import dataclass
 
 __all__ = [
@@ -73,7 +74,7 @@ class Formula:
     json_schema: ClassVar[dict[str, Any]] = {
         "type": ["string", "integer"],
         "description": "an expression: integers, names, + - * // % & | ^ << >>, comparisons, "
-        "and/or/not, where(condition, a, b)",
+        "and/or/not, where(condition, a, b), bits(a)",
     }
 
 
@@ -104,10 +105,10 @@ class FileName:
     }
 
 
-def bounded(formula: Formula, bounds: Mapping[str, tuple[int, int]]) -> tuple[int, int]:
+def bounded(formula: Formula, bounds: Mapping[str, tuple[int, int]], width: int = 64) -> tuple[int, int]:
     """The least and greatest value of a formula; an error of `interval` at the formula's place."""
     try:
-        return interval(formula.tree, bounds)
+        return interval(formula.tree, bounds, width)
     except SpecError as error:
         raise SpecError(f"{error.what} (in {formula.text!r})", formula.place, error.right) from None
 

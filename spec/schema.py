@@ -9,6 +9,7 @@ import typing
 from collections.abc import Mapping
 from typing import Any, Literal, Union, get_args, get_origin
 
+from .arithmetic_records import ArithmeticFile
 from .contract_records import ContractFile
 from .effects import Effects
 from .field_docs import field_docs, summary
@@ -34,6 +35,7 @@ FILES: Mapping[str, type] = {
     "spec/descriptors.yaml": DescriptorFile,
     "spec/addresses.yaml": AddressFile,
     "spec/numerics.yaml": NumericsFile,
+    "spec/arithmetic/*.yaml": ArithmeticFile,
     "spec/effects.yaml": Effects,
     "spec/ordering/rules.yaml": RuleFile,
     "spec/ordering/switches.yaml": SwitchFile,

@@ -31,8 +31,9 @@ The values:
 - *text*: a word or a sentence. Quote what YAML would read as a number, `true` or `null`, and what contains
   `: ` or ` #`.
 - *version*: a PTX ISA version in quotes, for 9.10 comes after 9.9.
-- *formula*: integers, names, `+ - * // % & | ^ << >>`, comparisons, `and or not`, `where(condition, a, b)`.
-  Anything else is refused, and so is a division by what can be zero.
+- *formula*: integers, names, `+ - * // % & | ^ << >>`, comparisons, `and or not`, `where(condition, a, b)`
+  and `bits(a)`, the number of binary digits. Anything else is refused, and so is a division by what can be
+  zero.
 - *values*: one word or integer, a list of them, or `range(start, stop, step)`.
 - *file*: a path from the folder of specs.yaml.
 """

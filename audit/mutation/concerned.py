@@ -17,6 +17,7 @@ _LAYOUT = ("proofs", "silicon", "tests")
 _CONCERNED: Mapping[str, tuple[str, ...]] = {
     "spec/instructions": _INSTRUCTION,
     "spec/layouts": _LAYOUT,
+    "spec/arithmetic": ("tests",),
     "spec/layouts/bridges.yaml": ("proofs", "tests"),
     "spec/addresses.yaml": _LAYOUT,
     "spec/descriptors.yaml": _LAYOUT,

@@ -9,6 +9,7 @@ from ...gen.litmus.litmus_tests import written
 from ...gen.litmus.phase_tests import phase_suite
 from ...ledger.contradictions import register
 from ...spec.api import load
+from ...spec.arithmetic import arithmetic
 from ...spec.effects import load_effects
 from ...spec.ordering import ordering, phases
 from ...spec.plain import kept_fields
@@ -20,6 +21,7 @@ __all__ = ["meaning", "noticed_fields", "plain"]
 # Fields whose lists mean another thing in another order; every other list is a set, written in some order.
 _SEQUENCES = frozenset(
     {
+        "ArithmeticModel.stages",
         "Around.after",
         "Around.before",
         "Around.written",
@@ -80,6 +82,8 @@ def meaning(file: str) -> object:
             return load_effects()
         case "contradictions.yaml":
             return register().entries
+        case _ if file.startswith("spec/arithmetic/"):
+            return [family for family in arithmetic().families if family.place.file == file]
         case "spec/ordering/rules.yaml" | "spec/ordering/switches.yaml":
             return ordering()
         case "spec/ordering/litmus.yaml":

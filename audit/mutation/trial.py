@@ -18,6 +18,7 @@ from ...gen.litmus.litmus_tests import written
 from ...gen.litmus.phase_tests import phase_suite
 from ...ledger.contradictions import register
 from ...spec.api import load
+from ...spec.arithmetic import arithmetic
 from ...spec.errors import PtxmmaError, SpecError
 from ...spec.instead import keep_others, read_instead
 from ...spec.ordering import ordering
@@ -96,11 +97,14 @@ def _judge(base: Baseline, slip: Slip, stage: list[str]) -> tuple[SlipVerdict, s
         ordering()
         written()
         phase_suite()
+    if slip.file == "specs.yaml" and "arithmetic" in slip.path:
+        arithmetic()
     if slip.file in ("contradictions.yaml", "specs.yaml"):
         register()
     if before == after:
         return "equal", "loader", "the same meaning"
-    apart = slip.file.startswith("spec/ordering/") or slip.file in ("spec/effects.yaml", "check/rules.yaml")
+    folders = ("spec/ordering/", "spec/arithmetic/")
+    apart = slip.file.startswith(folders) or slip.file in ("spec/effects.yaml", "check/rules.yaml")
     changed = Changed(base, base.specification if apart else load(), slip.file)
     stage[0] = "proofs"
     if equal(changed):

@@ -21,7 +21,7 @@ from ...spec.sparse import positions
 from ...spec.specification import Specification
 from ..raw_kernel import Launcher, MemoryElements, chunks, of_kernel
 from .codes import decode, encode
-from .probe_bench import Bench, plain, stored_columns
+from .probe_bench import Bench, Codes, plain, stored_columns
 
 __all__ = ["Dot", "DotTest", "arithmetic_kernels"]
 
@@ -139,16 +139,22 @@ class Dot:
             a = np.zeros((len(chosen), self.bench.count("A")), np.uint64)
             b = np.zeros((len(chosen), self.bench.count("B")), np.uint64)
             c = np.zeros((len(chosen), self.bench.count(self.bench.accumulator)), np.uint64)
-            for job, test in enumerate(chosen):
-                a[job, a_at] = self._code("A", test.rest)
-                b[job, b_at] = self._code("B", 1.0)
-                for k, x, y in test.terms:
-                    a[job, a_at[k]] = self._code("A", x)
-                    b[job, b_at[k]] = self._code("B", y)
-                c[job, c_at] = self._code("C", test.c)
+            a[:, a_at], b[:, b_at], c[:, c_at] = self.codes(chosen)
             patterns = self.bench.patterns(self.bench.launch(a, b, c, metadata))[:, d_at]
             results.update((test.name, int(p)) for test, p in zip(chosen, patterns, strict=True))
         return results
+
+    def codes(self, tests: Sequence[DotTest]) -> tuple[Codes, Codes, Codes]:
+        """The bit patterns of every test's elements: (tests, products) of A and of B, (tests,) of C."""
+        a = np.full((len(tests), self.length), self._code("A", 0.0), np.uint64)
+        b = np.full((len(tests), self.length), self._code("B", 1.0), np.uint64)
+        c = np.array([self._code("C", test.c) for test in tests], np.uint64)
+        for job, test in enumerate(tests):
+            a[job] = self._code("A", test.rest)
+            for k, x, y in test.terms:
+                a[job, k] = self._code("A", x)
+                b[job, k] = self._code("B", y)
+        return a, b, c
 
     def _code(self, letter: str, value: float) -> int:
         element = self.types[letter]

@@ -11,7 +11,8 @@ from math import comb, prod
 from typing import Any, Protocol
 
 from ...spec.addresses import swizzle_bounds, swizzle_widths
-from ...spec.expressions import compiled, interval, python_text
+from ...spec.expressions import compiled, python_text
+from ...spec.intervals import interval
 from ...spec.layout_records import Bridge, Layout
 from ...spec.maps import LayoutMap
 from ...spec.memory_records import Swizzle

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
-from ...spec.expressions import Compare, Connective, Expression, Negation, fold, interval, walk
+from ...spec.expressions import Compare, Connective, Expression, Negation, fold, walk
+from ...spec.intervals import interval
 from .terms import UGE, UGT, ULE, ULT, And, BitVecVal, If, LShR, Not, Or, Term, UDiv, URem
 
 __all__ = ["BitVectors", "conjunction", "width_for"]
@@ -74,6 +75,12 @@ class BitVectors:
 
     def where(self, condition: Term, then: Term, otherwise: Term) -> Term:
         return If(condition, then, otherwise)
+
+    def bits(self, operand: Term) -> Term:
+        length = BitVecVal(0, self.width)
+        for digits in range(1, self.width + 1):
+            length = If(UGE(operand, BitVecVal(1 << (digits - 1), self.width)), digits, length)
+        return length
 
     def read(self, tree: Expression) -> Term:
         return fold(tree, self)

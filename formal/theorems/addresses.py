@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 
 from ...spec.addresses import ADDRESSES, BASES, swizzle_bounds, swizzle_widths
-from ...spec.expressions import Number, interval
+from ...spec.expressions import Number
+from ...spec.intervals import interval
 from ...spec.maps import LayoutMap
 from ...spec.memory_records import AddressFile, AddressRule
 from ...spec.specification import Specification

@@ -238,6 +238,12 @@ class Writer:
             return then if condition.constant else otherwise
         return Affine(self.once("selp.b32", self.plain(then), self.plain(otherwise), condition.register))
 
+    def bits(self, operand: Affine) -> Affine:
+        if operand.register is None:
+            return Affine(None, operand.constant.bit_length())
+        highest = self.once("bfind.u32", self.plain(operand))  # all ones for 0
+        return Affine(self.once("add.u32", highest, 1))
+
 
 _COMPARISONS = {
     "==": int.__eq__,

@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ptxmma.spec.errors import Place, SpecError
-from ptxmma.spec.expressions import Expression, compiled, interval, names, parse, source, substitute
+from ptxmma.spec.expressions import Expression, compiled, names, parse, source, substitute
+from ptxmma.spec.intervals import interval
 
 PLACE = Place("x.yaml", 7, 10)
 
@@ -26,6 +27,7 @@ def value(text: str, **names_: int) -> int:
         ("1 << 2 + 1", 8),
         ("where(0 <= t < 61, 3, 4)", 4),
         ("where(t == 61 and t != 3 or t == 2, 5, 6)", 5),
+        ("bits(t) + 10*bits(t + 3) + 100*bits(t - t)", 6 + 70),
     ],
 )
 def test_value(text: str, wanted: int) -> None:
@@ -65,6 +67,36 @@ def test_leaving_the_domain(text: str, why: str) -> None:
         interval(parse(text), {"t": (0, 127)})
 
 
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("where(t >= i, t - i, i - t)", (0, 127)),
+        ("where(t > i, t - i, 1)", (1, 127)),
+        ("where(t < 64, t, 64)", (0, 64)),
+        ("where(t != 0, t - 0, 5)", (1, 127)),
+        ("where(not (t < i) and i >= 3, t - i + i, 0)", (0, 155)),
+        ("where(t <= i or t == 0, 1, t - i)", (1, 127)),
+        ("bits(t)", (0, 7)),
+    ],
+)
+def test_what_a_condition_says_holds_in_its_branch(text: str, wanted: tuple[int, int]) -> None:
+    assert interval(parse(text), {"t": (0, 127), "i": (0, 31)}) == wanted
+
+
+@pytest.mark.parametrize(
+    "text", ["where(t >= i, i - t, 0)", "where(t > i or i > 3, t - i, 0)", "where(t >= i, 0, t - i)"]
+)
+def test_what_a_condition_does_not_say(text: str) -> None:
+    with pytest.raises(SpecError, match="at least 0"):
+        interval(parse(text), {"t": (0, 127), "i": (0, 31)})
+
+
+def test_wider_values() -> None:
+    assert interval(parse("t << 90"), {"t": (0, 1)}, 128) == (0, 1 << 90)
+    with pytest.raises(SpecError, match="128 bits"):
+        interval(parse("t << 128"), {"t": (0, 1)}, 128)
+
+
 def trees() -> st.SearchStrategy[str]:
     leaves = st.sampled_from(["t", "i", "0", "1", "3", "8", "32"])
     return st.recursive(
@@ -77,6 +109,10 @@ def trees() -> st.SearchStrategy[str]:
                 lambda p: f"({p[0]}) {p[1]} {p[2]}"
             ),
             st.tuples(inner, inner, inner).map(lambda p: f"where({p[0]} < {p[1]}, {p[1]}, {p[2]})"),
+            st.tuples(inner, inner, inner).map(
+                lambda p: f"where({p[0]} <= {p[1]}, ({p[1]}) - ({p[0]}), {p[2]})"
+            ),
+            inner.map(lambda one: f"bits({one})"),
         ),
         max_leaves=12,
     )

@@ -21,7 +21,8 @@ import yaml
 import ptxmma
 from ptxmma.ledger.contradiction_file import FILES as CONTRADICTIONS
 from ptxmma.ledger.contradiction_file import ContradictionFile, read_contradictions
-from ptxmma.spec import effects, ordering
+from ptxmma.spec import arithmetic, effects, ordering
+from ptxmma.spec.arithmetic_records import ArithmeticFile
 from ptxmma.spec.errors import SpecError
 from ptxmma.spec.field_docs import field_docs, records
 from ptxmma.spec.loading import ROOT, load_files
@@ -99,6 +100,7 @@ def contradictions(root: Path) -> object:
 
 
 LOADERS: dict[type, Callable[[Path], object]] = {
+    ArithmeticFile: arithmetic.read,
     effects.Effects: effects.read,
     RuleFile: ordering.read,
     SwitchFile: ordering.read,

@@ -78,7 +78,8 @@ def _misspelled(value: dict[str, Any]) -> Iterator[dict[str, Any]]:
     for key in ("rows", "instructions"):
         if isinstance(value.get(key), list) and isinstance(value[key][0], dict):
             spoilt = copy.deepcopy(value)
-            spoilt[key][0]["cuont"] = spoilt[key][0].pop("count")
+            wanted = "count" if "count" in spoilt[key][0] else "when"
+            spoilt[key][0]["cuont"] = spoilt[key][0].pop(wanted)
             yield spoilt
 
 

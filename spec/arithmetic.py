@@ -1,0 +1,59 @@
+"""The chip families whose arithmetic is known: their files, read and checked."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from .api import load
+from .arithmetic_records import ArithmeticFile
+from .cache import ROOT, cached, yaml_files
+from .chip_arithmetic import ChipArithmetic, matching_rows, of_row
+from .errors import Question
+from .index import read_index
+from .lazy_dataclass import dataclass
+from .nodes import compose, structure
+from .specification import Specification
+from .variants import Variant
+
+__all__ = ["Arithmetic", "arithmetic", "arithmetic_of", "read"]
+
+
+@dataclass(frozen=True)
+class Arithmetic:
+    """Every chip family whose arithmetic is known."""
+
+    families: tuple[ArithmeticFile, ...]
+
+
+def arithmetic_of(variant: Variant, target: str) -> ChipArithmetic:
+    """A variant's arithmetic on the chips of a target; raises Question where it is not known."""
+    specification = load()
+    name = specification.isa.target(target)
+    if name not in dict(variant.gate.targets):
+        raise Question(f"{variant.mnemonic} is not legal on {name}")
+    for family in arithmetic().families:
+        if name in family.targets:
+            for row in matching_rows(family, variant):
+                return of_row(specification, family, row, variant)
+    raise Question(f"no model of {variant.mnemonic} on {name}: not measured")
+
+
+def read(root: Path = ROOT, specification: Specification | None = None) -> Arithmetic:
+    """Read and check the files under `root`; raises SpecError where they are wrong."""
+    from .arithmetic_checks import check_arithmetic  # not needed when the cache answers
+
+    named = read_index(root).arithmetic
+    families: list[Any] = [
+        structure(compose(root / file.text, file.text, file.place), ArithmeticFile, file.text)
+        for file in named
+    ]
+    check_arithmetic(families, load() if specification is None else specification)
+    return Arithmetic(tuple(families))
+
+
+@cache
+def arithmetic() -> Arithmetic:
+    """The arithmetic of every chip family of this package."""
+    return cached("arithmetic", Arithmetic, read, yaml_files())
