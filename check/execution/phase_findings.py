@@ -42,7 +42,6 @@ _RULES = {
 _ANY = -1
 _ONE_WARP: Undefined = ((("wait-scope", "warp"),),)
 _WRITER: Undefined = ((("proxy-fence-side", "writer"),),)  # an execution takes either side
-_LATER = frozenset(("overwritten", "elsewhere", "rewritten"))  # the write is the second
 _WHY = {
     "unseen": "no barrier, and no phase of an mbarrier, orders the two",
     "overwritten": "the writer waits for no phase that ends only after every warp has waited for the product",
@@ -267,7 +266,7 @@ class PhaseFindings:
 
     def _product(self, race: PhaseRace) -> Place:
         """The place of the product of a race (of two copies: of the later one)."""
-        return self._place(race.first if race.what in ("overwritten", "elsewhere") else race.second)
+        return self._place(race.first if race.reads == "first" else race.second)
 
     def _reported(self) -> list[PhaseRace]:
         """The races of all warps, and those of some whose wait may do for the others."""
@@ -281,7 +280,7 @@ class PhaseFindings:
         for race in sorted(
             self._reported(), key=lambda race: (race.partly, race.doubtful, _ORDER.index(race.what))
         ):
-            writer = race.second if race.what in _LATER else race.first
+            writer = race.second if race.reads == "first" or race.what == "rewritten" else race.first
             block = _ANY if race.partly else self.flow.block_of(writer)
             by_writer.setdefault(block, []).append(race)
         for races in by_writer.values():
@@ -304,11 +303,10 @@ class PhaseFindings:
         rule = ordering().rules[_RULES[race.what]]
         assert self.plan is not None  # an execution has found the race
         written, read = self.plan.steps.in_variable(race.written), self.plan.steps.in_variable(race.read)
-        shown = f"writes {written}, the matrix is {read.span if read.base == written.base else read}"
-        if race.what == "rewritten":
-            shown = f"writes {written}"
-        writer, reader = (race.second, race.first) if race.what in _LATER else (race.first, race.second)
-        both = (("written", writer, written), ("read", reader, read))
+        other = "then" if race.reads == "none" else "the matrix is"
+        shown = f"writes {written}, {other} {read.span if read.base == written.base else read}"
+        writer, reader = (race.second, race.first) if race.reads == "first" else (race.first, race.second)
+        both = (("written", writer, written), ("read" if race.reads != "none" else "written", reader, read))
         return Finding(
             _RULES[race.what],
             LIKELY if race.doubtful else ERROR,
@@ -324,7 +322,7 @@ class PhaseFindings:
                 MemoryRange(
                     what, region.variable, region.low, region.high - 1, self._place(at), "an execution"
                 )
-                for what, at, region in (both[:1] if race.what == "rewritten" else both)
+                for what, at, region in both
             ),
         )
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import Literal
 
 from ..memory.byte_regions import FAR, ByteRegion
 from .barriers import Landing
@@ -69,7 +70,8 @@ class PhaseRace:
     and an access by another warp that has not synchronised with it), `unfenced` (a product reads what was
     stored, without a proxy fence), `overwritten` (a write where a product reads), `elsewhere` (the same, in
     another block of the cluster), `rewritten` (a write where a bulk copy is not complete). `partly`: some
-    warps of the product have ended, or have waited, and others have not.
+    warps of the product have ended, or have waited, and others have not. `reads`: which of the two is the
+    product; with `none`, `read` are the bytes that the second one writes.
     """
 
     what: str
@@ -79,6 +81,7 @@ class PhaseRace:
     read: ByteRegion
     doubtful: bool = False
     partly: bool = False
+    reads: Literal["first", "second", "none"] = "second"
 
 
 @dataclass(slots=True)
@@ -195,22 +198,24 @@ class SharedAccesses:
             if write.elsewhere and not unended:
                 blind = [warp for warp in read.began if clock.peers[warp] < read.ended.get(warp, _NEVER)]
                 if len(blind) == len(read.began):
-                    self._found("elsewhere", write, read.statement, read.region, read.doubtful, False, True)
+                    self._found(
+                        "elsewhere", write, read.statement, read.region, read.doubtful, False, "first"
+                    )
                     continue
             if unended:
                 partly = len(unended) < len(read.began)
                 begun = any(clock.seen[warp] >= act for warp, act in read.began.items())
                 what = "overwritten" if begun or write.kind != "store" else "unseen"
-                self._found(what, write, read.statement, read.region, read.doubtful, partly, True)
+                self._found(what, write, read.statement, read.region, read.doubtful, partly, "first")
             else:
                 self.ordered.add((read.statement, write.statement))
         for other in self.writes.values():
             if not other.region.meets(write.region) or other.complete(clock):
                 continue
             if other.kind == "bulk" and (write.kind != "bulk" or other.region == write.region):
-                self._found("rewritten", other, write.statement, write.region, write.doubtful)
+                self._found("rewritten", other, write.statement, write.region, write.doubtful, reads="none")
             elif other.kind == "store" and write.kind == "bulk":
-                self._found("unseen", other, write.statement, write.region, write.doubtful)
+                self._found("unseen", other, write.statement, write.region, write.doubtful, reads="none")
         self._count += 1
         write.order = self._count
         if write.kind == "store":
@@ -246,12 +251,12 @@ class SharedAccesses:
         region: ByteRegion,
         doubtful: bool,
         partly: bool = False,
-        reads: bool = False,
+        reads: Literal["first", "second", "none"] = "second",
     ) -> None:
-        first, second = (other, write.statement) if reads else (write.statement, other)
+        first, second = (other, write.statement) if reads == "first" else (write.statement, other)
         key = what, first, second
         known = self.races.get(key)
-        race = PhaseRace(what, first, second, write.region, region, doubtful or write.doubtful, partly)
+        race = PhaseRace(what, first, second, write.region, region, doubtful or write.doubtful, partly, reads)
         if known is None or (known.doubtful, known.partly) > (race.doubtful, race.partly):
             self.races[key] = race
 

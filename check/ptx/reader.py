@@ -40,6 +40,7 @@ _SIZED = re.compile(r"\.[a-z](\d+)")
 _PLANE = re.compile(r"%tid\.[yz]\b")  # a block that does not lie along x
 _MOST_THREADS = 1024  # of a block
 _THREADS = re.compile(r"\.(reqntid|maxntid)\s+(\d+)(?:\s*,\s*(\d+))?(?:\s*,\s*(\d+))?")
+_CLUSTER = re.compile(r"\.reqnctapercluster\s+(\d+)(?:\s*,\s*(\d+))?(?:\s*,\s*(\d+))?")
 _LINKING = frozenset((".visible", ".extern", ".weak", ".common"))
 # Directives that no semicolon ends.
 _HEADS = {
@@ -230,6 +231,10 @@ class _Reader:
             x, y, z = (int(part) if part else 1 for part in threads.groups()[1:])
             if 0 < x * y * z <= _MOST_THREADS:
                 function.threads, function.exact = (x, y, z), threads[1] == "reqntid"
+        cluster = _CLUSTER.search(head)
+        if cluster:
+            x, y, z = (int(part) if part else 1 for part in cluster.groups())
+            function.cluster = x, y, z
         for item in re.finditer(r"\.reg\s*((?:\.\w+\s*)+)([^,();]*)", head):
             self._declare(function.scopes[0], item[1], item[2], start)
         self.module.functions.append(function)

@@ -98,7 +98,8 @@ class Function:
     """A kernel or a device function. `labels` in scopes point to the statement that follows them.
 
     `returns` and `parameters` are the names in its head. `threads` is the shape of a block, `exact` whether
-    each block has it. Blocks of unknown shape that do not lie along x are `plane`.
+    each block has it. Blocks of unknown shape that do not lie along x are `plane`. `cluster` is the shape of
+    a cluster, in blocks, if the head says it.
     """
 
     name: str
@@ -107,6 +108,7 @@ class Function:
     threads: tuple[int, int, int] | None = None
     exact: bool = False
     plane: bool = False
+    cluster: tuple[int, int, int] | None = None
     returns: tuple[str, ...] = ()
     parameters: tuple[str, ...] = ()
     statements: list[PtxStatement] = field(default_factory=list)

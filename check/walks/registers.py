@@ -12,7 +12,7 @@ from ..values.block_threads import WARP, own_numbers
 from ..values.lane_numbers import LaneNumbers, Numbers, lane_math
 from ..values.word_algebra import NUMBER, NoResultError
 from .parameters import parameter_number
-from .walk_steps import GRID, SIZE, WalkStep, WalkSteps
+from .walk_steps import SIZE, WalkStep, WalkSteps
 
 __all__ = ["Registers"]
 
@@ -43,7 +43,7 @@ class Registers:
             yield name, self.math.joined(numbers)
         if function.exact and function.threads:
             yield from zip(("%ntid.x", "%ntid.y", "%ntid.z"), function.threads, strict=True)
-        yield from GRID.items()
+        yield from self.steps.grid.items()
 
     def copy(self) -> Registers:
         """Registers of their own with the same contents."""

@@ -5,8 +5,9 @@ All walks and executions of a function share them, and where they lay its variab
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from functools import cached_property
+from math import prod
 from typing import NamedTuple
 
 from ..memory.byte_regions import ByteRegion
@@ -19,7 +20,7 @@ from ..values.arithmetic import DECIDED, MASK, ArithmeticRule, bits_of, rule_of
 from .loops import Loops
 from .parameters import ParameterNumbers
 
-__all__ = ["GRID", "SIZE", "WalkStep", "WalkSteps"]
+__all__ = ["SIZE", "WalkStep", "WalkSteps"]
 
 SIZE = "size"  # names the number of every parameter that is not a pointer
 _RESULTS = {
@@ -30,7 +31,7 @@ _RESULTS = {
     "update": "unknown",
 }  # how a value is found, by the statement's action
 _HARMLESS = frozenset(("vprintf", "__assertfail"))  # the system's functions order nothing
-GRID = {
+_GRID = {
     f"%{name}{axis}": int(name.startswith(("n", "cluster_n")))
     for name in ("ctaid", "nctaid", "clusterid", "nclusterid", "cluster_ctaid", "cluster_nctaid")
     for axis in (".x", ".y", ".z", "")
@@ -81,6 +82,23 @@ class WalkSteps:
         self._located: dict[int, frozenset[str]] = {}
         self._heeded: dict[int, bool] = {}
         self._place(module)
+
+    @cached_property
+    def grid(self) -> Mapping[str, int]:
+        """The block's place in the grid: assumed numbers, but for those that the function's head says."""
+        return {**_GRID, **self._cluster}
+
+    @cached_property
+    def _cluster(self) -> Mapping[str, int]:
+        shape = self.function.cluster
+        if shape is None:
+            return {}
+        named = zip(("%cluster_nctaid.x", "%cluster_nctaid.y", "%cluster_nctaid.z"), shape, strict=True)
+        return {**dict(named), "%cluster_nctarank": prod(shape)}
+
+    @cached_property
+    def _assumed(self) -> frozenset[str]:
+        return frozenset(_GRID.keys() - self._cluster.keys())
 
     def _place(self, module: PtxModule) -> None:
         """Addresses for the variables of shared memory; those of unknown size lie behind the others."""
@@ -140,7 +158,7 @@ class WalkSteps:
             negates,
             rule_of(words, len(sources)) if result == "computed" else None,
             words[0] not in DECIDED,
-            statement.does == "load" or not GRID.keys().isdisjoint(statement.operands),
+            statement.does == "load" or not self._assumed.isdisjoint(statement.operands),
             statement.does == "map-address",
             statement.does == "load" and statement.operation.space == "shared" and statement.rows is None,
         )

@@ -392,6 +392,25 @@ def test_blocks_of_a_cluster_whose_ranks_are_in_registers() -> None:
     assert ("likely", "barrier-stuck") in tiers(none)
 
 
+@pytest.mark.parametrize(
+    "cluster", [".reqnctapercluster 2", ".explicitcluster\n.reqnctapercluster 2, 1, 1", ""]
+)
+@pytest.mark.parametrize("extent", ["%cluster_nctarank", "%cluster_nctaid.x"])
+def test_blocks_of_a_cluster_that_a_loop_counts(cluster: str, extent: str) -> None:
+    """A release goes to each block; where no directive says how many there are, nobody is accused."""
+    released = MULTICAST[MULTICAST.index("mapa") : MULTICAST.index(",[%r43];") + len(",[%r43];")]
+    loop = (
+        f"mov.u32 %r50,{extent}; mov.u32 %r51,0;\nRANK:\nmapa.shared::cluster.u32 %r42,%r24,%r51;\n"
+        "mbarrier.arrive.release.cluster.shared::cluster.b64 _,[%r42];\n"
+        "add.u32 %r51,%r51,1; setp.lt.u32 %p8,%r51,%r50;\n@%p8 bra RANK;"
+    )
+    text = MULTICAST.replace(".reqntid 160, 1, 1", f".reqntid 160, 1, 1\n{cluster}").replace(released, loop)
+    assert cluster in text and text != MULTICAST
+    assert tiers(text) == set()
+    more = text.replace("b64 [%r31],256;", "b64 [%r31],257;")
+    assert (("likely", "barrier-stuck") in tiers(more)) == bool(cluster)
+
+
 def test_an_mbarrier_that_one_thread_uses_while_others_wait_for_it() -> None:
     """The text counts a warp as one at a barrier; but nobody behind it initialises the mbarrier."""
     arrives = "@%p8 mbarrier.arrive.shared::cta.b64 _,[%r24];"
@@ -452,3 +471,41 @@ def test_threads_that_no_parameter_lets_arrive_decide_no_wait() -> None:
     # Another number may let the thread arrive.
     others = guarded.replace("setp.eq.u32 %p8,%r1,128;", "setp.gt.u32 %p8,%r1,%r0;")
     assert ("error", "barrier-stuck") not in tiers(others)
+
+
+# Warp 4 stores into the matrix that the warpgroup multiplies; nothing orders the two.
+PRODUCT_FIRST = """
+.version 8.3
+.target sm_90a
+.address_size 64
+.extern .shared .align 1024 .b8 smem[];
+.visible .entry k(.param .u64 in)
+.reqntid 160, 1, 1
+{
+.reg .f32 %f<8>; .reg .b64 %d<8>; .reg .pred %p<16>; .reg .b32 %r<64>;
+mov.u32 %r1, %tid.x; mov.u32 %r2, smem;
+shr.u32 %r3, %r2, 4; and.b32 %r3, %r3, 16383; cvt.u64.u32 %d3, %r3; or.b64 %d0, %d3, 0x4000004000010000;
+add.u32 %r4, %r2, 8192; shr.u32 %r4, %r4, 4; and.b32 %r4, %r4, 16383; cvt.u64.u32 %d4, %r4; or.b64 %d1, %d4, 0x4000004000010000;
+setp.ge.u32 %p1, %r1, 128;
+@%p1 bra S;
+wgmma.fence.sync.aligned;
+wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%f0,%f1,%f2,%f3}, %d0, %d1, 0, 1, 1, 0, 0;
+wgmma.commit_group.sync.aligned;
+wgmma.wait_group.sync.aligned 0;
+bra E;
+S:
+shl.b32 %r5, %r1, 4; add.u32 %r5, %r2, %r5;
+st.shared.v4.b32 [%r5], {%r1,%r1,%r1,%r1};
+E:
+ret;
+}
+"""
+
+
+def test_the_lines_of_a_race_that_the_product_begins() -> None:
+    (found,) = check_text(PRODUCT_FIRST, "k.ptx").findings
+    lines = PRODUCT_FIRST.splitlines()
+    where = {one.what: lines[one.place.line - 1][:10] for one in found.ranges}
+    assert where == {"written": "st.shared.", "read": "wgmma.mma_"}
+    ordered = PRODUCT_FIRST.replace("bra E;\nS:", "bar.sync 1, 160;\nbra E;\nS:\nbar.sync 1, 160;")
+    assert not check_text(ordered, "k.ptx").findings
