@@ -23,9 +23,9 @@ from .thread_groups import Join, ThreadGroup, merged
 from .warp_acts import WarpActs
 from .warps import GroupWait, HaltedError, LostError
 
-__all__ = ["Execution", "Stuck"]
+__all__ = ["ROUNDS", "Execution", "Stuck"]
 
-_ROUNDS = 14  # rounds of a loop with accesses: more than twice what kernels have stages
+ROUNDS = 14  # rounds of a loop with accesses: more than twice what kernels have stages
 _IDLE_ROUNDS = 1 << 8  # rounds of another loop
 _MOST_STEPS = 40_000  # statements of all groups
 _MOST_GROUPS = 48
@@ -72,7 +72,7 @@ class Execution:
         threads: int,
         size: int,
         acts: WarpActs | None = None,
-        rounds: int = _ROUNDS,
+        rounds: int = ROUNDS,
         only_right: bool = False,
     ) -> None:
         self.plan = plan

@@ -20,7 +20,7 @@ from ..walks.kernel_walks import KernelWalks
 from ..walks.walk_plan import WalkPlan
 from .barrier_acts import Drift, Unpublished, WrongCount
 from .block_sizes import right_size
-from .execution import Execution, Stuck
+from .execution import ROUNDS, Execution, Stuck
 from .shared_accesses import PhaseRace
 from .warp_acts import Short
 
@@ -28,7 +28,8 @@ __all__ = ["PhaseFindings"]
 
 _SIZES = (1024, 7)  # numbers for parameters: with the second, loops end
 _MOST_THREADS = 1024
-_SHORT = 400
+_SHORT = 400  # statements of a function that is executed for as many rounds although it has no phases
+_FEW_ROUNDS = 3  # of loops of others: in the third, what two stages hold is accessed again
 # What is found first explains what is found later.
 _ORDER = ("unseen", "overwritten", "elsewhere", "rewritten", "early-read", "unfenced")
 _RULES = {
@@ -107,7 +108,7 @@ class PhaseFindings:
         not say how many a block has.
         """
         shape = self.code.function.threads
-        if (shape is None and not threads) or not (len(self.code) <= _SHORT or self._has_phases()):
+        if shape is None and not threads:
             return
         threads = threads or prod(shape or ())
         if not 0 < threads <= _MOST_THREADS:
@@ -115,8 +116,9 @@ class PhaseFindings:
         plan = self.plan = self.walked.plan
         alone = not self._in_cluster()
         followed = True
+        rounds = ROUNDS if len(self.code) <= _SHORT or self._has_phases() else _FEW_ROUNDS
         for size in _SIZES:
-            found = Execution(plan, threads, size)
+            found = Execution(plan, threads, size, rounds=rounds)
             followed &= found.followed and not (found.halted or found.doubtful)
             self.followed = followed and found.certain
             self.races += found.acts.accesses

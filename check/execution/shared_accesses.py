@@ -13,6 +13,7 @@ from typing import Literal
 
 from ..memory.byte_regions import FAR, ByteRegion
 from .barriers import Landing
+from .byte_index import ByteIndex
 from .clocks import Clock
 
 __all__ = ["PhaseRace", "SharedAccesses", "TimedRead", "TimedWrite"]
@@ -108,6 +109,8 @@ class SharedAccesses:
         self._unfenced: dict[int, list[TimedWrite]] = {}  # by warp: its stores with no fence since
         self._fences: dict[int, list[_Fence]] = {}
         self._at: dict[int, list[tuple[ByteRegion, int, int]]] = {}  # writes by their first byte
+        self._written: ByteIndex[tuple[ByteRegion, int, int]] = ByteIndex()
+        self._read: ByteIndex[tuple[int, ByteRegion, int]] = ByteIndex()
         self._count = 0  # of writes
 
     def fence(self, warp: int, lanes: int) -> None:
@@ -131,13 +134,15 @@ class SharedAccesses:
         if read.region.high > FAR or read.region.base is None:
             return
         clocks = {warp: self.clock_of(warp) for warp in read.began}
-        met = [write for write in self.writes.values() if write.region.meets(read.region)]
+        met = [self.writes[key] for key in self._written.meeting(read.region)]
         copied = max((write.order for write in met if write.kind == "bulk"), default=0)
         self._fills(met, read)
         for write in met:
             if write.kind == "bulk" or write.order > copied:  # a copy that came later brought other bytes
                 self._after_write(write, read, clocks)
-        self.reads[read.statement, read.region, min(read.began)] = read
+        key = read.statement, read.region, min(read.began)
+        self.reads[key] = read
+        self._read.put(key, read.region)
 
     def _fills(self, met: list[TimedWrite], read: TimedRead) -> None:
         """Remember which phase's copies fill what a product reads, if those of one phase fill all of it."""
@@ -190,10 +195,9 @@ class SharedAccesses:
     def write(self, write: TimedWrite) -> None:
         """A write begins."""
         clock = self.clock_of(write.warp)
-        for key, read in list(self.reads.items()):
-            if not write.region.meets(read.region):
-                continue
-            del self.reads[key]
+        for key in self._read.meeting(write.region):
+            read = self.reads.pop(key)
+            self._read.drop(key, read.region)
             unended = [warp for warp in read.began if clock.seen[warp] < read.ended.get(warp, _NEVER)]
             if write.elsewhere and not unended:
                 blind = [warp for warp in read.began if clock.peers[warp] < read.ended.get(warp, _NEVER)]
@@ -209,8 +213,8 @@ class SharedAccesses:
                 self._found(what, write, read.statement, read.region, read.doubtful, partly, "first")
             else:
                 self.ordered.add((read.statement, write.statement))
-        for other in self.writes.values():
-            if not other.region.meets(write.region) or other.complete(clock):
+        for other in map(self.writes.__getitem__, self._written.meeting(write.region)):
+            if other.complete(clock):
                 continue
             if other.kind == "bulk" and (write.kind != "bulk" or other.region == write.region):
                 self._found("rewritten", other, write.statement, write.region, write.doubtful, reads="none")
@@ -235,8 +239,10 @@ class SharedAccesses:
         for key in before:
             if key not in kept:
                 del self.writes[key]
+                self._written.drop(key, key[0])
         key = write.region, write.warp if write.kind == "store" else -1, write.statement
         self.writes[key] = write
+        self._written.put(key, write.region)
         self._at[at] = kept if key in kept else [*kept, key]
 
     def _may_come(self, key: tuple[ByteRegion, int, int], clock: Clock) -> bool:

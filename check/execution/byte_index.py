@@ -1,0 +1,50 @@
+"""Which of many regions of shared memory meet another one? A lookup by the units of memory they touch."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator
+from itertools import count
+from operator import itemgetter
+from typing import Generic, TypeVar
+
+from ..memory.byte_regions import ByteRegion
+
+__all__ = ["ByteIndex"]
+
+Key = TypeVar("Key", bound=Hashable)
+_UNIT = 1 << 11  # bytes: a store touches one or two units, a stage of a pipeline a few
+
+
+class ByteIndex(Generic[Key]):
+    """Keys with their regions, all of shared memory and with known bytes."""
+
+    def __init__(self) -> None:
+        self._units: dict[int, dict[Key, tuple[int, ByteRegion]]] = {}
+        self._numbers = count()
+
+    def put(self, key: Key, region: ByteRegion) -> None:
+        """Remember a key; one that is known keeps its place in the order."""
+        first = region.low // _UNIT
+        known = self._units.get(first, {}).get(key)
+        entry = next(self._numbers) if known is None else known[0], region
+        for unit in _units(region):
+            self._units.setdefault(unit, {})[key] = entry
+
+    def drop(self, key: Key, region: ByteRegion) -> None:
+        """Forget a key with the region that it was put with."""
+        for unit in _units(region):
+            del self._units[unit][key]
+
+    def meeting(self, region: ByteRegion) -> list[Key]:
+        """The keys whose regions meet one, in the order in which they were put."""
+        low, high = region.low, region.high
+        found: dict[Key, int] = {}
+        for unit in _units(region):
+            for key, (number, other) in self._units.get(unit, {}).items():
+                if other.low < high and low < other.high:
+                    found[key] = number
+        return [key for key, _ in sorted(found.items(), key=itemgetter(1))]
+
+
+def _units(region: ByteRegion) -> Iterator[int]:
+    return iter(range(region.low // _UNIT, (region.high - 1) // _UNIT + 1))
