@@ -32,7 +32,8 @@ class Overlap:
     `unproxied` (another thread's store, then a wgmma reads). `waited`: the wgmma's own warp waited for it,
     but no barrier followed. `between` are the relevant statements between the two; `writer` is the statement
     that writes once the stage is released. `certain`: a run executes both, with these bytes. `read` are the
-    bytes of the matrix, `region` those that are written (or the matrix, where they are not known).
+    bytes of the matrix, `region` those that are written (or the matrix, where they are not known). Overlaps
+    with one `cause` are one fault.
     """
 
     what: str
@@ -44,6 +45,7 @@ class Overlap:
     writer: int = -1
     certain: bool = False
     read: ByteRegion | None = None
+    cause: int = -1
 
 
 @dataclass(slots=True)
@@ -145,7 +147,7 @@ class _Thread:
         self.mmas = _Groups()
         self.waited: deque[tuple[_Flying, tuple[int, ...]]] = deque(maxlen=_MOST)  # by this warp alone
         self.copies = _Groups()
-        self.unfenced: dict[ByteRegion, int] = {}  # what others wrote so, as their arrivals tell
+        self.unfenced: dict[ByteRegion, tuple[int, int]] = {}  # what others wrote so, as their arrivals tell
         self.stores: dict[ByteRegion, int] = {}  # written through the generic proxy, with no fence since
         self.awaited: set[int | None] = set()
 
@@ -297,10 +299,13 @@ class _Thread:
                     one.regions = ()
         for region in act.regions:
             yield from self._unawaited(act, region)
-        for stored, statement in list(self.unfenced.items()):
+        for stored, (statement, arrival) in list(self.unfenced.items()):
             matrix = next(filter(stored.meets, act.regions), None)
             if matrix is not None:
-                yield Overlap("unproxied", statement, act.statement, stored, read=matrix)
+                cause = self.known.first_arrival(arrival)
+                yield Overlap(
+                    "unproxied", statement, act.statement, stored, (arrival,), read=matrix, cause=cause
+                )
                 del self.unfenced[stored]
         self.mmas.begin(act)
 

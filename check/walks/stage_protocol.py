@@ -33,7 +33,8 @@ class StageProtocol:
     free: by barrier, the stages that are filled again behind a wait for it, each with the filling statement.
     full: by stage, the barriers that signal its copies and stores; `first` is the first of those.
     told: by barrier, the barriers that a thread has awaited when it arrives there.
-    unfenced: by barrier, the generic writes with no proxy fence behind them when a thread arrives there.
+    unfenced: by barrier, the generic writes with no proxy fence behind them when a thread arrives there: the
+    statements that write, and that arrive.
     awaited: the barriers that some thread awaits. None stands for an unknown barrier.
     """
 
@@ -42,7 +43,8 @@ class StageProtocol:
         self.full: dict[ByteRegion, set[int | None]] = defaultdict(set)
         self.first: dict[ByteRegion, FirstFill] = {}
         self.told: dict[int | None, set[int | None]] = defaultdict(set)
-        self.unfenced: dict[int | None, dict[ByteRegion, int]] = defaultdict(dict)
+        self.unfenced: dict[int | None, dict[ByteRegion, tuple[int, int]]] = defaultdict(dict)
+        self._announcing: dict[int, set[int]] = defaultdict(set)  # by barrier: the arrivals behind them
         self.awaited: set[int | None] = set()
         self.matrices = sorted(
             {region for walk in walked for act in walk.acts if act.kind == "mma" for region in act.regions},
@@ -58,6 +60,10 @@ class StageProtocol:
         for barrier in full:
             if barrier is not None:
                 self.free.pop(barrier, None)  # it signals that stages are full
+
+    def first_arrival(self, arrival: int) -> int:
+        """The first statement that announces unfenced writes at a barrier at which another one does, too."""
+        return min((min(some) for some in self._announcing.values() if arrival in some), default=arrival)
 
     def stages(self, region: ByteRegion) -> tuple[ByteRegion, ...]:
         """The matrices that some bytes are part of."""
@@ -105,10 +111,15 @@ class StageProtocol:
             elif act.kind == "proxy-fence":
                 stores.clear()
             elif act.kind in ("arrive", "meet") and act.barrier is not None:
-                self.unfenced[act.barrier].update(stores)
+                self._announce(act, stores)
             elif act.kind == "copy-arrive":
-                self.unfenced[act.barrier].update(copies)
+                self._announce(act, copies)
                 copies.clear()
+
+    def _announce(self, act: Act, wrote: dict[ByteRegion, int]) -> None:
+        self.unfenced[act.barrier].update((one, (at, act.statement)) for one, at in wrote.items())
+        if wrote and act.barrier is not None:
+            self._announcing[act.barrier].add(act.statement)
 
     def _fills(self, acts: Sequence[Act]) -> set[int | None]:
         """What a thread fills again, behind which barrier; the barriers behind which it multiplies."""

@@ -60,6 +60,8 @@ def stage_findings(
         if finding is None:
             continue
         key = finding.rule, first, second
+        if overlap.cause >= 0:
+            key = finding.rule, overlap.cause, -1
         known = found.get(key)
         found[key] = finding if known is None else replace(known, more=known.more + 1)
     yield from found.values()
@@ -104,7 +106,7 @@ def _finding(
         f"{rule.title}: {_why(overlap)}{_bytes(overlap, plan)}",
         rule.section,
         rule.mend,
-        tuple(_moments(module, code, places)),
+        tuple(_moments(module, code, places, overlap.what == "released")),
         readings=readings,
         ranges=tuple(_ranges(module, code, overlap, plan)),
     )
@@ -190,18 +192,20 @@ def _between(statement: DecodedStatement) -> model.StepOperation | None:
     return None
 
 
-def _moments(module: PtxModule, code: DecodedFunction, places: list[int]) -> Iterator[Moment]:
+def _moments(
+    module: PtxModule, code: DecodedFunction, places: list[int], released: bool
+) -> Iterator[Moment]:
     for index in places if len(places) <= 12 else [*places[:6], *places[-6:]]:
         statement = code.function.statements[index]
-        yield Moment(module.place(statement.offset), statement.opcode, _says(code[index]))
+        yield Moment(module.place(statement.offset), statement.opcode, _says(code[index], released))
 
 
-def _says(statement: DecodedStatement) -> str:
+def _says(statement: DecodedStatement, released: bool) -> str:
     match statement.does:
         case "multiply":
             return "reads the stage"
         case "arrive" | "copy-arrive":
-            return "lets another thread fill the stage again"
+            return "lets another thread fill the stage again" if released else "arrives behind the write"
         case "commit" | "copy-commit" | "bulk-commit":
             return "commits to a group"
         case "wait" | "copy-wait" | "bulk-wait" if statement.pending is not None:

@@ -10,6 +10,7 @@ import pytest
 
 from ptxmma.check.baseline import fingerprint
 from ptxmma.check.check_file import check_text
+from ptxmma.check.findings import Finding
 from ptxmma.check.kernel_names import demangled, template_of
 from ptxmma.check.reports import CheckReport, as_json, as_text
 
@@ -115,3 +116,59 @@ def test_a_long_name_is_cut_in_text_alone() -> None:
     assert len(shown) < 200 and shown.endswith("…")
     assert len(json.dumps(as_json(report))) > len(long)
     assert Path(as_json(report)["files"][0]["file"]).name == "k.ptx"
+
+
+# Warp 4 copies two matrices, each under a condition, and arrives; a warpgroup waits and multiplies each of them.
+GATHERED = """.extern .shared .align 1024 .b8 smem[];
+.visible .entry k(.param .u64 in, .param .u32 n)
+.reqntid 160, 1, 1
+{
+.reg .f32 %f<8>; .reg .b64 %d<16>; .reg .pred %p<16>; .reg .b32 %r<16>;
+ld.param.u64 %d2, [in]; ld.param.u32 %r0, [n]; mov.u32 %r1, %tid.x; mov.u32 %r2, smem;
+shr.u32 %r3, %r2, 4; and.b32 %r3, %r3, 16383; cvt.u64.u32 %d3, %r3; or.b64 %d0, %d3, 0x4000004000010000;
+add.s64 %d1, %d0, 1024; add.s64 %d4, %d0, 2048;
+setp.ne.u32 %p1, %r1, 0;
+@%p1 bra NI;
+mbarrier.init.shared::cta.b64 [smem+65536], 32;
+NI:
+bar.sync 0;
+setp.lt.u32 %p2, %r1, 128;
+@%p2 bra C;
+sub.u32 %r5, %r1, 128; shl.b32 %r6, %r5, 6; add.u32 %r7, %r2, %r6;
+setp.lt.u32 %p3, %r0, 4;
+@%p3 bra F0;
+cp.async.cg.shared.global [%r7], [%d2], 16;
+F0:
+setp.lt.u32 %p4, %r0, 5;
+@%p4 bra F1;
+cp.async.cg.shared.global [%r7+32768], [%d2], 16;
+F1:
+cp.async.mbarrier.arrive.noinc.shared::cta.b64 [smem+65536];
+bra E;
+C:
+mbarrier.try_wait.parity.shared::cta.b64 %p5, [smem+65536], 0;
+@!%p5 bra C;
+FENCE
+wgmma.fence.sync.aligned;
+@%p3 bra M0;
+wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%f0,%f1,%f2,%f3}, %d0, %d1, 0, 1, 1, 0, 0;
+M0:
+@%p4 bra M1;
+wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%f4,%f5,%f6,%f7}, %d4, %d1, 0, 1, 1, 0, 0;
+M1:
+wgmma.commit_group.sync.aligned;
+wgmma.wait_group.sync.aligned 0;
+E:
+ret;
+}
+"""
+
+
+def test_a_fence_that_is_missing_before_an_arrival_is_one_fault() -> None:
+    (found,) = tiers(GATHERED.replace("FENCE\n", ""))
+    assert (found.rule, found.tier, found.more) == ("proxy-fence", "likely", 1)
+    assert tiers(GATHERED.replace("FENCE", "fence.proxy.async.shared::cta;")) == []
+
+
+def tiers(body: str) -> list[Finding]:
+    return [one for one in check_text(HEAD + body, "k.ptx").findings if one.tier in ("error", "likely")]
