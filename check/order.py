@@ -27,7 +27,7 @@ _PRODUCT = "multiply"
 _COPIES = frozenset(("copy", "bulk-copy"))
 _PRIVATE = frozenset(("global", "param", "const", "local"))  # no matrix of a wgmma lies there
 _ACCESSES = frozenset(("load", "store", "update"))
-_ORDINARY = frozenset(("load", "store"))
+_FILLED = frozenset(("store", "bulk-copy"))
 _APART = frozenset(("nothing", "move", _PRODUCT, "fence", "commit", "wait", "leave"))
 
 
@@ -92,8 +92,9 @@ def _generic_order(walked: KernelWalks) -> Iterator[Finding]:
 
 
 def _is_shared(operations: Iterable[Operation]) -> bool:
-    """Whether threads store and load shared memory by themselves."""
-    return {operation.does for operation in operations if operation.space == "shared"} >= _ORDINARY
+    """Whether threads load what others may write there: themselves, or by bulk copies."""
+    does = {operation.does for operation in operations if operation.space == "shared"}
+    return "load" in does and not does.isdisjoint(_FILLED)
 
 
 def _leaves_shared_memory(operation: Operation) -> bool:

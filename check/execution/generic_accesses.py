@@ -1,19 +1,21 @@
-"""Ordinary loads and stores of shared memory by different warps, and the pairs of them that nothing orders.
+"""Ordinary loads of shared memory, and the stores and bulk copies of others that nothing orders with them.
 
-A warp's access has the number of the warp's acts. Another warp knows of it once its clock has seen that.
-Threads of one warp are not judged against one another; nor are two stores, which may store the same.
+A warp's access has the number of the warp's acts. Another warp knows of it once its clock has seen that. A
+bulk copy is complete for a warp that knows that its mbarrier's phase has ended. Threads of one warp are not
+judged against one another; nor are two stores, which may store the same.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from ..memory.byte_regions import ByteRegion
+from ..memory.byte_regions import FAR, ByteRegion
 from ..values.block_threads import WARP, by_warp
 from ..values.lane_numbers import LaneNumbers, Numbers
 from ..walks.walk_steps import WalkStep
+from .shared_accesses import SharedAccesses, TimedWrite
 from .thread_groups import ThreadGroup
 from .warp_acts import WarpActs
 from .warps import GroupWait
@@ -25,7 +27,8 @@ _ACCESSES = frozenset(("load", "store"))
 
 
 class GenericRace(NamedTuple):
-    """A load and a store of the same bytes, by two warps; `first` is executed first.
+    """A load and a store of the same bytes, by two warps, or a load and a bulk copy; `first` is executed
+    first.
 
     `placed`: an assumed number decides where one of them lies.
     """
@@ -63,8 +66,22 @@ class _Span:
     accesses: list[_Access] = field(default_factory=list)
 
 
+class _Fills(SharedAccesses):
+    """The bulk copies into shared memory; what products read is not looked at."""
+
+    def __init__(self, started: Callable[[TimedWrite], None]) -> None:
+        self.started = started
+
+    def write(self, write: TimedWrite) -> None:
+        """A bulk copy begins."""
+        self.started(write)
+
+    def fence(self, warp: int, lanes: int) -> None:
+        """Proxy fences order no ordinary loads."""
+
+
 class GenericActs(WarpActs):
-    """The warps and barriers of a block, and its ordinary accesses of shared memory."""
+    """The warps and barriers of a block, its ordinary accesses of shared memory, and bulk copies."""
 
     skips = frozenset(
         ("load", "store", "update", "copy", "copy-commit", "copy-wait", "multiply", "commit", "wait")
@@ -72,7 +89,9 @@ class GenericActs(WarpActs):
 
     def __init__(self, threads: int) -> None:
         super().__init__(threads)
+        self.accesses = _Fills(self._started)
         self.races: dict[tuple[int, int], GenericRace] = {}
+        self._filling: dict[ByteRegion, TimedWrite] = {}  # the last copy into each region
         self._spans: list[list[_Span]] = [[] for _ in range(self.count)]
         self._bytes: dict[tuple[object, tuple[int, ...], int, int], _Bytes] = {}
 
@@ -133,7 +152,41 @@ class GenericActs(WarpActs):
                     met &= ~((span.stored if known is None else known) >> start)
                 if met:
                     self._found(other, span, warp, access, met << start)
+        if not is_store:
+            self._await_copies(warp, access)
         self._remember(warp, access)
+
+    def _started(self, copy: TimedWrite) -> None:
+        """Hold a bulk copy against the loads of other warps that its warp does not know of."""
+        region, seen = copy.region, self.warps[copy.warp].clock.seen
+        if region.base is None or region.high > FAR:
+            return
+        copied = _Bytes(region.low, (1 << region.high - region.low) - 1)
+        access = _Access(copy.statement, "bulk-copy", copied, copy.doubtful, False)
+        for other, spans in enumerate(self._spans):
+            for span in reversed(spans) if other != copy.warp else ():
+                if span.act <= seen[other]:
+                    break
+                if met := span.loaded >> region.low & copied.flags:
+                    self._found(other, span, copy.warp, access, met << region.low)
+        self._filling[region] = copy
+
+    def _await_copies(self, warp: int, load: _Access) -> None:
+        """Hold a load against the bulk copies that its warp does not know to be complete."""
+        clock, (start, flags) = self.warps[warp].clock, load.bytes
+        for region, copy in self._filling.items():
+            if region.high <= start or start + flags.bit_length() <= region.low or copy.complete(clock):
+                continue
+            copied = (1 << region.high - region.low) - 1 << region.low
+            if met := flags << start & copied:
+                before = _Access(
+                    copy.statement,
+                    "bulk-copy",
+                    _Bytes(region.low, copied >> region.low),
+                    copy.doubtful,
+                    False,
+                )
+                self._race(before, load, (copy.warp, warp), met)
 
     def _known(self, warp: int) -> int:
         """The bytes that a warp has stored since all others knew of it."""
@@ -158,13 +211,15 @@ class GenericActs(WarpActs):
     def _found(self, other: int, span: _Span, warp: int, access: _Access, met: int) -> None:
         for before in span.accesses:
             both = before.bytes.flags << before.bytes.start & met
-            if before.does == access.does or not both:
-                continue
-            key = before.statement, access.statement
-            doubtful = before.doubtful or access.doubtful
-            if key not in self.races or (self.races[key].doubtful and not doubtful):
-                low = (both & -both).bit_length() - 1
-                high = low + (~(both >> low) & (both >> low) + 1).bit_length() - 1
-                region = ByteRegion("shared", low, high)
-                placed = before.placed or access.placed
-                self.races[key] = GenericRace(*key, (other, warp), region, doubtful, placed)
+            if both and "load" in (before.does, access.does) and before.does != access.does:
+                self._race(before, access, (other, warp), both)
+
+    def _race(self, before: _Access, access: _Access, warps: tuple[int, int], both: int) -> None:
+        key = before.statement, access.statement
+        doubtful = before.doubtful or access.doubtful
+        if key not in self.races or (self.races[key].doubtful and not doubtful):
+            low = (both & -both).bit_length() - 1
+            high = low + (~(both >> low) & (both >> low) + 1).bit_length() - 1
+            region = ByteRegion("shared", low, high)
+            placed = before.placed or access.placed
+            self.races[key] = GenericRace(*key, warps, region, doubtful, placed)

@@ -1,4 +1,4 @@
-"""Findings about ordinary loads and stores of shared memory that no barrier orders."""
+"""Findings about ordinary loads, and the stores and bulk copies that no barrier orders with them."""
 
 from __future__ import annotations
 
@@ -17,12 +17,13 @@ __all__ = ["generic_findings"]
 _SIZES = (1024, 7)  # numbers for parameters: with the second, loops end
 _OTHER_SIZES = (4096, 160)  # with these, too, what lies where a parameter says must meet
 _ROUNDS = 3  # of a loop: in the third, what two stages hold is accessed again
-_RULE = "shared-unsynchronised"
-_DOES = {"load": "reads", "store": "writes"}
+_DOES = {"load": "reads", "store": "writes", "bulk-copy": "starts a bulk copy into"}
 
 
 def generic_findings(walked: KernelWalks) -> Iterator[Finding]:
-    """The loads and stores by several warps of a block that nothing orders, one finding for each place."""
+    """The loads, and the stores and bulk copies of other warps, that nothing orders: one finding for each
+    place.
+    """
     code = walked.code
     if code.function.threads is None:
         return
@@ -70,21 +71,28 @@ def _is_cleared(race: GenericRace, plan: WalkPlan, executions: Iterable[Executio
 
 
 def _finding(walked: KernelWalks, race: GenericRace) -> Finding:
-    rule = rules()[_RULE]
+    does = [walked.code[index].does for index in (race.first, race.second)]
+    copied = does[0] == "bulk-copy"
+    name = "copy-incomplete" if copied else "shared-unsynchronised"
+    why = (
+        "no phase that this warp knows to have ended completes the copy"
+        if copied
+        else "no barrier orders the two"
+    )
+    rule = rules()[name]
     region = walked.steps.in_variable(race.region)
     statements = [walked.code.function.statements[index] for index in (race.first, race.second)]
     places = [walked.module.place(statement.offset) for statement in statements]
-    does = [_DOES[walked.code[index].does] for index in (race.first, race.second)]
     says = [
-        f"warp {warp} {what} bytes {region.low} to {region.high - 1} of {region.variable}"
+        f"warp {warp} {_DOES[what]} bytes {region.low} to {region.high - 1} of {region.variable}"
         for warp, what in zip(race.warps, does, strict=True)
     ]
     return Finding(
-        _RULE,
+        name,
         LIKELY if race.doubtful or not walked.code.function.exact else ERROR,
         places[1],
         walked.code.function.name,
-        f"{rule.title}: {says[0]}, then {says[1]}; no barrier orders the two",
+        f"{rule.title}: {says[0]}, then {says[1]}; {why}",
         rule.section,
         rule.mend,
         tuple(
@@ -93,7 +101,7 @@ def _finding(walked: KernelWalks, race: GenericRace) -> Finding:
         ),
         ranges=tuple(
             MemoryRange(
-                "read" if what == "reads" else "written",
+                "read" if what == "load" else "written",
                 region.variable,
                 region.low,
                 region.high - 1,

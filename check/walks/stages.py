@@ -192,9 +192,7 @@ def _between(statement: DecodedStatement) -> model.StepOperation | None:
     return None
 
 
-def _moments(
-    module: PtxModule, code: DecodedFunction, places: list[int], released: bool
-) -> Iterator[Moment]:
+def _moments(module: PtxModule, code: DecodedFunction, places: list[int], released: bool) -> Iterator[Moment]:
     for index in places if len(places) <= 12 else [*places[:6], *places[-6:]]:
         statement = code.function.statements[index]
         yield Moment(module.place(statement.offset), statement.opcode, _says(code[index], released))

@@ -159,3 +159,96 @@ def test_buffers_that_a_parameter_parts() -> None:
         *behind[2:],
     )
     assert tiers(changed(beside)) == {("likely", "shared-unsynchronised")}
+
+
+# A producer warp fills two stages of 2 KiB in turn; each of four warps waits, loads what all have, and releases.
+FILLED = """
+.version 8.3
+.target sm_90a
+.address_size 64
+.extern .shared .align 1024 .b8 smem[];
+.visible .entry k(.param .u64 in,.param .u32 n)
+.reqntid 160, 1, 1
+{
+.reg .b32 %r<64>; .reg .pred %p<16>; .reg .b64 %d<8>;
+ld.param.u64 %d3,[in]; ld.param.u32 %r0,[n];
+mov.u32 %r1,%tid.x; mov.u32 %r2,smem; add.u32 %r3,%r2,4096;
+setp.ne.u32 %p1,%r1,0;
+@%p1 bra NI;
+mbarrier.init.shared::cta.b64 [%r3],1; mbarrier.init.shared::cta.b64 [%r3+8],1;
+mbarrier.init.shared::cta.b64 [%r3+16],4; mbarrier.init.shared::cta.b64 [%r3+24],4;
+NI:
+bar.sync 0;
+mov.u32 %r10,0; mov.u32 %r11,0; mov.u32 %r12,0;
+setp.ge.u32 %p2,%r1,128;
+@%p2 bra PRODUCER;
+elect.sync _|%p6,-1;
+C:
+shl.b32 %r20,%r11,3; add.u32 %r20,%r3,%r20;
+CW: mbarrier.try_wait.parity.shared::cta.b64 %p3,[%r20],%r12;
+@!%p3 bra CW;
+shl.b32 %r21,%r11,11; shl.b32 %r22,%r1,4; add.u32 %r21,%r21,%r22; add.u32 %r21,%r2,%r21;
+ld.shared.v4.b32 {%r30,%r31,%r32,%r33},[%r21];
+bar.warp.sync -1;
+@%p6 mbarrier.arrive.shared::cta.b64 _,[%r20+16];
+xor.b32 %r11,%r11,1; setp.eq.u32 %p4,%r11,0; selp.u32 %r13,1,0,%p4; xor.b32 %r12,%r12,%r13;
+add.u32 %r10,%r10,1; setp.lt.u32 %p5,%r10,%r0;
+@%p5 bra C;
+bra DONE;
+PRODUCER:
+setp.ne.u32 %p7,%r1,128;
+@%p7 bra DONE;
+mov.u32 %r12,1;
+P:
+shl.b32 %r20,%r11,3; add.u32 %r20,%r3,%r20;
+PW: mbarrier.try_wait.parity.shared::cta.b64 %p3,[%r20+16],%r12;
+@!%p3 bra PW;
+mbarrier.arrive.expect_tx.shared::cta.b64 _,[%r20],2048;
+shl.b32 %r21,%r11,11; add.u32 %r21,%r2,%r21;
+cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%r21],[%d3],2048,[%r20];
+xor.b32 %r11,%r11,1; setp.eq.u32 %p4,%r11,0; selp.u32 %r13,1,0,%p4; xor.b32 %r12,%r12,%r13;
+add.u32 %r10,%r10,1; setp.lt.u32 %p5,%r10,%r0;
+@%p5 bra P;
+DONE:
+ret;
+}
+"""
+# One warp waits for a copy of its own thread and meets the others, which load.
+TOLD = FILLED[: FILLED.index("mov.u32 %r10,0;")].replace(".reqntid 160", ".reqntid 128") + (
+    "@%p1 bra TOLD;\nmbarrier.arrive.expect_tx.shared::cta.b64 _,[%r3],2048;\n"
+    "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%r2],[%d3],2048,[%r3];\n"
+    "W: mbarrier.try_wait.parity.shared::cta.b64 %p3,[%r3],0;\n@!%p3 bra W;\nTOLD:\nbar.sync 1;\n"
+    "shl.b32 %r22,%r1,4; add.u32 %r21,%r2,%r22; ld.shared.v4.b32 {%r30,%r31,%r32,%r33},[%r21];\nret;\n}\n"
+)
+PART = ("error", "copy-incomplete")
+AWAIT = "CW: mbarrier.try_wait.parity.shared::cta.b64 %p3,[%r20],%r12;\n@!%p3 bra CW;\n"
+FREE = "PW: mbarrier.try_wait.parity.shared::cta.b64 %p3,[%r20+16],%r12;\n@!%p3 bra PW;\n"
+SPOILT = {
+    "no wait for the copy": (FILLED, AWAIT, "", PART),
+    "one warp alone waits": (
+        FILLED, "CW: mbarrier", "setp.ge.u32 %p8,%r1,32;\n@%p8 bra GO;\nCW: mbarrier", PART
+    ),
+    "no wait for the release": (FILLED, FREE, "", PART),
+    "the release before the load": (
+        FILLED,
+        "ld.shared.v4.b32 {%r30,%r31,%r32,%r33},[%r21];\nbar.warp.sync -1;\n@%p6 mbarrier.arrive.shared::cta.b64 _,[%r20+16];\n",
+        "@%p6 mbarrier.arrive.shared::cta.b64 _,[%r20+16];\nld.shared.v4.b32 {%r30,%r31,%r32,%r33},[%r21];\n",
+        RACE,
+    ),
+    "too few release": (FILLED, "[%r3+16],4;", "[%r3+16],1;", RACE),
+    "nobody tells": (TOLD, "bar.sync 1;\n", "", PART),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("right", [FILLED, TOLD])
+def test_what_a_bulk_copy_brings_is_loaded_behind_its_phase(right: str) -> None:
+    assert tiers(right) == set()
+
+
+@pytest.mark.parametrize("case", SPOILT)
+def test_what_a_bulk_copy_brings_is_loaded_too_early_or_too_late(case: str) -> None:
+    right, old, new, expected = SPOILT[case]
+    assert right.count(old) == 1
+    assert expected in tiers(
+        right.replace(old, new).replace("shl.b32 %r21,%r11,11; shl", "GO: shl.b32 %r21,%r11,11; shl")
+    )
