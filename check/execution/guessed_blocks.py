@@ -38,8 +38,9 @@ def guessed_findings(
         phases = PhaseFindings(module, code, flow, walked)
         phases.execute(threads)
         here = tuple(one for one in phases if one.tier in (ERROR, LIKELY))
-        if here and len(phases.executed) > most:
-            found, most = here, len(phases.executed)
+        came = len(phases.executed)
+        if came > most or (came == most and not here):
+            found, most = here, came
         if not here and phases.multiplies:
             return ()  # otherwise too few threads, or the PTX does not show who comes to a product
     return tuple(

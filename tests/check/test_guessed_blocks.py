@@ -85,3 +85,44 @@ def test_a_block_of_no_usual_size() -> None:
     expects = "[%r24+40000],2048;"
     assert expects in TEN_WARPS
     assert ("likely", "barrier-stuck") in tiers(TEN_WARPS.replace(expects, "[%r24+40000],4096;", 1))
+
+
+# A warpgroup waits for 32 arrivals of a fifth warp, and multiplies under conditions that a parameter decides.
+SKIPPED = """.version 8.3
+.target sm_90a
+.address_size 64
+.extern .shared .align 1024 .b8 smem[];
+.visible .entry k(.param .u64 in, .param .u32 n)
+{
+.reg .f32 %f<8>; .reg .b64 %d<16>; .reg .pred %p<16>; .reg .b32 %r<16>;
+ld.param.u64 %d2, [in]; ld.param.u32 %r0, [n]; mov.u32 %r1, %tid.x; mov.u32 %r2, smem;
+shr.u32 %r3, %r2, 4; and.b32 %r3, %r3, 16383; cvt.u64.u32 %d3, %r3; or.b64 %d0, %d3, 0x4000004000010000;
+add.s64 %d1, %d0, 1024;
+setp.ne.u32 %p1, %r1, 0;
+@%p1 bra NI;
+mbarrier.init.shared::cta.b64 [smem+65536], 32;
+NI:
+bar.sync 0;
+setp.lt.u32 %p2, %r1, 128;
+@%p2 bra C;
+mbarrier.arrive.shared::cta.b64 _, [smem+65536];
+bra E;
+C:
+mbarrier.try_wait.parity.shared::cta.b64 %p5, [smem+65536], 0;
+@!%p5 bra C;
+setp.gt.u32 %p6, %r0, 4;
+@%p6 bra E;
+wgmma.fence.sync.aligned;
+wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%f0,%f1,%f2,%f3}, %d0, %d1, 0, 1, 1, 0, 0;
+wgmma.commit_group.sync.aligned;
+wgmma.wait_group.sync.aligned 0;
+E:
+ret;
+}
+"""
+
+
+def test_a_number_of_threads_that_comes_further_and_is_right() -> None:
+    """A parameter skips the product with every number; with 160 threads everything else is right."""
+    assert tiers(SKIPPED) == set()
+    assert tiers(SKIPPED.replace("[smem+65536], 32", "[smem+65536], 700")) == {("likely", "barrier-stuck")}
