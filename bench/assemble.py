@@ -28,6 +28,7 @@ from ptxmma.assemblers.toolchains import Ptxas, locate
 from ptxmma.assemblers.universe import Universe
 from ptxmma.assemblers.universe_cache import whole
 from ptxmma.cli.assemble_command import chosen
+from ptxmma.cli.main import run_script
 from ptxmma.spec.api import load
 
 
@@ -135,4 +136,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run_script(main)

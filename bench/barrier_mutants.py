@@ -44,6 +44,7 @@ from mutant_table import print_counts
 
 from ptxmma.check.check_file import check_text
 from ptxmma.check.findings import ERROR, LIKELY, READING
+from ptxmma.cli.main import run_script
 from ptxmma.gen.litmus.litmus_ptx import LitmusKernel, module
 from ptxmma.gen.litmus.litmus_tests import suite
 from ptxmma.spec.workers import pool
@@ -328,4 +329,4 @@ def _file_of(found: BarrierOutcome) -> str:
 if __name__ == "__main__":
     from barrier_mutants import main  # other processes find the functions under this name
 
-    main()
+    run_script(main)

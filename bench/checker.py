@@ -25,6 +25,7 @@ from rich.console import Console
 from rich.table import Table
 
 from ptxmma.assemblers.toolchains import locate
+from ptxmma.cli.main import run_script
 from ptxmma.spec.errors import Question
 
 KERNELS = Path(__file__).parents[1] / "tests" / "kernels"
@@ -223,4 +224,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run_script(main)

@@ -31,6 +31,7 @@ from mutant_table import print_counts
 
 from ptxmma.check.check_file import check_text
 from ptxmma.check.findings import TIERS
+from ptxmma.cli.main import run_script
 from ptxmma.formal.ordering.axioms import Hazard, hazards
 from ptxmma.formal.ordering.programs import Program
 from ptxmma.formal.ordering.schedules import differ
@@ -376,4 +377,4 @@ def report(counts: dict[str, Counter[str]]) -> None:
 if __name__ == "__main__":
     from mutants import main  # other processes find the functions under this name
 
-    main()
+    run_script(main)

@@ -23,6 +23,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
+from ptxmma.cli.main import run_script
 from ptxmma.formal.catalogue import STATEMENTS
 from ptxmma.formal.mutation.mutants import MutantOutcome, Mutation, subjects
 from ptxmma.formal.smt.solvers import solver_version
@@ -236,4 +237,4 @@ def _cells(outcomes: Sequence[MutantOutcome]) -> list[str]:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    run_script(main)

@@ -32,6 +32,7 @@ from spelling_slips import slips
 from ptxmma.check.check_file import check_text
 from ptxmma.check.findings import INFO, TIERS
 from ptxmma.check.rules import rules
+from ptxmma.cli.main import run_script
 from ptxmma.gen.litmus.litmus_ptx import LitmusKernel, module
 from ptxmma.gen.litmus.litmus_tests import suite
 from ptxmma.spec.workers import pool
@@ -244,4 +245,4 @@ def main() -> None:
 if __name__ == "__main__":
     from rule_evidence import main  # other processes find the functions under this name
 
-    main()
+    run_script(main)

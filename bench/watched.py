@@ -54,6 +54,7 @@ from ptxmma.audit.mutation.table import (
     undeclared,
 )
 from ptxmma.audit.mutation.trial import SlipOutcome
+from ptxmma.cli.main import run_script
 from ptxmma.formal.mutation.slips import Slip
 from ptxmma.spec.api import load
 from ptxmma.spec.errors import PtxmmaError, Question
@@ -214,4 +215,4 @@ def _report(console: Console, found: Sequence[SlipOutcome]) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    run_script(main)

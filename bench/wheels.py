@@ -19,6 +19,7 @@ import zipfile
 from hashlib import file_digest
 from pathlib import Path
 
+from ptxmma.cli.main import run_script
 from ptxmma.ledger.wheel_record import RecordedWheel, load_wheels, write_wheels
 from ptxmma.spec.api import load
 from ptxmma.spec.index import Assembler
@@ -76,4 +77,4 @@ def _measured(wheel: Path) -> RecordedWheel:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    run_script(main)

@@ -16,7 +16,7 @@ from . import interruption, progress
 from .parser import read
 from .streams import STANDARD_OUTPUT, drop_output, name_streams
 
-__all__ = ["main"]
+__all__ = ["main", "run_script"]
 
 _UNREAD = 141  # 128 and SIGPIPE, as a shell has it
 
@@ -40,6 +40,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
     code = _guarded(lambda: _run(words))
     unwritten = _guarded(_flush)
     return unwritten or code
+
+
+def run_script(script: Callable[[], int | None]) -> NoReturn:
+    """Run the main function of a script under bench/; it never shows a traceback either."""
+
+    def work() -> int:
+        try:
+            return script() or 0
+        except SystemExit as stopped:
+            if isinstance(stopped.code, str):
+                return _refuse(stopped.code, 1)
+            return int(stopped.code or 0)
+
+    code = _guarded(work)
+    raise SystemExit(_guarded(_flush) or code)
 
 
 def _run(words: Sequence[str]) -> int:

@@ -104,3 +104,14 @@ def test_colours(command: str, sign: str) -> None:
 def test_what_an_encoding_lacks_is_escaped() -> None:
     code, out, err = shell("PYTHONIOENCODING=ascii ptxmma list movmatrix")
     assert (code, err) == (0, "") and r"\u2026" in out
+
+
+def test_scripts_show_no_traceback() -> None:
+    missing = subprocess.run(
+        [sys.executable, ROOT / "bench" / "checker.py", "missing.ptx"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (missing.returncode, missing.stdout) == (2, "")
+    assert missing.stderr == "ptxmma: missing.ptx: No such file or directory\n"
