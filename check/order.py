@@ -27,7 +27,7 @@ _PRODUCT = "multiply"
 _COPIES = frozenset(("copy", "bulk-copy"))
 _PRIVATE = frozenset(("global", "param", "const", "local"))  # no matrix of a wgmma lies there
 _ACCESSES = frozenset(("load", "store", "update"))
-_FILLED = frozenset(("store", "bulk-copy"))
+_ORDINARY = frozenset(("load", "store"))
 _APART = frozenset(("nothing", "move", _PRODUCT, "fence", "commit", "wait", "leave"))
 
 
@@ -92,9 +92,12 @@ def _generic_order(walked: KernelWalks) -> Iterator[Finding]:
 
 
 def _is_shared(operations: Iterable[Operation]) -> bool:
-    """Whether threads load what others may write there: themselves, or by bulk copies."""
+    """Whether threads store and load shared memory by themselves; or copy into it by themselves; or do one
+    beside bulk copies.
+    """
     does = {operation.does for operation in operations if operation.space == "shared"}
-    return "load" in does and not does.isdisjoint(_FILLED)
+    ordinary = does & _ORDINARY
+    return ordinary == _ORDINARY or "copy" in does or ("bulk-copy" in does and bool(ordinary))
 
 
 def _leaves_shared_memory(operation: Operation) -> bool:

@@ -6,6 +6,6 @@ nothing orders), `shared_words.py` (numbers that threads hand on in shared memor
 has in flight), `barrier_acts.py` (what a statement does to barriers), `warp_acts.py` (and to shared memory),
 `execution.py` (the threads, one step after another), `block_sizes.py` (smaller blocks), `phase_findings.py`
 (what is reported), `guessed_blocks.py` (the same of blocks whose size the PTX does not say),
-`generic_accesses.py` and `generic_findings.py` (loads and stores of several warps). Registers are those of
-the walks (`walks/registers.py`).
+`generic_accesses.py`, `copy_accesses.py` and `generic_findings.py` (loads and stores of several warps, and
+copies). Registers are those of the walks (`walks/registers.py`).
 """

@@ -1,36 +1,35 @@
-"""Ordinary loads of shared memory, and the stores and bulk copies of others that nothing orders with them.
+"""Ordinary loads and stores of shared memory by different warps, and the pairs of them that nothing orders.
 
-A warp's access has the number of the warp's acts. Another warp knows of it once its clock has seen that. A
-bulk copy is complete for a warp that knows that its mbarrier's phase has ended. Threads of one warp are not
-judged against one another; nor are two stores, which may store the same.
+A warp's access has the number of the warp's acts. Another warp knows of it once its clock has seen that.
+Threads of one warp are not judged against one another; nor are two stores, which may store the same.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from ..memory.byte_regions import FAR, ByteRegion
+from ..memory.byte_regions import ByteRegion
 from ..values.block_threads import WARP, by_warp
 from ..values.lane_numbers import LaneNumbers, Numbers
 from ..walks.walk_steps import WalkStep
-from .shared_accesses import SharedAccesses, TimedWrite
 from .thread_groups import ThreadGroup
 from .warp_acts import WarpActs
 from .warps import GroupWait
 
-__all__ = ["GenericActs", "GenericRace"]
+__all__ = ["AccessedBytes", "GenericAccess", "GenericActs", "GenericRace"]
 
 _ADDRESSES = 1 << 20  # bytes: no block has as much shared memory
 _ACCESSES = frozenset(("load", "store"))
 
 
 class GenericRace(NamedTuple):
-    """A load and a store of the same bytes, by two warps, or a load and a bulk copy; `first` is executed
-    first.
+    """Two accesses of the same bytes, by two warps unless one is a copy; `first` is executed first.
 
-    `placed`: an assumed number decides where one of them lies.
+    `placed`: an assumed number decides where one of them lies. what: `unsynchronised` (no barrier and no
+    phase orders the two), or of copies `incomplete` (no wait covers the copy), `draining` (no wait covers the
+    bulk store), `unfenced` (no proxy fence between a generic write and a bulk copy).
     """
 
     first: int
@@ -39,21 +38,29 @@ class GenericRace(NamedTuple):
     region: ByteRegion
     doubtful: bool
     placed: bool
+    what: str = "unsynchronised"
 
 
-class _Bytes(NamedTuple):
+class AccessedBytes(NamedTuple):
     """Some bytes from an address on, a bit for each."""
 
     start: int
     flags: int
 
 
-class _Access(NamedTuple):
+class GenericAccess(NamedTuple):
+    """An access by some threads of a warp. `placed`: an assumed number decides where it lies."""
+
     statement: int
     does: str
-    bytes: _Bytes
+    bytes: AccessedBytes
     doubtful: bool
     placed: bool
+
+    def meets(self, other: GenericAccess) -> bool:
+        """Whether the two have a byte in common."""
+        (start, flags), (at, others) = self.bytes, other.bytes
+        return bool(flags >> at - start & others if at >= start else others >> start - at & flags)
 
 
 @dataclass(slots=True)
@@ -63,25 +70,11 @@ class _Span:
     act: int
     loaded: int = 0
     stored: int = 0
-    accesses: list[_Access] = field(default_factory=list)
-
-
-class _Fills(SharedAccesses):
-    """The bulk copies into shared memory; what products read is not looked at."""
-
-    def __init__(self, started: Callable[[TimedWrite], None]) -> None:
-        self.started = started
-
-    def write(self, write: TimedWrite) -> None:
-        """A bulk copy begins."""
-        self.started(write)
-
-    def fence(self, warp: int, lanes: int) -> None:
-        """Proxy fences order no ordinary loads."""
+    accesses: list[GenericAccess] = field(default_factory=list)
 
 
 class GenericActs(WarpActs):
-    """The warps and barriers of a block, its ordinary accesses of shared memory, and bulk copies."""
+    """The warps and barriers of a block, and its ordinary accesses of shared memory."""
 
     skips = frozenset(
         ("load", "store", "update", "copy", "copy-commit", "copy-wait", "multiply", "commit", "wait")
@@ -89,11 +82,9 @@ class GenericActs(WarpActs):
 
     def __init__(self, threads: int) -> None:
         super().__init__(threads)
-        self.accesses = _Fills(self._started)
         self.races: dict[tuple[int, int], GenericRace] = {}
-        self._filling: dict[ByteRegion, TimedWrite] = {}  # the last copy into each region
         self._spans: list[list[_Span]] = [[] for _ in range(self.count)]
-        self._bytes: dict[tuple[object, tuple[int, ...], int, int], _Bytes] = {}
+        self._bytes: dict[tuple[object, tuple[int, ...], int, int], AccessedBytes] = {}
 
     def act(self, group: ThreadGroup, step: WalkStep, threads: tuple[int, ...]) -> Iterator[GroupWait]:
         """Do a statement in some threads of a group; yields what they wait for."""
@@ -120,9 +111,9 @@ class GenericActs(WarpActs):
                 some = tuple(thread for thread in some if thread % WARP < rows)
             found = self._bytes_of(base, some, address.offset, width)
             if found.flags:
-                self._judge(warp, _Access(step.position, statement.does, found, doubtful, placed))
+                self._judge(warp, GenericAccess(step.position, statement.does, found, doubtful, placed))
 
-    def _bytes_of(self, base: Numbers, threads: tuple[int, ...], offset: int, width: int) -> _Bytes:
+    def _bytes_of(self, base: Numbers, threads: tuple[int, ...], offset: int, width: int) -> AccessedBytes:
         """The bytes that threads access; none where an address is not known."""
         key = base.packed if isinstance(base, LaneNumbers) else base, threads, offset, width
         found = self._bytes.get(key)
@@ -133,10 +124,10 @@ class GenericActs(WarpActs):
             if len(lows) == len(numbers) and start >= 0 and max(lows) < _ADDRESSES:
                 for low in lows:
                     flags |= ones << low - start
-            found = self._bytes[key] = _Bytes(start, flags)
+            found = self._bytes[key] = AccessedBytes(start, flags)
         return found
 
-    def _judge(self, warp: int, access: _Access) -> None:
+    def _judge(self, warp: int, access: GenericAccess) -> None:
         """Hold an access against those of other warps that its warp does not know of."""
         seen, is_store = self.warps[warp].clock.seen, access.does == "store"
         start, flags = access.bytes
@@ -152,41 +143,7 @@ class GenericActs(WarpActs):
                     met &= ~((span.stored if known is None else known) >> start)
                 if met:
                     self._found(other, span, warp, access, met << start)
-        if not is_store:
-            self._await_copies(warp, access)
         self._remember(warp, access)
-
-    def _started(self, copy: TimedWrite) -> None:
-        """Hold a bulk copy against the loads of other warps that its warp does not know of."""
-        region, seen = copy.region, self.warps[copy.warp].clock.seen
-        if region.base is None or region.high > FAR:
-            return
-        copied = _Bytes(region.low, (1 << region.high - region.low) - 1)
-        access = _Access(copy.statement, "bulk-copy", copied, copy.doubtful, False)
-        for other, spans in enumerate(self._spans):
-            for span in reversed(spans) if other != copy.warp else ():
-                if span.act <= seen[other]:
-                    break
-                if met := span.loaded >> region.low & copied.flags:
-                    self._found(other, span, copy.warp, access, met << region.low)
-        self._filling[region] = copy
-
-    def _await_copies(self, warp: int, load: _Access) -> None:
-        """Hold a load against the bulk copies that its warp does not know to be complete."""
-        clock, (start, flags) = self.warps[warp].clock, load.bytes
-        for region, copy in self._filling.items():
-            if region.high <= start or start + flags.bit_length() <= region.low or copy.complete(clock):
-                continue
-            copied = (1 << region.high - region.low) - 1 << region.low
-            if met := flags << start & copied:
-                before = _Access(
-                    copy.statement,
-                    "bulk-copy",
-                    _Bytes(region.low, copied >> region.low),
-                    copy.doubtful,
-                    False,
-                )
-                self._race(before, load, (copy.warp, warp), met)
 
     def _known(self, warp: int) -> int:
         """The bytes that a warp has stored since all others knew of it."""
@@ -195,7 +152,7 @@ class GenericActs(WarpActs):
             stored |= span.stored
         return stored
 
-    def _remember(self, warp: int, access: _Access) -> None:
+    def _remember(self, warp: int, access: GenericAccess) -> None:
         act, spans = self.warps[warp].clock.seen[warp], self._spans[warp]
         if not spans or spans[-1].act != act:
             least = min(one.clock.seen[warp] for one in self.warps)
@@ -208,18 +165,16 @@ class GenericActs(WarpActs):
         else:
             span.loaded |= access.bytes.flags << access.bytes.start
 
-    def _found(self, other: int, span: _Span, warp: int, access: _Access, met: int) -> None:
+    def _found(self, other: int, span: _Span, warp: int, access: GenericAccess, met: int) -> None:
         for before in span.accesses:
             both = before.bytes.flags << before.bytes.start & met
-            if both and "load" in (before.does, access.does) and before.does != access.does:
-                self._race(before, access, (other, warp), both)
-
-    def _race(self, before: _Access, access: _Access, warps: tuple[int, int], both: int) -> None:
-        key = before.statement, access.statement
-        doubtful = before.doubtful or access.doubtful
-        if key not in self.races or (self.races[key].doubtful and not doubtful):
-            low = (both & -both).bit_length() - 1
-            high = low + (~(both >> low) & (both >> low) + 1).bit_length() - 1
-            region = ByteRegion("shared", low, high)
-            placed = before.placed or access.placed
-            self.races[key] = GenericRace(*key, warps, region, doubtful, placed)
+            if before.does == access.does or not both:
+                continue
+            key = before.statement, access.statement
+            doubtful = before.doubtful or access.doubtful
+            if key not in self.races or (self.races[key].doubtful and not doubtful):
+                low = (both & -both).bit_length() - 1
+                high = low + (~(both >> low) & (both >> low) + 1).bit_length() - 1
+                region = ByteRegion("shared", low, high)
+                placed = before.placed or access.placed
+                self.races[key] = GenericRace(*key, (other, warp), region, doubtful, placed)

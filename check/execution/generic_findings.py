@@ -1,14 +1,17 @@
-"""Findings about ordinary loads, and the stores and bulk copies that no barrier orders with them."""
+"""Findings about ordinary loads and stores of shared memory, and copies, that nothing orders."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
 from ..findings import ERROR, LIKELY, Finding, MemoryRange, Moment
+from ..memory.shared_memory import fills_shared
+from ..ptx.decode import DecodedStatement
 from ..rules import rules
 from ..values.block_threads import LARGEST_BLOCK, WARP, size_of
 from ..walks.kernel_walks import KernelWalks
 from ..walks.walk_plan import WalkPlan
+from .copy_accesses import CopyActs
 from .execution import Execution
 from .generic_accesses import GenericActs, GenericRace
 
@@ -17,12 +20,28 @@ __all__ = ["generic_findings"]
 _SIZES = (1024, 7)  # numbers for parameters: with the second, loops end
 _OTHER_SIZES = (4096, 160)  # with these, too, what lies where a parameter says must meet
 _ROUNDS = 3  # of a loop: in the third, what two stages hold is accessed again
-_DOES = {"load": "reads", "store": "writes", "bulk-copy": "starts a bulk copy into"}
+_COPIES = frozenset(("copy", "bulk-copy"))
+# By what a race is: the rule, and why.
+_RULES = {
+    "unsynchronised": ("shared-unsynchronised", "no barrier orders the two"),
+    "incomplete": ("copy-incomplete", "no wait that the second knows of covers the copy"),
+    "draining": ("bulk-store-pending", "no wait covers the bulk store"),
+    "unfenced": ("proxy-fence-copy", "no thread that is ordered between the two executes a proxy fence"),
+}
+_DOES = {
+    "load": "reads",
+    "store": "writes",
+    "copy": "copies into",
+    "fill": "starts a bulk copy into",
+    "drain": "starts a bulk store of",
+}
+_READS = ("load", "drain")
+_Key = tuple[str, int, int]  # what a race is, and its two statements
 
 
 def generic_findings(walked: KernelWalks) -> Iterator[Finding]:
-    """The loads, and the stores and bulk copies of other warps, that nothing orders: one finding for each
-    place.
+    """The loads and stores by several warps of a block, and the copies, that nothing orders: one finding for
+    each rule and place.
     """
     code = walked.code
     if code.function.threads is None:
@@ -33,7 +52,7 @@ def generic_findings(walked: KernelWalks) -> Iterator[Finding]:
     plan = walked.reading_plan
     if plan.meets_in_memory:
         return
-    races: dict[tuple[int, int], GenericRace] = {}
+    races: dict[_Key, GenericRace] = {}
     executions: list[Execution] = []
     for size in _SIZES:
         found = _execute(plan, threads, size)
@@ -43,46 +62,56 @@ def generic_findings(walked: KernelWalks) -> Iterator[Finding]:
             break
     if any(race.placed for race in races.values()):
         executions += (_execute(plan, threads, size) for size in _OTHER_SIZES)
-        races = {key: race for key, race in races.items() if not _is_cleared(race, plan, executions)}
-    told: set[int] = set()
+        cleared = {key for key, race in races.items() if _is_cleared(key, race, plan, executions)}
+        races = {key: race for key, race in races.items() if key not in cleared}
+    told: set[tuple[str, int]] = set()
     for race in sorted(races.values(), key=lambda race: (race.doubtful, race.second)):
-        block = walked.flow.block_of(race.second)
-        if block not in told:
-            told.add(block)
+        key = race.what, walked.flow.block_of(race.second)
+        if key not in told:
+            told.add(key)
             yield _finding(walked, race)
 
 
 def _execute(plan: WalkPlan, threads: int, size: int) -> Execution:
-    return Execution(plan, threads, size, GenericActs(threads), _ROUNDS)
+    return Execution(plan, threads, size, _acts(plan, threads), _ROUNDS)
 
 
-def _races(found: Execution) -> dict[tuple[int, int], GenericRace]:
+def _acts(plan: WalkPlan, threads: int) -> GenericActs:
+    """What threads do, and with copies, if there are any."""
+    copies = [plan.code[index] for index in plan.roles if plan.code.operation(index).does in _COPIES]
+    if not copies:
+        return GenericActs(threads)
+    return CopyActs(threads, any(copy.does == "bulk-copy" and fills_shared(copy) for copy in copies))
+
+
+def _races(found: Execution) -> dict[_Key, GenericRace]:
     assert isinstance(found.acts, GenericActs)
-    return found.acts.races
+    races: dict[_Key, GenericRace] = {(race.what, *pair): race for pair, race in found.acts.races.items()}
+    return {**races, **found.acts.copy_races} if isinstance(found.acts, CopyActs) else races
 
 
-def _is_cleared(race: GenericRace, plan: WalkPlan, executions: Iterable[Execution]) -> bool:
+def _is_cleared(key: _Key, race: GenericRace, plan: WalkPlan, executions: Iterable[Execution]) -> bool:
     """Whether accesses that a parameter places lie apart with one number of it: hosts pass what fits."""
     blocks = {plan.flow.block_of(race.first), plan.flow.block_of(race.second)}
     return race.placed and any(
-        blocks <= found.together.keys() and (race.first, race.second) not in _races(found)
-        for found in executions
+        blocks <= found.together.keys() and key not in _races(found) for found in executions
     )
+
+
+def _does(statement: DecodedStatement) -> str:
+    """What a statement does to shared memory, by the names of _DOES."""
+    if statement.does == "bulk-copy":
+        return "fill" if fills_shared(statement) else "drain"
+    return statement.does
 
 
 def _finding(walked: KernelWalks, race: GenericRace) -> Finding:
-    does = [walked.code[index].does for index in (race.first, race.second)]
-    copied = does[0] == "bulk-copy"
-    name = "copy-incomplete" if copied else "shared-unsynchronised"
-    why = (
-        "no phase that this warp knows to have ended completes the copy"
-        if copied
-        else "no barrier orders the two"
-    )
+    name, why = _RULES[race.what]
     rule = rules()[name]
     region = walked.steps.in_variable(race.region)
     statements = [walked.code.function.statements[index] for index in (race.first, race.second)]
     places = [walked.module.place(statement.offset) for statement in statements]
+    does = [_does(walked.code[index]) for index in (race.first, race.second)]
     says = [
         f"warp {warp} {_DOES[what]} bytes {region.low} to {region.high - 1} of {region.variable}"
         for warp, what in zip(race.warps, does, strict=True)
@@ -101,7 +130,7 @@ def _finding(walked: KernelWalks, race: GenericRace) -> Finding:
         ),
         ranges=tuple(
             MemoryRange(
-                "read" if what == "load" else "written",
+                "read" if what in _READS else "written",
                 region.variable,
                 region.low,
                 region.high - 1,

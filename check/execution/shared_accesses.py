@@ -16,9 +16,9 @@ from .barriers import Landing
 from .byte_index import ByteIndex
 from .clocks import Clock
 
-__all__ = ["PhaseRace", "SharedAccesses", "TimedRead", "TimedWrite"]
+__all__ = ["NEVER", "PhaseRace", "SharedAccesses", "TimedRead", "TimedWrite"]
 
-_NEVER = 1 << 60
+NEVER = 1 << 60
 _FENCES = 64  # of a warp that are remembered
 
 
@@ -50,9 +50,9 @@ class TimedWrite:
     warp: int
     act: int
     lanes: int
-    end: int = _NEVER
+    end: int = NEVER
     landing: Landing | None = None
-    fenced: int = _NEVER
+    fenced: int = NEVER
     order: int = 0
     elsewhere: bool = False
 
@@ -198,9 +198,9 @@ class SharedAccesses:
         for key in self._read.meeting(write.region):
             read = self.reads.pop(key)
             self._read.drop(key, read.region)
-            unended = [warp for warp in read.began if clock.seen[warp] < read.ended.get(warp, _NEVER)]
+            unended = [warp for warp in read.began if clock.seen[warp] < read.ended.get(warp, NEVER)]
             if write.elsewhere and not unended:
-                blind = [warp for warp in read.began if clock.peers[warp] < read.ended.get(warp, _NEVER)]
+                blind = [warp for warp in read.began if clock.peers[warp] < read.ended.get(warp, NEVER)]
                 if len(blind) == len(read.began):
                     self._found(
                         "elsewhere", write, read.statement, read.region, read.doubtful, False, "first"

@@ -14,11 +14,12 @@ TIERS = {
         legality.qualifier.operations legality.qualifier.repeated legality.qualifier.types
         legality.qualifier.unexpected legality.qualifier.unknown legality.qualifier.value legality.syntax""",
     "error likely": """aligned-divergent aligned-exited barrier-count barrier-stuck barrier-uninitialised barrier-unpublished bulk-store-pending
-        descriptor-alignment descriptor-divergent wmma-divergent shared-unsynchronised copy-incomplete""",
+        descriptor-alignment descriptor-divergent wmma-divergent shared-unsynchronised copy-incomplete
+        proxy-fence-copy""",
     "error likely reading": """bulk-store-fence first-fence register-fence accumulator-in-flight a-written-in-flight
         accumulator-as-a a-as-accumulator proxy-fence shared-overwritten""",
     "error reading": "metadata-code accumulator-reshaped",
-    "likely": "legality.unknown proxy-fence-copy",
+    "likely": "legality.unknown",
     "reading": "a-read-in-flight fence-after-mma fence-after-load",
     "info": """aligned-unknown idle-suppression matrix-lanes redundant-fence redundant-wait repaired serialised
         legality.deprecated""",

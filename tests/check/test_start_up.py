@@ -79,7 +79,10 @@ ANALYSES = frozenset(("registers", "paths", "memory.proxy_findings", "walks", "e
         (ORDERED, "registers"),
         (ORDERED.replace("    wgmma.wait_group.sync.aligned 0;\n", ""), "registers paths"),
         (f"    st.shared.b32 [tile], %r0;{ORDERED}", "registers memory.proxy_findings walks execution paths"),
-        (f"    cp.async.ca.shared.global [tile], [%rd1], 4;\n    ld.shared.b32 %r0, [tile];\n{MMA}", "walks"),
+        (
+            f"    cp.async.ca.shared.global [tile], [%rd1], 4;\n    ld.shared.b32 %r0, [tile];\n{MMA}",
+            "walks execution",
+        ),
     ],
     ids=["nothing", "mma", "wgmma", "hazard", "shared memory", "copy"],
 )

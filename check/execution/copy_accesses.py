@@ -1,0 +1,253 @@
+"""Copies and bulk stores of a block's warps against what other threads do with the same bytes.
+
+A cp.async is complete for threads that know its thread's wait, or the phase that it arrives at; a bulk copy
+for those that know its phase; a bulk store for those that know its thread's wait for bulk groups. Two bulk
+copies are not judged here (`shared_accesses.py` does), nor are two warps that copy by one statement: they may
+copy the same.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from ..memory.byte_regions import ByteRegion
+from ..memory.shared_memory import WIDEST, fences_shared
+from ..ptx.operands import Address, number_of
+from ..values.block_threads import by_warp
+from ..values.lane_numbers import number_at
+from ..walks.walk_steps import WalkStep
+from .byte_index import ByteIndex
+from .clocks import Clock
+from .generic_accesses import AccessedBytes, GenericAccess, GenericActs, GenericRace
+from .shared_accesses import NEVER, SharedAccesses, TimedWrite
+from .thread_groups import ThreadGroup
+from .warps import GroupWait, lanes_of
+
+__all__ = ["CopyActs"]
+
+_SPACE = 1 << 20  # bytes: no block has as much shared memory
+_GROUPS = frozenset(("copy-commit", "copy-wait"))
+_DRAINS = ("global", "shared")  # the spaces of a bulk store, the destination first
+_READS = frozenset(("load", "drain"))
+
+
+@dataclass(slots=True, eq=False)
+class _Copy:
+    """A copy or bulk store by threads of a warp: its bytes, and when it is complete. `fenced`: no proxy fence
+    is needed before a bulk copy into its bytes.
+    """
+
+    access: GenericAccess
+    warp: int
+    write: TimedWrite
+    fenced: bool
+
+
+class _Fills(SharedAccesses):
+    """Passes bulk copies into shared memory on; what products read is not judged."""
+
+    def __init__(self, clock_of: Callable[[int], Clock], told: Callable[[TimedWrite], None]) -> None:
+        super().__init__(clock_of)
+        self.told = told
+
+    def write(self, write: TimedWrite) -> None:
+        """A bulk copy begins."""
+        self.told(write)
+
+
+class CopyActs(GenericActs):
+    """The warps and barriers of a block, its ordinary accesses of shared memory, its copies and bulk stores.
+    `fills`: there are bulk copies into shared memory.
+    """
+
+    skips = GenericActs.skips - _GROUPS
+
+    def __init__(self, threads: int, fills: bool) -> None:
+        super().__init__(threads)
+        self.fills = fills
+        self.accesses = _Fills(lambda warp: self.warps[warp].clock, self._fill)
+        self.copy_races: dict[tuple[str, int, int], GenericRace] = {}
+        self._copies: ByteIndex[_Copy] = ByteIndex()
+        self._unfenced_copies: list[_Copy] = []
+        self._unfenced: list[tuple[int, int, GenericAccess]] = []  # warp and act of stores without a fence
+        self._drains: list[list[TimedWrite]] = [[] for _ in range(self.count)]  # by warp, not committed
+        self._drain_groups: list[deque[list[TimedWrite]]] = [deque() for _ in range(self.count)]
+
+    def act(self, group: ThreadGroup, step: WalkStep, threads: tuple[int, ...]) -> Iterator[GroupWait]:
+        """Do a statement in some threads of a group; yields what they wait for."""
+        statement = step.statement
+        match statement.does:
+            case "copy":
+                self._start(group, step, threads, "copy", statement.address, statement.bytes or WIDEST)
+            case "copy-commit" | "copy-wait":
+                self._grouping(step, threads)
+            case "bulk-copy" if statement.operation.spaces[:2] == _DRAINS:
+                self._start(group, step, threads, "drain", statement.source, statement.bytes or WIDEST)
+            case "bulk-commit":
+                for warp in by_warp(threads):
+                    self._drain_groups[warp].append(self._drains[warp])
+                    self._drains[warp] = []
+            case "bulk-wait":
+                left = number_of(statement.pending or "") or 0
+                for warp in by_warp(threads):
+                    while len(self._drain_groups[warp]) > left:
+                        self.accesses.landed(self._drain_groups[warp].popleft(), warp)
+            case "proxy-fence" if fences_shared(statement):
+                for warp in by_warp(threads):
+                    self._fence(warp)
+                yield from super().act(group, step, threads)
+            case _:
+                yield from super().act(group, step, threads)
+
+    def _start(
+        self,
+        group: ThreadGroup,
+        step: WalkStep,
+        threads: tuple[int, ...],
+        does: str,
+        address: Address | None,
+        width: int,
+    ) -> None:
+        """cp.async, or a bulk store, by threads that know its address."""
+        statement, registers = step.statement, group.registers
+        if address is None or registers.is_remote(address, statement.scope):
+            return
+        base = 0 if address.base is None else registers.value(address.base, statement.scope)
+        doubtful = self._doubtful(group, step) or step.guard in registers.assumed
+        placed = address.base is not None and (
+            registers.steps.source(address.base, statement.scope) in registers.assumed
+        )
+        ones = (1 << width) - 1
+        for warp, some in by_warp(threads).items():
+            numbers = [number_at(base, thread) for thread in some]
+            lows = [number + address.offset for number in numbers if number is not None]
+            if len(lows) < len(numbers) or min(lows) < 0 or max(lows) >= _SPACE:
+                continue
+            start, flags = min(lows), 0
+            for low in lows:
+                flags |= ones << low - start
+            region = ByteRegion("shared", start, max(lows) + width)
+            act = self.warps[warp].clock.seen[warp]
+            write = TimedWrite(step.position, does, region, doubtful, warp, act, lanes_of(some))
+            access = GenericAccess(step.position, does, AccessedBytes(start, flags), doubtful, placed)
+            made = _Copy(access, warp, write, not self.fills or does == "drain")
+            self._hold(warp, access)
+            self._put(made)
+            (self.warps[warp].copies if does == "copy" else self._drains[warp]).append(write)
+
+    def _fill(self, write: TimedWrite) -> None:
+        """A bulk copy into shared memory."""
+        region = write.region
+        if write.landing is None or not region.is_known or write.elsewhere:
+            return
+        flags = (1 << region.high - region.low) - 1
+        filled = AccessedBytes(region.low, flags)
+        access = GenericAccess(write.statement, "fill", filled, write.doubtful, write.doubtful)
+        self._hold(write.warp, access)
+        self._hold_unfenced(write.warp, access)
+        self._put(_Copy(access, write.warp, write, True))
+
+    def _judge(self, warp: int, access: GenericAccess) -> None:
+        """Hold an ordinary access against those of other warps, and against copies."""
+        self._hold_copies(warp, access)
+        super()._judge(warp, access)
+        if self.fills and access.does == "store":
+            self._unfenced.append((warp, self.warps[warp].clock.seen[warp], access))
+
+    # What is held against what
+
+    def _hold(self, warp: int, access: GenericAccess) -> None:
+        """Hold a copy or bulk store against what other warps load and store, and against copies."""
+        seen = self.warps[warp].clock.seen
+        start, flags = access.bytes
+        for other, spans in enumerate(self._spans):
+            for span in reversed(spans if other != warp else ()):
+                if span.act <= seen[other]:
+                    break
+                touched = span.stored if access.does == "drain" else span.stored | span.loaded
+                if not touched >> start & flags:
+                    continue
+                for before in span.accesses:
+                    if before.does == "store" or access.does != "drain":
+                        self._race("unsynchronised", other, before, warp, access)
+        self._hold_copies(warp, access)
+
+    def _hold_copies(self, warp: int, access: GenericAccess) -> None:
+        """Hold an access against copies and bulk stores that are not complete for its warp."""
+        clock = self.warps[warp].clock
+        start, flags = access.bytes
+        for one in self._copies.meeting(ByteRegion("shared", start, start + flags.bit_length())):
+            before = one.access
+            if self._is_known(one):
+                self._copies.drop(one, one.write.region)
+                continue
+            if before.does in _READS and access.does in _READS:
+                continue
+            if before.does == access.does and (before.does == "fill" or self._same(one, warp, access)):
+                continue
+            if before.meets(access) and not one.write.complete(clock):
+                self._race(self._why(one), one.warp, before, warp, access)
+
+    def _is_known(self, one: _Copy) -> bool:
+        """Whether every warp knows that a copy or bulk store is complete."""
+        return all(one.write.complete(warp.clock) for warp in self.warps)
+
+    @staticmethod
+    def _same(one: _Copy, warp: int, access: GenericAccess) -> bool:
+        """Whether two warps copy by one statement."""
+        return one.warp != warp and one.access.statement == access.statement
+
+    @staticmethod
+    def _why(one: _Copy) -> str:
+        """Why a copy or bulk store is not complete for another thread."""
+        if one.access.does == "drain":
+            return "draining" if one.write.end == NEVER else "unsynchronised"
+        waited = one.write.landing is None and one.write.end != NEVER
+        return "unsynchronised" if waited else "incomplete"
+
+    def _hold_unfenced(self, warp: int, access: GenericAccess) -> None:
+        """Hold a bulk copy against generic writes before it that no proxy fence has followed."""
+        clock = self.warps[warp].clock
+        stores, copies = [], []
+        for store in self._unfenced:
+            writer, act, before = store
+            if before.meets(access) and (writer == warp or clock.seen[writer] >= act):
+                self._race("unfenced", writer, before, warp, access)
+            else:
+                stores.append(store)
+        for copy in self._unfenced_copies:
+            if copy.access.meets(access) and copy.write.complete(clock):
+                self._race("unfenced", copy.warp, copy.access, warp, access)
+            else:
+                copies.append(copy)
+        self._unfenced, self._unfenced_copies = stores, copies  # what is told, later copies do not tell again
+
+    def _race(self, what: str, other: int, before: GenericAccess, warp: int, access: GenericAccess) -> None:
+        met = before.bytes.flags << before.bytes.start & access.bytes.flags << access.bytes.start
+        key = what, before.statement, access.statement
+        doubtful = before.doubtful or access.doubtful
+        if met and (key not in self.copy_races or (self.copy_races[key].doubtful and not doubtful)):
+            low = (met & -met).bit_length() - 1
+            high = low + (~(met >> low) & (met >> low) + 1).bit_length() - 1
+            region, placed = ByteRegion("shared", low, high), before.placed or access.placed
+            pair = before.statement, access.statement
+            self.copy_races[key] = GenericRace(*pair, (other, warp), region, doubtful, placed, what)
+
+    # What is remembered
+
+    def _put(self, made: _Copy) -> None:
+        self._copies.put(made, made.write.region)
+        if not made.fenced:
+            self._unfenced_copies.append(made)
+
+    def _fence(self, warp: int) -> None:
+        """A proxy fence of a warp: it follows the generic writes that the warp knows."""
+        clock = self.warps[warp].clock
+        self._unfenced = [
+            (writer, act, access)
+            for writer, act, access in self._unfenced
+            if writer != warp and clock.seen[writer] < act
+        ]
+        self._unfenced_copies = [one for one in self._unfenced_copies if not one.write.complete(clock)]

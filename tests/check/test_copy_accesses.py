@@ -1,0 +1,126 @@
+"""Copies against what other threads do with the same bytes: two roles, each kernel one slip from a right one."""
+
+from __future__ import annotations
+
+import pytest
+
+from ptxmma.check.check_file import check_text
+from ptxmma.gen.litmus.litmus_ptx import LitmusKernel, module
+from ptxmma.gen.litmus.litmus_tests import suite
+
+# Warp 1 copies into the tile and arrives; warp 0 waits for it, and does something with the same bytes.
+KERNEL = """\
+.version 8.0
+.target sm_90a
+.address_size 64
+.shared .align 1024 .b8 tile[1024];
+.shared .align 8 .b64 ready;
+.shared .align 8 .b64 filled;
+.visible .entry k(.param .u64 in)
+.reqntid 64, 1, 1
+{
+.reg .b64 %d<4>; .reg .pred %p<8>; .reg .b32 %r<12>;
+ld.param.u64 %d1,[in];
+mov.u32 %r1,%tid.x; and.b32 %r2,%r1,31; shl.b32 %r2,%r2,4; mov.u32 %r3,tile; add.u32 %r4,%r3,%r2;
+setp.ne.u32 %p1,%r1,0;
+@!%p1 mbarrier.init.shared::cta.b64 [ready],32;
+@!%p1 mbarrier.init.shared::cta.b64 [filled],1;
+bar.sync 0;
+setp.lt.u32 %p2,%r1,32;
+@%p2 bra USE;
+cp.async.cg.shared.global [%r4],[%d1],16;
+cp.async.commit_group;
+cp.async.wait_group 0;
+fence.proxy.async.shared::cta;
+mbarrier.arrive.shared::cta.b64 _,[ready];
+ret;
+USE:
+mbarrier.try_wait.parity.shared::cta.b64 %p3,[ready],0;
+@!%p3 bra USE;
+ACT
+ret;
+}
+"""
+BULK = "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [tile],[%d1],512,[filled];"
+ACTS = {
+    "load": "ld.shared.v4.b32 {%r5,%r6,%r7,%r8},[%r4];",
+    "store": "st.shared.b32 [%r4],%r1;",
+    "copy": "cp.async.cg.shared.global [%r4],[%d1],16;",
+    "bulk": f"@!%p1 mbarrier.arrive.expect_tx.shared::cta.b64 _,[filled],512;\n@!%p1 {BULK}",
+}
+# Which of the two is found depends on who is executed first.
+UNORDERED = {("error", "copy-incomplete"), ("error", "shared-unsynchronised")}
+SLIPS = {
+    "commit": ("cp.async.commit_group;\n", ""),
+    "wait": ("cp.async.wait_group 0;\n", ""),
+    "wait-1": ("cp.async.wait_group 0;", "cp.async.wait_group 1;"),
+    "try": ("@!%p3 bra USE;\n", ""),
+    "parity": ("[ready],0;", "[ready],1;"),
+}
+
+
+def kernel(act: str) -> str:
+    return KERNEL.replace("ACT", ACTS[act])
+
+
+def loud(text: str) -> set[tuple[str, str]]:
+    return {(f.tier, f.rule) for f in check_text(text, "k.ptx").findings if f.tier in ("error", "likely")}
+
+
+@pytest.mark.parametrize("act", ACTS)
+def test_who_waits_for_the_copies_may_do_anything(act: str) -> None:
+    assert loud(kernel(act)) == set()
+
+
+@pytest.mark.parametrize("act", ACTS)
+@pytest.mark.parametrize("slip", SLIPS)
+def test_who_does_not_wait_may_not(act: str, slip: str) -> None:
+    old, new = SLIPS[slip]
+    text = kernel(act)
+    assert old in text
+    found = loud(text.replace(old, new))
+    assert (
+        ("error", "copy-incomplete") in found if slip in ("commit", "wait", "wait-1") else found & UNORDERED
+    )
+
+
+def test_a_bulk_copy_over_copied_bytes_needs_a_proxy_fence() -> None:
+    text = kernel("bulk").replace("fence.proxy.async.shared::cta;\n", "")
+    assert loud(text) == {("error", "proxy-fence-copy")}
+    assert loud(kernel("store").replace("fence.proxy.async.shared::cta;\n", "")) == set()
+
+
+@pytest.mark.parametrize("act", ["store", "copy", "bulk"])
+def test_bytes_are_loaded_before_they_are_written_again(act: str) -> None:
+    """Here warp 1 loads, and warp 0 writes what it has loaded."""
+    copies = "cp.async.cg.shared.global [%r4],[%d1],16;\ncp.async.commit_group;\ncp.async.wait_group 0;\n"
+    text = kernel(act).replace(copies, ACTS["load"] + "\n", 1)
+    assert loud(text) == set()
+    assert loud(text.replace("@!%p3 bra USE;\n", "")) & UNORDERED
+
+
+def test_a_wait_that_the_ptx_does_not_decide_is_not_judged() -> None:
+    text = kernel("load").replace(
+        "cp.async.wait_group 0;",
+        "ld.global.u32 %r9,[%d1]; setp.eq.u32 %p4,%r9,0;\n@%p4 cp.async.wait_group 0;",
+    )
+    assert loud(text) == set()
+
+
+@pytest.mark.parametrize(
+    ("name", "slip"),
+    [
+        ("copy-bulk-1", "without-proxy-fence"),
+        ("copy-other-copy-1", "without-barrier"),
+        ("bulk-other-load-2", "without-await-b0"),
+        ("other-bulk-copy-2", "without-barrier"),
+        ("store-other-bulk-2", "without-proxy-fence"),
+        ("load-other-copy-2", "without-other-await-b1"),
+        ("other-store-copy-2", "without-await-b1"),
+    ],
+)
+def test_litmus_tests_of_copies(name: str, slip: str) -> None:
+    tests = {test.name: test for test in suite()}
+    right, wrong = (module([LitmusKernel("k", (), tests[one].program)]) for one in (name, f"{name}-{slip}"))
+    assert loud(right) == set()
+    assert {tier for tier, _ in loud(wrong)} == {"error"}
