@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from ..spec.expressions import Expression, fold
 
 __all__ = ["c_text"]
@@ -13,11 +15,15 @@ _CText = tuple[str, int]
 class _C:
     """Each reading is (text, binding strength in C)."""
 
+    def __init__(self, numbers: Callable[[int], str], names: Callable[[str], str]) -> None:
+        self.numbers = numbers
+        self.names = names
+
     def number(self, value: int) -> _CText:
-        return f"{value}", 11
+        return self.numbers(value), 11
 
     def name(self, identifier: str) -> _CText:
-        return identifier, 11
+        return self.names(identifier), 11
 
     def binary(self, op: str, left: _CText, right: _CText) -> _CText:
         strength = _STRENGTH[op]
@@ -42,6 +48,6 @@ class _C:
         return f"bits({operand[0]})", 11
 
 
-def c_text(tree: Expression) -> str:
-    """The expression as C; every name is an unsigned integer."""
-    return fold(tree, _C())[0]
+def c_text(tree: Expression, numbers: Callable[[int], str] = str, names: Callable[[str], str] = str) -> str:
+    """The expression as C; every name is an unsigned integer. `numbers` and `names` spell both."""
+    return fold(tree, _C(numbers, names))[0]

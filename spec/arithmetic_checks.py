@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Sequence
 
-from .arithmetic_records import ArithmeticFile, ArithmeticModel, ArithmeticRow, ArithmeticStage
+from .arithmetic_records import (
+    ArithmeticFile,
+    ArithmeticModel,
+    ArithmeticRow,
+    ArithmeticStage,
+    ArithmeticStep,
+)
 from .chip_arithmetic import (
-    PARTS,
+    ADDENDS,
+    FACTORS,
     ChipArithmetic,
     SumBlock,
+    block_constants,
     constants_of,
-    evaluated,
     matching_rows,
     of_row,
     products_of,
@@ -33,7 +40,7 @@ from .parts import computes
 from .specification import Specification
 from .variants import Variant
 
-__all__ = ["block_bounds", "check_arithmetic"]
+__all__ = ["check_arithmetic"]
 
 _Spans = dict[str, tuple[int, int]]
 _TRUTHS = (Compare, Connective, Negation)
@@ -129,16 +136,11 @@ def _check_rows(family: ArithmeticFile, specification: Specification) -> None:
     for row in family.rows:
         if named.setdefault(row.id, row) is not row:
             raise SpecError(f"the row {row.id} stands twice", row.place, "each id once")
-        must_exist("model", row.model, family.models, row.place)
         for instruction in row.instructions:
             must_exist("instruction", instruction, specification.instructions, row.place)
-        if row.carry is not None:
-            must_exist("element type", row.carry, specification.index.types, row.place)
-        wanted = family.models[row.model].integers
-        for name in (*row.integers, *wanted):
-            if name not in wanted or name not in row.integers:
-                what = f"the model {row.model} has the integers {', '.join(wanted)}"
-                raise SpecError(f"{what}, not {', '.join(row.integers)}", row.place, "the same names")
+        if not row.steps:
+            raise SpecError(f"the row {row.id} has no step", row.place, "a step that gives D")
+        _check_steps(row, family, specification)
     met: dict[str, set[str]] = {row.id: set() for row in family.rows}
     known: set[object] = set()
     for variant in _variants(specification, family):
@@ -148,13 +150,14 @@ def _check_rows(family: ArithmeticFile, specification: Specification) -> None:
             raise SpecError(what, rows[1].place, "one row a variant")
         for row in rows:
             met[row.id].add(variant.instruction.instruction)
-            _check_numbers(row, variant, specification)
             found = of_row(specification, family, row, variant)
-            key = (row.id, *found.types.values(), *found.integers.values(), *map(len, _groups(found)))
-            if key not in known:
-                known.add(key)
-                for block in found.blocks:
-                    block_bounds(specification, found, block)
+            _check_products(found, variant, products_of(specification, variant))
+            for block in found.blocks:
+                key = (id(block.step), *block.integers.values(), len(block.products), block.types)
+                key += (found.types["A"], found.types["B"], block.result)
+                if key not in known:
+                    known.add(key)
+                    _check_bounds(specification, found, block)
     for row in family.rows:
         for instruction in row.instructions:
             if instruction not in met[row.id]:
@@ -162,64 +165,89 @@ def _check_rows(family: ArithmeticFile, specification: Specification) -> None:
                 raise SpecError(what, row.when.place, "a condition that some variant meets")
 
 
-def _groups(found: ChipArithmetic) -> list[tuple[int, ...]]:
-    return [block.products for block in found.blocks]
+def _check_steps(row: ArithmeticRow, family: ArithmeticFile, specification: Specification) -> None:
+    """Steps name models with their integers, types, and sums of earlier steps; every sum is used."""
+    sums: dict[str, ArithmeticStep] = {}
+    used: set[str] = set()
+    for step in row.steps:
+        must_exist("model", step.model, family.models, step.place)
+        if step.type is not None:
+            must_exist("element type", step.type, specification.index.types, step.place)
+        for name in step.adds:
+            must_exist("sum", name, [*ADDENDS, *sums], step.place)
+        used |= set(step.adds)
+        if step.id in sums or step.id in ADDENDS:
+            raise SpecError(f"the name {step.id} is given twice", step.place, "each name once")
+        sums[step.id] = step
+        wanted = family.models[step.model].integers
+        if set(step.integers) != set(wanted):
+            what = f"the model {step.model} has the integers {', '.join(wanted)}"
+            raise SpecError(f"{what}, not {', '.join(step.integers)}", step.place, "the same names")
+    last = row.steps[-1]
+    if last.type is not None:
+        raise SpecError("the last step gives D", last.place, "no type of its own")
+    for name in sums:
+        if name not in used and sums[name] is not last:
+            raise SpecError(f"no step adds {name}", sums[name].place, "each sum is added once")
 
 
-def _check_numbers(row: ArithmeticRow, variant: Variant, specification: Specification) -> None:
-    """Blocks are numbered 0, 1, 2, … without a gap."""
-    count = products_of(specification, variant)
-    numbers = {evaluated(variant, row.block, i=i) for i in range(count)}
-    if numbers != set(range(len(numbers))):
-        shown = ", ".join(map(str, sorted(numbers)[:6]))
-        what = f"the blocks of {variant.mnemonic} are {shown}"
-        raise SpecError(what, row.block.place, "0, 1, 2, … without a gap")
+def _check_products(found: ChipArithmetic, variant: Variant, count: int) -> None:
+    """Every product is in one block, and no block of a step with products is empty."""
+    met: list[int] = []
+    for block in found.blocks:
+        if block.step.block is not None and not block.products:
+            what = f"a block of {variant.mnemonic} has no products"
+            raise SpecError(what, block.step.block.place, "blocks are numbered 1, 2, 3, … without a gap")
+        met += block.products
+    if sorted(met) != list(range(count)):
+        what = f"the blocks of {variant.mnemonic} have {len(met)} products in all"
+        raise SpecError(what, found.row.place, f"each of the {count} products in one block")
 
 
-def block_bounds(
-    specification: Specification, arithmetic: ChipArithmetic, block: SumBlock
-) -> Mapping[str, _Spans]:
-    """The least and greatest value of every name of a block, by what stages are about.
-
-    Raises SpecError where a value may be negative, divide by zero, or take more bits than the model's word.
-    """
-    model = arithmetic.model
-    types = {part: constants_of(specification, block.types[part]) for part in PARTS}
-    fixed: _Spans = {name: (value, value) for name, value in arithmetic.integers.items()}
-    for part in PARTS:
-        fixed |= {f"{part.lower()}_{name}": (value, value) for name, value in types[part].items()}
-    elements: dict[str, _Spans] = {}
-    for part in PARTS[:3]:
-        bounds: _Spans = {**fixed, **{name: (value, value) for name, value in types[part].items()}}
-        bounds |= {"code": (0, (1 << types[part]["width"]) - 1), "negated": (0, 1)}
-        elements[part] = bounds
-    terms: dict[str, _Spans] = {"product": dict(fixed), "addend": dict(fixed)}
-    term: _Spans = dict(fixed)
+def _check_bounds(specification: Specification, arithmetic: ChipArithmetic, block: SumBlock) -> None:
+    """Raise SpecError where a value may be negative, divide by zero, or exceed the step's word."""
+    constants = block_constants(specification, arithmetic, block)
+    fixed: _Spans = {name: (value, value) for name, value in constants.items()}
+    of_elements = [(part, arithmetic.types[part]) for part in FACTORS if block.products]
+    elements = {part: _element(specification, fixed, element) for part, element in of_elements}
+    addends = [_element(specification, fixed, element) for element in dict.fromkeys(block.types)]
+    products: list[_Spans] = [dict(fixed)] if block.products else []
+    added = [dict(fixed) for _ in addends]
+    for scope, element in zip(added, dict.fromkeys(block.types), strict=True):
+        scope |= {f"c_{name}": (v, v) for name, v in constants_of(specification, element).items()}
+    terms = [*products, *added]
     result: _Spans = dict(fixed)
-    for stage in model.stages:
+    word = block.step.word
+    for stage in block.model.stages:
         match stage.each:
             case "element":
+                for bounds in (*elements.values(), *addends):
+                    _let(stage, bounds, word)
                 for part, bounds in elements.items():
-                    _let(stage, bounds, model.word)
-                    for each in terms.values():
-                        each |= {f"{part.lower()}_{name}": bounds[name] for name in stage.let}
+                    for scope in products:
+                        scope |= {f"{part.lower()}_{name}": bounds[name] for name in stage.let}
+                for scope, bounds in zip(added, addends, strict=True):
+                    scope |= {f"c_{name}": bounds[name] for name in stage.let}
             case "product" | "addend":
-                _let(stage, terms[stage.each], model.word)
-                for name in stage.let:
-                    known = [each[name] for each in terms.values() if name in each]
-                    term[name] = min(low for low, _ in known), max(high for _, high in known)
+                for scope in products if stage.each == "product" else added:
+                    _let(stage, scope, word)
             case "term":
-                scope = {**result, **term}
-                _let(stage, scope, model.word)
-                for name in stage.let:
-                    if stage.reduce:
-                        result[name] = _reduced(stage, scope[name], len(block.products) + 1)
-                    else:
-                        term[name] = scope[name]
+                for scope in terms:
+                    scope |= result
+                    _let(stage, scope, word)
+                if stage.reduce:
+                    counts = len(block.products), len(block.addends)
+                    for name in stage.let:
+                        result[name] = _reduced(stage, [scope[name] for scope in terms], counts)
             case "result":
-                _let(stage, result, model.word)
-    _check_code(model, result, types["D"]["width"])
-    return {**elements, **terms, "term": term, "result": result}
+                _let(stage, result, word)
+    _check_code(block.model, result, constants["d_width"])
+
+
+def _element(specification: Specification, fixed: _Spans, element: str) -> _Spans:
+    known = constants_of(specification, element)
+    bounds: _Spans = {**fixed, **{name: (value, value) for name, value in known.items()}}
+    return bounds | {"code": (0, (1 << known["width"]) - 1), "negated": (0, 1)}
 
 
 def _let(stage: ArithmeticStage, bounds: _Spans, word: int) -> None:
@@ -227,13 +255,16 @@ def _let(stage: ArithmeticStage, bounds: _Spans, word: int) -> None:
         bounds[name] = bounded(formula, bounds, word)
 
 
-def _reduced(stage: ArithmeticStage, one: tuple[int, int], count: int) -> tuple[int, int]:
-    return one if stage.reduce == "greatest" else (count * one[0], count * one[1])
+def _reduced(
+    stage: ArithmeticStage, values: Sequence[tuple[int, int]], counts: tuple[int, int]
+) -> tuple[int, int]:
+    low, high = (max(ends) for ends in zip(*values, strict=True))
+    return (low, high) if stage.reduce == "greatest" else (0, sum(counts) * high)
 
 
 def _check_code(model: ArithmeticModel, result: _Spans, width: int) -> None:
-    """The code of the result fits D."""
+    """The code of the sum fits its type."""
     formula = model.stages[-1].let[_RESULT]
     if result[_RESULT][1] >> width:
-        what = f"the code of the result can be {result[_RESULT][1]:#x}; D has {width} bits"
+        what = f"the code of the result can be {result[_RESULT][1]:#x}; its type has {width} bits"
         raise SpecError(what, formula.place, f"at most {(1 << width) - 1:#x}")

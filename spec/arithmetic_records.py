@@ -11,7 +11,7 @@ from .lazy_dataclass import dataclass
 from .model import Source
 from .nodes import Formula
 
-__all__ = ["ArithmeticFile", "ArithmeticModel", "ArithmeticRow", "ArithmeticStage"]
+__all__ = ["ArithmeticFile", "ArithmeticModel", "ArithmeticRow", "ArithmeticStage", "ArithmeticStep"]
 
 
 @dataclass(frozen=True)
@@ -22,8 +22,8 @@ class ArithmeticStage:
     """The stage's name.
     Noticed by: readers. Example: `cut`. Refuses: `[cut]` (text, not a list)."""
     each: Literal["element", "product", "addend", "term", "result"]
-    """What the formulas are computed for: each element of A, B and C, each product, the C that is added, each
-    product and the addend alike, or once a block.
+    """What the formulas are computed for: each element of A and B and each addend, each product, each addend,
+    products and addends alike, or once.
     Noticed by: loader, tests. Example: `term`. Refuses: `block` (not in the list)."""
     what: str
     """What the stage does, in a sentence.
@@ -34,23 +34,20 @@ class ArithmeticStage:
     Noticed by: tests. Example: `{kept: "significand >> 3"}`. Refuses: `{kept: "nosuch + 1"}` (no stage before
     it has that name)."""
     reduce: Literal["greatest", "sum"] | None = None
-    """What is taken of each formula over all terms of a block; none if it does not stand.
+    """What is taken of each formula over all terms; none if it does not stand.
     Noticed by: loader, tests. Example: `sum`. Refuses: `product` (not in the list)."""
     place: Place = field(default=Place("", 0, 0), compare=False)
 
 
 @dataclass(frozen=True)
 class ArithmeticModel:
-    """How products and an addend become an element of D, in stages."""
+    """How products and addends become a sum, in stages."""
 
     what: str
     """What the model does, in a sentence.
     Noticed by: readers. Example: `products are added exactly`. Refuses: `null` (text must stand)."""
-    word: Literal[64, 128]
-    """How many bits are enough for every value.
-    Noticed by: loader. Example: `64`. Refuses: `32` (not in the list)."""
     integers: Mapping[str, str]
-    """The integers that a row gives the model, each with what it means.
+    """The integers that a step gives the model, each with what it means.
     Noticed by: loader. Example: `{window: how many binary places a term keeps}`. Refuses: `[window]` (names,
     each with a sentence)."""
     stages: tuple[ArithmeticStage, ...]
@@ -60,8 +57,37 @@ class ArithmeticModel:
 
 
 @dataclass(frozen=True)
+class ArithmeticStep:
+    """One sum on the way to an element of D: which products and addends, by which model."""
+
+    id: str
+    """The name under which later steps add the sum; the last step gives D.
+    Noticed by: loader, tests. Example: `products`. Refuses: `[a]` (text, not a list)."""
+    model: str
+    """The model.
+    Noticed by: loader, tests. Example: `window`. Refuses: `nosuch` (there is no such model)."""
+    adds: tuple[str, ...]
+    """What is added to the products, in the first block: `C`, `zero`, or the sums of earlier steps.
+    Noticed by: loader, tests. Example: `[C]`. Refuses: `[nosuch]` (no earlier step has that name)."""
+    integers: Mapping[str, Formula]
+    """What each of the model's integers is, over the names that `when` of the row sees.
+    Noticed by: tests. Example: `{window: "25"}`. Refuses: `{nosuch: "25"}` (not an integer of the model)."""
+    block: Formula | None = None
+    """Which block product number `i` belongs to, from 1 on; 0 for none. The sum of a block is added in the
+    next one. Without it the step has no products.
+    Noticed by: tests. Example: `"i // 8 + 1"`. Refuses: `"i + 2"` (no product is in block 1)."""
+    type: str | None = None
+    """The type of the sum, of every block; D's if it does not stand.
+    Noticed by: tests. Example: `f32`. Refuses: `f33` (there is no such element type)."""
+    word: Literal[64, 128] = 64
+    """How many bits are enough for every value of the model.
+    Noticed by: loader. Example: `64`. Refuses: `32` (not in the list)."""
+    place: Place = field(default=Place("", 0, 0), compare=False)
+
+
+@dataclass(frozen=True)
 class ArithmeticRow:
-    """Which variants a model is about, with its integers for them, and how it came to be known."""
+    """Which variants have a sum of some steps, and how it came to be known."""
 
     id: str
     """The row's name.
@@ -72,21 +98,12 @@ class ArithmeticRow:
     when: Formula
     """The variants, over their fields and over a, b, c and d, the types of A, B, C and D.
     Noticed by: tests. Example: `"d == f16"`. Refuses: `"d == nosuch"` (no variant is such)."""
-    model: str
-    """The model.
-    Noticed by: loader, tests. Example: `window`. Refuses: `nosuch` (there is no such model)."""
-    integers: Mapping[str, Formula]
-    """What each of the model's integers is, over the same names as `when`.
-    Noticed by: tests. Example: `{window: "25"}`. Refuses: `{nosuch: "25"}` (not an integer of the model)."""
-    block: Formula
-    """Which block product number `i` belongs to; C is added in block 0, a block's result in the next one.
-    Noticed by: tests. Example: `"i // 8"`. Refuses: `"i + 1"` (no product is in block 0)."""
     source: Source
     """The sections that leave it open, and how it was found.
     Example: `{section: "9.7.14.5.14", origin: measured}`. Refuses: `9.7` (a mapping)."""
-    carry: str | None = None
-    """The type in which the result of a block is handed to the next; D's if it does not stand.
-    Noticed by: tests. Example: `f32`. Refuses: `f33` (there is no such element type)."""
+    steps: tuple[ArithmeticStep, ...]
+    """The steps, in order; the last one gives D.
+    Noticed by: loader, tests. Example: `[]`. Refuses: `[]` (a row has a step)."""
     place: Place = field(default=Place("", 0, 0), compare=False)
 
 

@@ -1,10 +1,10 @@
-"""What one variant's sums come to on a chip family: its model, the integers, the blocks of products."""
+"""What one variant's sums come to on a chip family: blocks of products and addends, each with its model."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from .arithmetic_records import ArithmeticFile, ArithmeticModel, ArithmeticRow
+from .arithmetic_records import ArithmeticFile, ArithmeticModel, ArithmeticRow, ArithmeticStep
 from .lazy_dataclass import dataclass
 from .nodes import Formula
 from .parts import element_type
@@ -12,9 +12,14 @@ from .specification import Specification
 from .variants import Variant
 
 __all__ = [
+    "ADDENDS",
+    "FACTORS",
     "PARTS",
+    "ZERO",
+    "C",
     "ChipArithmetic",
     "SumBlock",
+    "block_constants",
     "constants_of",
     "evaluated",
     "matching_rows",
@@ -22,26 +27,34 @@ __all__ = [
     "products_of",
 ]
 
-PARTS = ("A", "B", "C", "D")
+FACTORS = ("A", "B")
+PARTS = (*FACTORS, "C", "D")
+C, ZERO = -1, -2  # addends that are not the sum of an earlier block
+ADDENDS = {"C": C, "zero": ZERO}
 
 
 @dataclass(frozen=True)
 class SumBlock:
-    """Products that are added at once, by number, with the types of A, B, what is added, and the result."""
+    """Terms that are added at once: products by number; and addends, the sums of earlier blocks by number, or
+    C or ZERO, each with its type. The sum has the type `result`.
+    """
 
+    step: ArithmeticStep
+    model: ArithmeticModel
+    integers: Mapping[str, int]
     products: tuple[int, ...]
-    types: Mapping[str, str]
+    addends: tuple[int, ...]
+    types: tuple[str, ...]
+    result: str
 
 
 @dataclass(frozen=True)
 class ChipArithmetic:
-    """What one variant's sums come to on a chip family: its row, its model, the integers, the blocks."""
+    """One variant on a chip family: the types of A, B, C and D, and the blocks, of which the last gives D."""
 
     family: str
     row: ArithmeticRow
-    model: ArithmeticModel
     types: Mapping[str, str]
-    integers: Mapping[str, int]
     blocks: tuple[SumBlock, ...]
 
     @property
@@ -64,6 +77,18 @@ def constants_of(specification: Specification, element: str) -> dict[str, int]:
         "infinities": int(form is not None and form.specials == "ieee"),
         "nans": int(form is not None and form.specials == "nan"),
     }
+
+
+def block_constants(
+    specification: Specification, arithmetic: ChipArithmetic, block: SumBlock
+) -> dict[str, int]:
+    """What all stages of a block know: its word, its integers, and the types of A, B and the sum."""
+    found = {"word": block.step.word, **block.integers}
+    named = {"A": arithmetic.types["A"], "B": arithmetic.types["B"], "D": block.result}
+    for part, element in named.items():
+        known = constants_of(specification, element)
+        found |= {f"{part.lower()}_{name}": value for name, value in known.items()}
+    return found
 
 
 def products_of(specification: Specification, variant: Variant) -> int:
@@ -99,25 +124,32 @@ def of_row(
     """The arithmetic that a row gives a variant."""
     types = {part: element_type(variant, part) for part in PARTS}
     count = products_of(specification, variant)
-    numbers = [evaluated(variant, row.block, i=i) for i in range(count)]
-    blocks = [tuple(i for i in range(count) if numbers[i] == block) for block in range(max(numbers) + 1)]
-    carried = row.carry or types["D"]
-    last = len(blocks) - 1
-    return ChipArithmetic(
-        family.family,
-        row,
-        family.models[row.model],
-        types,
-        {name: evaluated(variant, formula) for name, formula in row.integers.items()},
-        tuple(
-            SumBlock(
-                products,
-                {
-                    **types,
-                    "C": types["C"] if block == 0 else carried,
-                    "D": types["D"] if block == last else carried,
-                },
+    blocks: list[SumBlock] = []
+    sums: dict[str, int] = dict(ADDENDS)  # by name, which block gives a sum
+    for step in row.steps:
+        integers = {name: evaluated(variant, formula) for name, formula in step.integers.items()}
+        addends = [sums[name] for name in step.adds]
+        result = step.type or types["D"]
+        for products in _groups(step, variant, count):
+            of_addends = [_type(addend, types["C"], result, blocks) for addend in addends]
+            model = family.models[step.model]
+            blocks.append(
+                SumBlock(step, model, integers, products, tuple(addends), tuple(of_addends), result)
             )
-            for block, products in enumerate(blocks)
-        ),
-    )
+            addends = [len(blocks) - 1]
+        sums[step.id] = len(blocks) - 1
+    return ChipArithmetic(family.family, row, types, tuple(blocks))
+
+
+def _groups(step: ArithmeticStep, variant: Variant, count: int) -> list[tuple[int, ...]]:
+    """The products of each block of a step."""
+    if step.block is None:
+        return [()]
+    numbers = [evaluated(variant, step.block, i=i) for i in range(count)]
+    last = max(numbers)
+    return [tuple(i for i in range(count) if numbers[i] == block) for block in range(1, last + 1)]
+
+
+def _type(addend: int, c: str, result: str, blocks: list[SumBlock]) -> str:
+    """The type of an addend; a zero is of the sum's."""
+    return c if addend == C else result if addend == ZERO else blocks[addend].result

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 
 from .arithmetic_records import ArithmeticStage
-from .chip_arithmetic import PARTS, ChipArithmetic, SumBlock, constants_of
+from .chip_arithmetic import ZERO, C, ChipArithmetic, SumBlock, block_constants, constants_of
 from .expressions import Expression, compiled, names
 from .lazy_dataclass import dataclass
 from .specification import Specification
@@ -29,16 +29,16 @@ class ElementCode:
 
 @dataclass(frozen=True)
 class BlockSteps:
-    """Every name that the stages gave for one block: of its terms (products, then the addend), its result."""
+    """Every name that the stages gave for one block: of its terms (products, then addends), of its sum."""
 
     block: SumBlock
-    addend: int
+    addends: tuple[int, ...]
     terms: tuple[Mapping[str, int], ...]
     result: Mapping[str, int]
 
     @property
     def code(self) -> int:
-        """The bit pattern of the block's result."""
+        """The bit pattern of the block's sum."""
         return self.result["code"]
 
 
@@ -51,41 +51,43 @@ class DotProduct:
 
     @cached_property
     def _functions(self) -> Mapping[int, tuple[Callable[..., int], tuple[str, ...]]]:
-        """The formulas of the model as Python functions, with the names that they read."""
-        stages = self.arithmetic.model.stages
-        return {id(f): _function(f.tree) for stage in stages for f in stage.let.values()}
+        """The formulas of the models as Python functions, with the names that they read."""
+        stages = [stage for block in self.arithmetic.blocks for stage in block.model.stages]
+        formulas = {id(f): f for stage in stages for f in stage.let.values()}
+        return {number: _function(f.tree) for number, f in formulas.items()}
 
     def code(self, a: Sequence[ElementCode], b: Sequence[ElementCode], c: int) -> int:
         """The bit pattern of D."""
-        for steps in self.steps(a, b, c):
-            c = steps.code
-        return c
+        *_, last = self.steps(a, b, c)
+        return last.code
 
     def steps(self, a: Sequence[ElementCode], b: Sequence[ElementCode], c: int) -> Iterator[BlockSteps]:
-        """Every block, in order; the result of one is added in the next."""
+        """Every block, in order; later blocks may add the sums of earlier ones."""
+        sums: list[int] = []
         for block in self.arithmetic.blocks:
-            found = self._block(block, [(a[i], b[i]) for i in block.products], c)
+            addends = [c if n == C else 0 if n == ZERO else sums[n] for n in block.addends]
+            found = self._block(block, [(a[i], b[i]) for i in block.products], addends)
             yield found
-            c = found.code
+            sums.append(found.code)
 
     def _block(
-        self, block: SumBlock, products: Sequence[tuple[ElementCode, ElementCode]], addend: int
+        self, block: SumBlock, products: Sequence[tuple[ElementCode, ElementCode]], addends: Sequence[int]
     ) -> BlockSteps:
-        stages = self.arithmetic.model.stages
-        types = {part: constants_of(self.specification, block.types[part]) for part in PARTS}
-        fixed: _Names = dict(self.arithmetic.integers)
-        for part in PARTS:
-            fixed |= {f"{part.lower()}_{name}": value for name, value in types[part].items()}
+        fixed = block_constants(self.specification, self.arithmetic, block)
+        types = self.arithmetic.types
         terms: list[_Names] = []
         for x, y in products:
-            scope = fixed | self._element("A", types["A"], x) | self._element("B", types["B"], y)
-            self._all(scope, "product")
+            scope = (
+                fixed | self._element(block, "A", types["A"], x) | self._element(block, "B", types["B"], y)
+            )
+            self._all(block, scope, "product")
             terms.append(scope)
-        scope = fixed | self._element("C", types["C"], ElementCode(addend))
-        self._all(scope, "addend")
-        terms.append(scope)
+        for code, element in zip(addends, block.types, strict=True):
+            scope = fixed | self._element(block, "C", element, ElementCode(code))
+            self._all(block, scope, "addend")
+            terms.append(scope)
         result: _Names = dict(fixed)
-        for stage in stages:
+        for stage in block.model.stages:
             if stage.each == "term":
                 for term in terms:
                     term |= result
@@ -95,17 +97,19 @@ class DotProduct:
                     result |= {name: taken(term[name] for term in terms) for name in stage.let}
             elif stage.each == "result":
                 self._let(stage, result)
-        return BlockSteps(block, addend, tuple(terms), result)
+        return BlockSteps(block, tuple(addends), tuple(terms), result)
 
-    def _element(self, part: str, constants: Mapping[str, int], element: ElementCode) -> _Names:
-        scope: _Names = {**self.arithmetic.integers, **constants}
-        scope |= {"code": element.code, "negated": int(element.negated)}
+    def _element(self, block: SumBlock, part: str, element: str, given: ElementCode) -> _Names:
+        """The names of an element, with the prefix of its part."""
+        scope: _Names = {"word": block.step.word, **block.integers}
         known = set(scope)
-        self._all(scope, "element")
+        scope |= constants_of(self.specification, element)
+        scope |= {"code": given.code, "negated": int(given.negated)}
+        self._all(block, scope, "element")
         return {f"{part.lower()}_{name}": value for name, value in scope.items() if name not in known}
 
-    def _all(self, scope: _Names, each: str) -> None:
-        for stage in self.arithmetic.model.stages:
+    def _all(self, block: SumBlock, scope: _Names, each: str) -> None:
+        for stage in block.model.stages:
             if stage.each == each:
                 self._let(stage, scope)
 

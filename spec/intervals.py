@@ -1,6 +1,7 @@
 """The least and greatest value that an expression can take, and that none is negative or too large.
 
-Inside ``where(a >= b, a - b, …)`` the difference cannot be negative: a condition holds in its branch.
+Inside ``where(a >= b, a - b, …)`` the difference cannot be negative: a condition holds in its branch. A
+branch that is never taken has no values.
 """
 
 from __future__ import annotations
@@ -120,6 +121,7 @@ class _Order:
     gap: int
     left_low: int
     right_high: int
+    possible: bool
 
 
 def _bounded(tree: Expression, algebra: _Intervals, known: tuple[_Order, ...]) -> _Extent:
@@ -131,7 +133,7 @@ def _bounded(tree: Expression, algebra: _Intervals, known: tuple[_Order, ...]) -
                 low = max(low, order.left_low)
             if order.right == tree:
                 high = min(high, order.right_high)
-        algebra.kept[key] = low, max(low, high)  # of a branch that is never taken: any value
+        algebra.kept[key] = low, max(low, high)
     return algebra.kept[key]
 
 
@@ -139,9 +141,14 @@ def _unnarrowed(tree: Expression, algebra: _Intervals, known: tuple[_Order, ...]
     match tree:
         case Where(condition, then, otherwise):
             first = _bounded(condition, algebra, known)
-            taken = _bounded(then, algebra, (*known, *_said(condition, True, algebra, known)))
-            other = _bounded(otherwise, algebra, (*known, *_said(condition, False, algebra, known)))
-            return algebra.where(first, taken, other)
+            said = [tuple(_said(condition, holds, algebra, known)) for holds in (True, False)]
+            found = [
+                _bounded(branch, algebra, (*known, *orders))
+                for branch, orders in zip((then, otherwise), said, strict=True)
+                if all(order.possible for order in orders)
+            ]
+            found = found or [_bounded(otherwise, algebra, known)]  # nothing here is ever taken
+            return algebra.where(first, found[0], found[-1])
         case Binary("-", left, right):
             (a, b), (c, d) = (_bounded(side, algebra, known) for side in (left, right))
             gaps = [order.gap for order in known if order.left == left and order.right == right]
@@ -177,7 +184,7 @@ def _said(
         case Compare(op, left, right):
             for one, other, gap in _orders(op if holds else _OPPOSITE[op], left, right):
                 least, most = _bounded(other, algebra, known)[0], _bounded(one, algebra, known)[1]
-                yield _Order(one, other, gap, least + gap, max(most - gap, 0))
+                yield _Order(one, other, gap, least + gap, most - gap, least + gap <= most)
 
 
 def _orders(op: str, left: Expression, right: Expression) -> Iterator[tuple[Expression, Expression, int]]:

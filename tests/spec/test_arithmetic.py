@@ -9,8 +9,9 @@ import pytest
 
 import ptxmma
 from ptxmma.spec import arithmetic
-from ptxmma.spec.chip_arithmetic import products_of
+from ptxmma.spec.chip_arithmetic import ZERO, C, products_of
 from ptxmma.spec.errors import Question, SpecError
+from ptxmma.spec.parts import computes
 
 WATCHES = ("spec/arithmetic/*.yaml",)
 FILE = "spec/arithmetic/sm_90.yaml"
@@ -19,20 +20,25 @@ MMA = "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32"
 SLIPS = [
     ("targets: [sm_90, sm_90a]", "targets: [sm_90, sm_90b]", "there is no target 'sm_90b'"),
     ("model: window", "model: windows", "there is no model 'windows'"),
+    ("adds: [C]", "adds: [E]", "there is no sum 'E'"),
+    ("adds: [C, products]", "adds: [C]", "no step adds products"),
+    ("type: f32", "type: f33", "there is no element type 'f33'"),
+    ("word: 128", "word: 64", "the result of << can exceed 64 bits"),
     ("[wgmma.mma_async, wgmma.mma_async.sp]", "[wgmma.mma_asinc]", "there is no instruction 'wgmma.mma_asinc'"),
     ('when: "d != s32"', 'when: "d == nosuch"', "the row wgmma.float has no variant of wgmma.mma_async"),
-    ('when: "d != s32"', 'when: "d != s33"', "belongs to the rows wgmma.float and integer.wrap"),
-    ('window: "25"', 'windows: "25"', "the model window has the integers window, digits, nearest, nan_code"),
+    ('when: "d != s32"', 'when: "d != s33"', "belongs to the rows wgmma.float and integer"),
+    ('window: "25"', 'windows: "25"', "the model window has the integers window, floor, least, digits"),
     ('window: "25"', 'window: "42"', "the result of << can exceed 64 bits"),
-    ('block: "0"', 'block: "i + 1"', "are 1, 2, 3, 4, 5, 6"),
-    ('block: "0"', 'block: "2*i"', "0, 1, 2, … without a gap"),
+    ('block: "1"', 'block: "i + 2"', "has no products"),
+    ('block: "1"', 'block: "where(i > 0, 1, 0)"', "have 15 products in all"),
+    ('block: "1"', 'block: "2*i + 1"', "has no products"),
     ("each: addend", "each: product", "the name negative is given twice"),
     ('places: "c_fraction_bits"', 'digits_: "c_fraction_bits"', "products and the addend have other names: digits_, places"),
     ("reduce: greatest", "reduce: least", "'least' is not allowed here"),
     ("each: term\n        what: the magnitude", "each: element\n        what: the magnitude", "the stage cut comes too late"),
-    ('kept: "(significand << window) >> where(below < 63, below, 63)"', 'kept: "(significand << window) >> below"', "a word has 64 bits"),
+    ('>> where(below < word, below, word - 1)"', '>> below"', "a word has 64 bits"),
     ('sum: "where(minus > plus, minus - plus, plus - minus)"', 'sum: "plus - minus"', "every value must be at least 0"),
-    ('exponent: "where(field == 0, 1, field)"', 'exponent: "where(field, 1, field)"', "'field' is a number here"),
+    ('infinite: "where(infinities == 1', 'infinite: "where(infinities', "'infinities' is a number here"),
     ('negative: "a_negative ^ b_negative"', 'negative: "a_negative == b_negative"', "is a truth value"),
     ('half: "where', 'top: "where', "the name top is given twice"),
     ('nan_code: "where(d == f16, 0x7fff, 0x7fffffff)"', 'nan_code: "0x17fffffff"', "the code of the result can be"),
@@ -79,9 +85,27 @@ def test_a_variant_has_its_row() -> None:
     for target in ("sm_90", "sm_90a"):
         found = arithmetic.arithmetic_of(variant, target)
         assert found.row.id == "mma.float" and found.products == 16
-        assert dict(found.integers) == {"window": 25, "digits": 64, "nearest": 0, "nan_code": 0x7FFFFFFF}
+        (block,) = found.blocks
+        assert dict(block.integers) == {
+            "window": 25, "floor": 133, "least": 0, "digits": 64, "nearest": 0, "nan_code": 0x7FFFFFFF,
+        }  # fmt: skip
     (sparse,) = ptxmma.variants("wgmma.mma_async.sp.sync.aligned.m64n8k64.f32.e4m3.e5m2")
     found = arithmetic.arithmetic_of(sparse, "sm_90a")
     assert products_of(ptxmma.load(), sparse) == found.products == 32
-    assert dict(found.integers) == {"window": 13, "digits": 14, "nearest": 0, "nan_code": 0x7FFFFFFF}
+    (block,) = found.blocks
+    assert (block.integers["window"], block.integers["digits"]) == (13, 14)
     assert dict(found.types) == {"A": "e4m3", "B": "e5m2", "C": "f32", "D": "f32"}
+
+
+def test_blocks_of_emulated_products() -> None:
+    (variant,) = ptxmma.variants("mma.sync.aligned.m16n8k16.row.col.f32.e4m3.e4m3.f32")
+    even, odd, last = arithmetic.arithmetic_of(variant, "sm_90a").blocks
+    assert even.products == (0, 1, 4, 5, 8, 9, 12, 13) and even.addends == (ZERO,)
+    assert odd.products == (2, 3, 6, 7, 10, 11, 14, 15) and odd.addends == (0,)
+    assert last.products == () and last.addends == (C, 1) and last.result == "f32"
+
+
+def test_everything_that_sm_90a_can_compute_has_a_row() -> None:
+    for variant in ptxmma.variants(target="sm_90a"):
+        if computes(variant.instruction) and variant.fields.get("n", 8) in (8, 16, 32):
+            assert arithmetic.arithmetic_of(variant, "sm_90a").products
