@@ -169,15 +169,16 @@ class SharedAccesses:
             self.ordered.add((write.statement, read.statement))
 
     def _fenced(self, write: TimedWrite, clocks: Mapping[int, Clock]) -> bool:
-        """Whether a proxy fence stands between a write and a product, by whichever thread. Copies are judged
-        whose mbarrier tells that they are complete.
+        """Whether a proxy fence stands between a write and a product, by whichever thread. A fence orders a
+        copy that is complete: its mbarrier tells it, or its warp has waited.
         """
-        if write.kind == "copy":
-            return write.landing is None or self._copy_fenced(write.landing, clocks)
+        if write.landing is not None:
+            return self._copy_fenced(write.landing, clocks)
         if any(clock.seen[write.warp] >= write.fenced for clock in clocks.values()):
             return True
+        made = write.act if write.kind == "store" else write.end
         return any(
-            fence.seen[write.warp] >= write.act and any(c.seen[warp] >= fence.act for c in clocks.values())
+            fence.seen[write.warp] >= made and any(c.seen[warp] >= fence.act for c in clocks.values())
             for warp, fences in self._fences.items()
             if warp != write.warp
             for fence in fences
@@ -274,9 +275,10 @@ class SharedAccesses:
 
     def landed(self, writes: Iterable[TimedWrite], warp: int) -> None:
         """A warp has waited for its copies."""
-        act = self.clock_of(warp).seen[warp]
+        clock = self.clock_of(warp)
         for write in writes:
-            write.end = act
+            write.end = clock.seen[warp]
+            self._unfenced.setdefault(warp, []).append(write)
 
     def __iter__(self) -> Iterator[PhaseRace]:
         return iter(self.races.values())

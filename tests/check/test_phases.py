@@ -509,3 +509,63 @@ def test_the_lines_of_a_race_that_the_product_begins() -> None:
     assert where == {"written": "st.shared.", "read": "wgmma.mma_"}
     ordered = PRODUCT_FIRST.replace("bra E;\nS:", "bar.sync 1, 160;\nbra E;\nS:\nbar.sync 1, 160;")
     assert not check_text(ordered, "k.ptx").findings
+
+
+# Warps 4 to 7 copy by cp.async, wait for the copies of the round before, fence and arrive for that stage.
+LAGGING = (
+    HEAD
+    + """
+setp.ne.u32 %p5,%r1,0;
+@%p5 bra NI;
+mbarrier.init.shared::cta.b64 [%r30],128; mbarrier.init.shared::cta.b64 [%r30+8],128;
+mbarrier.init.shared::cta.b64 [%r31],128; mbarrier.init.shared::cta.b64 [%r31+8],128;
+NI:
+bar.sync 0;
+mov.u32 %r10,0; mov.u32 %r11,0; mov.u32 %r12,0;
+setp.lt.u32 %p1,%r1,128;
+@%p1 bra CL;
+sub.u32 %r50,%r1,128; shl.b32 %r50,%r50,6;
+PL:
+"""
+    + STAGE
+    + """
+xor.b32 %r14,%r12,1;
+PW:
+mbarrier.try_wait.parity.shared::cta.b64 %p3,[%r24],%r14;
+@!%p3 bra PW;
+add.u32 %r51,%r21,%r50;
+cp.async.cg.shared.global [%r51],[%d3],16; cp.async.cg.shared.global [%r51+16],[%d3],16;
+cp.async.cg.shared.global [%r51+32],[%d3],16; cp.async.cg.shared.global [%r51+48],[%d3],16;
+cp.async.commit_group;
+setp.eq.u32 %p7,%r10,0;
+@%p7 bra PN;
+cp.async.wait_group 1;
+fence.proxy.async.shared::cta; // in the loop
+mbarrier.arrive.shared::cta.b64 _,[%r52];
+PN:
+mov.u32 %r52,%r23;
+"""
+    + NEXT
+    + """
+@%p15 bra PL;
+cp.async.wait_group 0;
+fence.proxy.async.shared::cta; // behind it
+mbarrier.arrive.shared::cta.b64 _,[%r52];
+bra DONE;
+CL:
+"""
+    + RING[RING.index("CL:\n") + 4 :]
+).replace("THREADS", "256")
+
+
+def test_a_proxy_fence_behind_the_wait_for_copies() -> None:
+    assert tiers(LAGGING) == set()
+    spoilt = LAGGING.replace("fence.proxy.async.shared::cta; // in the loop\n", "")
+    assert tiers(spoilt) == {("error", "proxy-fence")}
+    early = "fence.proxy.async.shared::cta; // in the loop\n"
+    moved = spoilt.replace("cp.async.wait_group 1;\n", f"{early}cp.async.wait_group 1;\n")
+    assert tiers(moved) == {("error", "proxy-fence")}
+    reader = spoilt.replace("fence.proxy.async.shared::cta; // behind it\n", "")
+    assert (
+        tiers(reader.replace("@!%p3 bra CW;\n", "@!%p3 bra CW;\nfence.proxy.async.shared::cta;\n")) == set()
+    )
