@@ -6,7 +6,7 @@ Threads of one warp are not judged against one another; nor are two stores, whic
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -84,7 +84,7 @@ class GenericActs(WarpActs):
         super().__init__(threads)
         self.races: dict[tuple[int, int], GenericRace] = {}
         self._spans: list[list[_Span]] = [[] for _ in range(self.count)]
-        self._bytes: dict[tuple[object, tuple[int, ...], int, int], AccessedBytes] = {}
+        self._spreads: dict[tuple[object, ...], list[tuple[int, int, int, int]]] = {}
 
     def act(self, group: ThreadGroup, step: WalkStep, threads: tuple[int, ...]) -> Iterator[GroupWait]:
         """Do a statement in some threads of a group; yields what they wait for."""
@@ -105,26 +105,35 @@ class GenericActs(WarpActs):
         placed = address.base is not None and (
             group.registers.steps.source(address.base, statement.scope) in group.registers.assumed
         )
-        rows = statement.rows
-        for warp, some in by_warp(threads).items():
-            if rows is not None:
-                some = tuple(thread for thread in some if thread % WARP < rows)
-            found = self._bytes_of(base, some, address.offset, width)
-            if found.flags:
+        offset = address.offset
+        for warp, start, last, flags in self._spread(base, threads, width, statement.rows):
+            if start + offset >= 0 and last + offset < _ADDRESSES:
+                found = AccessedBytes(start + offset, flags)
                 self._judge(warp, GenericAccess(step.position, statement.does, found, doubtful, placed))
 
-    def _bytes_of(self, base: Numbers, threads: tuple[int, ...], offset: int, width: int) -> AccessedBytes:
-        """The bytes that threads access; none where an address is not known."""
-        key = base.packed if isinstance(base, LaneNumbers) else base, threads, offset, width
-        found = self._bytes.get(key)
+    def _spread(
+        self, base: Numbers, threads: tuple[int, ...], width: int, rows: int | None
+    ) -> Sequence[tuple[int, int, int, int]]:
+        """The bytes that threads access, by warp: where the first and the last begin, and a bit for each byte;
+        none of a warp of which an address is not known.
+        """
+        numbers: object = base
+        if isinstance(base, LaneNumbers):
+            numbers = base.packed, base.unknown
+        key = numbers, threads, width, rows
+        found = self._spreads.get(key)
         if found is None:
-            numbers = {base} if not isinstance(base, LaneNumbers) else base.by_value(threads).keys()
-            lows = [number + offset for number in numbers if number is not None]
-            start, flags, ones = min(lows, default=0), 0, (1 << width) - 1
-            if len(lows) == len(numbers) and start >= 0 and max(lows) < _ADDRESSES:
-                for low in lows:
-                    flags |= ones << low - start
-            found = self._bytes[key] = AccessedBytes(start, flags)
+            found = self._spreads[key] = []
+            for warp, some in by_warp(threads).items():
+                if rows is not None:
+                    some = tuple(thread for thread in some if thread % WARP < rows)
+                values = {base} if not isinstance(base, LaneNumbers) else base.by_value(some).keys()
+                lows = [value for value in values if value is not None]
+                if lows and len(lows) == len(values) and max(lows) - min(lows) < _ADDRESSES:
+                    start, flags, ones = min(lows), 0, (1 << width) - 1
+                    for low in lows:
+                        flags |= ones << low - start
+                    found.append((warp, start, max(lows), flags))
         return found
 
     def _judge(self, warp: int, access: GenericAccess) -> None:

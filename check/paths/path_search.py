@@ -15,6 +15,7 @@ from typing import Generic, TypeVar
 
 from ..ptx.decode import DecodedFunction
 from ..ptx.flow import Flow
+from .path_numbers import hold_together
 from .path_question import PathAnswer, PathQuestion
 from .path_slice import PathSlice
 from .path_terms import PathTerm, PathValue, stripped
@@ -115,13 +116,14 @@ class PathSearch(Generic[S]):
 
     def _refuted(self, literals: Literals) -> frozenset[tuple[PathTerm, bool]] | None:
         """Conditions that cannot hold together; None if all can, nothing if the solver does not know."""
-        groups = list(_related(literals))
+        threads = self.code.function.threads
+        groups = [group for group in _related(literals) if not hold_together(group, threads)]
         if not groups:
             return None
         from .path_solver import refuted  # z3 is slow to import, and most paths need no solver
 
         for group in groups:
-            core = refuted(group, self.code.function.threads)
+            core = refuted(group, threads)
             if core is not None:
                 return core
         return None

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import reduce
 
 import z3
 
 from ..values.arithmetic import rule_of
-from ..values.block_threads import LARGEST_BLOCK, WARP
 from ..values.word_algebra import WORD, NoResultError
+from .path_numbers import bound_of
 from .path_terms import PathTerm, PathValue
 
 __all__ = ["refuted", "translated"]
@@ -145,18 +144,7 @@ class _Translation:
             found = translated(term.words, tuple(map(self.word, term.args)))
         if found is None:
             found = z3.BitVec(f"value{len(self.known)}_{id(term)}", WORD)
-            bound = self._bound(term)
+            bound = bound_of(term, self.threads)
             if bound is not None:
                 self.bounds.append(z3.ULT(found, bound))
         return found
-
-    def _bound(self, term: PathTerm) -> int | None:
-        """What a special register is less than."""
-        text = reduce(lambda _, leaf: str(leaf[-1]) if isinstance(leaf, tuple) else "", term.leaves, "")
-        if term.words or not text.startswith("%"):
-            return None
-        if text == "%laneid":
-            return WARP
-        if text.startswith("%tid."):
-            return self.threads["xyz".index(text[-1])] if self.threads else LARGEST_BLOCK
-        return None

@@ -10,7 +10,7 @@ import re
 from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from itertools import islice
 from math import prod
@@ -26,6 +26,7 @@ __all__ = ["DecodedFunction", "DecodedStatement"]
 _NESTED = re.compile(r"[^\w$%, \t\n-]")  # whatever makes an operand more than one name or number
 _COPIED = 2  # a bulk copy has this many addresses before its mbarrier: destination and source
 _MOST_PENDING = 64  # groups
+_UNREAD = Address("", 0)
 _Registers = tuple[tuple[str, ...], tuple[str, ...]]
 
 
@@ -44,6 +45,7 @@ class DecodedStatement:
     scope: int
     writes: tuple[str, ...]
     reads: tuple[str, ...]
+    _address: Address | None = field(default=_UNREAD, init=False)
 
     @property
     def named(self) -> Iterator[NamedOperand]:
@@ -68,7 +70,10 @@ class DecodedStatement:
     @property
     def address(self) -> Address | None:
         """The accessed address (of a copy: the destination); None if it is not a base and an offset."""
-        return address_of(next(self.addresses, ""))
+        found = self._address
+        if found is _UNREAD:
+            found = self._address = address_of(next(self.addresses, ""))
+        return found
 
     @property
     def source(self) -> Address | None:

@@ -30,7 +30,7 @@ _LOCATION = re.compile(
     r"^[ \t]*\.loc\s+(\d+)\s+(\d+)\s+\d+(?:[^\n]*?\binlined_at\s+(\d+)\s+(\d+)\s+\d+)?", re.M
 )
 _LONGEST = 500  # characters of a statement that are kept
-_DIGITS = re.compile(r"(.*?)(\d+)$")
+_DIGITS = "0123456789"
 
 
 @dataclass(slots=True)
@@ -75,11 +75,11 @@ class PtxScope:
         """The type of a register that is declared here."""
         kind = self.registers.get(name)
         if kind is None and self.ranges:
-            split = _DIGITS.match(name)
-            if split and not (len(split[2]) > 1 and split[2][0] == "0"):
-                found = self.ranges.get(split[1])
-                if found and int(split[2]) < found[1]:
-                    kind = found[0]
+            stem = name.rstrip(_DIGITS)
+            found = self.ranges.get(stem)
+            number = name[len(stem) :]
+            if found and number and not (number[0] == "0" and len(number) > 1) and int(number) < found[1]:
+                kind = found[0]
         return kind
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 
-from .arithmetic import DECIDED, computed, rule_of
+from .arithmetic import DECIDED, ArithmeticRule, computed, rule_of
 from .word_algebra import FIELD, WORD, NoResultError, packed_words
 
 __all__ = ["LaneMath", "LaneNumbers", "Numbers", "lane_math", "number_at"]
@@ -87,6 +87,7 @@ class LaneMath:
         self.count = count
         self.words = packed_words(count)
         self._field = (1 << FIELD) - 1
+        self._last = FIELD * (count - 1)  # the place of the last thread's number
         self._flags: dict[tuple[int, ...], LaneNumbers] = {}
 
     def joined(self, values: Iterable[int | None]) -> Numbers:
@@ -114,7 +115,7 @@ class LaneMath:
         """Packed numbers; one number where all are the same."""
         if not unknown:
             first = packed & self._field
-            if first * self.words.ones == packed:
+            if first == packed >> self._last and first * self.words.ones == packed:
                 return first
         elif unknown == self.words.ones:
             return None
@@ -124,30 +125,40 @@ class LaneMath:
         """Numbers as a packed word."""
         return numbers.packed if isinstance(numbers, LaneNumbers) else numbers * self.words.ones
 
-    def computed(self, words: tuple[str, ...], sources: Sequence[Numbers]) -> Numbers:
-        """The result of an instruction, by the words of its opcode and its sources."""
-        single = [source for source in sources if not isinstance(source, LaneNumbers)]
-        if len(single) == len(sources):
-            return computed(words, single)
-        unknown = 0
+    def computed(
+        self, words: tuple[str, ...], sources: Sequence[Numbers], rule: ArithmeticRule | None = None
+    ) -> Numbers:
+        """The result of an instruction, by the words of its opcode and its sources. `rule` is its rule, where
+        it is known.
+        """
+        unknown, ones = 0, self.words.ones
+        packed: list[int] = []
+        single = 0
         for source in sources:
             if isinstance(source, LaneNumbers):
                 unknown |= source.unknown
-        if None in single or unknown:
+                packed.append(source.packed)
+            else:
+                single += 1
+                if source is not None:
+                    packed.append(source * ones)
+        if single == len(sources):
+            return computed(words, [source for source in sources if not isinstance(source, LaneNumbers)])
+        is_open = len(packed) < len(sources)  # a source is unknown in all threads
+        if is_open or unknown:
             if words[0] == "selp" and len(sources) == 3:
                 return self.chosen(sources[2], sources[0], sources[1])
             if words[0] in DECIDED and words[-1] == "pred":
                 return self._each(words, sources)
-            if None in single:
+            if is_open:
                 return None
-        rule = rule_of(words, len(sources))
+        rule = rule or rule_of(words, len(sources))
         if rule is None:
             return None
         try:
-            found = rule(self.words, *[self.packed(s) for s in sources if s is not None])
+            return self.made(rule(self.words, *packed), unknown)
         except NoResultError:
             return self._each(words, sources)
-        return self.made(found, unknown)
 
     def _each(self, words: tuple[str, ...], sources: Sequence[Numbers]) -> Numbers:
         """The same, thread by thread."""

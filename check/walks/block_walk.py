@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 from ..ptx.decode import DecodedStatement
 from ..ptx.operands import Address
@@ -84,6 +85,8 @@ class BlockWalk:
         self.steps = 0
         self.rounds: dict[int, int] = {}
         self.taken: Counter[int] = Counter()
+        self._statements: dict[int, _Said] = {}
+        self._paths: dict[tuple[int, ...], frozenset[int]] = {}
 
     def run(self) -> list[BlockAct]:
         """Walk until the function ends, or for long enough."""
@@ -101,8 +104,9 @@ class BlockWalk:
             self.steps += block.end - block.start + 1
             if number in self._calls:
                 self._cut(block.start)
+            on = self._on(lanes)
             for step, acts, makes in self.plan.relevant(number):
-                self._execute(step, lanes, acts, makes)
+                self._execute(step, lanes, on, acts, makes)
             last = self.plan.code[block.end - 1] if block.end > block.start else None
             if last is None or last.does not in _ENDS:
                 number = self._entered(number, block.fall)
@@ -228,8 +232,14 @@ class BlockWalk:
 
     # Statements
 
-    def _execute(self, step: WalkStep, lanes: tuple[int, ...], acts: bool, makes: bool) -> None:
-        """Remember a statement's act, and write its result."""
+    def _execute(self, step: WalkStep, lanes: tuple[int, ...], on: Numbers, acts: bool, makes: bool) -> None:
+        """Remember a statement's act, and write its result. `on`: in which threads, as a flag."""
+        if step.guard is None:
+            if acts and (act := self._act(step, lanes, lanes, True)) is not None:
+                self.acts.append(act)
+            if makes:
+                self.registers.execute(step, 1, on)
+            return
         executing, known, guard = lanes, True, self.registers.guard(step.guard, step.negated)
         if isinstance(guard, LaneNumbers):
             sides = guard.by_value(lanes)
@@ -249,7 +259,7 @@ class BlockWalk:
         if makes:
             if acts and not known:
                 guard = self.registers.guard(step.guard, step.negated)  # it was chosen
-            self.registers.execute(step, guard, self._on(lanes))
+            self.registers.execute(step, guard, on)
 
     def _on(self, lanes: tuple[int, ...]) -> Numbers:
         """A flag: which threads come to a statement."""
@@ -262,59 +272,40 @@ class BlockWalk:
     def _act(
         self, step: WalkStep, lanes: tuple[int, ...], executing: tuple[int, ...], known: bool
     ) -> BlockAct | None:
-        statement = step.statement
-        kind, low, width, barrier = statement.does, None, 0, None
+        one = self._statements.get(step.position)
+        if one is None:
+            one = self._statements[step.position] = _said(self.plan, step.statement)
+        kind, width, scope = one.kind, one.width, step.statement.scope
+        if not kind:
+            return None
+        if one.rows is not None:
+            executing = tuple(lane for lane in executing if self.threads[lane] % WARP < one.rows)
         is_open = False
-        text: Address | None = None
-        if kind in ("load", "store", "update", "copy"):
-            text, width = statement.address, statement.bytes or _ROW
-            executing = self._addressing(statement, executing)
-        elif kind == "bulk-copy":
-            kind, text = _bulk(statement)
-            copied = None if statement.size is None else self._operand(statement.size, statement.scope)
+        if one.size is not None:
+            copied = self._operand(one.size, scope) if one.size else None
             width = copied if isinstance(copied, int) and copied else _ROW
             is_open = width is not copied
-            barrier = self._address(statement.barrier, statement.scope)
-            if not kind:
-                return None
-        elif kind in ("arrive", "await", "meet", "copy-arrive"):
-            what = statement.operation.action.barrier
-            if what == "warp":
-                return None
-            barrier = self._address(statement.barrier, statement.scope)
-            if what == "named":
-                barrier = self._operand(statement.barrier_name or "", statement.scope)
-        elif kind == "proxy-fence" and statement.operation.space == "global":
-            return None
-        low = self._address(text, statement.scope)
-        if width and (low is None or self.registers.is_remote(text, statement.scope)):
+        barrier = self._address(one.barrier, scope)
+        if one.name is not None:
+            barrier = self._operand(one.name, scope)
+        low = self._address(one.address, scope)
+        if width and (low is None or self.registers.is_remote(one.address, scope)):
             return None
         n = -1
-        if statement.pending is not None:
-            count = self._operand(statement.pending, statement.scope)
+        if one.pending is not None:
+            count = self._operand(one.pending, scope)
             n = count if isinstance(count, int) else -1
+        registers = self.registers
         certain = (
             self.certain
             and known
-            and self.registers.assumed.isdisjoint(named := self._named(statement, text))
-            and self.registers.chosen.isdisjoint(named)
+            and registers.assumed.isdisjoint(one.named)
+            and registers.chosen.isdisjoint(one.named)
         )
-        return BlockAct(
-            kind, step.position, frozenset(lanes), executing, low, width, is_open, n, barrier, certain
-        )
-
-    def _named(self, statement: DecodedStatement, address: Address | None) -> tuple[str, ...]:
-        """The registers of an address."""
-        base = () if address is None or address.base is None else (address.base,)
-        return self.plan.code.unique(base, statement.scope)
-
-    def _addressing(self, statement: DecodedStatement, lanes: tuple[int, ...]) -> tuple[int, ...]:
-        """The threads whose addresses count, where a warp loads or stores rows together."""
-        if statement.operation.action.bytes is None:
-            return lanes
-        vector = next((text for text in statement.operands if text[:1] == "{"), "")
-        rows = _REGISTER_ROWS * max(len(NAME.findall(vector)), 1)
-        return tuple(lane for lane in lanes if self.threads[lane] % WARP < rows)
+        path = self._paths.get(lanes)
+        if path is None:
+            path = self._paths[lanes] = frozenset(lanes)
+        return BlockAct(kind, step.position, path, executing, low, width, is_open, n, barrier, certain)
 
     def _operand(self, text: str, scope: int) -> Numbers:
         return self.registers.value(text, scope)
@@ -327,6 +318,53 @@ class BlockWalk:
             offset = address.offset & _WORD
             return self.registers.math.computed(("add", "u32"), (base, offset))
         return None if base is None else (base + address.offset) & _WORD
+
+
+class _Said(NamedTuple):
+    """What a statement says about its acts, whatever its registers hold; none if `kind` is empty.
+
+    rows: how many lanes of a warp give an address, where not all do. size: the operand with the bytes of a
+    bulk copy, empty where it has none. named: the registers of the address.
+    """
+
+    kind: str
+    address: Address | None = None
+    width: int = 0
+    rows: int | None = None
+    size: str | None = None
+    barrier: Address | None = None
+    name: str | None = None
+    pending: str | None = None
+    named: tuple[str, ...] = ()
+
+
+def _said(plan: WalkPlan, statement: DecodedStatement) -> _Said:
+    found = _Said(statement.does, pending=statement.pending)
+    match statement.does:
+        case "load" | "store" | "update" | "copy":
+            width, rows = statement.bytes or _ROW, _rows(statement)
+            found = found._replace(address=statement.address, width=width, rows=rows)
+        case "bulk-copy":
+            kind, address = _bulk(statement)
+            size = statement.size or ""
+            found = found._replace(kind=kind, address=address, size=size, barrier=statement.barrier)
+        case "arrive" | "await" | "meet" | "copy-arrive":
+            what = statement.operation.action.barrier
+            name = (statement.barrier_name or "") if what == "named" else None
+            kind = "" if what == "warp" else statement.does
+            found = found._replace(kind=kind, barrier=statement.barrier, name=name)
+        case "proxy-fence" if statement.operation.space == "global":
+            return _Said("")
+    base = () if found.address is None or found.address.base is None else (found.address.base,)
+    return found._replace(named=plan.code.unique(base, statement.scope))
+
+
+def _rows(statement: DecodedStatement) -> int | None:
+    """How many lanes of a warp give the address of a row, where it loads or stores rows together."""
+    if statement.operation.action.bytes is None:
+        return None
+    vector = next((text for text in statement.operands if text[:1] == "{"), "")
+    return _REGISTER_ROWS * max(len(NAME.findall(vector)), 1)
 
 
 def _bulk(statement: DecodedStatement) -> tuple[str, Address | None]:

@@ -11,6 +11,7 @@ from collections import defaultdict, deque
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
+from typing import NamedTuple
 
 from ..memory.matrices import GRANULE, granules
 from ..memory.proxy_findings import Meeting, Suspicion
@@ -92,6 +93,14 @@ def replayed(plan: WalkPlan, walked: Sequence[Walked], suspicions: Collection[Su
 _Granules = dict[int, int]  # by granule: the position of the thread that writes it
 
 
+class _Stored(NamedTuple):
+    """What the threads write by a statement once; `threads` by granule; `is_open`: some write elsewhere, too."""
+
+    granules: _Granules
+    threads: dict[int, int]
+    is_open: bool
+
+
 class _Replay:
     """The threads of one walked path, with what they wrote."""
 
@@ -126,7 +135,11 @@ class _Replay:
         self.unknown: set[int] = set()
         self.together: set[Suspicion] = set()
         self.meetings: dict[Suspicion, Meeting] = {}
-        self._spans: dict[tuple[bool, int], tuple[int, int]] = {}  # of what is pending now
+        # Of what is pending now, by whether it is fenced and by store: the first and last granule, and the
+        # matrices that have no bytes in common with it.
+        self._spans: dict[tuple[bool, int], tuple[int, int]] = {}
+        self._apart: dict[tuple[bool, int], set[frozenset[int]]] = {}
+        self._written: dict[tuple[object, ...], _Stored] = {}
         self._seen: set[tuple[int, frozenset[int]]] = set()  # products, and what they have read before
         self._storing = {plan.flow.block_of(store) for store in self.stores}
         self.strays: dict[tuple[int, int], int] = {}  # by branch and side: a thread that goes there
@@ -235,35 +248,51 @@ class _Replay:
         )
 
     def _store(self, step: WalkStep) -> None:
+        active, address = self._active(step), step.statement.address
+        named = None if address is None else address.base
+        base = None if named is None else self.registers.value(named, step.statement.scope)
+        key = step.position, _key(base), _key(active)
+        stored = self._written.get(key)
+        if stored is None:
+            stored = self._written[key] = self._stored(step, active)
+        if stored.is_open:
+            self.unknown.add(step.position)
+        self.wrote[step.position].update(stored.threads)
+        if step.statement.does == "copy":
+            self.flying.append((self.groups, step.position, stored.granules))
+        else:
+            self.bare.setdefault(step.position, {}).update(stored.granules)
+            self._changed(False)
+
+    def _stored(self, step: WalkStep, active: Numbers) -> _Stored:
         statement = step.statement
         if self.registers.is_remote(statement.address, statement.scope):
             self.wrote[step.position] = {}  # nothing of this block's
             return
         numbers = self._addresses(statement, statement.address)
-        active = self._active(step)
         width = statement.bytes or WIDEST
         found: _Granules = {}
-        rows = statement.rows
+        rows, is_open = statement.rows, False
         for at, number in enumerate(numbers):
             if rows is not None and self.threads[at] % WARP >= rows:
                 continue  # the lane supplies no address
             if active != 1:
                 executes = number_at(active, at)
-                if executes is None:
-                    self.unknown.add(step.position)
+                is_open |= executes is None
                 if not executes:
                     continue
             if number is None:
-                self.unknown.add(step.position)
+                is_open = True
             elif number >= 0:
                 for granule in range(number // GRANULE, (number + width - 1) // GRANULE + 1):
                     found[granule] = at
-        self.wrote[step.position].update((granule, self.threads[at]) for granule, at in found.items())
-        if statement.does == "copy":
-            self.flying.append((self.groups, step.position, found))
-        else:
-            self.bare.setdefault(step.position, {}).update(found)
-            self._spans.clear()
+        return _Stored(found, {granule: self.threads[at] for granule, at in found.items()}, is_open)
+
+    def _changed(self, *fenced: bool) -> None:
+        """What is pending has changed, of what is fenced or not."""
+        for known in (self._spans, self._apart):
+            for key in [key for key in known if key[0] in fenced]:
+                del known[key]
 
     def _fill(self, step: WalkStep) -> None:
         """A bulk copy overwrites: what is read there later is its own."""
@@ -272,7 +301,7 @@ class _Replay:
             return
         for low, high in self.stages:
             if low <= first < high:
-                self._spans.clear()
+                self._changed(False, True)
                 for where in (*self.bare.values(), *self.fenced.values()):
                     for granule in [one for one in where if low <= one * GRANULE < high]:
                         del where[granule]
@@ -293,18 +322,18 @@ class _Replay:
                 self._fence(active)
         elif statement.operation.action.barrier != "warp" and _some(active):
             self.fenced.clear()
-            self._spans.clear()
+            self._changed(True)
 
     def _land(self, before: int) -> None:
         """The copies of the groups before a number are complete."""
-        self._spans.clear()
+        self._changed(False)
         for group, statement, found in self.flying:
             if group < before:
                 self.bare.setdefault(statement, {}).update(found)
         self.flying = [one for one in self.flying if one[0] >= before]
 
     def _fence(self, active: Numbers) -> None:
-        self._spans.clear()
+        self._changed(False, True)
         for store, where in list(self.bare.items()):
             if active == 1:
                 covered = self.bare.pop(store)
@@ -334,11 +363,15 @@ class _Replay:
                     continue
                 self.together.add(suspicion)
                 low, high = self._span(fenced, store, pending[store])
+                apart = self._apart.setdefault((fenced, store), set())
                 for matrix in found:
                     first, last = _ends(matrix)
-                    if first <= high and low <= last and not matrix.isdisjoint(pending[store]):
+                    if first > high or low > last or matrix in apart:
+                        continue
+                    if not matrix.isdisjoint(pending[store]):
                         self._meet(suspicion, matrix, pending[store])
                         break
+                    apart.add(matrix)
 
     def _span(self, fenced: bool, store: int, granules: _Granules) -> tuple[int, int]:
         """The first and the last granule of what is pending of a store."""
@@ -361,6 +394,11 @@ class _Replay:
 def _ends(matrix: frozenset[int]) -> tuple[int, int]:
     """The first and the last granule of a matrix."""
     return min(matrix), max(matrix)
+
+
+def _key(numbers: Numbers) -> object:
+    """Equal for equal numbers."""
+    return (numbers.packed, numbers.unknown) if isinstance(numbers, LaneNumbers) else numbers
 
 
 def _some(flag: Numbers) -> bool:

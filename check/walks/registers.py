@@ -86,18 +86,19 @@ class Registers:
         """Write a statement's results. `guard` is whether its guard is true, `within` whether threads come to
         it.
         """
-        written = step.written
-        surely = guard.__class__ is int
-        if surely:
-            if not guard:
-                if step.guard in self.assumed:
-                    self.assumed.update(written)
-                return
-            on = within
-        else:
+        written, assumed, surely = step.written, self.assumed, guard.__class__ is int
+        on = within
+        if not surely:
             on = self.math.both(guard, within)
-        if self.assumed or step.assumes:
-            self._assume(step, surely)
+        elif not guard:
+            if step.guard in assumed:
+                assumed.update(written)
+            return
+        if assumed or step.assumes:  # which results follow from assumed numbers
+            if (step.assumes or not assumed.isdisjoint(step.read)) and step.result != "awaited":
+                assumed.update(written)
+            elif surely:
+                assumed.difference_update(written)
         if self.chosen or self.remote or step.maps:
             self._follow(step, surely)
         if on is None:
@@ -117,16 +118,6 @@ class Registers:
             return
         for register, new in zip(written, results, strict=True):
             self.numbers[register] = self.math.chosen(on, new, self.numbers.get(register))
-
-    def _assume(self, step: WalkStep, surely: bool) -> None:
-        """Remember which results follow from assumed numbers; `surely`: all that come to the statement
-        execute it.
-        """
-        assumed = self.assumed
-        if (step.assumes or not assumed.isdisjoint(step.read)) and step.result != "awaited":
-            assumed.update(step.written)
-        elif surely:
-            assumed.difference_update(step.written)
 
     def _follow(self, step: WalkStep, surely: bool) -> None:
         """Remember which results follow from a choice, or from an address in another block."""
@@ -196,7 +187,7 @@ class Registers:
     def _sources(self, step: WalkStep) -> list[Numbers]:
         """What the sources of a statement hold."""
         held = self.numbers.get
-        values: list[Numbers] = [s if isinstance(s, int) else held(s) for s in step.sources]
+        values: list[Numbers] = [held(s) if s.__class__ is str else s for s in step.sources]  # type: ignore[arg-type, misc]
         for place in step.negates:
             values[place] = self.math.negated(values[place])
         return values
@@ -206,7 +197,7 @@ class Registers:
         for value in values:
             if value.__class__ is not int:
                 unknown = value is None and step.strict
-                return None if unknown else self.math.computed(step.words, values)
+                return None if unknown else self.math.computed(step.words, values, step.rule)
         try:
             return None if step.rule is None else step.rule(NUMBER, *values)
         except NoResultError:
