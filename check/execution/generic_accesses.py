@@ -114,7 +114,7 @@ class GenericActs(WarpActs):
     def _spread(
         self, base: Numbers, threads: tuple[int, ...], width: int, rows: int | None
     ) -> Sequence[tuple[int, int, int, int]]:
-        """The bytes that threads access, by warp: where the first and the last begin, and a bit for each byte;
+        """The bytes that threads access, by warp: where the first and the last begin, a bit for each byte;
         none of a warp of which an address is not known.
         """
         numbers: object = base

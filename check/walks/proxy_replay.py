@@ -94,7 +94,7 @@ _Granules = dict[int, int]  # by granule: the position of the thread that writes
 
 
 class _Stored(NamedTuple):
-    """What the threads write by a statement once; `threads` by granule; `is_open`: some write elsewhere, too."""
+    """What threads write by a statement once; `threads` by granule; `is_open`: some write elsewhere, too."""
 
     granules: _Granules
     threads: dict[int, int]
