@@ -100,7 +100,7 @@ def granules(statement: DecodedStatement, word_of: Callable[[str], int | None]) 
             yield taken
 
 
-@lru_cache(maxsize=1 << 8)
+@lru_cache(maxsize=1 << 10)
 def _granules_at(matrix: _Matrix, word: int) -> frozenset[int] | None:
     """The granules of a matrix by its descriptor's word; None if the word describes none."""
     descriptor = load().descriptors[matrix.kind]

@@ -199,7 +199,10 @@ class DecodedFunction:
             guard = statement.guard[1:] if negated else statement.guard
             read = self.unique((guard,), scope)
         if plain and operation.registers == RESULT:
-            writes, reads = self.unique(operands[:1], scope), self.unique(operands[1:], scope)
+            known = self._names[scope]
+            first = known[operands[0]]
+            writes = () if first is None else (first,)
+            reads = tuple([unique for name in operands[1:] if (unique := known[name]) is not None])
         else:
             writes, reads = self._registers(operation, statement.operands, operands, scope)
         does, reads = operation.does, reads + read

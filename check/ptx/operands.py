@@ -41,7 +41,7 @@ def operand_texts(text: str, plain: bool = False) -> tuple[str, ...]:
     none.
     """
     if plain:
-        return tuple([part.strip() for part in text.split(",")])
+        return tuple(map(str.strip, text.split(",")))
     found, depth, start = [], 0, 0
     for match in _BRACKETS.finditer(text):
         letter = match[0]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from functools import cached_property
 
 from .source import NAME, Function
 
@@ -16,16 +15,16 @@ class RegisterNames:
     """The registers of a function, each by the opcode that first names it and the position there."""
 
     def __init__(self, function: Function) -> None:
-        self.function = function
+        self._names: dict[str, str] = {}  # of the statements that were read so far
+        self._rest = iter(function.statements)
 
-    @cached_property
-    def _names(self) -> dict[str, str]:
-        found: dict[str, str] = {}
-        for statement in self.function.statements:
+    def _name(self, register: str) -> str:
+        """The name of a register, or of a label; statements are read up to the first that names it."""
+        while register not in self._names and (statement := next(self._rest, None)) is not None:
             for position, name in enumerate(NAME.findall(statement.operands)):
-                if name not in found:
-                    found[name] = f"<{statement.opcode} {position}>"
-        return found
+                if name not in self._names:
+                    self._names[name] = f"<{statement.opcode} {position}>"
+        return self._names.get(register, "label")
 
     def renamed(self, statement: str) -> str:
         """A statement of the function with these names."""
@@ -33,4 +32,4 @@ class RegisterNames:
 
     def _renamed(self, found: re.Match[str]) -> str:
         name = found[0]
-        return self._names.get(name, "label") if _COUNTED.match(name) else name
+        return self._name(name) if _COUNTED.match(name) else name

@@ -65,14 +65,14 @@ class RegisterIntervals:
 
     def operand(self, text: str, scope: int) -> Interval:
         """What an operand may hold."""
+        register = self.function.register(text, scope)
+        if register is not None:
+            return self._registers[register[0]]
         number = number_of(text)
         if number is not None:
             return Interval(number, number, fields=number >> 32)
         if not _NAMED.fullmatch(text):
             return TOP
-        register = self.function.register(text, scope)
-        if register is not None:
-            return self._registers[register[0]]
         variable = self.function.variable(text, scope) or self.module.variables.get(text)
         if variable is not None:
             return Interval(0, 0, variable.name if variable.size is not None else "extern")

@@ -50,6 +50,7 @@ class BlockAccess:
     group: int = 0
     arrival: int | None = None
     beside: list[BlockAccess] = field(default_factory=list)
+    units: Sequence[int] = ()  # of memory, of _UNIT bytes
 
     @property
     def end(self) -> int:
@@ -127,8 +128,9 @@ def _meeting(acts: Sequence[BlockAct]) -> set[int]:
     hulls: dict[int, tuple[int, int, int]] = {}
     for act in acts:
         if act.kind in _CLASS:
-            known = act.low.values if isinstance(act.low, LaneNumbers) else (act.low,)
-            lows = [low for low in known if low is not None]
+            lows: Sequence[int | None] = act.low.values if isinstance(act.low, LaneNumbers) else (act.low,)
+            if None in lows:
+                lows = [low for low in lows if low is not None]
             low, high = (
                 min(lows, default=0),
                 max(lows, default=0) + max(act.width, _BOX if act.is_open else 0),
@@ -242,7 +244,9 @@ class _BlockOrder:
         for lane in act.lanes:
             low = number_at(act.low, lane)
             if low is not None:
-                made.append(BlockAccess(act, lane, low, low + act.width, position, beside=made))
+                one = BlockAccess(act, lane, low, low + act.width, position, beside=made)
+                one.units = _units(one)
+                made.append(one)
         if made and (doubtful := self._doubtful(made)):
             for access in made:
                 yield from self._judged(access, doubtful)
@@ -255,7 +259,7 @@ class _BlockOrder:
         others = [units for units in self.units if units and units is not mine]
         if not others:
             return frozenset()
-        touched = {unit for access in made for unit in _units(access)}
+        touched = {unit for access in made for unit in access.units}
         met = {
             id(before.act): before
             for units in others
@@ -321,8 +325,10 @@ class _BlockOrder:
             access.complete = access.position
         key = access.act.statement, lane
         units = self.units[_CLASS[kind]]
-        for unit in _units(access):
-            units.setdefault(unit, {})[key] = access
+        for unit in access.units:
+            if (there := units.get(unit)) is None:
+                there = units[unit] = {}
+            there[key] = access
 
     def _judged(self, access: BlockAccess, doubtful: frozenset[int]) -> Iterator[BlockRace]:
         """The races of an access with those of some acts before it, one for each of their statements."""
@@ -330,7 +336,7 @@ class _BlockOrder:
         judged: set[BlockAccess] = set()
         mine = self.units[_CLASS[access.act.kind]]
         others = [units for units in self.units if units and units is not mine]
-        for unit in _units(access) if others else ():
+        for unit in access.units if others else ():
             for before in chain.from_iterable(units[unit].values() for units in others if unit in units):
                 if before in judged or id(before.act) not in doubtful:
                     continue
@@ -432,10 +438,10 @@ class _BlockOrder:
         return self._ordered(moved, second)
 
 
-def _units(access: BlockAccess) -> Iterator[int]:
+def _units(access: BlockAccess) -> Sequence[int]:
     """The units of memory that an access touches; of a wide one those at both ends."""
     low, high = access.low // _UNIT, (access.end - 1) // _UNIT
     most = _WIDE // _UNIT
     if high - low <= 2 * most:
-        return iter(range(low, high + 1))
-    return iter((*range(low, low + most), *range(high - most, high + 1)))
+        return range(low, high + 1)
+    return (*range(low, low + most), *range(high - most, high + 1))

@@ -390,7 +390,7 @@ class _Replay:
             self.open.discard(suspicion)
 
 
-@lru_cache(maxsize=1 << 8)
+@lru_cache(maxsize=1 << 10)
 def _ends(matrix: frozenset[int]) -> tuple[int, int]:
     """The first and the last granule of a matrix."""
     return min(matrix), max(matrix)

@@ -107,7 +107,10 @@ class Registers:
             return
         if step.rule is not None and on.__class__ is int and len(written) == 1:
             if on:
-                self.numbers[written[0]] = self._computed(step)
+                numbers = self.numbers
+                held = numbers.get
+                values: list[Numbers] = [held(s) if s.__class__ is str else s for s in step.sources]  # type: ignore[arg-type, misc]
+                numbers[written[0]] = self._computed(step, values)
             return
         results = self._results(step)
         if on.__class__ is int:
@@ -174,8 +177,10 @@ class Registers:
         if step.result == "awaited":
             return 1
         if step.result == "computed":
-            return self._computed(step)
+            return self._computed(step, self._sources(step))
         values = self._sources(step)
+        for place in step.negates:
+            values[place] = self.math.negated(values[place])
         if step.result == "packed":
             return self._packed(values, step.bits)
         if step.result == "parameter" and len(step.sources) > 1:
@@ -185,15 +190,14 @@ class Registers:
         return values[0]
 
     def _sources(self, step: WalkStep) -> list[Numbers]:
-        """What the sources of a statement hold."""
+        """What the sources of a statement hold, before any is negated."""
         held = self.numbers.get
-        values: list[Numbers] = [held(s) if s.__class__ is str else s for s in step.sources]  # type: ignore[arg-type, misc]
+        return [held(s) if s.__class__ is str else s for s in step.sources]  # type: ignore[arg-type, misc]
+
+    def _computed(self, step: WalkStep, values: list[Numbers]) -> Numbers:
+        """The result of a rule; `values` are what the sources hold."""
         for place in step.negates:
             values[place] = self.math.negated(values[place])
-        return values
-
-    def _computed(self, step: WalkStep) -> Numbers:
-        values = self._sources(step)
         for value in values:
             if value.__class__ is not int:
                 unknown = value is None and step.strict
