@@ -8,8 +8,9 @@ import pytest
 import z3
 
 from ptxmma.check.check_file import check_text
-from ptxmma.check.paths.path_solver import translated
-from ptxmma.check.paths.path_terms import PathTerms
+from ptxmma.check.paths.path_numbers import hold_together
+from ptxmma.check.paths.path_solver import refuted, translated
+from ptxmma.check.paths.path_terms import PathTerm, PathTerms
 from ptxmma.check.values.arithmetic import computed
 
 WATCHES = ("check/paths",)
@@ -197,6 +198,36 @@ def test_terms_are_simplified_soundly() -> None:
             inputs = 3 if holds else number
             wanted = computed(words, (inputs, number) if flag else (number, inputs))
             assert terms.truth(value, {terms.leaf("p"): bool(holds)}) == bool(wanted)
+
+
+def test_numbers_that_are_guessed_satisfy_z3() -> None:
+    """Of random conditions, none that z3 refutes is said to hold; of those that it allows, most are."""
+    random = Random(5)
+    counts = {True: 0, False: 0}
+    guessed = 0
+    for _ in range(80):
+        terms = PathTerms()
+        leaves = [terms.leaf(("name", name, name)) for name in ("n", "m", "%tid.x")]
+        values = [
+            *leaves,
+            terms.apply(("add", "s32"), (leaves[0], 64)),
+            terms.apply(("shr", "u32"), (leaves[2], 5)),
+        ]
+        literals: dict[PathTerm, bool] = {}
+        for _ in range(random.randint(2, 4)):
+            sides = random.choice(values), random.choice((*values, 3, 63, 128))
+            condition = terms.apply(
+                ("setp", random.choice(("eq", "lt")), random.choice(("u32", "s32"))), sides
+            )
+            if isinstance(condition, PathTerm):
+                literals[condition] = random.choice((True, False))
+        holds = refuted(literals, (128, 1, 1)) is None
+        counts[holds] += 1
+        guess = hold_together(literals, (128, 1, 1))
+        assert holds or not guess, literals
+        guessed += guess
+    assert counts[False] > 10
+    assert counts[True] >= guessed > counts[True] // 2
 
 
 SHARED = (
