@@ -69,7 +69,7 @@ class _Inputs:
 
     def holding(self, numbers: Mapping[PathTerm, int]) -> int:
         """How many conditions are as they should be."""
-        known: dict[PathValue, int] = dict(numbers)
+        known = dict(numbers)
 
         def value_of(value: PathValue) -> int:
             if isinstance(value, int):

@@ -194,6 +194,7 @@ class DecodedFunction:
         operands = operand_texts(statement.operands, plain)
         guard, negated = None, False
         read: tuple[str, ...] = ()
+        writes: tuple[str, ...]
         if statement.guard is not None:
             negated = statement.guard[0] == "!"
             guard = statement.guard[1:] if negated else statement.guard

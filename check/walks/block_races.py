@@ -128,9 +128,8 @@ def _meeting(acts: Sequence[BlockAct]) -> set[int]:
     hulls: dict[int, tuple[int, int, int]] = {}
     for act in acts:
         if act.kind in _CLASS:
-            lows: Sequence[int | None] = act.low.values if isinstance(act.low, LaneNumbers) else (act.low,)
-            if None in lows:
-                lows = [low for low in lows if low is not None]
+            known = act.low.values if isinstance(act.low, LaneNumbers) else (act.low,)
+            lows = [low for low in known if low is not None]
             low, high = (
                 min(lows, default=0),
                 max(lows, default=0) + max(act.width, _BOX if act.is_open else 0),

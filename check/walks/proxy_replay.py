@@ -93,7 +93,7 @@ def replayed(plan: WalkPlan, walked: Sequence[Walked], suspicions: Collection[Su
 _Granules = dict[int, int]  # by granule: the position of the thread that writes it
 
 
-class _Stored(NamedTuple):
+class _StoredGranules(NamedTuple):
     """What threads write by a statement once; `threads` by granule; `is_open`: some write elsewhere, too."""
 
     granules: _Granules
@@ -139,7 +139,7 @@ class _Replay:
         # matrices that have no bytes in common with it.
         self._spans: dict[tuple[bool, int], tuple[int, int]] = {}
         self._apart: dict[tuple[bool, int], set[frozenset[int]]] = {}
-        self._written: dict[tuple[object, ...], _Stored] = {}
+        self._written: dict[tuple[object, ...], _StoredGranules] = {}
         self._seen: set[tuple[int, frozenset[int]]] = set()  # products, and what they have read before
         self._storing = {plan.flow.block_of(store) for store in self.stores}
         self.strays: dict[tuple[int, int], int] = {}  # by branch and side: a thread that goes there
@@ -249,6 +249,9 @@ class _Replay:
 
     def _store(self, step: WalkStep) -> None:
         active, address = self._active(step), step.statement.address
+        if self.registers.is_remote(address, step.statement.scope):
+            self.wrote[step.position] = {}  # nothing of this block's
+            return
         named = None if address is None else address.base
         base = None if named is None else self.registers.value(named, step.statement.scope)
         key = step.position, _key(base), _key(active)
@@ -264,11 +267,8 @@ class _Replay:
             self.bare.setdefault(step.position, {}).update(stored.granules)
             self._changed(False)
 
-    def _stored(self, step: WalkStep, active: Numbers) -> _Stored:
+    def _stored(self, step: WalkStep, active: Numbers) -> _StoredGranules:
         statement = step.statement
-        if self.registers.is_remote(statement.address, statement.scope):
-            self.wrote[step.position] = {}  # nothing of this block's
-            return
         numbers = self._addresses(statement, statement.address)
         width = statement.bytes or WIDEST
         found: _Granules = {}
@@ -286,7 +286,7 @@ class _Replay:
             elif number >= 0:
                 for granule in range(number // GRANULE, (number + width - 1) // GRANULE + 1):
                     found[granule] = at
-        return _Stored(found, {granule: self.threads[at] for granule, at in found.items()}, is_open)
+        return _StoredGranules(found, {granule: self.threads[at] for granule, at in found.items()}, is_open)
 
     def _changed(self, *fenced: bool) -> None:
         """What is pending has changed, of what is fenced or not."""

@@ -109,7 +109,7 @@ class Registers:
             if on:
                 numbers = self.numbers
                 held = numbers.get
-                values: list[Numbers] = [held(s) if s.__class__ is str else s for s in step.sources]  # type: ignore[arg-type, misc]
+                values: list[Numbers] = [held(s) if s.__class__ is str else s for s in step.sources]  # type: ignore[misc]
                 numbers[written[0]] = self._computed(step, values)
             return
         results = self._results(step)
@@ -192,7 +192,7 @@ class Registers:
     def _sources(self, step: WalkStep) -> list[Numbers]:
         """What the sources of a statement hold, before any is negated."""
         held = self.numbers.get
-        return [held(s) if s.__class__ is str else s for s in step.sources]  # type: ignore[arg-type, misc]
+        return [held(s) if s.__class__ is str else s for s in step.sources]  # type: ignore[misc]
 
     def _computed(self, step: WalkStep, values: list[Numbers]) -> Numbers:
         """The result of a rule; `values` are what the sources hold."""
