@@ -1,0 +1,70 @@
+"""Sums worked out by hand: each is the least that tells the chip's arithmetic from a plausible other one."""
+
+from __future__ import annotations
+
+import struct
+
+import pytest
+
+from ptxmma.spec.arithmetic import arithmetic_of
+from ptxmma.spec.dot_product import DotProduct, ElementCode
+from ptxmma.spec.specification import Specification
+
+WATCHES = ("spec/arithmetic/*.yaml",)
+WGMMA, WMMA, MMA = (
+    "wgmma.mma_async.sync.aligned.m64n8",
+    "wmma.mma.sync.aligned.row.col.m16n16",
+    "mma.sync.aligned.m16n8",
+)
+F16K4 = "mma.sync.aligned.m8n8k4.row.col"
+BF16 = f"{WGMMA}k16.f32.bf16.bf16"
+F16 = f"{WGMMA}k16.f16.f16.f16"
+BYTES = {"f16": "e", "bf16": "f", "tf32": "f", "f32": "f", "f64": "d"}
+# An instruction, products of two numbers (the others are 0 * 0), C, and D; behind it what another model would give.
+SUMS = [
+    # C = 2^-24 is normal in f32: the window ends at 2^-49 and keeps 2^-47. In f16 it would end at 2^-39.
+    (f"{WMMA}k16.f32.f16", [(2**-23, 2**-24)], 2**-24, 2**-24 + 2**-47, 2**-24),
+    # A window for f16 begins at 2^-21 at least and ends at 2^-46: above the tie 2^-25 it keeps 2^-46 and no 2^-48.
+    (F16, [(2**-12, 2**-13), (2**-24, 2**-24)], 0, 0, 2**-24),
+    (F16, [(2**-12, 2**-13), (2**-23, 2**-23)], 0, 2**-24, 0),
+    # One for f32 begins at 2^-133 at least and ends at 2^-158. 7 * 73 = 2^9 - 1, and 31 * 33 = 2^10 - 1.
+    (BF16, [(7 * 2**-79, 73 * 2**-79), (2**-79, 2**-79)], 0, 2**-149, 0),
+    (BF16, [(31 * 2**-80, 33 * 2**-79), (2**-80, 2**-79)], 0, 0, 2**-149),
+    # A negative sum that is too small for D is +0, and so is one of negative zeros.
+    (BF16, [(-(2**-80), 2**-80)], 0, 0.0, -0.0),
+    (BF16, [(-0.0, 0.0)] * 16, -0.0, 0.0, -0.0),
+    # Products are not normalised: the window of 1.5 * 1.5 ends at 2^-25; that of 2.25 at 2^-24.
+    (f"{WGMMA}k16.f32.f16.f16", [(1.5, 1.5), (-1.5, 1.5), (2**-13, 2**-12)], 0, 2**-25, 0),
+    # 2^24 + 1 is not in f32: m8n8k4 rounds after each product, and with an f16 result after C and two products.
+    (f"{F16K4}.f32.f16.f16.f32", [(2**12, 2**12), (1, 1), (1, 1)], 0, 2**24, 2**24 + 2),
+    (f"{F16K4}.f16.f16.f16.f16", [(2**12, 2**12), (0, 0), (-(2**12), 2**12)], 1, 0, 1),
+    # The machine code of tf32 in wmma is two sums: the first is 0, and the second keeps 1.
+    (f"{WMMA}k8.f32.tf32.tf32.f32", [(2**13, 2**13), (-(2**13), 2**13), (0, 0), (0, 0), (1, 1)], 0, 1, 0),
+    # 2^53 + 1 is not in f64: each product is rounded by itself, after C.
+    (f"{MMA}k4.row.col.f64.f64.f64.f64", [(1, 1), (1, 1)], 2**53, 2**53, 2**53 + 2),
+    (f"{MMA}k4.row.col.rp.f64.f64.f64.f64", [(1, 1), (1, 1)], 2**53, 2**53 + 4, 2**53 + 2),
+]  # fmt: skip
+
+
+def code(element: str, value: float) -> int:
+    """The bit pattern of a number that the type has."""
+    letter = BYTES[element]
+    found = int.from_bytes(struct.pack(f">{letter}", value), "big")
+    return found >> 16 if element == "bf16" else found
+
+
+@pytest.mark.parametrize(("mnemonic", "products", "c", "d", "other"), SUMS)
+def test_the_least_sums_that_tell(
+    specification: Specification,
+    mnemonic: str,
+    products: list[tuple[float, float]],
+    c: float,
+    d: float,
+    other: float,
+) -> None:
+    arithmetic = arithmetic_of(specification.find(mnemonic), "sm_90a")
+    dot, types = DotProduct(specification, arithmetic), arithmetic.types
+    pairs = [*products, *[(0.0, 0.0)] * (arithmetic.products - len(products))]
+    a, b = ([ElementCode(code(types[part], pair[n])) for pair in pairs] for n, part in enumerate(("A", "B")))
+    found = dot.code(a, b, code(types["C"], c))
+    assert found == code(types["D"], d) != code(types["D"], other)
