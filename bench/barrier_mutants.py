@@ -29,7 +29,7 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import as_completed
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from math import inf
 from pathlib import Path
@@ -53,6 +53,7 @@ TESTS = Path(__file__).resolve().parents[1] / "tests"
 PAGE = TESTS.parent / "docs" / "barrier-mutants.md"
 COLUMNS = ("made", "caught", "equivalent", "reading", "not judged", "missed")
 SECONDS = 8  # of a processor, for one proof
+_BLOCKS = (128, 256, 512, 64, 32)  # threads of blocks whose size the text does not say
 _MOST = 2  # mutants of each kind in each kernel
 
 
@@ -121,10 +122,10 @@ def judged(mutant: BarrierMutant) -> tuple[str, str]:
     before, after = (one(text, mutant.kernel) for text in (mutant.before, mutant.text))
     if mutant.kind == "barrier id changed" and is_renamed(before, after):
         return "equivalent", "renamed: no other statement names the old number of the barrier, or the new one"
-    why, unwaited = original(mutant.before, mutant.kernel)
+    why, unwaited, threads = original(mutant.before, mutant.kernel)
     if why:
         return "not judged", f"the original is not proven right: {why}"
-    why, left = proof(after)
+    why, left = proof(replace(after, threads=threads))
     if not why and left > unwaited:
         return "not judged", "the text does not say whether a block may end before its bulk stores"
     if not why:
@@ -156,9 +157,18 @@ def proof(kernel: Kernel) -> tuple[str, int]:
 
 
 @lru_cache(maxsize=8)
-def original(text: str, name: str) -> tuple[str, int]:
-    """What `proof` says of the original."""
-    return proof(one(text, name))
+def original(text: str, name: str) -> tuple[str, int, int]:
+    """What `proof` says of the original, and with how many threads. Where the text names no number, it is the
+    first with which the original is proven right: with others it may not be launched.
+    """
+    kernel = one(text, name)
+    why, left = proof(kernel)
+    for threads in _BLOCKS if why and not kernel.sized else ():
+        if threads != kernel.threads:
+            without, unwaited = proof(replace(kernel, threads=threads))
+            if not without:
+                return "", unwaited, threads
+    return why, left, kernel.threads
 
 
 def one(text: str, name: str) -> Kernel:

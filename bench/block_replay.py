@@ -4,7 +4,8 @@ The traces of all warps (`warp_traces.py`) are replayed in one schedule, with ve
 the same bytes that no clock orders are a race. Every arrival, and every wait, must be ordered behind all that
 could let it fall into another phase. Then every schedule has the same phases, and the same order; so none has
 a race, and all come to the end. Threads of one warp count as ordered. Another block is not followed.
-Parameters have a few numbers each, in turn: with others the proof says nothing.
+Parameters have a few numbers each, in turn: with others the proof says nothing. Threads that write the same
+bytes by one statement, in the same round, count as writing the same: compilers spread copies of a value so.
 
 Whether a block may end while its bulk stores read its shared memory is left open, as the text leaves it open:
 shared memory has the lifetime of its block (2.3), cp.async.bulk.wait_group waits for the reads
@@ -15,8 +16,9 @@ This module shares no code with `check/`, because it judges the checker.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import count
 
 from kernel_statements import Kernel, NoTrace
@@ -89,6 +91,7 @@ class _Access:
     high: int
     bit: int  # of an operation that goes on by itself; 0: it is complete at once
     statement: int
+    round: int = 0  # how often the warp had executed the statement
 
 
 class _Replay:
@@ -108,6 +111,7 @@ class _Replay:
         }
         self.left = 0  # threads that have come to the end
         self.met: dict[tuple[object, int], int] = {}  # by barrier and warp: the phase
+        self.rounds: Counter[tuple[int, int]] = Counter()  # by warp and statement
 
     def run(self) -> int:
         """Replay; raises Flaw at a race, at a wait for ever, or where another schedule may differ. Returns
@@ -164,6 +168,7 @@ class _Replay:
         if blocked is False:
             return False
         clock.seen[warp] += 1
+        self.rounds[warp, event.statement] += 1
         return True
 
     def _init(self, warp: int, clock: _Clock, event: WarpEvent) -> None:
@@ -406,6 +411,7 @@ class _Replay:
             self._access(_Access("mma", warp, time, low, low + GRANULE, bit, event.statement), clock)
 
     def _access(self, access: _Access, clock: _Clock) -> None:
+        access = replace(access, round=self.rounds[access.warp, access.statement])
         for unit in range(access.low // GRANULE, (access.high - 1) // GRANULE + 1):
             before = self.units.setdefault(unit, [])
             kept = []
@@ -422,6 +428,8 @@ class _Replay:
 
     def _judge(self, first: _Access, second: _Access, clock: _Clock) -> None:
         if first.kind in _READS and second.kind in _READS:
+            return
+        if (first.statement, first.round) == (second.statement, second.round):
             return
         if first.bit:
             if not clock.complete & first.bit:

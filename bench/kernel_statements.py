@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 
 __all__ = ["LOCAL", "Kernel", "NoTrace", "Statement", "kernels", "split"]
@@ -30,13 +30,16 @@ class Statement:
 
 @dataclass(frozen=True)
 class Kernel:
-    """An entry: statements in the order of the text, labels before them, shared symbols, threads of a CTA."""
+    """An entry: statements in the order of the text, labels before them, shared symbols, threads of a CTA.
+    `sized`: the text says how many threads; otherwise there are MANY.
+    """
 
     name: str
     statements: tuple[Statement, ...]
     labels: dict[str, int]
     symbols: dict[str, int]
     threads: int
+    sized: bool = True
 
 
 TOKEN = re.compile(
@@ -74,7 +77,7 @@ def kernels(text: str) -> Iterator[Kernel]:
         start = text.index("{", close)
         sizes = THREADS.search(text, close, start)
         threads = prod(map(int, sizes[1].split(","))) if sizes else MANY
-        yield _kernel(found[1], text, start, symbols, threads)
+        yield replace(_kernel(found[1], text, start, symbols, threads), sized=sizes is not None)
 
 
 def _kernel(name: str, text: str, start: int, symbols: dict[str, int], threads: int) -> Kernel:

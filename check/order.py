@@ -51,7 +51,7 @@ def check_order(
         yield from _register_order(module, code, flow, events)
         if len(flow.blocks) > 1 or not all(map(_leaves_shared_memory, operations)):
             return (yield from _shared_order(module, flow, values, events))
-    elif does & _COPIES:
+    elif does & _COPIES or "await" in does:
         from .walks.kernel_walks import KernelWalks
 
         walked = KernelWalks(module, whole, flow)

@@ -185,7 +185,7 @@ class CopyActs(GenericActs):
                 continue
             if before.does in _READS and access.does in _READS:
                 continue
-            if before.does == access.does and (before.does == "fill" or self._same(one, warp, access)):
+            if before.does == access.does and self._same(one, warp, access):
                 continue
             if before.meets(access) and not one.write.complete(clock):
                 self._race(self._why(one), one.warp, before, warp, access)
@@ -196,7 +196,9 @@ class CopyActs(GenericActs):
 
     @staticmethod
     def _same(one: _Copy, warp: int, access: GenericAccess) -> bool:
-        """Whether two warps copy by one statement."""
+        """Whether two warps copy by one statement; or a bulk copy brings the PTX does not show how much."""
+        if access.does == "fill" and (one.write.landing is None or one.write.landing.size is None):
+            return True
         return one.warp != warp and one.access.statement == access.statement
 
     @staticmethod

@@ -26,6 +26,7 @@ from .warps import GroupWait, HaltedError, LostError
 __all__ = ["ROUNDS", "Execution", "Stuck"]
 
 ROUNDS = 14  # rounds of a loop with accesses: more than twice what kernels have stages
+_COUNTED_ROUNDS = 16  # rounds of one whose end the PTX shows, so that what stands behind it is executed
 _IDLE_ROUNDS = 1 << 8  # rounds of another loop
 _MOST_STEPS = 40_000  # statements of all groups
 _MOST_GROUPS = 48
@@ -333,12 +334,13 @@ class Execution:
                 )
             return self._split(group, number, guard, taken, block.fall)
         following = taken if guard else block.fall
-        if name in group.registers.assumed:
+        counted = name not in group.registers.assumed
+        if not counted:
             if self._closes(number, block):
                 self._assume(number, following)
             else:
                 group.doubtful = True
-        return self._enter(group, number, following)
+        return self._enter(group, number, following, counted)
 
     def _acts(self, side: int | None, number: int) -> bool:
         return side is not None and self.plan.acts(side, number)
@@ -429,14 +431,17 @@ class Execution:
             part.done = place
             self._start(part)
 
-    def _enter(self, group: ThreadGroup, number: int, following: int | None) -> bool:
-        """Go to a block, and count the rounds of its loop; False if the group stops there."""
+    def _enter(self, group: ThreadGroup, number: int, following: int | None, counted: bool = False) -> bool:
+        """Go to a block, and count the rounds of its loop; False if the group stops there. `counted`: the PTX
+        shows how many rounds there are.
+        """
         group.block = following
         if following is not None and following in self.plan.loops.blocks:
             again = number in self.plan.loops.blocks[following]
             group.rounds[following] = group.rounds.get(following, 0) + 1 if again else 0
             busy = self.plan.busy(following)
-            if group.rounds[following] > (self.rounds if busy else _IDLE_ROUNDS):
+            most = max(self.rounds, _COUNTED_ROUNDS * counted) if busy else _IDLE_ROUNDS
+            if group.rounds[following] > most:
                 self.paused = True
                 self.acts.whole = False
                 return False

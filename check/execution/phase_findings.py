@@ -11,6 +11,7 @@ from ...spec.errors import Place
 from ...spec.ordering import ordering
 from ...spec.quantities import counted
 from ..findings import ERROR, EVERYWHERE, LIKELY, Finding, MemoryRange, Moment, Undefined
+from ..memory.byte_regions import ByteRegion
 from ..ptx.decode import DecodedFunction
 from ..ptx.flow import Flow
 from ..ptx.operands import number_of
@@ -126,7 +127,11 @@ class PhaseFindings:
             self.wrong_counts |= found.acts.wrong_counts
             self.short |= found.acts.short()
             initialises = any(found.acts.mbarriers) or any(found.acts.uncounted)
-            stuck = [one for one in _causes(found.stuck) if initialises or one.kind != "init"]
+            stuck = [
+                one
+                for one in _causes(found.stuck)
+                if initialises or one.kind != "init" or self._is_own(one.barrier)
+            ]
             if self._is_signalled():
                 stuck = []
             if not alone:  # it is taken that other blocks send what this one sends
@@ -140,7 +145,7 @@ class PhaseFindings:
             self.drifts |= {
                 (one.init, one.arrival): one
                 for address, one in found.acts.drifts.items()
-                if found.acts.mbarriers[address].phase > 1
+                if found.acts.mbarriers[address].phase > 0
             }
             for barrier in found.acts.named.values():
                 self.unequal |= barrier.unequal
@@ -187,6 +192,13 @@ class PhaseFindings:
             if arrives and any("shared" in word and "cluster" in word for word in operation.words):
                 return True
         return False
+
+    def _is_own(self, address: int) -> bool:
+        """Whether a variable with a size lies at an address. A function that initialises no mbarrier may be a
+        part of another, which does; but not of one in a variable of its own.
+        """
+        assert self.plan is not None
+        return self.plan.steps.in_variable(ByteRegion("shared", address, address + 1)).base != "extern"
 
     def _is_signalled(self) -> bool:
         """Whether instructions that no execution follows arrive at mbarriers, or complete bytes there."""

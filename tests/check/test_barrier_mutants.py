@@ -111,6 +111,38 @@ def test_a_block_that_may_end_before_its_bulk_stores_is_not_called_equivalent() 
     assert mutants.judged(made[min(made)])[0] == "missed"  # had the checker not caught it
 
 
+def test_a_block_without_a_size_has_one_with_which_it_is_right() -> None:
+    original = bench("barrier_mutants").original
+    text = TWICE.replace("OTHER", "st.shared.b32 [%r3+4],%r3;")
+    why, _, threads = original(text, "k")
+    assert ("not ordered" in why, threads) == (True, 64)
+    assert original(text.replace(".reqntid 64, 1, 1", ""), "k") == ("", 0, 32)
+
+
+def test_threads_that_write_the_same_by_one_statement() -> None:
+    """Compilers spread copies of a value so; another statement, or another round, may write another."""
+    text = TWICE.replace("OTHER", "")
+    assert why(text) == ""
+    assert "not ordered" in why(TWICE.replace("OTHER", "st.shared.b32 [%r3+4],%r3;"))
+
+
+TWICE = """.version 8.0
+.target sm_90a
+.address_size 64
+.shared .align 16 .b8 tile[512];
+.visible .entry k()
+.reqntid 64, 1, 1
+{
+.reg .b32 %r<8>;
+mov.u32 %r1,%tid.x; and.b32 %r2,%r1,31; shl.b32 %r2,%r2,3; mov.u32 %r3,tile; add.u32 %r3,%r3,%r2;
+OTHER
+st.shared.v2.b32 [%r3],{%r3,%r3};
+bar.sync 0;
+ret;
+}
+"""
+
+
 def test_what_nobody_proves_is_not_called_equivalent() -> None:
     """The original is not proven right, a tensor map says how many bytes, or threads of one warp meet."""
     mutants = bench("barrier_mutants")

@@ -292,7 +292,7 @@ def test_a_copy_left_in_flight_behind_its_loop() -> None:
 
 def test_a_bulk_copy_over_what_was_stored() -> None:
     bulk = "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%r30], [%rd9], 16, [%r35];\n"
-    assert found(ADDRESSES + STORE + BARRIER + bulk + TAIL)[0] == ("likely", "proxy-fence-copy")
+    assert ("likely", "proxy-fence-copy") in found(ADDRESSES + STORE + BARRIER + bulk + TAIL)
     assert ("likely", "proxy-fence-copy") not in found(ADDRESSES + STORE + PROXY + BARRIER + bulk + TAIL)
 
 

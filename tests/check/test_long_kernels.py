@@ -42,3 +42,38 @@ def test_warpgroups_that_meet_before_they_store() -> None:
 def test_another_warpgroup_may_still_multiply(spoilt: str) -> None:
     tiers = {tier for tier, _ in found(KERNEL.replace("bar.sync 0;", spoilt))}
     assert "error" in tiers
+
+
+COUNTED = """\
+.version 8.0
+.target sm_80
+.address_size 64
+.shared .align 16 .b8 tile[512];
+.visible .entry k()
+.reqntid 128, 1, 1
+{
+.reg .f32 %f<4>; .reg .pred %p<2>; .reg .b32 %r<10>;
+mov.u32 %r1,%tid.x; shl.b32 %r2,%r1,2; mov.u32 %r3,tile; add.u32 %r4,%r3,%r2; xor.b32 %r2,%r2,256; add.u32 %r5,%r3,%r2;
+mov.u32 %r6,0;
+L:
+st.shared.b32 [%r4],%r6;
+bar.sync 0;
+ld.shared.b32 %r7,[%r5];
+bar.sync 0;
+mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%f0,%f1,%f2,%f3},{%r7,%r7,%r7,%r7},{%r7,%r7},{%f0,%f1,%f2,%f3};
+add.u32 %r6,%r6,1;
+setp.ne.u32 %p1,%r6,12;
+@%p1 bra L;
+ld.shared.b32 %r8,[%r5];
+bar.sync 0;
+st.shared.b32 [%r4],%r8;
+ret;
+}
+"""
+
+
+def test_what_stands_behind_a_loop_of_many_counted_rounds() -> None:
+    """Twelve rounds are more than a loop of unknown length gets, and the PTX shows them."""
+    assert found(COUNTED) == set()
+    wrong = COUNTED.replace("ld.shared.b32 %r8,[%r5];\nbar.sync 0;", "ld.shared.b32 %r8,[%r5];")
+    assert found(wrong) == {("error", "shared-unsynchronised")}

@@ -421,9 +421,46 @@ def test_an_mbarrier_that_one_thread_uses_while_others_wait_for_it() -> None:
     assert tiers(meets) == {("error", "barrier-uninitialised")}
 
 
+TURN = """.version 8.0
+.target sm_90a
+.address_size 64
+.shared .align 16 .b8 tile[512];
+.shared .align 8 .b64 done;
+.visible .entry k(.param .u64 in)
+.reqntid 64, 1, 1
+{
+.reg .b64 %d<2>; .reg .pred %p<4>; .reg .b32 %r<8>;
+mov.u32 %r1,%tid.x; and.b32 %r2,%r1,31; shl.b32 %r2,%r2,4; mov.u32 %r3,tile; add.u32 %r3,%r3,%r2;
+setp.eq.u32 %p1,%r1,0;
+@%p1 mbarrier.init.shared::cta.b64 [done],COUNT;
+bar.sync 0;
+setp.lt.u32 %p2,%r1,32;
+@%p2 bra W;
+st.shared.b32 [%r3],%r1;
+mbarrier.arrive.shared::cta.b64 _,[done];
+ret;
+W:
+mbarrier.try_wait.parity.shared::cta.b64 %p3,[done],0;
+@!%p3 bra W;
+ld.shared.b32 %r4,[%r3];
+ret;
+}
+"""
+
+
 def test_a_kernel_that_initialises_no_mbarrier_is_a_part_of_another() -> None:
     part = "\n".join(line for line in RING.splitlines() if "mbarrier.init" not in line)
     assert "barrier-uninitialised" not in {rule for _, rule in tiers(part)}
+    own = part.replace(".extern .shared .align 1024 .b8 smem[];", ".shared .align 1024 .b8 smem[163840];")
+    assert own != part
+    assert tiers(own) == {("error", "barrier-uninitialised")}
+
+
+def test_an_mbarrier_that_one_arrival_too_few_completes() -> None:
+    """The one phase ends without the last of them, also where nobody waits for another phase."""
+    once = TURN.replace("COUNT", "32")
+    assert tiers(once) == set()
+    assert tiers(TURN.replace("COUNT", "31")) == {("likely", "barrier-count")}
 
 
 def test_threads_that_have_left_are_not_waited_for_by_a_barrier_for_all() -> None:
