@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable, Mapping
 from itertools import count
-from operator import itemgetter
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from ..memory.byte_regions import ByteRegion
 
@@ -13,6 +12,7 @@ __all__ = ["ByteIndex"]
 
 Key = TypeVar("Key", bound=Hashable)
 _UNIT = 1 << 11  # bytes: a store touches one or two units, a stage of a pipeline a few
+_NOTHING: Mapping[Any, Any] = {}
 
 
 class ByteIndex(Generic[Key]):
@@ -37,14 +37,14 @@ class ByteIndex(Generic[Key]):
 
     def meeting(self, region: ByteRegion) -> list[Key]:
         """The keys whose regions meet one, in the order in which they were put."""
-        low, high = region.low, region.high
-        found: dict[Key, int] = {}
+        _, low, high = region
+        found: dict[int, Key] = {}  # by place in the order
         for unit in _units(region):
-            for key, (number, other) in self._units.get(unit, {}).items():
-                if other.low < high and low < other.high:
-                    found[key] = number
-        return [key for key, _ in sorted(found.items(), key=itemgetter(1))]
+            for key, (number, (_, start, end)) in self._units.get(unit, _NOTHING).items():
+                if start < high and low < end:
+                    found[number] = key
+        return [found[number] for number in sorted(found)]
 
 
-def _units(region: ByteRegion) -> Iterator[int]:
-    return iter(range(region.low // _UNIT, (region.high - 1) // _UNIT + 1))
+def _units(region: ByteRegion) -> range:
+    return range(region[1] // _UNIT, (region[2] - 1) // _UNIT + 1)

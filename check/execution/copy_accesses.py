@@ -16,18 +16,16 @@ from ..memory.byte_regions import ByteRegion
 from ..memory.shared_memory import WIDEST, fences_shared
 from ..ptx.operands import Address, number_of
 from ..values.block_threads import by_warp
-from ..values.lane_numbers import number_at
 from ..walks.walk_steps import WalkStep
 from .byte_index import ByteIndex
 from .clocks import Clock
-from .generic_accesses import AccessedBytes, GenericAccess, GenericActs, GenericRace
+from .generic_accesses import ADDRESSES, AccessedBytes, GenericAccess, GenericActs, GenericRace
 from .shared_accesses import NEVER, SharedAccesses, TimedWrite
 from .thread_groups import ThreadGroup
 from .warps import GroupWait, lanes_of
 
 __all__ = ["CopyActs"]
 
-_SPACE = 1 << 20  # bytes: no block has as much shared memory
 _GROUPS = frozenset(("copy-commit", "copy-wait"))
 _DRAINS = ("global", "shared")  # the spaces of a bulk store, the destination first
 _READS = frozenset(("load", "drain"))
@@ -119,18 +117,14 @@ class CopyActs(GenericActs):
         placed = address.base is not None and (
             registers.steps.source(address.base, statement.scope) in registers.assumed
         )
-        ones = (1 << width) - 1
-        for warp, some in by_warp(threads).items():
-            numbers = [number_at(base, thread) for thread in some]
-            lows = [number + address.offset for number in numbers if number is not None]
-            if len(lows) < len(numbers) or min(lows) < 0 or max(lows) >= _SPACE:
+        lanes = by_warp(threads)
+        for warp, start, last, flags in self._spread(base, threads, width, None):
+            start, last = start + address.offset, last + address.offset
+            if start < 0 or last >= ADDRESSES:
                 continue
-            start, flags = min(lows), 0
-            for low in lows:
-                flags |= ones << low - start
-            region = ByteRegion("shared", start, max(lows) + width)
+            region = ByteRegion("shared", start, last + width)
             act = self.warps[warp].clock.seen[warp]
-            write = TimedWrite(step.position, does, region, doubtful, warp, act, lanes_of(some))
+            write = TimedWrite(step.position, does, region, doubtful, warp, act, lanes_of(lanes[warp]))
             access = GenericAccess(step.position, does, AccessedBytes(start, flags), doubtful, placed)
             made = _Copy(access, warp, write, not self.fills or does == "drain")
             self._hold(warp, access)
@@ -180,14 +174,15 @@ class CopyActs(GenericActs):
         start, flags = access.bytes
         for one in self._copies.meeting(ByteRegion("shared", start, start + flags.bit_length())):
             before = one.access
-            if self._is_known(one):
-                self._copies.drop(one, one.write.region)
+            if one.write.complete(clock):
+                if self._is_known(one):
+                    self._copies.drop(one, one.write.region)
                 continue
             if before.does in _READS and access.does in _READS:
                 continue
             if before.does == access.does and self._same(one, warp, access):
                 continue
-            if before.meets(access) and not one.write.complete(clock):
+            if before.meets(access):
                 self._race(self._why(one), one.warp, before, warp, access)
 
     def _is_known(self, one: _Copy) -> bool:

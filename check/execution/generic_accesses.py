@@ -18,9 +18,9 @@ from .thread_groups import ThreadGroup
 from .warp_acts import WarpActs
 from .warps import GroupWait
 
-__all__ = ["AccessedBytes", "GenericAccess", "GenericActs", "GenericRace"]
+__all__ = ["ADDRESSES", "AccessedBytes", "GenericAccess", "GenericActs", "GenericRace"]
 
-_ADDRESSES = 1 << 20  # bytes: no block has as much shared memory
+ADDRESSES = 1 << 20  # bytes: no block has as much shared memory
 _ACCESSES = frozenset(("load", "store"))
 
 
@@ -107,7 +107,7 @@ class GenericActs(WarpActs):
         )
         offset = address.offset
         for warp, start, last, flags in self._spread(base, threads, width, statement.rows):
-            if start + offset >= 0 and last + offset < _ADDRESSES:
+            if start + offset >= 0 and last + offset < ADDRESSES:
                 found = AccessedBytes(start + offset, flags)
                 self._judge(warp, GenericAccess(step.position, statement.does, found, doubtful, placed))
 
@@ -129,7 +129,7 @@ class GenericActs(WarpActs):
                     some = tuple(thread for thread in some if thread % WARP < rows)
                 values = {base} if not isinstance(base, LaneNumbers) else base.by_value(some).keys()
                 lows = [value for value in values if value is not None]
-                if lows and len(lows) == len(values) and max(lows) - min(lows) < _ADDRESSES:
+                if lows and len(lows) == len(values) and max(lows) - min(lows) < ADDRESSES:
                     start, flags, ones = min(lows), 0, (1 << width) - 1
                     for low in lows:
                         flags |= ones << low - start

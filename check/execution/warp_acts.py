@@ -127,15 +127,17 @@ class WarpActs(BarrierActs):
         """Stores and cp.async: of each warp its first thread stands for all."""
         if group.registers.is_remote(step.statement.address, step.statement.scope):
             return
+        doubtful = self._doubtful(group, step)
+        kind = "copy" if step.statement.does == "copy" else "store"
         for number, some in by_warp(threads).items():
             act = self._act_of_thread(group, step, some[0])
             warp = self.warps[number]
             for region in act.regions if act is not None else ():
                 made = TimedWrite(
                     step.position,
-                    "copy" if step.statement.does == "copy" else "store",
+                    kind,
                     region,
-                    self._doubtful(group, step),
+                    doubtful,
                     number,
                     warp.clock.seen[number],
                     lanes_of(some),
