@@ -39,6 +39,7 @@ __all__ = [
     "decompress",
     "descriptor",
     "diff",
+    "dot",
     "layout",
     "legal",
     "load",
@@ -423,6 +424,54 @@ def diff(old: str, new: str, pattern: str | None = None, target: str | None = No
         raise Question(unmatched(specification, pattern))
     versions = isa.version(version_number("old", old)), isa.version(version_number("new", new))
     return tuple(changes(specification, chosen, *versions, _target(target)))
+
+
+@asked
+def dot(
+    mnemonic: str,
+    a: ArrayLike,
+    b: ArrayLike,
+    c: ArrayLike | None = None,
+    *,
+    target: str = "sm_90a",
+    scale_a: int = 1,
+    scale_b: int = 1,
+) -> NDArray[Any]:
+    """Elements of D as a chip computes them, bit for bit: sums of products, plus C.
+
+    `a` and `b` are bit patterns, unsigned integers (jobs, k), where k counts the products that an element
+    of D has: K, or K/2 stored elements where A is sparse. `c` (jobs,) is +0 if it is left out. The answer
+    (jobs,) has the bit patterns of D. `scale_a` and `scale_b` are imm-scale: -1 negates the elements.
+
+    C compiled by `cc` computes many products, numpy few, or all where there is no compiler. Raises Question
+    for wrong shapes and codes, and where nobody has measured the arithmetic of the target.
+
+    >>> MMA = "mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32"
+    >>> one, two = 0x3C00, 0x4000  # in f16
+    >>> ptxmma.dot(MMA, [[one] * 8], [[two] * 8]) == 0x41800000  # 16 in f32
+    array([ True])
+    """
+    import numpy as np
+
+    from .gen.arithmetic.dot_products import sums_of
+    from .spec.arithmetic import negated
+
+    sums = sums_of(_variant(mnemonic).mnemonic, target_name(load().isa, target))
+    negates = negated(sums.variant, integer("scale_a", scale_a), integer("scale_b", scale_b))
+    codes_a = sums.codes("A", _codes("a", a))
+    codes_b = sums.codes("B", _codes("b", b), len(codes_a))
+    codes_c = sums.codes("C", np.zeros(len(codes_a), int) if c is None else _codes("c", c), len(codes_a))
+    return sums.results(codes_a, codes_b, codes_c, negates)
+
+
+def _codes(name: str, given: ArrayLike) -> NDArray[Any]:
+    """An array of bit patterns, Python's integers too; raises Question for anything else."""
+    import numpy as np
+
+    array = given if isinstance(given, np.ndarray) else _matrix(name, given)
+    if array.dtype.kind not in "ui":
+        raise Question(f"{name} holds {array.dtype}; bit patterns are unsigned integers")
+    return array
 
 
 def _matrix(name: str, given: ArrayLike) -> NDArray[Any]:

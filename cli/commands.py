@@ -32,6 +32,7 @@ class Command:
 
 _MMA = "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32"
 _SPARSE = "wgmma.mma_async.sp.sync.aligned.m64n16k32.f32.f16.f16"
+_FP8 = "wgmma.mma_async.sync.aligned.m64n8k32.f32.e4m3.e4m3"
 _PTXAS = "ptxas: `ptxmma toolchain fetch`"
 _NETWORK = "the network"
 _GPU = "a GPU"
@@ -75,6 +76,16 @@ COMMANDS: Mapping[str, Command] = {
         "the layout or the answer is printed",
         "",
         "there is no such variant, operand, thread or element",
+    ),
+    "explain": Command(
+        "one element of D step by step, as a chip computes it",
+        (
+            Example(f"ptxmma explain {_MMA} --a 1,0x1p-14 --b 1,0x1p-12 --c -1"),
+            Example(f"ptxmma explain {_FP8} --a '448*16' --b '448*16' --c 0x1p-9 --format json"),
+        ),
+        "the steps are printed",
+        "",
+        "there is no such variant or element, or nobody has measured the chip's arithmetic",
     ),
     "compress": Command(
         "a sparse matrix to packed A and metadata words",

@@ -14,10 +14,11 @@ from .errors import Question
 from .index import read_index
 from .lazy_dataclass import dataclass
 from .nodes import compose, structure
+from .parts import operands_of
 from .specification import Specification
 from .variants import Variant
 
-__all__ = ["Arithmetic", "arithmetic", "arithmetic_of", "read"]
+__all__ = ["Arithmetic", "arithmetic", "arithmetic_of", "negated", "read"]
 
 
 @dataclass(frozen=True)
@@ -38,6 +39,17 @@ def arithmetic_of(variant: Variant, target: str) -> ChipArithmetic:
             for row in matching_rows(family, variant):
                 return of_row(specification, family, row, variant)
     raise Question(f"no model of {variant.mnemonic} on {name}: not measured")
+
+
+def negated(variant: Variant, scale_a: int, scale_b: int) -> tuple[bool, bool]:
+    """Whether A and B are negated; raises Question for a scale that is not 1 or -1, or has no operand."""
+    for part, scale in (("A", scale_a), ("B", scale_b)):
+        if scale not in (1, -1):
+            raise Question(f"the scale of {part} is {scale}; it must be 1 or -1")
+        names = {name for name, _ in operands_of(variant.instruction, f"negate-{part}")}
+        if scale == -1 and all(names.isdisjoint(form.operands) for form in variant.forms):
+            raise Question(f"{variant.mnemonic} cannot negate {part}; its scale must be 1")
+    return scale_a == -1, scale_b == -1
 
 
 def read(root: Path = ROOT, specification: Specification | None = None) -> Arithmetic:

@@ -53,6 +53,9 @@ class ArithmeticModel:
     stages: tuple[ArithmeticStage, ...]
     """The stages, in order; the last one is about the result and gives its `code`.
     Noticed by: loader, tests. Example: `[]`. Refuses: `[]` (no stage gives the code of the result)."""
+    offset: int = 0
+    """What exponents are raised by, so that none is negative; formulas call it `offset`.
+    Noticed by: loader. Example: `4096`. Refuses: `much` (an integer)."""
     place: Place = field(default=Place("", 0, 0), compare=False)
 
 

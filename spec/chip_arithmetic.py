@@ -47,6 +47,11 @@ class SumBlock:
     types: tuple[str, ...]
     result: str
 
+    @property
+    def names(self) -> dict[str, int]:
+        """What the formulas of all stages see beside types."""
+        return {"word": self.step.word, "offset": self.model.offset, **self.integers}
+
 
 @dataclass(frozen=True)
 class ChipArithmetic:
@@ -83,7 +88,7 @@ def block_constants(
     specification: Specification, arithmetic: ChipArithmetic, block: SumBlock
 ) -> dict[str, int]:
     """What all stages of a block know: its word, its integers, and the types of A, B and the sum."""
-    found = {"word": block.step.word, **block.integers}
+    found = block.names
     named = {"A": arithmetic.types["A"], "B": arithmetic.types["B"], "D": block.result}
     for part, element in named.items():
         known = constants_of(specification, element)

@@ -101,7 +101,7 @@ class DotProduct:
 
     def _element(self, block: SumBlock, part: str, element: str, given: ElementCode) -> _Names:
         """The names of an element, with the prefix of its part."""
-        scope: _Names = {"word": block.step.word, **block.integers}
+        scope: _Names = block.names
         known = set(scope)
         scope |= constants_of(self.specification, element)
         scope |= {"code": given.code, "negated": int(given.negated)}

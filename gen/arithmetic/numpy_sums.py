@@ -156,6 +156,8 @@ class NumpySums:
     ) -> NDArray[np.uint64]:
         """The bit patterns of D: of a and b (jobs, products) and c (jobs,)."""
         found = np.empty(len(c), np.uint64)
+        if a.size >> _TABLED:
+            self._tabulate(negated)
         step = max(1, _AT_ONCE // max(1, self.arithmetic.products))
         with np.errstate(all="ignore"):
             for start in range(0, len(c), step):
@@ -215,24 +217,32 @@ class NumpySums:
         return [block_constants(self.specification, arithmetic, block) for block in arithmetic.blocks]
 
     def _element(self, number: int, part: str, element: str, codes: _Words, negated: bool) -> _Scope:
-        """The names of elements, with the prefix of their part; looked up where a type has few codes."""
-        block = self.arithmetic.blocks[number]
-        known = constants_of(self.specification, element)
-        if known["width"] > _TABLED or block.step.word > 64:
+        """The names of elements, with the prefix of their part; looked up where there is a table."""
+        block, known = self.arithmetic.blocks[number], constants_of(self.specification, element)
+        table = self._tables.get((number, element, negated))
+        if table is None:
             words = codes.astype(object if _is_wide(block) else np.uint64)
             names_of = self._decoded(block, known, words, negated)
         else:
-            key = number, element, negated
-            if key not in self._tables:
-                every = np.arange(1 << known["width"], dtype=np.uint64)
-                decoded = self._decoded(block, known, every, negated)
-                self._tables[key] = {name: _smallest(value) for name, value in decoded.items()}
             index = codes.astype(np.intp)
-            names_of = {name: _looked_up(table, index) for name, table in self._tables[key].items()}
+            names_of = {name: _looked_up(values, index) for name, values in table.items()}
         return {f"{part.lower()}_{name}": value for name, value in {**known, **names_of}.items()}
 
+    def _tabulate(self, negated: tuple[bool, bool]) -> None:
+        """Make a table of what every code means, for the types that have few."""
+        for number, block in enumerate(self.arithmetic.blocks):
+            factors = [
+                (self.arithmetic.types[part], sign) for part, sign in zip(FACTORS, negated, strict=True)
+            ]
+            for element, negates in (*factors, *((name, False) for name in block.types)):
+                known, key = constants_of(self.specification, element), (number, element, negates)
+                if key not in self._tables and known["width"] <= _TABLED and not _is_wide(block):
+                    every = np.arange(1 << known["width"], dtype=np.uint64)
+                    decoded = self._decoded(block, known, every, negates)
+                    self._tables[key] = {name: _smallest(value) for name, value in decoded.items()}
+
     def _decoded(self, block: SumBlock, known: Mapping[str, int], codes: _Words, negated: bool) -> _Scope:
-        scope: _Scope = {"word": block.step.word, **block.integers, **known}
+        scope: _Scope = {**block.names, **known}
         scope |= {"code": codes, "negated": int(negated)}
         before = set(scope)
         self._all(block, scope, "element")

@@ -163,7 +163,7 @@ def _elements(block: SumBlock, part: str) -> Iterator[str]:
     """The names of an element, with the prefix of its part from the beginning."""
 
     def spelled(name: str) -> str:
-        return _own(name if name in block.integers or name == "word" else f"{part.lower()}_{name}")
+        return _own(name if name in block.names else f"{part.lower()}_{name}")
 
     for stage in block.model.stages:
         if stage.each == "element":

@@ -45,7 +45,7 @@ ALLOWED: dict[str, tuple[set[str], str]] = {
     ),
     "formal/theorems/exactness.py": ({"a", "b", "c"}, "variables of the solver"),
     "cli/commands.py": (
-        {"m16n8k16", "m64n16k32", "m64n8k16", "mma", "movmatrix"}
+        {"m16n8k16", "m64n16k32", "m64n8k16", "m64n8k32", "mma", "movmatrix"}
         | {"wgmma.fence", "wgmma.mma_async", "wgmma.mma_async.sp"},
         "the examples of every --help, which a test runs",
     ),
