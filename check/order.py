@@ -132,7 +132,7 @@ def _shared_order(
     walked = KernelWalks(module, code, flow)
     phases = PhaseFindings(module, code, flow, walked)
     phases.execute()
-    proxies = list(proxy_findings(module, code, flow, values, walked.replayed))
+    proxies = list(proxy_findings(module, code, flow, values, walked.replayed, phases.unfenced))
     walks = not phases.clears or stages_are_stored(code)
     stages = list(stage_findings(module, code, flow, events, walked)) if walks else []
     certain = [one for one in proxies if one.tier == ERROR and one.readings == EVERYWHERE]

@@ -103,6 +103,7 @@ class PhaseFindings:
     followed: bool = False  # every execution knew how each thread goes on, and one came to the end
     _done: dict[int, Set[int]] = field(default_factory=dict)  # by size: the executed blocks
     told: tuple[Finding, ...] = ()  # what was found elsewhere for certain, with the bytes of every thread
+    unfenced: set[tuple[int, int]] = field(default_factory=set)  # the stores and products that it stands for
 
     def execute(self, threads: int = 0) -> None:
         """Execute the function with several numbers for its parameters. `threads`: so many, if the PTX does
@@ -307,6 +308,8 @@ class PhaseFindings:
     def _is_found_elsewhere(self, race: PhaseRace) -> bool:
         """Whether a finding is already about one of the two statements, and about the same rule."""
         places = self._place(race.first), self._place(race.second)
+        if race.what == "unfenced" and (race.first, race.second) in self.unfenced:
+            return True
         return any(
             finding.rule == _RULES[race.what]
             and (finding.witness[0].place in places or finding.witness[-1].place in places)

@@ -97,10 +97,12 @@ def proxy_findings(
     flow: Flow,
     values: RegisterIntervals,
     ask: Callable[[Collection[Suspicion]], WalkAnswers],
+    certain: set[tuple[int, int]],
 ) -> Iterator[Finding]:
     """Generic writes of shared memory that a wgmma may read without a fence.proxy.async or a barrier.
 
-    `ask` asks the walks with numbers; nothing is reported that they contradict.
+    `ask` asks the walks with numbers; nothing is reported that they contradict. `certain` receives the
+    stores and products that the findings of the highest tier stand for.
     """
     events = list(memory_events(code, values))
     if not any(isinstance(e, Store) for e in events) or not any(isinstance(e, MatrixRead) for e in events):
@@ -115,7 +117,10 @@ def proxy_findings(
     paths = ProxyPaths(code, dataflow, events)
     faults = [fault for one in suspected if (fault := _fault(*one, answers, paths)) is not None]
     for together in _components(faults, flow):
-        yield _finding(module, code, dataflow, together)
+        finding = _finding(module, code, dataflow, together)
+        if finding.tier == ERROR and finding.readings == EVERYWHERE:
+            certain.update((fault.store.statement, fault.read.statement) for fault in together)
+        yield finding
 
 
 def _suspicion(read: MatrixRead, order: WriteOrder, store: Store) -> Suspicion:
