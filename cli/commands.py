@@ -146,9 +146,10 @@ COMMANDS: Mapping[str, Command] = {
         (
             Example("ptxmma run movmatrix", _GPU),
             Example("ptxmma run suite --via stand-in", "a C++ compiler"),
+            Example(f"ptxmma run --arithmetic {_MMA} --count 1e9", _GPU),
         ),
-        "every case passes, and everything measured is as specified",
-        "a case fails, or something measured differs",
+        "every case passes, everything measured is as specified, no sum differs",
+        "a case fails, or something measured or a sum differs",
         "there is no GPU, compiler or suite",
     ),
     "litmus": Command(

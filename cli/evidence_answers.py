@@ -42,6 +42,7 @@ from ..spec.specification import Specification
 from . import universe_report
 from .claims_report import as_json, print_claims
 from .silicon_report import arithmetic_table, print_arithmetic, shown_by_devices
+from .trial_report import print_trials, trials_shown
 
 __all__ = ["answer"]
 
@@ -193,7 +194,10 @@ def _proven(specification: Specification, asked: Sequence[Claim]) -> tuple[Solve
 
 
 def _arithmetic(specification: Specification, pattern: str | None, form: str) -> int:
-    """Print the arithmetic that devices showed; raises Question when nothing is recorded for the pattern."""
+    """Print the arithmetic that devices showed; exit code 1 where it differed from its model.
+
+    Raises Question when nothing is recorded for the pattern.
+    """
     from rich.console import Console
 
     console = Console(width=None if Console().is_terminal else 170, highlight=False)
@@ -204,11 +208,14 @@ def _arithmetic(specification: Specification, pattern: str | None, form: str) ->
         listed += [{"device": silicon.device.name, **row} for row in table]
         if form == "text" and table:
             print_arithmetic(console, table, silicon.device.name)
-    if not listed:
+    verdicts = trials_shown(specification, pattern)
+    if form == "text":
+        print_trials(console, verdicts)
+    if not listed and not verdicts:
         raise Question(f"no arithmetic of {pattern or 'anything'} is recorded")
     if form == "json":
         print(json.dumps(listed, indent=1))
-    return 0
+    return 1 if any(verdict.misses for verdict in verdicts) else 0
 
 
 def _chosen(specification: Specification, pattern: str | None) -> tuple[Claim, ...]:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import argparse
 import contextlib
 
-__all__ = ["add_scheduler", "seconds"]
+__all__ = ["add_scheduler", "seconds", "whole"]
 
+_WHOLE = 1 << 63
 _LEAST, _MOST = 0.001, 86_400  # solvers count milliseconds, in 32 bits
 
 
@@ -18,6 +19,15 @@ def seconds(text: str) -> float:
     raise argparse.ArgumentTypeError(
         f"{text} is not a length of time; write a number of seconds from {_LEAST} to {_MOST}"
     )
+
+
+def whole(text: str) -> int:
+    """A whole number from 1 on, also as 1e9: the type of an option."""
+    with contextlib.suppress(ValueError, OverflowError):
+        value = int(text) if text.isdecimal() else int(float(text))
+        if 1 <= value < _WHOLE and float(text) == value:
+            return value
+    raise argparse.ArgumentTypeError(f"{text} is not a whole number from 1 on, such as 1000 or 1e9")
 
 
 def add_scheduler(parser: argparse.ArgumentParser) -> None:

@@ -1,11 +1,12 @@
-"""ptxmma run: run a conformance suite on a GPU, and measure the GPU."""
+"""ptxmma run: a conformance suite on a GPU, the GPU measured, its sums held against their model."""
 
 from __future__ import annotations
 
 import argparse
 
 from ..devices.suite_runs import VIAS
-from .options import seconds
+from ..spec.errors import Question
+from .options import seconds, whole
 
 __all__ = ["add"]
 
@@ -25,7 +26,22 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--measure", action="store_true", help="also measure the rows' maps, metadata and arithmetic"
     )
-    parser.add_argument("--record", action="store_true", help="measure it all, and write it to evidence/")
+    parser.add_argument(
+        "--arithmetic",
+        action="store_true",
+        help="sums of drawn inputs beside spec/arithmetic, in place of a suite",
+    )
+    parser.add_argument(
+        "--count", type=whole, default=10**7, metavar="N", help="how many sums of each kernel (default: 1e7)"
+    )
+    parser.add_argument(
+        "--seed", type=whole, default=1, metavar="S", help="which inputs (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--record",
+        action="store_true",
+        help="measure it all (or with --arithmetic, the trials), and write it to evidence/",
+    )
     parser.add_argument("--limit", type=seconds, default=20.0, metavar="S", help="seconds for one kernel")
     parser.add_argument("--format", choices=("text", "json"), default="text")
     parser.set_defaults(run=run)
@@ -33,6 +49,12 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Build, run, report; exit code 1 when a case fails or something measured differs, 2 without a GPU."""
+    if args.arithmetic:
+        if args.measure or args.via != "both":
+            raise Question("--arithmetic runs no suite: it goes without --measure and --via")
+        from .trial_running import run_trials
+
+        return run_trials(args, _TARGET)
     from .suite_running import run_suite
 
     return run_suite(args, _TARGET)

@@ -29,7 +29,7 @@ from .silicon_report import arithmetic_table, measured_table, named_by, print_ar
 if TYPE_CHECKING:
     from ..ledger.device_observations import Observations
 
-__all__ = ["run_suite"]
+__all__ = ["processors", "progress", "run_suite"]
 
 _SHOWN = 10
 
@@ -66,10 +66,10 @@ def run_suite(args: argparse.Namespace, usual: str) -> int:
         report = RunReport(suite, seconds={"generation": seconds})
         report.not_run.update(_elsewhere(specification, target, suite))
         vias = _vias(suite, args.via)
-        report.seconds["compilation"] = sum(suite.build(via, _processors()) for via in vias)
+        report.seconds["compilation"] = sum(suite.build(via, processors()) for via in vias)
         cases = _readable(specification, report, driver)
         for via in vias:
-            with _progress(len(cases), f"cases, via {via}") as step:
+            with progress(len(cases), f"cases, via {via}") as step:
                 outcome = execute(suite, via, cases, args.device, args.limit, report=step)
             report.outcomes.append(outcome)
             report.seconds[f"execution, {via}"] = outcome.seconds["wall"]
@@ -86,7 +86,8 @@ def run_suite(args: argparse.Namespace, usual: str) -> int:
         return 1 if _failed(specification, report) else 0
 
 
-def _processors() -> int:
+def processors() -> int:
+    """How many processors this machine has."""
     import os
 
     return os.cpu_count() or 1
@@ -183,7 +184,7 @@ def _row(kernel: Mapping[str, Any]) -> str:
 
 
 @contextmanager
-def _progress(total: int, what: str) -> Iterator[Any]:
+def progress(total: int, what: str) -> Iterator[Any]:
     """Show a progress bar on a terminal's standard error; yields the function that advances it."""
     hide()
     from rich.console import Console
@@ -206,7 +207,7 @@ def _measure(
     can, cannot = measurable(specification, target, read, rows)
     for subject in cannot:
         report.not_run[f"{subject.what} of {subject.id}"] = f"the driver reads PTX ISA {read}"
-    with _progress(len(can), "measuring") as step:
+    with progress(len(can), "measuring") as step:
         return observe_device(target, args.device, can, 20 * args.limit, step)
 
 

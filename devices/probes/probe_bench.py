@@ -15,7 +15,7 @@ from ...spec.specification import Specification
 from ..raw_kernel import Batch, Launcher, MemoryElements, Raw, elements, numbers, words
 from .codes import number_type
 
-__all__ = ["Bench", "plain", "plain_descriptor", "stored_columns"]
+__all__ = ["Bench", "matrices_in_memory", "plain", "plain_descriptor", "stored_columns"]
 
 _ALIGNED = 1024
 Codes = NDArray[np.integer]
@@ -38,6 +38,25 @@ def plain(specification: Specification, kind: str, start: int, row: int, width: 
         row,
         max(1, width // 8),
     )
+
+
+def matrices_in_memory(
+    specification: Specification, kernel: Raw
+) -> tuple[dict[str, MemoryElements], dict[str, int], int]:
+    """The matrices that a kernel reads from shared memory, one after another and not swizzled; their
+    descriptors, and the bytes of all."""
+    m, n, k = (int(kernel.variant.fields[name]) for name in "mnk")
+    memory: dict[str, MemoryElements] = {}
+    descriptors: dict[str, int] = {}
+    top = 0
+    for part, rows, columns in (("A", m, stored_columns(specification, kernel)), ("B", n, k)):
+        if part in kernel.descriptors:
+            width = kernel.width(part)
+            row = columns * width // 8
+            memory[part] = MemoryElements(top, width, rows * row)
+            descriptors[part] = plain_descriptor(specification, kernel.descriptors[part], top, row, width)
+            top += -(-rows * row // _ALIGNED) * _ALIGNED
+    return memory, descriptors, top
 
 
 @dataclass(frozen=True)
@@ -63,21 +82,19 @@ class Bench:
         cls, specification: Specification, kernel: Raw, launcher: Launcher, unit: Callable[[str], int]
     ) -> Bench:
         """A bench with the matrices that lie in shared memory one after another, not swizzled."""
-        fields = kernel.variant.fields
-        m, n, k = (int(fields[name]) for name in "mnk")
-        memory: dict[str, MemoryElements] = {}
-        descriptors = {"A": 0, "B": 0}
-        top = 0
-        for part, rows, columns in (("A", m, stored_columns(specification, kernel)), ("B", n, k)):
-            if part in kernel.descriptors:
-                width = kernel.width(part)
-                row = columns * width // 8
-                memory[part] = MemoryElements(top, width, rows * row)
-                descriptors[part] = plain_descriptor(specification, kernel.descriptors[part], top, row, width)
-                top += -(-rows * row // _ALIGNED) * _ALIGNED
+        memory, descriptors, size = matrices_in_memory(specification, kernel)
         a, b = memory.get("A"), memory.get("B")
-        a_descriptor, b_descriptor = descriptors["A"], descriptors["B"]
-        return cls(specification, kernel, launcher, unit, a, b, a_descriptor, b_descriptor, top)
+        return cls(
+            specification,
+            kernel,
+            launcher,
+            unit,
+            a,
+            b,
+            descriptors.get("A", 0),
+            descriptors.get("B", 0),
+            size,
+        )
 
     def count(self, letter: str) -> int:
         """How many elements an operand has."""

@@ -19,6 +19,7 @@ __all__ = [
     "Kernel",
     "choices",
     "immediates",
+    "neutral",
     "raw_kernels",
     "space_of",
 ]
@@ -147,6 +148,11 @@ def immediates(variant: Variant, form: Form) -> dict[str, tuple[int, ...]]:
 
 
 _NEUTRAL: Mapping[str, int] = {"negate-A": 1, "negate-B": 1, "transpose-A": 0, "transpose-B": 0}
+
+
+def neutral(kernel: Kernel) -> bool:
+    """Whether a kernel negates and transposes nothing."""
+    return all(kernel.value(part) in (None, value) for part, value in _NEUTRAL.items())
 
 
 def raw_kernels(variants: Sequence[Variant]) -> Iterator[Kernel]:

@@ -1,0 +1,100 @@
+"""Recorded trials: how many sums of which kernels a device gave, and how many differed from its arithmetic.
+
+A trial can be repeated: its inputs follow from the seed and the numbers of its tiles. It says nothing of a
+kernel or of a model that has changed since.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ..spec.chip_arithmetic import ChipArithmetic
+from ..spec.expressions import source
+from .claims import cases_digest
+from .records import FOLDER, put, read
+from .silicon_record import DeviceRecord
+
+__all__ = ["DeviceTrials", "RecordedTrial", "load_trials", "model_digest", "write_trials"]
+
+_FORMAT = 1
+
+
+@dataclass(frozen=True)
+class RecordedTrial:
+    """One kernel's trial: the hashes of its code and of the model, the tiles, the counts by distribution.
+
+    `differences` are the first sums that differed: tile, row, column, C, what came, what the model gives.
+    """
+
+    kernel: str
+    row: str
+    case: str
+    model: str
+    seed: int
+    first: int
+    tiles: int
+    compared: Mapping[str, int]
+    different: Mapping[str, int]
+    differences: tuple[tuple[int, ...], ...] = ()
+
+    @property
+    def total(self) -> int:
+        """How many sums were compared."""
+        return sum(self.compared.values())
+
+    @property
+    def misses(self) -> int:
+        """How many differed."""
+        return sum(self.different.values())
+
+
+@dataclass(frozen=True)
+class DeviceTrials:
+    """The trials of one device."""
+
+    device: DeviceRecord
+    trials: tuple[RecordedTrial, ...]
+
+
+def model_digest(arithmetic: ChipArithmetic) -> str:
+    """The hash of a variant's arithmetic: formulas, integers, blocks and types; not of words for readers."""
+    lines = [str(sorted(arithmetic.types.items()))]
+    for block in arithmetic.blocks:
+        lines += [f"{key}={value}" for key, value in sorted(block.integers.items())]
+        lines.append(f"{block.products} {block.addends} {block.types} {block.result}")
+        for stage in block.model.stages:
+            lines.append(f"{stage.each} {stage.reduce}")
+            lines += [f"{name}: {source(formula.tree)}" for name, formula in stage.let.items()]
+    return cases_digest(lines)
+
+
+def write_trials(
+    device: DeviceRecord,
+    trials: Sequence[RecordedTrial],
+    folder: Path = FOLDER,
+    kept: Iterable[RecordedTrial] = (),
+) -> Path:
+    """Write a device's trials to its file, one a line; those of `kept` that are not made again stay."""
+    new = {trial.kernel for trial in trials}
+    listed = sorted([*trials, *(t for t in kept if t.kernel not in new)], key=lambda trial: trial.kernel)
+    lines = ",\n".join(json.dumps(vars(trial)) for trial in listed)
+    slug = device.name.lower().replace("nvidia ", "").replace(" ", "-")
+    text = f'{{"format": {_FORMAT},\n"device": {json.dumps(vars(device))},\n"trials": [\n{lines}\n]}}\n'
+    return put(folder, f"trials-{slug}-{device.target}", text)
+
+
+def load_trials(folder: Path = FOLDER) -> tuple[DeviceTrials, ...]:
+    """The trials of every device; raises Question for a file that is none."""
+    return tuple(read(folder, "trials-*.json", _FORMAT, _trials))
+
+
+def _trials(value: Any) -> DeviceTrials:
+    listed = [
+        RecordedTrial(**{**one, "differences": tuple(map(tuple, one["differences"]))})
+        for one in value["trials"]
+    ]
+    return DeviceTrials(DeviceRecord(**value["device"]), tuple(listed))
