@@ -204,7 +204,7 @@ class BarrierActs:
             warp = self.warps[number]
             if statement.does == "expect":
                 for thread in some:
-                    barrier.expect(number_at(bytes_, thread))
+                    barrier.expect(number_at(bytes_, thread), step.position)
                 continue
             if statement.does == "copy-arrive":
                 self._copies_arrive(warp, number, barrier, step, len(some))
@@ -224,6 +224,7 @@ class BarrierActs:
                 act,
                 sum(one for one in counted if one is not None),
                 None if None in expected else sum(one for one in expected if one is not None),
+                step.position,
             )
             if divided and self.whole:
                 self.drifts.setdefault(address, Drift(barrier.init[2], step.position, barrier.count))

@@ -7,22 +7,38 @@ for it.
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Hashable
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from .clocks import Clock
 
-__all__ = ["Landing", "Mbarrier", "NamedBarrier"]
+__all__ = ["Boxes", "Landing", "Mbarrier", "NamedBarrier"]
 
 _FEW = 12  # copies whose sums of bytes are tried
 
 
 @dataclass(slots=True)
 class Landing:
-    """The phase of an mbarrier that waits for a copy; −1: none. `size` is in bytes, None if unknown."""
+    """The phase of an mbarrier that waits for a copy; −1: none. `size` is in bytes, None if unknown; then
+    `box` says whose it is: of which tensor map and by which form of the copy, None if that is unknown, too.
+    """
 
     barrier: int
     phase: int
     size: int | None = None
+    box: Hashable = None
+
+
+class Boxes(NamedTuple):
+    """The boxes of tensors that a phase waits for, each with how often; how many bytes it expects, and the
+    statement that says so.
+    """
+
+    boxes: frozenset[tuple[Hashable, int]]
+    expected: int
+    statement: int
 
 
 @dataclass(slots=True)
@@ -34,6 +50,14 @@ class _MbarrierPhase:
     expected: int | None = 0
     copies: list[Landing] = field(default_factory=list)
     arrived: dict[int, int] = field(default_factory=dict)  # by warp: the number of its last arrival's act
+    said: int = -1  # the last statement that expects bytes
+
+    def boxes(self) -> Boxes | None:
+        """The boxes that it waits for; None where one is unknown, or a copy is none of a box."""
+        found = Counter(copy.box for copy in self.copies)
+        if not found or None in found or not self.expected:
+            return None
+        return Boxes(frozenset(found.items()), self.expected, self.said)
 
     def brings(self) -> int | None:
         """The bytes of its copies."""
@@ -67,6 +91,7 @@ class Mbarrier:
         self.told: list[Clock] = []
         self.arrived: list[dict[int, int]] = []  # by phase and warp: the number of its last arrival's act
         self.bytes: list[int | None] = []  # that each phase expected
+        self.boxes: list[Boxes] = []  # of ended phases
         self._warps = warps
         self._now = _MbarrierPhase(count, Clock(warps))
 
@@ -95,12 +120,14 @@ class Mbarrier:
             phase += 1
         return phase
 
-    def arrive(self, clock: Clock, act: tuple[int, int], count: int, expected: int | None = 0) -> bool:
+    def arrive(
+        self, clock: Clock, act: tuple[int, int], count: int, expected: int | None = 0, statement: int = -1
+    ) -> bool:
         """Count arrivals of a warp's act, after the bytes that they expect; whether they fall into several
         phases. `clock` is what they make known.
         """
         self.settle()
-        self.expect(expected)
+        self.expect(expected, statement)
         left = count
         first = last = self.phase
         while left > 0:
@@ -118,14 +145,16 @@ class Mbarrier:
             self._end()
         return count > 0 and last > first
 
-    def expect(self, expected: int | None) -> None:
+    def expect(self, expected: int | None, statement: int) -> None:
         """Let the current phase expect more bytes."""
+        if expected != 0:
+            self._now.said = statement
         before = self._now.expected
         self._now.expected = None if before is None or expected is None else before + expected
 
-    def copy(self, size: int | None) -> Landing:
+    def copy(self, size: int | None, box: Hashable = None) -> Landing:
         """A bulk copy that completes bytes of the current phase."""
-        landing = Landing(self.address, self.phase, size)
+        landing = Landing(self.address, self.phase, size, box)
         self._now.copies.append(landing)
         self._end()
         return landing
@@ -166,6 +195,8 @@ class Mbarrier:
         self.told.append(clock)
         self.arrived.append(self._now.arrived)
         self.bytes.append(self._now.expected)
+        if (boxes := self._now.boxes()) is not None:
+            self.boxes.append(boxes)
         self._now = _MbarrierPhase(self.count, Clock(self._warps))
 
 

@@ -74,7 +74,7 @@ def _is_right(found: Execution) -> bool:
     """Whether all threads were followed to their end, and nothing is wrong."""
     acts = found.acts
     named = any(barrier.unequal for barrier in acts.named.values())
-    barriers = (found.stuck, acts.unpublished, acts.drifts, acts.wrong_counts, named)
+    barriers = (found.stuck, acts.unpublished, acts.drifts, acts.wrong_counts, acts.unlike(), named)
     wrong = (any(acts.accesses), acts.short(), *barriers)
     return found.certain and not any(wrong)
 
@@ -92,6 +92,7 @@ class PhaseFindings:
     unequal: dict[tuple[int, int], bool] = field(default_factory=dict)
     drifts: dict[tuple[int, int], Drift] = field(default_factory=dict)
     wrong_counts: dict[int, WrongCount] = field(default_factory=dict)  # by statement
+    unlike: dict[tuple[int, int], tuple[int, int]] = field(default_factory=dict)  # bytes, by statements
     unpublished: dict[tuple[int, int], Unpublished] = field(default_factory=dict)
     together: set[int] = field(default_factory=set)  # blocks that whole warpgroups execute
     parted: set[int] = field(default_factory=set)  # blocks that parts of them execute
@@ -126,6 +127,7 @@ class PhaseFindings:
             self.races += found.acts.accesses
             self.unpublished |= found.acts.unpublished
             self.wrong_counts |= found.acts.wrong_counts
+            self.unlike |= found.acts.unlike()
             self.short |= found.acts.short()
             initialises = any(found.acts.mbarriers) or any(found.acts.uncounted)
             stuck = [
@@ -170,7 +172,8 @@ class PhaseFindings:
         """Whether executions followed every thread and found nothing: then no walk of one thread knows more
         about the stages that copies fill.
         """
-        barriers = (self.stuck, self.unpublished, self.unequal, self.drifts, self.wrong_counts)
+        counts = (self.unequal, self.drifts, self.wrong_counts, self.unlike)
+        barriers = (self.stuck, self.unpublished, *counts)
         return self.followed and not any((self.races, self.short, *barriers))
 
     @property
@@ -253,6 +256,7 @@ class PhaseFindings:
         if not self.races and not self.stuck:
             yield from (self._drift(one) for one in self.drifts.values())
         yield from map(self._wrong_count, self.wrong_counts.values())
+        yield from (self._unlike(*ends, *counts) for ends, counts in self.unlike.items())
         for (first, second), doubtful in self.unequal.items():
             yield self._unequal(first, second, doubtful)
         for init, use in self.unpublished:
@@ -388,6 +392,14 @@ class PhaseFindings:
         steps = [(one.init, "says how many arrive")]
         what = f"this mbarrier is made for {one.count} arrivals a phase, and can count 1 to 2^20 − 1"
         return self._of_barrier("barrier-count", one.doubtful, what, steps)
+
+    def _unlike(self, first: int, second: int, expected: int, others: int) -> Finding:
+        steps = [(first, f"expects {expected} bytes"), (second, f"expects {others} bytes of the same copies")]
+        what = (
+            f"copies by the same tensor maps shall bring {expected} bytes in one phase and {others} "
+            "in another, so that one of the two waits for bytes that none brings, or not for all"
+        )
+        return self._of_barrier("barrier-stuck", False, what, steps)
 
     def _unequal(self, first: int, second: int, doubtful: bool) -> Finding:
         steps = [(first, "names one count"), (second, "names another count, in the same phase")]

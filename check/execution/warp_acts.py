@@ -11,6 +11,7 @@ from ..values.lane_numbers import number_at
 from ..walks.acts import Act, act_of
 from ..walks.walk_steps import WalkStep
 from .barrier_acts import BarrierActs
+from .barriers import Boxes
 from .shared_accesses import SharedAccesses, TimedRead, TimedWrite
 from .thread_groups import ThreadGroup
 from .warps import GroupWait, lanes_of
@@ -154,13 +155,14 @@ class WarpActs(BarrierActs):
         sizes = None if size is None else self._operand(group, step.statement, size, 0)
         if barrier is not None:
             barrier.changed_at.add(step.position)
+        box = self._box(group, step) if size is None else None
         for thread in threads:
             bytes_ = number_at(sizes, thread)
             number = thread // WARP
             warp = self.warps[number]
             landing = None
             if barrier is not None:
-                landing = barrier.copy(bytes_)
+                landing = barrier.copy(bytes_, box)
                 warp.clock.knows(address, landing.phase)
             act = self._act_of_thread(group, step, thread)
             for region in act.regions if act is not None and barrier is not None else ():
@@ -177,6 +179,26 @@ class WarpActs(BarrierActs):
                         elsewhere=self._is_multicast(group, step, thread),
                     )
                 )
+
+    @staticmethod
+    def _box(group: ThreadGroup, step: WalkStep) -> tuple[str, tuple[str, ...]] | None:
+        """Whose box a tensor copy brings: of a tensor map that is a parameter, by a form of the copy."""
+        statement = step.statement
+        texts = list(statement.addresses)[1:2]
+        name = texts[0].strip("[] ").partition(",")[0].strip() if texts else ""
+        origin = group.registers.steps.origin(name, statement.scope)
+        return None if origin is None else (origin, statement.operation.words)
+
+    def unlike(self) -> dict[tuple[int, int], tuple[int, int]]:
+        """The statements, with their numbers of bytes, that expect different numbers for the same boxes."""
+        known: dict[object, Boxes] = {}
+        found = {}
+        for barrier in self.mbarriers.values():
+            for one in barrier.boxes:
+                first = known.setdefault(one.boxes, one)
+                if first.expected != one.expected:
+                    found[first.statement, one.statement] = first.expected, one.expected
+        return found
 
     def _is_multicast(self, group: ThreadGroup, step: WalkStep, thread: int) -> bool:
         """Whether a copy surely goes to several blocks of the cluster: by the mask behind its mbarrier."""

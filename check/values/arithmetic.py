@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from .word_algebra import NUMBER, WORD, NoResultError, WordAlgebra
 
-__all__ = ["DECIDED", "MASK", "ArithmeticRule", "as_signed", "bits_of", "computed", "rule_of"]
+__all__ = ["DECIDED", "MASK", "MOVES", "ArithmeticRule", "as_signed", "bits_of", "computed", "rule_of"]
 
 MASK = (1 << WORD) - 1
 ArithmeticRule = Callable[..., Any]  # of an algebra and the sources, as its words; the result is a word, too
@@ -271,9 +271,10 @@ _COMPARE: Mapping[str, _Compare] = {
     **dict.fromkeys(("gt", "hi"), _less(False, True)),
     **dict.fromkeys(("le", "ls"), _less(True, True)),
 }
+MOVES = ("mov", "cvta")  # they pass a number or an address on
 # By the opcode's first word, whatever its type is.
 _ANY_TYPE: Mapping[str, Callable[[_Kind, int], ArithmeticRule | None]] = {
-    **dict.fromkeys(("mov", "cvta", "mapa"), _moved),
+    **dict.fromkeys((*MOVES, "mapa"), _moved),
     "selp": _selected,
     "cvt": _converted,
 }

@@ -16,7 +16,7 @@ from ..ptx.decode import DecodedFunction, DecodedStatement
 from ..ptx.flow import Flow
 from ..ptx.operands import number_of
 from ..ptx.source import NAME, PtxModule
-from ..values.arithmetic import DECIDED, MASK, ArithmeticRule, bits_of, rule_of
+from ..values.arithmetic import DECIDED, MASK, MOVES, ArithmeticRule, bits_of, rule_of
 from .loops import Loops
 from .parameters import ParameterNumbers
 
@@ -30,6 +30,7 @@ _RESULTS = {
     "call": "unknown",
     "update": "unknown",
 }  # how a value is found, by the statement's action
+_MOVED = 8  # moves of one address that are followed
 _HARMLESS = frozenset(("vprintf", "__assertfail"))  # the system's functions order nothing
 _GRID = {
     f"%{name}{axis}": int(name.startswith(("n", "cluster_n")))
@@ -205,6 +206,21 @@ class WalkSteps:
             if (step.words[0], step.words[-1]) == (word, "pred") and not (step.guard or step.negates):
                 waiting += (source for source in step.sources if isinstance(source, str))
         return frozenset(found)
+
+    def origin(self, text: str, scope: int) -> str | None:
+        """The parameter or variable whose address an operand holds, if it was only moved there."""
+        name = self.source(text, scope)
+        for _ in range(_MOVED):
+            if isinstance(name, int):
+                return None
+            definitions = self.code.definitions.get(name, ())
+            if not definitions:
+                return name
+            step = self.step(definitions[0])
+            if len(definitions) > 1 or step.guard or step.words[0] not in MOVES or len(step.sources) != 1:
+                return None
+            name = step.sources[0]
+        return None
 
     def region(self, granules: Collection[int]) -> ByteRegion:
         """The bytes from the first granule to the end of the last, in the variable where they begin."""

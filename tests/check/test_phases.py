@@ -421,6 +421,52 @@ def test_an_mbarrier_that_one_thread_uses_while_others_wait_for_it() -> None:
     assert tiers(meets) == {("error", "barrier-uninitialised")}
 
 
+BOXES = """.version 8.0
+.target sm_90a
+.address_size 64
+.shared .align 1024 .b8 tile[16384];
+.shared .align 8 .b64 full[2];
+.visible .entry k(.param .align 64 .b8 a[128], .param .align 64 .b8 b[128])
+.reqntid 128, 1, 1
+{
+.reg .b64 %d<8>; .reg .pred %p<4>; .reg .b32 %r<8>;
+mov.b64 %d1,a; cvta.param.u64 %d2,%d1; mov.b64 %d3,b; cvta.param.u64 %d4,%d3; mov.b64 %d5,a; cvta.param.u64 %d6,%d5;
+mov.u32 %r1,%tid.x; mov.u32 %r2,0;
+setp.eq.u32 %p1,%r1,0;
+@%p1 mbarrier.init.shared::cta.b64 [full],1;
+@%p1 mbarrier.init.shared::cta.b64 [full+8],1;
+bar.sync 0;
+@%p1 mbarrier.arrive.expect_tx.shared::cta.b64 _,[full],8192;
+@%p1 cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [tile],[%d2,{%r2,%r2}],[full];
+@%p1 mbarrier.arrive.expect_tx.shared::cta.b64 _,[full+8],BYTES;
+@%p1 cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [tile+8192],[MAP,{%r2,%r2}],[full+8];
+W:
+mbarrier.try_wait.parity.shared::cta.b64 %p2,[full],0;
+@!%p2 bra W;
+V:
+mbarrier.try_wait.parity.shared::cta.b64 %p2,[full+8],0;
+@!%p2 bra V;
+ld.shared.b32 %r3,[tile+8192];
+ret;
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("tensor_map", "count", "right"),
+    [
+        ("%d2", "8192", True),
+        ("%d2", "8208", False),
+        ("%d6", "8176", False),
+        ("%d4", "8208", True),
+    ],
+)
+def test_the_same_boxes_bring_the_same_bytes(tensor_map: str, count: str, right: bool) -> None:
+    """A tensor map says how large its boxes are; the PTX does not, but for one map they are equal."""
+    found = tiers(BOXES.replace("MAP", tensor_map).replace("BYTES", count))
+    assert found == (set() if right else {("error", "barrier-stuck")})
+
+
 TURN = """.version 8.0
 .target sm_90a
 .address_size 64
