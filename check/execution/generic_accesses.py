@@ -127,7 +127,9 @@ class GenericActs(WarpActs):
             for warp, some in by_warp(threads).items():
                 if rows is not None:
                     some = tuple(thread for thread in some if thread % WARP < rows)
-                values = {base} if not isinstance(base, LaneNumbers) else base.by_value(some).keys()
+                values: set[int | None] = (
+                    set(map(base.values.__getitem__, some)) if isinstance(base, LaneNumbers) else {base}
+                )
                 lows = [value for value in values if value is not None]
                 if lows and len(lows) == len(values) and max(lows) - min(lows) < ADDRESSES:
                     start, flags, ones = min(lows), 0, (1 << width) - 1

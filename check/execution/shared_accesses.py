@@ -155,10 +155,9 @@ class SharedAccesses:
             self.filled.setdefault(phase, {})[read.region] = read.statement
 
     def _after_write(self, write: TimedWrite, read: TimedRead, clocks: Mapping[int, Clock]) -> None:
-        others = {
-            warp: clock for warp, clock in clocks.items() if warp != write.warp or write.kind != "store"
-        }
-        lacking = sum(not write.complete(clock) for clock in others.values())
+        stores = write.kind == "store"
+        others = [clock for warp, clock in clocks.items() if not (stores and warp == write.warp)]
+        lacking = sum([not write.complete(clock) for clock in others])
         if lacking:
             what = "unseen" if write.kind == "store" else "early-read"
             partly = lacking < len(others)

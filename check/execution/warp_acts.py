@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from ..memory.byte_regions import ByteRegion
 from ..memory.shared_memory import fences_shared, fills_shared
 from ..values.block_threads import WARP, WARPGROUP, by_warp
-from ..values.lane_numbers import number_at
+from ..values.lane_numbers import LaneNumbers, Numbers, number_at
 from ..walks.acts import Act, act_of
 from ..walks.walk_steps import WalkStep
 from .barrier_acts import BarrierActs
@@ -36,6 +37,7 @@ class WarpActs(BarrierActs):
     def __init__(self, threads: int) -> None:
         super().__init__(threads)
         self.accesses = SharedAccesses(lambda warp: self.warps[warp].clock)
+        self._written: dict[object, list[tuple[int, tuple[int, ...], tuple[ByteRegion, ...]]]] = {}
 
     @property
     def is_wrong(self) -> bool:
@@ -130,10 +132,9 @@ class WarpActs(BarrierActs):
             return
         doubtful = self._doubtful(group, step)
         kind = "copy" if step.statement.does == "copy" else "store"
-        for number, some in by_warp(threads).items():
-            act = self._act_of_thread(group, step, some[0])
+        for number, some, regions in self._targets(group, step, threads):
             warp = self.warps[number]
-            for region in act.regions if act is not None else ():
+            for region in regions:
                 made = TimedWrite(
                     step.position,
                     kind,
@@ -146,6 +147,25 @@ class WarpActs(BarrierActs):
                 self.accesses.write(made)
                 if made.kind == "copy":
                     warp.copies.append(made)
+
+    def _targets(
+        self, group: ThreadGroup, step: WalkStep, threads: tuple[int, ...]
+    ) -> Sequence[tuple[int, tuple[int, ...], tuple[ByteRegion, ...]]]:
+        """By warp that writes: its threads, and the bytes of the first."""
+        address = step.statement.address
+        base: Numbers = None
+        if address is not None and address.base is not None:
+            base = group.registers.value(address.base, step.statement.scope)
+        key = step.position, threads, (base.packed, base.unknown) if isinstance(base, LaneNumbers) else base
+        found = self._written.get(key)
+        if found is None:
+            acts = (
+                (warp, some, self._act_of_thread(group, step, some[0]))
+                for warp, some in by_warp(threads).items()
+            )
+            found = [(warp, some, act.regions) for warp, some, act in acts if act is not None]
+            self._written[key] = found
+        return found
 
     def _bulk(
         self, group: ThreadGroup, step: WalkStep, address: int, threads: tuple[int, ...]
