@@ -6,6 +6,7 @@ could let it fall into another phase. Then every schedule has the same phases, a
 a race, and all come to the end. Threads of one warp count as ordered. Another block is not followed.
 Parameters have a few numbers each, in turn: with others the proof says nothing. Threads that write the same
 bytes by one statement, in the same round, count as writing the same: compilers spread copies of a value so.
+A thread that reads what its warp has written so need not wait for the others.
 
 Whether a block may end while its bulk stores read its shared memory is left open, as the text leaves it open:
 shared memory has the lifetime of its block (2.3), cp.async.bulk.wait_group waits for the reads
@@ -92,6 +93,11 @@ class _Access:
     bit: int  # of an operation that goes on by itself; 0: it is complete at once
     statement: int
     round: int = 0  # how often the warp had executed the statement
+
+    @property
+    def again(self) -> tuple[int, int]:
+        """What accesses by one statement in one round of several warps have in common."""
+        return self.statement, self.round
 
 
 class _Replay:
@@ -416,7 +422,8 @@ class _Replay:
             before = self.units.setdefault(unit, [])
             kept = []
             for other in before:
-                if other.low < access.high and access.low < other.high:
+                meets = other.low < access.high and access.low < other.high
+                if meets and not self._is_same(other, access, before):
                     self._judge(other, access, clock)
                 again = (other.warp, other.kind, other.statement) == (
                     access.warp, access.kind, access.statement)  # fmt: skip
@@ -426,10 +433,26 @@ class _Replay:
             kept.append(access)
             self.units[unit] = kept
 
+    @staticmethod
+    def _is_same(first: _Access, second: _Access, others: Sequence[_Access]) -> bool:
+        """Whether two accesses write the same, or one reads what its own warp has written there, too."""
+        if first.again == second.again:
+            return True
+        kinds = {first.kind: first, second.kind: second}
+        if kinds.keys() != {"read", "write"} or first.warp == second.warp:
+            return False
+        read, write = kinds["read"], kinds["write"]
+        low, high = max(read.low, write.low), min(read.high, write.high)
+        return any(
+            (own.warp, own.again) == (read.warp, write.again)
+            and own.time < read.time
+            and own.low <= low
+            and high <= own.high
+            for own in others
+        )
+
     def _judge(self, first: _Access, second: _Access, clock: _Clock) -> None:
         if first.kind in _READS and second.kind in _READS:
-            return
-        if (first.statement, first.round) == (second.statement, second.round):
             return
         if first.bit:
             if not clock.complete & first.bit:

@@ -123,6 +123,10 @@ def test_threads_that_write_the_same_by_one_statement() -> None:
     """Compilers spread copies of a value so; another statement, or another round, may write another."""
     text = TWICE.replace("OTHER", "")
     assert why(text) == ""
+    assert why(text.replace("bar.sync 0;", "ld.shared.b32 %r4,[%r3];")) == ""  # what its own warp has written
+    assert "not ordered" in why(
+        text.replace("bar.sync 0;", "ld.shared.b32 %r4,[%r3+4]; st.shared.b32 [%r3],%r4;")
+    )
     assert "not ordered" in why(TWICE.replace("OTHER", "st.shared.b32 [%r3+4],%r3;"))
 
 
