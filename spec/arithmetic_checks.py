@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 
+from .arithmetic_bounds import RESULT, bounded_formulas
 from .arithmetic_records import (
     ArithmeticFile,
     ArithmeticModel,
     ArithmeticRow,
-    ArithmeticStage,
     ArithmeticStep,
 )
 from .chip_arithmetic import (
     ADDENDS,
-    FACTORS,
+    ZERO,
     ChipArithmetic,
     SumBlock,
-    block_constants,
-    constants_of,
     matching_rows,
     of_row,
     products_of,
@@ -35,17 +33,16 @@ from .expressions import (
     source,
     walk,
 )
-from .nodes import Formula, bounded, must_exist
+from .nodes import Formula, must_exist
 from .parts import computes
 from .specification import Specification
 from .variants import Variant
 
-__all__ = ["check_arithmetic"]
+__all__ = ["check_arithmetic", "sums_of"]
 
-_Spans = dict[str, tuple[int, int]]
 _TRUTHS = (Compare, Connective, Negation)
-_ORDER = {"element": 0, "product": 1, "addend": 1, "term": 2, "result": 3}
-_RESULT = "code"
+_LAST = "d"
+_ORDER = {"element": 0, "product": 1, "addend": 2, "term": 3, "result": 4}
 
 
 def check_arithmetic(families: Iterable[ArithmeticFile], specification: Specification) -> None:
@@ -69,7 +66,7 @@ def _check_stages(model: ArithmeticModel) -> None:
     for stage in model.stages:
         if _ORDER[stage.each] < before:
             what = f"the stage {stage.id} comes too late"
-            raise SpecError(what, stage.place, "elements, then products and the addend, terms, the result")
+            raise SpecError(what, stage.place, "elements, then products, the addend, terms, the result")
         before = _ORDER[stage.each]
         if stage.reduce and stage.each != "term":
             raise SpecError(f"the stage {stage.id} reduces what is not a term", stage.place, "each: term")
@@ -87,7 +84,7 @@ def _check_stages(model: ArithmeticModel) -> None:
         odd = ", ".join(sorted(defined["product"] ^ defined["addend"]))
         what = f"products and the addend have other names: {odd}"
         raise SpecError(what, model.place, "the same names: both are terms")
-    if not model.stages or model.stages[-1].each != "result" or _RESULT not in model.stages[-1].let:
+    if not model.stages or model.stages[-1].each != "result" or RESULT not in model.stages[-1].let:
         raise SpecError(
             "no stage gives the code of the result", model.place, "a last stage, each: result, with code"
         )
@@ -116,7 +113,7 @@ def _check_kinds(formula: Formula) -> None:
         raise SpecError(f"{formula.text!r} is a truth value", formula.place, f"where({formula.text}, 1, 0)")
 
 
-def _variants(specification: Specification, family: ArithmeticFile) -> Iterator[Variant]:
+def sums_of(specification: Specification, family: ArithmeticFile) -> Iterator[Variant]:
     """The variants that compute sums on a family's targets, those that differ in N alone once."""
     for one in specification.families.values():
         if not computes(one.instruction):
@@ -143,7 +140,7 @@ def _check_rows(family: ArithmeticFile, specification: Specification) -> None:
         _check_steps(row, family, specification)
     met: dict[str, set[str]] = {row.id: set() for row in family.rows}
     known: set[object] = set()
-    for variant in _variants(specification, family):
+    for variant in sums_of(specification, family):
         rows = list(matching_rows(family, variant))
         if len(rows) > 1:
             what = f"{variant.mnemonic} belongs to the rows {rows[0].id} and {rows[1].id}"
@@ -175,6 +172,8 @@ def _check_steps(row: ArithmeticRow, family: ArithmeticFile, specification: Spec
             must_exist("element type", step.type, specification.index.types, step.place)
         for name in step.adds:
             must_exist("sum", name, [*ADDENDS, *sums], step.place)
+        if ZERO in [ADDENDS.get(name) for name in step.adds] and len(step.adds) > 1:
+            raise SpecError("zero is added beside others", step.place, "zero alone, or what is not zero")
         used |= set(step.adds)
         if step.id in sums or step.id in ADDENDS:
             raise SpecError(f"the name {step.id} is given twice", step.place, "each name once")
@@ -184,6 +183,8 @@ def _check_steps(row: ArithmeticRow, family: ArithmeticFile, specification: Spec
             what = f"the model {step.model} has the integers {', '.join(wanted)}"
             raise SpecError(f"{what}, not {', '.join(step.integers)}", step.place, "the same names")
     last = row.steps[-1]
+    if last.id != _LAST:
+        raise SpecError(f"the last step is called {last.id}", last.place, f"{_LAST}: it gives D")
     if last.type is not None:
         raise SpecError("the last step gives D", last.place, "no type of its own")
     for name in sums:
@@ -206,65 +207,11 @@ def _check_products(found: ChipArithmetic, variant: Variant, count: int) -> None
 
 def _check_bounds(specification: Specification, arithmetic: ChipArithmetic, block: SumBlock) -> None:
     """Raise SpecError where a value may be negative, divide by zero, or exceed the step's word."""
-    constants = block_constants(specification, arithmetic, block)
-    fixed: _Spans = {name: (value, value) for name, value in constants.items()}
-    of_elements = [(part, arithmetic.types[part]) for part in FACTORS if block.products]
-    elements = {part: _element(specification, fixed, element) for part, element in of_elements}
-    addends = [_element(specification, fixed, element) for element in dict.fromkeys(block.types)]
-    products: list[_Spans] = [dict(fixed)] if block.products else []
-    added = [dict(fixed) for _ in addends]
-    for scope, element in zip(added, dict.fromkeys(block.types), strict=True):
-        scope |= {f"c_{name}": (v, v) for name, v in constants_of(specification, element).items()}
-    terms = [*products, *added]
-    result: _Spans = dict(fixed)
-    word = block.step.word
-    for stage in block.model.stages:
-        match stage.each:
-            case "element":
-                for bounds in (*elements.values(), *addends):
-                    _let(stage, bounds, word)
-                for part, bounds in elements.items():
-                    for scope in products:
-                        scope |= {f"{part.lower()}_{name}": bounds[name] for name in stage.let}
-                for scope, bounds in zip(added, addends, strict=True):
-                    scope |= {f"c_{name}": bounds[name] for name in stage.let}
-            case "product" | "addend":
-                for scope in products if stage.each == "product" else added:
-                    _let(stage, scope, word)
-            case "term":
-                for scope in terms:
-                    scope |= result
-                    _let(stage, scope, word)
-                if stage.reduce:
-                    counts = len(block.products), len(block.addends)
-                    for name in stage.let:
-                        result[name] = _reduced(stage, [scope[name] for scope in terms], counts)
-            case "result":
-                _let(stage, result, word)
-    _check_code(block.model, result, constants["d_width"])
-
-
-def _element(specification: Specification, fixed: _Spans, element: str) -> _Spans:
-    known = constants_of(specification, element)
-    bounds: _Spans = {**fixed, **{name: (value, value) for name, value in known.items()}}
-    return bounds | {"code": (0, (1 << known["width"]) - 1), "negated": (0, 1)}
-
-
-def _let(stage: ArithmeticStage, bounds: _Spans, word: int) -> None:
-    for name, formula in stage.let.items():
-        bounds[name] = bounded(formula, bounds, word)
-
-
-def _reduced(
-    stage: ArithmeticStage, values: Sequence[tuple[int, int]], counts: tuple[int, int]
-) -> tuple[int, int]:
-    low, high = (max(ends) for ends in zip(*values, strict=True))
-    return (low, high) if stage.reduce == "greatest" else (0, sum(counts) * high)
-
-
-def _check_code(model: ArithmeticModel, result: _Spans, width: int) -> None:
-    """The code of the sum fits its type."""
-    formula = model.stages[-1].let[_RESULT]
-    if result[_RESULT][1] >> width:
-        what = f"the code of the result can be {result[_RESULT][1]:#x}; its type has {width} bits"
-        raise SpecError(what, formula.place, f"at most {(1 << width) - 1:#x}")
+    code = (0, 0)
+    for formula in bounded_formulas(specification, arithmetic, block):
+        code = formula.span
+    width = specification.index.types[block.result].bits
+    if code[1] >> width:
+        place = block.model.stages[-1].let[RESULT].place
+        what = f"the code of the result can be {code[1]:#x}; its type has {width} bits"
+        raise SpecError(what, place, f"at most {(1 << width) - 1:#x}")

@@ -48,8 +48,8 @@ class ArithmeticModel:
     Noticed by: readers. Example: `products are added exactly`. Refuses: `null` (text must stand)."""
     integers: Mapping[str, str]
     """The integers that a step gives the model, each with what it means.
-    Noticed by: loader, readers. Example: `{window: how many binary places a term keeps}`. Refuses: `[window]` (names,
-    each with a sentence)."""
+    Noticed by: loader, readers. Example: `{window: how many binary places a term keeps}`. Refuses:
+    `[window]` (names, each with a sentence)."""
     stages: tuple[ArithmeticStage, ...]
     """The stages, in order; the last one is about the result and gives its `code`.
     Noticed by: loader, tests. Example: `[]`. Refuses: `[]` (no stage gives the code of the result)."""

@@ -24,6 +24,7 @@ from ...ledger.solver_record import ProofState, SolverRecord, load_answers
 from ...ledger.universe_record import UniverseRecord, load_universes
 from ...ledger.wheel_record import Wheels, load_wheels
 from ...spec.api import load
+from ...spec.arithmetic import Arithmetic, arithmetic
 from ...spec.errors import SpecError
 from ...spec.gates import EffectiveGate
 from ...spec.loading import PACKAGE
@@ -101,6 +102,8 @@ class Baseline:
                 raise SpecError(f"as it stands, {fault.what}", fault.place)
         if "specs.yaml" in files:
             _ = self.wheels, self.records
+        if any(file.startswith("spec/arithmetic/") for file in files):
+            _ = self.arithmetic
         witnesses = {name for file in files for name in asked(file)}
         _ = self.specification, self.register, self.meanings
         if "proofs" in witnesses:
@@ -123,6 +126,11 @@ class Baseline:
     def wheels(self) -> Wheels:
         """The wheels of ptxas as they were measured."""
         return load_wheels()
+
+    @cached_property
+    def arithmetic(self) -> Arithmetic:
+        """What sums come to on every chip family, as it is."""
+        return arithmetic()
 
     @cached_property
     def specification(self) -> Specification:

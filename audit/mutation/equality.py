@@ -6,11 +6,13 @@ import dataclasses
 from collections.abc import Mapping
 
 from ...formal.mutation.subjects import BridgeSubject, LayoutSubject, MutationSubject, SwizzleSubject
+from ...spec.arithmetic import arithmetic
 from ...spec.model import Gate
 from ...spec.nodes import Formula, Scalars
 from ...spec.sparse import positions, valid_codes
 from ...spec.sparsity_records import Sparsity
 from ...spec.variants import Family, Variant
+from .arithmetic_equality import same_sums
 from .meaning import noticed_fields, plain
 from .witnesses import Changed
 
@@ -23,6 +25,8 @@ def equal(changed: Changed) -> bool:
         return _equal_instructions(changed)
     if changed.file == "spec/sparsity.yaml":
         return _equal_sparsities(changed)
+    if changed.file.startswith("spec/arithmetic/"):
+        return _equal_sums(changed)
     base, old, new = changed.base, changed.base.specification, changed.specification
     subjects: list[MutationSubject]
     if changed.layouts:
@@ -45,6 +49,18 @@ def equal(changed: Changed) -> bool:
     else:
         return False
     return all(base.status(smt) == "unsat" for s in subjects for smt in s.differences(old, new))
+
+
+def _equal_sums(changed: Changed) -> bool:
+    """Whether only formulas of chips' sums are others, and every variant has the same sums."""
+    base = changed.base
+    pairs = zip(base.arithmetic.families, arithmetic().families, strict=True)
+    return all(
+        _formulas_only(old, new)
+        and same_sums(base.specification, old, new, lambda smt: base.status(smt) == "unsat")
+        for old, new in pairs
+        if plain(old) != plain(new)
+    )
 
 
 def _equal_sparsities(changed: Changed) -> bool:

@@ -202,6 +202,11 @@ def _floats(fields: Mapping[str, str | int], kind: str, codes: Sequence[tuple[in
     zero = Number(False)
     if kind == "wgmma":
         return window(d, products, addend, 13 if eight else 25, 14 if eight and d == "f32" else None)
+    if kind == "wmma" and (d, ctype) == (
+        "f32",
+        "f16",
+    ):  # C is widened first: its subnormal numbers become normal
+        addend = decoded("f32", fused("f32", [addend]))
     if kind == "wmma" and a == "tf32":
         return window(d, products[4:], decoded(d, window(d, products[:4], addend)))
     if kind == "wmma" and (d, ctype) == ("f16", "f32"):

@@ -77,7 +77,7 @@ def misses(specification: Specification, variant: Variant) -> list[str]:
     random = Random(variant.mnemonic)
     arithmetic = arithmetic_of(variant, "sm_90a")
     types = [element_type(variant, part) for part in "ABCD"]
-    jobs = [drawn(random, *types[:3], arithmetic.products) for _ in range(JOBS)]
+    jobs = [drawn(random, types[0], types[1], types[2], arithmetic.products) for _ in range(JOBS)]
     a, b = (np.array([[pair[side] for pair in pairs] for pairs, _ in jobs], np.uint64) for side in (0, 1))
     c = np.array([addend for _, addend in jobs], np.uint64)
     given = [int(code) for code in NumpySums(specification, arithmetic).codes(a, b, c)]

@@ -1,0 +1,105 @@
+"""Is a slip of spec/arithmetic the same sums as before? A solver proves it, formula by formula."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+
+from ...formal.smt.bitvectors import BitVectors
+from ...formal.smt.obligations import refuting
+from ...formal.smt.terms import UGE, ULE, And, BitVec
+from ...spec.arithmetic_bounds import BoundedFormula, bounded_formulas
+from ...spec.arithmetic_checks import sums_of
+from ...spec.arithmetic_records import ArithmeticFile, ArithmeticModel
+from ...spec.chip_arithmetic import ChipArithmetic, SumBlock, matching_rows, of_row
+from ...spec.errors import SpecError
+from ...spec.expressions import Expression, Number, names, substitute
+from ...spec.specification import Specification
+
+__all__ = ["same_sums"]
+
+_Pair = tuple[BoundedFormula, BoundedFormula]
+
+
+def same_sums(
+    specification: Specification,
+    old: ArithmeticFile,
+    new: ArithmeticFile,
+    unsatisfiable: Callable[[str], bool],
+) -> bool:
+    """Whether two families that differ in formulas alone give every variant the same sums.
+
+    Each changed formula has to have the same value for all values of the names before it. So sums that come
+    to the same by other ways are not called the same.
+    """
+    proven: set[str] = set()
+    try:
+        for one, other in _blocks(specification, old, new):
+            if one is None or other is None:
+                return False
+            for text in _differences(specification, one, other):
+                if text not in proven and not unsatisfiable(text):
+                    return False
+                proven.add(text)
+    except SpecError:
+        return False
+    return True
+
+
+_Sums = tuple[ChipArithmetic, SumBlock]
+
+
+def _blocks(
+    specification: Specification, old: ArithmeticFile, new: ArithmeticFile
+) -> Iterator[tuple[_Sums | None, _Sums | None]]:
+    """The blocks of every variant before and after, each pair once; None where there is no such pair."""
+    seen: set[object] = set()
+    for variant in sums_of(specification, old):
+        before, after = list(matching_rows(old, variant)), list(matching_rows(new, variant))
+        if [row.id for row in before] != [row.id for row in after]:
+            yield None, None
+        for one, other in zip(before, after, strict=False):
+            found = of_row(specification, old, one, variant), of_row(specification, new, other, variant)
+            if [_shape(block) for block in found[0].blocks] != [_shape(block) for block in found[1].blocks]:
+                yield None, None
+            for pair in zip(found[0].blocks, found[1].blocks, strict=False):
+                key = (*map(_shape, pair), *(tuple(b.integers.values()) for b in pair), found[0].types["A"])
+                key += (found[0].types["B"], pair[0].step.model)
+                if key not in seen:
+                    seen.add(key)
+                    yield (found[0], pair[0]), (found[1], pair[1])
+
+
+def _shape(block: SumBlock) -> tuple[object, ...]:
+    return block.products, block.addends, block.types, block.result, block.step.word
+
+
+def _differences(specification: Specification, old: _Sums, new: _Sums) -> Iterator[str]:
+    """For every formula that changed, SMT-LIB text that asks where its value is another."""
+    if old[1].integers == new[1].integers and _formulas(old[1].model) == _formulas(new[1].model):
+        return
+    pairs = zip(bounded_formulas(specification, *old), bounded_formulas(specification, *new), strict=True)
+    for one, other in pairs:
+        trees = _settled(one), _settled(other)
+        if trees[0] != trees[1]:
+            yield _difference(*trees, one.names, old[1].step.word)
+
+
+def _formulas(model: ArithmeticModel) -> list[str]:
+    return [formula.text for stage in model.stages for formula in stage.let.values()]
+
+
+def _settled(formula: BoundedFormula) -> Expression:
+    """The formula with the names that have one value here replaced by it."""
+    tree = formula.formula.tree
+    ends = {name: formula.names[name] for name in names(tree)}
+    return substitute(tree, {name: Number(low) for name, (low, high) in ends.items() if low == high})
+
+
+def _difference(old: Expression, new: Expression, spans: Mapping[str, tuple[int, int]], word: int) -> str:
+    """What is computed exceeds no word; what is not chosen may."""
+    read = {name: spans[name] for name in names(old) | names(new)}
+    algebra = BitVectors(word, {name: BitVec(name, word) for name in read})
+    within = [
+        And(UGE(algebra.name(name), low), ULE(algebra.name(name), high)) for name, (low, high) in read.items()
+    ]
+    return refuting(*within, algebra.read(old) != algebra.read(new))

@@ -1,0 +1,36 @@
+"""A slip of a chip's sums is equal only where a solver proves it; another bit anywhere is another sum."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from ptxmma.audit.mutation.arithmetic_equality import same_sums
+from ptxmma.formal.smt.solvers import ask
+from ptxmma.spec import arithmetic
+from ptxmma.spec.specification import Specification
+
+FILE = "spec/arithmetic/sm_90.yaml"
+TF32 = 'block: "i // 4 + 1"\n        adds: [C]\n        integers: {{window: "25", floor: "133", least: "0", digits: "{}"'
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "same"),
+    [
+        (
+            "where(least + 1 > bias, least + 1 - bias, 0)",
+            "where(least + 1 > bias, least + 2 - bias, 0)",
+            False,
+        ),
+        (TF32.format(64), TF32.format(32), True),  # no sum of 5 terms has 33 bits
+        (TF32.format(64), TF32.format(24), False),
+    ],
+)
+def test_what_is_proven(specification: Specification, files: Path, old: str, new: str, same: bool) -> None:
+    path = files / FILE
+    text = path.read_text(encoding="utf-8")
+    assert old in text
+    path.write_text(text.replace(old, new, 1), encoding="utf-8")
+    (before,), (after,) = arithmetic.arithmetic().families, arithmetic.read(files).families
+    assert same_sums(specification, before, after, lambda smt: ask("z3", smt).status == "unsat") is same
