@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import hashlib
 import os
+import platform
 import shutil
 import subprocess
 import tempfile
@@ -21,9 +22,10 @@ from ...spec.chip_arithmetic import ChipArithmetic
 from ...spec.specification import Specification
 from .sum_text import SumText
 
-__all__ = ["CompiledSums", "compiler"]
+__all__ = ["CompiledSums", "compiler", "processor_count"]
 
 _FLAGS = ("-O3", "-std=gnu11", "-fPIC", "-shared", "-w")
+_NATIVE = "-march=native"  # not every compiler knows it
 _SECONDS = 60
 
 
@@ -31,6 +33,23 @@ _SECONDS = 60
 def compiler() -> str | None:
     """The path of a C compiler: the one that CC names, or cc; None where there is none."""
     return shutil.which(os.environ.get("CC", "").strip() or "cc")
+
+
+@cache
+def processor_count() -> int:
+    """How many processors this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+@cache
+def _processor() -> str:
+    """What the processor can do: a library for one may not run on another that sees the same cache."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        lines = []
+    able = next((line for line in lines if line.startswith(("flags", "Features"))), "")
+    return f"{platform.machine()} {platform.node()} {able}"
 
 
 @dataclass(frozen=True)
@@ -48,7 +67,7 @@ class CompiledSums:
     @cached_property
     def path(self) -> Path:
         """Where the library lies once it is compiled: its name is the hash of the text and the compiler."""
-        words = "\0".join((self._text, self.compiler, *_FLAGS, os.uname().machine))
+        words = "\0".join((self._text, self.compiler, *_FLAGS, _NATIVE, _processor()))
         return cache_folder() / f"sums-{hashlib.sha256(words.encode()).hexdigest()[:32]}.so"
 
     @cached_property
@@ -68,7 +87,8 @@ class CompiledSums:
             source, library = Path(folder) / "sums.c", Path(folder) / "sums.so"
             source.write_text(self._text, encoding="utf-8")
             command = [self.compiler, *_FLAGS, "-o", str(library), str(source)]
-            subprocess.run(command, check=True, capture_output=True, timeout=_SECONDS)
+            if subprocess.run([*command, _NATIVE], capture_output=True, timeout=_SECONDS).returncode:
+                subprocess.run(command, check=True, capture_output=True, timeout=_SECONDS)
             os.replace(library, self.path)
 
     def codes(
@@ -94,7 +114,7 @@ class CompiledSums:
             count = ctypes.c_ulonglong(len(found[rows]))
             function(*pointers, count, ctypes.c_uint(negated[0]), ctypes.c_uint(negated[1]))
 
-        threads = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+        threads = processor_count()
         step = max(1, -(-len(c) // threads))
         parts = [slice(start, start + step) for start in range(0, len(c), step)]
         with ThreadPoolExecutor(threads) as pool:

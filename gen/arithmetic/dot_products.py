@@ -51,7 +51,7 @@ class SumsOfProducts:
         if array.size and (int(array.max()) >> width or int(array.min()) < 0):
             wrong = int(array.min()) if int(array.min()) < 0 else int(array.max())
             raise Question(f"{name} holds {wrong:#x}; a bit pattern of .{element} has {width} bits")
-        return array.astype(np.uint64, copy=False)
+        return array
 
     def results(
         self, a: NDArray[Any], b: NDArray[Any], c: NDArray[Any], negated: tuple[bool, bool]

@@ -7,6 +7,7 @@ first axis. What is the same for all jobs stays a Python integer.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import cached_property, reduce
 from typing import Any
@@ -26,6 +27,7 @@ from ...spec.chip_arithmetic import (
 )
 from ...spec.expressions import fold, names
 from ...spec.specification import Specification
+from .compiled_sums import processor_count
 
 __all__ = ["NumpySums"]
 
@@ -159,10 +161,14 @@ class NumpySums:
         if a.size >> _TABLED:
             self._tabulate(negated)
         step = max(1, _AT_ONCE // max(1, self.arithmetic.products))
-        with np.errstate(all="ignore"):
-            for start in range(0, len(c), step):
-                part = slice(start, start + step)
-                found[part] = self._blocks(a[part].T, b[part].T, c[part], negated)
+
+        def part(start: int) -> None:
+            rows = slice(start, start + step)
+            with np.errstate(all="ignore"):
+                found[rows] = self._blocks(a[rows].T, b[rows].T, c[rows], negated)
+
+        with ThreadPoolExecutor(processor_count()) as pool:
+            list(pool.map(part, range(0, len(c), step)))
         return found
 
     def _blocks(self, a: _Words, b: _Words, c: _Words, negated: tuple[bool, bool]) -> _Words:
