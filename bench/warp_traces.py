@@ -64,6 +64,7 @@ class _Code:
             for at in range(len(self.statements))
         ]
         self.following = self._following()
+        self.idle = frozenset(filter(self._is_idle, range(len(self.statements))))
         self.results: dict[tuple[int, tuple[int | None, ...]], int | None] = {}
 
     def _targets(self, at: int) -> tuple[str, ...]:
@@ -100,6 +101,13 @@ class _Code:
                     waiting += _NAME.findall(statement.guard)
                     waiting += [word for o in statement.operands[1:] for word in _NAME.findall(o)]
         return wanted
+
+    def _is_idle(self, at: int) -> bool:
+        """Whether a branch passes by nothing that counts."""
+        if self.parts[at][0] != "bra" or not self.statements[at].guard:
+            return False
+        label = self.kernel.labels.get(self.statements[at].operands[0], at)
+        return label > at and self.following[label] == self.following[at + 1]
 
     def _following(self) -> list[int]:
         """From each place, the next statement that counts."""
@@ -198,7 +206,8 @@ class _WarpWalk:
             at = min(lane.at for lane in live)
             here = [lane for lane in live if lane.at == at]
             words: list[tuple[Any, ...]] = []
-            going = [lane for lane in here if self._holds(lane, code.statements[at].guard)]
+            passes = at in code.idle  # whichever way, the same is done next
+            going = [] if passes else [lane for lane in here if self._holds(lane, code.statements[at].guard)]
             for lane in here:
                 lane.at = at + 1
             root = code.parts[at][0]

@@ -130,6 +130,13 @@ def test_threads_that_write_the_same_by_one_statement() -> None:
     assert "not ordered" in why(TWICE.replace("OTHER", "st.shared.b32 [%r3+4],%r3;"))
 
 
+def test_a_branch_that_passes_nothing_by_may_go_either_way() -> None:
+    branch = "ld.global.u32 %r5,[%d1];\nsetp.eq.u32 %p1,%r5,0;\n@%p1 bra N;\nadd.u32 %r6,%r5,1;\nDO\nN:\n"
+    text = TWICE.replace("OTHER", branch)
+    assert why(text.replace("DO", "")) == ""
+    assert "not known" in why(text.replace("DO", "bar.sync 0;"))
+
+
 TWICE = """.version 8.0
 .target sm_90a
 .address_size 64
@@ -137,7 +144,7 @@ TWICE = """.version 8.0
 .visible .entry k()
 .reqntid 64, 1, 1
 {
-.reg .b32 %r<8>;
+.reg .b32 %r<8>; .reg .b64 %d<2>; .reg .pred %p<2>;
 mov.u32 %r1,%tid.x; and.b32 %r2,%r1,31; shl.b32 %r2,%r2,3; mov.u32 %r3,tile; add.u32 %r3,%r3,%r2;
 OTHER
 st.shared.v2.b32 [%r3],{%r3,%r3};
