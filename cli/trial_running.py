@@ -182,11 +182,12 @@ def as_json(specification: Specification, report: TrialReport) -> dict[str, Any]
 
 
 def _steps(specification: Specification, trial: Trial, one: SumDifference) -> Iterator[Mapping[str, int]]:
-    """What the definition makes of the inputs of a sum that differed: the names of every block's result."""
+    """The definition, step by step, from the inputs of a sum that differed: what a block's stages give."""
     dot = DotProduct(specification, trial.arithmetic)
     a, b = ([ElementCode(code) for code in codes] for codes in (one.a, one.b))
     for steps in dot.steps(a, b, one.c):
-        yield dict(steps.result)
+        given = {name for stage in steps.block.model.stages for name in stage.let}
+        yield {name: value for name, value in steps.result.items() if name in given}
 
 
 def print_report(specification: Specification, report: TrialReport) -> None:
@@ -232,7 +233,5 @@ def _lines(specification: Specification, trial: Trial, one: SumDifference) -> It
     yield f"b {' '.join(f'{code:x}' for code in one.b)}"
     yield f"c {one.c:x}"
     for number, names in enumerate(_steps(specification, trial, one)):
-        shown = ", ".join(
-            f"{name} {value:#x}" for name, value in names.items() if name not in trial.kernel.variant.fields
-        )
+        shown = ", ".join(f"{name} {value:#x}" for name, value in names.items())
         yield f"block {number}: {shown}"

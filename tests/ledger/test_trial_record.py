@@ -76,3 +76,14 @@ def test_a_model_is_known_by_what_it_computes(specification: Specification, reco
     other = replace(block, integers={**block.integers, name: block.integers[name] + 1})
     assert model_digest(replace(arithmetic, blocks=(other,))) != recorded.model
     assert model_digest(replace(arithmetic, row=replace(arithmetic.row, id="another"))) == recorded.model
+
+
+def test_both_chips_gave_a_billion_sums_of_each_kernel() -> None:
+    """And none differed from the model as it was then; `ptxmma evidence --arithmetic` says what is stale."""
+    h100, h200 = load_trials()
+    assert (h100.device.name, h200.device.name) == ("NVIDIA H100 80GB HBM3", "NVIDIA H200")
+    for found in (h100, h200):
+        assert len(found.trials) == 239
+        assert all(trial.total >= 10**9 and trial.misses == 0 for trial in found.trials)
+        assert all(min(trial.compared.values()) >= 10**8 for trial in found.trials)
+    assert [trial.kernel for trial in h100.trials] == [trial.kernel for trial in h200.trials]
