@@ -77,10 +77,14 @@ class BitVectors:
         return If(condition, then, otherwise)
 
     def bits(self, operand: Term) -> Term:
+        """By halves: a number of more than 2**n - 1 has n digits more than its digits above the n lowest."""
         length = BitVecVal(0, self.width)
-        for digits in range(1, self.width + 1):
-            length = If(UGE(operand, BitVecVal(1 << (digits - 1), self.width)), digits, length)
-        return length
+        half = 1 << (self.width - 1).bit_length()
+        while half := half // 2:
+            above = UGE(operand, BitVecVal(1 << half, self.width))
+            length = If(above, length + half, length)
+            operand = If(above, LShR(operand, half), operand)
+        return length + operand
 
     def read(self, tree: Expression) -> Term:
         return fold(tree, self)

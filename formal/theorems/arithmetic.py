@@ -1,0 +1,245 @@
+"""Theorems about what sums of products come to on chips: the models and rows of spec/arithmetic/*.yaml.
+
+They are about terms (products and addends) one at a time, and about what is taken over terms; so they hold
+for any number of terms. That every value stays in its word, and that no shift reaches it, is found by
+intervals when the YAML is loaded (spec/arithmetic_checks.py).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+
+from ...spec.arithmetic import arithmetic
+from ...spec.arithmetic_records import ArithmeticFile, ArithmeticStage
+from ...spec.chip_arithmetic import PARTS
+from ...spec.expressions import names
+from ...spec.specification import Specification
+from ..float_codes import FloatCode
+from ..smt.obligations import Model, Obligation, refuting
+from ..smt.terms import SLE, UGT, ULE, ULT, And, BitVecs, BitVecVal, If, Not, Or, SignExt, Term, ZeroExt
+from ..sum_shapes import SumShape, sum_shapes
+from ..symbolic_sums import SumNames, SymbolicSum, taken
+from ..theorem import ProofPart, Theorem, TheoremGroup
+
+__all__ = ["GROUP", "family_obligations"]
+
+_PLUS, _MINUS = "plus", "minus"  # what the positive and the negative terms of a sum come to
+_KINDS = ("signed", "unsigned")  # of integers
+_ANY = "any"  # prefix of an element that is alone
+_GREATEST_SUM = 1 << 40  # of magnitudes; more than the products of any K come to
+_NARROW = 64  # bits; in a wider word, a solver needs minutes for subnormal numbers that are normalised
+_ANY_WIDTH = 16  # the greatest and the sum of numbers are the same in every width that holds them
+
+
+@dataclass(frozen=True)
+class _Claim:
+    """A theorem about sums of one shape; `stages` (by what they are for) and `types` are what it is about."""
+
+    theorem: str
+    stages: tuple[str, ...]
+    types: tuple[str, ...]
+    text: Callable[[], str]
+    about: str = ""
+
+    def key(self, shape: SumShape) -> object:
+        """The same for two shapes of which the claim says the same."""
+        stages = [stage for stage in shape.model.stages if stage.each in self.stages]
+        formulas = tuple((name, formula.text) for stage in stages for name, formula in stage.let.items())
+        read = frozenset[str]().union(*(names(f.tree) for stage in stages for f in stage.let.values()))
+        integers = tuple((name, value) for name, value in shape.constants.items() if name in read)
+        return self.theorem, self.about, self.types, shape.word, formulas, integers
+
+
+def family_obligations(specification: Specification, family: ArithmeticFile) -> Iterator[Obligation]:
+    """Every obligation of a chip family; of shapes of which a theorem says the same, the first one's."""
+    seen: set[object] = set()
+    for shape in sum_shapes(specification, family):
+        sums = SymbolicSum(specification, shape)
+        for make in (_decode, _integers, _exchange, _order, _zero, _fit):
+            for claim in make(sums):
+                if (key := claim.key(shape)) not in seen:
+                    seen.add(key)
+                    subject = f"{claim.about}: {shape}" if claim.about else str(shape)
+                    explain = partial(_counterexample, subject)
+                    yield Obligation(f"arithmetic.{claim.theorem}", subject, claim.text, explain)
+
+
+def _counterexample(subject: str, model: Model) -> str:
+    shown = ", ".join(f"{name} = {value:#x}" for name, value in sorted(model.items()))
+    return f"{subject}: not for {shown}"
+
+
+def _exchange(sums: SymbolicSum) -> Iterator[_Claim]:
+    factors = sums.shape.factors
+    if len(set(factors)) == 1:
+        yield _Claim("exchange", ("element", "product"), factors, partial(_exchanged, sums))
+
+
+def _exchanged(sums: SymbolicSum) -> str:
+    """All that a sum knows of a product is the same with A and B exchanged."""
+    element = sums.shape.factors[0]
+    a, b = (sums.element(name, element) for name in ("first", "second"))
+    one, other = sums.product(a, b), sums.product(b, a)
+    form = sums.specification.formats.get(element)
+    numbers = [Not(FloatCode(form, code).nan) for code in (a, b)] if form else []
+    return refuting(*numbers, Or(*(one[name] != other[name] for name in sums.read_of_terms())))
+
+
+def _order(sums: SymbolicSum) -> Iterator[_Claim]:
+    for stage in sums.shape.model.stages:
+        if stage.reduce:
+            yield _Claim("order", (), (), partial(_neighbours, stage), stage.reduce)
+
+
+def _neighbours(stage: ArithmeticStage) -> str:
+    """Two terms, after all before them, in either order: exchanges of neighbours make any order."""
+    before, x, y = BitVecs("before x y", _ANY_WIDTH)
+    one, other = (taken(stage, [taken(stage, [before, *pair[:1]]), pair[1]]) for pair in ((x, y), (y, x)))
+    return refuting(one != other)
+
+
+def _zero(sums: SymbolicSum) -> Iterator[_Claim]:
+    shape = sums.shape
+    if True in shape.sparse and shape.factors and shape.addends:
+        types = (*shape.factors, *shape.addends)
+        yield _Claim("zero", ("element", "product", "addend", "term"), types, partial(_neutral, sums))
+
+
+def _neutral(sums: SymbolicSum) -> str:
+    """A product with a zero of A adds nothing to what is summed up, and is never greater than an addend."""
+    shape = sums.shape
+    a, b = (sums.element(name, one) for name, one in zip(("zero", "other"), shape.factors, strict=True))
+    forms = [sums.specification.formats.get(element) for element in shape.factors]
+    conditions = [a == 0]
+    if forms[0] and forms[1]:
+        first, second = FloatCode(forms[0], a), FloatCode(forms[1], b)
+        conditions = [first.field == 0, first.fraction == 0, second.finite]
+    addend = sums.addend(sums.element("addend", shape.addends[0]), shape.addends[0])
+    assumed = sums.any_sums("sums")
+    zero, some = sums.reduced([sums.product(a, b)], assumed), sums.reduced([addend], assumed)
+    faults = [
+        UGT(zero[name], some[name]) if stage.reduce == "greatest" else zero[name] != 0
+        for stage in shape.model.stages
+        for name in (stage.let if stage.reduce else ())
+    ]
+    return refuting(*conditions, Or(*faults))
+
+
+def _decode(sums: SymbolicSum) -> Iterator[_Claim]:
+    for element in dict.fromkeys((*sums.shape.factors, *sums.shape.addends)):
+        if element in sums.specification.formats:
+            yield _Claim("decode", ("element",), (element,), partial(_misread, sums, element), element)
+
+
+def _misread(sums: SymbolicSum, element: str) -> str:
+    """An element of a format is not what the format says."""
+    code = sums.element("code", element)
+    form = FloatCode(sums.specification.formats[element], code)
+    found = sums.decoded(_ANY, element, code)
+    narrow = sums.shape.word <= _NARROW
+    asked = True if narrow else Or(form.field != 0, form.fraction == 0)
+    return refuting(asked, Not(_stands_for(sums, form, found)))
+
+
+def _stands_for(sums: SymbolicSum, form: FloatCode, found: SumNames) -> Term:
+    """The decoded names say what the fields of the code say; an infinity or a NaN need not be a number."""
+    width = sums.shape.word
+    exponent = form.exponent(width) + sums.shape.model.offset - form.format.bias
+    raised = exponent - found["any_exponent"]  # by so many places a subnormal number is normalised
+    number = And(
+        ULE(raised, form.format.fraction + 1),
+        found["any_significand"] == form.significand(width) << raised,
+    )
+    return And(
+        (found["any_negative"] == 1) == (form.sign == 1),
+        (found["any_nan"] == 1) == form.nan,
+        (found["any_infinite"] == 1) == And(Not(form.finite), Not(form.nan)),
+        (found["any_zero"] == 1) == And(form.field == 0, form.fraction == 0),
+        Or(Not(form.finite), number),
+    )
+
+
+def _integers(sums: SymbolicSum) -> Iterator[_Claim]:
+    shape, types = sums.shape, sums.specification.index.types
+    if all(types[element].kind in _KINDS for element in (*shape.factors, *shape.addends)):
+        stages = ("element", "product", "addend", "term")
+        for at, element in enumerate((*shape.factors, *shape.addends)):
+            about = f"{element} as {PARTS[at]}"
+            used = shape.factors if at < len(shape.factors) else (element,)
+            yield _Claim("integers", stages, used, partial(_miscounted, sums, at, element), about)
+
+
+def _miscounted(sums: SymbolicSum, at: int, element: str) -> str:
+    """What a sum takes of an element of A or B times one, or of an addend, is not the integer of its code."""
+    code = sums.element("code", element)
+    if at < len(sums.shape.factors):
+        one = BitVecVal(1, sums.specification.index.types[sums.shape.factors[1 - at]].bits)
+        term = sums.product(*((one, code) if at else (code, one)))
+    else:
+        term = sums.addend(code, element)
+    found = sums.reduced([term])
+    extend = SignExt if sums.specification.index.types[element].kind == _KINDS[0] else ZeroExt
+    return refuting(found[_PLUS] - found[_MINUS] != extend(sums.shape.word - code.size(), code))
+
+
+def _fit(sums: SymbolicSum) -> Iterator[_Claim]:
+    shape = sums.shape
+    if sums.specification.index.types[shape.result].kind in _KINDS and {_PLUS, _MINUS} <= sums.reductions:
+        for negative in (False, True):
+            for clamped in sorted(shape.clamped):
+                about = f"{'negative' if negative else 'other'} sums {'clamped' if clamped else 'wrapped'}"
+                yield _Claim(
+                    "fit", ("result",), (shape.result,), partial(_unfit, sums, negative, clamped), about
+                )
+
+
+def _unfit(sums: SymbolicSum, negative: bool, clamped: bool) -> str:
+    """A sum of integers is not kept modulo the width of its type, or is not the nearest of its integers."""
+    held = sums.specification.index.types[sums.shape.result]
+    least = -(1 << (held.bits - 1)) if held.kind == _KINDS[0] else 0
+    low, high = sums.number(least), sums.number(least + (1 << held.bits) - 1)
+    smaller, surplus = BitVecs("smaller surplus", sums.shape.word)
+    both = (smaller, smaller + surplus) if negative else (smaller + surplus, smaller)
+    exact = sums.number(0) - surplus if negative else surplus
+    nearest = If(SLE(exact, low), low, If(SLE(high, exact), high, exact))
+    wanted = (nearest if clamped else exact) & ((1 << held.bits) - 1)
+    code = sums.result({**sums.any_sums("sums"), _PLUS: both[0], _MINUS: both[1]})["code"]
+    return refuting(ULT(smaller, _GREATEST_SUM), ULT(surplus, _GREATEST_SUM), code != wanted)
+
+
+def _parts(specification: Specification) -> Iterator[ProofPart]:
+    for family in arithmetic().families:
+        yield ProofPart(f"arithmetic {family.family}", partial(family_obligations, specification, family))
+
+
+GROUP = TheoremGroup(
+    85,
+    (
+        Theorem(
+            "arithmetic.decode",
+            "an element has the sign and the value that its format gives it, and is a zero, an "
+            "infinity or a NaN where the format says so (subnormal numbers: in words of 64 bits)",
+        ),
+        Theorem(
+            "arithmetic.integers",
+            "an addend of an integer sum, and an element times one, count as their type says",
+        ),
+        Theorem(
+            "arithmetic.exchange",
+            "where A and B have one type, a product is the same with both exchanged, unless one is a NaN",
+        ),
+        Theorem("arithmetic.order", "the terms of one block give the same sum in every order"),
+        Theorem(
+            "arithmetic.zero",
+            "where A may be sparse, a product of a zero of A and a finite B changes no bit of a sum: A with "
+            "its zeros written out gives the same",
+        ),
+        Theorem(
+            "arithmetic.fit",
+            "an integer sum is kept modulo the width of its type, or clamped once where the text clamps it",
+        ),
+    ),
+    _parts,
+)
