@@ -55,7 +55,7 @@ class WalkStep(NamedTuple):
     guard: str | None
     negated: bool
     written: tuple[str, ...]
-    read: frozenset[str]
+    read: tuple[str, ...]
     words: tuple[str, ...]
     bits: int
     result: str
@@ -151,7 +151,7 @@ class WalkSteps:
             self.guard(statement),
             statement.negated,
             statement.writes,
-            frozenset(statement.reads),
+            statement.reads,
             words,
             bits_of(words),
             result,
