@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from published_models import PEERS, Codes, Form, Values
 
 import ptxmma
+from ptxmma.cli.main import run_script
 from ptxmma.gen.arithmetic.dot_products import sums_of
 from ptxmma.spec.api import load
 from ptxmma.spec.arithmetic import arithmetic_of
@@ -288,4 +289,4 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
-    raise SystemExit(main())
+    run_script(main)

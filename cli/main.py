@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import NoReturn
 
-from ..spec.errors import PtxmmaError, SpecError
+from ..spec.errors import PtxmmaError, SpecError, missing
 from . import interruption, progress
 from .parser import read
 from .streams import STANDARD_OUTPUT, drop_output, name_streams
@@ -83,6 +83,8 @@ def _guarded(work: Callable[[], int]) -> int:
         return _refuse(f"{error}{_elsewhere()}")
     except PtxmmaError as error:
         return _refuse(str(error))
+    except ModuleNotFoundError as error:
+        return _refuse(str(missing(error)))
     except KeyboardInterrupt:
         return _refuse("interrupted", 130)
     except BrokenPipeError:

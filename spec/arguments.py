@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable
 from typing import ParamSpec, TypeVar
 
-from .errors import Question
+from .errors import Question, missing
 from .gates import Isa
 
 __all__ = ["asked", "described", "integer", "target_name", "text", "version_number"]
@@ -18,12 +18,16 @@ T = TypeVar("T")
 
 
 def asked(function: Callable[P, T]) -> Callable[P, T]:
-    """A function whose wrong calls (an unknown keyword, a missing argument) raise Question too."""
+    """A function whose wrong calls (an unknown keyword, a missing argument) raise Question too, and so does
+    a package that is not installed.
+    """
 
     @functools.wraps(function)
     def ask(*args: P.args, **kwargs: P.kwargs) -> T:
         try:
             return function(*args, **kwargs)
+        except ModuleNotFoundError as error:
+            raise missing(error) from None
         except TypeError as error:
             if error.__traceback__ is not None and error.__traceback__.tb_next is not None:
                 raise  # not the call itself: the function has begun

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from .lazy_dataclass import dataclass
 
-__all__ = ["Place", "PtxmmaError", "Question", "SpecError"]
+__all__ = ["Place", "PtxmmaError", "Question", "SpecError", "missing"]
 
 
 @dataclass(frozen=True)
@@ -48,3 +48,11 @@ class SpecError(PtxmmaError):
 
 class Question(PtxmmaError):
     """The question cannot be asked (an unknown version, operand, file …); exit code 2."""
+
+
+def missing(error: ModuleNotFoundError) -> Question:
+    """What a broken installation comes to; raises the error itself where a module of ptxmma is missing."""
+    package = __name__.partition(".")[0]
+    if error.name is None or error.name.partition(".")[0] == package:
+        raise error
+    return Question(f"the Python package {error.name} is missing; `pip install {package}` installs it too")

@@ -372,3 +372,13 @@ def test_a_mistake_is_told_in_a_sentence(ask: Callable[[], object], sentence: st
         ask()
     assert isinstance(raised.value, ptxmma.PtxmmaError)
     assert "\n" not in str(raised.value)
+
+
+def test_a_package_that_is_not_installed_is_told_in_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "numpy", None)
+    with pytest.raises(ptxmma.Question, match=r"^the Python package numpy is missing; `pip install ptxmma`"):
+        api.dot(MMA, [[0] * 16], [[0] * 16])
+    monkeypatch.undo()
+    monkeypatch.setitem(sys.modules, "ptxmma.gen.arithmetic.dot_products", None)
+    with pytest.raises(ModuleNotFoundError):  # a fault of ours stays one
+        api.dot(MMA, [[0] * 16], [[0] * 16])

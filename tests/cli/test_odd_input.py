@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from threading import Thread
@@ -137,3 +138,11 @@ def test_a_qualifier_with_a_suffix_is_named_as_it_is_written(run: Run) -> None:
 def test_more_direct_runs_than_anybody_waits_for_are_refused(run: Run) -> None:
     code, out, err = run("ordering", "--direct", "9")
     assert (code, out) == (2, "") and "--direct is at most 4" in err and "34 times as long" in err
+
+
+def test_a_package_that_is_not_installed_is_named(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(sys.modules, "ptxmma.cli.matrices", raising=False)
+    monkeypatch.setitem(sys.modules, "numpy", None)
+    code, out, err = run("compress", SP, "a.npy", "--packed", "b.npy", "--metadata", "m.npy")
+    assert (code, out) == (2, "")
+    assert err == "ptxmma: the Python package numpy is missing; `pip install ptxmma` installs it too\n"
