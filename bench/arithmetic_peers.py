@@ -231,20 +231,20 @@ def of_form(form: Form, count: int, slow: int, seed: int) -> None:
     """All lines of one form."""
     draw = Draw(form, count, seed)
     given = draw.all()
+    a, b, c = (part[:: max(1, count // slow)] for part in given)
     sums = sums_of(form.mnemonic, TARGET)
     print(form.mnemonic)
-    rates = [f"numpy {timed(sums.arrays.codes, given)[1]:.1e}"]
+    rates = [f"numpy {timed(sums.arrays.codes, (a, b, c))[1]:.1e}"]
     if (
         sums.compiled is not None
         and sums.compiled.codes(given[0][:1], given[1][:1], given[2][:1]) is not None
     ):
-        rates.append(f"C {timed(lambda a, b, c: ptxmma.dot(form.mnemonic, a, b, c), given)[1]:.1e}")
+        rates.append(f"C {timed(lambda *codes: ptxmma.dot(form.mnemonic, *codes), given)[1]:.1e}")
     print(f"    {'ptxmma:':30} {', '.join(rates)} products/s")
 
     def chip(a: Codes, b: Codes, c: Codes) -> Codes:
         return ptxmma.dot(form.mnemonic, a, b, c).astype(np.uint64)
 
-    a, b, c = (part[:: max(1, count // slow)] for part in given)
     for index, peer in enumerate(PEERS):
         own, written = peer.own(form), written_sums(draw, index)
         if written is not None:
@@ -264,7 +264,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "--count", type=int, default=100_000, help="inputs of each type set (default: %(default)s)"
     )
     parser.add_argument(
-        "--own", type=int, default=2_000, help="of them, for the authors' code (default: %(default)s)"
+        "--own",
+        type=int,
+        default=2_000,
+        help="of them, for the authors' code and numpy (default: %(default)s)",
     )
     parser.add_argument("--seed", type=int, default=1, help="of the inputs (default: %(default)s)")
     asked = parser.parse_args(arguments)
