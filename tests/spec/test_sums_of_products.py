@@ -30,6 +30,9 @@ SUMS = [
     # One for f32 begins at 2^-133 at least and ends at 2^-158. 7 * 73 = 2^9 - 1, and 31 * 33 = 2^10 - 1.
     (BF16, [(7 * 2**-79, 73 * 2**-79), (2**-79, 2**-79)], 0, 2**-149, 0),
     (BF16, [(31 * 2**-80, 33 * 2**-79), (2**-80, 2**-79)], 0, 0, 2**-149),
+    # A zero takes no part in the greatest exponent, whatever stands beside it; a subnormal C has 2^-14.
+    (f"{MMA}k4.row.col.f32.tf32.tf32.f32", [(0, 2.0**125)], 2.0**-100, 2.0**-100, 0),
+    (F16, [(2**-13, 2**-12), (2**-22, 2**-22)], 2**-21, 2**-21, 9 * 2**-24),
     # A negative sum that is too small for D is +0, and so is one of negative zeros.
     (BF16, [(-(2**-80), 2**-80)], 0, 0.0, -0.0),
     (BF16, [(-0.0, 0.0)] * 16, -0.0, 0.0, -0.0),

@@ -1,0 +1,49 @@
+"""Published models, written down for a bench, give on the least cases of docs/arithmetic.md what others print.
+
+The results are those of MMA-Sim's own code (c785138), and what the toolbox's H100TC.m (b12b5a7) comes to by hand.
+"""
+
+from __future__ import annotations
+
+import importlib
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+ROOT = Path(__file__).parents[2]
+F16 = "wgmma.mma_async.sync.aligned.m64n8k16.f16.f16.f16"
+BF16 = "wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16"
+TF32 = "mma.sync.aligned.m16n8k4.row.col.f32.tf32.tf32.f32"
+# Mnemonic, types of A, C and D, factors and C; what MMA-Sim gives, and what the toolbox.
+CASES = [
+    ((TF32, 4, "tf32", "f32"), [(0.0, 2.0**125)], 2.0**-100, 0, 0x0D800000),
+    ((BF16, 16, "bf16", "f32"), [(2.0**-77, 2.0**-76)] * 16, 0.0, 0, 1),
+    ((F16, 16, "f16", "f16"), [(2.0**-12, 2.0**-13), (2.0**-24, 2.0**-24)], 0.0, 1, 0),
+    ((F16, 16, "f16", "f16"), [(2.0**-13, 2.0**-12), (2.0**-22, 2.0**-22)], 2.0**-21, 8, 9),
+    ((F16, 16, "f16", "f16"), [(-(2.0**-13), 2.0**-13)], 0.0, 0, 0x8000),
+]
+
+
+@pytest.mark.parametrize(("form", "products", "c", "mma_sim", "toolbox"), CASES)
+def test_the_least_cases_of_the_page(
+    monkeypatch: pytest.MonkeyPatch,
+    form: tuple[str, int, str, str],
+    products: list[tuple[float, float]],
+    c: float,
+    mma_sim: int,
+    toolbox: int,
+) -> None:
+    monkeypatch.syspath_prepend(ROOT / "bench")
+    models: Any = importlib.import_module("published_models")
+    mnemonic, count, element, d = form
+    asked = models.Form(mnemonic, count, element, element, d, d)
+    pairs = np.array([*products, *[(0.0, 0.0)] * (count - len(products))])
+    given = (asked, pairs[None, :, 0], pairs[None, :, 1], np.array([c]))
+    found = {peer.name: peer.written(asked) for peer in models.PEERS}
+    assert found.pop("mmaemu") is None  # it has 8-bit elements alone
+    assert {name: int(model.codes(*given)[0]) for name, model in found.items()} == {
+        "MMA-Sim": mma_sim,
+        "MATLAB tensor core": toolbox,
+    }
