@@ -41,6 +41,7 @@ from ptxmma.api import (
     layout,
     legal,
     load,
+    matmul,
     variants,
 )
 from ptxmma.spec.errors import PtxmmaError, Question, SpecError
@@ -77,6 +78,7 @@ __all__ = [
     "layout",
     "legal",
     "load",
+    "matmul",
     "variants",
 ]
 

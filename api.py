@@ -43,6 +43,7 @@ __all__ = [
     "layout",
     "legal",
     "load",
+    "matmul",
     "variants",
 ]
 
@@ -462,6 +463,62 @@ def dot(
     codes_b = sums.codes("B", _codes("b", b), len(codes_a))
     codes_c = sums.codes("C", np.zeros(len(codes_a), int) if c is None else _codes("c", c), len(codes_a))
     return sums.results(codes_a, codes_b, codes_c, negates)
+
+
+@asked
+def matmul(
+    mnemonic: str,
+    a: ArrayLike,
+    b: ArrayLike,
+    c: ArrayLike | None = None,
+    *,
+    metadata: ArrayLike | None = None,
+    selector: int | None = None,
+    accumulate: int | None = None,
+    target: str = "sm_90a",
+    scale_a: int = 1,
+    scale_b: int = 1,
+) -> NDArray[Any]:
+    """D = A*B + C for whole matrices as a chip computes it, bit for bit; along K in the instruction's steps.
+
+    `a` (M, K), `b` (K, N) and `c` (M, N) are any multiples of the instruction's m, n and k, of numpy's or
+    ml_dtypes' numbers, of integers, or of bit patterns (unsigned integers). A sparse mnemonic takes all of A,
+    or packed A with the `metadata` that `compress` gives. `accumulate` starts a new sum every so many columns
+    of A, and adds each to C in f32 (DeepGEMM: 128). The answer has numpy's numbers where numpy has those of
+    D and A was not given as bit patterns. Raises Question for wrong shapes and types, and where nobody has
+    measured the arithmetic of the target.
+
+    >>> import numpy
+    >>> a, b = numpy.ones((16, 32), "float16"), numpy.full((32, 8), 2, "float16")
+    >>> ptxmma.matmul("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32", a, b)[0, 0] == 64
+    True
+    """
+    from .gen.arithmetic.dot_products import sums_of
+    from .gen.arithmetic.matrix_products import MatrixProduct
+    from .spec.arithmetic import negated
+
+    name = text("mnemonic", mnemonic)
+    sums = sums_of(_variant(name).mnemonic, target_name(load().isa, target))
+    coded_by = 0
+    if metadata is not None:
+        coded_by = _sparse(name, selector).selector
+    elif selector is not None:
+        raise Question("a selector goes with metadata; without them all of A is given")
+    product = MatrixProduct(
+        sums, negated(sums.variant, integer("scale_a", scale_a), integer("scale_b", scale_b))
+    )
+    given = _matrix("a", a)
+    found = product.codes(
+        given,
+        _matrix("b", b),
+        None if c is None else _matrix("c", c),
+        None if metadata is None else _matrix("metadata", metadata),
+        coded_by,
+        None if accumulate is None else integer("accumulate", accumulate),
+    )
+    numbers, form = product.numbers(), load().formats.get(sums.arithmetic.types["A"])
+    coded = form is not None and given.dtype.kind in "iu"
+    return found if coded or numbers is None else found.view(numbers)
 
 
 def _codes(name: str, given: ArrayLike) -> NDArray[Any]:

@@ -85,7 +85,17 @@ COMMANDS: Mapping[str, Command] = {
         ),
         "the steps are printed",
         "",
-        "there is no such variant or element, or nobody has measured the chip's arithmetic",
+        "there is no such variant or element, or the arithmetic is not known",
+    ),
+    "compute": Command(
+        "D = A*B + C of matrices in files, as a chip computes it",
+        (
+            Example(f"ptxmma compute {_MMA} A.npy B.npy --out D.npy"),
+            Example(f"ptxmma compute {_SPARSE} packed.npy B.npy --metadata metadata.npy --selector 0"),
+        ),
+        "the matrix is written",
+        "",
+        "shapes or types do not fit, a file cannot be read or written, or the arithmetic is not known",
     ),
     "compress": Command(
         "a sparse matrix to packed A and metadata words",

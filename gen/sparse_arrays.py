@@ -103,6 +103,20 @@ class SparseA:
 
         The words are (row tiles, column tiles, threads), or flat in that order.
         """
+        codes = self._codes_of(packed, words)
+        chunks = np.zeros((*codes.shape, self.sparsity.chunk), f"u{packed.dtype.itemsize}")
+        stored = _patterns(packed).reshape(*codes.shape, self.sparsity.slots)
+        np.put_along_axis(chunks, self._positions[codes], stored, 2)
+        return chunks.reshape(len(packed), -1).view(packed.dtype)
+
+    def columns(self, packed: Array, words: Array) -> NDArray[np.intp]:
+        """The column of the full matrix that each stored element belongs to."""
+        codes = self._codes_of(packed, words)
+        starts = np.arange(codes.shape[1]) * self.sparsity.chunk
+        return (self._positions[codes] + starts[None, :, None]).reshape(len(packed), -1)
+
+    def _codes_of(self, packed: Array, words: Array) -> NDArray[np.intp]:
+        """The code of every (row, chunk); raises Question for other shapes, and for an invalid code."""
         tiles = self._tiles(packed.shape, self.packed_k, "packed A")
         shape = *tiles, self.threads
         if words.shape not in (shape, (prod(shape),)) or words.dtype.kind not in "ui":
@@ -115,11 +129,7 @@ class SparseA:
             raise Question("a metadata word has more than 32 bits")
         codes = self._read(words.reshape(shape).astype(np.uint64))
         self._check(codes)
-        rows = packed.shape[0]
-        chunks = np.zeros((*codes.shape, self.sparsity.chunk), f"u{packed.dtype.itemsize}")
-        stored = _patterns(packed).reshape(*codes.shape, self.sparsity.slots)
-        np.put_along_axis(chunks, self._positions[codes], stored, 2)
-        return chunks.reshape(rows, -1).view(packed.dtype)
+        return codes
 
     @cached_property
     def _codes(self) -> NDArray[np.intp]:

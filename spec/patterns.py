@@ -9,7 +9,7 @@ from typing import Literal
 from .errors import Question
 from .numerics_records import Format
 
-__all__ = ["MODES", "Special", "decode", "encode"]
+__all__ = ["MODES", "Special", "decode", "encode", "greatest"]
 
 Special = Literal["inf", "-inf", "nan"]
 MODES = ("rn", "rz", "rm", "rp")
@@ -58,6 +58,13 @@ def _greatest(form: Format) -> int:
     while not isinstance(decode(form, top << form.ignored), Fraction):
         top -= 1 << form.fraction if form.specials == "ieee" else 1
     return top
+
+
+def greatest(form: Format) -> Fraction:
+    """The greatest number of a format."""
+    value = decode(form, _greatest(form) << form.ignored)
+    assert isinstance(value, Fraction)
+    return value
 
 
 def _rounded(number: int, divisor: int, mode: str) -> int:

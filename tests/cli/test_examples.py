@@ -45,6 +45,8 @@ def folder(tmp_path: Path) -> Path:
     matrix = numpy.zeros((64, 32), numpy.float16)
     matrix[:, ::2] = 1
     numpy.save(tmp_path / "matrix.npy", matrix)
+    numpy.save(tmp_path / "A.npy", matrix[:16])
+    numpy.save(tmp_path / "B.npy", matrix[:32, :16])
     (tmp_path / "kernel.ptx").write_text(KERNEL)
     (tmp_path / "statements.txt").write_text("wgmma.fence.sync.aligned;\nwgmma.commit_group.sync.aligned;\n")
     for name in (".zfunc", ".local/share/bash-completion/completions"):

@@ -1,0 +1,112 @@
+"""`ptxmma.matmul` and `ptxmma compute`: whole matrices, held against chains of single sums."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+import ptxmma
+from ptxmma.spec.errors import Question
+
+MMA = "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32"
+SPARSE = "mma.sp.sync.aligned.m16n8k32.row.col.f32.bf16.bf16.f32"
+FP8 = "wgmma.mma_async.sync.aligned.m64n8k32.f32.e4m3.e5m2"
+S8 = "mma.sync.aligned.m16n8k16.row.col.s32.s8.u8.s32"
+RANDOM = np.random.default_rng(7)
+api: Any = ptxmma
+
+
+def drawn(shape: tuple[int, int], dtype: Any) -> Any:
+    return RANDOM.standard_normal(shape).astype(np.float32).astype(dtype)
+
+
+def test_a_chain_along_k() -> None:
+    a, b, c = drawn((32, 48), np.float16), drawn((48, 16), np.float16), drawn((32, 16), np.float32)
+    found = ptxmma.matmul(MMA, a, b, c)
+    assert found.dtype == np.float32
+    for row, column in ((0, 0), (5, 11), (31, 15)):
+        code = c.view(np.uint32)[row, column]
+        for k in range(0, 48, 16):
+            x, y = a.view(np.uint16)[row, k : k + 16], b.view(np.uint16)[k : k + 16, column]
+            (code,) = ptxmma.dot(MMA, [x], [y], [code])
+        assert found.view(np.uint32)[row, column] == code
+    coded = ptxmma.matmul(MMA, a.view(np.uint16), b.view(np.uint16), c.view(np.uint32))
+    assert coded.dtype == np.uint32 and (coded == found.view(np.uint32)).all()
+
+
+def test_sparse_is_dense_where_nothing_is_rounded() -> None:
+    a = np.zeros((16, 64), ml_dtypes.bfloat16)
+    a[:, ::4], a[:, 3::4] = 3, RANDOM.integers(1, 9, (16, 16)).astype(ml_dtypes.bfloat16)
+    b = RANDOM.integers(-8, 9, (64, 8)).astype(ml_dtypes.bfloat16)
+    wanted = a.astype(np.float32) @ b.astype(np.float32)
+    assert (ptxmma.matmul(SPARSE, a, b) == wanted).all()
+    packed = ptxmma.compress(SPARSE, a, selector=1)
+    again = ptxmma.matmul(SPARSE, packed.packed, b, metadata=packed.metadata, selector=1)
+    assert (again == wanted).all()
+    with pytest.raises(Question, match="needs selector="):
+        ptxmma.matmul(SPARSE, packed.packed, b, metadata=packed.metadata)
+
+
+def test_a_second_accumulator() -> None:
+    """DeepGEMM's: what 14 digits lose in one chain is kept."""
+    a, b = np.ones((64, 256), ml_dtypes.float8_e4m3fn), np.ones((256, 8), ml_dtypes.float8_e5m2)
+    a[:, 1:] = 0.0625
+    c = np.full((64, 8), 1 << 14, np.float32)
+    assert ptxmma.matmul(FP8, a, b, c)[0, 0] == 1 << 14
+    assert ptxmma.matmul(FP8, a, b, c, accumulate=128)[0, 0] == (1 << 14) + 1 + 255 / 16
+    with pytest.raises(Question, match="a multiple of 32"):
+        ptxmma.matmul(FP8, a, b, accumulate=16)
+
+
+def test_integers() -> None:
+    a, b = RANDOM.integers(-128, 128, (16, 32), np.int8), RANDOM.integers(0, 256, (32, 8), np.uint8)
+    found = ptxmma.matmul(S8, a, b, np.full((16, 8), -5, np.int32))
+    assert found.dtype == np.int32
+    assert (found == a.astype(np.int64) @ b.astype(np.int64) - 5).all()
+
+
+HALF = np.ones((16, 16), np.float16)
+
+
+@pytest.mark.parametrize(
+    ("words", "options", "why"),
+    [
+        ((HALF[:, :8], HALF[:, :8]), {}, "A is 16 x 8; it must be a multiple of 16 x 16"),
+        ((HALF, HALF[:8, :8]), {}, "B is 8 x 8; it must be a multiple of 16 x 8"),
+        ((HALF, np.ones((32, 8), np.float16)), {}, "A has 16 columns .*, and B 32 rows"),
+        ((HALF, HALF, HALF), {}, "C holds float16; .f32 needs"),
+        ((HALF, HALF, np.ones((1, 1), np.float32)), {}, r"C has the shape \(1, 1\); it must be \(16, 16\)"),
+        ((HALF.astype(np.float32), HALF), {}, "A holds float32; .f16 needs"),
+        ((HALF[0], HALF), {}, "A has the shape"),
+        ((HALF, HALF), {"metadata": [1]}, "not sparse"),
+        ((HALF, HALF), {"selector": 1}, "a selector goes with metadata"),
+        ((HALF, HALF), {"accumulate": 1.5}, "accumulate must be an integer"),
+        ((HALF, HALF), {"target": "sm_80"}, "not measured"),
+        ((np.full((16, 16), 65536), HALF), {}, "A holds 65536; .f16 has 0 to 65535"),
+    ],
+)
+def test_what_is_refused(words: tuple[Any, ...], options: dict[str, Any], why: str) -> None:
+    with pytest.raises(Question, match=why):
+        api.matmul(MMA, *words, **options)
+
+
+def test_compute(run: Callable[..., tuple[int, str, str]], tmp_path: Path) -> None:
+    names = {name: str(tmp_path / f"{name}.npy") for name in "ABCD"}
+    np.save(names["A"], HALF)
+    np.save(names["B"], HALF[:, :8])
+    np.save(names["C"], np.full((16, 8), 0.5, np.float32))
+    code, out, _ = run("compute", MMA, names["A"], names["B"], names["C"], "--out", names["D"])
+    assert (code, out) == (0, f"{names['D']}: 16x8 float32\n")
+    assert (np.load(names["D"]) == 16.5).all()
+    for words, why in (
+        ((names["A"], names["B"], "--out", names["A"]), "is named twice"),
+        ((names["A"], "nosuch.npy", "--out", names["D"]), "nosuch.npy"),
+        ((names["B"], names["B"], "--out", names["D"]), "must be a multiple"),
+    ):
+        code, out, told = run("compute", MMA, *words)
+        assert (code, out) == (2, "") and why in told and told.count("\n") == 1
