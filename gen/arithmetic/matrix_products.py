@@ -19,11 +19,11 @@ from .dot_products import SumsOfProducts
 
 __all__ = ["MatrixProduct"]
 
-Array = NDArray[Any]
+_NumberArray = NDArray[Any]
 _AT_ONCE = 1 << 22  # products, whose elements are laid side by side
 
 
-def _codes(given: Array, element: str, name: str) -> Array:
+def _codes(given: _NumberArray, element: str, name: str) -> _NumberArray:
     """The bit patterns of a matrix; raises Question where its type has other numbers."""
     specification = load()
     kind, form = specification.index.types[element], specification.formats.get(element)
@@ -49,13 +49,13 @@ def _codes(given: Array, element: str, name: str) -> Array:
 def _same_numbers(dtype: np.dtype[Any], form: Format) -> bool:
     """Whether an array's type has the numbers of a format: those of numpy, or of ml_dtypes."""
     info: Any = None
-    if dtype.kind == "f" and dtype.isbuiltin == 1:
+    if np.issubdtype(dtype, np.floating) and dtype.isbuiltin == 1:
         info = np.finfo(dtype)
     else:
         try:
             import ml_dtypes  # whoever has such an array has it
 
-            info = ml_dtypes.finfo(dtype)
+            info = ml_dtypes.finfo(dtype)  # type: ignore[no-untyped-call]
         except (ImportError, ValueError, TypeError):
             return False
     wider = form.ignored + form.fraction == info.nmant and form.exponent == info.nexp
@@ -70,12 +70,18 @@ class MatrixProduct:
     negated: tuple[bool, bool]
 
     def codes(
-        self, a: Array, b: Array, c: Array | None, metadata: Array | None, selector: int, every: int | None
-    ) -> Array:
+        self,
+        a: _NumberArray,
+        b: _NumberArray,
+        c: _NumberArray | None,
+        metadata: _NumberArray | None,
+        selector: int,
+        every: int | None,
+    ) -> _NumberArray:
         """The bit patterns of D, (M, N); see `ptxmma.matmul`."""
         types, fields = self.sums.arithmetic.types, self.sums.variant.fields
         m, n, k = (int(fields[name]) for name in "mnk")
-        columns: Array | None = None
+        columns: _NumberArray | None = None
         if self.sums.variant.row.row.sparsity:
             sparse = SparseA(load(), self.sums.variant, selector)
             if metadata is None:
@@ -103,8 +109,14 @@ class MatrixProduct:
         return self._promoted(rows, whole, columns, start, steps, every)
 
     def _promoted(
-        self, a: Array, b: Array, columns: Array | None, c: Array | None, steps: int, every: int
-    ) -> Array:
+        self,
+        a: _NumberArray,
+        b: _NumberArray,
+        columns: _NumberArray | None,
+        c: _NumberArray | None,
+        steps: int,
+        every: int,
+    ) -> _NumberArray:
         """Chains of `every` columns, each added to an accumulator that rounds as IEEE 754 has it."""
         k = int(self.sums.variant.fields["k"])
         dtype = self.numbers()
@@ -122,7 +134,14 @@ class MatrixProduct:
                 total += part.view(dtype)
         return total.view(part.dtype)
 
-    def _chain(self, a: Array, b: Array, columns: Array | None, c: Array | None, steps: range) -> Array:
+    def _chain(
+        self,
+        a: _NumberArray,
+        b: _NumberArray,
+        columns: _NumberArray | None,
+        c: _NumberArray | None,
+        steps: range,
+    ) -> _NumberArray:
         """One accumulator for all steps along K."""
         k, products = int(self.sums.variant.fields["k"]), self.sums.arithmetic.products
         turned = np.ascontiguousarray(b.T)
