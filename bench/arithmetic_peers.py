@@ -277,8 +277,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if not found:
         parser.error(f"no dense floating-point form of wgmma or mma matches {asked.pattern}")
     for peer in PEERS:
-        there = any(peer.own(form) is not None for form in found)
-        print(f"{peer.name}: {'its own code' if there else f'own code not installed ({peer.where})'}")
+        if any(peer.own(form) for form in found):
+            print(f"{peer.name}: its own code")
+        elif any(peer.written(form) for form in found):
+            print(f"{peer.name}: own code not installed ({peer.where})")
     for form in found:
         if any(peer.own(form) or peer.written(form) for peer in PEERS):
             of_form(form, asked.count, asked.own, asked.seed)

@@ -7,8 +7,10 @@ the authors' own code is installed, arithmetic_peers.py holds the parameters aga
 from __future__ import annotations
 
 import importlib
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -52,7 +54,7 @@ class PublishedSum:
     `window`: places below the greatest exponent that a term keeps. `floor`: where the window begins at least.
     `zero`: the exponent with which a zero takes part; None: not at all. `least_c`: the least exponent of C.
     `digits`: places of D. `nearest`: to nearest even, else toward zero. `signed`: a negative sum that is too
-    small for D is -0.
+    small for D is -0. `late`: C is added to the rounded sum of the products, as IEEE 754 has it.
     """
 
     window: int
@@ -62,6 +64,7 @@ class PublishedSum:
     digits: int
     nearest: bool
     signed: bool
+    late: bool = False
 
     def codes(self, form: Form, a: Values, b: Values, c: Values) -> Codes:
         """The bit patterns of D, of values (jobs, products) and (jobs,)."""
@@ -71,12 +74,15 @@ class PublishedSum:
             of_products = self._exponents(a, LEAST[form.a]) + self._exponents(b, LEAST[form.b])
             if self.zero is None:
                 of_products = np.where(products == 0, _NEVER, of_products)
-            top = np.maximum(of_products.max(axis=1), self._exponents(c, self.least_c))
+            early = np.zeros_like(c) if self.late else c
+            top = np.maximum(of_products.max(axis=1), self._exponents(early, self.least_c))
             top = np.maximum(top, _NEVER if self.floor is None else self.floor)
             kept = np.trunc(np.ldexp(products, self.window - top[:, None])).sum(axis=1)
-            kept += np.trunc(np.ldexp(c, self.window - top))
-            total = np.ldexp(kept, np.where(kept == 0, 0, top - self.window))
-            return _patterns(form.d, np.where(np.isfinite(exact), self._rounded(form.d, total), exact))
+            kept += np.trunc(np.ldexp(early, self.window - top))
+            found = self._rounded(form.d, np.ldexp(kept, np.where(kept == 0, 0, top - self.window)))
+            if self.late:
+                found = (found.astype(np.float32) + c.astype(np.float32)).astype(np.float64)
+            return _patterns(form.d, np.where(np.isfinite(exact), found, exact))
 
     def _exponents(self, values: Values, least: int) -> NDArray[np.int64]:
         found = np.maximum(np.frexp(values)[1].astype(np.int64) - 1, least)
@@ -145,6 +151,13 @@ def _mmaemu(form: Form) -> PublishedSum | None:
     return PublishedSum(13, -132, None, _NEVER + 1, 13, nearest=False, signed=False)
 
 
+def _rewritten(form: Form) -> PublishedSum | None:
+    """Ding, preset b200_mma_sync: mma of 8-bit elements, which ptxas rewrites as mma of f16."""
+    if not form.narrow or form.d != "f32" or form.instruction != "mma" or form.products != 32:
+        return None
+    return PublishedSum(25, -133, None, _NEVER + 1, 23, nearest=False, signed=True, late=True)
+
+
 def _installed(name: str) -> Any:
     try:
         return importlib.import_module(name)
@@ -186,14 +199,17 @@ def _own_mma_sim(form: Form) -> Callable[[Codes, Codes, Codes], Codes] | None:
     return codes
 
 
-def _own_mmaemu(form: Form) -> Callable[[Codes, Codes, Codes], Codes] | None:
+def _own_mmaemu(preset: str, form: Form) -> Callable[[Codes, Codes, Codes], Codes] | None:
     torch, module = _installed("torch"), _installed("mmaemu.model.chain")
-    if torch is None or module is None or _mmaemu(form) is None:
+    written = _mmaemu(form) if preset == "hopper" else _rewritten(form)
+    if torch is None or module is None or written is None:
         return None
 
     def codes(a: Codes, b: Codes, c: Codes) -> Codes:
         left, right = _tensor(torch, form.a, a), _tensor(torch, form.b, b)
-        found = module.dot(left, right, _tensor(torch, form.c, c), preset="hopper")
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # that a preset is experimental
+            found = module.dot(left, right, _tensor(torch, form.c, c), preset=preset)
         return np.asarray(found.numpy()).view(np.uint32).astype(np.uint64)
 
     return codes
@@ -202,5 +218,6 @@ def _own_mmaemu(form: Form) -> Callable[[Codes, Codes, Codes], Codes] | None:
 PEERS = (
     Peer("MMA-Sim", "github.com/microsoft/MMA-Sim, with torch", _mma_sim, _own_mma_sim),
     Peer("MATLAB tensor core", "MATLAB: its model H100TC is written down", _toolbox, lambda form: None),
-    Peer("mmaemu", "pip install mmaemu, with torch", _mmaemu, _own_mmaemu),
+    Peer("mmaemu", "pip install mmaemu, with torch", _mmaemu, partial(_own_mmaemu, "hopper")),
+    Peer("mmaemu b200_mma_sync", "the same", _rewritten, partial(_own_mmaemu, "b200_mma_sync")),
 )
