@@ -17,7 +17,7 @@ from .generic_accesses import GenericActs, GenericRace
 
 __all__ = ["generic_findings"]
 
-_SIZES = (1024, 7)  # numbers for parameters: with the second, loops end
+_SIZES = (1024, 7)  # numbers for parameters: with the second, loops of so many rounds end
 _OTHER_SIZES = (4096, 160)  # with these, too, what lies where a parameter says must meet
 _ROUNDS = 3  # of a loop: in the third, what two stages hold is accessed again
 _COPIES = frozenset(("copy", "bulk-copy"))
@@ -73,7 +73,8 @@ def generic_findings(walked: KernelWalks) -> Iterator[Finding]:
 
 
 def _execute(plan: WalkPlan, threads: int, size: int) -> Execution:
-    return Execution(plan, threads, size, _acts(plan, threads), _ROUNDS)
+    rounds = _ROUNDS if size > _SIZES[-1] else size + 1
+    return Execution(plan, threads, size, _acts(plan, threads), rounds)
 
 
 def _acts(plan: WalkPlan, threads: int) -> GenericActs:

@@ -121,7 +121,7 @@ class PhaseFindings:
         followed = True
         rounds = ROUNDS if len(self.code) <= _SHORT or self._has_phases() else _FEW_ROUNDS
         for size in _SIZES:
-            found = Execution(plan, threads, size, rounds=rounds)
+            found = Execution(plan, threads, size, rounds=max(rounds, size + 1 if size < ROUNDS else 0))
             followed &= found.followed and not (found.halted or found.doubtful)
             self.followed = followed and found.certain
             self.races += found.acts.accesses

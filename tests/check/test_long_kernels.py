@@ -77,3 +77,12 @@ def test_what_stands_behind_a_loop_of_many_counted_rounds() -> None:
     assert found(COUNTED) == set()
     wrong = COUNTED.replace("ld.shared.b32 %r8,[%r5];\nbar.sync 0;", "ld.shared.b32 %r8,[%r5];")
     assert found(wrong) == {("error", "shared-unsynchronised")}
+
+
+def test_what_stands_behind_a_loop_of_as_many_rounds_as_a_parameter_says() -> None:
+    loop = COUNTED.replace("k()", "k(.param .u32 n)").replace(
+        "setp.ne.u32 %p1,%r6,12;", "ld.param.u32 %r9,[n]; setp.lt.u32 %p1,%r6,%r9;"
+    )
+    assert found(loop) == set()
+    wrong = loop.replace("ld.shared.b32 %r8,[%r5];\nbar.sync 0;", "ld.shared.b32 %r8,[%r5];")
+    assert found(wrong) == {("error", "shared-unsynchronised")}
