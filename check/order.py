@@ -93,9 +93,9 @@ def _generic_order(walked: KernelWalks) -> Iterator[Finding]:
 
 def _is_shared(operations: Iterable[Operation]) -> bool:
     """Whether threads store and load shared memory by themselves; or copy into it by themselves; or do one
-    beside bulk copies.
+    beside bulk copies or bulk stores.
     """
-    does = {operation.does for operation in operations if operation.space == "shared"}
+    does = {op.does for op in operations if op.space == "shared" or op.does == "bulk-copy"}
     ordinary = does & _ORDINARY
     return ordinary == _ORDINARY or "copy" in does or ("bulk-copy" in does and bool(ordinary))
 

@@ -57,14 +57,15 @@ class _Fills(SharedAccesses):
 
 class CopyActs(GenericActs):
     """The warps and barriers of a block, its ordinary accesses of shared memory, its copies and bulk stores.
-    `fills`: there are bulk copies into shared memory.
+    `fills`: there are bulk copies into shared memory; `drains`: there are bulk stores.
     """
 
     skips = GenericActs.skips - _GROUPS
 
-    def __init__(self, threads: int, fills: bool) -> None:
+    def __init__(self, threads: int, fills: bool, drains: bool) -> None:
         super().__init__(threads)
         self.fills = fills
+        self.fenced = fills or drains
         self.accesses = _Fills(lambda warp: self.warps[warp].clock, self._fill)
         self.copy_races: dict[tuple[str, int, int], GenericRace] = {}
         self._copies: ByteIndex[_Copy] = ByteIndex()
@@ -113,10 +114,12 @@ class CopyActs(GenericActs):
         if address is None or registers.is_remote(address, statement.scope):
             return
         base = 0 if address.base is None else registers.value(address.base, statement.scope)
-        doubtful = self._doubtful(group, step) or step.guard in registers.assumed
         placed = address.base is not None and (
             registers.steps.source(address.base, statement.scope) in registers.assumed
         )
+        # where a bulk store goes to in global memory is no matter here
+        doubtful = group.doubtful or placed if does == "drain" else self._doubtful(group, step)
+        doubtful |= step.guard in registers.assumed
         lanes = by_warp(threads)
         for warp, start, last, flags in self._spread(base, threads, width, None):
             start, last = start + address.offset, last + address.offset
@@ -128,6 +131,8 @@ class CopyActs(GenericActs):
             access = GenericAccess(step.position, does, AccessedBytes(start, flags), doubtful, placed)
             made = _Copy(access, warp, write, not self.fills or does == "drain")
             self._hold(warp, access)
+            if does == "drain":
+                self._unfenced = list(self._without_fence(warp, access, "unfenced-store"))
             self._put(made)
             (self.warps[warp].copies if does == "copy" else self._drains[warp]).append(write)
 
@@ -147,7 +152,7 @@ class CopyActs(GenericActs):
         """Hold an ordinary access against those of other warps, and against copies."""
         self._hold_copies(warp, access)
         super()._judge(warp, access)
-        if self.fills and access.does == "store":
+        if self.fenced and access.does == "store":
             self._unfenced.append((warp, self.warps[warp].clock.seen[warp], access))
 
     # What is held against what
@@ -207,19 +212,28 @@ class CopyActs(GenericActs):
     def _hold_unfenced(self, warp: int, access: GenericAccess) -> None:
         """Hold a bulk copy against generic writes before it that no proxy fence has followed."""
         clock = self.warps[warp].clock
-        stores, copies = [], []
-        for store in self._unfenced:
-            writer, act, before = store
-            if before.meets(access) and (writer == warp or clock.seen[writer] >= act):
-                self._race("unfenced", writer, before, warp, access)
-            else:
-                stores.append(store)
+        copies = []
         for copy in self._unfenced_copies:
             if copy.access.meets(access) and copy.write.complete(clock):
                 self._race("unfenced", copy.warp, copy.access, warp, access)
             else:
                 copies.append(copy)
-        self._unfenced, self._unfenced_copies = stores, copies  # what is told, later copies do not tell again
+        self._unfenced_copies = copies
+        self._unfenced = list(self._without_fence(warp, access, "unfenced"))
+
+    def _without_fence(
+        self, warp: int, access: GenericAccess, what: str
+    ) -> Iterator[tuple[int, int, GenericAccess]]:
+        """Hold a bulk copy or bulk store against stores before it that no proxy fence has followed; the
+        others, since what is told is not told again.
+        """
+        clock = self.warps[warp].clock
+        for store in self._unfenced:
+            writer, act, before = store
+            if before.meets(access) and (writer == warp or clock.seen[writer] >= act):
+                self._race(what, writer, before, warp, access)
+            else:
+                yield store
 
     def _race(self, what: str, other: int, before: GenericAccess, warp: int, access: GenericAccess) -> None:
         met = before.bytes.flags << before.bytes.start & access.bytes.flags << access.bytes.start

@@ -26,6 +26,7 @@ _RULES = {
     "unsynchronised": ("shared-unsynchronised", "no barrier orders the two"),
     "incomplete": ("copy-incomplete", "no wait that the second knows of covers the copy"),
     "draining": ("bulk-store-pending", "no wait covers the bulk store"),
+    "unfenced-store": ("bulk-store-fence", "no thread that is ordered between the two executes one"),
     "unfenced": ("proxy-fence-copy", "no thread that is ordered between the two executes a proxy fence"),
 }
 _DOES = {
@@ -66,7 +67,8 @@ def generic_findings(walked: KernelWalks) -> Iterator[Finding]:
         races = {key: race for key, race in races.items() if key not in cleared}
     told: set[tuple[str, int]] = set()
     for race in sorted(races.values(), key=lambda race: (race.doubtful, race.second)):
-        key = race.what, walked.flow.block_of(race.second)
+        at = race.first if race.what == "unfenced-store" else race.second  # the fence goes behind the store
+        key = race.what, walked.flow.block_of(at)
         if key not in told:
             told.add(key)
             yield _finding(walked, race)
@@ -82,7 +84,8 @@ def _acts(plan: WalkPlan, threads: int) -> GenericActs:
     copies = [plan.code[index] for index in plan.roles if plan.code.operation(index).does in _COPIES]
     if not copies:
         return GenericActs(threads)
-    return CopyActs(threads, any(copy.does == "bulk-copy" and fills_shared(copy) for copy in copies))
+    does = set(map(_does, copies))
+    return CopyActs(threads, "fill" in does, "drain" in does)
 
 
 def _races(found: Execution) -> dict[_Key, GenericRace]:

@@ -124,3 +124,54 @@ def test_litmus_tests_of_copies(name: str, slip: str) -> None:
     right, wrong = (module([LitmusKernel("k", (), tests[one].program)]) for one in (name, f"{name}-{slip}"))
     assert loud(right) == set()
     assert {tier for tier, _ in loud(wrong)} == {"error"}
+
+
+# Warps 0 and 1 store in turn and arrive at a named barrier; warp 2 stores what they have stored in bulk, and frees it.
+REDUCED = """\
+.version 8.0
+.target sm_90a
+.address_size 64
+.shared .align 128 .b8 tile[1024];
+.visible .entry k(.param .u64 out, .param .u32 n)
+.reqntid 96, 1, 1
+{
+.reg .b64 %d<4>; .reg .pred %p<8>; .reg .b32 %r<12>;
+ld.param.u64 %d1,[out]; ld.param.u32 %r0,[n];
+mov.u32 %r1,%tid.x; shl.b32 %r2,%r1,4; mov.u32 %r3,tile; add.u32 %r4,%r3,%r2; mov.u32 %r5,0;
+setp.ge.u32 %p1,%r1,64;
+@%p1 bra OUT;
+IN:
+setp.eq.u32 %p2,%r5,0;
+@%p2 bra FIRST;
+bar.sync 2,96;
+FIRST:
+st.shared.v4.b32 [%r4],{%r1,%r1,%r1,%r5};
+fence.proxy.async.shared::cta;
+bar.arrive 1,96;
+add.u32 %r5,%r5,1; setp.lt.u32 %p3,%r5,%r0;
+@%p3 bra IN;
+ret;
+OUT:
+bar.sync 1,96;
+setp.ne.u32 %p4,%r1,64;
+@%p4 bra MEET;
+cp.reduce.async.bulk.global.shared::cta.bulk_group.add.f32 [%d1],[tile],1024;
+cp.async.bulk.commit_group;
+cp.async.bulk.wait_group.read 0;
+MEET:
+bar.warp.sync -1;
+bar.arrive 2,96;
+add.u32 %r5,%r5,1; setp.lt.u32 %p3,%r5,%r0;
+@%p3 bra OUT;
+ret;
+}
+"""
+FENCE = "fence.proxy.async.shared::cta;\n"
+
+
+def test_what_other_warps_store_in_bulk_is_fenced() -> None:
+    assert loud(REDUCED) == set()
+    assert loud(REDUCED.replace(FENCE, "")) == {("error", "bulk-store-fence")}
+    assert loud(REDUCED.replace(FENCE, "").replace("@%p4 bra MEET;\n", f"{FENCE}@%p4 bra MEET;\n")) == set()
+    freed = REDUCED.replace("cp.async.bulk.wait_group.read 0;\n", "")
+    assert ("error", "bulk-store-pending") in loud(freed)
