@@ -20,6 +20,7 @@ PRINTS = {
     "legal": "'wgmma.fence.sync.aligned;' --ptx 8.0 --target sm_90a",
     "layout": "movmatrix.sync.aligned.m8n8.trans.b16 --operand d",
     "descriptor": "decode 1",
+    "explain": "mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 --a 1 --b 1",
     "check": "tests/check/unwaited.ptx",
     "prove": "--list",
     "litmus": "--switches",
@@ -33,7 +34,7 @@ PRINTS = {
     "completion": "bash",
 }
 # Those that also write files, or ask other programs; they print as the others do.
-WRITE = {"compress", "decompress", "gen", "run", "assemble"}
+WRITE = {"compress", "decompress", "compute", "gen", "run", "assemble"}
 
 
 def shell(command: str, *before: str) -> tuple[int, str, str]:
