@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 from ..spec.arithmetic_records import ArithmeticFile, ArithmeticModel
-from ..spec.chip_arithmetic import FACTORS, ChipArithmetic, SumBlock, matching_rows, of_row
+from ..spec.chip_arithmetic import FACTORS, C, ChipArithmetic, SumBlock, matching_rows, of_row
 from ..spec.parts import computes
 from ..spec.specification import Specification
 from ..spec.variants import Variant
 
-__all__ = ["SumShape", "sum_shapes"]
+__all__ = ["SumShape", "float_sums", "sum_shapes"]
 
 
 @dataclass(frozen=True)
@@ -61,6 +61,19 @@ def sum_shapes(specification: Specification, family: ArithmeticFile) -> tuple[Su
                 clamped=known.clamped | {clamped},
             )
     return tuple(found.values())
+
+
+def float_sums(specification: Specification, family: ArithmeticFile) -> Iterator[ChipArithmetic]:
+    """Arithmetics of floating-point sums of one block with C, each kind of A, integers and result once."""
+    seen: set[object] = set()
+    for _, arithmetic in _arithmetics(specification, family):
+        block = arithmetic.blocks[0]
+        several = len(block.products) > 1 and block.addends == (C,) and block.types == (block.result,)
+        if len(arithmetic.blocks) == 1 and several and block.result in specification.formats:
+            key = (arithmetic.types["A"], *block.integers.values(), block.result)
+            if key not in seen:
+                seen.add(key)
+                yield arithmetic
 
 
 def _shape(arithmetic: ChipArithmetic, block: SumBlock) -> SumShape:

@@ -19,11 +19,12 @@ from ...spec.specification import Specification
 from ..float_codes import FloatCode
 from ..smt.obligations import Model, Obligation, refuting
 from ..smt.terms import SLE, UGT, ULE, ULT, And, BitVecs, BitVecVal, If, Not, Or, SignExt, Term, ZeroExt
-from ..sum_shapes import SumShape, sum_shapes
+from ..sum_examples import FloatSums
+from ..sum_shapes import SumShape, float_sums, sum_shapes
 from ..symbolic_sums import SumNames, SymbolicSum, taken
-from ..theorem import ProofPart, Theorem, TheoremGroup
+from ..theorem import Enumeration, ProofPart, Theorem, TheoremGroup
 
-__all__ = ["GROUP", "family_obligations"]
+__all__ = ["GROUP", "example_faults", "family_obligations"]
 
 _PLUS, _MINUS = "plus", "minus"  # what the positive and the negative terms of a sum come to
 _KINDS = ("signed", "unsigned")  # of integers
@@ -214,6 +215,21 @@ def _parts(specification: Specification) -> Iterator[ProofPart]:
         yield ProofPart(f"arithmetic {family.family}", partial(family_obligations, specification, family))
 
 
+def _enumerations(specification: Specification) -> Iterator[Enumeration]:
+    for family in arithmetic().families:
+        for theorem in ("split", "factors"):
+            faults = partial(example_faults, specification, family, theorem)
+            yield Enumeration(f"arithmetic.{theorem}", family.family, f"arithmetic {family.family}", faults)
+
+
+def example_faults(specification: Specification, family: ArithmeticFile, theorem: str) -> Iterator[str]:
+    """The kinds of floating-point sums of which no example is found."""
+    for known in float_sums(specification, family):
+        sums = FloatSums(specification, known)
+        if (sums.split() if theorem == "split" else sums.factored()) is None:
+            yield f"{known.row.id}, {' '.join(known.types.values())}: no example is found"
+
+
 GROUP = TheoremGroup(
     85,
     (
@@ -240,6 +256,18 @@ GROUP = TheoremGroup(
             "arithmetic.fit",
             "an integer sum is kept modulo the width of its type, or clamped once where the text clamps it",
         ),
+        Theorem(
+            "arithmetic.split",
+            "of each kind of floating-point sum with C, two products added at once give another result than "
+            "one after the other, for some inputs",
+            enumerated=True,
+        ),
+        Theorem(
+            "arithmetic.factors",
+            "each such sum can become less though no term does: where a product is made of other factors",
+            enumerated=True,
+        ),
     ),
     _parts,
+    enumerations=_enumerations,
 )
