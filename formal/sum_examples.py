@@ -16,14 +16,14 @@ __all__ = ["FloatSums", "SumExample"]
 
 _MOST_PLACES = 64  # below the greatest term
 _SCALES = (0, 8, -8, 4, -4)  # of the terms, in powers of two
-_Pair = tuple[Fraction, Fraction]
+_Factors = tuple[Fraction, Fraction]
 
 
 @dataclass(frozen=True)
 class SumExample:
     """Products and an addend, two results that differ, and how many places lie between the terms."""
 
-    products: tuple[_Pair, ...]
+    products: tuple[_Factors, ...]
     addend: Fraction
     one: Fraction
     other: Fraction
@@ -64,7 +64,7 @@ class FloatSums:
                     return SumExample((*products, other), product / 2**places, before, after, places)
         return None
 
-    def _equal(self) -> Iterator[tuple[_Pair, _Pair]]:
+    def _equal(self) -> Iterator[tuple[_Factors, _Factors]]:
         """Pairs of factors with one product, whose exponents come to less in the first pair."""
         half, least = Fraction(3, 2), self._least
         for scale in (Fraction(1), Fraction(256)):
@@ -78,7 +78,7 @@ class FloatSums:
         value = decode(form, 1 << form.ignored)
         return value if isinstance(value, Fraction) else Fraction(1)
 
-    def _sum(self, products: Sequence[_Pair], addend: Fraction) -> Fraction | None:
+    def _sum(self, products: Sequence[_Factors], addend: Fraction) -> Fraction | None:
         """The sum; None where a type does not have one of the numbers, or the sum is not finite."""
         block = replace(self.arithmetic.blocks[0], products=tuple(range(len(products))), addends=(C,))
         types = self.arithmetic.types
