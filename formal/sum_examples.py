@@ -88,8 +88,8 @@ class FloatSums:
         if c is None or None in a or None in b:
             return None
         arithmetic = replace(self.arithmetic, blocks=(block,))
-        elements = [[ElementCode(code) for code in codes if code is not None] for codes in (a, b)]
-        code = DotProduct(self.specification, arithmetic).code(*elements, c)
+        first, second = ([ElementCode(code) for code in codes if code is not None] for codes in (a, b))
+        code = DotProduct(self.specification, arithmetic).code(first, second, c)
         found = decode(self.specification.formats[block.result], code)
         return found if isinstance(found, Fraction) else None
 

@@ -107,8 +107,8 @@ def test_examples_of_what_sums_are_not(specification: Specification) -> None:
         found[theorem] = sums.split() if theorem == "split" else sums.factored()
     one, half = Fraction(1), Fraction(3, 2)
     split, factors = found["split"], found["factors"]
-    assert split and (split.products, split.addend) == (((-256 * one, one), (one / 2**18, one)), 256)
-    assert (split.one, split.other) == (0, one / 2**18)
+    assert split and split.products == ((-256 * one, one), (one / 2**18, one))
+    assert (split.addend, split.one, split.other) == (256 * one, 0 * one, one / 2**18)
     assert factors and factors.products == ((half, half), (-half, half), (2 * one, Fraction(9, 8)))
     assert (factors.addend, factors.one, factors.other) == (one * 9 / 2**13, one * 9 / 2**13, one / 2**10)
 
