@@ -9,6 +9,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..spec.api import find, load
+from ..spec.arithmetic import known_arithmetic
+from ..spec.chip_arithmetic import SumBlock
 from ..spec.editions import cited
 from ..spec.expressions import source
 from ..spec.quantities import counted
@@ -54,6 +56,10 @@ def run(args: argparse.Namespace) -> int:
                 _say(f"    {'':<14}   ", layout["source"])
     if record["codes"]:
         print(f"  metadata codes\n    {' '.join(record['codes'])}")
+    for family, known in record["arithmetic"].items():
+        print(f"  arithmetic on {family}: {known['note']}")
+        for name, text in known["steps"].items():
+            _say(f"    {name:<14} ", text)
     for kind in ("numerical", "execution"):
         if record[kind]:
             print(f"  {kind} contract")
@@ -102,6 +108,7 @@ def describe(specification: Specification, variant: Variant) -> dict[str, Any]:
             operand: _layout(specification, identifier) for operand, identifier in variant.layouts.items()
         },
         "codes": _codes(specification, variant),
+        "arithmetic": _arithmetic(variant),
         "numerical": {name: specification.clauses[name].says for name in row.numerical},
         "execution": {name: specification.clauses[name].says for name in instruction.execution},
     }
@@ -121,6 +128,23 @@ def describe_operand(variant: Variant, name: str) -> str:
         values = variant.values(operand)
         text += f"; {' or '.join(map(str, values))}"
     return text
+
+
+def _arithmetic(variant: Variant) -> dict[str, Any]:
+    """What its sums come to, by chip family: how that is known, and each step in words; none if not known."""
+    return {
+        known.family: {
+            "note": known.row.source.note or known.row.source.section,
+            "steps": {block.step.id: _step(block) for block in known.blocks},
+        }
+        for known in known_arithmetic(variant)
+    }
+
+
+def _step(block: SumBlock) -> str:
+    """A step in words: what its model does, and the model's integers."""
+    integers = ", ".join(f"{name} {value}" for name, value in block.integers.items())
+    return f"{block.model.what} ({integers})" if integers else block.model.what
 
 
 def _codes(specification: Specification, variant: Variant) -> list[str]:

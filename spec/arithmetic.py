@@ -14,11 +14,11 @@ from .errors import Question
 from .index import read_index
 from .lazy_dataclass import dataclass
 from .nodes import compose, structure
-from .parts import operands_of
+from .parts import computes, operands_of
 from .specification import Specification
 from .variants import Variant
 
-__all__ = ["Arithmetic", "arithmetic", "arithmetic_of", "negated", "read"]
+__all__ = ["Arithmetic", "arithmetic", "arithmetic_of", "known_arithmetic", "negated", "read"]
 
 
 @dataclass(frozen=True)
@@ -39,6 +39,19 @@ def arithmetic_of(variant: Variant, target: str) -> ChipArithmetic:
             for row in matching_rows(family, variant):
                 return of_row(specification, family, row, variant)
     raise Question(f"no model of {variant.mnemonic} on {name}: not measured")
+
+
+def known_arithmetic(variant: Variant) -> list[ChipArithmetic]:
+    """A variant's arithmetic on every chip family that it is legal on; none if it has no sums."""
+    if not computes(variant.instruction):
+        return []
+    targets = dict(variant.gate.targets)
+    return [
+        of_row(load(), family, row, variant)
+        for family in arithmetic().families
+        if not targets.keys().isdisjoint(family.targets)
+        for row in matching_rows(family, variant)
+    ]
 
 
 def negated(variant: Variant, scale_a: int, scale_b: int) -> tuple[bool, bool]:

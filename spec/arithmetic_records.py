@@ -55,7 +55,8 @@ class ArithmeticModel:
     Noticed by: loader, tests. Example: `[]`. Refuses: `[]` (no stage gives the code of the result)."""
     offset: int = 0
     """What exponents are raised by, so that none is negative; formulas call it `offset`.
-    Noticed by: loader. Example: `4096`. Refuses: `much` (an integer)."""
+    Every value that the loader takes gives the same bits.
+    Noticed by: loader, readers. Example: `4096`. Refuses: `much` (an integer)."""
     place: Place = field(default=Place("", 0, 0), compare=False)
 
 

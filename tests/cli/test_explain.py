@@ -131,3 +131,12 @@ def test_it_needs_no_numpy() -> None:
     )
     words = [sys.executable, "-c", program, "explain", MMA, "--a", "1", "--b", "1"]
     assert subprocess.run(words, capture_output=True, text=True, check=True).stdout.endswith("False\n")
+
+
+def test_show_says_it_in_words(run: Run) -> None:
+    _, out, _ = run("show", FP8, "--format", "json")
+    found = json.loads(out)["arithmetic"]
+    assert list(found) == ["sm_90"] and list(found["sm_90"]["steps"]) == ["products", "d"]
+    assert "window 25" in found["sm_90"]["steps"]["products"]
+    assert "  arithmetic on sm_90: " in run("show", FP8)[1]
+    assert json.loads(run("show", "wgmma.fence.sync.aligned", "--format", "json")[1])["arithmetic"] == {}
