@@ -198,11 +198,12 @@ class PhaseFindings:
         return False
 
     def _is_own(self, address: int) -> bool:
-        """Whether a variable with a size lies at an address. A function that initialises no mbarrier may be a
-        part of another, which does; but not of one in a variable of its own.
+        """Whether a variable lies at an address that only this function can name. A function that initialises
+        no mbarrier may be a part of another, which does; but not of one in a variable of its own.
         """
         assert self.plan is not None
-        return self.plan.steps.in_variable(ByteRegion("shared", address, address + 1)).base != "extern"
+        region = self.plan.steps.in_variable(ByteRegion("shared", address, address + 1))
+        return any(region.base in scope.variables for scope in self.code.function.scopes)
 
     def _is_signalled(self) -> bool:
         """Whether instructions that no execution follows arrive at mbarriers, or complete bytes there."""
