@@ -11,6 +11,7 @@ from .options import seconds, whole
 __all__ = ["add"]
 
 _TARGET = "sm_90a"
+_COUNT = 10**7  # sums of each kernel
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -32,11 +33,9 @@ def add(parser: argparse.ArgumentParser) -> None:
         help="sums of drawn inputs beside spec/arithmetic, in place of a suite",
     )
     parser.add_argument(
-        "--count", type=whole, default=10**7, metavar="N", help="how many sums of each kernel (default: 1e7)"
+        "--count", type=whole, metavar="N", help="how many sums of each kernel (default: 1e7)"
     )
-    parser.add_argument(
-        "--seed", type=whole, default=1, metavar="S", help="which inputs (default: %(default)s)"
-    )
+    parser.add_argument("--seed", type=whole, metavar="S", help="which inputs (default: 1)")
     parser.add_argument(
         "--record",
         action="store_true",
@@ -54,7 +53,10 @@ def run(args: argparse.Namespace) -> int:
             raise Question("--arithmetic runs no suite: it goes without --measure and --via")
         from .trial_running import run_trials
 
+        args.count, args.seed = args.count or _COUNT, args.seed or 1
         return run_trials(args, _TARGET)
+    if args.count or args.seed:
+        raise Question("--count and --seed go with --arithmetic")
     from .suite_running import run_suite
 
     return run_suite(args, _TARGET)

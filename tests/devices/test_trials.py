@@ -8,7 +8,7 @@ from __future__ import annotations
 import ctypes
 import json
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -35,6 +35,7 @@ WATCHES = ("spec/arithmetic/*.yaml", "spec/layouts/*.yaml")
 TARGET = "sm_90a"
 JOBS = 20
 CC = compiler()
+Run = Callable[..., tuple[int, str, str]]
 NEEDS_C = pytest.mark.skipif(CC is None, reason="no C compiler")
 
 # Registers, shared memory with metadata, four products at once, elements of four bits.
@@ -220,3 +221,17 @@ def test_what_is_tried(specification: Specification) -> None:
         specification, select(specification, "mma.sp", None, TARGET), TARGET, specification.isa.version("8.4")
     )
     assert any("it needs PTX ISA 8.5; the driver reads 8.4" in said for said in late[1].values())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("--count", "5"), "--count and --seed go with --arithmetic"),
+        (("--arithmetic", "--measure"), "--arithmetic runs no suite"),
+        (("--arithmetic", "--count", "1.5"), "1.5 is not a whole number"),
+        (("--arithmetic", "nosuch"), "nothing matches 'nosuch'"),
+    ],
+)
+def test_what_does_not_go_together(run: Run, arguments: tuple[str, ...], said: str) -> None:
+    code, out, err = run("run", *arguments)
+    assert (code, out) == (2, "") and said in err
