@@ -8,15 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from ..values.arithmetic import rule_of
+from ..values.arithmetic import ArithmeticRule, rule_of
 from ..values.block_threads import LARGEST_BLOCK, WARP
 from ..values.word_algebra import NUMBER, NoResultError
-from .path_terms import PathTerm, PathValue
+from .path_terms import PathTerm
 
 __all__ = ["bound_of", "hold_together"]
 
 _GUESSES = (1024, 7, 0, 1, 1 << 16)  # for parameters and whatever a path cannot know
 _MOST = 400  # evaluations of all conditions
+_MOST_WORK = 100_000  # computed terms: about as long as z3 takes for most conditions
 _Shape = tuple[int, int, int]
 
 
@@ -37,8 +38,8 @@ def hold_together(literals: Mapping[PathTerm, bool], threads: _Shape | None = No
     """Whether numbers were found with which all conditions are as they should be; False shows nothing."""
     inputs = _Inputs(literals, threads)
     best: dict[PathTerm, int] = {}
-    most, left = -1, _MOST
-    for guess in inputs.guesses:
+    most, left = -1, min(_MOST, _MOST_WORK // (len(inputs.rules) + 1))
+    for guess in inputs.guesses[:left]:
         numbers = {leaf: guess % bound if bound else guess for leaf, bound in inputs.bounds.items()}
         if (count := inputs.holding(numbers)) > most:
             best, most = numbers, count
@@ -60,9 +61,13 @@ class _Inputs:
         self.literals = literals
         self.bounds: dict[PathTerm, int | None] = {}  # by input: what it is less than
         constants: dict[int, None] = {}
+        self.rules: list[tuple[PathTerm, ArithmeticRule]] = []  # of the terms with one, those below first
         for term in _terms(literals):
-            if rule_of(term.words, len(term.args)) is None if term.words else True:
+            rule = rule_of(term.words, len(term.args)) if term.words else None
+            if rule is None:
                 self.bounds[term] = bound_of(term, threads)
+            else:
+                self.rules.append((term, rule))
             constants |= {arg: None for arg in term.args if isinstance(arg, int)}
         near = (number + beside for number in constants for beside in (0, 1, -1))
         self.guesses = tuple(dict.fromkeys((*_GUESSES, *(n for n in near if n >= 0))))
@@ -70,30 +75,26 @@ class _Inputs:
     def holding(self, numbers: Mapping[PathTerm, int]) -> int:
         """How many conditions are as they should be."""
         known = dict(numbers)
-
-        def value_of(value: PathValue) -> int:
-            if isinstance(value, int):
-                return value
-            found = known.get(value)
-            if found is None:
-                rule = rule_of(value.words, len(value.args))
-                assert rule is not None  # others are inputs
-                found = known[value] = rule(NUMBER, *map(value_of, value.args))
-            return found
-
         try:
-            return sum(value_of(term) & 1 == holds for term, holds in self.literals.items())
+            for term, rule in self.rules:
+                known[term] = rule(
+                    NUMBER, *[arg if isinstance(arg, int) else known[arg] for arg in term.args]
+                )
         except NoResultError:
             return -1
+        return sum(known[term] & 1 == holds for term, holds in self.literals.items())
 
 
 def _terms(literals: Mapping[PathTerm, bool]) -> Iterator[PathTerm]:
-    """The conditions and all terms below them, each once."""
-    waiting, seen = list(literals), set(literals)
+    """The conditions and all terms below them, each once, behind those below it."""
+    waiting, seen = list(literals), set[PathTerm]()
     while waiting:
-        term = waiting.pop()
-        yield term
-        for arg in term.args:
-            if isinstance(arg, PathTerm) and arg not in seen:
-                seen.add(arg)
-                waiting.append(arg)
+        term = waiting[-1]
+        below = [arg for arg in term.args if isinstance(arg, PathTerm) and arg not in seen]
+        if below:
+            waiting += below
+            continue
+        waiting.pop()
+        if term not in seen:
+            seen.add(term)
+            yield term
