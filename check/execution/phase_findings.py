@@ -300,6 +300,9 @@ class PhaseFindings:
         for race in sorted(
             self._reported(), key=lambda race: (race.partly, race.doubtful, _ORDER.index(race.what))
         ):
+            copied = self.code.operation(race.first).does == "copy"
+            if race.what == "unfenced" and copied and self._is_found_elsewhere(race):
+                continue  # what else is wrong with the block is not told by that
             writer = race.second if race.reads == "first" or race.what == "rewritten" else race.first
             block = _ANY if race.partly else self.flow.block_of(writer)
             by_writer.setdefault(block, []).append(race)
@@ -313,8 +316,10 @@ class PhaseFindings:
     def _is_found_elsewhere(self, race: PhaseRace) -> bool:
         """Whether a finding is already about one of the two statements, and about the same rule."""
         places = self._place(race.first), self._place(race.second)
-        if race.what == "unfenced" and (race.first, race.second) in self.unfenced:
-            return True
+        if race.what == "unfenced" and any(
+            race.first == store or race.second == product for store, product in self.unfenced
+        ):
+            return True  # one fence mends both
         return any(
             finding.rule == _RULES[race.what]
             and (finding.witness[0].place in places or finding.witness[-1].place in places)

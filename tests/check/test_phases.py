@@ -653,3 +653,21 @@ def test_a_proxy_fence_behind_the_wait_for_copies() -> None:
     assert (
         tiers(reader.replace("@!%p3 bra CW;\n", "@!%p3 bra CW;\nfence.proxy.async.shared::cta;\n")) == set()
     )
+
+
+def test_a_missing_fence_does_not_hide_a_refill_of_the_same_block() -> None:
+    """All threads copy, wait, meet and multiply, round after round, and never wait for the product."""
+    loop = (
+        "mov.u32 %r10,0; mov.u32 %r21,%r2; shl.b32 %r50,%r1,6; add.u32 %r51,%r2,%r50;\nL:\n"
+        "cp.async.cg.shared.global [%r51],[%d3],16; cp.async.commit_group; cp.async.wait_group 0;\n"
+        f"FENCE\nbar.sync 0;\n{PRODUCT}WAIT\nbar.sync 0;\n"
+        "add.u32 %r10,%r10,1; setp.lt.u32 %p15,%r10,%r0;\n@%p15 bra L;\n"
+        "wgmma.wait_group.sync.aligned 0;\nret;\n}\n"
+    )
+    fence, wait = "fence.proxy.async.shared::cta;", "wgmma.wait_group.sync.aligned 0;"
+    text = HEAD.replace("THREADS", "128") + loop
+    assert tiers(text.replace("FENCE", fence).replace("WAIT", wait)) == set()
+    unfenced, refilled = ("error", "proxy-fence"), ("error", "shared-overwritten")
+    assert tiers(text.replace("FENCE", "").replace("WAIT", wait)) == {unfenced}
+    assert tiers(text.replace("FENCE", fence).replace("WAIT", "")) == {refilled}
+    assert tiers(text.replace("FENCE", "").replace("WAIT", "")) == {unfenced, refilled}
