@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from ...spec.errors import Question
 from ...spec.numerics_records import Format
-from ...spec.patterns import Special, decode, encode
+from ...spec.patterns import Special, decode, encode, greatest
 from ...spec.specification import Specification
 
 __all__ = ["code_of", "codes_of", "number_text", "value_of"]
@@ -56,8 +56,10 @@ def code_of(specification: Specification, element: str, text: str, name: str) ->
         )
     try:
         code = encode(form, value)
-    except Question as why:
-        raise Question(f"{name}: {text} is not an element of .{element}: {why}") from None
+    except Question:
+        most = number_text(greatest(form))
+        what = f"{name}: {text} is not an element of .{element}"
+        raise Question(f"{what}, whose greatest number is {most}") from None
     negative = words.startswith("-") and form.signed
     return code | int(negative) << form.exponent + form.fraction + form.ignored
 
