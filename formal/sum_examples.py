@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cached_property
 
 from ..spec.chip_arithmetic import C, ChipArithmetic
 from ..spec.dot_product import DotProduct, ElementCode
@@ -36,6 +37,14 @@ class FloatSums:
 
     specification: Specification
     arithmetic: ChipArithmetic
+
+    @cached_property
+    def _definitions(self) -> tuple[DotProduct, ...]:
+        """The sum of one product and C, and that of two."""
+        block = self.arithmetic.blocks[0]
+        short = [replace(block, products=tuple(range(count)), addends=(C,)) for count in (1, 2)]
+        known = [replace(self.arithmetic, blocks=(one,)) for one in short]
+        return tuple(DotProduct(self.specification, one) for one in known)
 
     def split(self) -> SumExample | None:
         """Two products, one that cancels C and one far below it: added at once, and one after the other."""
@@ -80,17 +89,15 @@ class FloatSums:
 
     def _sum(self, products: Sequence[_Factors], addend: Fraction) -> Fraction | None:
         """The sum; None where a type does not have one of the numbers, or the sum is not finite."""
-        block = replace(self.arithmetic.blocks[0], products=tuple(range(len(products))), addends=(C,))
-        types = self.arithmetic.types
+        types, definition = self.arithmetic.types, self._definitions[len(products) - 1]
         a = [self._code(types["A"], one) for one, _ in products]
         b = [self._code(types["B"], other) for _, other in products]
-        c = self._code(block.types[0], addend)
+        c = self._code(self.arithmetic.blocks[0].types[0], addend)
         if c is None or None in a or None in b:
             return None
-        arithmetic = replace(self.arithmetic, blocks=(block,))
         first, second = ([ElementCode(code) for code in codes if code is not None] for codes in (a, b))
-        code = DotProduct(self.specification, arithmetic).code(first, second, c)
-        found = decode(self.specification.formats[block.result], code)
+        code = definition.code(first, second, c)
+        found = decode(self.specification.formats[self.arithmetic.blocks[0].result], code)
         return found if isinstance(found, Fraction) else None
 
     def _code(self, element: str, value: Fraction) -> int | None:

@@ -117,9 +117,9 @@ def evaluated(variant: Variant, formula: Formula, **more: int) -> int:
 
 def matching_rows(family: ArithmeticFile, variant: Variant) -> Iterator[ArithmeticRow]:
     """The rows of a family that a variant belongs to: one, if its arithmetic is known."""
-    instruction = variant.instruction.instruction
+    instruction, fields = variant.instruction.instruction, fields_of(variant)
     for row in family.rows:
-        if instruction in row.instructions and evaluated(variant, row.when):
+        if instruction in row.instructions and variant.row.evaluate(row.when, fields):
             yield row
 
 
