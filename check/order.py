@@ -55,7 +55,9 @@ def check_order(
         from .walks.kernel_walks import KernelWalks
 
         walked = KernelWalks(module, whole, flow)
-        if not any(statement.operation.has_phases(len(statement.operands)) for statement in whole):
+        barriers = {statement.barrier_name for statement in whole if statement.does == "meet"}
+        phased = any(statement.operation.has_phases(len(statement.operands)) for statement in whole)
+        if not phased and len(barriers - {None}) < 2:
             yield from surest((*_copy_order(walked), *_generic_order(walked)))
             return frozenset()
         from .execution.phase_findings import PhaseFindings

@@ -99,6 +99,14 @@ def test_bytes_are_loaded_before_they_are_written_again(act: str) -> None:
     assert loud(text.replace("@!%p3 bra USE;\n", "")) & UNORDERED
 
 
+def test_roles_that_wait_at_barriers_of_two_numbers() -> None:
+    """One role loads, the other copies; they meet in between, at one number."""
+    tests = {test.name: test for test in suite()}
+    text = module([LitmusKernel("k", (), tests["other-load-copy-1"].program)])
+    assert loud(text) == set()
+    assert ("error", "barrier-stuck") in loud(text.replace("bar.sync 0;", "bar.sync 15;", 1))
+
+
 def test_a_wait_that_the_ptx_does_not_decide_is_not_judged() -> None:
     text = kernel("load").replace(
         "cp.async.wait_group 0;",
