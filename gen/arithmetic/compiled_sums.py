@@ -72,13 +72,22 @@ class CompiledSums:
 
     @cached_property
     def _library(self) -> ctypes.CDLL | None:
-        """The library, compiled if it was not; None where the compiler fails."""
+        """The library, compiled where none lies in the cache; None where the compiler fails."""
         try:
-            if not self.path.exists():
-                self._compile()
-            return ctypes.CDLL(str(self.path))
+            if found := self._loaded():
+                return found
+            self._compile()
         except (OSError, subprocess.SubprocessError):
             return None
+        return self._loaded()
+
+    def _loaded(self) -> ctypes.CDLL | None:
+        """What lies in the cache, if it is a library with the function."""
+        try:
+            found = ctypes.CDLL(str(self.path))
+        except OSError:
+            return None
+        return found if hasattr(found, "sums_of_products") else None
 
     def _compile(self) -> None:
         """Compile beside, then rename: half a library is never seen."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import subprocess
 from fractions import Fraction
 from pathlib import Path
 from random import Random
@@ -145,6 +146,28 @@ def test_where_nothing_compiles_numpy_answers(monkeypatch: pytest.MonkeyPatch) -
     sums = dot_products.SumsOfProducts(variant, TARGET)
     ones = np.full((1, 8), 0x3C00, np.uint64)
     assert sums.results(ones, ones, np.zeros(1, np.uint64), (False, False)).tolist() == [0x41000000]
+
+
+@pytest.mark.skipif(compiler() is None, reason="no compiler")
+@pytest.mark.parametrize("held", [b"no library", "int sums = 1;", "void sums_of_products(void) {}"])
+def test_a_library_that_is_none_or_wrong(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, held: bytes | str
+) -> None:
+    """What is no library, or has no such function, is compiled again; one that gives other bits is not used."""
+    monkeypatch.setattr(compiled_sums, "cache_folder", lambda: tmp_path)
+    (variant,) = ptxmma.variants(MMA)
+    sums = dot_products.SumsOfProducts(variant, TARGET)
+    assert sums.compiled is not None
+    if isinstance(held, bytes):
+        sums.compiled.path.write_bytes(held)
+    else:
+        (tmp_path / "other.c").write_text(held, encoding="utf-8")
+        command = [compiler() or "", "-shared", "-o", str(sums.compiled.path), str(tmp_path / "other.c")]
+        subprocess.run(command, check=True)
+    ones = np.full((3, 8), 0x3C00, np.uint64)
+    given = sums.results(ones, ones, np.zeros(3, np.uint64), (False, False))
+    assert given.tolist() == [0x41000000] * 3
+    assert (sums.compiled is None) == (held == "void sums_of_products(void) {}")
 
 
 @pytest.mark.parametrize("mode", ["rn", "rz", "rm", "rp"])
