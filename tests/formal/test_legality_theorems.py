@@ -186,6 +186,8 @@ def test_an_enumeration_with_faults_is_refuted(
 
 def test_every_enumeration_has_cases(specification: Specification) -> None:
     assert {one.theorem for one in enumerations(specification)} == {
+        "arithmetic.factors",
+        "arithmetic.split",
         "bridge.widest",
         "legal.nearest",
         "legal.round_trip",
