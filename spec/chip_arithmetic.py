@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from .arithmetic_records import ArithmeticFile, ArithmeticModel, ArithmeticRow, ArithmeticStep
+from .expressions import names
 from .lazy_dataclass import dataclass
-from .nodes import Formula
 from .parts import element_type
 from .specification import Specification
-from .variants import Variant
+from .variants import RowView, Variant
 
 __all__ = [
     "ADDENDS",
@@ -21,7 +21,6 @@ __all__ = [
     "SumBlock",
     "block_constants",
     "constants_of",
-    "evaluated",
     "matching_rows",
     "of_row",
     "products_of",
@@ -110,11 +109,6 @@ def fields_of(variant: Variant) -> dict[str, str | int]:
     return {**variant.fields, **{part.lower(): element_type(variant, part) for part in PARTS}}
 
 
-def evaluated(variant: Variant, formula: Formula, **more: int) -> int:
-    """A row's formula for a variant."""
-    return variant.row.evaluate(formula, {**fields_of(variant), **more})
-
-
 def matching_rows(family: ArithmeticFile, variant: Variant) -> Iterator[ArithmeticRow]:
     """The rows of a family that a variant belongs to: one, if its arithmetic is known."""
     instruction, fields = variant.instruction.instruction, fields_of(variant)
@@ -127,15 +121,16 @@ def of_row(
     specification: Specification, family: ArithmeticFile, row: ArithmeticRow, variant: Variant
 ) -> ChipArithmetic:
     """The arithmetic that a row gives a variant."""
-    types = {part: element_type(variant, part) for part in PARTS}
+    fields = fields_of(variant)
+    types = {part: str(fields[part.lower()]) for part in PARTS}
     count = products_of(specification, variant)
     blocks: list[SumBlock] = []
     sums: dict[str, int] = dict(ADDENDS)  # by name, which block gives a sum
     for step in row.steps:
-        integers = {name: evaluated(variant, formula) for name, formula in step.integers.items()}
+        integers = {name: variant.row.evaluate(formula, fields) for name, formula in step.integers.items()}
         addends = [sums[name] for name in step.adds]
         result = step.type or types["D"]
-        for products in _groups(step, variant, count):
+        for products in _groups(step, variant.row, fields, count):
             of_addends = [_type(addend, types["C"], result, blocks) for addend in addends]
             model = family.models[step.model]
             blocks.append(
@@ -146,11 +141,16 @@ def of_row(
     return ChipArithmetic(family.family, row, types, tuple(blocks))
 
 
-def _groups(step: ArithmeticStep, variant: Variant, count: int) -> list[tuple[int, ...]]:
+def _groups(
+    step: ArithmeticStep, row: RowView, fields: Mapping[str, str | int], count: int
+) -> list[tuple[int, ...]]:
     """The products of each block of a step."""
     if step.block is None:
         return [()]
-    numbers = [evaluated(variant, step.block, i=i) for i in range(count)]
+    if "i" in names(step.block.tree):
+        numbers = [row.evaluate(step.block, {**fields, "i": i}) for i in range(count)]
+    else:
+        numbers = [row.evaluate(step.block, fields)] * count
     last = max(numbers)
     return [tuple(i for i in range(count) if numbers[i] == block) for block in range(1, last + 1)]
 

@@ -93,13 +93,13 @@ def _products(computed: Computation, plan: InputPlan) -> Obligation:
     return Obligation("exact.products", _subject(computed, plan), text, explain)
 
 
-def sums_obligation(held: Range, stored: Range, bounds: Mapping[SumBounds, str]) -> Obligation:
+def sums_obligation(computed: Computation, bounds: Mapping[SumBounds, str]) -> Obligation:
     """Every partial sum is exact in what is guaranteed of sums and in D; `bounds` names a plan for each.
 
     By induction on the number of products in a partial sum, it lies between so many times the least and the
     greatest term; and then it is exact, without C and with it (unless there is none).
     """
-    listed = tuple(bounds)
+    listed, held, stored = tuple(bounds), computed.sums, computed.d
 
     def text() -> str:
         products, partial, term, c, total, plan = Ints("products partial term c sum plan")
@@ -129,13 +129,13 @@ def sums_obligation(held: Range, stored: Range, bounds: Mapping[SumBounds, str])
         products = f"{start}{model.get('products', 0)} products"
         return f"{bounds[bound]}: {products} can make {why_outside(value, bound.unit, kept)}"
 
-    return Obligation("exact.sums", _sums_subject(held, stored), text, explain)
+    return Obligation("exact.sums", _summed(computed), text, explain)
 
 
-def _sums_subject(held: Range, stored: Range) -> str:
-    if held.integer:
-        return f"in {stored.name}"
-    return f"of {held.bits} bits, in {stored.name}"
+def _summed(computed: Computation) -> str:
+    """What is summed, and in what: arithmetics that share it are proven together."""
+    held = "" if computed.sums.integer else f", {computed.sums.bits} bits"
+    return f"{computed.a.name} x {computed.b.name} in {computed.d.name}{held}"
 
 
 @cache
@@ -280,18 +280,18 @@ def _parts(specification: Specification) -> Iterator[ProofPart]:
         for computed, listed in computations(specification, view)
     }
     drawn: dict[Range, dict[Draw, str]] = {}
-    summed: dict[tuple[Range, Range], dict[SumBounds, str]] = {}
+    summed: dict[str, tuple[Computation, dict[SumBounds, str]]] = {}
     for computed, listed in found.values():
         for plan in listed:
             subject = _subject(computed, plan)
             for held, letter, draw in drawn_elements(computed, plan):
                 drawn.setdefault(held, {}).setdefault(draw, f"{letter} of {subject}")
-            bounds = SumBounds.of(computed, plan)
-            summed.setdefault((computed.sums, computed.d), {}).setdefault(bounds, subject)
+            _, sums = summed.setdefault(_summed(computed), (computed, {}))
+            sums.setdefault(SumBounds.of(computed, plan), subject)
     for held, draws in drawn.items():
         yield ProofPart(_inputs_part(held), partial(_one, inputs_obligation, held, draws))
-    for (held, stored), sums in summed.items():
-        yield ProofPart(_sums_part(held, stored), partial(_one, sums_obligation, held, stored, sums))
+    for name, (computed, sums) in summed.items():
+        yield ProofPart(f"exact sums {name}", partial(_one, sums_obligation, computed, sums))
     for name, (computed, listed) in found.items():
         yield ProofPart(f"exact {name}", partial(exactness_obligations, computed, listed))
 
@@ -304,14 +304,10 @@ def _inputs_part(held: Range) -> str:
     return f"exact inputs of {held.name}"
 
 
-def _sums_part(held: Range, stored: Range) -> str:
-    return f"exact sums {_sums_subject(held, stored)}"
-
-
 def _behind(specification: Specification, row: RowView) -> Iterator[str]:
     for computed, _ in computations(specification, row):
         yield f"exact {computed}"
-        yield _sums_part(computed.sums, computed.d)
+        yield f"exact sums {_summed(computed)}"
         yield from map(_inputs_part, (computed.a, computed.b, computed.c))
 
 

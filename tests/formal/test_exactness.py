@@ -44,7 +44,7 @@ def refutations(computed: Computation, plan: InputPlan) -> dict[str, set[str]]:
     inputs = (
         inputs_obligation(held, {draw: letter}) for held, letter, draw in drawn_elements(computed, plan)
     )
-    sums = sums_obligation(computed.sums, computed.d, {SumBounds.of(computed, plan): plan.name})
+    sums = sums_obligation(computed, {SumBounds.of(computed, plan): plan.name})
     for obligation in (*inputs, sums, *exactness_obligations(computed, [plan])):
         if obligation.theorem == "exact.modes":  # of all plans together
             continue
