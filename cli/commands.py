@@ -87,6 +87,16 @@ COMMANDS: Mapping[str, Command] = {
         "",
         "there is no such variant or element, or the arithmetic is not known",
     ),
+    "numerics": Command(
+        "what sums keep, round and lose on a chip, for all types",
+        (
+            Example("ptxmma numerics wgmma.mma_async"),
+            Example(f"ptxmma numerics {_MMA} --format json"),
+        ),
+        "the table is printed",
+        "",
+        "nothing matches, the target is not known, or the arithmetic is not known",
+    ),
     "compute": Command(
         "D = A*B + C of matrices in files, as a chip computes it",
         (

@@ -21,6 +21,7 @@ PRINTS = {
     "layout": "movmatrix.sync.aligned.m8n8.trans.b16 --operand d",
     "descriptor": "decode 1",
     "explain": "mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 --a 1 --b 1",
+    "numerics": "mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32",
     "check": "tests/check/unwaited.ptx",
     "prove": "--list",
     "litmus": "--switches",

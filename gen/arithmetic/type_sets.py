@@ -1,0 +1,182 @@
+"""Every kind of sum that instructions have on a chip: its steps, where 1 is lost, how far off it may be."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property
+
+from ...spec.arithmetic import arithmetic_of
+from ...spec.chip_arithmetic import ADDENDS, FACTORS, ZERO, ChipArithmetic, SumBlock
+from ...spec.dot_product import DotProduct, ElementCode
+from ...spec.patterns import encode, greatest
+from ...spec.specification import Specification
+from ...spec.variants import Variant
+from .element_codes import code_of, value_of
+
+__all__ = ["Growth", "SumBound", "TypeSet", "addend_names", "bound_of", "growths_of", "type_sets"]
+
+_WINDOW, _DIGITS = "window", "digits"  # integers of models: binary places of a window, digits kept of its sum
+
+
+@dataclass(frozen=True)
+class Growth:
+    """Up to which number a sum of ones grows, and what 1 * 1 makes of it then: the same, or less.
+
+    `last` is None where it grows up to the greatest number; `first` is what 1 * 1 makes of 0.
+    """
+
+    first: Fraction
+    last: int | None = None
+    wraps: bool = False
+
+
+@dataclass(frozen=True)
+class SumBound:
+    """|sum - exact| <= terms * 2^(e - window) + one unit of the sum's significant digit number `digits`.
+
+    `e` is the greatest exponent of the terms, and the one at which the window begins at least. Without a
+    window, nothing is cut before the sum is rounded. It holds where no sum is too large for its type.
+    """
+
+    terms: int
+    window: int | None
+    digits: int
+
+
+@dataclass(frozen=True)
+class TypeSet:
+    """Variants of one instruction whose sums are the same: one of them, and how many they are."""
+
+    instruction: str
+    variant: Variant
+    mnemonics: int
+    arithmetic: ChipArithmetic
+
+
+def type_sets(specification: Specification, variants: Iterable[Variant], target: str) -> Iterator[TypeSet]:
+    """The type sets of variants that have sums; raises Question for one whose arithmetic is not known."""
+    known: dict[object, ChipArithmetic] = {}
+    found: dict[object, TypeSet] = {}
+    for variant in variants:
+        name = variant.instruction.instruction
+        fields = (name, *(item for item in variant.fields.items() if item[0] not in ("m", "n")))
+        if fields not in known:  # sums do not depend on how many rows and columns D has
+            known[fields] = arithmetic_of(variant, target)
+        arithmetic = known[fields]
+        blocks = tuple(_told_apart(block) for block in arithmetic.blocks)
+        key = name, arithmetic.row.id, *arithmetic.types.values(), blocks
+        before = found.get(key)
+        found[key] = (
+            replace(before, mnemonics=before.mnemonics + 1)
+            if before
+            else TypeSet(name, variant, 1, arithmetic)
+        )
+    yield from found.values()
+
+
+def _told_apart(block: SumBlock, products: int | None = None) -> tuple[object, ...]:
+    """What tells a block from others; of its products, the first ones."""
+    integers = tuple(block.integers.values())
+    return block.step.id, integers, block.products[:products], block.addends, block.types, block.result
+
+
+def addend_names(arithmetic: ChipArithmetic, block: SumBlock) -> tuple[str, ...]:
+    """What a block adds to its products: C, zero, or the sum of a step by its name."""
+    fixed = {number: name for name, number in ADDENDS.items()}
+    return tuple(
+        fixed[number] if number in fixed else arithmetic.blocks[number].step.id for number in block.addends
+    )
+
+
+def bound_of(specification: Specification, block: SumBlock) -> SumBound | None:
+    """How far a block's sum may be from the exact sum of its terms; None where it is an integer."""
+    form = specification.formats.get(block.result)
+    if form is None:
+        return None
+    terms = len(block.products) + sum(number != ZERO for number in block.addends)
+    kept = block.integers.get(_DIGITS, form.fraction + 1)
+    return SumBound(terms, block.integers.get(_WINDOW), min(kept, form.fraction + 1))
+
+
+def growths_of(specification: Specification, every: Iterable[ChipArithmetic]) -> Iterator[Growth]:
+    """How far sums of ones grow; sums that differ in the number of products alone are asked once."""
+    known: dict[object, Growth] = {}
+    for arithmetic in every:
+        blocks = tuple(_told_apart(block, 1) for block in arithmetic.blocks)
+        key = arithmetic.row.id, *arithmetic.types.values(), blocks
+        if key not in known:
+            known[key] = _growth(specification, arithmetic)
+        yield known[key]
+
+
+def _growth(specification: Specification, arithmetic: ChipArithmetic) -> Growth:
+    """How far a sum of ones grows, by the definition: the least n of which n + 1 * 1 is not more than n.
+
+    It is found by doubling and bisection: from some n on, no sum grows. C is the n, in C's own type.
+    """
+    sums = _OnesSum(specification, arithmetic)
+    first = sums.after(0)
+    assert isinstance(first, Fraction)
+    most = sums.greatest()
+    if first <= 0 or sums.grows(most):
+        return Growth(first)
+    low, high = 0, 1
+    while high < most and sums.grows(high):
+        low, high = high, 2 * high
+    high = min(high, most)
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if sums.grows(middle) else (low, middle)
+    return Growth(first, high, sums.after(high) != high)
+
+
+@dataclass(frozen=True)
+class _OnesSum:
+    """n + 1 * 1 as a chip computes it; of each block's products one is left, for the others would be 0."""
+
+    specification: Specification
+    arithmetic: ChipArithmetic
+
+    @cached_property
+    def _ones(self) -> tuple[DotProduct, list[ElementCode], list[ElementCode]]:
+        """The definition, and the elements of A and of B: 1, and zeros."""
+        arithmetic = self.arithmetic
+        a, b = (
+            [
+                ElementCode(code_of(self.specification, arithmetic.types[part], text, part))
+                for text in ("1", *["0"] * (arithmetic.products - 1))
+            ]
+            for part in FACTORS
+        )
+        blocks = tuple(replace(block, products=block.products[:1]) for block in arithmetic.blocks)
+        return DotProduct(self.specification, replace(arithmetic, blocks=blocks)), a, b
+
+    def after(self, n: int) -> Fraction | str:
+        """What D is when C is n, or the next number of C's type below it."""
+        definition, a, b = self._ones
+        return value_of(self.specification, self.arithmetic.types["D"], definition.code(a, b, self._code(n)))
+
+    def grows(self, n: int) -> bool:
+        """Whether D is more than C, which is n or the next number below it."""
+        after = self.after(n)
+        before = value_of(self.specification, self.arithmetic.types["C"], self._code(n))
+        return after == "inf" or (
+            isinstance(after, Fraction) and isinstance(before, Fraction) and after > before
+        )
+
+    def greatest(self) -> int:
+        """The greatest number that C and D both may be."""
+        return min(self._greatest(self.arithmetic.types[part]) for part in ("C", "D"))
+
+    def _greatest(self, element: str) -> int:
+        form = self.specification.formats.get(element)
+        if form is not None:
+            return int(greatest(form))
+        kind = self.specification.index.types[element]
+        return (1 << kind.bits - (kind.kind == "signed")) - 1
+
+    def _code(self, n: int) -> int:
+        form = self.specification.formats.get(self.arithmetic.types["C"])
+        return n if form is None else encode(form, Fraction(n), "rz")

@@ -1,0 +1,138 @@
+"""`ptxmma numerics`: the table of sums, where 1 is lost, and the bounds of errors."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import random
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+import jsonschema
+import pytest
+
+from ptxmma.gen.arithmetic.element_codes import code_of, value_of
+from ptxmma.spec.api import find, load
+from ptxmma.spec.arithmetic import arithmetic_of
+from ptxmma.spec.dot_product import DotProduct, ElementCode
+from ptxmma.spec.loading import ROOT
+
+Run = Callable[..., tuple[int, str, str]]
+OUTPUTS = json.loads((ROOT / "cli" / "schemas" / "outputs.json").read_text())
+MMA = "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32"
+FP8 = "mma.sync.aligned.m16n8k16.row.col.f32.e4m3.e4m3.f32"
+TF32 = "wmma.mma.sync.aligned.row.row.m16n16k8.f32.tf32.tf32.f32"
+
+
+def answer(run: Run, *words: str) -> Any:
+    code, out, _ = run("numerics", *words, "--format", "json")
+    assert code == 0
+    found = json.loads(out)
+    jsonschema.validate(found, {**OUTPUTS, "$ref": "#/$defs/numerics"})
+    return found
+
+
+def test_a_line_a_step(run: Run) -> None:
+    code, out, _ = run("numerics", FP8)
+    shown = [line.split("  ") for line in out.splitlines()]
+    cells = [[cell.strip() for cell in line if cell] for line in shown]
+    assert code == 0 and out.startswith("sums on sm_90a: 1 set of types\n\nmma.fp8: mma\n")
+    assert [line for line in cells if "window" in line[:6] or "fused" in line] == [
+        [
+            *(
+                "e4m3 x e4m3",
+                "f32",
+                "f32",
+                "16",
+                "k 0 1 4 5 … + zero, then k 2 3 6 7 …",
+                "window",
+                "25",
+                "133",
+            ),
+            *("14", "64", "0", "0x7fffffff", "f32", "9 * 2^(e - 25) + u24", "2^24"),
+        ],
+        ["C + products", "fused", "2048", "0x7fffffff", "0", "0", "f32", "u24"],
+    ]
+    assert "  digits: how many significant digits of the sum are kept; 64 keeps all\n" in out
+
+
+def test_where_one_is_lost(run: Run) -> None:
+    """By the digits of a result, and of the 14 that 8-bit wgmma keeps; integers wrap or are clamped."""
+    found = answer(run)
+    lost: dict[tuple[str, ...], set[tuple[int | None, bool, str]]] = {}
+    for one in found["sums"]:
+        kind = one["row"], one["types"]["C"], one["types"]["D"]
+        lost.setdefault(kind, set()).add((one["one_is_lost_at"], one["wraps"], one["one_times_one"]))
+    assert {kind: {last for last, *_ in values} for kind, values in lost.items()} == {
+        ("wgmma.float", "f16", "f16"): {1 << 11},
+        ("wgmma.float", "f32", "f32"): {1 << 24, 1 << 14},
+        ("mma.float", "f16", "f16"): {1 << 11},
+        ("mma.float", "f32", "f32"): {1 << 24},
+        ("mma.fp8", "f16", "f16"): {1 << 11},
+        ("mma.fp8", "f32", "f32"): {1 << 24},
+        ("mma.m8n8k4.f16", "f16", "f16"): {1 << 11},
+        ("mma.m8n8k4.f32", "f16", "f32"): {None},
+        ("mma.m8n8k4.f32", "f32", "f32"): {1 << 24},
+        ("wmma.float", "f16", "f16"): {1 << 11},
+        ("wmma.float", "f32", "f32"): {1 << 24},
+        ("wmma.narrowed", "f32", "f16"): {1 << 11},
+        ("wmma.widened", "f16", "f32"): {None},
+        ("wmma.tf32", "f32", "f32"): {1 << 24},
+        ("f64", "f64", "f64"): {1 << 53, None},
+        ("integer", "s32", "s32"): {(1 << 31) - 1},
+        ("bits", "s32", "s32"): {(1 << 31) - 1, None},
+    }
+    assert lost["integer", "s32", "s32"] == {((1 << 31) - 1, wraps, "1") for wraps in (True, False)}
+    assert (None, False, "0") in lost["bits", "s32", "s32"]
+    assert sum(one["mnemonics"] for one in found["sums"]) > len(found["sums"])
+
+
+@pytest.mark.parametrize("mnemonic", [MMA, FP8, TF32])
+def test_every_product_is_lost_there_and_not_before(run: Run, mnemonic: str) -> None:
+    (found,) = answer(run, mnemonic)["sums"]
+    arithmetic, last = arithmetic_of(find(mnemonic), "sm_90a"), found["one_is_lost_at"]
+    definition = DotProduct(load(), arithmetic)
+    for k in range(arithmetic.products):
+        for c in (last, last - 1):
+            row, column = (
+                [
+                    ElementCode(code_of(load(), arithmetic.types[part], str(int(i == k)), part))
+                    for i in range(16)
+                ]
+                for part in ("A", "B")
+            )
+            code = definition.code(row, column, code_of(load(), arithmetic.types["C"], str(c), "C"))
+            assert value_of(load(), arithmetic.types["D"], code) == Fraction(last)
+
+
+def test_no_error_is_beyond_its_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On hard inputs; bench/sum_bounds.py tries more. A quarter of a bound is too little somewhere."""
+    monkeypatch.syspath_prepend(ROOT / "bench")
+    bench: Any = importlib.import_module("sum_bounds")
+    kinds = list(bench.kinds(None))
+    assert len(kinds) > 40
+    found = [sum_ for one in kinds for sum_ in bench.tried(one.arithmetic, 6, random.Random(2))]
+    assert len(found) > 500
+    assert [sum_ for sum_ in found if sum_.error > sum_.bound] == []
+    assert any(sum_.error > sum_.bound / 2 for sum_ in found)
+
+
+def test_integers_have_no_bound(run: Run) -> None:
+    (found,) = answer(run, "mma.sync.aligned.m8n8k16.row.col.s32.s8.s8.s32")["sums"]
+    assert found["steps"][0]["bounds"] == [] and found["steps"][0]["integers"] == {"clamps": 0}
+
+
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        (["nosuch"], "nothing matches 'nosuch'"),
+        (["movmatrix"], "nothing that matches 'movmatrix' computes products"),
+        ([MMA, "--target", "sm_80"], f"no model of {MMA} on sm_80: not measured"),
+        (["wgmma.mma_async", "--target", "sm_80"], "is on sm_80"),
+        (["--target", "sm_1"], "sm_1"),
+    ],
+)
+def test_refusals(run: Run, words: list[str], why: str) -> None:
+    code, out, told = run("numerics", *words)
+    assert (code, out) == (2, "") and why in told
