@@ -18,6 +18,7 @@ from .sums_by_hand import FORMATS, INTEGERS, sum_by_hand
 
 WATCHES = ("spec/arithmetic/*.yaml", "spec/numerics.yaml")
 JOBS = 40
+NEGATED = ((False, False), (True, False), (False, True), (True, True))  # A, B: imm-scale-a, imm-scale-b
 SETS = {"wgmma.mma_async": 21, "wgmma.mma_async.sp": 20, "mma": 94, "mma.sp": 44, "wmma.mma": 21}  # of types
 
 
@@ -80,12 +81,19 @@ def misses(specification: Specification, variant: Variant) -> list[str]:
     jobs = [drawn(random, types[0], types[1], types[2], arithmetic.products) for _ in range(JOBS)]
     a, b = (np.array([[pair[side] for pair in pairs] for pairs, _ in jobs], np.uint64) for side in (0, 1))
     c = np.array([addend for _, addend in jobs], np.uint64)
-    given = [int(code) for code in NumpySums(specification, arithmetic).codes(a, b, c)]
+    word = variant.instruction.instruction.partition(".")[0]
+    negated = random.choice(NEGATED) if word == "wgmma" and types[3] in FORMATS else (False, False)
+    given = [int(code) for code in NumpySums(specification, arithmetic).codes(a, b, c, negated)]
     fields = dict(zip(("atype", "btype", "ctype", "dtype"), types, strict=True)) | {
         name: value for name, value in variant.fields.items() if name in ("satfinite", "rnd", "op")
     }
-    word = variant.instruction.instruction.partition(".")[0]
-    wanted = [sum_by_hand(word, fields, pairs, addend) for pairs, addend in jobs]
+    signs = [
+        flip << FORMATS[name].width - 1 if flip else 0 for flip, name in zip(negated, types, strict=False)
+    ]
+    flipped = [[(x ^ signs[0], y ^ signs[1]) for x, y in pairs] for pairs, _ in jobs]
+    wanted = [
+        sum_by_hand(word, fields, pairs, addend) for pairs, (_, addend) in zip(flipped, jobs, strict=True)
+    ]
     return [
         f"{variant.mnemonic}: {have:#x}, not {want:#x}: {pairs}, {addend:#x}"
         for (pairs, addend), have, want in zip(jobs, given, wanted, strict=True)
