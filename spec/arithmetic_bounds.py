@@ -10,11 +10,11 @@ from .lazy_dataclass import dataclass
 from .nodes import Formula, bounded
 from .specification import Specification
 
-__all__ = ["RESULT", "BoundedFormula", "bounded_formulas"]
+__all__ = ["RESULT", "BoundedFormula", "Span", "bounded_formulas"]
 
 RESULT = "code"  # what the last stage calls the bit pattern of the sum
-_Ends = tuple[int, int]
-_Spans = dict[str, _Ends]
+Span = tuple[int, int]
+_Spans = dict[str, Span]
 
 
 @dataclass(frozen=True)
@@ -24,8 +24,8 @@ class BoundedFormula:
     stage: ArithmeticStage
     name: str
     formula: Formula
-    names: Mapping[str, _Ends]
-    span: _Ends
+    names: Mapping[str, Span]
+    span: Span
 
 
 def bounded_formulas(
@@ -86,6 +86,6 @@ def _let(stage: ArithmeticStage, bounds: _Spans, word: int) -> Iterator[BoundedF
         bounds[name] = span
 
 
-def _reduced(stage: ArithmeticStage, values: Sequence[_Ends], counts: tuple[int, int]) -> _Ends:
+def _reduced(stage: ArithmeticStage, values: Sequence[Span], counts: tuple[int, int]) -> Span:
     low, high = (max(ends) for ends in zip(*values, strict=True))
     return (low, high) if stage.reduce == "greatest" else (0, sum(counts) * high)

@@ -6,13 +6,14 @@ from collections.abc import Callable, Iterator, Mapping
 
 from ...formal.smt.bitvectors import BitVectors
 from ...formal.smt.obligations import refuting
-from ...formal.smt.terms import UGE, ULE, And, BitVec
-from ...spec.arithmetic_bounds import BoundedFormula, bounded_formulas
+from ...formal.smt.terms import UGE, ULE, And, BitVec, Term
+from ...spec.arithmetic_bounds import BoundedFormula, Span, bounded_formulas
 from ...spec.arithmetic_checks import sums_of
 from ...spec.arithmetic_records import ArithmeticFile, ArithmeticModel
 from ...spec.chip_arithmetic import ChipArithmetic, SumBlock, matching_rows, of_row
 from ...spec.errors import SpecError
 from ...spec.expressions import Expression, Number, names, substitute
+from ...spec.nodes import Formula
 from ...spec.specification import Specification
 
 __all__ = ["same_sums"]
@@ -79,27 +80,41 @@ def _differences(specification: Specification, old: _Sums, new: _Sums) -> Iterat
         return
     pairs = zip(bounded_formulas(specification, *old), bounded_formulas(specification, *new), strict=True)
     for one, other in pairs:
-        trees = _settled(one), _settled(other)
-        if trees[0] != trees[1]:
-            yield _difference(*trees, one.names, old[1].step.word)
+        before = _settled(one.formula, one.names)
+        after = _settled(other.formula, other.names)
+        if before != after:
+            yield _difference(one, before, after, old[1].step.word)
 
 
 def _formulas(model: ArithmeticModel) -> list[str]:
     return [formula.text for stage in model.stages for formula in stage.let.values()]
 
 
-def _settled(formula: BoundedFormula) -> Expression:
+def _settled(formula: Formula, spans: Mapping[str, Span]) -> Expression:
     """The formula with the names that have one value here replaced by it."""
-    tree = formula.formula.tree
-    ends = {name: formula.names[name] for name in names(tree)}
-    return substitute(tree, {name: Number(low) for name, (low, high) in ends.items() if low == high})
+    ends = {name: spans[name] for name in names(formula.tree)}
+    return substitute(formula.tree, {name: Number(low) for name, (low, high) in ends.items() if low == high})
 
 
-def _difference(old: Expression, new: Expression, spans: Mapping[str, tuple[int, int]], word: int) -> str:
-    """What is computed exceeds no word; what is not chosen may."""
-    read = {name: spans[name] for name in names(old) | names(new)}
-    algebra = BitVectors(word, {name: BitVec(name, word) for name in read})
-    within = [
-        And(UGE(algebra.name(name), low), ULE(algebra.name(name), high)) for name, (low, high) in read.items()
-    ]
+def _difference(formula: BoundedFormula, old: Expression, new: Expression, word: int) -> str:
+    """What is computed exceeds no word; what is not chosen may.
+
+    Names that the stage gives before the formula are read as their formulas, others as any value of theirs.
+    """
+    given: dict[str, Expression] = {}
+    for name, earlier in formula.stage.let.items():
+        if name == formula.name:
+            break
+        given[name] = _settled(earlier, formula.names)
+    read = names(old) | names(new)
+    for name in reversed(given):
+        if name in read:
+            read |= names(given[name])
+    values: dict[str, Term] = {name: BitVec(name, word) for name in sorted(read - given.keys())}
+    bounds = {name: formula.names[name] for name in values}
+    within = [And(UGE(values[name], low), ULE(values[name], high)) for name, (low, high) in bounds.items()]
+    algebra = BitVectors(word, values)
+    for name, tree in given.items():
+        if name in read:
+            values[name] = algebra.read(tree)
     return refuting(*within, algebra.read(old) != algebra.read(new))

@@ -23,6 +23,7 @@ TF32 = 'block: "i // 4 + 1"\n        adds: [C]\n        integers: {{window: "25"
             "where(least + 1 > bias, least + 2 - bias, 0)",
             False,
         ),
+        ("nans == 1 and top_fraction", "nans <= 1 and top_fraction", True),  # a full fraction is not zero
         (TF32.format(64), TF32.format(32), True),  # no sum of 5 terms has 33 bits
         (TF32.format(64), TF32.format(24), False),
     ],
