@@ -51,10 +51,10 @@ COMMANDS: Mapping[str, Command] = {
     ),
     "show": Command(
         "one variant: operands, gates, contracts, layouts",
-        (Example(f"ptxmma show {_MMA}"),),
+        (Example(f"ptxmma show {_MMA}"), Example(f"ptxmma show {_FP8} --latex")),
         "the variant is shown",
         "",
-        "no variant has this name",
+        "no variant has this name, or with --latex: its arithmetic is not known",
     ),
     "legal": Command(
         "is this statement legal, and since when",

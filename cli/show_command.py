@@ -12,6 +12,7 @@ from ..spec.api import find, load
 from ..spec.arithmetic import known_arithmetic
 from ..spec.chip_arithmetic import SumBlock
 from ..spec.editions import cited
+from ..spec.errors import Question
 from ..spec.expressions import source
 from ..spec.quantities import counted
 from ..spec.specification import Specification
@@ -26,6 +27,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of the command."""
     parser.add_argument("mnemonic", help="the variant, as `list` prints it")
     parser.add_argument("--format", choices=("text", "json"), default="text")
+    parser.add_argument("--latex", action="store_true", help="print the formulas of its arithmetic")
     parser.set_defaults(run=run)
 
 
@@ -33,6 +35,8 @@ def run(args: argparse.Namespace) -> int:
     """Print one variant."""
     specification = load()
     variant = find(args.mnemonic)
+    if args.latex:
+        return _print_latex(variant, args.format)
     record = describe(specification, variant)
     if args.format == "json":
         print(json.dumps(record, indent=1))
@@ -65,6 +69,21 @@ def run(args: argparse.Namespace) -> int:
             print(f"  {kind} contract")
             for clause, says in record[kind].items():
                 _say(f"    {clause:<26} ", says)
+    return 0
+
+
+def _print_latex(variant: Variant, form: str) -> int:
+    """Print the arithmetic of every chip family that it is known for."""
+    from ..formal.arithmetic_latex import arithmetic_latex
+
+    if form != "text":
+        raise Question("--latex prints the formulas of the arithmetic, in no other format")
+    known = known_arithmetic(variant)
+    if not known:
+        raise Question(f"no arithmetic of {variant.mnemonic} is known")
+    for one in known:
+        print(f"% {variant.mnemonic} on {one.family}")
+        print("\n".join(arithmetic_latex(one)))
     return 0
 
 

@@ -27,6 +27,14 @@ class _Mod(sympy.Function):  # type: ignore[misc]
         return rf"\left({self.inside(printer)}\right)"
 
 
+class _ShiftRight(sympy.Function):  # type: ignore[misc]
+    """A shift to the right by what is no number: sympy would merge the power of two into the fraction."""
+
+    def _latex(self, printer: Any) -> str:
+        value, by = self.args
+        return rf"\left\lfloor{{\frac{{{printer.bare(value)}}}{{2^{{{printer.bare(by)}}}}}}}\right\rfloor"
+
+
 class _Printer(LatexPrinter):  # type: ignore[misc]
     """LaTeX as sympy has it, without parentheses around a remainder beside which nothing stands."""
 
@@ -52,7 +60,7 @@ _BINARY: Mapping[str, Callable[[Any, Any], Any]] = {
     "//": lambda a, b: sympy.floor(a / b, evaluate=False),
     "%": _Mod,
     "<<": lambda a, b: a * 2**b,
-    ">>": lambda a, b: sympy.floor(a / 2**b),
+    ">>": lambda a, b: sympy.floor(a / 2**b) if b.is_Integer else _ShiftRight(a, b),
     "&": lambda a, b: sympy.Function(r"\operatorname{and}")(a, b),
     "|": lambda a, b: sympy.Function(r"\operatorname{or}")(a, b),
     "^": lambda a, b: sympy.Function(r"\operatorname{xor}")(a, b),

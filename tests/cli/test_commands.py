@@ -91,6 +91,25 @@ def test_show(run: Run) -> None:
     assert "f17" in err
 
 
+def test_show_has_the_arithmetic_as_latex(run: Run) -> None:
+    code, out, _ = run("show", MMA, "--latex")
+    lines = out.splitlines()
+    assert code == 0 and lines[0] == f"% {MMA} on sm_90"
+    assert r"\mathrm{window} &= 25 \\" in lines
+    assert r"\mathrm{quantum} &= \mathrm{top} - \mathrm{window} \\" in lines
+    power = r"2^{\mathrm{exponent\_bits} + \mathrm{fraction\_bits}}"
+    assert rf"\left\lfloor{{\frac{{\mathrm{{stored}}}}{{{power}}}}}\right\rfloor" in out
+    assert [line for line in lines if "_{\\text{terms}}" in line][-1].startswith(
+        r"\mathrm{minus} &= \sum_{\text{terms}} \left(\begin{cases} \mathrm{kept} & \text{for}\: \mathrm{negative} = 1"
+    )
+    for one in lines:
+        assert one.count("{") == one.count("}") and one.count(r"\left") == one.count(r"\right"), one
+    assert out.count(r"\begin{aligned}") == out.count(r"\end{aligned}") == 8
+    assert run("show", MMA, "--latex", "--format", "json")[0] == 2
+    code, _, told = run("show", "movmatrix.sync.aligned.m8n8.trans.b16", "--latex")
+    assert code == 2 and "no arithmetic of movmatrix.sync.aligned.m8n8.trans.b16 is known" in told
+
+
 def test_layout_json(run: Run) -> None:
     code, out, _ = run("layout", SP, "--operand", "D", "--format", "json")
     value = json.loads(out)
