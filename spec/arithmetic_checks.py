@@ -13,6 +13,7 @@ from .arithmetic_records import (
 )
 from .chip_arithmetic import (
     ADDENDS,
+    PARTS,
     ZERO,
     ChipArithmetic,
     SumBlock,
@@ -30,6 +31,7 @@ from .expressions import (
     Negation,
     Where,
     children,
+    names,
     source,
     walk,
 )
@@ -56,6 +58,7 @@ def check_arithmetic(families: Iterable[ArithmeticFile], specification: Specific
                 raise SpecError(what, family.place, "each target in one family")
         for model in family.models.values():
             _check_stages(model)
+            _check_read(model)
         _check_rows(family, specification)
 
 
@@ -88,6 +91,17 @@ def _check_stages(model: ArithmeticModel) -> None:
         raise SpecError(
             "no stage gives the code of the result", model.place, "a last stage, each: result, with code"
         )
+
+
+def _check_read(model: ArithmeticModel) -> None:
+    """Every name is read by a formula, the code excepted; that of an element with a prefix, or without."""
+    read = {name for stage in model.stages for formula in stage.let.values() for name in names(formula.tree)}
+    for stage in model.stages:
+        for name, formula in stage.let.items():
+            prefixed = [f"{part.lower()}_{name}" for part in PARTS] if stage.each == "element" else []
+            if name != RESULT and read.isdisjoint([name, *prefixed]):
+                what = f"no formula reads {name}"
+                raise SpecError(what, formula.place, "a name that a later formula reads")
 
 
 def _check_kinds(formula: Formula) -> None:

@@ -196,9 +196,12 @@ def integer(name: str, code: int) -> int:
 def _floats(fields: Mapping[str, str | int], kind: str, codes: Sequence[tuple[int, int]], c: int) -> int:
     a, b, d = (str(fields[name]) for name in ("atype", "btype", "dtype"))
     ctype = str(fields.get("ctype", d))
-    products = [product(decoded(a, x), decoded(b, y)) for x, y in codes]
-    addend = decoded(ctype, c)
     eight = a in ("e4m3", "e5m2")
+    pairs = [(decoded(a, x), decoded(b, y)) for x, y in codes]
+    if eight and kind == "mma":  # unpacked to f16, where fewer numbers are subnormal
+        pairs = [(decoded("f16", fused("f16", [x])), decoded("f16", fused("f16", [y]))) for x, y in pairs]
+    products = [product(x, y) for x, y in pairs]
+    addend = decoded(ctype, c)
     zero = Number(False)
     if kind == "wgmma":
         return window(d, products, addend, 13 if eight else 25, 14 if eight and d == "f32" else None)
@@ -221,9 +224,9 @@ def _floats(fields: Mapping[str, str | int], kind: str, codes: Sequence[tuple[in
             for one in products:
                 total = fused("f32", (one, decoded("f32", total)))
             return fused("f32", (addend, decoded("f32", total)))
-        pairs = [fused("f32", [decoded("f32", fused("f32", [products[i]])), products[i + 1]]) for i in (0, 2)]
-        total = fused("f32", (addend, decoded("f32", pairs[0])))
-        total = fused("f32", (decoded("f32", total), decoded("f32", pairs[1])))
+        sums = [fused("f32", [decoded("f32", fused("f32", [products[i]])), products[i + 1]]) for i in (0, 2)]
+        total = fused("f32", (addend, decoded("f32", sums[0])))
+        total = fused("f32", (decoded("f32", total), decoded("f32", sums[1])))
         return fused("f16", [decoded("f32", total)])
     return window(d, products, addend)
 

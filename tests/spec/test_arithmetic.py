@@ -34,6 +34,7 @@ SLIPS = [
     ('block: "1"', 'block: "2*i + 1"', "has no products"),
     ("each: addend", "each: product", "the name negative is given twice"),
     ('places: "c_fraction_bits"', 'digits_: "c_fraction_bits"', "products and the addend have other names: digits_, places"),
+    ('zero: "where(field', 'vain: "field"\n          zero: "where(field', "no formula reads vain"),
     ("reduce: greatest", "reduce: least", "'least' is not allowed here"),
     ("each: term\n        what: the magnitude", "each: element\n        what: the magnitude", "the stage cut comes too late"),
     ('>> where(below < word, below, word - 1)"', '>> below"', "a word has 64 bits"),

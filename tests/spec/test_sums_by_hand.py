@@ -50,7 +50,7 @@ def element(random: Random, name: str, top: int, kind: str) -> int:
 
 def drawn(random: Random, a: str, b: str, c: str, count: int) -> tuple[list[tuple[int, int]], int]:
     """One dot product: exponents all over, or near each other, or below, at and above the end of a window."""
-    kind = random.choice(["any", "near", "gaps", "cancel", "low", "high", "sparse"])
+    kind = random.choice(["any", "near", "gaps", "cancel", "low", "high", "sparse", "apart"])
     span = FORMATS[a].bias if a in FORMATS else 0
     base = {"low": -span, "high": span}.get(kind, random.randint(-min(span, 12), min(span, 12)))
     pairs = []
@@ -59,6 +59,9 @@ def drawn(random: Random, a: str, b: str, c: str, count: int) -> tuple[list[tupl
             random.choice([0, 0, 11, 12, 13, 14, 23, 24, 25, 26]) if kind == "gaps" else random.randint(0, 3)
         )
         x, y = element(random, a, base - gap, kind), element(random, b, base, kind)
+        if kind == "apart" and a in FORMATS:  # the one as small, the other as great as can be, or both small
+            far = random.choice((span, span, -span))
+            x, y = element(random, a, -span, "low"), element(random, b, far, "high")
         if kind == "sparse" and random.random() < 0.8:
             x = 0
         pairs.append((x, y))
