@@ -140,7 +140,7 @@ def _drawn(arithmetic: ChipArithmetic, source: random.Random) -> tuple[list[int]
             other = source.randrange(arithmetic.products)
             left[other] = left[at] ^ 1 << a.exponent + a.fraction + a.ignored
             right[other] = right[at]
-    return left, right, element(c, third, source.choice((0, gap, -gap)))
+    return left, right, element(c, third, source.choice((0, gap, -gap, gap // 2)))
 
 
 def main() -> int:

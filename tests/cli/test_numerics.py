@@ -22,6 +22,7 @@ Run = Callable[..., tuple[int, str, str]]
 OUTPUTS = json.loads((ROOT / "cli" / "schemas" / "outputs.json").read_text())
 MMA = "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32"
 FP8 = "mma.sync.aligned.m16n8k16.row.col.f32.e4m3.e4m3.f32"
+WGMMA = "wgmma.mma_async.sync.aligned.m64n8k32.f32.e4m3.e4m3"
 TF32 = "wmma.mma.sync.aligned.row.row.m16n16k8.f32.tf32.tf32.f32"
 
 
@@ -116,6 +117,19 @@ def test_no_error_is_beyond_its_bound(monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(found) > 500
     assert [sum_ for sum_ in found if sum_.error > sum_.bound] == []
     assert any(sum_.error > sum_.bound / 2 for sum_ in found)
+
+
+def test_the_digits_that_are_kept_are_in_the_bound(run: Run) -> None:
+    """32 products of 1.875 and a C that fits the window, but not the 14 digits of 112.5."""
+    _, out, _ = run(
+        "explain", WGMMA, "--a", "1.875*32", "--b", "1.875*32", "--c", "0x1.f8p-8", "--format", "json"
+    )
+    assert json.loads(out)["value"] == "112.5"
+    error = Fraction(63, 1 << 13)
+    (found,) = answer(run, WGMMA)["sums"]
+    assert found["steps"][0]["bounds"] == [{"terms": 33, "window": 13, "digits": 14}]
+    cut = Fraction(33, 1 << 13)
+    assert cut + Fraction(1, 1 << 23 - 6) < error <= cut + Fraction(1, 1 << 13 - 6)
 
 
 def test_integers_have_no_bound(run: Run) -> None:
