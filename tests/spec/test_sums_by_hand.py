@@ -39,6 +39,9 @@ def element(random: Random, name: str, top: int, kind: str) -> int:
         width, _ = INTEGERS[name]
         return random.choice([random.getrandbits(width), 1 << (width - 1), (1 << (width - 1)) - 1, 0])
     form = FORMATS[name]
+    if kind == "special" and random.random() < 0.4:
+        zero, sign = random.choice([(0, 0), (0, 1), (form.infinity, 0), (form.infinity, 1)])
+        return (zero | sign << (form.exponent + form.fraction)) << form.ignored
     if kind == "any" or random.random() < 0.02:
         return random.getrandbits(form.width)
     fraction = random.choice([random.getrandbits(form.fraction), 0, (1 << form.fraction) - 1, 1])
@@ -50,7 +53,7 @@ def element(random: Random, name: str, top: int, kind: str) -> int:
 
 def drawn(random: Random, a: str, b: str, c: str, count: int) -> tuple[list[tuple[int, int]], int]:
     """One dot product: exponents all over, or near each other, or below, at and above the end of a window."""
-    kind = random.choice(["any", "near", "gaps", "cancel", "low", "high", "sparse", "apart"])
+    kind = random.choice(["any", "near", "gaps", "cancel", "low", "high", "sparse", "apart", "special"])
     span = FORMATS[a].bias if a in FORMATS else 0
     base = {"low": -span, "high": span}.get(kind, random.randint(-min(span, 12), min(span, 12)))
     pairs = []
