@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -41,7 +42,7 @@ TILE = 64  # products along K that a library loads at once
 
 def codes_of(tensor: Any) -> Codes:
     """The bit patterns of a tensor."""
-    import torch
+    torch = import_module("torch")
 
     kinds = {1: torch.uint8, 2: torch.int16, 4: torch.int32}
     whole: Codes = tensor.contiguous().view(kinds[tensor.element_size()]).cpu().numpy()
@@ -69,15 +70,15 @@ def added(mnemonic: str, step: int, a: Codes, b: Codes, length: int) -> NDArray[
 
 def drawn(size: int, k: int, kind: str, scale: float = 1.0) -> Any:
     """A matrix of normally distributed numbers on the GPU."""
-    import torch
+    torch = import_module("torch")
 
     return (torch.randn(size, k, device="cuda") * scale).to(getattr(torch, kind))
 
 
 def by_triton(size: int, k: int) -> Iterator[tuple[str, str, int]]:
     """Triton's products: the name, the instruction, how many elements differ."""
-    import torch
-    from real_kernels import product
+    torch = import_module("torch")
+    product = import_module("triton_kernels.real_kernels").product
 
     for kind, rows, half, step, mnemonic in TRITON:
         a, b = (drawn(size, k, kind, 0.2 if half else 1.0) for _ in "ab")
@@ -90,7 +91,7 @@ def by_triton(size: int, k: int) -> Iterator[tuple[str, str, int]]:
 
 def by_torch(size: int, k: int) -> Iterator[tuple[str, str, int]]:
     """torch's products."""
-    import torch
+    torch = import_module("torch")
 
     mnemonic = "wgmma.mma_async.sync.aligned.m64n64k32.f32.e4m3.e4m3"
     a, b = (drawn(size, k, "float8_e4m3fn") for _ in "ab")
@@ -123,8 +124,7 @@ def main() -> int:
     parser.add_argument("--k", type=int, default=4096, metavar="K", help="a multiple of 128")
     args = parser.parse_args()
     try:
-        import torch
-        import triton  # noqa: F401
+        torch, _ = import_module("torch"), import_module("triton")
     except ImportError as error:
         raise Question(f"the products need torch and triton: {error}") from None
     if not torch.cuda.is_available() or torch.cuda.get_device_capability() != (9, 0):

@@ -63,7 +63,8 @@ def measure(mnemonic: str, products: int) -> tuple[str, str, bool]:
     if compiled is None or compiled.codes(a[:1], b[:1], c[:1]) is None:
         return "no compiler", by_numpy, True
     by_c = rates(lambda: compiled.codes(a, b, c), count * jobs)
-    same = np.array_equal(compiled.codes(a[few], b[few], c[few]), sums.arrays.codes(a[few], b[few], c[few]))
+    given = compiled.codes(a[few], b[few], c[few])
+    same = given is not None and np.array_equal(given, sums.arrays.codes(a[few], b[few], c[few]))
     return by_c, by_numpy, same
 
 
