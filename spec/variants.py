@@ -260,8 +260,12 @@ def _unordered(value: str | int) -> str | int:
 
 
 class _Function(NamedTuple):
-    """A formula, compiled: its names, the fields that it reads, and its results by their values."""
+    """A formula, compiled: its names, the fields that it reads, and its results by their values.
 
+    The formula is kept: functions are found by its id, which another could have once it is gone.
+    """
+
+    formula: Formula
     symbols: tuple[str, ...]
     reads: tuple[str, ...]
     function: Callable[..., int]
@@ -271,7 +275,7 @@ class _Function(NamedTuple):
     def of(cls, formula: Formula) -> _Function:
         symbols = tuple(sorted(names(formula.tree)))
         reads = dict.fromkeys(name for word in symbols for name in (word, word.removesuffix("_bits")))
-        return cls(symbols, tuple(reads), compiled(formula.tree, symbols), {})
+        return cls(formula, symbols, tuple(reads), compiled(formula.tree, symbols), {})
 
 
 class Family:

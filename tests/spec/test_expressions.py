@@ -9,6 +9,8 @@ from hypothesis import strategies as st
 from ptxmma.spec.errors import Place, SpecError
 from ptxmma.spec.expressions import Expression, compiled, names, parse, source, substitute
 from ptxmma.spec.intervals import interval
+from ptxmma.spec.nodes import Formula
+from ptxmma.spec.specification import Specification
 
 PLACE = Place("x.yaml", 7, 10)
 
@@ -134,3 +136,11 @@ def test_source_says_the_same_and_the_interval_holds(text: str, t: int, i: int) 
 def test_substitute() -> None:
     tree: Expression = substitute(parse("a + b"), {"a": parse("2*t")})
     assert names(tree) == {"b", "t"}
+
+
+def test_a_formula_that_is_gone_answers_for_no_other(specification: Specification) -> None:
+    """A formula of another file may lie where one lay that is gone: it is another formula."""
+    (row, *_) = specification.families["wgmma.mma_async"].rows
+    for number in range(200):
+        formula = Formula(f"k + {number}", parse(f"k + {number}"), Place("", 0, 0))
+        assert row.evaluate(formula, {"k": 16}) == 16 + number
