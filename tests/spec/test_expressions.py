@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import weakref
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -138,9 +140,11 @@ def test_substitute() -> None:
     assert names(tree) == {"b", "t"}
 
 
-def test_a_formula_that_is_gone_answers_for_no_other(specification: Specification) -> None:
-    """A formula of another file may lie where one lay that is gone: it is another formula."""
+def test_a_formula_is_kept_as_long_as_its_function(specification: Specification) -> None:
+    """Functions are found by the id of a formula, which another formula could have once it is gone."""
     (row, *_) = specification.families["wgmma.mma_async"].rows
-    for number in range(200):
-        formula = Formula(f"k + {number}", parse(f"k + {number}"), Place("", 0, 0))
-        assert row.evaluate(formula, {"k": 16}) == 16 + number
+    formula = Formula("k + 1", parse("k + 1"), PLACE)
+    kept = weakref.ref(formula)
+    assert row.evaluate(formula, {"k": 16}) == 17
+    del formula
+    assert kept() is not None
