@@ -20,9 +20,10 @@ from numpy.typing import NDArray
 from ...spec.cache import cache_folder
 from ...spec.chip_arithmetic import ChipArithmetic
 from ...spec.specification import Specification
+from ...spec.workers import cores
 from .sum_text import SumText
 
-__all__ = ["CompiledSums", "compiler", "processor_count"]
+__all__ = ["CompiledSums", "compiler"]
 
 _FLAGS = ("-O3", "-std=gnu11", "-fPIC", "-shared", "-w")
 _NATIVE = "-march=native"  # not every compiler knows it
@@ -33,12 +34,6 @@ _SECONDS = 60
 def compiler() -> str | None:
     """The path of a C compiler: the one that CC names, or cc; None where there is none."""
     return shutil.which(os.environ.get("CC", "").strip() or "cc")
-
-
-@cache
-def processor_count() -> int:
-    """How many processors this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 @cache
@@ -123,7 +118,7 @@ class CompiledSums:
             count = ctypes.c_ulonglong(len(found[rows]))
             function(*pointers, count, ctypes.c_uint(negated[0]), ctypes.c_uint(negated[1]))
 
-        threads = processor_count()
+        threads = cores()
         step = max(1, -(-len(c) // threads))
         parts = [slice(start, start + step) for start in range(0, len(c), step)]
         with ThreadPoolExecutor(threads) as pool:

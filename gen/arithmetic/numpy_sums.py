@@ -27,7 +27,7 @@ from ...spec.chip_arithmetic import (
 )
 from ...spec.expressions import fold, names
 from ...spec.specification import Specification
-from .compiled_sums import processor_count
+from ...spec.workers import cores
 
 __all__ = ["NumpySums"]
 
@@ -167,7 +167,7 @@ class NumpySums:
             with np.errstate(all="ignore"):
                 found[rows] = self._blocks(a[rows].T, b[rows].T, c[rows], negated)
 
-        with ThreadPoolExecutor(processor_count()) as pool:
+        with ThreadPoolExecutor(cores()) as pool:
             list(pool.map(part, range(0, len(c), step)))
         return found
 
