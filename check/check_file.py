@@ -231,7 +231,7 @@ def _check_function(
         yield from operand_findings(module, code, flow, threads, values, target, held)
 
 
-def _parting(code: DecodedFunction, flow: Flow, threads: RegisterThreads) -> Callable[[int, int], bool]:
+def _parting(code: DecodedFunction, flow: Flow, threads: RegisterThreads) -> Callable[[int, int, int], bool]:
     """Whether a branch parts threads before a block; what answers is imported once it is asked."""
 
     @cache
@@ -240,7 +240,7 @@ def _parting(code: DecodedFunction, flow: Flow, threads: RegisterThreads) -> Cal
 
         return PartedWays(code, flow, threads)
 
-    return lambda branch, block: ways().part(branch, block)
+    return lambda branch, block, size: ways().part(branch, block, size)
 
 
 def _legality(module: PtxModule, function: Function, judge: Judge, held: list[int]) -> Iterator[Finding]:

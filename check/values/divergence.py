@@ -91,11 +91,12 @@ def divergence_findings(
     flow: Flow,
     threads: RegisterThreads,
     held: list[int],
-    part: Callable[[int, int], bool] = lambda branch, block: True,
+    part: Callable[[int, int, int], bool] = lambda branch, block, size: True,
 ) -> Iterator[Finding]:
     """Instructions with .aligned that not all threads of the warp (or warpgroup) execute.
 
-    `part`: whether the threads that a branch divides can go on so that only some execute a block.
+    `part`: whether threads that a branch divides, of so many that act together, can go on so that only some
+    execute a block.
     """
     aligned = [i for i in held if _is_aligned(code.operation(i))]
     yield from _incomplete(module, code, aligned)
@@ -122,7 +123,8 @@ def divergence_findings(
                 if index in reported or (parting is True and index in unknown):
                     continue
                 finding = _finding(module, code, parting, guard, index)
-                if finding is not None and (parting is True or part(guard, block)):
+                size = WARPGROUP if _is_for_warpgroups(code.operation(index)) else WARP
+                if finding is not None and (parting is True or part(guard, block, size)):
                     (unknown if parting is True else reported).add(index)
                     yield finding
                     break

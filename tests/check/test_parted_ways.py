@@ -65,3 +65,44 @@ def test_both_sides_ask_the_same(first: str, later: str, defined: str) -> None:
 )
 def test_they_ask_something_else(first: str, later: str, defined: str) -> None:
     assert ("error", "aligned-divergent") in rules(first, later, defined)
+
+
+ROLES = """.version 8.0
+.target sm_90a
+.address_size 64
+.visible .entry k(.param .u32 n)
+.reqntid 256, 1, 1
+{{
+.reg .pred %p<8>;
+.reg .b32 %r<8>;
+ld.param.u32 %r1, [n];
+mov.u32 %r2, %tid.x;
+setp.lt.u32 %p1, %r2, {producers};
+@%p1 bra PRODUCE;
+setp.lt.u32 %p2, %r2, {first};
+setp.eq.s32 %p3, %r1, 0;
+or.pred %p4, %p2, %p3;
+@%p4 bra END;
+wgmma.fence.sync.aligned;
+bra.uni END;
+PRODUCE:
+nanosleep.u32 8;
+END:
+ret;
+}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("producers", "first", "wrong"),
+    [
+        (32, 128, False),  # warp 0 produces, warps 1 to 3 do nothing, warpgroup 1 multiplies
+        (32, 96, True),  # one slip away: warp 3 multiplies without its warpgroup
+        (160, 128, True),  # and here warp 4 does not
+        (128, 32, False),
+    ],
+)
+def test_roles_of_warps(producers: int, first: int, wrong: bool) -> None:
+    text = ROLES.format(producers=producers, first=first)
+    found = [one.rule for one in check_text(text, "k.ptx").findings if one.tier == "error"]
+    assert found == ["aligned-divergent"] * wrong
