@@ -156,8 +156,11 @@ class BarrierActs:
             self.uncounted.add(address)
             return
         warp = self.warps[number]
+        before = self.mbarriers.get(address)
+        first = 0 if before is None else before.phase + 2 - before.phase % 2
+        warp.clock.knows(address, first)
         self.mbarriers[address] = Mbarrier(
-            address, count, number, warp.clock.seen[number], step.position, self.count
+            address, count, number, warp.clock.seen[number], step.position, self.count, first
         )
 
     def _mbarrier(

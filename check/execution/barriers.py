@@ -77,20 +77,23 @@ class _MbarrierPhase:
 
 
 class Mbarrier:
-    """An mbarrier. `phase` is the number of the current phase.
+    """An mbarrier. `phase` is the number of the current phase, and `first` of the first: an even one behind
+    those of an mbarrier that was at the same address before.
 
     `told` has what the end of each phase makes known.
     """
 
-    def __init__(self, address: int, count: int, warp: int, act: int, statement: int, warps: int) -> None:
+    def __init__(
+        self, address: int, count: int, warp: int, act: int, statement: int, warps: int, first: int = 0
+    ) -> None:
         self.address = address
         self.count = count
         self.init = warp, act, statement
-        self.phase = 0
+        self.phase = first
         self.changed_at: set[int] = set()  # statements that arrive, copy, or expect bytes
-        self.told: list[Clock] = []
-        self.arrived: list[dict[int, int]] = []  # by phase and warp: the number of its last arrival's act
-        self.bytes: list[int | None] = []  # that each phase expected
+        self.told = [Clock(warps) for _ in range(first)]
+        self.arrived: list[dict[int, int]] = [{}] * first  # by warp: the number of its last arrival's act
+        self.bytes: list[int | None] = [0] * first  # that each phase expected
         self.boxes: list[Boxes] = []  # of ended phases
         self._warps = warps
         self._now = _MbarrierPhase(count, Clock(warps))

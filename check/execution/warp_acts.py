@@ -202,12 +202,16 @@ class WarpActs(BarrierActs):
 
     @staticmethod
     def _box(group: ThreadGroup, step: WalkStep) -> tuple[str, tuple[str, ...]] | None:
-        """Whose box a tensor copy brings: of a tensor map that is a parameter, by a form of the copy."""
+        """Whose box a tensor copy brings: of a tensor map that is a parameter, by a form of the copy.
+
+        A map in other memory may be replaced between two copies.
+        """
         statement = step.statement
         texts = list(statement.addresses)[1:2]
         name = texts[0].strip("[] ").partition(",")[0].strip() if texts else ""
         origin = group.registers.steps.origin(name, statement.scope)
-        return None if origin is None else (origin, statement.operation.words)
+        kept = origin in group.registers.steps.code.function.parameters
+        return (origin, statement.operation.words) if origin is not None and kept else None
 
     def unlike(self) -> dict[tuple[int, int], tuple[int, int]]:
         """The statements, with their numbers of bytes, that expect different numbers for the same boxes."""

@@ -467,6 +467,83 @@ def test_the_same_boxes_bring_the_same_bytes(tensor_map: str, count: str, right:
     assert found == (set() if right else {("error", "barrier-stuck")})
 
 
+def test_a_tensor_map_that_the_kernel_may_replace() -> None:
+    """Its boxes are of another size afterwards; a map that is a parameter stays what it was."""
+    text = BOXES.replace(".visible", ".global .align 128 .b8 map[128];\n.visible", 1)
+    text = text.replace("mov.b64 %d1,a; cvta.param.u64", "mov.b64 %d1,map; cvta.global.u64")
+    replaced = text.replace(
+        "@%p1 mbarrier.arrive.expect_tx.shared::cta.b64 _,[full+8]",
+        "@%p1 tensormap.replace.tile.box_dim.global.b1024.b32 [%d2],0,32;\n"
+        "fence.proxy.tensormap::generic.release.gpu;\n"
+        "fence.proxy.tensormap::generic.acquire.gpu [%d2],128;\n"
+        "@%p1 mbarrier.arrive.expect_tx.shared::cta.b64 _,[full+8]",
+    ).replace(".version 8.0", ".version 8.3")
+    assert tiers(replaced.replace("MAP", "%d2").replace("BYTES", "4096")) == set()
+
+
+AGAIN = """.version 8.3
+.target sm_90a
+.address_size 64
+.shared .align 16 .b8 tile[512];
+.shared .align 8 .b64 done;
+.visible .entry k(.param .u64 in)
+.reqntid 64, 1, 1
+{
+.reg .b64 %d<2>; .reg .pred %p<4>; .reg .b32 %r<8>;
+mov.u32 %r1,%tid.x; and.b32 %r2,%r1,31; shl.b32 %r2,%r2,4; mov.u32 %r3,tile; add.u32 %r3,%r3,%r2;
+setp.eq.u32 %p1,%r1,0; setp.lt.u32 %p2,%r1,32; mov.u32 %r5,32;
+AGAIN:
+@%p1 mbarrier.init.shared::cta.b64 [done],%r5;
+bar.sync 0;
+@%p2 bra W;
+st.shared.b32 [%r3],%r1;
+mbarrier.arrive.shared::cta.b64 _,[done];
+bra MEET;
+W:
+mbarrier.try_wait.parity.shared::cta.b64 %p3,[done],PARITY;
+@!%p3 bra W;
+ld.shared.b32 %r4,[%r3];
+MEET:
+bar.sync 0;
+@%p2 bra V;
+st.shared.b32 [%r3],%r1;
+mbarrier.arrive.shared::cta.b64 _,[done];
+bra MET;
+V:
+mbarrier.try_wait.parity.shared::cta.b64 %p3,[done],1;
+@!%p3 bra V;
+ld.shared.b32 %r4,[%r3];
+MET:
+bar.sync 0;
+@%p1 mbarrier.inval.shared::cta.b64 [done];
+bar.sync 0;
+add.u32 %r5,%r5,MORE;
+setp.lt.u32 %p3,%r5,35;
+@%p3 bra AGAIN;
+ret;
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("parity", "more", "found"),
+    [
+        ("0", "4", set()),  # one round
+        ("0", "1", {("error", "barrier-stuck")}),  # one arrival too few in the second round
+        ("1", "4", {("error", "shared-unsynchronised")}),
+    ],
+)
+def test_an_mbarrier_that_is_made_again(parity: str, more: str, found: set[tuple[str, str]]) -> None:
+    assert tiers(AGAIN.replace("PARITY", parity).replace("MORE", more)) == found
+
+
+def test_the_phases_of_an_mbarrier_that_is_made_again_begin_anew() -> None:
+    text = AGAIN.replace("[done],%r5", "[done],32").replace("PARITY", "0").replace("MORE", "1")
+    assert tiers(text) == set()
+    second = "V:\nmbarrier.try_wait.parity.shared::cta.b64 %p3,[done],"
+    assert tiers(text.replace(second + "1", second + "0")) == {("error", "shared-unsynchronised")}
+
+
 TURN = """.version 8.0
 .target sm_90a
 .address_size 64
