@@ -1,4 +1,4 @@
-"""Claims with all their witnesses, as one table and as JSON: theorems, assemblers, silicon."""
+"""Claims with all their witnesses, as one table and as JSON: theorems, assemblers, silicon, peers."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from ..formal.smt.solvers import SOLVERS, solver_version
 from ..ledger.silicon_record import Silicon
 from ..ledger.solver_record import ProofState, SolverRecord
 from ..ledger.witnesses import Agreement, DeviceWitness, Witnessed
+from .peers_report import verdict_as_json
 
 __all__ = ["as_json", "print_claims"]
 
@@ -49,6 +50,7 @@ def as_json(claim: Witnessed) -> dict[str, Any]:
             }
             for one in claim.common
         ],
+        "peers": [verdict_as_json(said) for said in claim.peers],
     }
 
 
@@ -71,17 +73,21 @@ def print_claims(
     from rich.table import Table
 
     console = Console(width=None if Console().is_terminal else 130, highlight=False)
-    table = Table("claim", "theorems, and how often each is asked", "assemblers", "silicon", show_lines=True)
+    columns = ("claim", "theorems, and how often each is asked", "assemblers", "silicon", "peers")
+    table = Table(*columns, show_lines=True)
     table.columns[0].overflow = "fold"
     for claim in claims:
         theorems = ", ".join(_theorem(name, by_solver) for name, by_solver in claim.theorems.items())
         shown = _devices(claim.silicon)
         cells = theorems or "none", _assemblers(claim.assemblers), "\n".join(shown) or "unrecorded"
-        table.add_row(_name(claim), *cells)
+        table.add_row(_name(claim), *cells, "\n".join(_peers(claim)))
     console.print(table)
     for claim in claims:
         if not claim.holds:
             console.print(f"DOES NOT HOLD: {_name(claim)}", markup=False)
+        for said in claim.peers:
+            if said.state != "agrees":
+                console.print(str(said), markup=False, soft_wrap=True)
     named = dict.fromkeys(s.named_by for claim in claims for s in claim.silicon if s.named_by)
     for words in named:
         console.print(f"what names a measured map: {words}", markup=False, soft_wrap=True)
@@ -134,6 +140,16 @@ def _assemblers(found: Agreement | None) -> str:
     lines += [f"stale: {', '.join(found.stale)}"] if found.stale else []
     lines += [f"unrecorded: {', '.join(found.unrecorded)}"] if found.unrecorded else []
     return "\n".join(lines)
+
+
+def _peers(claim: Witnessed) -> list[str]:
+    """What each peer says of a layout, a line each; of a row peers say nothing."""
+    lines = []
+    for peer in dict.fromkeys(said.peer for said in claim.peers):
+        own = [said for said in claim.peers if said.peer == peer]
+        states = Counter(said.state for said in own)
+        lines.append(f"{peer}: {', '.join(f'{count} {state}' for state, count in states.items())}")
+    return lines or ([] if claim.subject.kind == "row" else ["none"])
 
 
 def _devices(silicon: Sequence[DeviceWitness]) -> list[str]:

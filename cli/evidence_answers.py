@@ -24,6 +24,7 @@ from ..ledger.assembler_record import (
     write,
 )
 from ..ledger.contradictions import register
+from ..ledger.peer_verdicts import PeerVerdict
 from ..ledger.records import FOLDER, changed, require_writable
 from ..ledger.register_faults import RegisterFaults
 from ..ledger.register_observation import asked_again, observe_register, widened
@@ -41,6 +42,7 @@ from ..spec.selection import select, unmatched
 from ..spec.specification import Specification
 from . import universe_report
 from .claims_report import as_json, print_claims
+from .peers_report import answer_peers, peers_now, print_peers
 from .silicon_report import arithmetic_table, print_arithmetic, shown_by_devices
 from .trial_report import print_trials, trials_shown
 
@@ -63,6 +65,8 @@ def answer(args: argparse.Namespace) -> int:
             universe_report.record(specification, releases)
         _record_register(releases)
         return 0
+    if args.peers:
+        return answer_peers(specification, args.pattern, args.format)
     if args.arithmetic:
         return _arithmetic(specification, args.pattern, args.format)
     records = load_records()
@@ -96,12 +100,14 @@ def answer(args: argparse.Namespace) -> int:
     dates, gone = list(target_faults(specification.isa, records, register())), unclaimed(records, asked)
     untight = list(RegisterFaults(register(), load_register()).every())
     carried = list(wheel_faults(specification.index, load_wheels()))
+    peers = peers_now(specification)
     if args.format == "json":
         listed = [_as_json(v, len(open_points[id(v)])) for v in found]
         listed += [_date_as_json(fault) for fault in dates]
         listed += [_fault_as_json("contradictions.yaml", fault.what) for fault in untight]
         listed += [_fault_as_json("specs.yaml", fault.what) for fault in carried]
         listed += [_unclaimed_as_json(row, release) for row, asked_of in gone.items() for release in asked_of]
+        listed += [_peer_as_json(said) for said in peers]
         print(json.dumps([*listed, *whole.as_json(), *shown.as_json()], indent=1))
     else:
         _print(records, found, open_points)
@@ -113,8 +119,10 @@ def answer(args: argparse.Namespace) -> int:
         if args.universes:
             whole.print()
         shown.print()
+        print_peers(peers)
     failed = any(v.state in ("stale", "unseen") or open_points[id(v)] for v in found)
     failed = failed or bool(dates or gone or untight or carried)
+    failed = failed or any(said.state != "agrees" for said in peers)
     return 1 if failed or shown.failed or whole.failed else 0
 
 
@@ -145,6 +153,18 @@ def _fault_as_json(file: str, what: str) -> dict[str, Any]:
     }
 
 
+def _peer_as_json(said: PeerVerdict) -> dict[str, Any]:
+    return {
+        "claim": said.part,
+        "digest": "",
+        "release": str(said.peer),
+        "state": said.state,
+        "points": said.points,
+        "differing": said.differing,
+        "unregistered": said.differing,
+    }
+
+
 def _unclaimed_as_json(row: str, release: str) -> dict[str, Any]:
     return {
         "claim": row,
@@ -170,7 +190,8 @@ def _by_claim(
     answers = _proven(specification, asked) if args.prove else load_answers()
     solvers = recorded(answers)
     silicon = load_silicon()
-    listed = list(witnessed(specification, asked, solvers, found, register(), silicon))
+    peers = peers_now(specification)
+    listed = list(witnessed(specification, asked, solvers, found, register(), silicon, peers))
     if args.format == "json":
         print(json.dumps([*map(as_json, listed), *whole.as_json()], indent=1))
     else:

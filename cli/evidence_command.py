@@ -21,6 +21,9 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--arithmetic", action="store_true", help="only what products and sums keep on a chip"
     )
+    parser.add_argument(
+        "--peers", action="store_true", help="who agrees with each layout and field, and what rests on one"
+    )
     parser.add_argument("--cases", action="store_true", help="also the cases of today's conformance suite")
     add_scheduler(parser)
     parser.add_argument("--format", choices=("text", "json"), default="text")

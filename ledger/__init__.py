@@ -11,5 +11,7 @@
   assemblers are asked about them, and what they did;
 - asked_settings, shown_points, register_faults: where the register differs from that;
 - wheel_record: the wheels that carry assemblers, as they were measured;
+- peer_record, peer_verdicts: what other codebases compute, held against layouts and descriptors;
+  independent: who beside the text says the same of each, and what rests on one witness;
 - witnesses: everything about one claim, together.
 """

@@ -1,4 +1,4 @@
-"""Claims with all their witnesses: theorems by solver, assemblers, and what devices showed."""
+"""Claims with all their witnesses: theorems by solver, assemblers, devices, and what peers compute."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from .chips import CommonGround, common_ground
 from .claims import addresses_digest, layout_digest, metadata_digest
 from .contradictions import ContradictionRegister
 from .device_observations import current_cases, current_suite
+from .peer_verdicts import PeerVerdict
 from .silicon_record import DeviceRecord, Silicon
 from .silicon_verdicts import Judged, SiliconVerdict, anchor, silicon_verdicts
 from .solver_record import ProofState, SolverRecord
@@ -106,7 +107,7 @@ class DeviceWitness:
 @dataclass(frozen=True)
 class Witnessed:
     """A claim with its witnesses. `theorems` counts obligations by theorem, solver and verdict; `common` says
-    of a row where several devices showed the same.
+    of a row where several devices showed the same; `peers` has what other codebases say of a layout.
     """
 
     subject: ClaimSubject
@@ -114,6 +115,7 @@ class Witnessed:
     assemblers: Agreement | None
     silicon: tuple[DeviceWitness, ...]
     common: tuple[CommonGround, ...] = ()
+    peers: tuple[PeerVerdict, ...] = ()
 
     @property
     def silent(self) -> bool:
@@ -129,7 +131,8 @@ class Witnessed:
             for counted in by_solver.values()
         )
         agreed = self.assemblers is None or self.assemblers.agree == self.assemblers.of
-        return proven and agreed and all(shown.holds for shown in self.silicon)
+        peers = all(said.state == "agrees" for said in self.peers)
+        return proven and agreed and peers and all(shown.holds for shown in self.silicon)
 
 
 def subjects_of(specification: Specification, claims: Sequence[Claim]) -> tuple[ClaimSubject, ...]:
@@ -241,6 +244,7 @@ def witnessed(
     assembled: Iterable[ClaimVerdict],
     registered: ContradictionRegister,
     silicon: Sequence[Silicon],
+    peers: Sequence[PeerVerdict] = (),
 ) -> Iterator[Witnessed]:
     """Every claim of some rows, and of the layouts that they use, with what each witness says of it."""
     every, views = subjects_of(specification, claims), [claim.view for claim in claims]
@@ -259,7 +263,8 @@ def witnessed(
         agreement = _agreement(by_row[subject.id], registered) if subject.kind == "row" else None
         shown = tuple(device.shown(subject) for device in devices)
         common = common_ground(silicon, {subject.id}) if subject.kind == "row" else ()
-        yield Witnessed(subject, _together(subject.parts, proofs), agreement, shown, common)
+        said = tuple(verdict for verdict in peers if verdict.part in subject.parts)
+        yield Witnessed(subject, _together(subject.parts, proofs), agreement, shown, common, said)
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,167 @@
+"""Ask CuTe (nvidia-cutlass-dsl) for its layouts, and record them in evidence/peers-nvidia-cutlass-dsl.json.
+
+python -m venv V && V/bin/pip install nvidia-cutlass-dsl && V/bin/python bench/peers/cute_dsl.py
+
+No GPU is needed: CuTe computes the layouts while it builds a kernel, which nobody runs. CuTe writes B as
+(n, k), so the column of B comes first.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from peer_file import Observations, bases_of
+
+os.environ["CUTE_DSL_ARCH"] = "sm_100a"
+
+import cutlass
+from cutlass import cute
+from cutlass._mlir.dialects import cute_nvgpu as ir
+from cutlass.cute.atom import MmaAtom, Trait, make_atom
+from cutlass.cute.core import _pack_shape
+from cutlass.cute.nvgpu import OperandMajorMode, warp
+from cutlass.cute.nvgpu.warpgroup import OperandSource
+
+TYPES: dict[str, Any] = {
+    "f16": cutlass.Float16,
+    "bf16": cutlass.BFloat16,
+    "tf32": cutlass.TFloat32,
+    "f64": cutlass.Float64,
+    "f32": cutlass.Float32,
+    "s32": cutlass.Int32,
+    "s8": cutlass.Int8,
+    "e4m3": cutlass.Float8E4M3FN,
+    "e2m1": cutlass.Float4E2M1FN,
+    "ue8m0": cutlass.Float8E8M0FNU,
+    "ue4m3": cutlass.Float8E4M3FN,
+}
+# The shape and types of an atom, and the layouts of A, B and C that it has.
+WARP = (
+    ((16, 8, 8), "f16", "f32", ("mma.m16n8k8.a.16b", "mma.m16n8k8.b.16b", "mma.m16n8.c")),
+    ((16, 8, 16), "f16", "f16", ("mma.m16n8k16.a.16b", "mma.m16n8k16.b.16b", "mma.m16n8.c")),
+    ((16, 8, 4), "tf32", "f32", ("mma.m16n8.a.word", "mma.n8.b.word", "mma.m16n8.c")),
+    ((16, 8, 8), "tf32", "f32", ("mma.m16n8.a.word", "mma.n8.b.word", "mma.m16n8.c")),
+    ((8, 8, 4), "f64", "f64", ("mma.m8n8.a", "mma.n8.b.word", "mma.m8n8.c")),
+    ((8, 8, 16), "s8", "s32", ("mma.m8n8.a", "mma.m16n8k16.b.8b", "mma.m8n8.c")),
+    ((16, 8, 16), "s8", "s32", ("mma.m16n8k16.a.8b", "mma.m16n8k16.b.8b", "mma.m16n8.c")),
+    ((16, 8, 32), "s8", "s32", ("mma.m16n8k32.a.8b", "mma.m16n8k32.b.8b", "mma.m16n8.c")),
+)
+WITH_K = ("mma.m8n8.a", "mma.m16n8.a.word", "mma.n8.b.word")
+WARPGROUP = (
+    (16, "f16", "f32", "wgmma.a.16b"),
+    (8, "tf32", "f32", "wgmma.a.tf32"),
+    (32, "e4m3", "f32", "wgmma.a.8b"),
+    (32, "s8", "s32", "wgmma.a.8b"),
+)
+# The shapes of tcgen05.ld and .st: lanes, bits, and the greatest repetition.
+TENSOR_MEMORY = ((16, 64, 128), (16, 128, 64), (16, 256, 32), (32, 32, 128), (16, 32, 128))
+
+seen = Observations("CuTe DSL", "NVIDIA/cutlass", "nvidia-cutlass-dsl")
+
+
+def atom(of: Any, *more: Any) -> MmaAtom:
+    """An atom of a type of CuTe's compiler; which operation stands beside it says nothing about layouts."""
+    operation = warp.MmaF16BF16Op(cutlass.Float16, cutlass.Float32, (16, 8, 16))
+    return MmaAtom(operation, Trait(make_atom(of, [*more])))
+
+
+def keep(function: str, made: MmaAtom, shape: tuple[int, int, int], layouts: tuple[str, str, str]) -> None:
+    """Record the layouts of A, B and C of an atom."""
+    m, n, k = shape
+    threads = 128 if m == 64 else 32
+    for letter, name in zip("ABC", layouts, strict=True):
+        if not name:
+            continue
+        outputs = {"A": {"row": m, "col": k}, "B": {"col": n, "row": k}, "C": {"row": m, "col": n}}[letter]
+        whole = getattr(made, f"tv_layout_{letter}")
+        inputs = {"t": threads, "i": cute.size(whole.shape[1])}
+        parameters = {"k": k} if name in WITH_K else {"n": n} if name == "wgmma.d" else {}
+        seen.add_map(name, f"{function}.tv_layout_{letter}", inputs, outputs, str(whole), **parameters)
+
+
+def matrices() -> None:
+    """What ldmatrix and stmatrix move: the layout of the registers, and the rows of the addresses."""
+    half, byte = cutlass.Float16, cutlass.Int8
+    for count in (1, 2, 4):
+        for transposed, name in ((False, "matrix.m8n8"), (True, "matrix.m8n8.trans")):
+            load = cute.make_copy_atom(warp.LdMatrix8x8x16bOp(transposed, count), half)
+            store = cute.make_copy_atom(warp.StMatrix8x8x16bOp(transposed, count), half)
+            move("LdMatrix8x8x16bOp.layout_dst_tv", load.layout_dst_tv, name, 8, count)
+            move("StMatrix8x8x16bOp.layout_src_tv", store.layout_src_tv, name, 8, count)
+            rows(load.layout_src_tv, count)
+        unpacking = cute.make_copy_atom(warp.LdMatrix8x16x8bOp(False, count, 4), byte)
+        move("LdMatrix8x16x8bOp.layout_dst_tv", unpacking.layout_dst_tv, "matrix.m8n16", 16, count)
+        narrow = cute.make_copy_atom(warp.StMatrix16x8x8bOp(True, count), byte)
+        move("StMatrix16x8x8bOp.layout_src_tv", narrow.layout_src_tv, "matrix.m16n8.trans", 16, count)
+    for count in (1, 2):
+        square = cute.make_copy_atom(warp.LdMatrix16x16x8bOp(True, count), byte)
+        name = "matrix.m16n16.trans"
+        move("LdMatrix16x16x8bOp.layout_dst_tv", square.layout_dst_tv, name, 16, count, 16)
+
+
+def move(function: str, whole: Any, name: str, width: int, count: int, height: int = 8) -> None:
+    """Record where the registers of a copy lie in the rows of memory."""
+    inputs = {"t": 32, "i": cute.size(whole.shape[1])}
+    seen.add_map(name, function, inputs, {"col": width, "row": height * count}, str(whole), matrices=count)
+
+
+def rows(source: Any, count: int) -> None:
+    """Record which thread supplies the address of which row of 8x8 matrices."""
+
+    def place(t: int) -> tuple[int, int]:
+        row = source((t, 0)) // 8
+        return row % 8, row // 8
+
+    inputs, outputs = {"t": 8 * count}, {"row": 8, "matrix": count}
+    function = "LdMatrix8x8x16bOp.layout_src_tv"
+    seen.add_map("matrix.rows.8", function, inputs, outputs, bases_of(inputs, place), matrices=count)
+
+
+def every() -> None:
+    """Ask for every layout."""
+    for shape, ab, c, layouts in WARP:
+        of = ir.MmaAtomSM80Type.get(
+            _pack_shape(shape).type.attribute, *(TYPES[kind].mlir_type for kind in (ab, ab, c))
+        )
+        keep(f"MmaAtomSM80Type({shape}, {ab}, {c})", atom(of), shape, layouts)
+    e4m3, f32 = TYPES["e4m3"], TYPES["f32"]
+    of = ir.MmaAtomSM89Type.get(
+        _pack_shape((16, 8, 32)).type.attribute, *(kind.mlir_type for kind in (e4m3, e4m3, f32))
+    )
+    eight = ("mma.m16n8k32.a.8b", "mma.m16n8k32.b.8b", "mma.m16n8.c")
+    four = ("mma.m16n8k64.a.4b", "mma.m16n8k64.b.4b", "mma.m16n8.c")
+    keep("MmaAtomSM89Type((16, 8, 32), e4m3, f32)", atom(of), (16, 8, 32), eight)
+    for shape, ab, vector, scale, layouts in (
+        ((16, 8, 32), "e4m3", 32, "ue8m0", eight),
+        ((16, 8, 64), "e2m1", 32, "ue8m0", four),
+        ((16, 8, 64), "e2m1", 16, "ue4m3", four),
+    ):
+        kinds = (TYPES[kind].mlir_type for kind in (ab, ab, "f32", scale))
+        of = ir.MmaAtomSM120BlockScaledType.get(_pack_shape(shape).type.attribute, vector, False, *kinds)
+        keep(f"MmaAtomSM120BlockScaledType({shape}, {ab}, {scale})", atom(of), shape, layouts)
+    matrices()
+    for k, ab, c, a_layout in WARPGROUP:
+        for n in range(8, 257, 8):
+            if ab != "f16" and n not in (8, 64, 256):
+                continue
+            of = ir.MmaAtomSM90Type.get(
+                _pack_shape((64, n, k)).type.attribute,
+                OperandMajorMode.K._to_ir(),
+                OperandMajorMode.K._to_ir(),
+                *(TYPES[kind].mlir_type for kind in (ab, ab, c)),
+                OperandSource.RMEM._to_ir(),
+            )
+            made = atom(of, cutlass.Boolean(False).ir_value())
+            keep(f"MmaAtomSM90Type((64, N, {k}), {ab}, {c})", made, (64, n, k), (a_layout, "", "wgmma.d"))
+
+
+@cute.jit
+def ask() -> None:
+    """A function that CuTe traces: it knows layouts only in one, and rewrites its loops but not its calls."""
+    every()
+
+
+if __name__ == "__main__":
+    ask()
+    seen.write()

@@ -1,0 +1,79 @@
+"""Ask JAX's Mosaic GPU for its layouts, and record them in evidence/peers-jax.json.
+
+python -m venv V && V/bin/pip install jax absl-py && V/bin/python bench/peers/mosaic.py
+
+No GPU is needed. A TiledLayout says which dimensions of a tiled array are warps, lanes and the vector of a
+register; the others number the registers, in the order in which Mosaic hands them to an instruction.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from jax._src.lib.mlir import ir
+from jax.experimental.mosaic.gpu import fragmented_array as fa
+from jax.experimental.mosaic.gpu.mma import MMALayouts
+from peer_file import Observations, bases_of
+
+seen = Observations("JAX Mosaic GPU", "jax-ml/jax", "jax")
+
+
+def holders(layout: Any, shape: Sequence[int], warps: int = 4) -> dict[tuple[int, int], tuple[int, ...]]:
+    """By thread and element, the row and column that it holds."""
+    tiled = layout.tiling.tile_shape(tuple(shape))
+    found = {}
+    for row in range(shape[0]):
+        for col in range(shape[1]):
+            index = layout.tiling.tile_indices((row, col))
+            thread = 0
+            for dimension in (*layout.partitioned_warp_dims, *layout.lane_dims):
+                thread = thread * tiled[dimension] + index[dimension]
+            element = 0
+            threads = {d % len(tiled) for d in (*layout.partitioned_warp_dims, *layout.lane_dims)}
+            vector = layout.vector_dim % len(tiled)
+            for dimension, size in enumerate(tiled):
+                if dimension not in threads and dimension != vector:
+                    element = element * size + index[dimension]
+            element = element * tiled[vector] + index[vector]
+            found[thread, element] = row, col
+    return found
+
+
+def keep(name: str, function: str, layout: Any, shape: Sequence[int], **parameters: int) -> None:
+    """Record a layout of a shape."""
+    found = holders(layout, shape)
+    threads, elements = (1 + max(key[place] for key in found) for place in (0, 1))
+    inputs = {"t": threads, "i": elements}
+    bases = bases_of(inputs, lambda t, i: found[t, i])
+    seen.add_map(name, function, inputs, {"row": shape[0], "col": shape[1]}, bases, **parameters)
+
+
+def fragments() -> None:
+    """The fragments of wgmma, and of mma of one warp out of the four that Mosaic speaks of."""
+    for n in (8, 16, 32, 64, 128, 256):
+        keep("wgmma.d", "WGMMA_LAYOUT", fa.WGMMA_LAYOUT, (64, n), n=n)
+    keep("wgmma.a.16b", "WGMMA_LAYOUT", fa.WGMMA_LAYOUT, (64, 16))
+    keep("wgmma.a.8b", "WGMMA_LAYOUT_8BIT", fa.WGMMA_LAYOUT_8BIT, (64, 32))
+    with ir.Context():
+        for kind, k, names in (
+            (ir.F16Type.get(), 16, ("mma.m16n8k16.a.16b", "mma.m16n8k16.b.16b")),
+            (ir.IntegerType.get_signless(8), 32, ("mma.m16n8k32.a.8b", "mma.m16n8k32.b.8b")),
+        ):
+            layouts = MMALayouts(kind)
+            warp(names[0], f"MMALayouts({kind}).lhs", layouts.lhs, (64, k))
+            keep(names[1], f"MMALayouts({kind}).rhs", layouts.rhs, (k, 8))
+            warp("mma.m16n8.c", f"MMALayouts({kind}).acc", layouts.acc, (64, 8))
+
+
+def warp(name: str, function: str, layout: Any, shape: tuple[int, int]) -> None:
+    """Record what the first of four warps holds, which have 16 rows each."""
+    found = {key: place for key, place in holders(layout, shape).items() if key[0] < 32}
+    elements = 1 + max(element for _, element in found)
+    inputs, outputs = {"t": 32, "i": elements}, {"row": shape[0] // 4, "col": shape[1]}
+    seen.add_map(name, function, inputs, outputs, bases_of(inputs, lambda t, i: found[t, i]))
+
+
+if __name__ == "__main__":
+    fragments()
+    seen.write()

@@ -1,0 +1,107 @@
+"""The file of what one peer computes: evidence/peers-PACKAGE.json, an observation a line.
+
+The programs beside this one run where the peer is installed, so nothing here needs ptxmma.
+"""
+
+from __future__ import annotations
+
+import datetime
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+__all__ = ["Observations", "bases_of"]
+
+_FORMAT = 1
+_FOLDER = Path(__file__).parents[2] / "evidence"
+
+
+@dataclass
+class Observations:
+    """What a peer says, in the words of the specification: layouts, inputs, outputs, fields."""
+
+    name: str
+    origin: str
+    package: str
+    kind: str = "program"
+    version: str = ""
+    maps: list[dict[str, Any]] = field(default_factory=list)
+    words: list[dict[str, Any]] = field(default_factory=list)
+
+    def add_map(
+        self,
+        layout: str,
+        function: str,
+        inputs: Mapping[str, int],
+        outputs: Mapping[str, int],
+        map_: str | Mapping[str, Sequence[Sequence[int]]],
+        **parameters: int,
+    ) -> None:
+        """A map: a CuTe layout with a mode for each input, or what each bit of each input adds (XOR)."""
+        known = {
+            "layout": layout,
+            "parameters": parameters,
+            "function": function,
+            "inputs": dict(inputs),
+            "outputs": dict(outputs),
+            "map": map_,
+        }
+        if known not in self.maps:
+            self.maps.append(known)
+
+    def add_word(self, descriptor: str, function: str, fields: Mapping[str, int], word: int) -> None:
+        """The word that the peer encodes from some fields of a descriptor."""
+        known = {
+            "descriptor": descriptor,
+            "function": function,
+            "fields": dict(fields),
+            "word": f"{word:#x}",
+        }
+        if known not in self.words:
+            self.words.append(known)
+
+    def write(self) -> None:
+        """Write the file, and say what it holds."""
+        peer = {
+            "name": self.name,
+            "origin": self.origin,
+            "package": self.package,
+            "version": self.version or version(self.package),
+            "kind": self.kind,
+            "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
+        }
+        parts = [f' "format": {_FORMAT}', f' "peer": {json.dumps(peer)}']
+        for name, entries in (("maps", self.maps), ("words", self.words)):
+            lines = ",\n".join("  " + json.dumps(one) for one in entries)
+            parts.append(f' "{name}": [\n{lines}\n ]' if entries else f' "{name}": []')
+        path = _FOLDER / f"peers-{self.package}.json"
+        path.write_text("{\n" + ",\n".join(parts) + "\n}\n")
+        print(f"{path}: {len(self.maps)} maps, {len(self.words)} words")
+
+
+def bases_of(inputs: Mapping[str, int], place: Callable[..., Sequence[int]]) -> dict[str, list[list[int]]]:
+    """What each bit of each input adds to a function's outputs; raises ValueError if XOR does not give it."""
+    if any(place(**dict.fromkeys(inputs, 0))):
+        raise ValueError("the function does not begin at 0")
+    bases = {
+        name: [
+            list(place(**{**dict.fromkeys(inputs, 0), name: 1 << bit}))
+            for bit in range((size - 1).bit_length())
+        ]
+        for name, size in inputs.items()
+    }
+    points: list[dict[str, int]] = [{}]
+    for name, size in inputs.items():
+        points = [{**point, name: value} for point in points for value in range(size)]
+    for point in points:
+        parts = list(place(**dict.fromkeys(inputs, 0)))
+        for name, value in point.items():
+            for bit, base in enumerate(bases[name]):
+                if value >> bit & 1:
+                    parts = [one ^ other for one, other in zip(parts, base, strict=True)]
+        if parts != list(place(**point)):
+            raise ValueError(f"the function is not XOR of bits at {point}")
+    return bases

@@ -1,0 +1,183 @@
+"""What the recorded peers say of today's layouts and descriptors, each held against the YAML.
+
+A peer that computes something else DIFFERS. A record about a layout, parameter or field that is gone is
+stale.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from operator import add, xor
+
+from ..spec.descriptor import encode
+from ..spec.errors import Place, Question
+from ..spec.maps import LayoutMap
+from ..spec.specification import Specification
+from .claims import ClaimState
+from .peer_record import Peer, PeerMap, PeerRecord, PeerWord
+
+__all__ = ["PeerVerdict", "peer_verdicts"]
+
+
+@dataclass(frozen=True)
+class PeerVerdict:
+    """What one observation of a peer comes to today.
+
+    `part` is the layout or the descriptor, as `layout wgmma.d`; `fields` has the descriptor's fields that the
+    observation sets to something. `origin` is whose numbers they are. `why` says the first difference, or
+    what is gone.
+    """
+
+    peer: Peer
+    part: str
+    function: str
+    origin: str
+    state: ClaimState
+    points: int
+    differing: int = 0
+    why: str = ""
+    place: Place | None = None
+    fields: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        where = f"{self.place}: " if self.place else ""
+        return f"{self.state.upper()}: {where}{self.part}, {self.peer} ({self.function}): {self.why}"
+
+
+def peer_verdicts(specification: Specification, records: Iterable[PeerRecord]) -> Iterator[PeerVerdict]:
+    """A verdict for each observation, in the order of the records."""
+    computed: dict[tuple[str, tuple[tuple[str, int], ...]], list[tuple[int, ...]]] = {}
+    for record in records:
+        for one in record.maps:
+            layout = specification.layouts.get(one.layout)
+            if layout is None or (gone := _gone(layout, one)):
+                why = "no layout has this name any more" if layout is None else gone
+                yield _said(record.peer, one, "stale", 0, 0, why)
+                continue
+            key = one.layout, tuple(sorted(one.parameters.items()))
+            if key not in computed:
+                computed[key] = layout.points(one.parameters)
+            yield _of_map(record.peer, one, layout, computed[key])
+        for word in record.words:
+            yield _of_word(specification, record.peer, word)
+
+
+def _said(
+    peer: Peer,
+    one: PeerMap | PeerWord,
+    state: ClaimState,
+    points: int,
+    differing: int,
+    why: str,
+    place: Place | None = None,
+) -> PeerVerdict:
+    origin = one.origin or peer.origin
+    if isinstance(one, PeerWord):
+        part, function = f"descriptor {one.descriptor}", one.function
+        fields = tuple(name for name, value in one.fields.items() if value)
+    else:
+        part, fields = f"layout {one.layout}", ()
+        function = ", ".join((one.function, *(f"{name} = {value}" for name, value in one.parameters.items())))
+    return PeerVerdict(peer, part, function, origin, state, points, differing, why, place, fields)
+
+
+def _gone(layout: LayoutMap, one: PeerMap) -> str:
+    """What the observation names that the layout no longer has; empty if all is there."""
+    for what, named, has in (
+        ("parameters", one.parameters, layout.parameters),
+        ("inputs", one.inputs, layout.inputs),
+        ("outputs", one.outputs, layout.outputs),
+    ):
+        if set(named) != set(has):
+            return f"it has the {what} {', '.join(has) or 'none'}, no longer {', '.join(named) or 'none'}"
+    for name, value in one.parameters.items():
+        if value not in layout.layout.params[name].values:
+            return f"{name} is no longer {value}"
+    return ""
+
+
+def _of_map(peer: Peer, one: PeerMap, layout: LayoutMap, points: Sequence[tuple[int, ...]]) -> PeerVerdict:
+    """Compare at every point of the layout."""
+    place = layout.layout.place
+    for what, has, says in (
+        ("inputs", layout.domain(one.parameters), one.inputs),
+        ("outputs", layout.shape(one.parameters), one.outputs),
+    ):
+        if dict(has) != dict(says):
+            why = f"the {what} are {_named(has)} here, {_named(says)} there"
+            return _said(peer, one, "differs", len(points), len(points), why, place)
+    there = _Places(one, layout)
+    differing, why = 0, ""
+    for point in points:
+        number = there.number(point)
+        if number != there.expected(point):
+            differing += 1
+            why = why or f"{there.words(point)} here, {there.place(number)} there"
+    if differing:
+        why = f"{differing} of {len(points)} points; {why}"
+    return _said(peer, one, "differs" if differing else "agrees", len(points), differing, why, place)
+
+
+class _Places:
+    """What a peer says of each point of a layout. A place is a number: its outputs, the first one fastest."""
+
+    def __init__(self, one: PeerMap, layout: LayoutMap) -> None:
+        self._layout, self._outputs = layout, one.outputs
+        steps = dict(zip(one.inputs, one.steps(), strict=True))
+        self._tables = [steps[name] for name in layout.inputs]
+        self._join = xor if one.is_linear else add
+        self._weights, weight = {}, 1
+        for name, extent in one.outputs.items():
+            self._weights[name], weight = weight, weight * extent
+        self._ordered = [(self._weights[name], one.outputs[name]) for name in layout.outputs]
+
+    def number(self, point: tuple[int, ...]) -> int:
+        """The place to which the peer maps the inputs of a point."""
+        number = 0
+        for table, value in zip(self._tables, point, strict=False):
+            number = self._join(number, table[value])
+        return number
+
+    def expected(self, point: tuple[int, ...]) -> int | None:
+        """The place that the layout has for a point; None if it is outside the matrix."""
+        number = 0
+        for (weight, extent), value in zip(self._ordered, point[len(self._tables) :], strict=True):
+            if not 0 <= value < extent:
+                return None
+            number += weight * value
+        return number
+
+    def words(self, point: tuple[int, ...]) -> str:
+        """A point of the layout in words."""
+        count = len(self._tables)
+        at = _named(dict(zip(self._layout.inputs, point[:count], strict=True)))
+        return f"{at}: {_named(dict(zip(self._layout.outputs, point[count:], strict=True)))}"
+
+    def place(self, number: int) -> str:
+        """A place in words."""
+        there = {name: number // self._weights[name] % size for name, size in self._outputs.items()}
+        return _named({name: there[name] for name in self._layout.outputs})
+
+
+def _of_word(specification: Specification, peer: Peer, one: PeerWord) -> PeerVerdict:
+    """Encode the same fields, and compare the words."""
+    descriptor = specification.descriptors.get(one.descriptor)
+    if descriptor is None:
+        return _said(peer, one, "stale", 0, 0, "no descriptor has this name any more")
+    gone = [name for name in one.fields if name not in descriptor.fields]
+    if gone:
+        return _said(peer, one, "stale", 0, 0, f"it has no field {', '.join(gone)} any more")
+    try:
+        word = encode(descriptor, one.fields)
+        why = "" if word == one.word else f"{_named(one.fields)} is {word:#x} here, {one.word:#x} there"
+    except Question as error:
+        why = f"{_named(one.fields)} is {one.word:#x} there, and refused here: {error}"
+    place = descriptor.place
+    if len(one.fields) == 1:
+        place = next(descriptor.fields[name].place for name in one.fields)
+    return _said(peer, one, "differs" if why else "agrees", 1, bool(why), why, place)
+
+
+def _named(values: Mapping[str, int]) -> str:
+    return ", ".join(f"{name} {value}" for name, value in values.items())

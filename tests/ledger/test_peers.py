@@ -1,0 +1,185 @@
+"""Peers: what they said is held against the YAML, and nothing passes that they did not say."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+
+from ptxmma.cli import peers_report
+from ptxmma.ledger.independent import corroborations
+from ptxmma.ledger.peer_record import PeerMap, PeerRecord, load_peers
+from ptxmma.ledger.peer_verdicts import peer_verdicts
+from ptxmma.spec.errors import Question
+from ptxmma.spec.expressions import parse
+from ptxmma.spec.maps import LayoutMap
+from ptxmma.spec.nodes import Formula
+from ptxmma.spec.specification import Specification
+
+Run = Callable[..., tuple[int, str, str]]
+
+PEER = {
+    "name": "Mine", "origin": "me/mine", "package": "mine", "version": "1", "kind": "program", "date": "2026-01-02",
+}  # fmt: skip
+# CuTe's SM80_16x8_Row and Triton's bases of the same accumulator, typed by hand.
+CUTE = "((4,8),(2,2)):((32,1),(16,8))"
+BASES = {"t": [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]], "i": [[0, 1], [8, 0]]}
+C = {
+    "layout": "mma.m16n8.c", "parameters": {}, "function": "C", "inputs": {"t": 32, "i": 4},
+    "outputs": {"row": 16, "col": 8}, "map": CUTE,
+}  # fmt: skip
+START = {"descriptor": "wgmma", "function": "make", "fields": {"start-address": 0x120}, "word": "0x12"}
+
+
+def recorded(folder: Path, maps: list[Any], words: list[Any] | None = None) -> PeerRecord:
+    value = {"format": 1, "peer": PEER, "maps": maps, "words": words or []}
+    (folder / "peers-mine.json").write_text(json.dumps(value))
+    return load_peers(folder)[0]
+
+
+def said(specification: Specification, record: PeerRecord) -> list[tuple[str, str]]:
+    return [(verdict.state, verdict.why) for verdict in peer_verdicts(specification, [record])]
+
+
+def test_two_ways_to_write_one_map(tmp_path: Path, specification: Specification) -> None:
+    record = recorded(tmp_path, [C, {**C, "map": BASES}])
+    assert said(specification, record) == [("agrees", ""), ("agrees", "")]
+    # Thread 5, element 3 is in row 5 // 4 + 8, column 2 * (5 % 4) + 1.
+    for one in record.maps:
+        steps = dict(zip(one.inputs, one.steps(), strict=True))
+        assert steps["t"][5] + steps["i"][3] == 9 + 16 * 3
+
+
+@pytest.mark.parametrize(
+    ("changed", "state", "why"),
+    [
+        ({"map": "((4,8),(2,2)):((32,1),(8,16))"}, "differs",
+         "64 of 128 points; t 0, i 1: row 0, col 1 here, row 8, col 0 there"),
+        ({"map": {**BASES, "i": [[8, 0], [0, 1]]}}, "differs",
+         "64 of 128 points; t 0, i 1: row 0, col 1 here, row 8, col 0 there"),
+        ({"map": "((4,8),2):((32,1),16)", "inputs": {"t": 32, "i": 2}}, "differs",
+         "the inputs are t 32, i 4 here, t 32, i 2 there"),
+        ({"outputs": {"row": 8, "col": 16}}, "differs", "the outputs are row 16, col 8 here, row 8, col 16 there"),
+        ({"layout": "mma.m16n8.gone"}, "stale", "no layout has this name any more"),
+        ({"parameters": {"k": 8}}, "stale", "it has the parameters none, no longer k"),
+        ({"layout": "wgmma.d", "parameters": {"n": 12}}, "stale", "n is no longer 12"),
+    ],
+)  # fmt: skip
+def test_what_does_not_agree(
+    tmp_path: Path, specification: Specification, changed: dict[str, Any], state: str, why: str
+) -> None:
+    assert said(specification, recorded(tmp_path, [{**C, **changed}])) == [(state, why)]
+
+
+def test_a_place_outside_the_matrix_is_no_other_place(tmp_path: Path, specification: Specification) -> None:
+    """Row 16 of column 0 has the number of row 0 of column 1."""
+    layout = specification.layouts["mma.m16n8.c"]
+    text, place = "t // 4 + 16*(i // 2)", layout.layout.place
+    slipped = {**layout.layout.map, "row": Formula(text, parse(text), place)}
+    wrong = LayoutMap(replace(layout.layout, map=slipped))
+    broken = replace(specification, layouts={**specification.layouts, "mma.m16n8.c": wrong})
+    record = recorded(tmp_path, [{**C, "map": "((4,8),(2,2)):((32,1),(16,16))"}])
+    ((state, why),) = said(broken, record)
+    assert state == "differs" and why.startswith(
+        "64 of 128 points; t 0, i 2: row 16, col 0 here, row 0, col 1 there"
+    )
+    verdict = next(iter(peer_verdicts(broken, [record])))
+    assert str(verdict.place).startswith("spec/layouts/mma.yaml:")
+
+
+def test_words_of_descriptors(tmp_path: Path, specification: Specification) -> None:
+    words = [
+        START,
+        {**START, "word": "0x120"},
+        {**START, "fields": {"start-address": 0x121}},
+        {**START, "fields": {"end-address": 16}},
+        {**START, "descriptor": "gone"},
+    ]
+    assert said(specification, recorded(tmp_path, [], words)) == [
+        ("agrees", ""),
+        ("differs", "start-address 288 is 0x12 here, 0x120 there"),
+        (
+            "differs",
+            "start-address 289 is 0x12 there, and refused here: start-address: 289 is not a multiple of 16",
+        ),
+        ("stale", "it has no field end-address any more"),
+        ("stale", "no descriptor has this name any more"),
+    ]
+
+
+@pytest.mark.parametrize(
+    "spoilt",
+    [
+        {"map": "((4,8)):((32,1))"},
+        {"map": "((4,8),(2,4)):((32,1),(16,8))"},
+        {"map": "((4,8),(2,2)"},
+        {"map": {**BASES, "i": [[0, 1], [16, 0]]}},
+        {"map": {"t": BASES["t"]}},
+        {"extra": 1},
+    ],
+)
+def test_what_is_no_map_is_refused(tmp_path: Path, spoilt: dict[str, Any]) -> None:
+    with pytest.raises(Question, match=r"peers-mine\.json is not a record of observations"):
+        recorded(tmp_path, [{**C, **spoilt}])
+
+
+def test_peers_with_one_origin_are_one_witness(tmp_path: Path, specification: Specification) -> None:
+    own = recorded(tmp_path, [C], [START])
+    copy = replace(own, peer=replace(own.peer, name="Copy"))
+    other = replace(own, peer=replace(own.peer, name="Other", origin="them/theirs"))
+    moved = tuple(replace(one, origin="them/theirs") for one in own.maps)
+
+    def witnesses(*records: PeerRecord) -> dict[str, tuple[str, ...]]:
+        found = corroborations(specification, peer_verdicts(specification, records), {})
+        return next(dict(one.witnesses) for one in found if one.part == "layout mma.m16n8.c")
+
+    assert witnesses(own, copy) == {"me/mine": ("Mine", "Copy")}
+    assert witnesses(own, other) == {"me/mine": ("Mine",), "them/theirs": ("Other",)}
+    assert witnesses(replace(own, maps=moved)) == {"them/theirs": ("Mine",)}
+    wrong: tuple[PeerMap, ...] = (*own.maps, replace(own.maps[0], map="((4,8),(2,2)):((32,1),(8,16))"))
+    assert witnesses(replace(own, maps=wrong)) == {}, "a peer that differs once is no witness"
+
+
+def test_a_field_has_the_witnesses_that_set_it(tmp_path: Path, specification: Specification) -> None:
+    words = [{**START, "fields": {"start-address": 0x120, "base-offset": 0}}]
+    record = recorded(tmp_path, [], words)
+    chips = {"k-major": frozenset({"Chip"})}
+    found = corroborations(specification, peer_verdicts(specification, [record]), chips)
+    by_part = {one.part: dict(one.witnesses) for one in found}
+    assert by_part["descriptor wgmma, start-address"] == {"me/mine": ("Mine",), "silicon": ("Chip",)}
+    assert by_part["descriptor wgmma, base-offset"] == {}
+    assert by_part["layout smem.k-major"] == {"silicon": ("Chip",)}
+
+
+def test_every_recorded_peer_agrees(specification: Specification) -> None:
+    records = load_peers()
+    assert {"CuTe DSL", "Triton", "JAX Mosaic GPU"} <= {record.peer.name for record in records}
+    for record in records:
+        assert record.peer.version and record.peer.date and (record.maps or record.words)
+    verdicts = list(peer_verdicts(specification, records))
+    assert [str(verdict) for verdict in verdicts if verdict.state != "agrees"] == []
+    agreeing = {verdict.part: set[str]() for verdict in verdicts}
+    for verdict in verdicts:
+        agreeing[verdict.part].add(verdict.origin)
+    assert len(agreeing["layout wgmma.d"]) >= 3 and len(agreeing["layout mma.m16n8k16.a.16b"]) >= 3
+
+
+def test_the_command_says_what_rests_on_one(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(peers_report, "load_silicon", tuple)  # chips have tests of their own
+    code, out, _ = run("evidence", "--peers", "matrix.*")
+    (rests,) = (line for line in out.splitlines() if "rest on one witness beside the text: " in line)
+    assert code == 0 and "layout matrix.m16n16.trans" in rests and "layout matrix.rows.16" not in rests
+    assert "layout mma" not in out
+    code, out, _ = run("evidence", "--peers", "wgmma.d", "--format", "json")
+    jsonschema.validate(json.loads(out), json.loads(run("schema", "--answers", "evidence-peers")[1]))
+    (one,) = json.loads(out)
+    assert code == 0 and one["part"] == "layout wgmma.d" and one["independent"] >= 3
+    assert one["where"].startswith("spec/layouts/wgmma.yaml:")
+    assert {said["package"] for said in one["said"]} >= {"nvidia-cutlass-dsl", "triton", "jax"}
+    code, _, err = run("evidence", "--peers", "nosuch")
+    assert code == 2 and "no layout or descriptor is named 'nosuch'" in err
