@@ -23,9 +23,10 @@ from .thread_groups import Join, ThreadGroup, merged
 from .warp_acts import WarpActs
 from .warps import GroupWait, HaltedError, LostError
 
-__all__ = ["ROUNDS", "Execution", "Stuck"]
+__all__ = ["LAST_ROUNDS", "ROUNDS", "Execution", "Stuck"]
 
 ROUNDS = 14  # rounds of a loop with accesses: more than twice what kernels have stages
+LAST_ROUNDS = 7  # of a loop that shall end: its last rounds meet what many stages hold
 _COUNTED_ROUNDS = 16  # rounds of one whose end the PTX shows, so that what stands behind it is executed
 _IDLE_ROUNDS = 1 << 8  # rounds of another loop
 _MOST_STEPS = 40_000  # statements of all groups
@@ -77,6 +78,7 @@ class Execution:
         only_right: bool = False,
     ) -> None:
         self.plan = plan
+        self.size = size
         self.acts = acts or WarpActs(threads)
         self.rounds = rounds
         self.only_right = only_right
@@ -89,6 +91,8 @@ class Execution:
         self.steps = 0
         self.together: dict[int, bool] = {}  # by executed block: whether whole warpgroups executed it
         self.ranks: set[int | None] = set()  # of blocks of the cluster whose memory threads address
+        self._gaps: dict[int, list[int]] = {}  # by loop: how far from its end its first two rounds are
+        self._paused_at: int | None = None  # the first loop after whose rounds a group stopped
         self._left: set[int] = set()  # loops that ended by an assumed number, by their heads
         self._passed = False  # by an assumed number, some threads did not do what others or other numbers do
         self._tasks: deque[_Task] = deque()
@@ -108,6 +112,15 @@ class Execution:
     def _is_certain(self) -> bool:
         """Whether nothing was left out so far, and no path assumed but how long loops are."""
         return self.followed and not (self.paused or self.halted or self.doubtful)
+
+    def ending(self, rounds: int) -> int:
+        """A number of every parameter with which the loop that paused ends after so many rounds: `rounds`, if
+        each of its rounds counts one.
+        """
+        gaps = [] if self._paused_at is None else self._gaps.get(self._paused_at, [])
+        if len(gaps) < 2 or gaps[0] <= gaps[1]:
+            return rounds
+        return max(self.size * rounds * (gaps[0] - gaps[1]) // gaps[0], rounds)
 
     # The scheduler
 
@@ -337,6 +350,7 @@ class Execution:
         counted = name not in group.registers.assumed
         if not counted:
             if self._closes(number, block):
+                self._measure(group, number, name)
                 self._assume(number, following)
             else:
                 group.doubtful = True
@@ -372,6 +386,21 @@ class Execution:
         self._left |= ended
         if not ended and following is not None and not self.plan.acts(following, number):
             self._passed = True
+
+    def _measure(self, group: ThreadGroup, number: int, name: str | None) -> None:
+        """Remember how far two numbers are apart whose comparison decides how long a loop is."""
+        head = next(iter(self.plan.loops.around.get(number, ())), None)
+        gaps = self._gaps.setdefault(-1 if head is None else head, [])
+        if head is None or name is None or len(gaps) > 1:
+            return
+        steps, numbers = self.plan.steps, group.registers.numbers
+        for part in steps.conjuncts(name) | steps.conjuncts(name, "or"):
+            step = steps.step(steps.code.definitions[part][0])
+            compared = [one if isinstance(one, int) else numbers.get(one) for one in step.sources]
+            first, second = compared if len(compared) == 2 else (None, None)
+            if isinstance(first, int) and isinstance(second, int) and part in group.registers.assumed:
+                gaps.append(abs(first - second))
+                return
 
     def _closes(self, number: int, block: Block) -> bool:
         """Whether a branch decides whether a loop goes on, or whether there is any work."""
@@ -443,6 +472,8 @@ class Execution:
             most = max(self.rounds, _COUNTED_ROUNDS * counted) if busy else _IDLE_ROUNDS
             if group.rounds[following] > most:
                 self.paused = True
+                if self._paused_at is None:
+                    self._paused_at = following
                 self.acts.whole = False
                 return False
         return True

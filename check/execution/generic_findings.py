@@ -12,12 +12,12 @@ from ..values.block_threads import LARGEST_BLOCK, WARP, size_of
 from ..walks.kernel_walks import KernelWalks
 from ..walks.walk_plan import WalkPlan
 from .copy_accesses import CopyActs
-from .execution import Execution
+from .execution import LAST_ROUNDS, Execution
 from .generic_accesses import GenericActs, GenericRace
 
 __all__ = ["generic_findings"]
 
-_SIZES = (1024, 7)  # numbers for parameters: with the second, loops of so many rounds end
+_SIZE = 1024  # the number for parameters; then one with which a loop of many rounds ends
 _OTHER_SIZES = (4096, 160)  # with these, too, what lies where a parameter says must meet
 _ROUNDS = 3  # of a loop: in the third, what two stages hold is accessed again
 _COPIES = frozenset(("copy", "bulk-copy"))
@@ -55,14 +55,16 @@ def generic_findings(walked: KernelWalks) -> Iterator[Finding]:
         return
     races: dict[_Key, GenericRace] = {}
     executions: list[Execution] = []
-    for size in _SIZES:
-        found = _execute(plan, threads, size)
+    sizes = [_SIZE]
+    for size in sizes:
+        last = len(sizes) > 1
+        found = _execute(plan, threads, size, LAST_ROUNDS + 1 if last else _ROUNDS)
         executions.append(found)
         races = _races(found) | races
-        if not found.paused:
-            break
+        if found.paused and not last:
+            sizes.append(found.ending(LAST_ROUNDS))
     if any(race.placed for race in races.values()):
-        executions += (_execute(plan, threads, size) for size in _OTHER_SIZES)
+        executions += (_execute(plan, threads, size, _ROUNDS) for size in _OTHER_SIZES)
         cleared = {key for key, race in races.items() if _is_cleared(key, race, plan, executions)}
         races = {key: race for key, race in races.items() if key not in cleared}
     told: set[tuple[str, int]] = set()
@@ -74,8 +76,7 @@ def generic_findings(walked: KernelWalks) -> Iterator[Finding]:
             yield _finding(walked, race)
 
 
-def _execute(plan: WalkPlan, threads: int, size: int) -> Execution:
-    rounds = _ROUNDS if size > _SIZES[-1] else size + 1
+def _execute(plan: WalkPlan, threads: int, size: int, rounds: int) -> Execution:
     return Execution(plan, threads, size, _acts(plan, threads), rounds)
 
 

@@ -21,13 +21,13 @@ from ..walks.kernel_walks import KernelWalks
 from ..walks.walk_plan import WalkPlan
 from .barrier_acts import Drift, Unpublished, WrongCount
 from .block_sizes import right_size
-from .execution import ROUNDS, Execution, Stuck
+from .execution import LAST_ROUNDS, ROUNDS, Execution, Stuck
 from .shared_accesses import PhaseRace
 from .warp_acts import Short
 
 __all__ = ["PhaseFindings"]
 
-_SIZES = (1024, 7)  # numbers for parameters: with the second, loops end
+_SIZE = 1024  # the number for parameters; then one with which a loop of many rounds ends
 _MOST_THREADS = 1024
 _SHORT = 400  # statements of a function that is executed for as many rounds although it has no phases
 _FEW_ROUNDS = 3  # of loops of others: in the third, what two stages hold is accessed again
@@ -120,8 +120,10 @@ class PhaseFindings:
         alone = not self._in_cluster()
         followed = True
         rounds = ROUNDS if len(self.code) <= _SHORT or self._has_phases() else _FEW_ROUNDS
-        for size in _SIZES:
-            found = Execution(plan, threads, size, rounds=max(rounds, size + 1 if size < ROUNDS else 0))
+        sizes = [_SIZE]
+        for size in sizes:
+            last = len(sizes) > 1
+            found = Execution(plan, threads, size, rounds=max(rounds, LAST_ROUNDS + 1) if last else rounds)
             followed &= found.followed and not (found.halted or found.doubtful)
             self.followed = followed and found.certain
             self.races += found.acts.accesses
@@ -129,11 +131,10 @@ class PhaseFindings:
             self.wrong_counts |= found.acts.wrong_counts
             self.unlike |= found.acts.unlike()
             self.short |= found.acts.short()
-            initialises = any(found.acts.mbarriers) or any(found.acts.uncounted)
             stuck = [
                 one
                 for one in _causes(found.stuck)
-                if initialises or one.kind != "init" or self._is_own(one.barrier)
+                if self._initialises or one.kind != "init" or self._is_own(one.barrier)
             ]
             if self._is_signalled():
                 stuck = []
@@ -158,8 +159,8 @@ class PhaseFindings:
             if found.certain:
                 self.ordered |= found.acts.accesses.ordered
                 self.together |= {number for number, whole in found.together.items() if whole}
-            if not found.paused:
-                break
+            if found.paused and not last:
+                sizes.append(found.ending(LAST_ROUNDS))
         for race in self.races:
             pair = race.first, race.second
             self.ordered.discard(pair)
@@ -182,6 +183,11 @@ class PhaseFindings:
         products = (i for i in range(len(self.code)) if self.code.operation(i).does == "multiply")
         return self.executed >= set(map(self.flow.block_of, products))
 
+    @cached_property
+    def _initialises(self) -> bool:
+        """Whether the function initialises an mbarrier; one that does not may be a part of another."""
+        return any(self.code.operation(index).does == "init" for index in range(len(self.code)))
+
     def _has_phases(self) -> bool:
         """Whether threads wait for phases of mbarriers, or meet at barriers that others may pass by."""
         return any(statement.operation.has_phases(len(statement.operands)) for statement in self.code)
@@ -198,8 +204,8 @@ class PhaseFindings:
         return False
 
     def _is_own(self, address: int) -> bool:
-        """Whether a variable lies at an address that only this function can name. A function that initialises
-        no mbarrier may be a part of another, which does; but not of one in a variable of its own.
+        """Whether a variable lies at an address that only this function can name: no other initialises an
+        mbarrier there.
         """
         assert self.plan is not None
         region = self.plan.steps.in_variable(ByteRegion("shared", address, address + 1))
@@ -246,7 +252,7 @@ class PhaseFindings:
             known = self._done.get(size)
             return Execution(plan, threads, size).together.keys() if known is None else known
 
-        return right_size(plan, threads, _SIZES, done_with, _is_right)
+        return right_size(plan, threads, self._done, done_with, _is_right)
 
     def _found(self) -> Iterator[Finding]:
         yield from self._race_findings()

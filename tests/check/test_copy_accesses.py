@@ -183,3 +183,48 @@ def test_what_other_warps_store_in_bulk_is_fenced() -> None:
     assert loud(REDUCED.replace(FENCE, "").replace("@%p4 bra MEET;\n", f"{FENCE}@%p4 bra MEET;\n")) == set()
     freed = REDUCED.replace("cp.async.bulk.wait_group.read 0;\n", "")
     assert ("error", "bulk-store-pending") in loud(freed)
+
+
+STAGES = """\
+.version 8.0
+.target sm_80
+.address_size 64
+.shared .align 16 .b8 tile[4096];
+.visible .entry k(.param .u64 in, .param .u32 n)
+.reqntid 64, 1, 1
+{
+.reg .b64 %d<4>; .reg .pred %p<4>; .reg .b32 %r<12>;
+ld.param.u64 %d1,[in]; ld.param.u32 %r0,[n]; SIZE
+mov.u32 %r1,%tid.x; shl.b32 %r2,%r1,4; mov.u32 %r3,tile; add.u32 %r2,%r2,%r3;
+cp.async.cg.shared.global [%r2],[%d1],16; cp.async.commit_group;
+cp.async.cg.shared.global [%r2+1024],[%d1],16; cp.async.commit_group;
+cp.async.cg.shared.global [%r2+2048],[%d1],16; cp.async.commit_group;
+mov.u32 %r4,0; mov.u32 %r5,3;
+LOOP:
+cp.async.wait_group 2;
+bar.sync 0;
+shl.b32 %r7,%r5,10; add.u32 %r8,%r2,%r7;
+cp.async.cg.shared.global [%r8],[%d1],16; cp.async.commit_group;
+add.u32 %r5,%r5,1; and.b32 %r5,%r5,3;
+add.u32 %r4,%r4,STEP;
+setp.lt.u32 %p1,%r4,%r0;
+@%p1 bra LOOP;
+cp.async.wait_group 0;
+bar.sync 0;
+mov.u32 %r10,1008; sub.u32 %r10,%r10,%r2; add.u32 %r10,%r10,%r3; add.u32 %r10,%r10,%r3;
+st.shared.b32 [%r10],%r9;
+ret;
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("size", "step"),
+    [("", "64"), ("", "1"), ("add.u32 %r0,%r0,31; shr.u32 %r0,%r0,5;", "1"), ("", "96")],
+)
+def test_the_last_rounds_of_a_loop_whatever_a_round_counts(size: str, step: str) -> None:
+    """Only after several rounds do copies of another warp lie where the last store writes."""
+    text = STAGES.replace("SIZE", size).replace("STEP", step)
+    assert {one.rule for one in check_text(text, "k.ptx").findings} == set()
+    found = check_text(text.replace("bar.sync 0;\nmov", "mov"), "k.ptx").findings
+    assert [(one.tier, one.rule) for one in found] == [("error", "shared-unsynchronised")]

@@ -580,6 +580,16 @@ def test_a_kernel_that_initialises_no_mbarrier_is_a_part_of_another() -> None:
     assert tiers(own) == {("error", "barrier-uninitialised")}
 
 
+def test_an_mbarrier_that_is_used_before_others_are_initialised() -> None:
+    late = "mbarrier.init.shared::cta.b64 [done],%r5;\nbar.sync 0;\n"
+    text = AGAIN.replace("PARITY", "0").replace("MORE", "4")
+    first = "@%p1 mbarrier.arrive.shared::cta.b64 _,[first];\nbar.sync 0;\n@%p1 " + late
+    for extern in ("", ".extern .shared .align 8 .b64 first[];\n.visible"):
+        used = text.replace(".visible", extern or ".shared .align 8 .b64 first;\n.visible", 1)
+        used = used.replace("@%p1 " + late, first)
+        assert ("error", "barrier-uninitialised") in tiers(used)
+
+
 def test_an_mbarrier_that_one_arrival_too_few_completes() -> None:
     """The one phase ends without the last of them, also where nobody waits for another phase."""
     once = TURN.replace("COUNT", "32")
