@@ -159,7 +159,7 @@ def _layouts(specification: Specification, view: RowView) -> Iterator[ClaimSubje
     for name, (letter, variant) in letters.items():
         layout, parts = specification.layouts[name], {f"layout {name}"}
         for bridge, record in specification.bridges.items():
-            if name in (record.left, record.right):
+            if name in record.layouts:
                 parts.add(f"bridge {bridge}")
         if letter == "metadata":
             parts.add(f"sparsity {view.row.sparsity}")

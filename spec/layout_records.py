@@ -11,7 +11,7 @@ from .lazy_dataclass import dataclass
 from .model import Source
 from .nodes import FILLED_IN, Formula, Scalars
 
-__all__ = ["Bridge", "BridgeFile", "Layout", "LayoutFile"]
+__all__ = ["Bridge", "BridgeFile", "Layout", "LayoutFile", "Through"]
 
 
 @dataclass(frozen=True)
@@ -55,6 +55,12 @@ class Layout:
     """Whether every place of the codomain is reached (a bijection), or perhaps not all.
     Noticed by: proofs.
     Example: `injection`. Refuses: `surjection` (not in the list)."""
+    inverse: Mapping[str, Formula] = field(default_factory=dict)
+    """Each input over outputs and parameters, where no bitwise one exists. Without it the inverse is derived;
+    proofs judge either.
+    Noticed by: proofs, tests.
+    Example: `{t: "row % 8 * 4 + col // 2", i: "row // 8 * 2 + col % 2"}`.
+    Refuses: `{t: row}` (not the inputs of the map)."""
     cases: tuple[str, ...] = ()
     """Parameters that proofs take one value at a time.
     Noticed by: proofs.
@@ -77,6 +83,21 @@ class LayoutFile:
     """Names for subexpressions that several layouts of the file use; a layout takes those that it uses.
     Noticed by: proofs, silicon, tests.
     Example: `{groupID: "t // 4"}`. Refuses: `{nosuch: "t // 4"}` (no layout uses the name)."""
+
+
+@dataclass(frozen=True)
+class Through:
+    """A layout between the two of a bridge: it says what lies at the places that the right one names."""
+
+    layout: str
+    """The layout, by id.
+    Noticed by: proofs, tests.
+    Example: `mma.m16n8.c`. Refuses: `nosuch` (no file has such a layout)."""
+    at: Mapping[str, Formula]
+    """Its inputs, over the right layout's outputs and the parameters.
+    Noticed by: proofs, tests.
+    Example: `{t: "4*row + col // 2", i: "col % 2"}`.
+    Refuses: `{nosuch: row}` (not the inputs of the layout)."""
 
 
 @dataclass(frozen=True)
@@ -103,7 +124,7 @@ class Bridge:
     Noticed by: proofs, tests.
     Example: `{t: "32*w + t", i: "4*j + i"}`. Refuses: `{nosuch: t}` (not the inputs of the left layout)."""
     equals: Mapping[str, Formula]
-    """The left layout's outputs, over the right one's outputs and the parameters.
+    """The left layout's outputs, over the right one's outputs (or those of `through`) and the parameters.
     Noticed by: proofs, tests.
     Example: `{row: "16*w + row", col: "8*j + col"}`.
     Refuses: `{nosuch: row}` (not the outputs of the left layout)."""
@@ -111,6 +132,10 @@ class Bridge:
     """Constants, with every value that they take.
     Noticed by: proofs, tests.
     Example: `{w: [0, 1, 2, 3]}`. Refuses: `{w: []}` (at least one value)."""
+    through: Through | None = None
+    """A layout that the right one is read through: what an accumulator has at the places that a load reads.
+    Noticed by: proofs, tests.
+    Example: `{layout: mma.m16n8.c, at: {t: "4*row", i: col}}`. Refuses: `mma.m16n8.c` (a mapping)."""
     where: Formula | None = None
     """Where the two are compared; everywhere if it does not stand.
     Noticed by: proofs, tests.
@@ -125,6 +150,12 @@ class Bridge:
     Noticed by: proofs, tests.
     Example: `col`. Refuses: `nosuch` (the left layout has no such output)."""
     place: Place = field(default=Place("", 0, 0), compare=False)
+
+    @property
+    def layouts(self) -> tuple[str, ...]:
+        """Every layout that the bridge speaks of."""
+        between = () if self.through is None else (self.through.layout,)
+        return self.left, self.right, *between
 
 
 @dataclass(frozen=True)

@@ -12,10 +12,11 @@ from typing import Any
 from .errors import SpecError
 from .expressions import Binary, Expression, Name, Number, compiled, names, python_text, substitute
 from .intervals import interval
-from .layout_records import Layout
+from .layout_records import Bridge, Layout
 from .lazy_dataclass import dataclass
+from .nodes import Formula, Scalars
 
-__all__ = ["Inverse", "LayoutMap", "NoClosedForm"]
+__all__ = ["Inverse", "LayoutMap", "NoClosedForm", "compared"]
 
 LayoutPoint = tuple[int, ...]
 
@@ -213,12 +214,48 @@ class LayoutMap:
 
     @cached_property
     def inverse(self) -> Inverse:
-        """The closed-form inverse, read off the map's values at 0 and at every single output bit.
+        """The closed-form inverse: the YAML's, or else one read off the map at 0 and at every output bit.
 
         It is a conjecture until the theorems `inverse.left` and `inverse.right` prove it for every
         point and every parameter; NoClosedForm when the map cannot have one.
         """
-        return _derive_inverse(self)
+        written = self.layout.inverse
+        if not written:
+            return _derive_inverse(self)
+        return Inverse({name: substitute(formula.tree, self._constants) for name, formula in written.items()})
+
+    def then(self, outer: LayoutMap, at: Mapping[str, Formula], params: Mapping[str, Scalars]) -> LayoutMap:
+        """This map followed by another: the outputs, moved by `at`, are the inputs of `outer`.
+
+        `params` are the parameters of both, and those of `at`.
+        """
+        moved = {name: substitute(formula.tree, self.trees) for name, formula in at.items()}
+        images = {name: substitute(tree, moved) for name, tree in outer.trees.items()}
+        place = self.layout.place
+        return LayoutMap(
+            replace(
+                self.layout,
+                map={name: Formula(python_text(tree), tree, place) for name, tree in images.items()},
+                codomain=outer.layout.codomain,
+                params=params,
+                where=None
+                if self.condition is None
+                else Formula(python_text(self.condition), self.condition, place),
+                let={},
+                cases=(),
+                inverse={},
+                id=f"{self.layout.id}, {outer.layout.id}",
+            )
+        )
+
+
+def compared(bridge: Bridge, layouts: Mapping[str, LayoutMap]) -> tuple[LayoutMap, LayoutMap]:
+    """The two sides of a bridge: the left layout, and the right one, read through the one between them."""
+    left, right = layouts[bridge.left], layouts[bridge.right]
+    between = bridge.through
+    if between is not None:
+        right = right.then(layouts[between.layout], between.at, bridge.params)
+    return left, right
 
 
 def _derive_inverse(layout: LayoutMap) -> Inverse:

@@ -9,10 +9,10 @@ from functools import partial
 from math import prod
 
 from .addresses import swizzle_bounds
+from .bridge_checks import check_bridge
 from .contract_records import Consumer
 from .errors import Place, SpecError
 from .index import INDEX, Index
-from .layout_records import Bridge
 from .maps import LayoutMap
 from .memory_checks import check_memory
 from .model import Instruction
@@ -101,6 +101,8 @@ def check_layout(layout: LayoutMap) -> None:
         bounded(formula, bounds)
     for formula in record.codomain.values():
         bounded(formula, layout.parameter_bounds)
+    if record.inverse:
+        _check_inverse(layout)
     if record.where:
         bounded(record.where, bounds)
     elif record.kind == "injection" and all(map(_full, layout.assignments(), itertools.repeat(layout))):
@@ -109,6 +111,23 @@ def check_layout(layout: LayoutMap) -> None:
             record.place,
             "kind: bijection, which need not be written",
         )
+
+
+def _check_inverse(layout: LayoutMap) -> None:
+    """A written inverse has the layout's inputs, over the outputs and the parameters."""
+    written = layout.layout.inverse
+    if set(written) != set(layout.inputs):
+        raise SpecError(
+            f"the inverse of {layout.layout.id} gives ({', '.join(written)})",
+            layout.layout.place,
+            f"({', '.join(layout.inputs)}), the inputs of the map",
+        )
+    parameters = layout.parameter_bounds
+    bounds = parameters | {
+        name: (0, bounded(size, parameters)[1] - 1) for name, size in layout.layout.codomain.items()
+    }
+    for formula in written.values():
+        bounded(formula, bounds)
 
 
 def _full(values: Mapping[str, int], layout: LayoutMap) -> bool:
@@ -272,31 +291,7 @@ def check_references(specification: Specification) -> None:
     _check_clauses(specification)
     check_memory(specification)
     for bridge in specification.bridges.values():
-        for layout in (bridge.left, bridge.right):
-            must_exist("layout", layout, specification.layouts, bridge.place)
-        left, right = (specification.layouts[name] for name in (bridge.left, bridge.right))
-        for given, wanted in ((bridge.at, left.inputs), (bridge.equals, left.outputs)):
-            if set(given) != set(wanted):
-                raise SpecError(
-                    f"the bridge speaks of ({', '.join(given)})",
-                    bridge.place,
-                    f"({', '.join(wanted)}), as {bridge.left} does",
-                )
-        if bridge.permutes:
-            must_exist("output", bridge.permutes, left.outputs, bridge.place)
-        elif not bridge.holds:
-            _check_difference(bridge)
-        _check_bridge_values(bridge, left, right)
-        bounds = dict(right.bounds)
-        for name, scalars in bridge.params.items():
-            bounds[name] = (min(map(int, scalars.values)), max(map(int, scalars.values)))
-        for formula in bridge.at.values():
-            bounded(formula, bounds)
-        if bridge.where:
-            bounded(bridge.where, bounds)
-        bounds = {**bounds, **dict.fromkeys(right.outputs, (0, 1 << 10))}
-        for formula in bridge.equals.values():
-            bounded(formula, bounds)
+        check_bridge(bridge, specification.layouts)
 
 
 def _check_words(specification: Specification) -> None:
@@ -323,37 +318,3 @@ def _check_words(specification: Specification) -> None:
 def _register_bits(register_type: str) -> int:
     """The width of a register by its type: 32 for b32 and for f16x2."""
     return prod(int(digits) for digits in re.findall(r"\d+", register_type))
-
-
-def _check_difference(bridge: Bridge) -> None:
-    """Any shifted bridge differs: one that shall not hold compares each input and output with itself."""
-    for name, formula in (*bridge.at.items(), *bridge.equals.items()):
-        if formula.text != name:
-            raise SpecError(f"{formula.text} differs, whatever the layouts are", formula.place, name)
-
-
-def _check_bridge_values(bridge: Bridge, left: LayoutMap, right: LayoutMap) -> None:
-    """A bridge gives each parameter of its layouts values that the layout has, and any other 0, 1, 2, …"""
-    for name, scalars in bridge.params.items():
-        for value in scalars.values:
-            if not isinstance(value, int):
-                raise SpecError(f"the value {value!r} of {name} is no integer", scalars.place, "0")
-        owners = [one.layout for one in (left, right) if name in one.layout.params]
-        for layout in owners:
-            for value in scalars.values:
-                if value not in layout.params[name].values:
-                    raise SpecError(
-                        f"{name} of {layout.id} is never {value}",
-                        scalars.place,
-                        "some of " + ", ".join(map(str, layout.params[name].values)),
-                    )
-        if not owners and scalars.values != tuple(range(len(scalars.values))) and len(scalars.values) > 1:
-            raise SpecError(f"the values of {name} have a gap", scalars.place, "0, 1, 2, …")
-    for layout in (left.layout, right.layout):
-        for name in layout.params:
-            if name not in bridge.params:
-                raise SpecError(
-                    f"the bridge says nothing of the parameter {name} of {layout.id}",
-                    bridge.place,
-                    f"params: {{{name}: …}}",
-                )

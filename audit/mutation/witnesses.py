@@ -203,7 +203,7 @@ class Changed:
             case "bridge":
                 bridge = self.specification.bridges[rest]
                 own = self.file == "spec/layouts/bridges.yaml"
-                return own or bridge.left in self.layouts or bridge.right in self.layouts
+                return own or any(name in self.layouts for name in bridge.layouts)
             case "address" | "swizzle" | "descriptor":
                 own = self.file in ("spec/addresses.yaml", "spec/descriptors.yaml")
                 rule = self.specification.addresses.addresses.get(rest)

@@ -14,7 +14,7 @@ from ...spec.addresses import swizzle_bounds, swizzle_widths
 from ...spec.expressions import compiled, python_text
 from ...spec.intervals import interval
 from ...spec.layout_records import Bridge, Layout
-from ...spec.maps import LayoutMap
+from ...spec.maps import LayoutMap, compared
 from ...spec.memory_records import Swizzle
 from ...spec.model import Operand
 from ...spec.nodes import Formula
@@ -94,7 +94,7 @@ class LayoutSubject:
         rules = specification.addresses.addresses.items()
         parts = {f"layout {self.name}"} | {f"address {n}" for n, r in rules if r.layout == self.name}
         for name, bridge in specification.bridges.items():
-            if self.name in (bridge.left, bridge.right):
+            if self.name in bridge.layouts:
                 parts.add(f"bridge {name}")
         for family in specification.families.values():
             parts |= {f"row {v.id}" for v in family.rows if self.name in v.row.layouts.values()}
@@ -147,31 +147,32 @@ class BridgeSubject:
 
     def differences(self, old: Specification, new: Specification) -> Iterator[str]:
         bridges = (self.record(old), self.record(new))
-        right = old.layouts[bridges[0].right]
+        rights = [compared(bridge, old.layouts)[1] for bridge in bridges]
+        right = rights[0]
         values = {name: [int(v) for v in s.values] for name, s in bridges[0].params.items()}
         bounds = {name: (min(v), max(v)) for name, v in values.items()} | right.bounds
         outputs = {name: interval(tree, right.bounds) for name, tree in right.trees.items()}
-        trees = trees_of(right)
+        trees = [tree for one in rights for tree in trees_of(one)]
         for bridge in bridges:
             formulas = [*bridge.at.values(), *bridge.equals.values()]
             trees += [f.tree for f in (*formulas, *([bridge.where] if bridge.where else []))]
         width = 1 + width_for(trees, outputs | bounds)
         symbols = {name: BitVec(name, width) for name in bounds}
         reader = BitVectors(width, symbols)
-        image = {name: reader.read(tree) for name, tree in right.trees.items()}
-        after = BitVectors(width, {**symbols, **image})
+        images = ({name: reader.read(tree) for name, tree in one.trees.items()} for one in rights)
+        after = [BitVectors(width, {**symbols, **image}) for image in images]
         admissible = [one_of(symbols[name], v) for name, v in values.items()]
         admissible.append(inside(right, reader))
         where = [reader.read(b.where.tree) if b.where else BoolVal(True) for b in bridges]
         says = [
-            [reader.read(f.tree) for f in b.at.values()] + [after.read(f.tree) for f in b.equals.values()]
-            for b in bridges
+            [reader.read(f.tree) for f in b.at.values()] + [there.read(f.tree) for f in b.equals.values()]
+            for b, there in zip(bridges, after, strict=True)
         ]
         yield refuting(*admissible, Or(where[0] != where[1], And(where[0], unlike(*says))))
 
     def enumerate(self, old: Specification, new: Specification) -> tuple[bool, str]:
         bridge = self.record(new)
-        left, right = new.layouts[bridge.left], new.layouts[bridge.right]
+        left, right = compared(bridge, new.layouts)
         arguments = (*bridge.params, *right.inputs)
         at = [compiled(bridge.at[name].tree, arguments) for name in left.inputs]
         equals = [compiled(bridge.equals[n].tree, (*bridge.params, *right.outputs)) for n in left.outputs]

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 
 from ...spec.errors import SpecError
-from ...spec.expressions import Number, compiled, names
-from ...spec.layout_records import Bridge, Layout
-from ...spec.maps import LayoutMap
+from ...spec.expressions import Number, compiled, names, substitute
+from ...spec.layout_records import Bridge, Layout, Through
+from ...spec.maps import LayoutMap, compared
 from ...spec.nodes import Formula
 from ...spec.specification import Specification
 from ..smt.bitvectors import BitVectors, width_for
@@ -28,7 +28,9 @@ _FEW = 8  # parameters with at most this many values are taken one value at a ti
 def bridge_obligations(name: str, bridge: Bridge, layouts: Mapping[str, LayoutMap]) -> Iterator[Obligation]:
     """The obligations of a bridge: equal as functions, at every point and parameter, and no element of
     the left is left out; or what else the bridge says."""
-    left, right = layouts[bridge.left], layouts[bridge.right]
+    left, right = compared(bridge, layouts)
+    owned = {key for one in (bridge.left, bridge.right) for key in layouts[one].parameters}
+    only = {key for one in bridge.layouts for key in layouts[one].parameters} - owned
     differ = partial(_difference, bridge, left, right)
 
     def explain(model: Mapping[str, int]) -> str:
@@ -38,11 +40,13 @@ def bridge_obligations(name: str, bridge: Bridge, layouts: Mapping[str, LayoutMa
     if bridge.holds:
         yield Obligation("bridge.equal", name, differ, explain)
         if left.condition is None:
-            yield from _covers(name, bridge, left, right)
+            yield from _covers(name, bridge, left, right, owned, only)
     else:
         yield Obligation(
             "bridge.differs", name, differ, lambda _: "they are equal", expects="sat", witness=explain
         )
+    if bridge.through is not None:
+        yield _between(name, bridge, layouts[bridge.right], layouts[bridge.through.layout], bridge.through)
     if bridge.permutes is not None:
         yield _permutation(name, bridge, left, right, bridge.permutes)
 
@@ -147,16 +151,53 @@ def _tables(bridge: Bridge, left: LayoutMap, right: LayoutMap, output: str) -> s
     return refuting(*inside, *distinct, *equal)
 
 
-def _covers(name: str, bridge: Bridge, left: LayoutMap, right: LayoutMap) -> Iterator[Obligation]:
+def _between(name: str, bridge: Bridge, right: LayoutMap, outer: LayoutMap, between: Through) -> Obligation:
+    """Every place that the right layout names, moved, is one that the layout between holds something at."""
+
+    def text() -> str:
+        values = {key: [int(v) for v in scalars.values] for key, scalars in bridge.params.items()}
+        bounds = {key: (min(v), max(v)) for key, v in values.items()} | right.bounds
+        at = {key: substitute(formula.tree, right.trees) for key, formula in between.at.items()}
+        sizes = list(outer.sizes.values())
+        condition = [] if outer.condition is None else [substitute(outer.condition, at)]
+        where = [] if bridge.where is None else [bridge.where.tree]
+        trees = [*at.values(), *sizes, *condition, *where, *right.sizes.values()]
+        width = width_for(trees, bounds) + 1
+        reader = BitVectors(width, {key: BitVec(key, width) for key in bounds})
+        asked = [Or(*(reader.name(key) == v for v in vs)) for key, vs in values.items()]
+        asked += [ULT(reader.name(key), reader.read(size)) for key, size in right.sizes.items()]
+        asked += [reader.read(tree) for tree in (*where, *filter(None, [right.condition]))]
+        inside = [ULT(reader.read(at[key]), reader.read(size)) for key, size in outer.sizes.items()]
+        inside += [reader.read(tree) for tree in condition]
+        return refuting(*asked, Not(And(*inside)))
+
+    def explain(model: Mapping[str, int]) -> str:
+        point = ", ".join(f"{key} = {model.get(key, 0)}" for key in (*bridge.params, *right.inputs))
+        return f"at {point}, {bridge.right} names a place where {between.layout} holds nothing"
+
+    return Obligation("bridge.between", name, text, explain)
+
+
+def _covers(
+    name: str,
+    bridge: Bridge,
+    left: LayoutMap,
+    right: LayoutMap,
+    owned: Collection[str],
+    between: Collection[str],
+) -> Iterator[Obligation]:
     """The translation of points, as a layout of its own, reaches every point of the left: at each
-    value of the layouts' parameters that `where` admits, for some value of the other parameters."""
+    value of the two layouts' parameters that `where` admits, for some value of the other parameters. Of
+    those of a layout between, the last value is tried."""
     fixed, sizes, cases = {}, {}, []
     for key, scalars in bridge.params.items():
         count = len(scalars.values)
-        if key in (*left.parameters, *right.parameters) or count == 1:
+        if key in owned or count == 1:
             fixed[key] = scalars
             if 1 < count <= _FEW:
                 cases.append(key)
+        elif key in between:
+            fixed[key] = replace(scalars, values=scalars.values[-1:])
         elif scalars.values == tuple(range(count)):
             sizes[key] = Formula(str(count), Number(count), scalars.place)
         else:
@@ -191,19 +232,22 @@ def _covers(name: str, bridge: Bridge, left: LayoutMap, right: LayoutMap) -> Ite
 def _narrow(name: str, bridges: Mapping[str, Bridge], layouts: Mapping[str, LayoutMap]) -> Iterator[str]:
     """Values of a layout's parameters that no bridge of the two layouts names and at which one holds, values
     of any parameter at which it says nothing, and values at which it does not reach all that the left holds.
+
+    One that goes through a third layout is about the loads that it names, and may hold for others.
     """
     bridge = bridges[name]
-    alike = [one for one in bridges.values() if (one.left, one.right) == (bridge.left, bridge.right)]
-    left, right = layouts[bridge.left], layouts[bridge.right]
-    owned = [key for key in bridge.params if key in (*left.parameters, *right.parameters)]
+    alike = [one for one in bridges.values() if one.layouts == bridge.layouts]
+    left, right = compared(bridge, layouts)
+    spoken = [layouts[one] for one in bridge.layouts]
+    owned = [key for key in bridge.params if any(key in one.parameters for one in spoken)]
     for key, scalars in bridge.params.items():
         for value in scalars.values if bridge.where is not None else ():
             if not _admits(bridge, {key: value}, left, right):
                 yield f"{scalars.place}: {name} says nothing of {key} = {value}"
     if bridge.holds and left.condition is not None:  # bridge.covers is about the others
         yield from _unreached(name, bridge, left, right)
-    for key in owned if bridge.holds else ():
-        owners = [one.layout.params[key].values for one in (left, right) if key in one.layout.params]
+    for key in owned if bridge.holds and bridge.through is None else ():
+        owners = [one.layout.params[key].values for one in spoken if key in one.layout.params]
         others = [name for name in owned if name != key]
         missing = [
             value
@@ -320,6 +364,7 @@ GROUP = TheoremGroup(
     (
         Theorem("bridge.covers", "a bridge speaks of every element of the layout on its left"),
         Theorem("bridge.equal", "two layouts said to be the same are the same function"),
+        Theorem("bridge.between", "what is read through a layout is held there"),
         Theorem("bridge.differs", "two layouts said to differ do so at some point"),
         Theorem(
             "bridge.permutation",

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 
 from ...spec.expressions import Expression
+from ...spec.intervals import interval
 from ...spec.maps import LayoutMap, NoClosedForm
 from ...spec.specification import Specification
 from ...spec.variants import RowView
@@ -28,8 +29,10 @@ class _Encoding:
 
     @cached_property
     def _output_bounds(self) -> dict[str, tuple[int, int]]:
-        shape = self.layout.shape({name: high for name, (_, high) in self.layout.parameter_bounds.items()})
-        return {name: (0, extent - 1) for name, extent in shape.items()}
+        parameters = self.layout.parameter_bounds
+        return {
+            name: (0, interval(extent, parameters)[1] - 1) for name, extent in self.layout.extents.items()
+        }
 
     @cached_property
     def width(self) -> int:

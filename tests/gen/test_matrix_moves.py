@@ -13,6 +13,7 @@ from ptxmma.formal.smt.solvers import ask
 from ptxmma.formal.theorems.bridges import bridge_obligations
 from ptxmma.gen.pictures.tables import table_of
 from ptxmma.spec.expressions import compiled, names
+from ptxmma.spec.maps import compared
 from ptxmma.spec.nodes import Formula
 from ptxmma.spec.specification import Specification
 
@@ -221,7 +222,7 @@ def test_bridges_point_by_point(specification: Specification) -> None:
     """What the solvers prove, by enumeration; and none of the bridges is empty."""
     assert len(specification.bridges) >= 50
     for name, bridge in specification.bridges.items():
-        left, right = specification.layouts[bridge.left], specification.layouts[bridge.right]
+        left, right = compared(bridge, specification.layouts)
         agree = differ = 0
         for values in itertools.product(*(s.values for s in bridge.params.values())):
             given = {key: int(v) for key, v in zip(bridge.params, values, strict=True)}

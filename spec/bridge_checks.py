@@ -1,0 +1,86 @@
+"""Checks of a bridge when it is loaded: it speaks of what its layouts have."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+
+from .errors import SpecError
+from .layout_records import Bridge
+from .maps import LayoutMap
+from .nodes import bounded, must_exist
+
+__all__ = ["check_bridge"]
+
+
+def check_bridge(bridge: Bridge, layouts: Mapping[str, LayoutMap]) -> None:
+    """Raise SpecError where a bridge speaks of what its layouts do not have."""
+    for name in bridge.layouts:
+        must_exist("layout", name, layouts, bridge.place)
+    left, *others = spoken = [layouts[name] for name in bridge.layouts]
+    right = others[0]
+    wanted = [(bridge.at, left.inputs, bridge.left), (bridge.equals, left.outputs, bridge.left)]
+    if bridge.through is not None:
+        wanted.append((bridge.through.at, others[1].inputs, bridge.through.layout))
+    for given, names, layout in wanted:
+        if set(given) != set(names):
+            raise SpecError(
+                f"the bridge speaks of ({', '.join(given)})",
+                bridge.place,
+                f"({', '.join(names)}), as {layout} does",
+            )
+    if bridge.permutes:
+        must_exist("output", bridge.permutes, left.outputs, bridge.place)
+    elif not bridge.holds:
+        _check_difference(bridge, {*right.inputs, *right.outputs})
+    _check_bridge_values(bridge, spoken)
+    bounds = dict(right.bounds)
+    for name, scalars in bridge.params.items():
+        bounds[name] = (min(map(int, scalars.values)), max(map(int, scalars.values)))
+    for formula in bridge.at.values():
+        bounded(formula, bounds)
+    if bridge.where:
+        bounded(bridge.where, bounds)
+    seen = {**bounds, **dict.fromkeys(right.outputs, (0, 1 << 10))}
+    for formula in bridge.through.at.values() if bridge.through else ():
+        bounded(formula, seen)
+    seen = {**bounds, **dict.fromkeys(others[-1].outputs, (0, 1 << 10))}
+    for formula in bridge.equals.values():
+        bounded(formula, seen)
+
+
+def _check_difference(bridge: Bridge, known: Collection[str]) -> None:
+    """Any shifted bridge differs: one that shall not hold compares each input and output with itself.
+
+    An input of the left that the right does not know is 0.
+    """
+    for name, formula in (*bridge.at.items(), *bridge.equals.items()):
+        plain = name if name in known else "0"
+        if formula.text != plain:
+            raise SpecError(f"{formula.text} differs, whatever the layouts are", formula.place, plain)
+
+
+def _check_bridge_values(bridge: Bridge, layouts: Sequence[LayoutMap]) -> None:
+    """A bridge gives each parameter of its layouts values that the layout has, and any other 0, 1, 2, …"""
+    for name, scalars in bridge.params.items():
+        for value in scalars.values:
+            if not isinstance(value, int):
+                raise SpecError(f"the value {value!r} of {name} is no integer", scalars.place, "0")
+        owners = [one.layout for one in layouts if name in one.layout.params]
+        for layout in owners:
+            for value in scalars.values:
+                if value not in layout.params[name].values:
+                    raise SpecError(
+                        f"{name} of {layout.id} is never {value}",
+                        scalars.place,
+                        "some of " + ", ".join(map(str, layout.params[name].values)),
+                    )
+        if not owners and scalars.values != tuple(range(len(scalars.values))) and len(scalars.values) > 1:
+            raise SpecError(f"the values of {name} have a gap", scalars.place, "0, 1, 2, …")
+    for layout in (one.layout for one in layouts):
+        for name in layout.params:
+            if name not in bridge.params:
+                raise SpecError(
+                    f"the bridge says nothing of the parameter {name} of {layout.id}",
+                    bridge.place,
+                    f"params: {{{name}: …}}",
+                )
