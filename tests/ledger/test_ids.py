@@ -25,10 +25,11 @@ def test_every_bridge_is_listed(specification: Specification) -> None:
     assert list(specification.bridges) == LISTED["bridges"]
 
 
-def test_two_bridges_say_that_layouts_differ(specification: Specification) -> None:
+def test_three_bridges_say_that_layouts_differ(specification: Specification) -> None:
     """And of one that they are the same up to a permutation of the columns."""
     differ = {name: bridge.permutes for name, bridge in specification.bridges.items() if not bridge.holds}
-    assert differ == {"mma.c-mma.a.8b": "col", "ldmatrix-mma.m16n8k16.b.plain": None}
+    plain = ("ldmatrix-mma.m16n8k16.b.plain", "tcgen05.d.D-tcgen05.a.D")
+    assert differ == {"mma.c-mma.a.8b": "col", **dict.fromkeys(plain)}
     permuted = specification.bridges["mma.c-mma.a.8b"]
     assert (permuted.left, permuted.right) == ("mma.m16n8k32.a.8b", "mma.m16n8.c")
     assert permuted.params["j"].values == (0, 1, 2, 3)
@@ -43,6 +44,7 @@ PLAIN: Mapping[str, Mapping[str, Callable[[Known], int]]] = {
         "col": lambda k: 8 * k["j"] + k["col"],
     },
     "ldmatrix-mma.m16n8k16.b.plain": {},
+    "tcgen05.d.D-tcgen05.a.D": {"i": lambda known: 0},  # the lower half of a column
 }
 
 
@@ -52,13 +54,20 @@ def test_what_differs_is_the_plain_translation(specification: Specification, nam
     bridge = specification.bridges[name]
     assert bridge.where is None
     for key, formula in (*bridge.at.items(), *bridge.equals.items()):
-        said = compiled(formula.tree, ("t", "i", "j", "row", "col"))
+        said = compiled(formula.tree, ("t", "i", "j", "row", "col", "lane", "column"))
         for t, i, j, row, col in product(range(0, 32, 5), range(4), range(4), range(0, 16, 5), range(8)):
-            known = {"t": t, "i": i, "j": j, "row": row, "col": col}
+            known = {"t": t, "i": i, "j": j, "row": row, "col": col, "lane": 3 * t + 1, "column": 5 * col + i}
             assert said(*known.values()) == PLAIN[name].get(key, itemgetter(key))(known), key
 
 
 def test_what_differs_is_about_two_fragments(specification: Specification) -> None:
+    accumulator = specification.bridges["tcgen05.d.D-tcgen05.a.D"]
+    assert accumulator.layouts == ("tcgen05.a.D", "tcgen05.d.D")
+    assert {k: v.values for k, v in accumulator.params.items() if k != "n"} == {
+        "bytes": (32,),
+        "width": (16,),
+    }
+    assert accumulator.params["n"].values == tuple(range(8, 257, 8))
     plain = specification.bridges["ldmatrix-mma.m16n8k16.b.plain"]
     assert (plain.left, plain.right) == ("mma.m16n8k16.b.16b", "matrix.m8n8")
     assert {key: one.values for key, one in plain.params.items()} == {"matrices": (2,)}

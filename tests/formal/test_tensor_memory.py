@@ -1,0 +1,135 @@
+"""Theorems about tensor memory can fail: each sees a constant of the YAML that is spoilt."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import replace
+
+import pytest
+
+from ptxmma.formal.smt.solvers import ask
+from ptxmma.formal.theorems.bridges import bridge_obligations
+from ptxmma.formal.theorems.layouts import layout_obligations
+from ptxmma.spec.expressions import parse
+from ptxmma.spec.layout_records import Bridge, Layout
+from ptxmma.spec.maps import LayoutMap
+from ptxmma.spec.nodes import Formula
+from ptxmma.spec.specification import Specification
+
+WATCHES = ("spec/layouts/tcgen05*.yaml", "spec/layouts/bridges.yaml")
+
+
+def formula(text: str, like: Formula) -> Formula:
+    return Formula(text, parse(text), like.place)
+
+
+def refuted(layout: Layout) -> set[str]:
+    """The theorems that a solver refutes of a layout."""
+    found = set()
+    for obligation in layout_obligations(LayoutMap(layout)):
+        answer = ask("z3", obligation.smt)
+        assert answer.status in ("sat", "unsat")
+        if answer.status == "sat":
+            assert obligation.explain(answer.model)
+            found.add(obligation.theorem)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("name", "output", "text", "theorem"),
+    [
+        ("tcgen05.ld.16x64b", "lane", "t // 4 + 4*(t % 2)", "layout.injective"),
+        ("tcgen05.ld.16x64b", "column", "t // 2 % 2 + 4*i", "layout.in_bounds"),
+        ("tcgen05.ld.16x128b", "column", "t % 4 + 2*(i // 2)", "layout.injective"),
+        ("tcgen05.ld.16x256b", "lane", "t // 4 + 8*(i // 4 % 2)", "layout.injective"),
+        ("tcgen05.ld.32x32b.packed", "column", "i // 2", "layout.injective"),
+        ("tcgen05.d.A", "row", "127*cta + lane", "layout.injective"),
+        ("tcgen05.d.B", "col", "column + n // 2 * (lane // 32 % 2)", "layout.injective"),
+        ("tcgen05.d.E", "col", "column + n // 2 * (lane // 32)", "layout.in_bounds"),
+        ("tcgen05.d.F", "row", "16*(lane // 32) + lane % 8", "layout.injective"),
+        ("tcgen05.d.G", "col", "column + n // 2 * (lane // 32)", "layout.in_bounds"),
+        ("tcgen05.a.B", "copy", "lane // 32 % 2", "layout.injective"),
+        ("tcgen05.a.D", "col", "column * (16 // width) + i", "layout.injective"),
+    ],
+)  # fmt: skip
+def test_a_spoilt_map_is_refuted(
+    specification: Specification, name: str, output: str, text: str, theorem: str
+) -> None:
+    layout = specification.layouts[name].layout
+    spoilt = {**layout.map, output: formula(text, layout.map[output])}
+    assert theorem in refuted(replace(layout, map=spoilt))
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "text"),
+    [("tcgen05.d.B", "lane", "row % 64 + 32*(col // (n // 2))"), ("tcgen05.a.F", "i", "col % 4")],
+)
+def test_a_spoilt_inverse_is_refuted(specification: Specification, name: str, given: str, text: str) -> None:
+    layout = specification.layouts[name].layout
+    spoilt = replace(layout, inverse={**layout.inverse, given: formula(text, layout.inverse[given])})
+    assert refuted(spoilt) == {"layout.inverse_left", "layout.surjective"}
+
+
+def test_a_place_outside_of_its_half_is_refuted(specification: Specification) -> None:
+    layout = specification.layouts["tcgen05.d.F"].layout
+    assert layout.where is not None
+    assert "layout.injective" in refuted(replace(layout, where=formula("lane % 2 == half", layout.where)))
+
+
+def asked(specification: Specification, name: str, bridge: Bridge) -> dict[str, set[str]]:
+    """The solver's answers about a bridge, by theorem."""
+    found: dict[str, set[str]] = {}
+    for obligation in bridge_obligations(name, bridge, specification.layouts):
+        found.setdefault(obligation.theorem, set()).add(ask("z3", obligation.smt).status)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("name", "moved", "text", "theorem"),
+    [
+        ("tcgen05.d.F-wgmma.a.16b", "lane", "32*w + 8*half + lane", "bridge.between"),
+        ("tcgen05.d.F-wgmma.a.16b", "column", "16*j + column + 1", "bridge.equal"),
+        ("tcgen05.d.D-ld-st-tcgen05.a.D", "lane", "16*w + lane", "bridge.equal"),
+        ("tcgen05.d.D-ld-st-tcgen05.a.D", "column", "16*c + column + n", "bridge.between"),
+    ],
+)
+def test_a_bridge_through_the_wrong_place_is_refuted(
+    specification: Specification, name: str, moved: str, text: str, theorem: str
+) -> None:
+    bridge = specification.bridges[name]
+    assert bridge.through is not None
+    assert asked(specification, name, bridge)[theorem] == {"unsat"}
+    at = {**bridge.through.at, moved: formula(text, bridge.through.at[moved])}
+    spoilt = replace(bridge, through=replace(bridge.through, at=at))
+    assert asked(specification, name, spoilt)[theorem] == {"sat"}
+
+
+def test_bridges_through_a_layout_point_by_point(specification: Specification) -> None:
+    """The chain from register to lane and column to row and column, followed here by tables."""
+    names = [name for name, bridge in specification.bridges.items() if bridge.through]
+    assert len(names) >= 5
+    for name in names:
+        bridge = specification.bridges[name]
+        assert bridge.through is not None
+        left, right, outer = (specification.layouts[one] for one in bridge.layouts)
+        followed = 0
+        for values in itertools.product(*(scalars.values[:2] for scalars in bridge.params.values())):
+            given = {key: int(value) for key, value in zip(bridge.params, values, strict=True)}
+            tables = [
+                {
+                    p[: len(m.inputs)]: p[len(m.inputs) :]
+                    for p in m.points({k: given[k] for k in m.parameters})
+                }
+                for m in (left, outer)
+            ]
+            for point in right.points({key: given[key] for key in right.parameters}):
+                known = {**given, **dict(zip((*right.inputs, *right.outputs), point, strict=True))}
+                if bridge.where is not None and not eval(bridge.where.text, {}, known):
+                    continue
+                place = tuple(eval(bridge.through.at[key].text, {}, known) for key in outer.inputs)
+                held = {**given, **dict(zip(outer.outputs, tables[1][place], strict=True))}
+                wanted = tuple(eval(bridge.equals[key].text, {}, held) for key in left.outputs)
+                holder = tuple(eval(bridge.at[key].text, {}, known) for key in left.inputs)
+                assert tables[0][holder] == wanted, (name, known)
+                followed += 1
+        assert followed > 100, name
