@@ -160,13 +160,14 @@ def _between(name: str, bridge: Bridge, right: LayoutMap, outer: LayoutMap, betw
         at = {key: substitute(formula.tree, right.trees) for key, formula in between.at.items()}
         sizes = list(outer.sizes.values())
         condition = [] if outer.condition is None else [substitute(outer.condition, at)]
-        where = [] if bridge.where is None else [bridge.where.tree]
+        where = [bridge.where.tree] if bridge.where else []
+        where += [right.condition] if right.condition else []
         trees = [*at.values(), *sizes, *condition, *where, *right.sizes.values()]
         width = width_for(trees, bounds) + 1
         reader = BitVectors(width, {key: BitVec(key, width) for key in bounds})
         asked = [Or(*(reader.name(key) == v for v in vs)) for key, vs in values.items()]
         asked += [ULT(reader.name(key), reader.read(size)) for key, size in right.sizes.items()]
-        asked += [reader.read(tree) for tree in (*where, *filter(None, [right.condition]))]
+        asked += [reader.read(tree) for tree in where]
         inside = [ULT(reader.read(at[key]), reader.read(size)) for key, size in outer.sizes.items()]
         inside += [reader.read(tree) for tree in condition]
         return refuting(*asked, Not(And(*inside)))
