@@ -11,9 +11,10 @@ from __future__ import annotations
 import itertools
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Literal
 
+from ..spec.api import load
 from ..spec.nodes import Version
 from .asking import LIMIT, TOGETHER, Asking, FileFault, PtxasAnswer
 from .outcomes import AskedBefore, SilentAssembler, StatementOutcome, qualifiers
@@ -59,7 +60,8 @@ class Session:
             numbers = list(range(start, min(start + _BATCH, len(statements))))
             if any(self._memory.words.values()):
                 numbers = self._readable(statements, numbers, outcomes)
-            self._settle(statements, numbers, outcomes, "early")
+            for group in _in_one_kernel(statements, numbers):
+                self._settle(statements, group, outcomes, "early")
         return [outcomes[number] for number in range(len(statements))]
 
     def _settle(
@@ -291,6 +293,23 @@ class Session:
 def _refused(words: tuple[str, ...]) -> StatementOutcome:
     """A refusal with these words; many statements share one."""
     return StatementOutcome("refused", words)
+
+
+@cache
+def _uniform_words() -> frozenset[str]:
+    """The qualifiers that all statements of a kernel must share with each other."""
+    families = load().families.values()
+    rows = ((field, view) for f in families for field in f.instruction.uniform for view in f.rows)
+    return frozenset(str(value) for field, view in rows for value in view.domains[field])
+
+
+def _in_one_kernel(statements: Sequence[str], numbers: list[int]) -> Iterator[list[int]]:
+    """The statements in groups that may stand in one kernel, by the qualifiers that a kernel has but once."""
+    words = _uniform_words()
+    groups: dict[frozenset[str], list[int]] = {}
+    for number in numbers:
+        groups.setdefault(words.intersection(qualifiers(statements[number])), []).append(number)
+    yield from groups.values()
 
 
 def _parts(numbers: list[int]) -> Iterator[list[int]]:

@@ -16,12 +16,8 @@ __all__ = ["NotJudged", "not_judged"]
 _NOTHING = "nothing about it was judged"
 _ABSENT = f"the specification does not hold this instruction: {_NOTHING}"
 _UNKNOWN = f"neither the specification nor spec/effects.yaml knows this instruction: {_NOTHING}"
-_ORDER = (
-    "spec/effects.yaml has no row for this instruction: "
-    "its qualifiers and operands were judged, what it orders was not judged"
-)
-
-
+_UNORDERED = "its qualifiers and operands were judged, what it orders was not judged"
+_ORDER = f"spec/effects.yaml has no row for this instruction: {_UNORDERED}"
 _COPIES = frozenset(("copy", "bulk-copy"))
 _UNSIZED = (
     "neither .reqntid nor .maxntid says how many threads a block has and how they lie, so they were not "
@@ -100,9 +96,10 @@ def _meets(operation: Operation) -> bool:
 
 
 def _why(operation: Operation, operations: Operations) -> str | None:
+    unjudged = operations.effects.is_unjudged(operation.opcode)
     if operation.instruction is not None:
-        return _ORDER if operation.registers is None else None
-    if operations.effects.is_unjudged(operation.opcode):
+        return _ORDER if operation.registers is None else _UNORDERED if unjudged else None
+    if unjudged:
         return _ABSENT
     if operation.is_unknown and not operations.is_held(operation.opcode):
         return _UNKNOWN

@@ -42,6 +42,8 @@ def name_of(consumer: Consumer) -> str:
         return f"cases {consumer.case}"
     if consumer.varies:
         return f"cases of every {consumer.varies}"
+    if consumer.nobody:
+        return f"nobody: {consumer.nobody}"
     return f"litmus tests of {consumer.litmus}" if consumer.litmus else f"check {consumer.check}"
 
 

@@ -30,6 +30,7 @@ def check_consumers(specification: Specification, tested: Collection[str], check
                 consumer.varies,
                 consumer.litmus,
                 consumer.check,
+                consumer.nobody,
             )
             if sum(name is not None for name in named) != 1:
                 raise SpecError(

@@ -36,6 +36,9 @@ class Consumer:
     check: str | None = None
     """A rule of `ptxmma check` that would find programs broken.
     Noticed by: tests. Example: `aligned-divergent`. Refuses: `[a]` (text, not a list)."""
+    nobody: str | None = None
+    """Why nothing would fail: nobody judges the clause yet.
+    Noticed by: tests. Example: `no chip is at hand`. Refuses: `[a]` (text, not a list)."""
     place: Place = field(default=Place("", 0, 0), compare=False)
 
 

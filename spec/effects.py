@@ -130,8 +130,7 @@ class Effects:
     """Special registers that are the same in every thread of a warp.
     Noticed by: tests. Example: `[[ctaid, ntid]]`. Refuses: `[ctaid]` (a list of lists)."""
     unjudged: tuple[str, ...]
-    """Tensor-core instructions that spec/instructions does not have; `check` says that it does not judge
-    them.
+    """Tensor-core instructions whose order `check` does not judge; it says so of each.
     Noticed by: tests. Example: `[tcgen05]`. Refuses: `tcgen05` (a list)."""
     actions: Mapping[str, Action]
     """What instructions do beside their registers; an instruction that is not listed does nothing.
@@ -167,7 +166,7 @@ class Effects:
         return NOTHING if name is None else self.actions[name]
 
     def is_unjudged(self, opcode: str) -> bool:
-        """Whether an opcode is a tensor-core instruction that the specification does not hold."""
+        """Whether an opcode is a tensor-core instruction whose order nobody judges."""
         return _longest(opcode, self.unjudged) is not None
 
 

@@ -116,6 +116,7 @@ Part = Literal[
     "transpose-B",
     "address",
     "stride",
+    "data",
 ]
 
 
@@ -168,6 +169,11 @@ class Operand:
     """The kind of descriptor (of spec/descriptors.yaml) that says where the part lies in shared memory.
     Noticed by: silicon, tests.
     Example: `wgmma`. Refuses: `nosuch` (spec/descriptors.yaml has no such descriptor)."""
+    space: Literal["tensor"] | None = None
+    """The memory that an address means, where that is not a state space of loads and stores. An address in
+    tensor memory has a lane and a column; a whole matrix may lie there.
+    Noticed by: tests.
+    Example: `tensor`. Refuses: `shared` (the qualifiers of the instruction say so)."""
     contains: str | None = None
     """The field with the element type of the matrix behind a descriptor or an address, or of scale factors.
     Noticed by: proofs, silicon, tests.
@@ -399,6 +405,11 @@ class Instruction:
     Noticed by: observations, universes, proofs, silicon, register, tests.
     Example: `[{matrix: a, rows: m}, {matrix: b, rows: k}]`.
     Refuses: `[{matrix: a, nosuch: m}]` (nothing in the file uses the name)."""
+    uniform: tuple[str, ...] = ()
+    """The fields that have one value in a whole kernel: in all statements of the instructions that name them
+    here.
+    Noticed by: observations, tests.
+    Example: `[cta_group]`. Refuses: `[nosuch]` (no row binds a field of that name)."""
     fragments: Mapping[str, str] = field(default_factory=dict)
     """For an opaque fragment: the instruction that fills it from memory, or that empties D's.
     Noticed by: tests.

@@ -74,7 +74,7 @@ def _check_row(instruction: Instruction, row: Row) -> None:
                 what = f"the row {row.id} has a layout of {key}, and the form {name} no such operand"
                 raise SpecError(what, row.place, "forms with an operand for each layout")
         for own, operand in operands:
-            in_registers = operand.part in _LAID_OUT and not operand.descriptor
+            in_registers = operand.part in _LAID_OUT and not operand.descriptor and not operand.space
             wanted = (in_registers or operand.matrix is not None) and not row.tolerated
             if wanted and row.layouts.keys().isdisjoint((own, operand.part)):
                 what = f"the row {row.id} has the operand {own} (in the form {name}), and no layout of it"
@@ -106,7 +106,7 @@ def _check_operands(instruction: Instruction) -> None:
         if operand.types is not None and not operand.types:
             what = f"{name} may be in registers of no type"
             raise SpecError(what, operand.place, "one register type at least, or no `types`")
-        is_address = operand.part == "address"
+        is_address = operand.part == "address" or operand.space is not None
         if is_address != ("address" in operand.accepts):
             what = f"{name} accepts {', '.join(operand.accepts)} and has the part {operand.part}"
             raise SpecError(what, operand.place, "the part address where, and only where, an address stands")

@@ -336,6 +336,7 @@ class Family:
             self._check_row(view)
         self._check_disjoint()
         self._check_fields()
+        self._check_uniform()
 
     def _check_row(self, view: RowView) -> None:
         row = view.row
@@ -454,6 +455,17 @@ class Family:
                 )
             for value in view.domains[field]:
                 view.element(field, value)
+
+    def _check_uniform(self) -> None:
+        """What has one value in a whole kernel is a field of every row; raises SpecError where it is not."""
+        for field in self.instruction.uniform:
+            for view in self.rows:
+                if field not in view.domains:
+                    raise SpecError(
+                        f"the row {view.row.id} has no {field}, which is uniform in a kernel",
+                        view.row.place,
+                        nearest(field, view.domains) or "a field that every row binds",
+                    )
 
     def _check_fields(self) -> None:
         """A qualifier that may stand anywhere tells its field: no other field has it, in any row."""
