@@ -86,7 +86,7 @@ def print_claims(
         if not claim.holds:
             console.print(f"DOES NOT HOLD: {_name(claim)}", markup=False)
         for said in claim.peers:
-            if said.state != "agrees":
+            if not said.holds:
                 console.print(str(said), markup=False, soft_wrap=True)
     named = dict.fromkeys(s.named_by for claim in claims for s in claim.silicon if s.named_by)
     for words in named:
@@ -148,7 +148,8 @@ def _peers(claim: Witnessed) -> list[str]:
     for peer in dict.fromkeys(said.peer for said in claim.peers):
         own = [said for said in claim.peers if said.peer == peer]
         states = Counter(said.state for said in own)
-        lines.append(f"{peer}: {', '.join(f'{count} {state}' for state, count in states.items())}")
+        entries = "".join(f" ({name})" for name in sorted({said.entry for said in own if said.entry}))
+        lines.append(f"{peer}: {', '.join(f'{count} {state}' for state, count in states.items())}{entries}")
     return lines or ([] if claim.subject.kind == "row" else ["none"])
 
 

@@ -99,6 +99,10 @@ def _record(known: ContradictionRegister, name: str, entry: Contradiction) -> di
             }
             for case in entry.cases
         ],
+        "questions": [{"asks": one.asks, "answers": dict(one.answers)} for one in entry.questions],
+        "peers": [
+            {"package": one.package, "part": one.part, "function": one.function} for one in entry.peers
+        ],
     }
 
 
@@ -114,6 +118,12 @@ def _in_full(known: ContradictionRegister, name: str, entry: Contradiction) -> l
     lines += _wrapped(f"the specification takes the {entry.reading.takes}: {entry.reading.why}")
     for number, case in enumerate(entry.cases, 1):
         lines += ["", *_case(number, case, known)]
+    for question in entry.questions:
+        lines += ["", *_wrapped(f"asked: {question.asks}")]
+        for who, answer in question.answers.items():
+            lines += _wrapped(f"  {who}: {answer}")
+    for peer in entry.peers:
+        lines += ["", *_wrapped(f"explains {peer.part} of {peer.package}: {peer.function}")]
     return lines
 
 

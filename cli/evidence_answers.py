@@ -26,8 +26,9 @@ from ..ledger.assembler_record import (
 from ..ledger.contradictions import register
 from ..ledger.peer_verdicts import PeerVerdict
 from ..ledger.records import FOLDER, changed, require_writable
-from ..ledger.register_faults import RegisterFaults
+from ..ledger.register_faults import RegisterFault, RegisterFaults
 from ..ledger.register_observation import asked_again, observe_register, widened
+from ..ledger.register_questions import needless_peers
 from ..ledger.register_record import load_register, write_register
 from ..ledger.silicon_record import load_silicon
 from ..ledger.solver_record import SolverRecord, answers_of, load_answers
@@ -101,6 +102,7 @@ def answer(args: argparse.Namespace) -> int:
     untight = list(RegisterFaults(register(), load_register()).every())
     carried = list(wheel_faults(specification.index, load_wheels()))
     peers = peers_now(specification)
+    untight += [RegisterFault(*found) for found in needless_peers(register().entries, peers)]
     if args.format == "json":
         listed = [_as_json(v, len(open_points[id(v)])) for v in found]
         listed += [_date_as_json(fault) for fault in dates]
@@ -122,7 +124,7 @@ def answer(args: argparse.Namespace) -> int:
         print_peers(peers)
     failed = any(v.state in ("stale", "unseen") or open_points[id(v)] for v in found)
     failed = failed or bool(dates or gone or untight or carried)
-    failed = failed or any(said.state != "agrees" for said in peers)
+    failed = failed or not all(said.holds for said in peers)
     return 1 if failed or shown.failed or whole.failed else 0
 
 
@@ -161,7 +163,7 @@ def _peer_as_json(said: PeerVerdict) -> dict[str, Any]:
         "state": said.state,
         "points": said.points,
         "differing": said.differing,
-        "unregistered": said.differing,
+        "unregistered": 0 if said.entry else said.differing,
     }
 
 

@@ -9,9 +9,11 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
+from ..ledger.contradictions import register
 from ..ledger.independent import SILICON, Corroboration, corroborations, measured
 from ..ledger.peer_record import load_peers
 from ..ledger.peer_verdicts import PeerVerdict, peer_verdicts
+from ..ledger.register_questions import explained_verdicts
 from ..ledger.silicon_record import load_silicon
 from ..spec.errors import Question
 from ..spec.naming import like
@@ -23,8 +25,8 @@ _RESTS = ("the text alone", "one witness beside the text", "two independent witn
 
 
 def peers_now(specification: Specification) -> tuple[PeerVerdict, ...]:
-    """What every recorded peer says of today's specification."""
-    return tuple(peer_verdicts(specification, load_peers()))
+    """What every recorded peer says of today's specification; contradictions explain some differences."""
+    return explained_verdicts(register().entries, peer_verdicts(specification, load_peers()))
 
 
 def answer_peers(specification: Specification, pattern: str | None, form: str) -> int:
@@ -45,7 +47,7 @@ def answer_peers(specification: Specification, pattern: str | None, form: str) -
         _print_table(chosen)
         _print_rests(chosen)
         print_peers(said)
-    return 0 if all(verdict.state == "agrees" for verdict in said) else 1
+    return 0 if all(verdict.holds for verdict in said) else 1
 
 
 def _of(one: Corroboration, said: Sequence[PeerVerdict]) -> list[PeerVerdict]:
@@ -78,6 +80,7 @@ def verdict_as_json(verdict: PeerVerdict) -> dict[str, Any]:
         "points": verdict.points,
         "differing": verdict.differing,
         "why": verdict.why,
+        "registered": verdict.entry,
         "where": str(verdict.place) if verdict.place else "",
     }
 
@@ -110,7 +113,7 @@ def print_peers(said: Sequence[PeerVerdict]) -> None:
     for line in peer_lines(said):
         print(line)
     for verdict in said:
-        if verdict.state != "agrees":
+        if not verdict.holds:
             print(verdict)
 
 
@@ -121,7 +124,9 @@ def peer_lines(said: Sequence[PeerVerdict]) -> list[str]:
         own = [verdict for verdict in said if verdict.peer == peer]
         states = Counter(verdict.state for verdict in own)
         points = sum(verdict.points for verdict in own)
+        entries = sorted({verdict.entry for verdict in own if verdict.entry})
         others = "".join(f", {count} {state}" for state, count in states.items() if state != "agrees")
+        others += f" ({', '.join(entries)})" if entries else ""
         agree = f"{states['agrees']} of {len(own)} observations agree ({points} points)"
         lines.append(f"peer {peer} ({peer.date}): {agree}{others}")
     return lines

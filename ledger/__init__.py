@@ -5,6 +5,7 @@
 - verdicts stand beside the record in the first three, and in silicon_verdicts, measured_points for devices;
 - strided_places: formulas of matrices in memory; chips: where several devices showed the same;
 - device_observations: measure a device; survivors: wrong maps held against its measurements;
+- register_questions: what the register holds about peers;
 - contradictions, contradiction_file, pointed, covered_points, compound_points, listed: the register of
   contradictions, and what its entries explain, alone and together;
 - register_statements, register_observation, register_record: the statements that show its points, how

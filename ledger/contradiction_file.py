@@ -15,6 +15,7 @@ from ..spec.nodes import Scalars, Version, compose, structure
 from ..spec.specification import Specification
 from ..spec.statements import SyntaxFault, arguments, read_statement
 from .listed import Listed, ListedVersions, expanded, known_names, releases_of
+from .register_questions import ExplainedPeer, MinimalQuestion, check_questions
 
 __all__ = [
     "FILES",
@@ -225,8 +226,8 @@ class Contradiction:
     """The party that the specification follows.
     Noticed by: tests.
     Example: `{takes: assembler, why: every release agrees}`. Refuses: `assembler` (a mapping)."""
-    cases: tuple[MinimalCase, ...]
-    """Minimal statements that show it, one at least.
+    cases: tuple[MinimalCase, ...] = ()
+    """Minimal statements that show it; one at least, or a question.
     Noticed by: observations.
     Example: `[{statement: "wgmma.fence.sync;", ptx: "8.0", target: sm_90a, specification: legal,
     accepted: [12.0.140]}]`.
@@ -237,6 +238,15 @@ class Contradiction:
     Example: `[{direction: accepted, instruction: mma, releases: [11.7.99], ptx: ["7.0"], targets: [sm_80],
     rows: [m8n8k4.f16], surplus: [row]}]`.
     Refuses: `mma` (a list)."""
+    questions: tuple[MinimalQuestion, ...] = ()
+    """Minimal cases that are no statements.
+    Noticed by: tests.
+    Example: `[{asks: the word of N = 8, answers: {"9.7.18.4.1": 0x20000, TVM 0.27: 0x10000}}]`.
+    Refuses: `text` (a list)."""
+    peers: tuple[ExplainedPeer, ...] = ()
+    """The recorded observations of peers that differ for this reason.
+    Noticed by: observations.
+    Example: `[]`. Refuses: `triton` (a list)."""
     place: Place = field(default=Place("", 0, 0), compare=False)
 
     @property
@@ -292,8 +302,11 @@ def check_contradiction(identifier: str, entry: Contradiction, specification: Sp
             entry.place,
             ", ".join(kinds),
         )
-    if not entry.cases:
-        raise SpecError(f"{identifier} has no case", entry.place, "a minimal statement")
+    if not (entry.cases or entry.questions):
+        raise SpecError(f"{identifier} has no case", entry.place, "a minimal statement, or a question")
+    check_questions(entry.questions)
+    once(entry.questions, "question", entry.place)
+    once(entry.peers, "peer", entry.place)
     index = specification.index
     for case in entry.cases:
         listed = [release for release, _ in case.verdicts(releases_of(index))]

@@ -24,7 +24,8 @@ __all__ = ["PeerVerdict", "peer_verdicts"]
 class PeerVerdict:
     """What one observation of a peer comes to today.
 
-    `part` is the layout or the descriptor, as `layout wgmma.d`; `fields` has the descriptor's fields that the
+    `entry` is the contradiction that explains a difference. `part` is the layout or the descriptor, as
+    `layout wgmma.d`; `fields` has the descriptor's fields that the
     observation sets to something. `origin` is whose numbers they are. `why` says the first difference, or
     what is gone.
     """
@@ -39,6 +40,12 @@ class PeerVerdict:
     why: str = ""
     place: Place | None = None
     fields: tuple[str, ...] = ()
+    entry: str = ""
+
+    @property
+    def holds(self) -> bool:
+        """Whether the peer agrees, or a contradiction says why it does not."""
+        return self.state == "agrees" or bool(self.entry)
 
     def __str__(self) -> str:
         where = f"{self.place}: " if self.place else ""

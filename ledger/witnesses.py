@@ -131,7 +131,7 @@ class Witnessed:
             for counted in by_solver.values()
         )
         agreed = self.assemblers is None or self.assemblers.agree == self.assemblers.of
-        peers = all(said.state == "agrees" for said in self.peers)
+        peers = all(said.holds for said in self.peers)
         return proven and agreed and peers and all(shown.holds for shown in self.silicon)
 
 

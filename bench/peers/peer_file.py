@@ -38,9 +38,14 @@ class Observations:
         inputs: Mapping[str, int],
         outputs: Mapping[str, int],
         map_: str | Mapping[str, Sequence[Sequence[int]]],
+        *,
+        origin: str = "",
         **parameters: int,
     ) -> None:
-        """A map: a CuTe layout with a mode for each input, or what each bit of each input adds (XOR)."""
+        """A map: a CuTe layout with a mode for each input, or what each bit of each input adds (XOR).
+
+        `origin` says whose numbers they are where the peer says that it follows another.
+        """
         known = {
             "layout": layout,
             "parameters": parameters,
@@ -48,17 +53,21 @@ class Observations:
             "inputs": dict(inputs),
             "outputs": dict(outputs),
             "map": map_,
+            **({"origin": origin} if origin else {}),
         }
         if known not in self.maps:
             self.maps.append(known)
 
-    def add_word(self, descriptor: str, function: str, fields: Mapping[str, int], word: int) -> None:
+    def add_word(
+        self, descriptor: str, function: str, fields: Mapping[str, int], word: int, origin: str = ""
+    ) -> None:
         """The word that the peer encodes from some fields of a descriptor."""
         known = {
             "descriptor": descriptor,
             "function": function,
             "fields": dict(fields),
             "word": f"{word:#x}",
+            **({"origin": origin} if origin else {}),
         }
         if known not in self.words:
             self.words.append(known)

@@ -26,6 +26,7 @@ from ptxmma.spec.statements import read_statement
 
 Run = Callable[..., tuple[int, str, str]]
 KINDS = {"text", "assembler", "silicon", "source"}
+PARTIES = {"text", "asm", "silicon", "llvm", "cutlass", "triton", "tilelang", "jax", "tvm", "cccl", "peers"}
 
 
 def only(release: str) -> Ptxas:
@@ -67,7 +68,7 @@ def test_every_kind_of_party_has_entries() -> None:
     assert len(entries) >= 50
     assert {party.who for entry in entries.values() for party in entry.parties} == KINDS
     for name, entry in entries.items():
-        assert name.split("-")[0] in {"text", "asm", "silicon", "llvm", "cutlass"}
+        assert name.split("-")[0] in PARTIES
         assert entry.section and entry.witness.says and entry.reading.why
 
 

@@ -12,10 +12,18 @@ import jsonschema
 import pytest
 
 from ptxmma.cli import peers_report
+from ptxmma.ledger.contradiction_file import check_contradictions
+from ptxmma.ledger.contradictions import register
 from ptxmma.ledger.independent import corroborations
 from ptxmma.ledger.peer_record import PeerMap, PeerRecord, load_peers
 from ptxmma.ledger.peer_verdicts import peer_verdicts
-from ptxmma.spec.errors import Question
+from ptxmma.ledger.register_questions import (
+    ExplainedPeer,
+    MinimalQuestion,
+    explained_verdicts,
+    needless_peers,
+)
+from ptxmma.spec.errors import Question, SpecError
 from ptxmma.spec.expressions import parse
 from ptxmma.spec.maps import LayoutMap
 from ptxmma.spec.nodes import Formula
@@ -161,12 +169,41 @@ def test_every_recorded_peer_agrees(specification: Specification) -> None:
     assert {"CuTe DSL", "Triton", "JAX Mosaic GPU"} <= {record.peer.name for record in records}
     for record in records:
         assert record.peer.version and record.peer.date and (record.maps or record.words)
-    verdicts = list(peer_verdicts(specification, records))
-    assert [str(verdict) for verdict in verdicts if verdict.state != "agrees"] == []
+    verdicts = explained_verdicts(register().entries, peer_verdicts(specification, records))
+    assert [str(verdict) for verdict in verdicts if not verdict.holds] == []
+    assert list(needless_peers(register().entries, verdicts)) == []
     agreeing = {verdict.part: set[str]() for verdict in verdicts}
     for verdict in verdicts:
         agreeing[verdict.part].add(verdict.origin)
     assert len(agreeing["layout wgmma.d"]) >= 3 and len(agreeing["layout mma.m16n8k16.a.16b"]) >= 3
+
+
+def test_an_entry_explains_what_differs_and_nothing_else(
+    tmp_path: Path, specification: Specification
+) -> None:
+    record = recorded(tmp_path, [{**C, "map": "((4,8),(2,2)):((32,1),(8,16))"}, C])
+    old = register().entries["cutlass-m16n8k32-int4-b"]
+    one = ExplainedPeer("mine", "layout mma.m16n8.c", "C")
+    entries = {"mine-c": replace(old, peers=(one,))}
+    verdicts = explained_verdicts(entries, peer_verdicts(specification, [record]))
+    assert [(v.state, v.entry, v.holds) for v in verdicts] == [
+        ("differs", "mine-c", True),
+        ("agrees", "", True),
+    ]
+    assert list(needless_peers(entries, verdicts)) == []
+    ((_, what),) = needless_peers(entries, verdicts[1:])
+    assert what == "mine-c explains layout mma.m16n8.c of mine (C), which does not differ"
+    other = {"mine-c": replace(old, peers=(replace(one, function="D"),))}
+    assert not explained_verdicts(other, verdicts)[0].holds and list(needless_peers(other, verdicts))
+
+
+def test_a_question_has_two_answers(specification: Specification) -> None:
+    old = register().entries["cutlass-m16n8k32-int4-b"]
+    same = MinimalQuestion("which row", {"9.7.14.5.10": "8", "mine": "8"})
+    with pytest.raises(SpecError, match="'which row' has one answer"):
+        check_contradictions({"mine": replace(old, questions=(same,))}, specification)
+    with pytest.raises(SpecError, match="mine has no case"):
+        check_contradictions({"mine": replace(old, cases=(), questions=())}, specification)
 
 
 def test_the_command_says_what_rests_on_one(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
