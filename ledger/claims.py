@@ -39,7 +39,7 @@ ClaimState = Literal["agrees", "differs", "stale", "unseen", "unclaimed"]
 _DIGITS = 16
 # The part of an operand says nothing about legality, nor does what its layout covers; its formulas count by
 # their values, with every variant.
-_ELSEWHERE = ("part", "descriptor", "contains", "matrix", "registers", "valid")
+_ELSEWHERE = ("part", "descriptor", "space", "contains", "matrix", "registers", "valid")
 
 
 def _text(value: object) -> str:
