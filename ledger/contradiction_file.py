@@ -241,7 +241,7 @@ class Contradiction:
     questions: tuple[MinimalQuestion, ...] = ()
     """Minimal cases that are no statements.
     Noticed by: tests.
-    Example: `[{asks: the word of N = 8, answers: {"9.7.18.4.1": 0x20000, TVM 0.27: 0x10000}}]`.
+    Example: `[{asks: the step of N, answers: {"9.7.18.4.1": "8", TVM 0.27: "16"}}]`.
     Refuses: `text` (a list)."""
     peers: tuple[ExplainedPeer, ...] = ()
     """The recorded observations of peers that differ for this reason.

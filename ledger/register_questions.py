@@ -21,12 +21,12 @@ class MinimalQuestion:
     asks: str
     """What is asked, with numbers.
     Noticed by: readers.
-    Example: `the word of N = 8 in the descriptor of .kind::f16`. Refuses: `null` (text must stand)."""
+    Example: `the step of N at M = 128`. Refuses: `null` (text must stand)."""
     answers: Mapping[str, str]
     """What each party answers: by a name, as the parties have it, the answer. Two of them differ.
     Noticed by: tests.
-    Example: `{"9.7.18.4.1": 0x20000, CuTe DSL 4.8.1: 0x10000}`.
-    Refuses: `{CuTe DSL 4.8.1: 0x10000}` (two answers that differ)."""
+    Example: `{"9.7.18.4.1": "8", CuTe DSL 4.8.1: "16"}`.
+    Refuses: `{CuTe DSL 4.8.1: 16}` (two answers that differ)."""
     place: Place = field(default=Place("", 0, 0), compare=False)
 
 
