@@ -117,6 +117,11 @@ Part = Literal[
     "address",
     "stride",
     "data",
+    "instruction",
+    "lanes",
+    "exponent-d",
+    "zero-columns",
+    "lookup",
 ]
 
 

@@ -13,6 +13,7 @@ __all__ = ["check_parts"]
 
 _MATRICES = ("A", "B", "C", "D")
 _PRODUCT = {"m", "n", "k"}  # the fields whose values say what the fragments of a product cover
+_DESCRIBED = ("A", "B", "instruction", "zero-columns")
 _LAID_OUT = (*_MATRICES, "metadata", "scale-a", "scale-b")
 
 
@@ -110,9 +111,9 @@ def _check_operands(instruction: Instruction) -> None:
         if is_address != ("address" in operand.accepts):
             what = f"{name} accepts {', '.join(operand.accepts)} and has the part {operand.part}"
             raise SpecError(what, operand.place, "the part address where, and only where, an address stands")
-        if operand.descriptor and operand.part not in ("A", "B"):
-            what = f"{name} is a matrix descriptor and has the part {operand.part}"
-            raise SpecError(what, operand.place, "A or B")
+        if operand.descriptor and operand.part not in _DESCRIBED:
+            what = f"{name} is a descriptor and has the part {operand.part}"
+            raise SpecError(what, operand.place, " or ".join(_DESCRIBED))
         if operand.registers is not None and operand.part in _MATRICES and operand.holds is None:
             what = f"{name} is the fragment {operand.part}, and no field says of which type"
             raise SpecError(what, operand.place, "holds: the field with the type of its elements")

@@ -31,8 +31,11 @@ def operand_name(instruction: Instruction, form: Form, part: str) -> str | None:
 
 
 def computes(instruction: Instruction) -> bool:
-    """Whether an instruction multiplies matrices: it has an A, a B and a D."""
-    return {"A", "B", "D"} <= {operand.part for operand in instruction.operands.values()}
+    """Whether an instruction multiplies matrices that its mnemonic names: it has an A, a B and a D, and no
+    instruction descriptor says of which shape and types they are.
+    """
+    parts = {operand.part for operand in instruction.operands.values()}
+    return {"A", "B", "D"} <= parts and "instruction" not in parts
 
 
 def moves(instruction: Instruction) -> bool:
