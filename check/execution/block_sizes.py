@@ -1,4 +1,4 @@
-"""Blocks that are smaller than `.maxntid` allows: the PTX does not show which one is launched (11.4.2)."""
+"""Blocks whose size the PTX does not show: none is said, or `.maxntid` allows smaller ones (11.4.2)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,19 @@ from ..values.block_threads import WARP, WARPGROUP
 from ..walks.walk_plan import WalkPlan
 from .execution import Execution
 
-__all__ = ["named_sizes", "right_size"]
+__all__ = ["named_sizes", "right_size", "usual_sizes"]
+
+# The usual ones first: whole warpgroups, then those with a warp beside them, then few threads.
+_BLOCKS = (128, 256, 384, 512, 160, 288, 416, 64, 32)
+_OTHERS = range(WARP, 512, WARP)  # then all smaller ones: some have two warps beside their warpgroups
+
+
+def usual_sizes(plan: WalkPlan) -> list[int]:
+    """Numbers of threads that blocks have where the PTX names none: the usual ones, those that barriers name,
+    and the others.
+    """
+    named = (size + beside for size in named_sizes(plan) for beside in (0, WARP, WARPGROUP))
+    return list(dict.fromkeys((*_BLOCKS, *named, *_OTHERS)))
 
 
 def right_size(

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from ..findings import ERROR, LIKELY, Finding, MemoryRange, Moment
 from ..memory.shared_memory import fills_shared
 from ..ptx.decode import DecodedStatement
 from ..rules import rules
-from ..values.block_threads import LARGEST_BLOCK, WARP, size_of
+from ..values.block_threads import LARGEST_BLOCK, WARP, WARPGROUP, size_of
 from ..walks.kernel_walks import KernelWalks
 from ..walks.walk_plan import WalkPlan
+from .block_sizes import usual_sizes
 from .copy_accesses import CopyActs
 from .execution import LAST_ROUNDS, Execution
 from .generic_accesses import GenericActs, GenericRace
@@ -44,15 +45,39 @@ def generic_findings(walked: KernelWalks) -> Iterator[Finding]:
     """The loads and stores by several warps of a block, and the copies, that nothing orders: one finding for
     each rule and place.
     """
-    code = walked.code
-    if code.function.threads is None:
-        return
-    threads = size_of(code.function.threads)
-    if not WARP < threads <= LARGEST_BLOCK:
-        return
     plan = walked.reading_plan
     if plan.meets_in_memory:
         return
+    races: dict[_Key, GenericRace] | None = None
+    for threads in _blocks(plan):
+        found = _raced(plan, threads)
+        races = found if races is None else {key: race for key, race in races.items() if key in found}
+        if not races:
+            return
+    told: set[tuple[str, int]] = set()
+    for race in sorted((races or {}).values(), key=lambda race: (race.doubtful, race.second)):
+        at = race.first if race.what == "unfenced-store" else race.second  # the fence goes behind the store
+        key = race.what, walked.flow.block_of(at)
+        if key not in told:
+            told.add(key)
+            yield _finding(walked, race)
+
+
+def _blocks(plan: WalkPlan) -> Sequence[int]:
+    """The numbers of threads of a block: what is wrong must be so with each of them. Where the PTX names
+    none, they are those that blocks with a warpgroup may have; one warp alone is always in order.
+    """
+    function = plan.function
+    if function.threads is not None:
+        threads = size_of(function.threads)
+        return (threads,) if WARP < threads <= LARGEST_BLOCK else ()
+    if function.plane or not any(one.does == "multiply" for one in plan.code):
+        return ()
+    return [size for size in usual_sizes(plan) if WARPGROUP <= size <= LARGEST_BLOCK]
+
+
+def _raced(plan: WalkPlan, threads: int) -> dict[_Key, GenericRace]:
+    """The races in a block of so many threads."""
     races: dict[_Key, GenericRace] = {}
     executions: list[Execution] = []
     sizes = [_SIZE]
@@ -67,13 +92,7 @@ def generic_findings(walked: KernelWalks) -> Iterator[Finding]:
         executions += (_execute(plan, threads, size, _ROUNDS) for size in _OTHER_SIZES)
         cleared = {key for key, race in races.items() if _is_cleared(key, race, plan, executions)}
         races = {key: race for key, race in races.items() if key not in cleared}
-    told: set[tuple[str, int]] = set()
-    for race in sorted(races.values(), key=lambda race: (race.doubtful, race.second)):
-        at = race.first if race.what == "unfenced-store" else race.second  # the fence goes behind the store
-        key = race.what, walked.flow.block_of(at)
-        if key not in told:
-            told.add(key)
-            yield _finding(walked, race)
+    return races
 
 
 def _execute(plan: WalkPlan, threads: int, size: int, rounds: int) -> Execution:
@@ -117,6 +136,7 @@ def _finding(walked: KernelWalks, race: GenericRace) -> Finding:
     statements = [walked.code.function.statements[index] for index in (race.first, race.second)]
     places = [walked.module.place(statement.offset) for statement in statements]
     does = [_does(walked.code[index]) for index in (race.first, race.second)]
+    usual = "" if walked.code.function.threads else "; so it is with each usual number of threads"
     says = [
         f"warp {warp} {_DOES[what]} bytes {region.low} to {region.high - 1} of {region.variable}"
         for warp, what in zip(race.warps, does, strict=True)
@@ -126,7 +146,7 @@ def _finding(walked: KernelWalks, race: GenericRace) -> Finding:
         LIKELY if race.doubtful or not walked.code.function.exact else ERROR,
         places[1],
         walked.code.function.name,
-        f"{rule.title}: {says[0]}, then {says[1]}; {why}",
+        f"{rule.title}: {says[0]}, then {says[1]}; {why}{usual}",
         rule.section,
         rule.mend,
         tuple(

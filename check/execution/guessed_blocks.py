@@ -13,16 +13,11 @@ from ..findings import ERROR, LIKELY, Finding
 from ..ptx.decode import DecodedFunction
 from ..ptx.flow import Flow
 from ..ptx.source import PtxModule
-from ..values.block_threads import WARP, WARPGROUP
 from ..walks.kernel_walks import KernelWalks
-from .block_sizes import named_sizes
+from .block_sizes import usual_sizes
 from .phase_findings import PhaseFindings
 
 __all__ = ["guessed_findings"]
-
-# The usual ones first: whole warpgroups, then those with a warp beside them, then few threads.
-_BLOCKS = (128, 256, 384, 512, 160, 288, 416, 64, 32)
-_OTHERS = range(WARP, 512, WARP)  # then all smaller ones: some have two warps beside their warpgroups
 
 
 def guessed_findings(
@@ -33,8 +28,7 @@ def guessed_findings(
         return ()
     found: tuple[Finding, ...] = ()
     most = 0  # blocks of the function that some number of threads comes to
-    named = (size + beside for size in named_sizes(walked.plan) for beside in (0, WARP, WARPGROUP))
-    for threads in dict.fromkeys((*_BLOCKS, *named, *_OTHERS)):
+    for threads in usual_sizes(walked.plan):
         phases = PhaseFindings(module, code, flow, walked)
         phases.execute(threads)
         here = tuple(one for one in phases if one.tier in (ERROR, LIKELY))

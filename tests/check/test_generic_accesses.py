@@ -78,6 +78,27 @@ def test_what_a_parameter_decides_is_likely() -> None:
     assert tiers(changed((*where, "bar.sync 0;\n", ""))) == {("likely", "shared-unsynchronised")}
 
 
+PRODUCT = """
+wgmma.fence.sync.aligned;
+wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%f0,%f1,%f2,%f3},%d1,%d1,0,1,1,0,0;
+wgmma.commit_group.sync.aligned;
+wgmma.wait_group.sync.aligned 0;
+ret;
+"""
+
+
+def test_blocks_whose_size_the_text_does_not_say() -> None:
+    """With a warpgroup, there are at least four warps; what is right with one number of threads may be meant."""
+    text = SWAP.replace("sm_80", "sm_90a").replace(".reqntid 128, 1, 1\n", "").replace("ret;\n", PRODUCT)
+    text = text.replace(".reg .pred", ".reg .f32 %f<4>; .reg .pred").replace("bar.sync 1, 128", "bar.sync 1")
+    unordered = text.replace("bar.sync 0;\n", "")
+    assert tiers(text) == set()
+    assert tiers(unordered) == {("likely", "shared-unsynchronised")}
+    assert tiers(unordered.replace("wgmma.mma_async", "// wgmma.mma_async")) == set()
+    named = text.replace("bar.sync 0;", "bar.sync 0,192;").replace("bar.sync 1;", "bar.sync 1,192;")
+    assert tiers(named) == set()
+
+
 FLAG = """
 setp.ge.u32 %p3,%r1,32;
 and.b32 %r20,%r1,31; shl.b32 %r21,%r20,2; add.u32 %r21,%r2,%r21;
