@@ -50,6 +50,20 @@ def refuted(layout: Layout) -> set[str]:
         ("tcgen05.d.G", "col", "column + n // 2 * (lane // 32)", "layout.in_bounds"),
         ("tcgen05.a.B", "copy", "lane // 32 % 2", "layout.injective"),
         ("tcgen05.a.D", "col", "column * (16 // width) + i", "layout.injective"),
+        ("tcgen05.scale-a.1X", "row", "16*column + lane % 32", "layout.injective"),
+        ("tcgen05.scale-a.3X", "column", "row // 32 + 3*((id + col) // 4)", "layout.injective"),
+        ("tcgen05.scale-a.6X", "byte", "(id + col) % 3", "layout.injective"),
+        ("tcgen05.scale-b.2X", "row", "byte // 2", "layout.injective"),
+        ("tcgen05.scale-b.4X", "col", "32*column + lane % 31", "layout.injective"),
+        ("tcgen05.scale-b.4X.B", "copy", "lane // 64", "layout.injective"),
+        ("tcgen05.metadata.16b", "chunk", "4*(lane // 8 % 2) + bit // 4", "layout.in_bounds"),
+        ("tcgen05.metadata.tf32", "index_bit", "bit % 2", "layout.injective"),
+        ("tcgen05.metadata.8b", "chunk", "4*column + bit // 4", "layout.injective"),
+        ("tcgen05.metadata.8b.ws", "copy", "lane // 64", "layout.injective"),
+        ("tcgen05.cp.64x128b.01_23", "row", "32*(lane // 32) + lane % 32", "layout.in_bounds"),
+        ("tcgen05.cp.32x128b", "offset", "2*column + byte", "layout.injective"),
+        ("tcgen05.cp.b4x16_p64", "source_bit", "4*byte + bit // 2", "layout.injective"),
+        ("tcgen05.shift", "source_lane", "lane + 2", "layout.in_bounds"),
     ],
 )  # fmt: skip
 def test_a_spoilt_map_is_refuted(
@@ -133,3 +147,20 @@ def test_bridges_through_a_layout_point_by_point(specification: Specification) -
                 assert tables[0][holder] == wanted, (name, known)
                 followed += 1
         assert followed > 100, name
+
+
+@pytest.mark.parametrize(
+    ("name", "output", "text"),
+    [
+        ("tcgen05.cp.32x128b-tcgen05.scale-a.4X", "offset", "4*(row // 32) + col // 2"),
+        ("tcgen05.cp.32x128b-tcgen05.scale-b.4X", "row", "col % 16"),
+        ("tcgen05.cp.128x128b-tcgen05.metadata.8b", "offset", "8*k + chunk // 4"),
+        ("tcgen05.cp.128x128b-tcgen05.metadata.16b", "row", "row"),
+        ("tcgen05.cp.128x256b-tcgen05.a.D", "offset", "col + b"),
+        ("tcgen05.ld.16x256b-mma.c", "col", "column % 4"),
+    ],
+)
+def test_a_spoilt_bridge_is_refuted(specification: Specification, name: str, output: str, text: str) -> None:
+    bridge = specification.bridges[name]
+    spoilt = replace(bridge, equals={**bridge.equals, output: formula(text, bridge.equals[output])})
+    assert asked(specification, name, spoilt)["bridge.equal"] == {"sat"}

@@ -172,3 +172,181 @@ def test_accumulators_of_16_bits_are_no_multiplicand(specification: Specificatio
     }
     accumulator = {(p["lane"], p["column"], 0) for p in points(specification, "tcgen05.d.D", n=16)}
     assert len(multiplicand - accumulator) == len(multiplicand) // 2
+
+
+def scale_places(rows: int, factors: int) -> dict[tuple[int, int, int], tuple[int, int, int]]:
+    """CUTLASS's tmem_sf_frg: (copy, row or column, factor) to (lane, column, byte), the first byte being 0."""
+    shape, stride = (32, rows // 32, 4, factors), (1, 512, 32, 128)
+    found = {}
+    for index in range(rows * 4 * factors):
+        row, copy, factor = index % rows, index // rows % 4, index // rows // 4
+        byte = cute(shape, stride, index)
+        found[copy, row, factor] = (byte % 128, byte // 512, byte // 128 % 4)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("vector", "factors", "ids"), [("1X", 1, (0, 1, 2, 3)), ("2X", 2, (0, 2)), ("4X", 4, (0,))]
+)
+def test_scale_factors_are_those_of_cutlass(
+    specification: Specification, vector: str, factors: int, ids: tuple[int, ...]
+) -> None:
+    """B's with N rounded up to 32: the places of the columns that there are."""
+    for first in ids:
+        given = {} if vector == "4X" else {"id": first}
+        for m in (64, 128):
+            wanted = scale_places(m, factors)
+            found = points(specification, f"tcgen05.scale-a.{vector}", m=m, **given)
+            assert len(found) == len(wanted)
+            for p in found:
+                assert wanted[p["copy"], p["row"], p["col"]] == (p["lane"], p["column"], p["byte"] - first)
+        for n in (8, 40, 128, 136, 256):
+            wanted = scale_places(-(-n // 32) * 32, factors)
+            found = points(specification, f"tcgen05.scale-b.{vector}", n=n, **given)
+            assert len(found) == 4 * n * factors
+            for p in found:
+                assert wanted[p["copy"], p["col"], p["row"]] == (p["lane"], p["column"], p["byte"] - first)
+
+
+def test_scale_factors_of_data_path_b_are_those_of_cutlass(specification: Specification) -> None:
+    """ScaleFactorDuplicated2by2: ((32, N/2/32), 2, 2), then the factors."""
+    for n in (128, 256):
+        found = points(specification, "tcgen05.scale-b.4X.B", n=n)
+        assert len(found) == 2 * 4 * n
+        shape, stride = (32, n // 64, 2, 2, 4), (1, 512, 64, 32, 128)
+        for p in found:
+            byte = cute(shape, stride, p["col"] + n * (p["copy"] + 2 * p["row"]))
+            assert (p["lane"], 4 * p["column"] + p["byte"]) == (byte % 128, byte // 128)
+
+
+@pytest.mark.parametrize(("vector", "factors", "ids"), [("3X", 3, (0, 1, 2, 3)), ("6X", 6, (0, 2))])
+def test_scale_factors_of_k_96_go_on_in_the_next_word(
+    specification: Specification, vector: str, factors: int, ids: tuple[int, ...]
+) -> None:
+    """Typed from 9.7.16.10.7.2.4: with id 3 the first is the last byte of a word, the next in the next word."""
+    for first, (part, sizes) in product(ids, (("a", (128,)), ("b", (8, 128, 136, 256)))):
+        assert specification.layouts[f"tcgen05.scale-{part}.{vector}"].layout.params["id"].values == ids
+        for size in sizes:
+            given = {"id": first, **({"n": size} if part == "b" else {})}
+            found = points(specification, f"tcgen05.scale-{part}.{vector}", **given)
+            assert len(found) == 4 * size * factors
+            words = 4 if size <= 128 else 8
+            for p in found:
+                own, factor = (p["row"], p["col"]) if part == "a" else (p["col"], p["row"])
+                word, byte = divmod(first + factor, 4)
+                assert (p["lane"], p["column"], p["byte"]) == (
+                    32 * p["copy"] + own % 32,
+                    own // 32 + words * word,
+                    byte,
+                )
+
+
+def test_scale_factors_in_shared_memory_are_those_of_cutlass(specification: Specification) -> None:
+    """Sm1xxBlockScaledBasicChunk ((32,4),(VS,4)):((16,4),(0,1)), copied by 32x128b.warpx4, is what mma reads."""
+    source = {
+        (p["lane"], p["column"], p["byte"]): 16 * p["row"] + p["offset"]
+        for p in points(specification, "tcgen05.cp.32x128b")
+    }
+    for p in points(specification, "tcgen05.scale-a.4X", m=128):
+        assert source[p["lane"], p["column"], p["byte"]] == cute(
+            (32, 4, 4), (16, 4, 1), p["row"] + 128 * p["col"]
+        )
+
+
+# Metadata by kind: elements of A in a chunk, CUTLASS's atom from (row, k) to lane + 128 * unit, the bits of a unit,
+# and K. tmem_e_frg for M = 128, tmem_e_frg_ws for the others, whose last mode counts copies.
+METADATA: dict[str, tuple[int, int, int, Any]] = {
+    "16b": (4, 32, 1, lambda m: (((8, 2, m // 16), (16, 2), 128 // m), ((1, 2048, 16), (128, 8), m))),
+    "tf32": (2, 16, 2, lambda m: (((8, 2, m // 16), (8, 2), 128 // m), ((1, 1024, 16), (128, 8), m))),
+    "8b": (4, 64, 1, lambda m: ((m, 64, 128 // m), (1, 128, m))),
+}
+
+
+@pytest.mark.parametrize(("kind", "m"), list(product(METADATA, (128, 64, 32))))
+def test_metadata_is_that_of_cutlass(specification: Specification, kind: str, m: int) -> None:
+    chunk, k, unit, atom = METADATA[kind]
+    shape, stride = atom(m)
+    for selector in (0,) if kind == "8b" else (0, 1):
+        given = {} if kind == "8b" else {"s": selector}
+        name, size = (
+            (f"tcgen05.metadata.{kind}", {}) if m == 128 else (f"tcgen05.metadata.{kind}.ws", {"m": m})
+        )
+        found = points(specification, name, **given, **size)
+        assert len(found) == 128 * k * unit  # each code has four bits
+        for p in found:
+            code_bit = p["slot"] * 2 + p["index_bit"]
+            element, rest = divmod(code_bit, 4 // chunk) if chunk < 4 else (code_bit, 0)
+            index = p["row"] + m * (p["chunk"] * chunk + element + k * p.get("copy", 0))
+            place = cute(shape, stride, index)
+            low = 32 * selector + place // 128 * unit + rest
+            assert (p["lane"], 32 * p["column"] + p["bit"]) == (place % 128, low)
+
+
+@pytest.mark.parametrize("kind", METADATA)
+def test_metadata_of_64_rows_lies_in_the_lanes_of_d(specification: Specification, kind: str) -> None:
+    """9.7.16.10.8.5: the same lanes for D and metadata; within 16 rows as with 128."""
+    whole = points(specification, f"tcgen05.metadata.{kind}", **({} if kind == "8b" else {"s": 0}))
+    first = {(p["lane"], p["column"], p["bit"]): p for p in whole if p["lane"] < 16}
+    for half in (0, 1):
+        lanes = {
+            p["row"] // 16: p["lane"] // 16 for p in points(specification, "tcgen05.d.F", n=8, half=half)
+        }
+        found = points(
+            specification, f"tcgen05.metadata.{kind}.m64", half=half, **({} if kind == "8b" else {"s": 0})
+        )
+        assert len(found) == len(whole) // 2
+        for p in found:
+            like = first[p["lane"] % 16, p["column"], p["bit"]]
+            assert (p["row"] % 16, p["chunk"], p["slot"], p["index_bit"]) == (
+                like["row"], like["chunk"], like["slot"], like["index_bit"],
+            )  # fmt: skip
+            assert lanes[p["row"] // 16] == p["lane"] // 16
+
+
+# Copies: CUTLASS's map from (lane of the source, bit of its row, copy) to lanes and bits, as ValID has it.
+COPIES: dict[str, tuple[int, int, Nested, Nested]] = {
+    "128x256b": (128, 256, (128, 256), (LANE, 1)),
+    "128x128b": (128, 128, (128, 128), (LANE, 1)),
+    "64x128b.02_13": (64, 128, (64, 128, 2), (LANE, 1, 64 * LANE)),
+    "64x128b.01_23": (64, 128, (32, 2, 128, 2), (LANE, 64 * LANE, 1, 32 * LANE)),
+    "32x128b": (32, 128, (32, 128, 4), (LANE, 1, 32 * LANE)),
+    "4x256b": (4, 256, (4, 256), (32 * LANE, 1)),
+}
+
+
+@pytest.mark.parametrize("name", COPIES)
+def test_copies_are_those_of_cutlass(specification: Specification, name: str) -> None:
+    rows, bits, shape, stride = COPIES[name]
+    found = points(specification, f"tcgen05.cp.{name}")
+    assert len(found) == prod(flat(shape)) // 8
+    for p in found:
+        place = cute(shape, stride, p["row"] + rows * (8 * p["offset"] + bits * p.get("copy", 0)))
+        assert (LANE * p["lane"] + 32 * p["column"] + 8 * p["byte"]) == place
+
+
+def test_warp_pairs_of_copies_are_those_of_the_text(specification: Specification) -> None:
+    """9.7.16.9.2: warps 0 and 2, 1 and 3 (0 and 1, 2 and 3) share; with warpx4 all do."""
+    for name, shared in (
+        ("64x128b.02_13", {(0, 2), (1, 3)}),
+        ("64x128b.01_23", {(0, 1), (2, 3)}),
+        ("32x128b", {(0, 1, 2, 3)}),
+    ):
+        warps: dict[tuple[int, int], set[int]] = {}
+        for p in points(specification, f"tcgen05.cp.{name}"):
+            warps.setdefault((p["row"], p["offset"]), set()).add(p["lane"] // 32)
+        assert {tuple(sorted(who)) for who in warps.values()} == shared
+
+
+def test_decompression_takes_elements_in_their_order(specification: Specification) -> None:
+    """9.7.16.9.1: 16 elements of 4 (6) bits, then 8 (4) bytes of padding; 4 bits stand in the middle of a byte."""
+    for name, width, low in (("b4x16_p64", 4, 2), ("b6x16_p32", 6, 0)):
+        taken = {(p["byte"], p["bit"]): p["source_bit"] for p in points(specification, f"tcgen05.cp.{name}")}
+        assert taken == {(e, low + b): e * width + b for e in range(16) for b in range(width)}
+
+
+def test_a_shift_moves_31_lanes_of_32_bytes(specification: Specification) -> None:
+    """9.7.16.2.3: .31x256b."""
+    found = points(specification, "tcgen05.shift")
+    assert {(p["lane"], p["column"]): (p["source_lane"], p["source_column"]) for p in found} == {
+        (lane, column): (lane + 1, column) for lane in range(31) for column in range(8)
+    }
