@@ -77,18 +77,27 @@ def variants(
 
 
 @asked
-def legal(statement: str, ptx: str | None = None, target: str | None = None) -> Verdict:
+def legal(
+    statement: str, ptx: str | None = None, target: str | None = None, *, idesc: int | None = None
+) -> Verdict:
     """Is one PTX statement legal for a PTX ISA version (None: the newest) and a target (None: any)?
 
     Register declarations may stand before the statement. The verdict is true if it is legal; its
     `verdict` is "legal", "illegal" (with every reason) or "unknown" (the specification does not hold
-    the instruction). Raises Question for an unknown version or target.
+    the instruction). `idesc` is the word of the instruction descriptor that the statement takes; without
+    it the descriptor is not judged. Raises Question for an unknown version or target, and for an `idesc`
+    where the statement takes none.
 
     >>> verdict = ptxmma.legal("wgmma.fence.sync.aligned;", ptx="8.0", target="sm_80")
     >>> bool(verdict), verdict.reasons[0].message
     (False, 'not on sm_80; it needs one of sm_90a')
     """
-    return shared.legal(text("statement", statement), _version(ptx), _target(target))
+    given, version, name = text("statement", statement), _version(ptx), _target(target)
+    if idesc is None:
+        return shared.legal(given, version, name)
+    from .spec.described_operands import judge_with_word
+
+    return judge_with_word(load(), shared.judge(version, name), given, integer("idesc", idesc))[0]
 
 
 @dataclass(frozen=True)
@@ -328,7 +337,7 @@ def _sparse(mnemonic: str, selector: int | None) -> SparseA:
 
 @dataclass(frozen=True)
 class MatrixDescriptor:
-    """A matrix descriptor: the 64-bit `word` and the value of each of its `fields`."""
+    """A descriptor: its `word` and the value of each of its `fields`."""
 
     word: int
     fields: dict[str, int]
@@ -343,11 +352,12 @@ class MatrixDescriptor:
 
 @asked
 def descriptor(word: int | None = None, *, kind: str | None = None, **fields: int | str) -> MatrixDescriptor:
-    """Decode a 64-bit matrix descriptor, or encode one from its fields (9.7.15.5.1).
+    """Decode a descriptor, or encode one from its fields (9.7.15.5.1, 9.7.16.4).
 
     Field names have underscores: start_address=1024, swizzle_mode="128B". Addresses and offsets are in
-    bytes. `kind` is a descriptor of the specification; None means its first. Raises Question for an
-    unknown kind or field, a value out of range, or reserved bits that are set.
+    bytes. Settings of the statement (cta_group=2) may stand among the fields, also beside a word. `kind` is a
+    descriptor of the specification; None means its first. Raises Question for an unknown kind or field, a
+    value out of range, reserved bits that are set, or fields that do not go together, with the reasons.
 
     >>> ptxmma.descriptor(start_address=1024, swizzle_mode="128B")
     MatrixDescriptor(0x4000000000000040: start_address=1024, swizzle_mode=1)
@@ -355,13 +365,22 @@ def descriptor(word: int | None = None, *, kind: str | None = None, **fields: in
     from .spec.descriptor import decode, encode
 
     known = load().descriptors
-    given = {
-        name.replace("_", "-"): value if isinstance(value, str) else integer(name, value)
-        for name, value in fields.items()
-    }
+    from .spec.described_operands import holding
+    from .spec.descriptor_rules import judge_word
+
     if kind is not None and kind not in known:
         raise Question(f"there is no descriptor {kind!r}; there are: {', '.join(known)}")
     form = known[kind] if kind is not None else next(iter(known.values()))
+    settings = {
+        name: integer(name, value)
+        for name, value in fields.items()
+        if name in form.settings and not isinstance(value, str)
+    }
+    given = {
+        name.replace("_", "-"): value if isinstance(value, str) else integer(name, value)
+        for name, value in fields.items()
+        if name not in settings
+    }
     for name in given:
         if name not in form.fields:
             guess = nearest(name, form.fields)
@@ -370,9 +389,12 @@ def descriptor(word: int | None = None, *, kind: str | None = None, **fields: in
             raise Question(f"the descriptor has no field {written!r}; {hint.replace('-', '_')}")
     if word is None:
         word = encode(form, given)
-    elif fields:
+    elif given:
         raise Question("give a word to decode, or fields to encode, not both")
     number = integer("a descriptor", word)
+    found = judge_word(form, number, settings, holding(shared.judge())) if form.rules else None
+    if found is not None and not found:
+        raise Question("; ".join(reason.message for reason in found.reasons))
     return MatrixDescriptor(number, decode(form, number))
 
 

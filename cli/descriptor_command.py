@@ -1,25 +1,39 @@
-"""ptxmma descriptor: encode and decode 64-bit matrix descriptors, every field named."""
+"""ptxmma descriptor: encode and decode descriptors, every field named, and say which are legal."""
 
 from __future__ import annotations
 
 import argparse
 import json
+from collections.abc import Mapping
+from typing import Any
 
 from ..spec.addresses import DescribedMatrix
-from ..spec.api import load
+from ..spec.api import judge, load
+from ..spec.described_operands import holding, legal_words
 from ..spec.descriptor import decode, encode
+from ..spec.descriptor_rules import WordVerdict, judge_word
 from ..spec.errors import Question
+from ..spec.memory_records import Descriptor
+from ..spec.nodes import nearest
 
-__all__ = ["add"]
+__all__ = ["add", "field_lines", "word_json"]
 
 
 def add(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of the command."""
     verbs = parser.add_subparsers(dest="verb", required=True, metavar="encode|decode|address")
-    encoder = verbs.add_parser("encode", help="fields (FIELD=VALUE …) to a 64-bit word")
-    encoder.add_argument("fields", nargs="+", metavar="FIELD=VALUE", help="a field as `decode` names it")
-    decoder = verbs.add_parser("decode", help="a 64-bit word to its fields")
+    encoder = verbs.add_parser("encode", help="fields (FIELD=VALUE …) to a word, if it is legal")
+    encoder.add_argument(
+        "fields", nargs="+", metavar="FIELD=VALUE", help="a field as `decode` names it, or a setting"
+    )
+    decoder = verbs.add_parser("decode", help="a word to its fields, and whether it is legal")
     decoder.add_argument("word", help="decimal or 0x…")
+    decoder.add_argument(
+        "fields", nargs="*", metavar="SETTING=VALUE", help="what the statement says (default: any)"
+    )
+    for verb in (encoder, decoder):
+        verb.add_argument("--ptx", metavar="V", help="the PTX ISA version (default: the newest)")
+        verb.add_argument("--target", metavar="T", help="the target (default: any)")
     locator = verbs.add_parser("address", help="the byte address of an element, or the element at an address")
     locator.add_argument("word", help="the descriptor, decimal or 0x…")
     locator.add_argument("--major", choices=("K", "MN"), default="K", help="K: not transposed")
@@ -53,35 +67,96 @@ def _kind(given: str | None) -> str:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Encode or decode; both print the word and every field."""
+    """Encode or decode; both print the word and every field, and refuse a word that is not legal."""
     descriptor = load().descriptors[_kind(args.kind)]
+    if args.verb == "address":
+        return _locate(args, _word(args.word))
+    given = _given(args.fields)
+    settings: dict[str, int] = {}
+    for name in [name for name in given if name in descriptor.settings]:
+        value = given.pop(name)
+        if isinstance(value, str):
+            allowed = " or ".join(map(str, descriptor.settings[name].values))
+            raise Question(f"{name}: {value!r} is not a value; it must be {allowed}")
+        settings[name] = value
     if args.verb == "encode":
-        given: dict[str, int | str] = {}
-        for item in args.fields:
-            name, sign, value = item.partition("=")
-            if not sign or name in given:
-                raise Question(f"{item!r}: write each field once, as FIELD=VALUE")
-            number = _integer(value)
-            given[name] = value if number is None else number
         word = encode(descriptor, given)
     else:
-        number = _integer(args.word)
-        if number is None:
-            raise Question(f"{args.word!r} is not an integer; write it in decimal or as 0x…")
-        word = number
-        if args.verb == "address":
-            return _locate(args, word)
-    values = decode(descriptor, word)
+        word = _word(args.word)
+        for name in given:
+            known = ", ".join(descriptor.settings)
+            guess = nearest(name, descriptor.settings)
+            hint = f"did you mean {guess}?" if guess else f"it has {known}" if known else "it has none"
+            raise Question(f"the descriptor has no setting {name!r}; {hint}")
+    if not descriptor.rules:
+        decode(descriptor, word)  # raises Question where a bit outside the fields is set
+    holds = holding(judge(args.ptx, args.target))
+    found = judge_word(descriptor, word, settings, holds)
+    if args.verb == "encode" and not found:
+        raise Question("; ".join(reason.message for reason in found.reasons))
+    counts = list(legal_words(descriptor, settings, holds)) if descriptor.rules else []
     if args.format == "json":
-        print(json.dumps({"word": f"{word:#018x}", "fields": values}, indent=1))
-        return 0
-    print(f"{word:#018x}")
-    for name, value in values.items():
+        print(json.dumps(word_json(descriptor, found, counts), indent=1))
+    else:
+        print("\n".join(field_lines(descriptor, found, counts)))
+    return 0 if found else 1
+
+
+def _given(items: list[str]) -> dict[str, int | str]:
+    """What FIELD=VALUE says, by name; raises Question for another text."""
+    given: dict[str, int | str] = {}
+    for item in items:
+        name, sign, value = item.partition("=")
+        if not sign or name in given:
+            raise Question(f"{item!r}: write each field once, as FIELD=VALUE")
+        number = _integer(value)
+        given[name] = value if number is None else number
+    return given
+
+
+def _word(text: str) -> int:
+    number = _integer(text)
+    if number is None:
+        raise Question(f"{text!r} is not an integer; write it in decimal or as 0x…")
+    return number
+
+
+def word_json(descriptor: Descriptor, found: WordVerdict, counts: list[int]) -> dict[str, Any]:
+    """A word as the JSON output has it; what is about legality only where the descriptor has rules."""
+    word = f"{found.word:#0{descriptor.bits // 4 + 2}x}"
+    about: dict[str, Any] = {"word": word, "fields": dict(found.fields)}
+    if descriptor.rules:
+        about["legal"] = bool(found)
+        about["settings"] = dict(found.settings)
+        about["reasons"] = [{"code": r.code, "message": r.message} for r in found.reasons]
+        about["legal_values"] = counts
+    return about
+
+
+def field_lines(descriptor: Descriptor, found: WordVerdict, counts: list[int]) -> list[str]:
+    """A word for a person: its fields, and whether it is legal."""
+    lines = [f"{found.word:#0{descriptor.bits // 4 + 2}x}"]
+    for name, value in found.fields.items():
         field = descriptor.fields[name]
         named = next((key for key, code in field.values.items() if code == value), None)
         shown = f"{value} ({named})" if named else f"{value}"
-        print(f"  bits {field.low:>2}..{field.high:<2} {name:<30} {shown}")
-    return 0
+        lines.append(f"  bits {field.low:>2}..{field.high:<2} {name:<30} {shown}")
+    if not descriptor.rules:
+        return lines
+    said = _settings(found.settings)
+    lines.append(f"{'legal' if found else 'illegal'}{f' with {said}' * bool(said)}")
+    lines += [f"  {reason.code}: {reason.message}" for reason in found.reasons]
+    if len(set(counts)) == 1:
+        lines.append(f"  {counts[0]:,} of {1 << descriptor.bits:,} values are legal")
+    elif counts:
+        lines.append(
+            f"  {min(counts):,} to {max(counts):,} of {1 << descriptor.bits:,} values are legal, by setting"
+        )
+    return lines
+
+
+def _settings(settings: Mapping[str, int]) -> str:
+    return ", ".join(f"{name} = {value}" for name, value in settings.items())
 
 
 def _locate(args: argparse.Namespace, word: int) -> int:

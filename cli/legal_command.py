@@ -26,6 +26,9 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--ptx", metavar="V", help="the PTX ISA version (default: the newest)")
     parser.add_argument("--target", metavar="T", help="the target (default: any)")
     parser.add_argument(
+        "--idesc", metavar="WORD", help="the instruction descriptor that the statement takes, decimal or 0x…"
+    )
+    parser.add_argument(
         "--batch",
         metavar="FILE",
         help="one statement a line, - for standard input; the answers are lines of JSON",
@@ -40,13 +43,39 @@ def run(args: argparse.Namespace) -> int:
         raise Question("give one statement, or --batch FILE")
     asked = judge(args.ptx, args.target)
     if args.batch is not None:
+        if args.idesc is not None:
+            raise Question("--idesc goes with one statement, not with --batch")
         return _batch(asked, args.batch)
+    if args.idesc is not None:
+        return _described(args, asked)
     verdict = asked.judge(args.statement)
     suggestion = _suggest(asked, args.statement) if verdict.verdict != "legal" else None
     if args.format == "json":
         print(json.dumps(as_json(verdict, suggestion), indent=1))
     else:
         print(as_text(verdict, suggestion))
+    return _EXIT[verdict.verdict]
+
+
+def _described(args: argparse.Namespace, asked: Judge) -> int:
+    """Judge a statement with the word of its instruction descriptor."""
+    from ..spec.api import load
+    from ..spec.described_operands import holding, judge_with_word, legal_words
+    from .descriptor_command import field_lines, word_json
+
+    try:
+        word = int(args.idesc, 0)
+    except ValueError:
+        raise Question(f"{args.idesc!r} is not an integer; write it in decimal or as 0x…") from None
+    verdict, found, descriptor = judge_with_word(load(), asked, args.statement, word)
+    suggestion = _suggest(asked, args.statement) if verdict.variant is None else None
+    about: dict[str, Any] = as_json(verdict, suggestion)
+    lines = [as_text(verdict, suggestion)]
+    if found is not None and descriptor is not None:
+        counts = list(legal_words(descriptor, found.settings, holding(asked)))
+        about["idesc"] = word_json(descriptor, found, counts)
+        lines += field_lines(descriptor, found, counts)
+    print(json.dumps(about, indent=1) if args.format == "json" else "\n".join(lines))
     return _EXIT[verdict.verdict]
 
 

@@ -19,7 +19,7 @@ from ..spec.gates import EffectiveGate
 from ..spec.maps import LayoutMap
 from ..spec.memory_records import AddressRule, Descriptor, Swizzle
 from ..spec.model import Source
-from ..spec.plain import plain
+from ..spec.plain import kept_fields, plain
 from ..spec.sparsity_records import Sparsity
 from ..spec.variants import Family, RowView
 
@@ -39,7 +39,7 @@ ClaimState = Literal["agrees", "differs", "stale", "unseen", "unclaimed"]
 _DIGITS = 16
 # The part of an operand says nothing about legality, nor does what its layout covers; its formulas count by
 # their values, with every variant.
-_ELSEWHERE = ("part", "descriptor", "space", "contains", "matrix", "registers", "valid")
+_ELSEWHERE = ("part", "descriptor", "space", "word", "contains", "matrix", "registers", "valid")
 
 
 def _text(value: object) -> str:
@@ -127,11 +127,12 @@ def metadata_digest(layout: LayoutMap, sparsity: Sparsity) -> str:
 
 def addresses_digest(rule: AddressRule, layout: LayoutMap, swizzle: Swizzle, descriptor: Descriptor) -> str:
     """Where the elements of a matrix in shared memory lie."""
+    said = {name: value for name, value in kept_fields(replace(rule, title="")) if name != "swizzle"}
     return _digest(
         {
-            "rule": replace(rule, title=""),
+            "rule": said,
             "layout": layout_digest(layout),
-            "swizzle": swizzle.address,
+            "swizzle": (rule.swizzle or swizzle).address,
             "fields": {name: (f.low, f.high, f.unit, f.values) for name, f in descriptor.fields.items()},
         }
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from .errors import Question
@@ -24,6 +24,7 @@ __all__ = [
     "rule_for",
     "swizzle_bounds",
     "swizzle_widths",
+    "swizzles",
 ]
 
 ADDRESSES = 1 << 18  # a descriptor's start address is below this, in bytes
@@ -31,13 +32,26 @@ BASES = 8  # a descriptor's base offsets
 
 
 def swizzle_widths(file: AddressFile) -> dict[str, int]:
-    """W for every swizzling mode that some address rule covers."""
-    return {mode: width for rule in file.addresses.values() for mode, width in rule.widths.items()}
+    """W for every mode of the file's swizzle that some address rule covers."""
+    return {
+        mode: width
+        for rule in file.addresses.values()
+        if rule.swizzle is None
+        for mode, width in rule.widths.items()
+    }
 
 
-def swizzle_bounds(file: AddressFile) -> dict[str, tuple[int, int]]:
-    """The least and greatest value of each variable of the swizzle."""
-    widths = swizzle_widths(file).values()
+def swizzles(file: AddressFile) -> Iterator[tuple[Swizzle, dict[str, int]]]:
+    """Every swizzle, the file's first, with W for each of its modes."""
+    yield file.swizzle, swizzle_widths(file)
+    for rule in file.addresses.values():
+        if rule.swizzle is not None:
+            yield rule.swizzle, dict(rule.widths)
+
+
+def swizzle_bounds(modes: Mapping[str, int]) -> dict[str, tuple[int, int]]:
+    """The least and greatest value of each variable of a swizzle, by W for each of its modes."""
+    widths = modes.values()
     return {"linear": (0, ADDRESSES - 1), "base": (0, BASES - 1), "W": (min(widths), max(widths))}
 
 
@@ -136,7 +150,7 @@ def plain_fields(
         for rule in rules.values()
         if rule.major == "K"
         for mode, width in rule.widths.items()
-        if not permutes(swizzle, width)
+        if not permutes(rule.swizzle or swizzle, width)
     )
     rule, mode, width = next(plain, (None, "", 0))
     if rule is None:
@@ -185,7 +199,8 @@ class DescribedMatrix:
             allowed = " or ".join(map(str, layout.layout.params["bytes"].values))
             raise Question(f"{major}-major elements have {allowed} bytes, not {size}")
         start, base = (descriptor.field_of(part) for part in ("start", "base"))
-        return cls(rule, layout, swizzle, fields, fields[str(start)], fields[base] if base else 0, mode, size)
+        own = rule.swizzle or swizzle
+        return cls(rule, layout, own, fields, fields[str(start)], fields[base] if base else 0, mode, size)
 
     @property
     def _width(self) -> int:

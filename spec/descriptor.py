@@ -1,4 +1,4 @@
-"""Matrix descriptors: encode fields as a 64-bit word and decode it, with every field range-checked."""
+"""Descriptors: encode fields as a word of 32 or 64 bits and decode it, with every field range-checked."""
 
 from __future__ import annotations
 
@@ -8,7 +8,17 @@ from .errors import Question
 from .memory_records import Descriptor, DescriptorField
 from .nodes import nearest
 
-__all__ = ["address_field", "decode", "encode", "fields_of", "limit", "mask", "split_address"]
+__all__ = [
+    "address_field",
+    "decode",
+    "encode",
+    "fields_of",
+    "legal_values",
+    "limit",
+    "mask",
+    "reserved",
+    "split_address",
+]
 
 
 def limit(field: DescriptorField) -> int:
@@ -17,8 +27,15 @@ def limit(field: DescriptorField) -> int:
 
 
 def encode(descriptor: Descriptor, values: Mapping[str, int | str]) -> int:
-    """The 64-bit word; absent fields are 0. Raises Question for an unknown, unaligned or too large value."""
-    word = 0
+    """The word; absent fields are 0, or what they always are.
+
+    Raises Question for an unknown, unaligned or too large value.
+    """
+    word = sum(
+        field.constant << field.low
+        for name, field in descriptor.fields.items()
+        if field.constant is not None and name not in values
+    )
     for name, given in values.items():
         field = descriptor.fields.get(name)
         if field is None:
@@ -41,7 +58,16 @@ def _value(name: str, field: DescriptorField, given: int | str) -> int:
         raise Question(f"{name}: {given} is not a multiple of {field.unit}")
     if field.values and given not in field.values.values():
         raise Question(f"{name}: {given} is not a value; it must be one of {dict(field.values)}")
+    if field.constant is not None and given != field.constant * field.unit:
+        raise Question(f"{name}: {given} is not a value; it must be {field.constant * field.unit}")
     return given
+
+
+def legal_values(field: DescriptorField) -> tuple[int, ...] | None:
+    """The values that a field may have, where not all that fit are legal."""
+    if field.constant is not None:
+        return (field.constant * field.unit,)
+    return tuple(field.values.values()) or None
 
 
 def mask(field: DescriptorField) -> int:
@@ -71,18 +97,26 @@ def fields_of(descriptor: Descriptor, word: int) -> dict[str, int]:
     }
 
 
-def decode(descriptor: Descriptor, word: int) -> dict[str, int]:
-    """Every field's value; raises Question when a bit outside the fields is set."""
-    if not 0 <= word < 1 << 64:
-        raise Question(f"{word:#x} is not a 64-bit word")
+def reserved(descriptor: Descriptor, word: int) -> str:
+    """What is wrong with the bits of a word outside the fields; nothing where all are 0."""
     rest = word
     for field in descriptor.fields.values():
         rest &= ~mask(field)
-    if rest:
-        bits = [str(bit) for bit in range(64) if rest >> bit & 1]
-        one = len(bits) == 1
-        raise Question(
-            f"the reserved bit{'' if one else 's'} {', '.join(bits)} {'is' if one else 'are'} set; "
-            f"{'it' if one else 'they'} must be 0"
-        )
+    if not rest:
+        return ""
+    bits = [str(bit) for bit in range(descriptor.bits) if rest >> bit & 1]
+    one = len(bits) == 1
+    return (
+        f"the reserved bit{'' if one else 's'} {', '.join(bits)} {'is' if one else 'are'} set; "
+        f"{'it' if one else 'they'} must be 0"
+    )
+
+
+def decode(descriptor: Descriptor, word: int) -> dict[str, int]:
+    """Every field's value; raises Question when a bit outside the fields is set."""
+    if not 0 <= word < 1 << descriptor.bits:
+        raise Question(f"{word:#x} is not a {descriptor.bits}-bit word")
+    fault = reserved(descriptor, word)
+    if fault:
+        raise Question(fault)
     return fields_of(descriptor, word)

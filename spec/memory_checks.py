@@ -1,19 +1,22 @@
-"""Checks of descriptors and address rules: their fields, modes, strides, widths and element types fit."""
+"""Checks of descriptors and address rules: their fields, rules, modes, strides, widths and types fit."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from .descriptor import limit
+from .descriptor_rules import coded_names, field_names, rule_tree
 from .errors import SpecError
-from .memory_records import AddressRule, Descriptor
-from .nodes import must_exist
+from .expressions import names
+from .memory_records import AddressRule, Descriptor, DescriptorField
+from .nodes import bounded, must_exist, nearest
 from .parts import operands_of
 from .specification import Specification
 
 __all__ = ["check_memory"]
 
-_DESCRIPTOR_BITS = 64
+_WORDS = (32, 64)  # bits of a descriptor
 _CHUNK = 16  # bytes that a swizzle moves together; a pattern has as many rows as a line has such chunks
 _OFFSET = "offset"  # the output of a layout in shared memory that has no stride
 
@@ -23,6 +26,8 @@ def check_memory(specification: Specification) -> None:
     for rule in specification.addresses.addresses.values():
         _check_rule(specification, rule)
     _check_descriptors(specification)
+    for descriptor in specification.descriptors.values():
+        _check_rules(specification, descriptor)
     _check_used(specification)
     for name, descriptor in specification.descriptors.items():
         for rule in specification.rules_of(name).values():
@@ -71,9 +76,16 @@ def _check_used(specification: Specification) -> None:
 def _check_types(specification: Specification, kind: str, rule: AddressRule) -> None:
     """A rule is for exactly the types of the matrices that rows take behind its descriptor.
 
-    Only a row that takes a transposition has matrices that lie along M or N.
+    Only a row that takes a transposition has matrices that lie along M or N. Where no row says of which type
+    the elements are, another word of the statement does.
     """
     found = dict.fromkeys(_types(specification, kind, transposed=rule.major != "K"))
+    if not any(
+        one.descriptor == kind and one.contains
+        for instruction in specification.instructions.values()
+        for one in instruction.operands.values()
+    ):
+        return
     if set(rule.types) != set(found) or len(set(rule.types)) < len(rule.types):
         raise SpecError(
             f"the rule is for elements of {', '.join(rule.types)}", rule.place, ", ".join(map(str, found))
@@ -82,7 +94,11 @@ def _check_types(specification: Specification, kind: str, rule: AddressRule) -> 
 
 def _types(specification: Specification, kind: str, transposed: bool) -> Iterator[str | int]:
     for instruction in specification.instructions.values():
-        described = {name: one for name, one in instruction.operands.items() if one.descriptor == kind}
+        described = {
+            name: one
+            for name, one in instruction.operands.items()
+            if one.descriptor == kind and one.contains is not None
+        }
         turns = {
             name for part in ("transpose-A", "transpose-B") for name, _ in operands_of(instruction, part)
         }
@@ -109,55 +125,96 @@ def _check_modes(specification: Specification, kind: str, descriptor: Descriptor
     if coded is None:
         return
     field = descriptor.fields[coded]
-    for major in sorted({rule.major for rule in rules.values()}):
-        modes = {mode for other, mode in seen if other == major}
-        if modes != set(field.values):
-            raise SpecError(
-                f"the field {coded} has the values {', '.join(field.values)}",
-                field.place,
-                f"those of the {major}-major address rules: {', '.join(sorted(modes))}",
-            )
-    values = list(field.values.values())
-    if len(set(values)) < len(values) or not all(0 <= value <= limit(field) for value in values):
+    modes = {mode for _, mode in seen}
+    if modes != set(field.values):
         raise SpecError(
-            f"the values of {coded} are {', '.join(map(str, values))}",
+            f"the field {coded} has the values {', '.join(field.values)}",
             field.place,
-            f"different ones of 0 to {limit(field)}",
+            f"those of the address rules: {', '.join(sorted(modes))}",
         )
 
 
 def _check_descriptors(specification: Specification) -> None:
-    """Every descriptor has its start, each part once, and the strides of its address rules."""
+    """Every descriptor has its fields in its word; that of a matrix has its start, each part once, and the
+    strides of its address rules.
+    """
     for descriptor in specification.descriptors.values():
+        if descriptor.bits not in _WORDS:
+            what = f"the descriptor has {descriptor.bits} bits"
+            raise SpecError(what, descriptor.place, " or ".join(map(str, _WORDS)))
         parts = [field.part for field in descriptor.fields.values() if field.part]
-        if "start" not in parts or len(set(parts)) < len(parts):
+        if bool(descriptor.addresses) != ("start" in parts) or len(set(parts)) < len(parts):
             raise SpecError(
                 f"the fields of the descriptor have the parts ({', '.join(parts)})",
                 descriptor.place,
-                "one start, at most one base and one mode",
+                "one start where it has address rules, at most one base and one mode",
             )
         for name, field in descriptor.fields.items():
-            if not 0 <= field.low <= field.high < _DESCRIPTOR_BITS or field.unit < 1:
-                raise SpecError(
-                    f"the field {name} has bits {field.low} to {field.high} and the unit {field.unit}",
-                    field.place,
-                    f"0 <= low <= high <= {_DESCRIPTOR_BITS - 1}, and a unit of at least 1",
-                )
+            _check_field(descriptor, name, field)
+        strided = [name for name, field in descriptor.fields.items() if field.part is None]
         for name in descriptor.addresses:
             must_exist("address rule", name, specification.addresses.addresses, descriptor.place)
             rule = specification.addresses.addresses[name]
             for stride in rule.strides.values():
-                strides = [name for name, field in descriptor.fields.items() if field.part is None]
-                must_exist("stride of the descriptor", stride, strides, rule.place)
-        _check_capacities(specification, descriptor)
+                must_exist("stride of the descriptor", stride, strided, rule.place)
+        if descriptor.addresses:
+            _check_capacities(specification, descriptor)
+
+
+def _check_field(descriptor: Descriptor, name: str, field: DescriptorField) -> None:
+    """A field's bits lie in the word, and its values in the field."""
+    if not 0 <= field.low <= field.high < descriptor.bits or field.unit < 1:
+        raise SpecError(
+            f"the field {name} has bits {field.low} to {field.high} and the unit {field.unit}",
+            field.place,
+            f"0 <= low <= high <= {descriptor.bits - 1}, and a unit of at least 1",
+        )
+    values = [*field.values.values(), *([] if field.constant is None else [field.constant])]
+    most = limit(field) // field.unit
+    if len(set(values)) < len(values) or not all(0 <= value <= most for value in values):
+        what = f"the values of {name} are {', '.join(map(str, values))}"
+        raise SpecError(what, field.place, f"different ones of 0 to {most}")
+    if values and field.unit != 1:
+        raise SpecError(f"the values of {name} have the unit {field.unit}", field.place, "unit: 1")
+
+
+def _check_rules(specification: Specification, descriptor: Descriptor) -> None:
+    """A name in a rule means one thing, and every rule is a formula over fields and settings."""
+    known = field_names(descriptor)
+    bounds = {known[name]: (0, limit(field)) for name, field in descriptor.fields.items()}
+    for name, scalars in descriptor.settings.items():
+        if name in bounds or not all(isinstance(value, int) and value >= 0 for value in scalars.values):
+            what = f"the setting {name} is a field, or has values that are no integers"
+            raise SpecError(what, scalars.place, "another name; integers from 0 on")
+        bounds[name] = min(map(int, scalars.values)), max(map(int, scalars.values))
+    codes = coded_names(descriptor)
+    for field in descriptor.fields.values():
+        for name, code in field.values.items():
+            if descriptor.rules and (name in bounds or codes[name] != code):
+                what = f"{name} is a field, a setting, or another value of another field"
+                raise SpecError(what, field.place, "a name that means one thing in the rules")
+    seen: set[str] = set()
+    for rule in descriptor.rules:
+        if rule.id in seen:
+            raise SpecError(f"the rule {rule.id} stands twice", rule.place, "each id once")
+        seen.add(rule.id)
+        tree = rule_tree(descriptor, rule)
+        for name in sorted(names(tree) - bounds.keys()):
+            what = f"{name} in {rule.holds.text!r} is neither a field nor a setting"
+            raise SpecError(what, rule.holds.place, nearest(name, bounds) or ", ".join(bounds))
+        bounded(replace(rule.holds, tree=tree), bounds)
+        if rule.lifted is not None:
+            specification.isa.admitted(rule.lifted)
 
 
 def _check_capacities(specification: Specification, descriptor: Descriptor) -> None:
     """Strides reach as far as the start does, and a base offset names every row of a swizzling pattern."""
     start = descriptor.fields[str(descriptor.field_of("start"))]
     rows = specification.addresses.swizzle.line // _CHUNK
+    rules = (specification.addresses.addresses[name] for name in descriptor.addresses)
+    strides = {stride for rule in rules for stride in rule.strides.values()}
     for name, field in descriptor.fields.items():
-        wanted = {None: limit(start), "base": rows - 1}.get(field.part)
+        wanted = limit(start) if name in strides else rows - 1 if field.part == "base" else None
         if wanted is not None and limit(field) != wanted:
             bits = f"bits {field.low} to {field.high} in units of {field.unit}"
             right = "the greatest start" if field.part is None else "the last row of a swizzling pattern"

@@ -8,8 +8,8 @@ from typing import Literal
 
 from .errors import Place
 from .lazy_dataclass import dataclass
-from .model import Source
-from .nodes import Formula
+from .model import Gate, Source
+from .nodes import Formula, Scalars
 
 __all__ = [
     "AddressFile",
@@ -18,6 +18,7 @@ __all__ = [
     "DescriptorField",
     "DescriptorFile",
     "DescriptorPart",
+    "DescriptorRule",
     "Swizzle",
 ]
 
@@ -38,15 +39,19 @@ class DescriptorField:
     high: int
     """Its highest bit.
     Noticed by: proofs, silicon, tests.
-    Example: `29`. Refuses: `64` (a descriptor has bits 0 to 63)."""
+    Example: `29`. Refuses: `64` (a descriptor has at most the bits 0 to 63)."""
     unit: int
     """What one step of the coded value stands for.
     Noticed by: proofs, silicon, tests.
     Example: `16`. Refuses: `0` (at least 1)."""
     values: Mapping[str, int] = field(default_factory=dict)
-    """The coded values by name, where they have names.
+    """The coded values by name, where they have names; no other value is legal then.
     Noticed by: proofs, silicon, tests.
     Example: `{none: 0, 128B: 1}`. Refuses: `{none: zero}` (an integer)."""
+    constant: int | None = None
+    """The only coded value, where there is only one.
+    Noticed by: proofs, tests.
+    Example: `1`. Refuses: `99` (the field has no bits for it)."""
     part: DescriptorPart | None = None
     """What the field is to the address of an element: the start of the matrix, the base offset of the
     swizzle, or its mode. Address rules name the other fields, which are strides.
@@ -56,8 +61,35 @@ class DescriptorField:
 
 
 @dataclass(frozen=True)
+class DescriptorRule:
+    """What must hold between the fields of a descriptor and the statement that takes it."""
+
+    id: str
+    """The rule's name, for messages; it never changes.
+    Noticed by: tests.
+    Example: `N.two`. Refuses: `[a]` (text, not a list)."""
+    holds: Formula
+    """What must hold, over fields (with _ for -), settings, and the names of coded values.
+    Noticed by: proofs, tests.
+    Example: `"sparse == 0 or M == 256"`. Refuses: `"nosuch == 0"` (neither a field nor a setting)."""
+    why: str
+    """The reason, in a phrase.
+    Noticed by: readers.
+    Example: `only integers saturate`. Refuses: `null` (a reason must stand)."""
+    source: Source
+    """The section, and how the rule was read.
+    Example: `{section: "9.7.16.4.2"}`. Refuses: `9.7.16` (a mapping)."""
+    lifted: Gate | None = None
+    """Since when and on which targets the rule no longer holds; null where it always holds.
+    Noticed by: tests.
+    Example: `{since: "8.8", deprecated: null, removed: null, targets: [sm_100a]}`.
+    Refuses: `{since: "8.8"}` (every key of a gate is written)."""
+    place: Place = field(default=Place("", 0, 0), compare=False)
+
+
+@dataclass(frozen=True)
 class Descriptor:
-    """A 64-bit descriptor; every bit outside its fields is zero."""
+    """A descriptor of 32 or 64 bits; every bit outside its fields is zero."""
 
     title: str
     """What the descriptor is of, in a phrase.
@@ -75,7 +107,19 @@ class Descriptor:
     """The address rules that say where the elements of the matrix lie.
     Noticed by: silicon.
     Example: `[k-major]`. Refuses: `[nosuch]` (spec/addresses.yaml has no such rule)."""
-    place: Place
+    bits: int = 64
+    """How many bits it has.
+    Noticed by: proofs, tests.
+    Example: `32`. Refuses: `33` (32 or 64)."""
+    settings: Mapping[str, Scalars] = field(default_factory=dict)
+    """What rules ask about the statement that takes the descriptor: a name for each, and its values.
+    Noticed by: proofs, tests.
+    Example: `{cta_group: [1, 2]}`. Refuses: `{cta_group: [one]}` (integers)."""
+    rules: tuple[DescriptorRule, ...] = ()
+    """Which values of the fields go together. The first that does not hold is the reason to refuse a word.
+    Noticed by: proofs, tests.
+    Example: `[]`. Refuses: `[{id: a}]` (the key holds is missing)."""
+    place: Place = field(default=Place("", 0, 0), compare=False)
 
     def field_of(self, part: DescriptorPart) -> str | None:
         """The name of the field that is this part of an address; None where the descriptor has none."""
@@ -108,6 +152,10 @@ class Swizzle:
     """How many bytes a line has; the permutation moves bytes inside lines only.
     Noticed by: proofs.
     Example: `128`. Refuses: `long` (an integer)."""
+    unit: int = 16
+    """How many bytes the permutation moves together.
+    Noticed by: proofs.
+    Example: `32`. Refuses: `wide` (an integer)."""
 
 
 @dataclass(frozen=True)
@@ -136,8 +184,12 @@ class AddressRule:
     Refuses: `{block: nosuch}` (the descriptor has no such field)."""
     types: tuple[str, ...]
     """The element types that the rule is for.
-    Noticed by: silicon.
+    Noticed by: silicon, tests.
     Example: `[f16, bf16]`. Refuses: `[f17]` (specs.yaml has no such element type)."""
+    swizzle: Swizzle | None = None
+    """The swizzle of its modes, where it is not that of the file.
+    Noticed by: proofs, tests.
+    Example: `{source: {section: "9.7.16.3.3"}, address: linear, line: 128}`. Refuses: `none` (a mapping)."""
     place: Place = field(default=Place("", 0, 0), compare=False)
 
 

@@ -23,6 +23,7 @@ __all__ = [
     "Gate",
     "Instruction",
     "Operand",
+    "OperandWord",
     "Row",
     "Source",
     "Tolerance",
@@ -126,6 +127,28 @@ Part = Literal[
 
 
 @dataclass(frozen=True)
+class OperandWord:
+    """What the word in a register says, beside the qualifiers: the descriptor that its bits are."""
+
+    descriptor: str
+    """The descriptor of spec/descriptors.yaml; for a field in braces the last part of its value is put in
+    (`f16` of `kind::f16`).
+    Noticed by: tests.
+    Example: `"tcgen05.{kind}"`. Refuses: `[a]` (text, not a list)."""
+    settings: Mapping[str, Formula]
+    """What the statement says for the descriptor's settings, over the fields. What does not stand here may be
+    any.
+    Noticed by: tests.
+    Example: `{cta_group: "where(cta_group == cta_group_2, 2, 1)", sp: 0}`.
+    Refuses: `cta_group` (a mapping)."""
+    where: Formula | None = None
+    """Of which variants the descriptor is known; of all if it does not stand.
+    Noticed by: tests.
+    Example: `"decompress == none"`. Refuses: `"decompress ="` (not an expression)."""
+    place: Place = field(default=Place("", 0, 0), compare=False)
+
+
+@dataclass(frozen=True)
 class Operand:
     """One operand: which written forms may stand there, and what bounds them."""
 
@@ -179,6 +202,10 @@ class Operand:
     tensor memory has a lane and a column; a whole matrix may lie there.
     Noticed by: tests.
     Example: `tensor`. Refuses: `shared` (the qualifiers of the instruction say so)."""
+    word: OperandWord | None = None
+    """What the operand's bits say, where they are a descriptor of more than a matrix.
+    Noticed by: tests.
+    Example: `{descriptor: tcgen05.f16, settings: {}}`. Refuses: `tcgen05.f16` (a mapping)."""
     contains: str | None = None
     """The field with the element type of the matrix behind a descriptor or an address, or of scale factors.
     Noticed by: proofs, silicon, tests.

@@ -8,9 +8,10 @@ from collections.abc import Mapping
 from functools import partial
 from math import prod
 
-from .addresses import swizzle_bounds
+from .addresses import swizzle_bounds, swizzles
 from .bridge_checks import check_bridge
 from .contract_records import Consumer
+from .described_operands import check_words
 from .errors import Place, SpecError
 from .index import INDEX, Index
 from .maps import LayoutMap
@@ -259,7 +260,8 @@ def check_references(specification: Specification) -> None:
         for operand in instruction.operands.values():
             if operand.descriptor:
                 must_exist("descriptor", operand.descriptor, specification.descriptors, operand.place)
-                if operand.contains is None:
+                stated = any(other.part == "instruction" for other in instruction.operands.values())
+                if operand.contains is None and operand.part in ("A", "B") and not stated:
                     raise SpecError(
                         "a descriptor says nothing about the elements of its matrix",
                         operand.place,
@@ -281,12 +283,14 @@ def check_references(specification: Specification) -> None:
             if row.sparsity:
                 must_exist("sparsity", row.sparsity, specification.sparsities, row.place)
     for family in specification.families.values():
+        check_words(specification, family)
         for view in family.rows:
             for layout in view.layouts:
                 must_exist("layout", layout, specification.layouts, view.row.place)
     _check_words(specification)
     check_numerics(specification)
-    bounded(specification.addresses.swizzle.address, swizzle_bounds(specification.addresses))
+    for swizzle, modes in swizzles(specification.addresses):
+        bounded(swizzle.address, swizzle_bounds(modes))
     _check_sparsity(specification)
     _check_clauses(specification)
     check_memory(specification)

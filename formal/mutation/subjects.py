@@ -224,7 +224,7 @@ class SwizzleSubject:
     def differences(self, old: Specification, new: Specification) -> Iterator[str]:
         trees = [self.record(old).address.tree, self.record(new).address.tree]
         widths = swizzle_widths(old.addresses)
-        bounds = swizzle_bounds(old.addresses)
+        bounds = swizzle_bounds(widths)
         width = 1 + width_for(trees, bounds)
         symbols = {name: BitVec(name, width) for name in bounds}
         reader = BitVectors(width, symbols)
@@ -234,13 +234,14 @@ class SwizzleSubject:
 
     def enumerate(self, old: Specification, new: Specification) -> tuple[bool, str]:
         text = python_text(self.record(new).address.tree)
-        bounds = swizzle_bounds(old.addresses)
+        widths = swizzle_widths(old.addresses)
+        bounds = swizzle_bounds(widths)
         count = bounds["linear"][1] + 1
         image = eval(
             f"lambda base, W: {{{text} for linear in range({count})}}", {"__builtins__": {"range": range}}
         )
         total = 0
-        for mode, width in swizzle_widths(old.addresses).items():
+        for mode, width in widths.items():
             for base in range(bounds["base"][1] + 1):
                 found = image(base, width)
                 if len(found) < count or max(found) >= count:

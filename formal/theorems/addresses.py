@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property, partial
 
-from ...spec.addresses import ADDRESSES, BASES, swizzle_bounds, swizzle_widths
+from ...spec.addresses import ADDRESSES, BASES, swizzle_bounds, swizzles
 from ...spec.expressions import Number
 from ...spec.intervals import interval
 from ...spec.maps import LayoutMap
-from ...spec.memory_records import AddressFile, AddressRule
+from ...spec.memory_records import AddressFile, AddressRule, Swizzle
 from ...spec.specification import Specification
 from ...spec.variants import Family
 from ..smt.bitvectors import BitVectors, conjunction, width_for
@@ -23,21 +23,28 @@ __all__ = ["GROUP", "address_obligations", "swizzle_obligations"]
 
 
 def swizzle_obligations(file: AddressFile) -> Iterator[Obligation]:
-    """For every mode and base offset the swizzle is its own inverse, stays within one line of memory, and is
-    free of bank conflicts: the same offset in the eight rows of an atom lies in the eight units of a line."""
-    tree, bounds = file.swizzle.address.tree, swizzle_bounds(file)
+    """For every mode and base offset a swizzle is its own inverse, stays within one line of memory, and is
+    free of bank conflicts: the same offset in the rows of an atom lies in different units of a line, as many
+    rows as a line has units."""
+    for swizzle, modes in swizzles(file):
+        yield from _swizzle_obligations(swizzle, modes)
+
+
+def _swizzle_obligations(swizzle: Swizzle, modes: Mapping[str, int]) -> Iterator[Obligation]:
+    tree, bounds, unit = swizzle.address.tree, swizzle_bounds(modes), swizzle.unit
+    units = swizzle.line // unit
     twice = bounds | {"linear": (0, interval(tree, bounds)[1])}
     size = max(width_for([tree], bounds), width_for([tree], twice))
     linear, base = BitVec("linear", size), BitVec("base", size)
     row, other = BitVec("row", size), BitVec("row_other", size)
-    for mode, width in swizzle_widths(file).items():
+    for mode, width in modes.items():
 
         def read(address: Term, w: int = width) -> Term:
             variables = {"linear": address, "base": base, "W": BitVecVal(w, size)}
             return BitVectors(size, variables).read(tree)
 
         domain = conjunction([ULE(linear, ADDRESSES - 1), ULE(base, BASES - 1)])
-        line = file.swizzle.line
+        line = swizzle.line
 
         def explain(model: Model, name: str = mode) -> str:
             return f"mode {name}: address {model.get('linear', 0):#x}, base offset {model.get('base', 0)}"
@@ -55,18 +62,18 @@ def swizzle_obligations(file: AddressFile) -> Iterator[Obligation]:
                 domain,
                 Or(
                     UDiv(read(linear), line) != UDiv(linear, line),
-                    URem(read(linear), 16) != URem(linear, 16),
+                    URem(read(linear), unit) != URem(linear, unit),
                 ),
             ),
             explain,
         )
-        # `linear` lies in the first row of an atom: eight rows of W bytes
-        first = And(ULT(URem(linear, 8 * width), width), ULT(row, other), ULT(other, 8))
-        units = [URem(UDiv(read(linear + r * width), 16), 8) for r in (row, other)]
+        # `linear` lies in the first row of an atom: as many rows of W bytes as a line has units
+        first = And(ULT(URem(linear, units * width), width), ULT(row, other), ULT(other, units))
+        found = [URem(UDiv(read(linear + r * width), unit), units) for r in (row, other)]
         yield Obligation(
             "swizzle.spreads",
             f"mode {mode}",
-            refuting(domain, first, units[0] == units[1]),
+            refuting(domain, first, found[0] == found[1]),
             lambda model, explain=explain: (  # type: ignore[misc]
                 f"{explain(model)}: rows {model.get('row', 0)} and {model.get('row_other', 0)} share a unit"
             ),
@@ -248,10 +255,8 @@ GROUP = TheoremGroup(
     60,
     (
         Theorem("swizzle.involution", "a swizzle is its own inverse, for every mode and base offset"),
-        Theorem("swizzle.line", "a swizzle moves 16-byte units inside a 128-byte line only"),
-        Theorem(
-            "swizzle.spreads", "the eight rows of an atom lie in different 16-byte units: no bank conflict"
-        ),
+        Theorem("swizzle.line", "a swizzle moves units of 16 (or 32) bytes inside a 128-byte line only"),
+        Theorem("swizzle.spreads", "the rows of an atom lie in different units of a line: no bank conflict"),
         Theorem(
             "address.unique", "an address comes from one block, column and offset only, for all strides apart"
         ),

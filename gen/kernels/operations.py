@@ -84,7 +84,9 @@ def config_of(specification: Specification) -> tuple[str, ...]:
     Start addresses count from the first byte of shared memory (of `meta`, in global memory); W is the width
     of the swizzle's rows; strides are those of matrices that wmma.load and wmma.store address, in elements.
     """
-    descriptors = specification.descriptors.values()
+    operands = [one for i in specification.instructions.values() for one in i.operands.values()]
+    written = {operand.descriptor for operand in operands if operand.contains}
+    descriptors = [record for name, record in specification.descriptors.items() if name in written]
     words = [field_word(name, field) for record in descriptors for name, field in record.fields.items()]
     described = [f"{stem}.{word}" for stem in "ab" for word in dict.fromkeys((START, *words, "W"))]
     strided = (f"c.{START}", f"d.{START}", *(f"{stem}.stride" for stem in "abcd"))

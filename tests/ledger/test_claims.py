@@ -18,13 +18,14 @@ INSTRUCTIONS = ("wgmma.fence", "movmatrix", "stmatrix")
 def digests(specification: Specification) -> dict[str, str]:
     """By what each is about, the hashes of claims."""
     layouts, memory = specification.layouts, specification.addresses
-    (descriptor,) = specification.descriptors.values()
     found = {f"layout {name}": layout_digest(layout) for name, layout in layouts.items()}
     for name, layout in layouts.items():
         if "metadata" in name:
             for pattern, sparsity in specification.sparsities.items():
                 found[f"metadata {name} {pattern}"] = metadata_digest(layout, sparsity)
+    kinds = {rule: one for one in specification.descriptors.values() for rule in one.addresses}
     for name, rule in memory.addresses.items():
+        descriptor = kinds[name]
         found[f"addresses {name}"] = addresses_digest(rule, layouts[rule.layout], memory.swizzle, descriptor)
     for name in INSTRUCTIONS:
         found.update((f"row {view.id}", legality_digest(view)) for view in specification.families[name].rows)
