@@ -369,8 +369,20 @@ def script(assertions: Sequence[Term], logic: str) -> str:
     nodes: list[tuple[Term, tuple[int, ...]]] = []
     number_of: dict[int, int] = {}
     uses: list[int] = []
-    for term in _post_order(assertions):
-        args = tuple([number_of[id(arg)] for arg in term.args])
+    # `_post_order` written out: half of what proving costs here. None: the arguments of a term are done.
+    stack: list[Term | None] = [*reversed(assertions)]
+    while stack:
+        term = stack.pop()
+        args: tuple[int, ...] = ()
+        if term is None:
+            term = stack.pop()
+            assert term is not None
+            args = tuple([number_of[id(arg)] for arg in term.args])
+        elif id(term) in number_of:
+            continue
+        elif term.args:
+            stack += (term, None, *term.args[::-1])
+            continue
         key = term.head, term.sort, args
         number = numbers.get(key)
         if number is None:
@@ -392,8 +404,14 @@ def script(assertions: Sequence[Term], logic: str) -> str:
             texts.append(term.head)
             levels.append(0)
             continue
-        text = f"({term.head} {' '.join([texts[arg] for arg in args])})"
-        level = max([levels[arg] for arg in args])
+        if len(args) == 2:
+            first, second = args
+            text, level = f"({term.head} {texts[first]} {texts[second]})", levels[first]
+            if levels[second] > level:
+                level = levels[second]
+        else:
+            text = f"({term.head} {' '.join([texts[arg] for arg in args])})"
+            level = max([levels[arg] for arg in args])
         if used > 1:
             if level == len(bindings):
                 bindings.append([])
