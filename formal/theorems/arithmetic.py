@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
+from typing import Literal
 
 from ...spec.arithmetic import arithmetic
 from ...spec.arithmetic_records import ArithmeticFile, ArithmeticStage
@@ -20,7 +21,9 @@ from ..float_codes import FloatCode
 from ..smt.obligations import Model, Obligation, refuting
 from ..smt.terms import SLE, UGT, ULE, ULT, And, BitVecs, BitVecVal, If, Not, Or, SignExt, Term, ZeroExt
 from ..sum_examples import FloatSums
+from ..sum_rounding import SumRounding
 from ..sum_shapes import SumShape, float_sums, sum_shapes
+from ..sum_signs import SumSigns
 from ..symbolic_sums import SumNames, SymbolicSum, taken
 from ..theorem import Enumeration, ProofPart, Theorem, TheoremGroup
 
@@ -43,6 +46,7 @@ class _Claim:
     types: tuple[str, ...]
     text: Callable[[], str]
     about: str = ""
+    expects: Literal["unsat", "sat"] = "unsat"
 
     def key(self, shape: SumShape) -> object:
         """The same for two shapes of which the claim says the same."""
@@ -58,16 +62,19 @@ def family_obligations(specification: Specification, family: ArithmeticFile) -> 
     seen: set[object] = set()
     for shape in sum_shapes(specification, family):
         sums = SymbolicSum(specification, shape)
-        for make in (_decode, _integers, _exchange, _order, _zero, _fit):
+        for make in (_decode, _integers, _exchange, _order, _zero, _fit, _round, _negation):
             for claim in make(sums):
                 if (key := claim.key(shape)) not in seen:
                     seen.add(key)
                     subject = f"{claim.about}: {shape}" if claim.about else str(shape)
                     explain = partial(_counterexample, subject)
-                    yield Obligation(f"arithmetic.{claim.theorem}", subject, claim.text, explain)
+                    name = f"arithmetic.{claim.theorem}"
+                    yield Obligation(name, subject, claim.text, explain, claim.expects)
 
 
 def _counterexample(subject: str, model: Model) -> str:
+    if not model:
+        return f"{subject}: no example is found"
     shown = ", ".join(f"{name} = {value:#x}" for name, value in sorted(model.items()))
     return f"{subject}: not for {shown}"
 
@@ -210,6 +217,20 @@ def _unfit(sums: SymbolicSum, negative: bool, clamped: bool) -> str:
     return refuting(ULT(smaller, _GREATEST_SUM), ULT(surplus, _GREATEST_SUM), code != wanted)
 
 
+def _round(sums: SymbolicSum) -> Iterator[_Claim]:
+    if sums.shape.result in sums.specification.formats:
+        for about, text in SumRounding(sums).claims():
+            yield _Claim("round", ("result",), (sums.shape.result,), text, about)
+
+
+def _negation(sums: SymbolicSum) -> Iterator[_Claim]:
+    signs = SumSigns(sums)
+    for about, stages, types, text in signs.claims():
+        yield _Claim("negation", stages, types, text, about)
+    for about, text in signs.exceptions():
+        yield _Claim("signs", (), (), text, about, "sat")
+
+
 def _parts(specification: Specification) -> Iterator[ProofPart]:
     for family in arithmetic().families:
         yield ProofPart(f"arithmetic {family.family}", partial(family_obligations, specification, family))
@@ -255,6 +276,22 @@ GROUP = TheoremGroup(
         Theorem(
             "arithmetic.fit",
             "an integer sum is kept modulo the width of its type, or clamped once where the text clamps it",
+        ),
+        Theorem(
+            "arithmetic.round",
+            "a floating-point sum becomes the nearest number of its type, ties to even, or the next one in "
+            "the direction that its model gives, a subnormal number or an infinity where it has to be one "
+            "(sums of fewer digits than their type has: in words of 64 bits)",
+        ),
+        Theorem(
+            "arithmetic.negation",
+            "where all terms have the other sign, and none is a NaN, so has a floating-point sum that is not "
+            "zero (it is rounded up where it was rounded down)",
+        ),
+        Theorem(
+            "arithmetic.signs",
+            "but 1 - 1 is the zero that -1 + 1 is, and some sums that are rounded down or up, or clamped, "
+            "differ in more than their sign",
         ),
         Theorem(
             "arithmetic.split",

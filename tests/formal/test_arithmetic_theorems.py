@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 from fractions import Fraction
+from functools import cache
 
 import pytest
 
@@ -13,6 +15,7 @@ from ptxmma.formal.sum_examples import FloatSums
 from ptxmma.formal.sum_shapes import float_sums
 from ptxmma.formal.theorems import arithmetic as theorems
 from ptxmma.formal.theorems.arithmetic import family_obligations
+from ptxmma.spec.api import load
 from ptxmma.spec.arithmetic import arithmetic, arithmetic_of
 from ptxmma.spec.arithmetic_records import ArithmeticFile, ArithmeticStage
 from ptxmma.spec.expressions import parse
@@ -34,6 +37,25 @@ SPOILT = [
     ("fit", "total >= bound + negative", "total > bound + negative"),
     ("fit", "bound - 1 + negative", "bound - negative"),
     ("fit", "(1 << 60) - total", "(1 << 60) - 1 - total"),
+    ("round", "where(minus > plus, minus - plus, plus - minus)", "where(minus > plus, minus, plus)"),
+    ("round", "where(minus > plus, 1, 0)", "where(minus > plus, 0, 1)"),
+    ("round", "any_negative == 1 and mode == 2", "any_negative == 1 and mode == 1"),
+    ("round", "bits(sum) - digits, 0", "bits(sum) - digits + 1, 0"),
+    ("round", "sum >> surplus << surplus", "sum >> surplus"),
+    ("round", "raised - lowered, 1)", "raised - lowered, 0)"),
+    ("round", "total & (1 << shift) - 1", "total & (1 << shift)"),
+    ("round", "left <= d_fraction_bits", "left < d_fraction_bits"),
+    ("round", "where(shift > 0, 1 << shift - 1, 0)", "where(shift > 1, 1 << shift - 1, 0)"),
+    ("round", "whole & 1 == 1", "whole & 1 == 0"),
+    ("round", "where(rest > 0, away, 0)", "away"),
+    ("round", "mode == 3 and negative == 0", "mode == 3 and negative == 1"),
+    ("round", "infinity - where(mode == 0 or away == 1, 0, 1)", "infinity - where(mode == 0, 0, 1)"),
+    ("round", "(field - 1 << d_fraction_bits) + whole", "(field << d_fraction_bits) + whole"),
+    ("negation", "exponent_bits ^ negated", "exponent_bits"),
+    ("negation", "a_negative ^ b_negative", "a_negative | b_negative"),
+    ("negation", "where(negative == 1, kept, 0)", "0"),
+    ("negation", "| negative << d_width - 1", ""),
+    ("signs", "bound - 1 + negative", "bound + negative"),
 ]  # fmt: skip
 
 
@@ -58,14 +80,21 @@ def spoilt(family: ArithmeticFile, old: str, new: str) -> ArithmeticFile:
     return replace(family, models=models)
 
 
-def refuted(obligations: list[Obligation], theorem: str, solver: str = "z3") -> list[str]:
+@cache
+def right_texts() -> frozenset[str]:
+    """What the solvers are asked of the models as they are."""
+    (family,) = arithmetic().families
+    return frozenset(obligation.smt for obligation in family_obligations(load(), family))
+
+
+def refuted(obligations: Iterable[Obligation], theorem: str, solver: str = "z3") -> list[str]:
     """What a solver says of the obligations of a theorem that do not hold."""
     found = []
     for obligation in obligations:
         if obligation.theorem == f"arithmetic.{theorem}":
             answer = ask(solver, obligation.smt)
             assert answer.status != "unknown", (obligation.subject, answer.detail)
-            if answer.status == "sat":
+            if answer.status != obligation.expects:
                 found.append(obligation.explain(answer.model))
     return found
 
@@ -79,8 +108,9 @@ def test_every_theorem_has_obligations(specification: Specification) -> None:
 @pytest.mark.parametrize(("theorem", "old", "new"), SPOILT)
 def test_a_wrong_formula_is_refuted(specification: Specification, theorem: str, old: str, new: str) -> None:
     (family,) = arithmetic().families
-    said = refuted(list(family_obligations(specification, spoilt(family, old, new))), theorem)
-    assert said and all(": not for " in words for words in said)
+    others = family_obligations(specification, spoilt(family, old, new))
+    said = refuted((one for one in others if one.smt not in right_texts()), theorem)
+    assert said and all(": not for " in words or words.endswith("no example is found") for words in said)
 
 
 @pytest.mark.parametrize("solver", SOLVERS)
