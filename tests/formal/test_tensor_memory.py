@@ -51,7 +51,7 @@ def refuted(layout: Layout) -> set[str]:
         ("tcgen05.a.B", "copy", "lane // 32 % 2", "layout.injective"),
         ("tcgen05.a.D", "col", "column * (16 // width) + i", "layout.injective"),
         ("tcgen05.scale-a.1X", "row", "16*column + lane % 32", "layout.injective"),
-        ("tcgen05.scale-a.3X", "column", "row // 32 + 3*((id + col) // 4)", "layout.injective"),
+        ("tcgen05.scale-a.3X", "column", "row // 32 + 3*((id + col) // 4)", "layout.inverse_left"),
         ("tcgen05.scale-a.6X", "byte", "(id + col) % 3", "layout.injective"),
         ("tcgen05.scale-b.2X", "row", "byte // 2", "layout.injective"),
         ("tcgen05.scale-b.4X", "col", "32*column + lane % 31", "layout.injective"),
