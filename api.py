@@ -126,7 +126,8 @@ class OperandLayout:
     @property
     def mnemonic(self) -> str:
         """The mnemonic, spelled canonically."""
-        return self._table.variant.mnemonic
+        variant = self._table.variant
+        return variant.mnemonic if variant is not None else self._table.operand
 
     @property
     def operand(self) -> str:

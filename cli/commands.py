@@ -69,9 +69,9 @@ COMMANDS: Mapping[str, Command] = {
     "layout": Command(
         "which thread's register holds which element",
         (
-            Example(f"ptxmma layout {_MMA} --operand A"),
             Example(f"ptxmma layout {_MMA} --operand A --row 9 --col 3"),
             Example(f"ptxmma layout {_MMA} --operand D --format cuda"),
+            Example("ptxmma layout tcgen05.d.F --with n=64 --lane 37 --column 5"),
         ),
         "the layout or the answer is printed",
         "",

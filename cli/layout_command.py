@@ -9,15 +9,18 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from ..gen.pictures.tables import MapTable, table_of
+from ..gen.pictures.places import is_placed
+from ..gen.pictures.tables import MapTable, layout_table, table_of
 from ..spec.api import find, load
 from ..spec.errors import Question
 from ..spec.variants import OPAQUE
+from .place_answers import answer_place, place_json, settings
 from .streams import coloured
 
 __all__ = ["add"]
 
-_QUESTIONS = ("thread", "element", "bit", "matrix", "row", "col", "chunk")
+_PLACES = ("lane", "column", "cta", "byte")
+_QUESTIONS = ("thread", "element", "bit", "matrix", "row", "col", "chunk", *_PLACES)
 _ALSO = {"bit": "element", "chunk": "col"}
 _PICTURES = ("text", "markdown", "svg")
 _FORMATS = ("text", "json", "csv", "markdown", "svg", "cuda", "python", "cute")
@@ -25,7 +28,9 @@ _FORMATS = ("text", "json", "csv", "markdown", "svg", "cuda", "python", "cute")
 
 def add(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of the command."""
-    parser.add_argument("mnemonic", help="the variant, as `list` prints it")
+    parser.add_argument(
+        "mnemonic", help="the variant, as `list` prints it; or the id of a layout of tensor memory"
+    )
     parser.add_argument(
         "--operand",
         help="its part (A, D, metadata, scale-a …) or its name as `show` prints it; or several: A,B,D",
@@ -44,6 +49,20 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--col", type=int, metavar="C", help="with --row: the column")
     parser.add_argument("--chunk", type=int, metavar="C", help="for metadata, in place of --col")
     parser.add_argument("--matrix", type=int, metavar="J", help="with --row: who supplies its address")
+    parser.add_argument(
+        "--lane", type=int, metavar="L", help="with --column: what a place of tensor memory holds"
+    )
+    parser.add_argument("--column", type=int, metavar="C", help="with --lane: the column of 32 bits")
+    parser.add_argument("--cta", type=int, metavar="C", help="with --lane: of which CTA of a pair")
+    parser.add_argument("--byte", type=int, metavar="B", help="with --lane: which byte of the column")
+    parser.add_argument(
+        "--with",
+        dest="settings",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="a parameter that the mnemonic leaves open: n=64 (may be repeated)",
+    )
     parser.add_argument("--rows", metavar="A..B", help="only these rows of the picture")
     parser.add_argument("--cols", metavar="A..B", help="only these columns of the picture")
     parser.add_argument(
@@ -69,6 +88,11 @@ def run(args: argparse.Namespace) -> int:
             raise Question("--latex prints the formula of the whole map, in no other format")
         print(_latex(table))
         return 0
+    if is_placed(table.layout) and not _picked(args, table):
+        numbers = {name: getattr(args, name) for name in _QUESTIONS if getattr(args, name) is not None}
+        if numbers:
+            answer_place(table, numbers, args.format)
+            return 0
     asked = None if _picked(args, table) else _asked(args, table)
     if asked is not None:
         return _answer(args, table, asked)
@@ -78,6 +102,15 @@ def run(args: argparse.Namespace) -> int:
 
 def _tables(args: argparse.Namespace) -> Iterator[MapTable]:
     """The map of each operand that is named, at the selectors that are given and that it has."""
+    if args.mnemonic in load().layouts:
+        if not is_placed(load().layouts[args.mnemonic]):
+            raise Question(
+                f"{args.mnemonic} is a layout without lanes and columns; name a mnemonic, with --operand"
+            )
+        if args.operand is not None:
+            raise Question(f"{args.mnemonic} is a layout; --operand goes with a mnemonic")
+        yield layout_table(load(), args.mnemonic, settings(args.settings))
+        return
     variant = find(args.mnemonic)
     if args.operand is None:
         has = ", ".join(name for name, identifier in variant.layouts.items() if identifier != OPAQUE)
@@ -88,6 +121,7 @@ def _tables(args: argparse.Namespace) -> Iterator[MapTable]:
         )
     selectors = {"s": args.selector, "thread_id": args.thread_id, "byte_id": args.byte_id}
     given = {name: value for name, value in selectors.items() if value is not None}
+    given |= settings(args.settings)
     operands = args.operand.split(",")
     for name in operands:
         layout = load().layout_of(variant, name).layout
@@ -128,6 +162,8 @@ def _latex(table: MapTable) -> str:
 def _render(args: argparse.Namespace, table: MapTable) -> str:
     match args.format:
         case "json":
+            if is_placed(table.layout):
+                return json.dumps(place_json(table, table.layout.points(table.parameters)))
             return json.dumps(as_json(table, table.entries))
         case "csv":
             from ..gen.pictures.exports import as_csv
@@ -148,11 +184,21 @@ def _picture(args: argparse.Namespace, table: MapTable) -> str:
     """The map as a grid, or the part that was asked for."""
     from ..gen.pictures.grid import grid_of, lanes_of
 
+    placed = is_placed(table.layout)
+    if placed and args.view == "registers":
+        raise Question(f"{table.title} is drawn as lanes and columns")
+    if placed and args.thread is not None and "t" not in table.layout.inputs:
+        raise Question(f"{table.title} has no thread; ask by --lane and --column")
     if args.thread is not None and not 0 <= args.thread < table.threads:
         raise Question(
             f"there is no thread {args.thread} in {table.title}; it has thread 0..{table.threads - 1}"
         )
-    whole = lanes_of(table) if args.view == "registers" else grid_of(table)
+    if placed:
+        from ..gen.pictures.places import place_grid
+
+        whole = place_grid(table)
+    else:
+        whole = lanes_of(table) if args.view == "registers" else grid_of(table)
     cut = (_range("--rows", args.rows), _range("--cols", args.cols))
     grid = whole.cut(*cut)
     if args.format == "markdown":
@@ -182,7 +228,7 @@ def _figure(args: argparse.Namespace, tables: Sequence[MapTable]) -> str:
     if set(by_operand) != {"A", "B", "D"}:
         raise Question("as SVG, one operand is drawn, or A,B,D together")
     left, above, result = (by_operand[name] for name in ("A", "B", "D"))
-    return product_svg(f"A, B and D of {tables[0].variant.mnemonic}", left, above, result, args.thread)
+    return product_svg(f"A, B and D of {args.mnemonic}", left, above, result, args.thread)
 
 
 def _range(option: str, words: str | None) -> range | None:

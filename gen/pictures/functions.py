@@ -18,9 +18,11 @@ _ARGUMENT = {"t": "thread", "i": "element"}
 
 def _stem(table: MapTable) -> str:
     """What every function's name begins with: the mnemonic, the operand, the selectors."""
-    family = table.variant.row.family
-    named = family.instruction.instruction.split(".")
-    words = [w for w in table.variant.mnemonic.split(".") if w in named or w not in family.fixed]
+    words: list[str] = []
+    if table.variant is not None:
+        family = table.variant.row.family
+        named = family.instruction.instruction.split(".")
+        words = [w for w in table.variant.mnemonic.split(".") if w in named or w not in family.fixed]
     chosen = [f"{name}{value}" for name, value in table.selected.items()]
     return re.sub(r"\W+", "_", "_".join((*words, table.operand.lower(), *chosen)))
 
@@ -32,7 +34,7 @@ def _places(table: MapTable) -> tuple[int, int]:
 
 
 def _section(table: MapTable) -> str:
-    return brief(table.variant.row.family.isa.index, table.layout.layout.source.section)
+    return brief(table.index, table.layout.layout.source.section)
 
 
 def cuda(table: MapTable) -> str:
@@ -116,4 +118,5 @@ def _shape(table: MapTable) -> str:
     shape = table.layout.shape(table.parameters)
     sizes = " x ".join(f"{name} {size}" for name, size in shape.items())
     holder = " and ".join(table.headings[: len(table.layout.inputs)])
-    return f"{table.threads} threads; {sizes}; from {holder} to {', '.join(table.layout.outputs)}, and back"
+    threads = f"{table.threads} threads; " if "t" in table.layout.inputs else ""
+    return f"{threads}{sizes}; from {holder} to {', '.join(table.layout.outputs)}, and back"

@@ -42,7 +42,8 @@ class Repetition:
 class Grid:
     """Cells with the headings of their rows and columns. `names` says what the cells' numbers are.
 
-    `above` and `before` count the rows and columns that were cut off before the first.
+    `above` and `before` count the rows and columns that were cut off before the first. `reads` says how a
+    cell is read, where that is not by its thread. A cell of no thread (-1) has no numbers.
     """
 
     title: str
@@ -54,6 +55,7 @@ class Grid:
     across: str = "columns"
     above: int = 0
     before: int = 0
+    reads: str = ""
 
     @property
     def size(self) -> int:
@@ -116,14 +118,17 @@ class Grid:
                 continue
             exceeds = []
             for start in range(0, count, period):
+                pairs = (
+                    (at(start + i, j).numbers, at(i, j).numbers) for i in range(period) for j in range(others)
+                )
                 differences = {
-                    tuple(a - b for a, b in zip(at(start + i, j).numbers, at(i, j).numbers, strict=True))
-                    for i in range(period)
-                    for j in range(others)
+                    tuple(a - b for a, b in zip(*pair, strict=True)) if len(pair[0]) == len(pair[1]) else ()
+                    for pair in pairs
+                    if pair != ((), ())
                 }
-                if len(differences) > 1:
+                if len(differences) > 1 or () in differences:
                     break
-                exceeds.append(differences.pop())
+                exceeds.append(differences.pop() if differences else (0,) * len(self.names))
             else:
                 return period, tuple(exceeds)
         return count, ((0,) * len(self.names),)

@@ -49,7 +49,7 @@ class _Canvas:
 
     def cell(self, x: float, y: float, wide: float, cell: Cell, threads: int, faded: bool) -> None:
         """A box with its label, at once: there may be 16,384 of them."""
-        fill, ink = ("#fff", "#999") if faded else (_fill(cell.thread, threads), "#111")
+        fill, ink = ("#fff", "#999") if faded or cell.thread < 0 else (_fill(cell.thread, threads), "#111")
         middle, label = x + wide / 2, escape(cell.label, quote=False)
         self.parts.append(
             f'<rect x="{x:g}" y="{y:g}" width="{wide:g}" height="{_HIGH}" fill="{fill}" '
@@ -104,7 +104,9 @@ def _legend(canvas: _Canvas, grids: Sequence[Grid], x: float, y: float) -> float
     """Say how a cell is read, and what the colours and lines mean."""
     grid = grids[-1]
     cell = grid.rows[0][1][0]
-    if cell.label.startswith("T"):
+    if grid.reads:
+        read = grid.reads
+    elif cell.label.startswith("T"):
         names = (f"{name} {number}" for name, number in zip(grid.names, cell.numbers, strict=True))
         read = f"in a cell, {cell.label} is {', '.join(names)}"
     else:
@@ -127,7 +129,8 @@ def _legend(canvas: _Canvas, grids: Sequence[Grid], x: float, y: float) -> float
         else ("threadID_in_group", range(middle, middle + _GROUP))
     )
     end = _swatches(canvas, x, y, *hues, grid.threads)
-    _swatches(canvas, end, y, "groupID", range(0, _WARP, _GROUP), grid.threads)
+    if not grid.reads:
+        _swatches(canvas, end, y, "groupID", range(0, _WARP, _GROUP), grid.threads)
     return y + _LINE + 8
 
 
@@ -194,8 +197,8 @@ def _draw(
 def _warp_changes(grid: Grid, row: int) -> bool:
     """Whether other warps hold a row than the row above it."""
     upper, lower = (_warps(grid.rows[number][1]) for number in (row - 1, row))
-    return upper.isdisjoint(lower)
+    return bool(upper and lower) and upper.isdisjoint(lower)
 
 
 def _warps(cells: Sequence[Cell]) -> set[int]:
-    return {thread // 32 for thread in {cell.thread for cell in cells}}
+    return {thread // 32 for thread in {cell.thread for cell in cells if cell.thread >= 0}}

@@ -9,12 +9,13 @@ from functools import cached_property
 from ...spec.errors import Question
 from ...spec.expressions import Expression
 from ...spec.fragments import Packing, packing
+from ...spec.index import Index
 from ...spec.maps import LayoutMap
 from ...spec.parts import layout_key, layout_operand, named_operand
 from ...spec.specification import Specification
 from ...spec.variants import Variant
 
-__all__ = ["MapTable", "said", "table_of"]
+__all__ = ["MapTable", "layout_table", "said", "table_of"]
 
 
 @dataclass(frozen=True)
@@ -24,25 +25,28 @@ class MapTable:
     `entries` are (thread, element, register, bit_low, row, col), then the product where the
     instruction computes several at once. `packing` is None where no register element is mapped; the
     entries are the layout's points then: (thread, bit, row, chunk, slot, index_bit) for metadata,
-    (thread, matrix, row) for addresses.
+    (thread, matrix, row) for addresses. A layout of tensor memory may stand alone, without a variant.
     """
 
-    variant: Variant
+    variant: Variant | None
     operand: str
     layout: LayoutMap
     parameters: Mapping[str, int]
     packing: Packing | None
+    index: Index
 
     @property
     def title(self) -> str:
         """What the map is of, and the selectors that it is for."""
         chosen = ", ".join(f"{said(name)} {value}" for name, value in self.selected.items())
-        return f"{self.operand}{f' ({chosen})' if chosen else ''} of {self.variant.mnemonic}"
+        of = f" of {self.variant.mnemonic}" if self.variant else ""
+        return f"{self.operand}{f' ({chosen})' if chosen else ''}{of}"
 
     @property
     def selected(self) -> dict[str, int]:
         """The selectors that the map depends on."""
-        return {name: value for name, value in self.parameters.items() if name not in self.variant.fields}
+        fields = self.variant.fields if self.variant else {}
+        return {name: value for name, value in self.parameters.items() if name not in fields}
 
     @cached_property
     def entries(self) -> list[tuple[int, ...]]:
@@ -56,7 +60,8 @@ class MapTable:
     def headings(self) -> tuple[str, ...]:
         """The names of an entry's numbers."""
         if self.packing is None:
-            return ("thread", *self.layout.inputs[1:], *self.layout.outputs)
+            said = {"t": "thread", "i": "element"} if self.variant is None else {"t": "thread"}
+            return tuple(said.get(name, name) for name in (*self.layout.inputs, *self.layout.outputs))
         return ("thread", "element", "register", "bit_low", *self.layout.outputs)
 
     @property
@@ -123,26 +128,48 @@ def table_of(
         )
     layout = specification.layout_of(variant, operand)
     operand = layout_key(variant, operand) or operand
-    given = dict(selectors or {})
-    parameters: dict[str, int] = {}
-    for name, scalars in layout.layout.params.items():
-        value = given.pop(name, None)
-        if value is None:
-            value = int(variant.fields.get(name, 0))
-        if value not in scalars.values:
-            allowed = ", ".join(map(str, scalars.values))
-            raise Question(f"{operand}: {said(name)} is {value}; it must be one of {allowed}")
-        parameters[name] = value
-    for name, value in given.items():
-        if value != 0:
-            raise Question(f"{operand} of {variant.mnemonic} has no {said(name)}")
+    parameters = _chosen(layout, operand, variant.fields, selectors or {}, variant.mnemonic)
     found = layout_operand(variant.instruction, operand)
     packed: Packing | None = None
     if found and found[1].holds and found[1].part != "address":
         packed = packing(variant, operand)
     elif operand.startswith("scale"):
         packed = Packing(8, 32)
-    return MapTable(variant, operand, layout, parameters, packed)
+    return MapTable(variant, operand, layout, parameters, packed, specification.index)
+
+
+def layout_table(specification: Specification, name: str, given: Mapping[str, int]) -> MapTable:
+    """The map of a layout by its id; `given` sets its parameters, selectors are 0 unless they are given."""
+    layout = specification.layouts[name]
+    parameters = _chosen(layout, name, {}, given, "")
+    return MapTable(None, name, layout, parameters, None, specification.index)
+
+
+def _chosen(
+    layout: LayoutMap,
+    operand: str,
+    fields: Mapping[str, str | int],
+    selectors: Mapping[str, int],
+    mnemonic: str,
+) -> dict[str, int]:
+    """A value for each parameter: one that is given, a field's, the only one, or 0."""
+    given = dict(selectors)
+    parameters: dict[str, int] = {}
+    for name, scalars in layout.layout.params.items():
+        value = given.pop(name, None)
+        if value is None:
+            only = int(scalars.values[0]) if len(scalars.values) == 1 else 0
+            value = int(fields.get(name, only))
+        if value not in scalars.values:
+            allowed = ", ".join(map(str, scalars.values))
+            if name not in selectors and name not in fields:
+                raise Question(f"{operand} needs {said(name)}: one of {allowed}")
+            raise Question(f"{operand}: {said(name)} is {value}; it must be one of {allowed}")
+        parameters[name] = value
+    for name, value in given.items():
+        if value != 0 or not mnemonic:
+            raise Question(f"{operand}{f' of {mnemonic}' if mnemonic else ''} has no {said(name)}")
+    return parameters
 
 
 def said(name: str) -> str:

@@ -39,7 +39,7 @@ def _band(grid: Grid, band: Sequence[int], coloured: bool, thread: int | None) -
         for col in band:
             cell = cells[col]
             label = (cell.label if thread in (None, cell.thread) else _OTHER).ljust(wide)
-            if coloured and thread in (None, cell.thread):
+            if coloured and thread in (None, cell.thread) and cell.thread >= 0:
                 red, green, blue = colour(cell.thread, grid.threads)
                 label = f"\x1b[30;48;2;{red};{green};{blue}m{label}\x1b[0m"
             labels.append(label)
