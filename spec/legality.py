@@ -197,11 +197,14 @@ class Judge:
         return NamedMnemonic(ILLEGAL if reasons else LEGAL, reasons, tuple(notes), variant), ""
 
     def _incomplete(self, mnemonic: str) -> int:
-        """How many mnemonics a text may be the beginning of: one that has no element types yet, where the
-        nearest row would be any of them; else 0.
+        """How many mnemonics a text may be the beginning of: one that has no element types yet, and lacks more
+        than one qualifier, where the nearest row would be any of them; else 0.
         """
         group = self._group_of(mnemonic)
-        if group is None or any(group.spellings.spelling(mnemonic).ordered):
+        if group is None:
+            return 0
+        spelling = group.spellings.spelling(mnemonic)
+        if any(spelling.ordered) or group.lacks_one(spelling):
             return 0
         found = matching(self._families, mnemonic)
         return len(found) if len(found) > 1 else 0

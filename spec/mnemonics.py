@@ -182,6 +182,13 @@ class MnemonicGroup:
         found = (profile.closest(spelling) for profile in self.nearest_profiles(spelling))
         return min(found, key=lambda pair: pair[0])[1]
 
+    def lacks_one(self, spelling: Spelling) -> bool:
+        """Whether the nearest variant has one qualifier more, in a group without element types."""
+        if not self.profiles:
+            return False
+        near = self.spellings.spelling(self.closest(spelling).mnemonic)
+        return not any(near.ordered) and near.shape == spelling.shape and len(near.free - spelling.free) == 1
+
     def _ordered_cost(self, number: int, place: int, token: str | None) -> list[int]:
         """What one qualifier at its place (or, without a token, their number) costs each row."""
         key = number, place, token
