@@ -14,7 +14,8 @@ from ..spec.chip_arithmetic import SumBlock
 from ..spec.editions import cited
 from ..spec.errors import Question
 from ..spec.expressions import source
-from ..spec.quantities import counted
+from ..spec.model import Form
+from ..spec.quantities import counted, one_of
 from ..spec.specification import Specification
 from ..spec.variants import OPAQUE, Variant
 
@@ -48,6 +49,8 @@ def run(args: argparse.Namespace) -> int:
     for form in record["forms"]:
         label = f" (A from {form['a']})" if form["a"] else ""
         _say(f"  form{label}: ", ", ".join(form["operands"]) or "no operands")
+        if form["gate"]:
+            _say("    ", form["gate"])
     if record["operands"]:
         print("  operands")
     for name, text in record["operands"].items():
@@ -121,7 +124,10 @@ def describe(specification: Specification, variant: Variant) -> dict[str, Any]:
             "removed": str(gate.removed) if gate.removed else None,
             "targets": [name for name, _ in gate.targets],
         },
-        "forms": [{"a": form.a, "operands": list(form.operands)} for form in forms],
+        "forms": [
+            {"a": form.a, "gate": _form_gate(specification, variant, form), "operands": list(form.operands)}
+            for form in forms
+        ],
         "operands": {name: describe_operand(variant, name) for name in used},
         "layouts": {
             operand: _layout(specification, identifier) for operand, identifier in variant.layouts.items()
@@ -131,6 +137,14 @@ def describe(specification: Specification, variant: Variant) -> dict[str, Any]:
         "numerical": {name: specification.clauses[name].says for name in row.numerical},
         "execution": {name: specification.clauses[name].says for name in instruction.execution},
     }
+
+
+def _form_gate(specification: Specification, variant: Variant, form: Form) -> str | None:
+    """Since when and where a form is legal, in words; None where it is wherever the mnemonic is."""
+    if form.gate is None:
+        return None
+    gate = specification.isa.effective([*variant.row.gates_on(variant.fields), form.gate])
+    return f"{gate.versions} on {_targets(specification, [name for name, _ in gate.targets])}"
 
 
 def describe_operand(variant: Variant, name: str) -> str:
@@ -145,7 +159,7 @@ def describe_operand(variant: Variant, name: str) -> str:
         text += f"{'' if operand.registers else ';'} of type {' or '.join(f'.{name}' for name in types)}"
     if operand.values:
         values = variant.values(operand)
-        text += f"; {' or '.join(map(str, values))}"
+        text += f"; {one_of(values)}"
     return text
 
 

@@ -40,15 +40,17 @@ def descriptor_of(operand: Operand, variant: Variant) -> str | None:
     return word.descriptor.format(**fields)
 
 
-def settings_of(operand: Operand, variant: Variant) -> dict[str, int]:
-    """What a statement says for the settings of an operand's descriptor."""
+def settings_of(operand: Operand, variant: Variant, descriptor: Descriptor) -> dict[str, int]:
+    """What a statement says for the settings that an operand's descriptor has."""
     stated = operand.word.settings if operand.word is not None else {}
-    return {name: variant.evaluate(formula) for name, formula in stated.items()}
+    known = descriptor.settings
+    return {name: variant.evaluate(formula) for name, formula in stated.items() if name in known}
 
 
 def check_words(specification: Specification, family: Family) -> None:
     """Every descriptor of an operand exists, and has the settings and values that the statement says."""
     words = [(operand, operand.word) for operand in family.instruction.operands.values() if operand.word]
+    asked: set[str] = set()
     for variant in family.variants() if words else ():
         for operand, word in words:
             try:
@@ -59,13 +61,18 @@ def check_words(specification: Specification, family: Family) -> None:
             if name is None:
                 continue
             must_exist("descriptor", name, specification.descriptors, word.place)
+            descriptor = specification.descriptors[name]
+            asked.update(descriptor.settings)
             try:
-                next(iter(assignments(specification.descriptors[name], settings_of(operand, variant))))
+                next(iter(assignments(descriptor, settings_of(operand, variant, descriptor))))
             except Question as error:
                 what = f"{name}, which {variant.mnemonic} takes: {error}"
-                raise SpecError(
-                    what, word.place, ", ".join(specification.descriptors[name].settings)
-                ) from None
+                raise SpecError(what, word.place, ", ".join(descriptor.settings)) from None
+    for _, word in words:
+        for name in word.settings:
+            if name not in asked:
+                what = f"no descriptor of {family.instruction.instruction} has the setting {name!r}"
+                raise SpecError(what, word.place, ", ".join(sorted(asked)))
 
 
 def holding(judge: Judge) -> RuleHolds:
@@ -103,7 +110,7 @@ def judge_with_word(
     if kind is None:
         raise Question(f"the instruction descriptor of {variant.mnemonic} is not known")
     descriptor = specification.descriptors[kind]
-    found = judge_word(descriptor, word, settings_of(operand, variant), holding(judge))
+    found = judge_word(descriptor, word, settings_of(operand, variant, descriptor), holding(judge))
     if not found:
         verdict = replace(verdict, verdict=ILLEGAL, reasons=(*verdict.reasons, *found.reasons))
     return verdict, found, descriptor

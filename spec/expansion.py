@@ -105,9 +105,11 @@ def expanded_instruction(instruction: Instruction, index: Index) -> Instruction:
 
 
 def _forms(instruction: Instruction) -> Mapping[str, Form]:
-    """The forms, each with where A comes from: behind a descriptor or in registers, where there are both."""
-    sources: dict[str, Literal["descriptor", "register"]] = {
-        name: "descriptor" if operand.descriptor else "register"
+    """The forms, each with where A is: behind a descriptor, in registers or in tensor memory, if it can be in
+    several of these.
+    """
+    sources: dict[str, Literal["descriptor", "register", "tensor memory"]] = {
+        name: "descriptor" if operand.descriptor else "tensor memory" if operand.space else "register"
         for name, operand in instruction.operands.items()
         if operand.part == "A"
     }

@@ -197,8 +197,8 @@ class Judge:
         return NamedMnemonic(ILLEGAL if reasons else LEGAL, reasons, tuple(notes), variant), ""
 
     def _incomplete(self, mnemonic: str) -> int:
-        """How many mnemonics a text may be the beginning of: one that has no element types yet, and lacks more
-        than one qualifier, where the nearest row would be any of them; else 0.
+        """How many mnemonics a text may be the beginning of: one that has no element types yet, and lacks
+        more than one qualifier, where the nearest row would be any of them; else 0.
         """
         group = self._group_of(mnemonic)
         if group is None:

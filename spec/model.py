@@ -136,8 +136,8 @@ class OperandWord:
     Noticed by: tests.
     Example: `"tcgen05.{kind}"`. Refuses: `[a]` (text, not a list)."""
     settings: Mapping[str, Formula]
-    """What the statement says for the descriptor's settings, over the fields. What does not stand here may be
-    any.
+    """What the statement says for the settings, over the fields; a descriptor that lacks one ignores it. What
+    does not stand here may be any.
     Noticed by: tests.
     Example: `{cta_group: "where(cta_group == cta_group_2, 2, 1)", sp: 0}`.
     Refuses: `cta_group` (a mapping)."""
@@ -231,7 +231,7 @@ class Form:
     Example: `{since: "8.0", deprecated: null, removed: null, targets: [any]}`.
     Refuses: `{since: "8.0"}` (every key of a gate is written)."""
     # Where multiplicand A comes from, when there is a choice.
-    a: Literal["descriptor", "register"] | None = field(default=None, metadata=FILLED_IN)
+    a: Literal["descriptor", "register", "tensor memory"] | None = field(default=None, metadata=FILLED_IN)
     place: Place = field(default=Place("", 0, 0), compare=False)
 
 

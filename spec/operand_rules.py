@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from .diagnosis import Reason
 from .model import Operand
-from .quantities import counted
+from .quantities import counted, one_of
 from .statements import Argument, Statement, argument_of, element_kind
 from .variants import Variant
 
@@ -79,7 +79,7 @@ def _in_range(variant: Variant, name: str, operand: Operand, value: int) -> Iter
     if operand.values is not None:
         allowed = variant.values(operand)
         if value not in allowed:
-            shown = " or ".join(map(str, allowed))
+            shown = one_of(allowed)
             yield Reason("operand.range", f"{name} is {value}; it must be {shown}")
     elif operand.valid is not None and not variant.allows(operand.valid, value):
         yield Reason("operand.range", f"{name} is {value}; the rule is {operand.valid.text}")

@@ -1,10 +1,23 @@
-"""Say how many there are of something: `1 operand`, `4 operands`."""
+"""Say how many there are of something (`1 operand`, `4 operands`), and which of some integers is meant."""
 
 from __future__ import annotations
 
-__all__ = ["counted"]
+from collections.abc import Sequence
+
+__all__ = ["counted", "one_of"]
+
+_LISTED = 4  # so many consecutive integers are listed
 
 
 def counted(count: int, what: str) -> str:
     """A number with its noun, which gets an s unless the number is 1."""
     return f"{count} {what}{'' if count == 1 else 's'}"
+
+
+def one_of(values: Sequence[object]) -> str:
+    """The values to choose from: `0 or 1`; many consecutive integers are `0 to 15`."""
+    numbers = [value for value in values if isinstance(value, int)]
+    first, last = (numbers[0], numbers[-1]) if numbers else (0, 0)
+    if len(values) > _LISTED and list(values) == list(range(first, last + 1)):
+        return f"{first} to {last}"
+    return " or ".join(map(str, values))

@@ -104,8 +104,8 @@ def test_show(command: Command) -> None:
     shown = json.loads(out)
     assert code == 0
     assert shown["forms"] == [
-        {"a": "descriptor", "operands": ["sum", "near-slab", "far-slab", "keep", "sign"]},
-        {"a": "register", "operands": ["sum", "near", "far-slab", "keep", "sign"]},
+        {"a": "descriptor", "gate": None, "operands": ["sum", "near-slab", "far-slab", "keep", "sign"]},
+        {"a": "register", "gate": None, "operands": ["sum", "near", "far-slab", "keep", "sign"]},
     ]
     # 64 x 24 sums of 32 bits in 128 threads are 12 registers, 64 x 16 values of 16 bits are 4
     assert shown["operands"]["sum"] == "the sum, m x n; 12 registers of type .b32 or .f32"
