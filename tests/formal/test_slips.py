@@ -16,7 +16,8 @@ from ptxmma.spec.api import load
 from ptxmma.spec.cache import ROOT
 from ptxmma.spec.loading import load_files
 
-DESCRIPTORS, BRIDGES, MMA = (
+ADDRESSES, DESCRIPTORS, BRIDGES, MMA = (
+    "spec/addresses.yaml",
     "spec/descriptors.yaml",
     "spec/layouts/bridges.yaml",
     "spec/instructions/mma.yaml",
@@ -99,9 +100,9 @@ def test_everything_is_changed(corpus: Corpus, file: str) -> None:
 
 
 def test_a_slip_changes_its_file_and_nothing_of_the_old_root(corpus: Corpus) -> None:
-    root, _ = corpus.nodes[DESCRIPTORS]
+    root, _ = corpus.nodes[ADDRESSES]
     before = yaml.serialize(root)
-    texts = [yaml.serialize(changed_root(root, slip)) for slip in corpus.slips([DESCRIPTORS])]
+    texts = [yaml.serialize(changed_root(root, slip)) for slip in corpus.slips([ADDRESSES])]
     assert before not in texts
     assert len(set(texts)) == len(texts) > 100
     assert yaml.serialize(root) == before
