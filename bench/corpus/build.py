@@ -16,6 +16,7 @@ from pathlib import Path
 from shutil import copy
 from tempfile import TemporaryDirectory
 
+import blackwell
 import clones
 import verdicts
 
@@ -147,20 +148,23 @@ def own(folder: Path) -> None:
 
 def cutlass(folder: Path) -> None:
     """Examples of CUTLASS, with the headers of its package."""
+    examples(folder, "cutlass", "sm_90a", EXAMPLES)
+
+
+def examples(folder: Path, to: str, arch: str, names: Sequence[str]) -> None:
+    """Some examples of CUTLASS for one target."""
     packages = installed(folder, *CUTLASS)
     source = packages / "cutlass_library" / "source"
     curand = next(packages.rglob("curand_kernel.h")).parent
     includes = (curand, source / "include", source / "tools/util/include", source / "examples/common")
-    options = ["--expt-relaxed-constexpr", "-DCUTLASS_ARCH_MMA_SM90_SUPPORTED"]
-    for name in EXAMPLES:
+    options = [
+        "--expt-relaxed-constexpr",
+        f"-DCUTLASS_ARCH_MMA_{arch[:-1].upper().replace('_', '')}_SUPPORTED",
+    ]
+    for name in names:
         path = source / "examples" / name
-        nvcc(
-            path,
-            folder / "cutlass" / f"{path.stem}.ptx",
-            "sm_90a",
-            *options,
-            *(f"-I{i}" for i in (*includes, path.parent)),
-        )
+        paths = (f"-I{include}" for include in (*includes, path.parent))
+        nvcc(path, folder / to / f"{path.stem}.ptx", arch, *options, *paths)
 
 
 def python(paths: Sequence[Path], script: str, *words: str, capability: int = 90) -> None:
@@ -200,13 +204,18 @@ def packages(folder: Path) -> None:
                 python(paths, "triton/packages.py", str(folder / f"{short}-sm80"), name, capability=80)
 
 
-def flashinfer(folder: Path) -> None:
-    """FlashInfer: kernels that it ships as PTX or as generated CUDA, and some of its templates."""
+def flashinfer_sources(folder: Path) -> tuple[Path, list[str]]:
+    """FlashInfer's folder of CUDA, and nvcc's options for it."""
     data = installed(folder, FLASHINFER) / "flashinfer" / "data"
     curand = next(installed(folder, *CUTLASS).rglob("curand_kernel.h")).parent
     folders = ("cccl/libcudacxx/include", "cccl/cub", "cccl/thrust", "include", "csrc", "cutlass/include")
     includes = [*(data / name for name in (*folders, "cutlass/tools/util/include", "spdlog/include")), curand]
-    options = ["--expt-relaxed-constexpr", *(f"-I{include}" for include in includes)]
+    return data, ["--expt-relaxed-constexpr", *(f"-I{include}" for include in includes)]
+
+
+def flashinfer(folder: Path) -> None:
+    """FlashInfer: kernels that it ships as PTX or as generated CUDA, and some of its templates."""
+    data, options = flashinfer_sources(folder)
     for name, arch, pattern, most in GENERATED:
         files = sorted(path for path in (data / "csrc").glob(pattern) if "binding" not in path.name)
         for path in files[:most]:
@@ -252,12 +261,12 @@ def bitsandbytes(folder: Path) -> None:
         subprocess.run((tool, "-all", "-xptx", "all", str(library)), cwd=to, capture_output=True)
 
 
-def quack(folder: Path) -> None:
+def quack(folder: Path, to: str = "quack", capability: int = 90) -> None:
     """Kernels of QuACK, by CuTe DSL."""
     dsl = installed(folder, *CUTE_DSL)
     compiler = (dsl, dsl / "nvidia_cutlass_dsl" / "dsl_packages", dsl / "nvidia_cutlass_dsl")
     paths = (*compiler, installed(folder, QUACK), installed(folder, *TILELANG))  # the last for its tvm_ffi
-    python(paths, "quack/kernels.py", str(folder / "quack"))
+    python(paths, "quack/kernels.py", str(folder / to), capability=capability)
 
 
 def vllm(folder: Path) -> None:
@@ -295,7 +304,23 @@ def of_clones(folder: Path) -> None:
         includes = (*(root / include for include in clone.includes), cutlass_headers / "include")
         options = (*shared, *clone.options, *(f"-I{include}" for include in includes))
         for source in clones.sources(folder, name):
-            nvcc(source, folder / name / f"{source.stem}.ptx", "sm_90a", *options)
+            nvcc(source, folder / name / f"{source.stem}.ptx", clone.arch, *options)
+
+
+def of_blackwell(folder: Path) -> None:
+    """Kernels for sm_100a; TileLang's and DeepGEMM's are compiled by the parts tilelang and clones."""
+    for release in blackwell.RELEASES:
+        newest = ("blackwell.py",) if release == RELEASES[-1] else ()
+        for script in ("matmul.py", "attention.py", *newest):
+            to = str(folder / f"triton-{release}-sm100")
+            python([triton_of(folder, release)], f"triton/{script}", to, capability=blackwell.CAPABILITY)
+    quack(folder, "quack-sm100", blackwell.CAPABILITY)
+    examples(folder, "cutlass-sm100", blackwell.TARGET, blackwell.EXAMPLES)
+    data, options = flashinfer_sources(folder)
+    csrc = (data / "csrc").resolve()
+    for path in blackwell.generated(csrc):
+        to_file = folder / "flashinfer-sm100" / f"{blackwell.stem(path, csrc)}.ptx"
+        nvcc(path, to_file, blackwell.TARGET, *options)
 
 
 PARTS = {
@@ -311,6 +336,7 @@ PARTS = {
     "vllm": vllm,
     "llama.cpp": llama_cpp,
     "clones": of_clones,
+    "blackwell": of_blackwell,
 }
 
 

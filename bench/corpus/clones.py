@@ -29,7 +29,7 @@ _DEEP = """#include <cuda_bf16.h>
 #include <cutlass/numeric_types.h>
 #include <deep_gemm/impls/{0}.cuh>
 using namespace deep_gemm;
-void instantiate() {{ auto kernel = reinterpret_cast<void *>(&{0}{1}); (void)kernel; }}
+void instantiate() {{ auto kernel = reinterpret_cast<void *>(&{2}{1}); (void)kernel; }}
 """
 _DEEP_KERNELS = {
     "bf16_128x128": (
@@ -73,6 +73,40 @@ _DEEP_KERNELS = {
     "mqa_logits": ("sm90_fp8_mqa_logits", "<64,128,false,4,256,3,3,132,128,512,float>"),
     "paged_mqa": ("sm90_fp8_paged_mqa_logits", "<1,64,128,64,false,false,3,3,256,128,512,float>"),
 }
+_BLACKWELL = {
+    "bf16": (
+        "sm100_bf16_gemm",
+        f"_impl<{_K},{_K},0,4096,4096,128,128,64,1,128,128,128,6,128,128,1,false,148,128,false,false,{_GEMM},"
+        "false,cutlass::bfloat16_t,100>",
+    ),
+    "bf16_two_ctas_mn": (
+        "sm100_bf16_gemm",
+        f"_impl<{_MN},{_MN},0,4096,4096,128,224,64,1,128,64,128,4,128,128,2,false,148,128,false,false,{_GEMM},"
+        "true,float,100>",
+    ),
+    "bf16_swapped": (
+        "sm100_bf16_gemm",
+        f"_impl<{_K},{_K},0,4096,4096,48,128,64,8,128,128,128,6,128,128,2,true,148,16,true,true,"
+        "GemmType::MGroupedContiguous,false,cutlass::bfloat16_t,100>",
+    ),
+    "fp8_1d1d": (
+        "sm100_fp8_fp4_gemm_1d1d",
+        f"_impl<{_K},{_K},32,32,128,0,4096,7168,128,128,128,1,128,128,128,5,128,128,1,false,148,false,false,"
+        f"{_GEMM},false,cutlass::float_e4m3_t,cutlass::float_e4m3_t,cutlass::bfloat16_t,"
+        "epilogue::transform::EpilogueIdentity>",
+    ),
+    "fp8_fp4_1d1d": (
+        "sm100_fp8_fp4_gemm_1d1d",
+        f"_impl<{_K},{_K},128,32,128,0,4096,7168,128,192,128,1,128,128,128,4,128,128,2,false,148,false,false,"
+        f"{_GEMM},false,cutlass::float_e4m3_t,cutlass::detail::float_e2m1_unpacksmem_t,"
+        "cutlass::bfloat16_t,epilogue::transform::EpilogueIdentity>",
+    ),
+    "bmk_bnk_mn": ("sm100_bmk_bnk_mn", "<128,128,4096,128,128,64,4,128,128,4,128>"),
+    "tf32_hc": ("sm100_tf32_hc_prenorm_gemm", "_impl<32,7168,64,32,64,8,128,8,128,128>"),
+    "mqa_logits_fp8": ("sm100_mqa_logits", "<false,64,128,false,2,256,3,5,148,128,256,float>"),
+    "mqa_logits_fp4": ("sm100_mqa_logits", "<true,32,64,false,4,256,3,10,148,128,256,float>"),
+}
+_NAMES = {"sm100_bmk_bnk_mn": "sm100_bmn_bnk_mn_gemm_impl"}  # kernels that are not named as their headers
 _KITTENS = (
     *(f"kernels/gemm/educational_h100/level_0{level}.cu" for level in range(2, 9)),
     *("kernels/gemm/bf16_h100/bf16_h100_gemm.cu", "kernels/gemm/fp8_h100/fp8_h100_gemm.cu"),
@@ -93,6 +127,20 @@ class Clone:
     files: tuple[str, ...] = ()
     texts: dict[str, str] = field(default_factory=dict)
     options: tuple[str, ...] = ()
+    arch: str = "sm_90a"
+
+    @property
+    def folder(self) -> str:
+        """The name of its folder in FOLDER/.packages."""
+        return Path(self.address).name.lower()
+
+
+def _instantiated(kernels: dict[str, tuple[str, str]]) -> dict[str, str]:
+    """DeepGEMM's kernels: each header, and the arguments of its template."""
+    return {
+        name: _DEEP.format(header, rest, _NAMES.get(header, header))
+        for name, (header, rest) in kernels.items()
+    }
 
 
 CLONES = {
@@ -110,7 +158,13 @@ CLONES = {
     "deepgemm": Clone(
         "https://github.com/deepseek-ai/DeepGEMM",
         ("deep_gemm/include",),
-        texts={name: _DEEP.format(header, rest) for name, (header, rest) in _DEEP_KERNELS.items()},
+        texts=_instantiated(_DEEP_KERNELS),
+    ),
+    "deepgemm-sm100": Clone(
+        "https://github.com/deepseek-ai/DeepGEMM",
+        ("deep_gemm/include",),
+        texts=_instantiated(_BLACKWELL),
+        arch="sm_100a",
     ),
     "flashmla": Clone(
         "https://github.com/deepseek-ai/FlashMLA",
@@ -123,7 +177,7 @@ CLONES = {
 
 def cloned(folder: Path, name: str) -> Path | None:
     """A clone; None, said aloud, where it cannot be had."""
-    to = folder / ".packages" / name
+    to = folder / ".packages" / CLONES[name].folder
     if not to.exists():
         done = subprocess.run(("git", "clone", "-q", "--depth", "1", CLONES[name].address, str(to)))
         if done.returncode:
@@ -134,7 +188,7 @@ def cloned(folder: Path, name: str) -> Path | None:
 
 def sources(folder: Path, name: str) -> list[Path]:
     """The files of a clone to compile; those that are texts are written beside it."""
-    root = folder / ".packages" / name
+    root = folder / ".packages" / CLONES[name].folder
     found = [root / file for file in CLONES[name].files]
     for stem, text in CLONES[name].texts.items():
         path = folder / ".packages" / f"{name}-instances" / f"{stem}.cu"

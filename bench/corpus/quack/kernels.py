@@ -2,6 +2,7 @@
 
 CuTe DSL, QuACK and the folder of stand_in.py are on PYTHONPATH. QuACK compiles from types and layouts alone,
 so a stand-in of torch is enough. Its multiply for sm_80 is not written yet (0.6.5).
+PTXMMA_CAPABILITY=100 in the environment compiles for sm_100a instead of sm_90a.
 """
 
 from __future__ import annotations
@@ -25,10 +26,19 @@ package = ModuleType("quack")
 package.__path__ = list(found.submodule_search_locations)
 sys.modules["quack"] = package
 kept = TemporaryDirectory()
-os.environ |= {"CUTE_DSL_ARCH": "sm_90a", "QUACK_ARCH": "sm_90", "QUACK_CACHE_ENABLED": "0"}
+CAPABILITY = int(os.environ.get("PTXMMA_CAPABILITY", "90"))
+os.environ |= {"CUTE_DSL_ARCH": f"sm_{CAPABILITY}a", "QUACK_ARCH": f"sm_{CAPABILITY}"}
+os.environ["QUACK_CACHE_ENABLED"] = "0"
 os.environ |= {"CUTE_DSL_KEEP": "ptx", "CUTE_DSL_DUMP_DIR": kept.name}
 
-from cutlass import BFloat16, Float8E4M3FN, Float16, Float32  # noqa: E402
+from cutlass import (  # noqa: E402
+    BFloat16,
+    Float4E2M1FN,
+    Float8E4M3FN,
+    Float8E8M0FNU,
+    Float16,
+    Float32,
+)
 from quack import gemm  # noqa: E402
 from quack.gemm_config import SplitKMode  # noqa: E402
 
@@ -59,7 +69,7 @@ USUAL: dict[str, Any] = {
     "gather_A": False,
     "use_tma_gather": False,
     "has_batch_idx_permute": False,
-    "device_capacity": (9, 0),
+    "device_capacity": divmod(CAPABILITY, 10),
     "rounding_mode": gemm.RoundingMode.RN,
     "sr_seed_mode": 0,
     "num_warps": None,
@@ -91,12 +101,33 @@ KERNELS: dict[str, dict[str, Any]] = {
     "gemm_dynamic": {"is_dynamic_persistent": True},
     "gemm_fp8": {"a_dtype": Float8E4M3FN, "b_dtype": Float8E4M3FN, "d_dtype": BFloat16},
 }
+FP8 = {"a_dtype": Float8E4M3FN, "b_dtype": Float8E4M3FN, "d_dtype": BFloat16}
+FP4 = {"a_dtype": Float4E2M1FN, "b_dtype": Float4E2M1FN, "d_dtype": BFloat16}
+TWO_CTAS: dict[str, Any] = {"tile_shape_mn": (256, 256), "cluster_shape_mnk": (2, 1, 1)}
+BLACKWELL: dict[str, dict[str, Any]] = {
+    "gemm": {"tile_shape_mn": (128, 128)},
+    "gemm_narrow": {"tile_shape_mn": (64, 64)},
+    "gemm_two_ctas": BF16 | TWO_CTAS,
+    "gemm_two_ctas_transposed": BF16 | TRANSPOSED | TWO_CTAS,
+    "gemm_tf32": {"a_dtype": Float32, "b_dtype": Float32, "d_dtype": Float32, "tile_shape_mn": (128, 128)},
+    "gemm_fp8": FP8 | {"tile_shape_mn": (128, 256)},
+    "gemm_fp8_two_ctas": FP8 | TWO_CTAS,
+    "gemm_mxfp8": FP8 | {"tile_shape_mn": (128, 128), "sf_dtype": Float8E8M0FNU, "sf_vec_size": 32},
+    "gemm_mxfp8_two_ctas": FP8 | TWO_CTAS | {"sf_dtype": Float8E8M0FNU, "sf_vec_size": 32},
+    "gemm_mxfp4": FP4 | {"tile_shape_mn": (128, 128), "sf_dtype": Float8E8M0FNU, "sf_vec_size": 32},
+    "gemm_nvfp4": FP4 | {"tile_shape_mn": (128, 128), "sf_dtype": Float8E4M3FN, "sf_vec_size": 16},
+    "gemm_nvfp4_two_ctas": FP4 | TWO_CTAS | {"sf_dtype": Float8E4M3FN, "sf_vec_size": 16},
+    "gemm_gather": {"tile_shape_mn": (128, 128), "varlen_m": True, "gather_A": True},
+    "gemm_varlen_k": TRANSPOSED | {"tile_shape_mn": (128, 192), "varlen_k": True},
+    "gemm_added": {"tile_shape_mn": (128, 160), "c_dtype": Float16, "c_major": "n", "beta_mode": 1},
+    "gemm_dynamic": {"tile_shape_mn": (128, 224), "is_dynamic_persistent": True},
+}
 
 
 def main(folder: Path) -> None:
     """Write each kernel's PTX; say which ones do not compile."""
     folder.mkdir(parents=True, exist_ok=True)
-    for name, words in KERNELS.items():
+    for name, words in (BLACKWELL if CAPABILITY == 100 else KERNELS).items():
         to = folder / f"{name}.ptx"
         if to.exists():
             continue

@@ -1,4 +1,4 @@
-"""Kernels in TileLang, lowered to CUDA without a GPU, and compiled to PTX for sm_90a and sm_80.
+"""Kernels in TileLang, lowered to CUDA without a GPU, and compiled to PTX for sm_90a, sm_80 and sm_100a.
 
 python kernels.py FOLDER NVCC_OPTION…, with TileLang and the folder of stand_in.py on PYTHONPATH.
 TileLang imports torch for its runtime only, so a stand-in of torch is enough here.
@@ -259,6 +259,99 @@ def linear_attention(chunk: int = 64, dim: int = 64, stages: int = 2, threads: i
     return main
 
 
+def tensor_memory(
+    bm: int = 128,
+    bn: int = 128,
+    bk: int = 64,
+    stages: int = 2,
+    dtype: str = "float16",
+    acc: str = "float32",
+    ta: bool = False,
+    tb: bool = True,
+    pair: bool = False,
+) -> Any:
+    """The accumulator is in tensor memory; a pair of blocks may share the product."""
+    size = 1024
+
+    @T.prim_func
+    def main(
+        A: T.Tensor((size, size), dtype), B: T.Tensor((size, size), dtype), C: T.Tensor((size, size), acc)
+    ):
+        with T.Kernel(
+            T.ceildiv(size, bm), T.ceildiv(size, bn), threads=128, cluster_dims=(2, 1, 1) if pair else None
+        ) as (by, bx):
+            a = T.alloc_shared((bk, bm) if ta else (bm, bk), dtype)
+            half = bn // 2 if pair else bn
+            b = T.alloc_shared((half, bk) if tb else (bk, half), dtype)
+            d = T.alloc_tmem((bm, bn), acc)
+            bar = T.alloc_cluster_barrier([1]) if pair else T.alloc_barrier(1)
+            c = T.alloc_fragment((bm, bn), acc)
+            for k in T.Pipelined(T.ceildiv(size, bk), num_stages=stages):
+                if ta:
+                    T.copy(A[k * bk, by * bm], a)
+                else:
+                    T.copy(A[by * bm, k * bk], a)
+                if tb:
+                    T.copy(B[bx * bn, k * bk], b)
+                else:
+                    T.copy(B[k * bk, bx * bn], b)
+                T.tcgen05_gemm(a, b, d, ta, tb, mbar=bar, clear_accum=k == 0, use_2cta=pair)
+                T.mbarrier_wait_parity(bar, k % 2)
+            T.copy(d, c)
+            T.copy(c, C[by * bm, bx * bn])
+
+    return main
+
+
+def scores_in_tensor_memory(dtype: str = "bfloat16") -> Any:
+    """The first product goes back to tensor memory, and is A of the second."""
+    size = 128
+
+    @T.prim_func
+    def main(
+        Q: T.Tensor((size, size), dtype),
+        K: T.Tensor((size, size), dtype),
+        V: T.Tensor((size, size), dtype),
+        C: T.Tensor((size, size), "float32"),
+    ):
+        with T.Kernel(1, threads=128) as _:
+            q, k = T.alloc_shared((size, size), dtype), T.alloc_shared((size, size), dtype)
+            v = T.alloc_shared((size, size), dtype)
+            s, p = T.alloc_tmem((size, size), "float32"), T.alloc_tmem((size, size), dtype)
+            o = T.alloc_tmem((size, size), "float32")
+            x, y = T.alloc_fragment((size, size), "float32"), T.alloc_fragment((size, size), dtype)
+            first, second = T.alloc_barrier(1), T.alloc_barrier(1)
+            T.copy(Q, q)
+            T.copy(K, k)
+            T.copy(V, v)
+            T.tcgen05_gemm(q, k, s, transpose_B=True, mbar=first, clear_accum=True)
+            T.mbarrier_wait_parity(first, 0)
+            T.copy(s, x)
+            for i, j in T.Parallel(size, size):
+                y[i, j] = T.Cast(dtype, x[i, j])
+            T.copy(y, p)
+            T.tcgen05_gemm(p, v, o, mbar=second, clear_accum=True)
+            T.mbarrier_wait_parity(second, 0)
+            T.copy(o, x)
+            T.copy(x, C)
+
+    return main
+
+
+BLACKWELL: dict[str, Callable[[], Any]] = {
+    "tensor_memory": tensor_memory,
+    "tensor_memory_n256": lambda: tensor_memory(bn=256),
+    "tensor_memory_m64": lambda: tensor_memory(bm=64, bn=64, bk=32),
+    "tensor_memory_bf16": lambda: tensor_memory(dtype="bfloat16", ta=True, tb=False),
+    "tensor_memory_tf32": lambda: tensor_memory(dtype="float32", bk=32),
+    "tensor_memory_e4m3": lambda: tensor_memory(dtype="float8_e4m3fn", bk=128),
+    "tensor_memory_e5m2": lambda: tensor_memory(dtype="float8_e5m2", bk=128, bn=64),
+    "tensor_memory_s8": lambda: tensor_memory(dtype="int8", acc="int32", bk=128),
+    "tensor_memory_fp16_accumulator": lambda: tensor_memory(acc="float16"),
+    "tensor_memory_pair": lambda: tensor_memory(pair=True),
+    "scores_in_tensor_memory": scores_in_tensor_memory,
+    "plain": lambda: matmul(),
+}
 KERNELS: dict[str, Callable[[], Any]] = {
     "matmul_fp16": lambda: matmul(),
     "matmul_two_stages": lambda: matmul(stages=2, bk=32),
@@ -287,10 +380,10 @@ KERNELS: dict[str, Callable[[], Any]] = {
 
 
 def main(folder: Path, options: list[str]) -> None:
-    """Write each kernel's PTX for both chips; say which ones do not compile."""
-    for arch in ("sm_90a", "sm_80"):
+    """Write each kernel's PTX for its chips; say which ones do not compile."""
+    for arch, kernels in (("sm_90a", KERNELS), ("sm_80", KERNELS), ("sm_100a", BLACKWELL)):
         target = tilelang.tvm.target.Target({"kind": "cuda", "arch": arch})
-        for name, kernel in KERNELS.items():
+        for name, kernel in kernels.items():
             to = folder / arch / f"{name}.ptx"
             if to.exists():
                 continue
