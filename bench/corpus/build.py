@@ -316,6 +316,10 @@ def of_blackwell(folder: Path) -> None:
             python([triton_of(folder, release)], f"triton/{script}", to, capability=blackwell.CAPABILITY)
     quack(folder, "quack-sm100", blackwell.CAPABILITY)
     examples(folder, "cutlass-sm100", blackwell.TARGET, blackwell.EXAMPLES)
+    cute = installed(folder, *CUTLASS) / "cutlass_library" / "source" / "include"
+    atoms = HERE / "cuda" / "cutlass" / "atoms.cu"
+    words = ("-std=c++20", "--expt-relaxed-constexpr", f"-I{cute}")
+    nvcc(atoms, folder / "cutlass-sm100" / "atoms.ptx", blackwell.TARGET, *words)
     data, options = flashinfer_sources(folder)
     csrc = (data / "csrc").resolve()
     for path in blackwell.generated(csrc):
