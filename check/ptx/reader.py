@@ -66,6 +66,7 @@ _OF_BODIES = frozenset((*_OF_BOTH, ".branchtargets", ".callprototype", ".calltar
 # Two words side by side, or an opcode among the operands: a semicolon is missing between two statements.
 _TWO = re.compile(r"[\w$\])}]\s+[@.%$A-Za-z_{\[]|^[A-Za-z_]\w*\.(?![xyzwrgba]\b)\w")
 _TWO_DIRECTIVES = re.compile(r'[\w$\]>"]\s*\n\s*[.@%$A-Za-z_]')
+_TABLES = frozenset((".branchtargets", ".calltargets"))  # names stand behind them, on further lines, too
 
 
 def read_module(text: str, name: str) -> PtxModule:
@@ -322,7 +323,7 @@ class _Reader:
             return _SPACE.match(text, found.end()).end()  # type: ignore[union-attr]
         if word not in _OF_BODIES:
             self.fault(start, f"{word} is not a directive of a function's body")
-        elif "\n" in ended[0] and _TWO_DIRECTIVES.search(ended[0]):
+        elif "\n" in ended[0] and _TWO_DIRECTIVES.search(ended[0], len(word) if word in _TABLES else 0):
             self.fault(start, f"a ';' is missing behind {self._first_line(ended[0])}")
         if word == ".reg":
             declared = _REGISTERS.match(text, start)
@@ -330,7 +331,7 @@ class _Reader:
                 self._declare(function.scopes[scope], declared[1], declared[2], start)
             else:
                 self.fault(start, "a declaration of registers is `.reg .type names;`")
-        elif word in (".branchtargets", ".calltargets"):
+        elif word in _TABLES:
             function.tables[label] = tuple(NAME.findall(ended[0][len(word) :]))
         else:
             variable = _VARIABLE.match(text, start)

@@ -361,9 +361,15 @@ class _BlockOrder:
             yield from ((first, one) for one in second.beside if one.lane != second.lane)
 
     def _stores_for_all(self, access: BlockAccess) -> bool:
-        """Whether an access is a bulk store of unknown size that only threads of one warp start."""
+        """Whether an access is a bulk store of unknown size that only threads of one warp start.
+
+        Where other threads hold another address for it, each warp has a part of its own, and this run lets
+        one of them alone store.
+        """
         act = access.act
-        return act.kind == "drain" and act.is_open and len({self.warps[lane] for lane in act.lanes}) == 1
+        if act.kind != "drain" or not act.is_open or len({self.warps[lane] for lane in act.lanes}) != 1:
+            return False
+        return not isinstance(act.low, LaneNumbers) or len({*act.low.values} - {None}) == 1
 
     def _between(self, first: BlockAccess, second: BlockAccess) -> tuple[int, ...]:
         """The statements between two accesses that might have ordered them."""

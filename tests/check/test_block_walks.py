@@ -88,6 +88,24 @@ LOAD = (
     "ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%a0,%a1,%a2,%a3}, [%r5];\n"
     "ret;\n}\n"
 )
+# Each warp stores a part of its own, and the first one starts a bulk store of it.
+PARTS = (
+    "shr.u32 %r9, %r1, 5;\nshl.b32 %r10, %r9, 11;\nadd.u32 %r11, %r2, %r10;\nand.b32 %r12, %r4, 511;\n"
+    "add.u32 %r5, %r11, %r12;\n"
+    "st.shared.v4.b32 [%r5], {%a0,%a1,%a2,%a3};\n"
+    "fence.proxy.async.shared::cta;\n"
+    "bar.warp.sync -1;\n"
+    "elect.sync _|%p1, -1;\n"
+    "setp.ge.u32 %p3, %r9, 1;\n"
+    "@!%p1 bra S;\n@%p3 bra S;\n"
+    "cp.async.bulk.tensor.2d.global.shared::cta.bulk_group [map, {%r6, %r7}], [%r11];\n"
+    "cp.async.bulk.commit_group;\n"
+    "cp.async.bulk.wait_group.read 0;\n"
+    "S:\n"
+    "bar.warp.sync -1;\n"
+    "st.shared.v4.b32 [%r5], {%a0,%a1,%a2,%a3};\n"
+    "ret;\n}\n"
+)
 MAYBE = "likely shared-unsynchronised"  # the size of a tensor's box is not in the PTX
 TMA, RACE, PART = "error bulk-store-fence", "error shared-unsynchronised", "error copy-incomplete"
 
@@ -105,7 +123,7 @@ def test_a_pipeline_of_copies(target: str) -> None:
     assert told(RING, target) == set()
 
 
-@pytest.mark.parametrize("body", [STORE, REDUCE, LOAD])
+@pytest.mark.parametrize("body", [STORE, REDUCE, LOAD, PARTS])
 def test_bulk_copies_that_are_waited_for(body: str) -> None:
     assert told(body) == set()
 

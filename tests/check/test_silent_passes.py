@@ -96,6 +96,7 @@ def test_text_that_is_not_read_is_a_fault_at_its_place(text: str, fault: str) ->
     [
         TEXT.replace("\n", " "),
         TEXT.replace("\n", "\r\n"),
+        TEXT.replace("ret;", "T: .branchtargets\n\tA,\n\tB;\nA: B: ret;"),
         f"{HEAD}// caf\udce9 é\n{KERNEL}",
         f"{HEAD}/*/ x */{KERNEL}",
         TEXT.replace("ret;", '.loc 1 2 3 ret; .pragma "nounroll";'),
