@@ -6,7 +6,7 @@ from .errors import SpecError
 from .gates import Isa
 from .model import Gate, Instruction
 
-__all__ = ["check_gates"]
+__all__ = ["check_gate", "check_gates"]
 
 
 def check_gates(instruction: Instruction, isa: Isa) -> None:
@@ -15,21 +15,21 @@ def check_gates(instruction: Instruction, isa: Isa) -> None:
     The gate of a row, a form or a condition narrows that of the instruction, and that of a row's condition
     the row's.
     """
-    _check_gate(instruction.gate, isa)
+    check_gate(instruction.gate, isa)
     inner = [form.gate for form in instruction.forms.values() if form.gate]
     for gate in (*inner, *(condition.gate for condition in instruction.gates)):
-        _check_gate(gate, isa)
+        check_gate(gate, isa)
         _check_narrower(gate, instruction.gate, isa)
     for row in instruction.rows:
         if row.gate:
-            _check_gate(row.gate, isa)
+            check_gate(row.gate, isa)
             _check_narrower(row.gate, instruction.gate, isa)
         for condition in row.gates:
-            _check_gate(condition.gate, isa)
+            check_gate(condition.gate, isa)
             _check_narrower(condition.gate, row.gate or instruction.gate, isa)
 
 
-def _check_gate(gate: Gate, isa: Isa) -> None:
+def check_gate(gate: Gate, isa: Isa) -> None:
     """A gate names no target that another one stands for, and begins with the first of its targets."""
     for target in gate.targets:
         others = [one for one in gate.targets if one != target and target in isa.including.get(one, ())]

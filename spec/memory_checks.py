@@ -9,6 +9,7 @@ from .descriptor import limit
 from .descriptor_rules import coded_names, field_names, rule_tree
 from .errors import SpecError
 from .expressions import names
+from .gate_checks import check_gate
 from .memory_records import AddressRule, Descriptor, DescriptorField
 from .nodes import bounded, must_exist, nearest
 from .parts import operands_of
@@ -204,7 +205,7 @@ def _check_rules(specification: Specification, descriptor: Descriptor) -> None:
             raise SpecError(what, rule.holds.place, nearest(name, bounds) or ", ".join(bounds))
         bounded(replace(rule.holds, tree=tree), bounds)
         if rule.lifted is not None:
-            specification.isa.admitted(rule.lifted)
+            check_gate(rule.lifted, specification.isa)
 
 
 def _check_capacities(specification: Specification, descriptor: Descriptor) -> None:

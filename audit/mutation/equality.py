@@ -6,6 +6,7 @@ import dataclasses
 from collections.abc import Mapping
 
 from ...formal.mutation.subjects import BridgeSubject, LayoutSubject, MutationSubject, SwizzleSubject
+from ...formal.theorems.descriptor_rules import different_words
 from ...spec.arithmetic import arithmetic
 from ...spec.model import Gate
 from ...spec.nodes import Formula, Scalars
@@ -27,6 +28,8 @@ def equal(changed: Changed) -> bool:
         return _equal_sparsities(changed)
     if changed.file.startswith("spec/arithmetic/"):
         return _equal_sums(changed)
+    if changed.file == "spec/descriptors.yaml":
+        return _equal_descriptors(changed)
     base, old, new = changed.base, changed.base.specification, changed.specification
     subjects: list[MutationSubject]
     if changed.layouts:
@@ -49,6 +52,19 @@ def equal(changed: Changed) -> bool:
     else:
         return False
     return all(base.status(smt) == "unsat" for s in subjects for smt in s.differences(old, new))
+
+
+def _equal_descriptors(changed: Changed) -> bool:
+    """Whether only rules of descriptors are others, and the same words are legal, for all settings."""
+    old, new = changed.base.specification.descriptors, changed.specification.descriptors
+    if list(old) != list(new):
+        return False
+    names = [name for name in old if plain(old[name]) != plain(new[name])]
+    return all(
+        _formulas_only(old[name], new[name])
+        and changed.base.status(different_words(name, old[name], new[name])) == "unsat"
+        for name in names
+    )
 
 
 def _equal_sums(changed: Changed) -> bool:

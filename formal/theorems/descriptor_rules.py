@@ -16,7 +16,14 @@ from ..smt.obligations import Model, Obligation, refuting
 from ..smt.terms import And, BitVec, BitVecVal, Bool, Extract, Not, Or, Term, ZeroExt
 from ..theorem import ProofPart, Theorem, TheoremGroup
 
-__all__ = ["GROUP", "rule_obligations"]
+__all__ = ["GROUP", "different_words", "rule_obligations"]
+
+
+def different_words(name: str, old: Descriptor, new: Descriptor) -> str:
+    """Asks for a word that one of two descriptors with the same fields and settings refuses alone."""
+    before, after = _DescriptorWords(name, old), _DescriptorWords(name, new)
+    legal = before.is_legal(before.parts), after.is_legal(after.parts)
+    return refuting(before.domain, Or(And(legal[0], Not(legal[1])), And(legal[1], Not(legal[0]))))
 
 
 def rule_obligations(name: str, descriptor: Descriptor) -> Iterator[Obligation]:

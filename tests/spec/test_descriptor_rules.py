@@ -5,17 +5,23 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 import random
+import re
 from collections.abc import Iterator, Mapping
 
 import pytest
+import yaml
 
 from ptxmma.spec.api import judge
 from ptxmma.spec.described_operands import holding
 from ptxmma.spec.descriptor import encode
 from ptxmma.spec.descriptor_rules import count_legal, judge_word
-from ptxmma.spec.errors import Question
+from ptxmma.spec.errors import Question, SpecError
+from ptxmma.spec.memory_checks import check_memory
+from ptxmma.spec.memory_records import DescriptorFile
+from ptxmma.spec.nodes import structure
 from ptxmma.spec.specification import Specification
 
 WATCHES = ("spec/descriptors.yaml",)
@@ -443,3 +449,80 @@ def test_the_zero_column_mask(specification: Specification) -> None:
         assert word == shift << 56 | 3 << 48 | 2 << 40 | 1 << 39
         assert {m for m in (32, 64, 128) if judge_word(descriptor, word, {"M": m}, holds)} == allowed
     assert not judge_word(descriptor, 1 << 36, {}, holds) and not judge_word(descriptor, 1 << 62, {}, holds)
+
+
+WS = ["ws.one", "ws.ashift"]
+SHAPES = ["M.one", "M.two", "M.ws", "M.ashift", "N.one", "N.two", "N.ws"]
+SCALED_SHAPES = ["M.one", "M.two", "N.one", "N.two"]
+LONG = ["K.96", "K.dense", "K.96.N", "scale-id.32"]
+FOUR = ["K.128", "K.128.alone", "sparsity-version", "scale-layout"]
+IDS = {
+    "shared": ["absolute.target", "absolute.swizzle", "absolute.base", "start.top", "leading.top", "segment"],
+    "zero-columns": ["shift.most", "shift.M32"],
+    "f16": [*WS, "sparse", "selector.dense", "saturate", "types.f16", *SHAPES, "max-shift"],
+    "tf32": [*WS, "sparse", "selector.dense", "saturate", *SHAPES, "max-shift"],
+    "f8f6f4": [
+        *(*WS, "sparse", "selector.zero", "saturate", "transpose.A", "transpose.B"),
+        *(*SHAPES, "N.transposed", "K.target", "K.dense", "max-shift"),
+    ],
+    "i8": [*WS, "sparse", "selector.zero", "negate", *SHAPES, "N.transposed", "max-shift"],
+    "mxf8f6f4": [
+        *("sparse", "transpose.A", "transpose.B", *SCALED_SHAPES),
+        *("N.transposed", "scale-layout", "K.target", "K.dense"),
+    ],
+    "mxf4": ["sparse", "transpose", *SCALED_SHAPES, *LONG, *FOUR],
+    "mxf4nvf4": [
+        *("sparse", "transpose", "scale-type.block", "scale-type.target", *SCALED_SHAPES, *LONG),
+        *("scale-id.16", "scale-id.16.96", *FOUR),
+    ],
+}
+LATEST = {"start.top", "leading.top", "segment", "K.target", "K.128", "sparsity-version", "scale-layout"}
+LATEST |= {"scale-type.target"}
+
+
+def test_rules(specification: Specification) -> None:
+    """Their ids, which other people key on; and where each is lifted."""
+    for kind, ids in IDS.items():
+        rules = specification.descriptors[f"tcgen05.{kind}"].rules
+        assert [rule.id for rule in rules] == ids, kind
+        for rule in rules:
+            gate = rule.lifted
+            wanted = {"absolute.target": ("8.8", ("sm_103a",)), "K.96": ("8.8", ("sm_103a",))}
+            wanted |= dict.fromkeys(LATEST, ("9.4", ("sm_107f",)))
+            assert (gate and (str(gate.since), gate.targets)) == wanted.get(rule.id), rule.id
+            assert gate is None or (gate.deprecated is None and gate.removed is None)
+
+
+ALIASED = """
+descriptors:
+  a: {bits: 32, fields: {N: {what: n, low: 0, high: 3, unit: 1}}, settings: {ws: [0, 1]}, title: A, addresses: [],
+    source: {section: "1"}, rules: [RULE]}
+"""
+
+
+@pytest.mark.parametrize(
+    ("rule", "said"),
+    [
+        (
+            '{id: a, holds: "M == 0", why: w, source: {section: "1"}}',
+            "M in 'M == 0' is neither a field nor a setting",
+        ),
+        ('{id: a, holds: "N // ws == 0", why: w, source: {section: "1"}}', "can be 0"),
+        (
+            '{id: a, holds: "N == 0", why: w, source: {section: "1"}, lifted: {since: "8.0", deprecated: null, '
+            "removed: null, targets: [sm_100a]}}",
+            "the gate begins with PTX ISA 8.0",
+        ),
+        (
+            '{id: a, holds: "N == 0", why: w, source: {section: "1"}}, '
+            '{id: a, holds: "N == 1", why: w, source: {section: "1"}}',
+            "the rule a stands twice",
+        ),
+    ],
+)
+def test_rules_that_are_refused(specification: Specification, rule: str, said: str) -> None:
+    root = yaml.compose(ALIASED.replace("RULE", rule), Loader=yaml.SafeLoader)
+    file = structure(root, DescriptorFile, "spec/descriptors.yaml")
+    known = {**specification.descriptors, **file.descriptors}
+    with pytest.raises(SpecError, match=re.escape(said)):
+        check_memory(dataclasses.replace(specification, descriptors=known))
