@@ -227,7 +227,7 @@ def _check_function(
             if finding.rule != "aligned-divergent" or finding.place not in in_step:
                 yield finding
         yield from fragment_findings(module, code, flow)
-        yield from constant_findings(module, code, values, held)
+        yield from constant_findings(module, code, values, held, operations.judge)
         yield from operand_findings(module, code, flow, threads, values, target, held)
 
 

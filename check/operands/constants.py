@@ -1,13 +1,16 @@
-"""Check operands that have one value on every path: sparsity metadata and matrix descriptors."""
+"""Check operands that have one value on every path: sparsity metadata and descriptors."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from ...spec.api import load
+from ...spec.described_operands import descriptor_of, holding, settings_of
 from ...spec.descriptor import address_field, decode
+from ...spec.descriptor_rules import judge_word
 from ...spec.errors import Question
-from ...spec.memory_records import Descriptor
+from ...spec.legality import Judge
+from ...spec.memory_records import Descriptor, DescriptorRule
 from ...spec.sparse import read_words, valid_codes
 from ..findings import ERROR, EVERYWHERE, LIKELY, Finding
 from ..memory.matrices import described
@@ -21,9 +24,9 @@ __all__ = ["constant_findings"]
 
 
 def constant_findings(
-    module: PtxModule, code: DecodedFunction, values: RegisterIntervals, held: list[int]
+    module: PtxModule, code: DecodedFunction, values: RegisterIntervals, held: list[int], judge: Judge
 ) -> Iterator[Finding]:
-    """Invalid metadata codes, and descriptors with fields that no matrix can have."""
+    """Invalid metadata codes, descriptors with fields that no matrix has, and words that are not legal."""
     for index in held:
         statement = code[index]
         if statement.operation.variant is None or not statement.is_complete:
@@ -32,8 +35,42 @@ def constant_findings(
         for operand in statement.named:
             if operand.operand.part == "metadata":
                 yield from _metadata(site, statement, values, operand)
+            kind = descriptor_of(operand.operand, statement.operation.variant)
+            word = values.operand(operand.text, statement.scope).constant if kind is not None else None
+            if kind is not None and word is not None:
+                descriptor = load().descriptors[kind]
+                settings = settings_of(operand.operand, statement.operation.variant, descriptor)
+                yield from _word(site, operand.name, descriptor, word, settings, judge)
         for operand, descriptor in described(statement):
-            yield from _descriptor(site, statement, values, operand, descriptor)
+            yield from _descriptor(site, statement, values, operand, descriptor, judge)
+
+
+def _word(
+    site: Site, name: str, descriptor: Descriptor, word: int, settings: Mapping[str, int], judge: Judge
+) -> Iterator[Finding]:
+    """The first reason to refuse a word: certain where the text itself gives it.
+
+    A bit that is said to be new by one witness only is not reported: older programs may set it.
+    """
+    known = holding(judge)
+
+    def holds(rule: DescriptorRule) -> bool:
+        return known(rule) and (rule.lifted is None or rule.source.origin == "text")
+
+    found = judge_word(descriptor, word & (1 << descriptor.bits) - 1, settings, holds)
+    if found:
+        return
+    first, rule = found.refusals[0].reason, found.refusals[0].rule
+    source = rule.source if rule is not None else descriptor.source
+    shown = f"{found.word:#0{descriptor.bits // 4 + 2}x}"
+    yield Finding(
+        "descriptor-field",
+        ERROR if source.origin == "text" else LIKELY,
+        site.place,
+        site.function.name,
+        f"{name} is {shown}: {first.message}",
+        source.section,
+    )
 
 
 def _metadata(
@@ -85,6 +122,7 @@ def _descriptor(
     values: RegisterIntervals,
     operand: NamedOperand,
     descriptor: Descriptor,
+    judge: Judge,
 ) -> Iterator[Finding]:
     name, value = operand.name, values.operand(operand.text, statement.scope)
     function, section = site.function.name, descriptor.source.section
@@ -99,6 +137,8 @@ def _descriptor(
     except Question as fault:
         yield Finding("descriptor-field", ERROR, site.place, function, f"{name}: {fault}", section)
         return
+    if descriptor.rules:
+        yield from _word(site, name, descriptor, word, {}, judge)
     if value.base is None:
         return
     variable = site.variable(value.base)

@@ -6,7 +6,7 @@ from ptxmma.check.rule_texts import rule_texts
 
 WATCHES = ("check/rules.yaml",)
 TIERS = {
-    "error": """aligned-incomplete descriptor-field matrix-alignment matrix-space wmma-fragment legality.gate.removed legality.gate.since
+    "error": """aligned-incomplete matrix-alignment matrix-space wmma-fragment legality.gate.removed legality.gate.since
         legality.gate.target legality.gate.target_version legality.guard.type legality.operand.address
         legality.operand.count legality.operand.kind legality.operand.length legality.operand.literal
         legality.operand.range legality.operand.sink legality.operand.type legality.operand.vector
@@ -14,7 +14,7 @@ TIERS = {
         legality.qualifier.operations legality.qualifier.repeated legality.qualifier.types
         legality.qualifier.unexpected legality.qualifier.unknown legality.qualifier.value legality.syntax""",
     "error likely": """aligned-divergent aligned-exited barrier-count barrier-stuck barrier-uninitialised barrier-unpublished bulk-store-pending
-        descriptor-alignment descriptor-divergent wmma-divergent shared-unsynchronised copy-incomplete
+        descriptor-alignment descriptor-divergent descriptor-field wmma-divergent shared-unsynchronised copy-incomplete
         proxy-fence-copy""",
     "error likely reading": """bulk-store-fence first-fence register-fence accumulator-in-flight a-written-in-flight
         accumulator-as-a a-as-accumulator proxy-fence shared-overwritten""",

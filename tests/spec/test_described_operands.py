@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import json
+import os
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -103,7 +107,7 @@ def test_what_cannot_be_asked(told: Specification, statement: str, word: int, sa
     [
         ("tcgen05.{kind}", "tcgen06.{kind}", "no descriptor 'tcgen06.f16'"),
         ("tcgen05.{kind}", "tcgen05.{kin}", "names 'kin'"),
-        ("sp: 0}", "sparse: 0}", "no setting 'sparse'"),
+        ("sp: 0}", "sparse: 0}", "has the setting 'sparse'"),
         ("sp: 0}", "sp: 2}", "sp: 2 is not a value"),
         ("kind != kind_ti16", "kind != kind_f16", "no descriptor 'tcgen05.ti16'"),
     ],
@@ -116,3 +120,62 @@ def test_what_the_loader_refuses(root: Path, old: str, new: str, said: str) -> N
         load_files(root)
     file.write_text(INVENTED)
     assert refused.value.render().startswith("spec/instructions/tile.told.yaml:")
+
+
+HEAD = ".version 8.8\n.target sm_100a\n.address_size 64\n"
+KERNEL = """\
+.visible .entry k{number}(.param .u32 p)
+{{
+  .reg .b32 %r<8>;
+  .reg .pred %p<2>;
+  ld.param.u32 %r2, [p];
+  mov.b32 %r1, {word};
+  {more}
+  tile.told.cta_group::1.kind::mxf4 %r1;
+  ret;
+}}
+"""
+OTHER = "setp.ne.u32 %p1, %r2, 0;\n  @%p1 mov.b32 %r1, 0x08900480;"
+WORDS = [
+    ("0x08900480", "", ""),
+    ("0x10900480", "", "error descriptor-field: idesc is 0x10900480: one CTA takes an M of 128 (M = 256,"),
+    ("0x08900482", "", "error descriptor-field: idesc is 0x08900482: the reserved bit 1 is set"),
+    ("0x88900480", "", "error descriptor-field: idesc is 0x88900480: a K of 96 needs sm_103a (K = k96)"),
+    ("0x08900484", "", "likely descriptor-field: idesc is 0x08900484: the sparsity bit says what"),
+    ("0x08901480", "", ""),  # one witness calls the bit new
+    ("0x10900480", OTHER, ""),  # either may come
+    ("%r2", "", ""),
+]
+
+
+def ask(root: Path, *words: str) -> tuple[int, str]:
+    """A command in a process of its own, which reads this specification: its exit code and what it prints."""
+    environment = {**os.environ, "PTXMMA_SPECIFICATION": str(root), "PYTHONPATH": str(PACKAGE.parent)}
+    done = subprocess.run(
+        [sys.executable, "-m", "ptxmma", *words], env=environment, capture_output=True, text=True
+    )
+    return done.returncode, done.stdout + done.stderr
+
+
+def test_check_judges_constant_words(root: Path, tmp_path: Path) -> None:
+    """One kernel a word."""
+    file = tmp_path / "k.ptx"
+    kernels = [KERNEL.format(number=n, word=word, more=more) for n, (word, more, _) in enumerate(WORDS)]
+    file.write_text(HEAD + "".join(kernels))
+    code, out = ask(root, "check", str(file))
+    found = [line for line in out.splitlines() if "descriptor-field" in line]
+    said = [words for _, _, words in WORDS if words]
+    assert code == 1 and len(found) == len(said), out
+    assert all(words in line for words, line in zip(said, found, strict=True)), out
+
+
+def test_the_command_says_which_fields_and_how_many(root: Path) -> None:
+    statement = F16.format(1)
+    code, out = ask(root, "legal", statement, "--idesc", "0x08200490", "--target", "sm_100a")
+    assert code == 0 and out.startswith("legal: tile.told.cta_group::1.kind::f16")
+    assert "bits 24..28 M                              128" in out
+    assert "legal with cta_group = 1, sp = 0, ws = 0, ashift = 0\n  5,120 of 4,294,967,296" in out
+    code, out = ask(root, "legal", statement, "--idesc", "0x10200490", "--format", "json")
+    value = json.loads(out)
+    assert code == 1 and value["verdict"] == "illegal" and value["idesc"]["fields"]["M"] == 256
+    assert [reason["code"] for reason in value["idesc"]["reasons"]] == ["descriptor.M.one"]
