@@ -218,6 +218,7 @@ def _plain(specification: Specification) -> dict[str, Any]:
         "sparsities": specification.sparsities,
         "descriptors": specification.descriptors,
         "bridges": specification.bridges,
+        "arrangements": specification.arrangements,
         "addresses": specification.addresses,
     }
 

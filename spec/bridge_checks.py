@@ -1,15 +1,16 @@
-"""Checks of a bridge when it is loaded: it speaks of what its layouts have."""
+"""Checks of bridges and arrangements when they are loaded: they speak of what their layouts have."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 
 from .errors import SpecError
-from .layout_records import Bridge
+from .expressions import names
+from .layout_records import Arrangement, Bridge
 from .maps import LayoutMap
 from .nodes import bounded, must_exist
 
-__all__ = ["check_bridge"]
+__all__ = ["check_arrangement", "check_bridge"]
 
 
 def check_bridge(bridge: Bridge, layouts: Mapping[str, LayoutMap]) -> None:
@@ -21,12 +22,12 @@ def check_bridge(bridge: Bridge, layouts: Mapping[str, LayoutMap]) -> None:
     wanted = [(bridge.at, left.inputs, bridge.left), (bridge.equals, left.outputs, bridge.left)]
     if bridge.through is not None:
         wanted.append((bridge.through.at, others[1].inputs, bridge.through.layout))
-    for given, names, layout in wanted:
-        if set(given) != set(names):
+    for given, own, layout in wanted:
+        if set(given) != set(own):
             raise SpecError(
                 f"the bridge speaks of ({', '.join(given)})",
                 bridge.place,
-                f"({', '.join(names)}), as {layout} does",
+                f"({', '.join(own)}), as {layout} does",
             )
     if bridge.permutes:
         must_exist("output", bridge.permutes, left.outputs, bridge.place)
@@ -46,6 +47,42 @@ def check_bridge(bridge: Bridge, layouts: Mapping[str, LayoutMap]) -> None:
     seen = {**bounds, **dict.fromkeys(others[-1].outputs, (0, 1 << 10))}
     for formula in bridge.equals.values():
         bounded(formula, seen)
+
+
+def check_arrangement(arrangement: Arrangement, layouts: Mapping[str, LayoutMap]) -> None:
+    """Raise SpecError where an arrangement speaks of what its layouts, or its memory, do not have."""
+    bounds = {}
+    for name, scalars in arrangement.params.items():
+        values = [value for value in scalars.values if isinstance(value, int)]
+        if len(values) < len(scalars.values):
+            raise SpecError(f"a value of {name} is no integer", scalars.place, "0")
+        bounds[name] = (min(values), max(values))
+    for size in arrangement.memory.values():
+        bounded(size, bounds)
+    used: set[str] = set()
+    for occupant in arrangement.occupants.values():
+        must_exist("layout", occupant.layout, layouts, arrangement.place)
+        layout = layouts[occupant.layout]
+        used |= {*layout.parameters}
+        if not {*layout.inputs, *layout.outputs} & {*arrangement.memory}:
+            what = f"{occupant.layout} has none of {', '.join(arrangement.memory)}"
+            raise SpecError(what, arrangement.place, "a layout of this memory")
+        for name, formula in occupant.address.items():
+            must_exist("coordinate", name, arrangement.memory, formula.place)
+            bounded(formula, bounds)
+            used |= names(formula.tree)
+        for name, scalars in layout.layout.params.items():
+            if name not in arrangement.params:
+                what = f"nothing says the parameter {name} of {occupant.layout}"
+                raise SpecError(what, arrangement.place, f"params: {{{name}: …}}")
+            for value in arrangement.params[name].values:
+                if value not in scalars.values:
+                    allowed = "some of " + ", ".join(map(str, scalars.values))
+                    where = arrangement.params[name].place
+                    raise SpecError(f"{name} of {occupant.layout} is never {value}", where, allowed)
+    for name, scalars in arrangement.params.items():
+        if name not in used:
+            raise SpecError(f"nothing uses the parameter {name}", scalars.place, "one that is used")
 
 
 def _check_difference(bridge: Bridge, known: Collection[str]) -> None:

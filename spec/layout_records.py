@@ -11,7 +11,7 @@ from .lazy_dataclass import dataclass
 from .model import Source
 from .nodes import FILLED_IN, Formula, Scalars
 
-__all__ = ["Bridge", "BridgeFile", "Layout", "LayoutFile", "Through"]
+__all__ = ["Arrangement", "Bridge", "BridgeFile", "Layout", "LayoutFile", "Occupant", "Through"]
 
 
 @dataclass(frozen=True)
@@ -159,6 +159,51 @@ class Bridge:
 
 
 @dataclass(frozen=True)
+class Occupant:
+    """A layout that takes part of a memory, from an address on."""
+
+    layout: str
+    """The layout, by id.
+    Noticed by: proofs, tests.
+    Example: `tcgen05.d.D`. Refuses: `nosuch` (no file has such a layout)."""
+    address: Mapping[str, Formula]
+    """What is added to each coordinate of a place, over the parameters; nothing where it does not stand.
+    Noticed by: proofs, tests.
+    Example: `{column: n}`. Refuses: `{nosuch: 4}` (the memory has no such coordinate)."""
+
+
+@dataclass(frozen=True)
+class Arrangement:
+    """Layouts side by side in one memory: no two share a place, and all are inside of it."""
+
+    title: str
+    """What is arranged, in a phrase.
+    Noticed by: readers.
+    Example: `an accumulator and its scale factors`. Refuses: `null` (text must stand)."""
+    source: Source
+    """The section that the size of the memory is from.
+    Example: `{section: "9.7.16.1"}`. Refuses: `9.7.16` (a mapping)."""
+    memory: Mapping[str, Formula]
+    """The coordinates of a place, and how many values each has, over the parameters.
+    Noticed by: proofs, tests.
+    Example: `{lane: 128, column: 512}`. Refuses: `{lane: nosuch}` (only parameters may stand in a size)."""
+    occupants: Mapping[str, Occupant]
+    """What lies there, by a name of its own.
+    Noticed by: proofs, tests.
+    Example: `{D: {layout: tcgen05.d.D, address: {column: 0}}}`.
+    Refuses: `{D: {layout: nosuch, address: {}}}` (no file has such a layout)."""
+    params: Mapping[str, Scalars] = field(default_factory=dict)
+    """The parameters of the layouts, with every value that they take here.
+    Noticed by: proofs, tests.
+    Example: `{n: "range(8, 257, 8)"}`. Refuses: `{n: []}` (at least one value)."""
+    fits: bool = True
+    """Whether all are inside the memory; if false, the solvers must find a place that is not.
+    Noticed by: proofs, tests.
+    Example: `false`. Refuses: `maybe` (neither true nor false)."""
+    place: Place = field(default=Place("", 0, 0), compare=False)
+
+
+@dataclass(frozen=True)
 class BridgeFile:
     """spec/layouts/bridges.yaml."""
 
@@ -167,4 +212,9 @@ class BridgeFile:
     Noticed by: proofs, tests.
     Example: `{mine: {title: Mine, source: {section: "9.7.14"}, left: a, right: b, at: {t: t}, equals: {row:
     row}}}`.
+    Refuses: `{mine: {title: Mine}}` (the key source is missing)."""
+    arrangements: Mapping[str, Arrangement] = field(default_factory=dict)
+    """The arrangements by id.
+    Noticed by: proofs, tests.
+    Example: `{mine: {title: Mine, source: {section: "9.7.16.1"}, memory: {lane: 128}, occupants: {}}}`.
     Refuses: `{mine: {title: Mine}}` (the key source is missing)."""

@@ -72,6 +72,7 @@ def _load(reader: _FileReader, index: Index) -> Specification:
         sparsity.sparsities,
         reader.one(index.descriptors, DescriptorFile, "descriptors"),
         reader.one(index.bridges, BridgeFile, "bridges"),
+        reader.one(index.bridges, BridgeFile, "arrangements"),
         reader.addresses(index.addresses),
         numerics.formats,
         numerics.guarantees,

@@ -10,7 +10,7 @@ from .contract_records import Clause
 from .errors import Question, SpecError
 from .gates import Isa
 from .index import Index
-from .layout_records import Bridge
+from .layout_records import Arrangement, Bridge
 from .lazy_dataclass import dataclass
 from .legality import Judge
 from .maps import LayoutMap
@@ -42,6 +42,7 @@ class Specification:
     sparsities: Mapping[str, Sparsity]
     descriptors: Mapping[str, Descriptor]
     bridges: Mapping[str, Bridge]
+    arrangements: Mapping[str, Arrangement]
     addresses: AddressFile
     formats: Mapping[str, Format]
     guarantees: Mapping[str, Guarantee]

@@ -9,7 +9,7 @@ from functools import partial
 from math import prod
 
 from .addresses import swizzle_bounds, swizzles
-from .bridge_checks import check_bridge
+from .bridge_checks import check_arrangement, check_bridge
 from .contract_records import Consumer
 from .described_operands import check_words
 from .errors import Place, SpecError
@@ -296,6 +296,8 @@ def check_references(specification: Specification) -> None:
     check_memory(specification)
     for bridge in specification.bridges.values():
         check_bridge(bridge, specification.layouts)
+    for arrangement in specification.arrangements.values():
+        check_arrangement(arrangement, specification.layouts)
 
 
 def _check_words(specification: Specification) -> None:

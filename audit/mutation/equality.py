@@ -39,6 +39,8 @@ def equal(changed: Changed) -> bool:
             return False
         subjects = [LayoutSubject(name) for name in sorted(changed.layouts)]
     elif changed.file == "spec/layouts/bridges.yaml" and list(old.bridges) == list(new.bridges):
+        if plain(old.arrangements) != plain(new.arrangements):
+            return False
         names = [name for name in old.bridges if plain(old.bridges[name]) != plain(new.bridges[name])]
         if any(not _formulas_only(old.bridges[name], new.bridges[name]) for name in names):
             return False

@@ -95,7 +95,7 @@ def meaning(file: str) -> object:
     if file.startswith("spec/instructions/"):
         return {n: i for n, i in specification.instructions.items() if i.place.file == file}
     if file == "spec/layouts/bridges.yaml":
-        return specification.bridges
+        return specification.bridges, specification.arrangements
     if file.startswith("spec/layouts/"):
         return {n: m for n, m in specification.layouts.items() if m.layout.place.file == file}
     return [getattr(specification, part) for part in _PARTS[file]]

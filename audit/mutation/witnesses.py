@@ -204,6 +204,10 @@ class Changed:
                 bridge = self.specification.bridges[rest]
                 own = self.file == "spec/layouts/bridges.yaml"
                 return own or any(name in self.layouts for name in bridge.layouts)
+            case "arrangement":
+                used = self.specification.arrangements[rest].occupants.values()
+                own = self.file == "spec/layouts/bridges.yaml"
+                return own or any(one.layout in self.layouts for one in used)
             case "address" | "swizzle" | "descriptor":
                 own = self.file in ("spec/addresses.yaml", "spec/descriptors.yaml")
                 rule = self.specification.addresses.addresses.get(rest)

@@ -8,6 +8,7 @@ from dataclasses import replace
 import pytest
 
 from ptxmma.formal.smt.solvers import ask
+from ptxmma.formal.theorems.arrangements import arrangement_obligations
 from ptxmma.formal.theorems.bridges import bridge_obligations
 from ptxmma.formal.theorems.layouts import layout_obligations
 from ptxmma.spec.expressions import parse
@@ -164,3 +165,44 @@ def test_a_spoilt_bridge_is_refuted(specification: Specification, name: str, out
     bridge = specification.bridges[name]
     spoilt = replace(bridge, equals={**bridge.equals, output: formula(text, bridge.equals[output])})
     assert asked(specification, name, spoilt)["bridge.equal"] == {"sat"}
+
+
+@pytest.mark.parametrize(
+    ("name", "who", "column", "theorem"),
+    [
+        ("accumulators.two", "second", "n - 1", "arrangement.apart"),
+        ("accumulators.two", "second", "n + 1", "arrangement.fits"),
+        ("block-scaled", "scale-b", "n + 3", "arrangement.apart"),
+        ("block-scaled.k96", "scale-a", "n + 1", "arrangement.apart"),
+        ("block-scaled.sparse", "metadata", "n + 11", "arrangement.apart"),
+        ("tmem-a", "A", "n + 1", "arrangement.fits"),
+        ("block-scaled.two.512", "scale-b", "508", "arrangement.apart"),
+    ],
+)
+def test_operands_that_overlap_are_refuted(
+    specification: Specification, name: str, who: str, column: str, theorem: str
+) -> None:
+    arrangement = specification.arrangements[f"tcgen05.{name}"]
+    occupant = arrangement.occupants[who]
+    moved = replace(occupant, address={"column": formula(column, occupant.address["column"])})
+    for used, status in ((arrangement, "unsat"), (replace(
+        arrangement, occupants={**arrangement.occupants, who: moved}), "sat")):  # fmt: skip
+        found = [
+            o for o in arrangement_obligations(name, used, specification.layouts) if o.theorem == theorem
+        ]
+        assert found
+        answers = {ask("z3", o.smt).status for o in found}
+        assert status in answers and (status == "sat" or answers == {"unsat"})
+
+
+def test_columns_that_suffice_refute_what_is_said_not_to_fit(specification: Specification) -> None:
+    name = "tcgen05.block-scaled.two.512"
+    arrangement = specification.arrangements[name]
+    memory = {**arrangement.memory, "column": formula("524", arrangement.memory["column"])}
+    for used, status in ((arrangement, "sat"), (replace(arrangement, memory=memory), "unsat")):
+        (found,) = (
+            o
+            for o in arrangement_obligations(name, used, specification.layouts)
+            if o.theorem == "arrangement.exceeds"
+        )
+        assert (found.expects, ask("z3", found.smt).status) == ("sat", status)

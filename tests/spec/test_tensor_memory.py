@@ -350,3 +350,124 @@ def test_a_shift_moves_31_lanes_of_32_bytes(specification: Specification) -> Non
     assert {(p["lane"], p["column"]): (p["source_lane"], p["source_column"]) for p in found} == {
         (lane, column): (lane + 1, column) for lane in range(31) for column in range(8)
     }
+
+
+EIGHTS, SIXTEENS = tuple(range(8, 257, 8)), tuple(range(16, 257, 16))
+WS_METADATA = {"m": (32, 64), "s": (0, 1)}
+# The parameters of every layout that has any and is not a load, and their values: Table 39 for N, 9.7.16.10.7 for ids,
+# 9.7.16.10.5 for the half of the lanes (alignment 0 or 16).
+PARAMETERS: dict[str, dict[str, tuple[int, ...]]] = {
+    "d.A": {"n": SIXTEENS},
+    "d.B": {"n": SIXTEENS},
+    "d.C": {"n": SIXTEENS, "half": (0, 1)},
+    "d.D": {"n": EIGHTS},
+    "d.E": {"n": (64, 128, 256)},
+    "d.F": {"n": EIGHTS, "half": (0, 1)},
+    "d.G": {"n": (64, 128, 256)},
+    "a.A": {"bytes": (32, 48), "width": (4, 8, 16, 32)},
+    "a.B": {"bytes": (32, 48), "width": (4, 8, 16, 32)},
+    "a.C": {"width": (4, 8, 16, 32), "half": (0, 1)},
+    "a.D": {"bytes": (32, 48), "width": (4, 8, 16, 32)},
+    "a.F": {"width": (4, 8, 16, 32), "half": (0, 1)},
+    "scale-a.1X": {"m": (64, 128), "id": (0, 1, 2, 3)},
+    "scale-a.2X": {"m": (64, 128), "id": (0, 2)},
+    "scale-a.4X": {"m": (64, 128)},
+    "scale-a.3X": {"id": (0, 1, 2, 3)},
+    "scale-a.6X": {"id": (0, 2)},
+    "scale-b.1X": {"n": EIGHTS, "id": (0, 1, 2, 3)},
+    "scale-b.2X": {"n": EIGHTS, "id": (0, 2)},
+    "scale-b.4X": {"n": EIGHTS},
+    "scale-b.3X": {"n": EIGHTS, "id": (0, 1, 2, 3)},
+    "scale-b.6X": {"n": EIGHTS, "id": (0, 2)},
+    "scale-b.4X.B": {"n": (128, 256)},
+    "metadata.16b": {"s": (0, 1)},
+    "metadata.tf32": {"s": (0, 1)},
+    "metadata.16b.m64": {"s": (0, 1), "half": (0, 1)},
+    "metadata.tf32.m64": {"s": (0, 1), "half": (0, 1)},
+    "metadata.8b.m64": {"half": (0, 1)},
+    "metadata.16b.ws": WS_METADATA,
+    "metadata.tf32.ws": WS_METADATA,
+    "metadata.8b.ws": {"m": (32, 64)},
+}
+
+
+def test_parameters_take_the_values_of_the_text(specification: Specification) -> None:
+    found = {
+        name.removeprefix("tcgen05."): {key: scalars.values for key, scalars in layout.layout.params.items()}
+        for name, layout in specification.layouts.items()
+        if name.startswith("tcgen05.") and not name.startswith("tcgen05.ld.") and layout.layout.params
+    }
+    assert found == PARAMETERS
+
+
+# Arrangements: columns of the memory, and by occupant its layout, the lane and the column that it begins at, over N.
+ARRANGED: dict[str, tuple[Any, dict[str, tuple[str, int, Any]]]] = {
+    "accumulators.two": (lambda n: 512, {"first": ("d.D", 0, lambda n: 0), "second": ("d.D", 0, lambda n: n)}),
+    "accumulators.halves": (lambda n: n, {"first": ("d.F", 0, lambda n: 0), "second": ("d.F", 16, lambda n: 0)}),
+    "tmem-a": (lambda n: n + 12, {"D": ("d.D", 0, lambda n: 0), "A": ("a.D", 0, lambda n: n)}),
+    "block-scaled": (
+        lambda n: n + 12,
+        {"D": ("d.D", 0, lambda n: 0), "scale-a": ("scale-a.4X", 0, lambda n: n),
+         "scale-b": ("scale-b.4X", 0, lambda n: n + 4)},
+    ),
+    "block-scaled.k96": (
+        lambda n: n + 24,
+        {"D": ("d.D", 0, lambda n: 0), "scale-a": ("scale-a.6X", 0, lambda n: n),
+         "scale-b": ("scale-b.6X", 0, lambda n: n + 8)},
+    ),
+    "block-scaled.sparse": (
+        lambda n: n + 14,
+        {"D": ("d.A", 0, lambda n: 0), "scale-a": ("scale-a.4X", 0, lambda n: n),
+         "scale-b": ("scale-b.4X", 0, lambda n: n + 4), "metadata": ("metadata.8b", 0, lambda n: n + 12)},
+    ),
+    "block-scaled.two.512": (
+        lambda n: 512,
+        {"first": ("d.D", 0, lambda n: 0), "second": ("d.D", 0, lambda n: 256),
+         "scale-a": ("scale-a.4X", 0, lambda n: 512), "scale-b": ("scale-b.4X", 0, lambda n: 516)},
+    ),
+    "block-scaled.two.576": (
+        lambda n: 576,
+        {"first": ("d.D", 0, lambda n: 0), "second": ("d.D", 0, lambda n: 256),
+         "scale-a": ("scale-a.4X", 0, lambda n: 512), "scale-b": ("scale-b.4X", 0, lambda n: 516),
+         "next-scale-a": ("scale-a.4X", 0, lambda n: 524), "next-scale-b": ("scale-b.4X", 0, lambda n: 528)},
+    ),
+}  # fmt: skip
+
+
+def test_arrangements_are_those_typed_here(specification: Specification) -> None:
+    """Each at its least and greatest N, cell by cell: none twice; the columns as many as are said, or too few."""
+    assert {name.removeprefix("tcgen05.") for name in specification.arrangements} == {*ARRANGED}
+    for name, (columns, occupants) in ARRANGED.items():
+        arrangement = specification.arrangements[f"tcgen05.{name}"]
+        sizes = arrangement.params["n"].values
+        given = {key: int(scalars.values[-1]) for key, scalars in arrangement.params.items()}
+        wanted_n = (256,) if ".two" in name and "scaled" in name else SIXTEENS if "sparse" in name else EIGHTS
+        assert sizes == wanted_n
+        rest = {key: scalars.values for key, scalars in arrangement.params.items() if key != "n"}
+        assert rest == {
+            "accumulators.two": {},
+            "accumulators.halves": {"half": (0,)},
+            "tmem-a": {"bytes": (32, 48), "width": (4, 8, 16, 32)},
+            "block-scaled.k96": {"id": (0, 2)},
+        }.get(name, {"m": (128,)})
+        assert arrangement.fits == (name != "block-scaled.two.512")
+        for n in (int(sizes[0]), int(sizes[-1])):
+            taken: set[tuple[int, int, int]] = set()
+            for who, (layout, lane, column) in occupants.items():
+                assert arrangement.occupants[who].layout == f"tcgen05.{layout}"
+                own = {
+                    key: {**given, "n": n}[key]
+                    for key in specification.layouts[f"tcgen05.{layout}"].parameters
+                }
+                cells = {
+                    (cta, p["lane"] + lane, p["column"] + column(n))
+                    for p in points(specification, f"tcgen05.{layout}", **own)
+                    for cta in ((p["cta"],) if "cta" in p else (0, 1))
+                }
+                assert taken.isdisjoint(cells)
+                taken |= cells
+            assert {one[1] for one in taken} == set(range(128))
+            top = max(one[2] for one in taken) + 1
+            assert (top <= columns(n)) == arrangement.fits
+            if n == 256 and name not in ("block-scaled.two.512", "block-scaled.two.576", "accumulators.two"):
+                assert top == columns(n)
