@@ -82,12 +82,12 @@ def arrangement_obligations(
     name: str, arrangement: Arrangement, layouts: Mapping[str, LayoutMap]
 ) -> Iterator[Obligation]:
     """No two occupants share a place; all lie inside the memory, or, where they do not fit, some does not."""
-    for pair in itertools.combinations(arrangement.occupants, 2):
+    for one, other in itertools.combinations(arrangement.occupants, 2):
         yield Obligation(
             "arrangement.apart",
-            f"{name}: {pair[0]}, {pair[1]}",
-            partial(_sharing, arrangement, layouts, pair),
-            lambda model, pair=pair: f"{pair[0]} and {pair[1]} share a place{_where(arrangement, model)}",
+            f"{name}: {one}, {other}",
+            partial(_sharing, arrangement, layouts, (one, other)),
+            partial(_shared, arrangement, (one, other)),
         )
     found = partial(_leaving, arrangement, layouts)
     if arrangement.fits:
@@ -106,6 +106,10 @@ def arrangement_obligations(
             expects="sat",
             witness=lambda model: f"some place is outside{_where(arrangement, model)}",
         )
+
+
+def _shared(arrangement: Arrangement, pair: tuple[str, str], model: Mapping[str, int]) -> str:
+    return f"{pair[0]} and {pair[1]} share a place{_where(arrangement, model)}"
 
 
 def _where(arrangement: Arrangement, model: Mapping[str, int]) -> str:

@@ -353,7 +353,7 @@ def test_a_shift_moves_31_lanes_of_32_bytes(specification: Specification) -> Non
 
 
 EIGHTS, SIXTEENS = tuple(range(8, 257, 8)), tuple(range(16, 257, 16))
-WS_METADATA = {"m": (32, 64), "s": (0, 1)}
+WS_METADATA: dict[str, tuple[int, ...]] = {"m": (32, 64), "s": (0, 1)}
 # The parameters of every layout that has any and is not a load, and their values: Table 39 for N, 9.7.16.10.7 for ids,
 # 9.7.16.10.5 for the half of the lanes (alignment 0 or 16).
 PARAMETERS: dict[str, dict[str, tuple[int, ...]]] = {
