@@ -45,7 +45,8 @@ class Peer:
 class PeerMap:
     """What a peer says of one layout, at one value of each parameter.
 
-    `inputs` and `outputs` have the size of each, as the peer has them. `map` is a CuTe layout with a mode for
+    `inputs` and `outputs` have the size of each, as the peer has them; they may be those of the layout
+    exchanged, where the peer says at which place an element lies. `map` is a CuTe layout with a mode for
     each input, whose value is output 0 + size 0 * output 1 + …; or it has, for each bit of each input, what
     that bit adds (XOR) to each output. `origin` says whose numbers they are where the peer says that it
     follows another.

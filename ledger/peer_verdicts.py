@@ -91,10 +91,13 @@ def _said(
 
 def _gone(layout: LayoutMap, one: PeerMap) -> str:
     """What the observation names that the layout no longer has; empty if all is there."""
+    inputs, outputs = (
+        (layout.outputs, layout.inputs) if _backwards(layout, one) else (layout.inputs, layout.outputs)
+    )
     for what, named, has in (
         ("parameters", one.parameters, layout.parameters),
-        ("inputs", one.inputs, layout.inputs),
-        ("outputs", one.outputs, layout.outputs),
+        ("inputs", one.inputs, inputs),
+        ("outputs", one.outputs, outputs),
     ):
         if set(named) != set(has):
             return f"it has the {what} {', '.join(has) or 'none'}, no longer {', '.join(named) or 'none'}"
@@ -104,14 +107,18 @@ def _gone(layout: LayoutMap, one: PeerMap) -> str:
     return ""
 
 
+def _backwards(layout: LayoutMap, one: PeerMap) -> bool:
+    """Whether the peer maps what the layout has as outputs to its inputs."""
+    return set(one.inputs) == set(layout.outputs) and set(one.outputs) == set(layout.inputs)
+
+
 def _of_map(peer: Peer, one: PeerMap, layout: LayoutMap, points: Sequence[tuple[int, ...]]) -> PeerVerdict:
     """Compare at every point of the layout."""
     place = layout.layout.place
-    for what, has, says in (
-        ("inputs", layout.domain(one.parameters), one.inputs),
-        ("outputs", layout.shape(one.parameters), one.outputs),
-    ):
-        if dict(has) != dict(says):
+    sizes = {**layout.domain(one.parameters), **layout.shape(one.parameters)}
+    for what, says in (("inputs", one.inputs), ("outputs", one.outputs)):
+        has = {name: sizes[name] for name in says}
+        if has != dict(says):
             why = f"the {what} are {_named(has)} here, {_named(says)} there"
             return _said(peer, one, "differs", len(points), len(points), why, place)
     there = _Places(one, layout)
@@ -130,41 +137,47 @@ class _Places:
     """What a peer says of each point of a layout. A place is a number: its outputs, the first one fastest."""
 
     def __init__(self, one: PeerMap, layout: LayoutMap) -> None:
-        self._layout, self._outputs = layout, one.outputs
+        self._outputs = one.outputs
+        at = {name: place for place, name in enumerate((*layout.inputs, *layout.outputs))}
+        self._from = sorted((at[name], name) for name in one.inputs)
+        self._to = sorted((at[name], name) for name in one.outputs)
         steps = dict(zip(one.inputs, one.steps(), strict=True))
-        self._tables = [steps[name] for name in layout.inputs]
+        self._tables = [(place, steps[name]) for place, name in self._from]
         self._join = xor if one.is_linear else add
         self._weights, weight = {}, 1
         for name, extent in one.outputs.items():
             self._weights[name], weight = weight, weight * extent
-        self._ordered = [(self._weights[name], one.outputs[name]) for name in layout.outputs]
+        self._ordered = [(place, self._weights[name], one.outputs[name]) for place, name in self._to]
 
     def number(self, point: tuple[int, ...]) -> int:
-        """The place to which the peer maps the inputs of a point."""
+        """The place to which the peer maps the inputs of a point; -1 for inputs that it does not have."""
         number = 0
-        for table, value in zip(self._tables, point, strict=False):
-            number = self._join(number, table[value])
+        for place, table in self._tables:
+            if not 0 <= point[place] < len(table):
+                return -1
+            number = self._join(number, table[point[place]])
         return number
 
     def expected(self, point: tuple[int, ...]) -> int | None:
-        """The place that the layout has for a point; None if it is outside the matrix."""
+        """The place that the layout has for a point; None if it is outside."""
         number = 0
-        for (weight, extent), value in zip(self._ordered, point[len(self._tables) :], strict=True):
-            if not 0 <= value < extent:
+        for place, weight, extent in self._ordered:
+            if not 0 <= point[place] < extent:
                 return None
-            number += weight * value
+            number += weight * point[place]
         return number
 
     def words(self, point: tuple[int, ...]) -> str:
         """A point of the layout in words."""
-        count = len(self._tables)
-        at = _named(dict(zip(self._layout.inputs, point[:count], strict=True)))
-        return f"{at}: {_named(dict(zip(self._layout.outputs, point[count:], strict=True)))}"
+        at, to = ({name: point[place] for place, name in some} for some in (self._from, self._to))
+        return f"{_named(at)}: {_named(to)}"
 
     def place(self, number: int) -> str:
         """A place in words."""
+        if number < 0:
+            return "nothing"
         there = {name: number // self._weights[name] % size for name, size in self._outputs.items()}
-        return _named({name: there[name] for name in self._layout.outputs})
+        return _named({name: there[name] for _, name in self._to})
 
 
 def _of_word(specification: Specification, peer: Peer, one: PeerWord) -> PeerVerdict:

@@ -20,7 +20,7 @@ from cutlass import cute
 from cutlass._mlir.dialects import cute_nvgpu as ir
 from cutlass.cute.atom import MmaAtom, Trait, make_atom
 from cutlass.cute.core import _pack_shape
-from cutlass.cute.nvgpu import OperandMajorMode, warp
+from cutlass.cute.nvgpu import OperandMajorMode, tcgen05, warp
 from cutlass.cute.nvgpu.warpgroup import OperandSource
 
 TYPES: dict[str, Any] = {
@@ -54,8 +54,14 @@ WARPGROUP = (
     (32, "e4m3", "f32", "wgmma.a.8b"),
     (32, "s8", "s32", "wgmma.a.8b"),
 )
-# The shapes of tcgen05.ld and .st: lanes, bits, and the greatest repetition.
-TENSOR_MEMORY = ((16, 64, 128), (16, 128, 64), (16, 256, 32), (32, 32, 128), (16, 32, 128))
+# The shapes of tcgen05.ld and .st, their lanes, and the greatest repetition.
+TENSOR_MEMORY = (
+    ("32x32b", 32, 128),
+    ("16x64b", 16, 128),
+    ("16x128b", 16, 64),
+    ("16x256b", 16, 32),
+    ("16x32bx2", 16, 128),
+)
 
 seen = Observations("CuTe DSL", "NVIDIA/cutlass", "nvidia-cutlass-dsl")
 
@@ -118,6 +124,104 @@ def rows(source: Any, count: int) -> None:
     seen.add_map("matrix.rows.8", function, inputs, outputs, bases_of(inputs, place), matrices=count)
 
 
+def transfers() -> None:
+    """What tcgen05.ld and .st move, with 32-bit elements and with two of 16 bits a register."""
+    for name, lanes, most in TENSOR_MEMORY:
+        for num in (1 << power for power in range(8)):
+            if num > most:
+                continue
+            times = getattr(tcgen05.Repetition, f"x{num}")
+            load, store = (getattr(tcgen05, f"{way}{name}Op") for way in ("Ld", "St"))
+            word, half = cutlass.Float32, cutlass.Float16
+            pack, unpack = tcgen05.Pack.PACK_16b_IN_32b, tcgen05.Unpack.UNPACK_32b_IN_16b
+            held = cute.make_copy_atom(load(times), word).layout_dst_tv
+            transfer(f"Ld{name}Op.layout_dst_tv", held, f"tcgen05.ld.{name}", lanes, num)
+            held = cute.make_copy_atom(store(times), word).layout_src_tv
+            transfer(f"St{name}Op.layout_src_tv", held, f"tcgen05.ld.{name}", lanes, num)
+            held = cute.make_copy_atom(load(times, pack), half).layout_dst_tv
+            transfer(f"Ld{name}Op(PACK).layout_dst_tv", held, f"tcgen05.ld.{name}.packed", lanes, num)
+            held = cute.make_copy_atom(store(times, unpack), half).layout_src_tv
+            transfer(f"St{name}Op(UNPACK).layout_src_tv", held, f"tcgen05.ld.{name}.packed", lanes, num)
+
+
+def transfer(function: str, whole: Any, layout: str, lanes: int, num: int) -> None:
+    """Record the cells of one access: CuTe numbers them column by column, lane by lane."""
+    elements = cute.size(whole.shape[1])
+    twice = 2 if layout.startswith("tcgen05.ld.16x32bx2") else 1
+    columns = 32 * elements // lanes // twice
+    outputs = {"column": columns, **({"access": 2} if twice == 2 else {}), "lane": lanes}
+    seen.add_map(layout, function, {"t": 32, "i": elements}, outputs, str(whole), num=num)
+
+
+def accumulators() -> None:
+    """Where D lies in tensor memory, and A where it comes from there."""
+    one, two = tcgen05.CtaGroup.ONE, tcgen05.CtaGroup.TWO
+    f16, f32 = cutlass.Float16, cutlass.Float32
+    k = OperandMajorMode.K
+    for letter, group, m in (("D", one, 128), ("F", one, 64), ("B", two, 128), ("A", two, 256)):
+        ctas = 1 if group is one else 2
+        for n in (16, 32, 64, 128, 256):
+            made = tcgen05.MmaF16BF16Op(f16, f32, (m, n, 16), group, tcgen05.OperandSource.SMEM, k, k)
+            tiled = cute.make_tiled_mma(made)
+            whole = tiled.make_fragment_C(tiled.partition_shape_C((m, n))).layout[0]
+            accumulator(f"make_fragment_C of MmaF16BF16Op, {ctas} CTA, M = {m}", whole, letter, m, n, ctas)
+        for width, made in (
+            (32, tcgen05.MmaTF32Op((m, 64, 8), group, tcgen05.OperandSource.TMEM, k, k)),
+            (16, tcgen05.MmaF16BF16Op(f16, f32, (m, 64, 16), group, tcgen05.OperandSource.TMEM, k, k)),
+            (8, eight_bits(m, group)),
+        ):
+            tiled = cute.make_tiled_mma(made)
+            whole = tiled.make_fragment_A(tiled.partition_shape_A((m, 256 // width))).layout[0]
+            multiplicand(
+                f"make_fragment_A of {type(made).__name__}, {ctas} CTA, M = {m}", whole, letter, m, width
+            )
+    for n in (32, 256):
+        sparse = tcgen05.MmaF16BF16SparseOp(
+            f16, f32, (128, n, 32), two, tcgen05.OperandSource.SMEM, k, k, tcgen05.SparseMetadataFormat.TID
+        )
+        tiled = cute.make_tiled_mma(sparse)
+        whole = tiled.make_fragment_C(tiled.partition_shape_C((128, n))).layout[0]
+        accumulator("make_fragment_C of MmaF16BF16SparseOp, 2 CTA, M = 128", whole, "C", 128, n, 2)
+
+
+def eight_bits(m: int, group: Any) -> Any:
+    """A product of 8-bit types with A from tensor memory."""
+    e4m3, k = cutlass.Float8E4M3FN, OperandMajorMode.K
+    source = tcgen05.OperandSource.TMEM
+    return tcgen05.MmaF8F6F4Op(e4m3, e4m3, cutlass.Float32, (m, 64, 32), group, source, k, k)
+
+
+def accumulator(function: str, whole: Any, letter: str, m: int, n: int, ctas: int) -> None:
+    """Record where each element of D lies; an address is a lane times 65536, and a column."""
+    rows = m // ctas
+
+    def place(row: int, col: int) -> tuple[int, ...]:
+        address = whole((row % rows, col))
+        return address % 65536, address // 65536, *((row // rows,) if ctas == 2 else ())
+
+    columns = {"B": n // 2, "C": n}.get(letter, n)
+    outputs = {"column": columns, "lane": 128, **({"cta": 2} if ctas == 2 else {})}
+    inputs = {"row": m, "col": n}
+    parameters = {"n": n, **({"half": 0} if letter in "CF" else {})}
+    seen.add_map(f"tcgen05.d.{letter}", function, inputs, outputs, bases_of(inputs, place), **parameters)
+
+
+def multiplicand(function: str, whole: Any, letter: str, m: int, width: int) -> None:
+    """Record where each element of A lies; an address counts elements in the columns."""
+    ctas, held = (2 if letter in "AB" else 1), 32 // width
+    rows = m // ctas
+
+    def place(row: int, col: int, copy: int = 0) -> tuple[int, ...]:
+        address = whole((row % rows + rows * copy, col))
+        element, lane = address % (65536 * held), address // (65536 * held)
+        return element % held, element // held, lane, *((row // rows,) if ctas == 2 else ())
+
+    inputs = {"row": m, "col": 256 // width, **({"copy": 2} if letter == "B" else {})}
+    outputs = {"i": held, "column": 8, "lane": 128, **({"cta": 2} if ctas == 2 else {})}
+    parameters = {"width": width, **({"half": 0} if letter == "F" else {"bytes": 32})}
+    seen.add_map(f"tcgen05.a.{letter}", function, inputs, outputs, bases_of(inputs, place), **parameters)
+
+
 def every() -> None:
     """Ask for every layout."""
     for shape, ab, c, layouts in WARP:
@@ -141,6 +245,8 @@ def every() -> None:
         of = ir.MmaAtomSM120BlockScaledType.get(_pack_shape(shape).type.attribute, vector, False, *kinds)
         keep(f"MmaAtomSM120BlockScaledType({shape}, {ab}, {scale})", atom(of), shape, layouts)
     matrices()
+    transfers()
+    accumulators()
     for k, ab, c, a_layout in WARPGROUP:
         for n in range(8, 257, 8):
             if ab != "f16" and n not in (8, 64, 256):

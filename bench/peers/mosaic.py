@@ -13,9 +13,11 @@ from typing import Any
 
 from jax._src.lib.mlir import ir
 from jax.experimental.mosaic.gpu import fragmented_array as fa
+from jax.experimental.mosaic.gpu import tcgen05
 from jax.experimental.mosaic.gpu.mma import MMALayouts
 from peer_file import Observations, bases_of
 
+Cells = dict[tuple[int, int], tuple[int, ...]]
 seen = Observations("JAX Mosaic GPU", "jax-ml/jax", "jax")
 
 
@@ -74,6 +76,37 @@ def warp(name: str, function: str, layout: Any, shape: tuple[int, int]) -> None:
     seen.add_map(name, function, inputs, outputs, bases_of(inputs, lambda t, i: found[t, i]))
 
 
+def accumulators() -> None:
+    """Where D lies in tensor memory; of two CTAs, each has half of the rows."""
+    for letter, rows, ctas, of in (
+        ("D", 128, 1, lambda n: tcgen05.tmem_default_layout()),
+        ("A", 128, 2, lambda n: tcgen05.tmem_default_layout()),
+        ("F", 64, 1, tcgen05.tmem_half_lane_layout),
+        ("B", 64, 2, tcgen05.tmem_m64_collective_layout),
+    ):
+        for n in (16, 32, 64, 128):
+            whole = 2 * n if letter == "F" else n  # of two products, the first one: its half of the lanes
+            cells = {place: cell for cell, place in holders(of(whole), (rows, whole)).items()}
+
+            def place(
+                row: int, col: int, at: Cells = cells, size: int = rows, pair: int = ctas
+            ) -> tuple[int, ...]:
+                lane, column = at[row % size, col]
+                return column, lane, *((row // size,) if pair == 2 else ())
+
+            inputs = {"row": rows * ctas, "col": n}
+            columns = n // 2 if letter == "B" else n
+            outputs = {"column": columns, "lane": 128, **({"cta": 2} if ctas == 2 else {})}
+            function = {"F": "tmem_half_lane_layout", "B": "tmem_m64_collective_layout"}.get(
+                letter, "tmem_default_layout"
+            )
+            parameters = {"n": n, **({"half": 0} if letter == "F" else {})}
+            seen.add_map(
+                f"tcgen05.d.{letter}", function, inputs, outputs, bases_of(inputs, place), **parameters
+            )
+
+
 if __name__ == "__main__":
     fragments()
+    accumulators()
     seen.write()

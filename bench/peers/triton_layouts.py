@@ -13,6 +13,11 @@ from typing import Any
 from peer_file import Observations
 from triton._C.libtriton import gluon_ir, ir
 from triton.experimental.gluon import language as gl
+from triton.experimental.gluon.language._semantic import _compute_tmem_reg_layout
+from triton.experimental.gluon.language.nvidia.blackwell import (
+    TensorMemoryLayout,
+    TensorMemoryScalesLayout,
+)
 
 _CONTEXT = ir.context()
 ir.load_dialects(_CONTEXT)
@@ -63,6 +68,66 @@ def fragments() -> None:
             keep(layout, function, operand, [64, k])
 
 
+def transfers() -> None:
+    """What tcgen05.ld moves: of four warps, what the threads of the first one hold."""
+    for name, lanes, factor, most in (
+        ("32x32b", 32, 1, 128),
+        ("16x64b", 16, 2, 128),
+        ("16x128b", 16, 4, 64),
+        ("16x256b", 16, 8, 32),
+    ):
+        for num in (1 << power for power in range(8)):
+            columns = factor * num
+            if num > most or not 8 <= columns <= 256:
+                continue
+            shape = [4 * lanes, columns]
+            given = TensorMemoryLayout(block=tuple(shape), col_stride=1)
+            linear = _compute_tmem_reg_layout(gl.float32, shape, shape, given, 4, name)
+            bases = {"t": linear.lane_bases, "i": linear.reg_bases}
+            inputs = {"t": 32, "i": 1 << len(linear.reg_bases)}
+            function = f"compute_tmem_reg_layout({name})"
+            seen.add_map(
+                f"tcgen05.ld.{name}", function, inputs, {"lane": lanes, "column": columns}, bases, num=num
+            )
+
+
+def accumulators() -> None:
+    """Where D lies in tensor memory; of two CTAs, each has half of the rows."""
+    for letter, rows, ctas, fold in (("D", 128, 1, 1), ("F", 64, 1, 1), ("B", 64, 2, 2), ("A", 128, 2, 1)):
+        for n in (16, 32, 64, 128, 256):
+            pair = {"two_ctas": True, "cga_layout": [[1, 0]]} if ctas == 2 else {}
+            given = TensorMemoryLayout(block=(rows, n), col_stride=1, **pair)
+            shape = [rows * ctas, n]
+            linear = BUILDER.to_linear_layout(given._to_ir(BUILDER), shape)
+            bases = {"lane": linear.rows, "column": linear.cols}
+            inputs = {"lane": 128, "column": n // fold}
+            if ctas == 2:
+                bases, inputs = {**bases, "cta": [[rows, 0]]}, {**inputs, "cta": 2}
+            parameters = {"n": n, **({"half": 0} if letter == "F" else {})}
+            function = f"TensorMemoryLayout(block=({rows}, {n}), two_ctas={ctas == 2})"
+            seen.add_map(
+                f"tcgen05.d.{letter}", function, inputs, {"row": shape[0], "col": n}, bases, **parameters
+            )
+
+
+def scales() -> None:
+    """Where scale factors lie, four a row; a lane that adds nothing is in another copy."""
+    linear = BUILDER.to_linear_layout(TensorMemoryScalesLayout()._to_ir(BUILDER), [128, 4])
+    copies = iter(([0, 0, 1], [0, 0, 2]))
+    lanes = [[*base, 0] if any(base) else next(copies) for base in linear.rows]
+    cells = [[*base, 0] for base in linear.cols]
+    bases = {"lane": lanes, "byte": cells[:2], "column": cells[2:]}
+    inputs, function = {"lane": 128, "byte": 4, "column": 4}, "TensorMemoryScalesLayout()"
+    outputs = {"row": 128, "col": 4, "copy": 4}
+    seen.add_map("tcgen05.scale-a.4X", function, inputs, outputs, bases, m=128)
+    exchanged = {name: [[col, row, copy] for row, col, copy in parts] for name, parts in bases.items()}
+    outputs = {"row": 4, "col": 128, "copy": 4}
+    seen.add_map("tcgen05.scale-b.4X", function, inputs, outputs, exchanged, n=128)
+
+
 if __name__ == "__main__":
     fragments()
+    transfers()
+    accumulators()
+    scales()
     seen.write()

@@ -120,6 +120,21 @@ def test_words_of_descriptors(tmp_path: Path, specification: Specification) -> N
     ]
 
 
+def test_a_map_from_elements_to_places_is_read_backwards(
+    tmp_path: Path, specification: Specification
+) -> None:
+    """Layout F, typed by hand: rows 16 to 31 are in the lanes from 32 on, n = 8 columns side by side."""
+    one = {
+        "layout": "tcgen05.d.F", "parameters": {"n": 8, "half": 0}, "function": "F",
+        "inputs": {"row": 64, "col": 8}, "outputs": {"lane": 128, "column": 8}, "map": "((16,4),8):((1,32),128)",
+    }  # fmt: skip
+    other = {**one, "map": "(64,8):(1,128)"}
+    assert said(specification, recorded(tmp_path, [one, other])) == [
+        ("agrees", ""),
+        ("differs", "384 of 512 points; row 16, col 0: lane 32, column 0 here, lane 16, column 0 there"),
+    ]
+
+
 @pytest.mark.parametrize(
     "spoilt",
     [
