@@ -58,18 +58,18 @@ def check_order(
         barriers = {statement.barrier_name for statement in whole if statement.does == "meet"}
         phased = any(statement.operation.has_phases(len(statement.operands)) for statement in whole)
         if not phased and len(barriers - {None}) < 2:
-            yield from surest((*_copy_order(walked), *_generic_order(walked)))
+            yield from surest(_access_order(walked))
             return frozenset()
         from .execution.phase_findings import PhaseFindings
 
         phases = PhaseFindings(module, whole, flow, walked)
         phases.execute()
         guessed = _guessed_order(module, whole, flow, walked)
-        yield from surest((*phases, *guessed, *_copy_order(walked), *_generic_order(walked)))
+        yield from surest((*phases, *guessed, *_access_order(walked)))
     elif any(operation.instruction is not None for operation in operations) and _is_shared(operations):
         from .walks.kernel_walks import KernelWalks
 
-        yield from _generic_order(KernelWalks(module, whole, flow))
+        yield from _access_order(KernelWalks(module, whole, flow))
     return frozenset()
 
 
@@ -84,13 +84,21 @@ def _guessed_order(
     return guessed_findings(module, code, flow, walked)
 
 
-def _generic_order(walked: KernelWalks) -> Iterator[Finding]:
+def _access_order(walked: KernelWalks) -> Sequence[Finding]:
+    """What is found about copies, bulk stores, and ordinary loads and stores of shared memory."""
     code = walked.code
-    if not _is_shared(map(code.operation, range(len(code)))):
-        return iter(())
-    from .execution.generic_findings import generic_findings
+    generic: Iterable[Finding] = ()
+    if _is_shared(map(code.operation, range(len(code)))):
+        from .execution.generic_findings import GenericFindings
 
-    return generic_findings(walked)
+        generic = found = GenericFindings(walked)
+        if found.clears:
+            return ()
+    if not any(code.operation(index).does in _COPIES for index in range(len(code))):
+        return tuple(generic)
+    from .walks.block_findings import block_findings
+
+    return (*block_findings(walked), *generic)
 
 
 def _is_shared(operations: Iterable[Operation]) -> bool:
@@ -142,17 +150,10 @@ def _shared_order(
     rest = (
         *(one for one in proxies if one not in certain),
         *stages,
-        *_copy_order(walked),
-        *_generic_order(walked),
+        *_access_order(walked),
     )
     others = [finding for finding in rest if not phases.settles(finding)]
     loud = any(finding.tier in (ERROR, LIKELY) for finding in (*certain, *others))
     guessed = () if loud else _guessed_order(module, code, flow, walked)
     yield from surest((*certain, *phases, *guessed, *others))
     return phases.in_step()
-
-
-def _copy_order(walked: KernelWalks) -> Iterator[Finding]:
-    from .walks.block_findings import block_findings
-
-    return block_findings(walked)

@@ -63,6 +63,7 @@ class Execution:
 
     `acts` holds what was done: the races among accesses, and the mbarriers that were used too early. `stuck`
     are the waits that never end. `followed`: no group stopped because the PTX does not show how it goes on.
+    `skipped`: what some threads may do was left out, since it is not known whether they do.
     `paused`: one stopped after many rounds of a loop. `halted`: all stopped, because the PTX does not show
     which barrier one changes, or after too many steps. `doubtful`: some group took a path by an assumed
     number.
@@ -85,6 +86,7 @@ class Execution:
         self.words = SharedWords(lambda warp: self.acts.warps[warp].clock) if plan.reread else None
         self.stuck: list[Stuck] = []
         self.followed = True
+        self.skipped = False
         self.paused = False
         self.halted = False
         self.doubtful = False
@@ -100,6 +102,8 @@ class Execution:
         self._ended = 0  # threads
         self._lost: set[int] = set()  # warps with threads that the PTX does not show the way of
         registers = Registers(plan.steps, range(threads), size)
+        if plan.function.threads is None and not plan.function.plane:
+            registers.numbers |= {"%ntid.x": threads, "%ntid.y": 1, "%ntid.z": 1}
         self._start(ThreadGroup(tuple(range(threads)), 0 if plan.flow.blocks else None, registers))
         self._run()
 
@@ -113,14 +117,16 @@ class Execution:
         """Whether nothing was left out so far, and no path assumed but how long loops are."""
         return self.followed and not (self.paused or self.halted or self.doubtful)
 
-    def ending(self, rounds: int) -> int:
-        """A number of every parameter with which the loop that paused ends after so many rounds: `rounds`, if
-        each of its rounds counts one.
+    @property
+    def endings(self) -> list[int]:
+        """Numbers of every parameter with which the loop that paused ends: after LAST_ROUNDS, whatever each
+        of its rounds counts; and after as many that count one, which are few where they count more.
         """
         gaps = [] if self._paused_at is None else self._gaps.get(self._paused_at, [])
         if len(gaps) < 2 or gaps[0] <= gaps[1]:
-            return rounds
-        return max(self.size * rounds * (gaps[0] - gaps[1]) // gaps[0], rounds)
+            return [LAST_ROUNDS]
+        many = self.size * LAST_ROUNDS * (gaps[0] - gaps[1]) // gaps[0]
+        return [many, LAST_ROUNDS] if many > LAST_ROUNDS else [LAST_ROUNDS]
 
     # The scheduler
 
@@ -260,8 +266,10 @@ class Execution:
                 self.steps += 1
                 guard = group.registers.guard(step.guard, step.negated)
                 threads = _true(guard, group.threads)
-                if acts and threads is None and step.statement.does not in self.acts.skips:
-                    raise LostError
+                if acts and threads is None:
+                    if step.statement.does not in self.acts.skips:
+                        raise LostError
+                    self.skipped = True
                 if acts and step.guard in group.registers.assumed:
                     group.doubtful |= step.statement.does in _ORDERS
                     self._passed |= not self._is_most(group, step.guard, guard, step.negated)
@@ -419,6 +427,7 @@ class Execution:
         behind = [self.plan.loops.blocks_of(side, number) for side in block.successors]
         if not all(map(acting.isdisjoint, behind)) or self.plan.polls(number):
             raise LostError
+        self.skipped |= any(self._acts(side, number) for side in block.successors)
         end = self.plan.flow.post_dominator.get(number)
         for register in self.plan.written_between(number):
             group.registers.numbers[register] = None

@@ -16,7 +16,7 @@ from .copy_accesses import CopyActs
 from .execution import LAST_ROUNDS, Execution
 from .generic_accesses import GenericActs, GenericRace
 
-__all__ = ["generic_findings"]
+__all__ = ["GenericFindings"]
 
 _SIZE = 1024  # the number for parameters; then one with which a loop of many rounds ends
 _OTHER_SIZES = (4096, 160)  # with these, too, what lies where a parameter says must meet
@@ -41,43 +41,64 @@ _READS = ("load", "drain")
 _Key = tuple[str, int, int]  # what a race is, and its two statements
 
 
-def generic_findings(walked: KernelWalks) -> Iterator[Finding]:
+class GenericFindings:
     """The loads and stores by several warps of a block, and the copies, that nothing orders: one finding for
     each rule and place.
+
+    `followed`: every thread was executed to its end, with the number of threads that the PTX names.
     """
-    plan = walked.reading_plan
-    if plan.meets_in_memory:
-        return
-    races: dict[_Key, GenericRace] | None = None
-    for threads in _blocks(plan):
-        found = _raced(plan, threads)
-        races = found if races is None else {key: race for key, race in races.items() if key in found}
-        if not races:
-            return
-    told: set[tuple[str, int]] = set()
-    for race in sorted((races or {}).values(), key=lambda race: (race.doubtful, race.second)):
-        at = race.first if race.what == "unfenced-store" else race.second  # the fence goes behind the store
-        key = race.what, walked.flow.block_of(at)
-        if key not in told:
-            told.add(key)
-            yield _finding(walked, race)
+
+    def __init__(self, walked: KernelWalks) -> None:
+        self.walked = walked
+        self.plan = walked.reading_plan
+        self.followed = False
+        self._races = {} if self.plan.meets_in_memory else self._found()
+
+    @property
+    def clears(self) -> bool:
+        """Whether nothing was found, and no walk of some threads knows more: bulk copies have rules that only
+        walks judge.
+        """
+        copies = (self.plan.code.operation(index).does for index in self.plan.roles)
+        return self.followed and not self._races and "bulk-copy" not in copies
+
+    def __iter__(self) -> Iterator[Finding]:
+        told: set[tuple[str, int]] = set()
+        for race in sorted(self._races.values(), key=lambda race: (race.doubtful, race.second)):
+            at = race.first if race.what == "unfenced-store" else race.second  # the fence follows the store
+            key = race.what, self.walked.flow.block_of(at)
+            if key not in told:
+                told.add(key)
+                yield _finding(self.walked, race)
+
+    def _found(self) -> dict[_Key, GenericRace]:
+        races: dict[_Key, GenericRace] | None = None
+        for threads in _blocks(self.plan):
+            found, followed = _raced(self.plan, threads)
+            self.followed = followed and self.plan.function.threads is not None
+            races = found if races is None else {key: race for key, race in races.items() if key in found}
+            if not races:
+                break
+        return races or {}
 
 
 def _blocks(plan: WalkPlan) -> Sequence[int]:
     """The numbers of threads of a block: what is wrong must be so with each of them. Where the PTX names
-    none, they are those that blocks with a warpgroup may have; one warp alone is always in order.
+    none, they are those that blocks with a warpgroup, or with a barrier for several warps, may have.
     """
     function = plan.function
     if function.threads is not None:
         threads = size_of(function.threads)
         return (threads,) if WARP < threads <= LARGEST_BLOCK else ()
-    if function.plane or not any(one.does == "multiply" for one in plan.code):
+    least = WARPGROUP if any(one.does == "multiply" for one in plan.code) else 2 * WARP
+    meets = any(one.does == "meet" and one.operation.action.barrier == "named" for one in plan.code)
+    if function.plane or not (meets or least == WARPGROUP):
         return ()
-    return [size for size in usual_sizes(plan) if WARPGROUP <= size <= LARGEST_BLOCK]
+    return [size for size in usual_sizes(plan) if least <= size <= LARGEST_BLOCK]
 
 
-def _raced(plan: WalkPlan, threads: int) -> dict[_Key, GenericRace]:
-    """The races in a block of so many threads."""
+def _raced(plan: WalkPlan, threads: int) -> tuple[dict[_Key, GenericRace], bool]:
+    """The races in a block of so many threads; and whether each of them was followed to its end."""
     races: dict[_Key, GenericRace] = {}
     executions: list[Execution] = []
     sizes = [_SIZE]
@@ -87,12 +108,14 @@ def _raced(plan: WalkPlan, threads: int) -> dict[_Key, GenericRace]:
         executions.append(found)
         races = _races(found) | races
         if found.paused and not last:
-            sizes.append(found.ending(LAST_ROUNDS))
+            sizes += found.endings
+    followed = all(one.followed and not (one.skipped or one.halted or one.doubtful) for one in executions)
+    followed &= not executions[-1].paused
     if any(race.placed for race in races.values()):
         executions += (_execute(plan, threads, size, _ROUNDS) for size in _OTHER_SIZES)
         cleared = {key for key, race in races.items() if _is_cleared(key, race, plan, executions)}
         races = {key: race for key, race in races.items() if key not in cleared}
-    return races
+    return races, followed
 
 
 def _execute(plan: WalkPlan, threads: int, size: int, rounds: int) -> Execution:

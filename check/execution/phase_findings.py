@@ -160,7 +160,7 @@ class PhaseFindings:
                 self.ordered |= found.acts.accesses.ordered
                 self.together |= {number for number, whole in found.together.items() if whole}
             if found.paused and not last:
-                sizes.append(found.ending(LAST_ROUNDS))
+                sizes += found.endings
         for race in self.races:
             pair = race.first, race.second
             self.ordered.discard(pair)
