@@ -38,7 +38,7 @@ def check_order(
     the calls, and `flow` and `values` are about that. Returns the places of statements that whole warpgroups
     execute.
     """
-    operations = set(map(whole.operation, range(len(whole))))
+    operations = whole.used
     does = {operation.does for operation in operations}
     if does & (_COPIES | {_PRODUCT}):
         from ..spec.ordering import ordering
@@ -88,13 +88,13 @@ def _access_order(walked: KernelWalks) -> Sequence[Finding]:
     """What is found about copies, bulk stores, and ordinary loads and stores of shared memory."""
     code = walked.code
     generic: Iterable[Finding] = ()
-    if _is_shared(map(code.operation, range(len(code)))):
+    if _is_shared(code.used):
         from .execution.generic_findings import GenericFindings
 
         generic = found = GenericFindings(walked)
         if found.clears:
             return ()
-    if not any(code.operation(index).does in _COPIES for index in range(len(code))):
+    if not any(operation.does in _COPIES for operation in code.used):
         return tuple(generic)
     from .walks.block_findings import block_findings
 

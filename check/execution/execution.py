@@ -125,7 +125,7 @@ class Execution:
         gaps = [] if self._paused_at is None else self._gaps.get(self._paused_at, [])
         if len(gaps) < 2 or gaps[0] <= gaps[1]:
             return [LAST_ROUNDS]
-        many = self.size * LAST_ROUNDS * (gaps[0] - gaps[1]) // gaps[0]
+        many = self.size * 5 * (gaps[0] - gaps[1]) // gaps[0]
         return [many, LAST_ROUNDS] if many > LAST_ROUNDS else [LAST_ROUNDS]
 
     # The scheduler

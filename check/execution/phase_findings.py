@@ -186,7 +186,7 @@ class PhaseFindings:
     @cached_property
     def _initialises(self) -> bool:
         """Whether the function initialises an mbarrier; one that does not may be a part of another."""
-        return any(self.code.operation(index).does == "init" for index in range(len(self.code)))
+        return any(operation.does == "init" for operation in self.code.used)
 
     def _has_phases(self) -> bool:
         """Whether threads wait for phases of mbarriers, or meet at barriers that others may pass by."""
@@ -194,8 +194,7 @@ class PhaseFindings:
 
     def _in_cluster(self) -> bool:
         """Whether other blocks of a cluster may arrive at this one's mbarriers, or copy to it."""
-        for index in range(len(self.code)):
-            operation = self.code.operation(index)
+        for operation in self.code.used:
             if operation.does == "map-address" or any("multicast" in word for word in operation.words):
                 return True
             arrives = operation.does == "arrive" and operation.action.barrier == "object"
@@ -216,8 +215,8 @@ class PhaseFindings:
         followed = ("bulk-copy", "arrive", "await", "copy-arrive")
         return any(
             any(word.startswith(("mbarrier::", "complete_tx")) for word in operation.words)
-            for index in range(len(self.code))
-            if (operation := self.code.operation(index)).does not in followed
+            for operation in self.code.used
+            if operation.does not in followed
         )
 
     def _reaches_all(self) -> bool:

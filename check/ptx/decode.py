@@ -181,11 +181,21 @@ class DecodedFunction:
         return found
 
     def __iter__(self) -> Iterator[DecodedStatement]:
-        return (self[index] for index in range(len(self._decoded)))
+        return iter(self._statements)
+
+    @cached_property
+    def _statements(self) -> list[DecodedStatement]:
+        """All statements, decoded."""
+        return [self[index] for index in range(len(self._decoded))]
 
     def operation(self, index: int) -> Operation:
         """What a statement's opcode says, without its operands."""
         return self._opcodes[index]
+
+    @cached_property
+    def used(self) -> tuple[Operation, ...]:
+        """The operations of all statements, each once."""
+        return tuple(dict.fromkeys(self._opcodes))
 
     def _decode(self, index: int) -> DecodedStatement:
         statement, operation = self.function.statements[index], self._opcodes[index]

@@ -6,6 +6,7 @@ A register holds a number for all the threads, or one for each, or nothing that 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 
 from ..ptx.operands import Address
 from ..values.block_threads import WARP, own_numbers
@@ -39,8 +40,7 @@ class Registers:
     def _own(self) -> Iterator[tuple[str, Numbers]]:
         """The special registers whose numbers are known."""
         function = self.steps.function
-        for name, numbers in own_numbers(function.threads, self.threads):
-            yield name, self.math.joined(numbers)
+        yield from _own_numbers(function.threads, self.threads)
         if function.exact and function.threads:
             yield from zip(("%ntid.x", "%ntid.y", "%ntid.z"), function.threads, strict=True)
         yield from self.steps.grid.items()
@@ -168,7 +168,7 @@ class Registers:
         if not members:
             return None
         first = (members & -members).bit_length() - 1
-        return self.math.joined(int(thread % WARP == first) for thread in self.threads)
+        return _leaders(self.threads, first)
 
     def _result(self, step: WalkStep) -> Numbers:
         """The value of a statement that has one."""
@@ -246,3 +246,18 @@ class Registers:
         known = value.values if isinstance(value, LaneNumbers) else (value,)
         sources = (place.get(thread - thread % WARP + lane % WARP) for thread in self.threads)
         return self.math.joined(None if at is None else known[at] for at in sources)
+
+
+@lru_cache(maxsize=1 << 6)
+def _own_numbers(
+    shape: tuple[int, int, int] | None, threads: Sequence[int]
+) -> tuple[tuple[str, Numbers], ...]:
+    """The special registers that tell threads apart, and what some threads read there."""
+    math = lane_math(len(threads))
+    return tuple((name, math.joined(numbers)) for name, numbers in own_numbers(shape, threads))
+
+
+@lru_cache(maxsize=1 << 6)
+def _leaders(threads: Sequence[int], first: int) -> Numbers:
+    """Which threads are the one of their warp with a number, as 0 or 1."""
+    return lane_math(len(threads)).joined(int(thread % WARP == first) for thread in threads)
