@@ -27,6 +27,7 @@ __all__ = ["LAST_ROUNDS", "ROUNDS", "Execution", "Stuck"]
 
 ROUNDS = 14  # rounds of a loop with accesses: more than twice what kernels have stages
 LAST_ROUNDS = 7  # of a loop that shall end: its last rounds meet what many stages hold
+_STEPPED_ROUNDS = 5  # of one whose rounds count more than one
 _COUNTED_ROUNDS = 16  # rounds of one whose end the PTX shows, so that what stands behind it is executed
 _IDLE_ROUNDS = 1 << 8  # rounds of another loop
 _MOST_STEPS = 40_000  # statements of all groups
@@ -119,13 +120,13 @@ class Execution:
 
     @property
     def endings(self) -> list[int]:
-        """Numbers of every parameter with which the loop that paused ends: after LAST_ROUNDS, whatever each
-        of its rounds counts; and after as many that count one, which are few where they count more.
+        """Numbers of every parameter with which the loop that paused ends: after some rounds, whatever each
+        of its rounds counts; and after LAST_ROUNDS that count one, which are few where they count more.
         """
         gaps = [] if self._paused_at is None else self._gaps.get(self._paused_at, [])
         if len(gaps) < 2 or gaps[0] <= gaps[1]:
             return [LAST_ROUNDS]
-        many = self.size * 5 * (gaps[0] - gaps[1]) // gaps[0]
+        many = self.size * _STEPPED_ROUNDS * (gaps[0] - gaps[1]) // gaps[0]
         return [many, LAST_ROUNDS] if many > LAST_ROUNDS else [LAST_ROUNDS]
 
     # The scheduler
