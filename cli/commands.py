@@ -122,15 +122,16 @@ COMMANDS: Mapping[str, Command] = {
         "the metadata has a code that is not valid, or a file cannot be read or written",
     ),
     "descriptor": Command(
-        "encode or decode a matrix descriptor",
+        "encode or decode a descriptor",
         (
             Example("ptxmma descriptor encode start-address=1024 stride-dimension-byte-offset=1024"),
             Example("ptxmma descriptor decode 0x4000004000000040"),
             Example("ptxmma descriptor address 0x4000004000000040 --row 9 --k 3"),
+            Example("ptxmma descriptor decode --kind tcgen05.f16 0x08200490 cta_group=1 ws=0 sp=0"),
         ),
         "the word, the fields or the address is printed",
-        "",
-        "a field or a value is not one of a descriptor",
+        "the word is not legal",
+        "a field or a value is not one of a descriptor, or fields to encode do not go together",
     ),
     "check": Command(
         "are the kernels of a PTX file right",

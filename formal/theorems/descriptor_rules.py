@@ -6,11 +6,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property, partial
 
+from ...spec.described_operands import descriptor_of
 from ...spec.descriptor import legal_values, limit, mask
 from ...spec.descriptor_rules import field_names, rule_tree
 from ...spec.expressions import names
 from ...spec.memory_records import Descriptor, DescriptorField, DescriptorRule
 from ...spec.specification import Specification
+from ...spec.variants import RowView
 from ..smt.bitvectors import BitVectors, conjunction, width_for
 from ..smt.obligations import Model, Obligation, refuting
 from ..smt.terms import And, BitVec, BitVecVal, Bool, Extract, Not, Or, Term, ZeroExt
@@ -167,12 +169,24 @@ def _parts(specification: Specification) -> Iterator[ProofPart]:
             yield ProofPart(f"word {name}", made, f"legal words: {descriptor.title}")
 
 
+def _behind(specification: Specification, row: RowView) -> Iterator[str]:
+    """The words that a row's statements take, and their fields."""
+    operands = [operand for operand in row.family.instruction.operands.values() if operand.word]
+    pairs = ((operand, variant) for variant in (row.variants() if operands else ()) for operand in operands)
+    for name in dict.fromkeys(descriptor_of(operand, variant) for operand, variant in pairs):
+        if name is not None:
+            yield f"descriptor {name}"
+            if specification.descriptors[name].rules:
+                yield f"word {name}"
+
+
 GROUP = TheoremGroup(
-    55,
+    52,
     (
         Theorem("word.apart", "no word that legal values of a descriptor's fields make is refused"),
         Theorem("word.covered", "every other word is refused for a reason: no third kind of word is left"),
         Theorem("word.reason", "every reason is the first one to refuse some word"),
     ),
     _parts,
+    _behind,
 )

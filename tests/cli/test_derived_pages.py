@@ -23,7 +23,9 @@ CLASSES = (ROOT / "docs" / "api" / "classes.md").read_text()
 def test_every_exported_name_has_its_section() -> None:
     sections = set(re.findall(r"^## (\w+)$", API + CLASSES, re.M))
     assert set(ptxmma.__all__) - {"__version__"} <= sections
-    assert "legal(statement: str, ptx: str | None = None, target: str | None = None) -> Verdict" in API
+    assert (
+        "legal(statement: str, ptx: str | None = None, target: str | None = None, *, idesc: int | None" in API
+    )
 
 
 def test_every_function_has_an_example_that_holds(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -102,7 +102,10 @@ SPOILT = [
     ),
     (SPARSITY, 'position: "code >> 3"', 'position: "code >> 2"', "sparse.positions"),
     ("spec/descriptors.yaml", "low: 16, high: 29", "low: 13, high: 26", "descriptor.disjoint"),
+    ("spec/descriptors.yaml", "coding, low: 12, high: 12", "coding, low: 11, high: 11", "word.apart"),
+    ("spec/descriptors.yaml", "K == k64 or N % 16 == 0", "K == k64 or N % 8 == 0", "word.reason"),
     ("spec/addresses.yaml", "^ (((linear >> 7)", "+ (((linear >> 7)", "swizzle.involution"),
+    ("spec/addresses.yaml", "base & 3) << 5", "base & 3) << 4", "swizzle.spreads"),
     ("spec/layouts/bridges.yaml", '"8*j + col"', '"8*j + row"', "bridge.equal"),
     (
         "spec/layouts/bridges.yaml",

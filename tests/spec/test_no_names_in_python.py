@@ -46,7 +46,7 @@ ALLOWED: dict[str, tuple[set[str], str]] = {
     "formal/theorems/exactness.py": ({"a", "b", "c"}, "variables of the solver"),
     "cli/commands.py": (
         {"m16n8k16", "m64n16k32", "m64n8k16", "m64n8k32", "mma", "movmatrix"}
-        | {"wgmma.fence", "wgmma.mma_async", "wgmma.mma_async.sp"},
+        | {"wgmma.fence", "wgmma.mma_async", "wgmma.mma_async.sp", "tcgen05.f16"},
         "the examples of every --help, which a test runs",
     ),
     "cli/list_command.py": ({"a"}, "the JSON field of Form.a"),
