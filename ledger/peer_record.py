@@ -101,11 +101,11 @@ class PeerMap:
 
 @dataclass(frozen=True)
 class PeerWord:
-    """The word that a peer encodes from some fields of a descriptor, by the specification's names."""
+    """The word that a peer encodes from fields of a descriptor, in the specification's names and units."""
 
     descriptor: str
     function: str
-    fields: Mapping[str, int]
+    fields: Mapping[str, int | str]
     word: int
     origin: str = ""
 

@@ -199,5 +199,5 @@ def _of_word(specification: Specification, peer: Peer, one: PeerWord) -> PeerVer
     return _said(peer, one, "differs" if why else "agrees", 1, bool(why), why, place)
 
 
-def _named(values: Mapping[str, int]) -> str:
+def _named(values: Mapping[str, object]) -> str:
     return ", ".join(f"{name} {value}" for name, value in values.items())

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from jax._src.interpreters.mlir import make_ir_context
 from jax._src.lib.mlir import ir
 from jax.experimental.mosaic.gpu import fragmented_array as fa
 from jax.experimental.mosaic.gpu import tcgen05
@@ -106,7 +107,74 @@ def accumulators() -> None:
             )
 
 
+def words() -> None:
+    """Words of the instruction descriptors."""
+    with make_ir_context(), ir.Location.unknown() as place, ir.InsertionPoint(ir.Module.create(place).body):
+        types = {
+            "f16": ir.F16Type.get(),
+            "bf16": ir.BF16Type.get(),
+            "f32": ir.F32Type.get(),
+            "e4m3": ir.Float8E4M3FNType.get(),
+            "e5m2": ir.Float8E5M2Type.get(),
+            "s8": ir.IntegerType.get_signless(8),
+            "s32": ir.IntegerType.get_signless(32),
+            "e2m1": ir.Float4E2M1FNType.get(),
+            "ue8m0": ir.Float8E8M0FNUType.get(),
+            "ue4m3": ir.Float8E4M3FNType.get(),
+        }
+        function = "create_instr_descriptor"
+        for kind, d, ab in (
+            ("f16", "f16", "f16"),
+            ("f16", "f32", "bf16"),
+            ("f8f6f4", "f32", "e4m3"),
+            ("f8f6f4", "f16", "e5m2"),
+            ("i8", "s32", "s8"),
+        ):
+            for m, n, a, b, sparse in (
+                (64, 8, 0, 0, 0),
+                (128, 256, 0, 0, 0),
+                (256, 48, 1, 0, 0),
+                (64, 16, 0, 1, 0),
+                (64, 16, 0, 0, 1),
+            ):
+                made = tcgen05.create_instr_descriptor(
+                    m, n, types[d], types[ab], bool(a), bool(b), 1 if sparse else None
+                )
+                fields = {
+                    "dtype": d,
+                    "atype": ab,
+                    "btype": ab,
+                    "M": m,
+                    "N": n,
+                    "transpose-A": a,
+                    "transpose-B": b,
+                }
+                chosen = {"sparse": 1, "sparsity-selector": 1} if sparse else {}
+                seen.add_word(f"tcgen05.{kind}", function, {**fields, **chosen}, value(made))
+        for kind, make, ab, scale in (
+            ("mxf8f6f4", tcgen05.create_scaled_f8f6f4_instr_descriptor, "e4m3", "ue8m0"),
+            ("mxf8f6f4", tcgen05.create_scaled_f8f6f4_instr_descriptor, "e5m2", "ue8m0"),
+            ("mxf4", tcgen05.create_scaled_f4_instr_descriptor, "e2m1", "ue8m0"),
+            ("mxf4nvf4", tcgen05.create_scaled_f4_instr_descriptor, "e2m1", "ue4m3"),
+        ):
+            for m, n, a, b, x, y, sparse in (
+                (128, 8, 0, 0, 0, 0, 0),
+                (256, 256, 1, 0, 2, 0, 0),
+                (128, 64, 0, 1, 0, 2, 1),
+            ):
+                made = make(m, n, types[ab], types[ab], x, y, bool(a), bool(b), types[scale], bool(sparse))
+                fields = {"atype": ab, "btype": ab, "M": m, "N": n, "transpose-A": a, "transpose-B": b}
+                more = {"scale-id-A": x, "scale-id-B": y, "scale-type": scale, "sparse": sparse}
+                seen.add_word(f"tcgen05.{kind}", make.__name__, {**fields, **more}, value(made))
+
+
+def value(made: Any) -> int:
+    """The word of a constant operation."""
+    return ir.IntegerAttr(made.owner.attributes["value"]).value & 0xFFFFFFFF
+
+
 if __name__ == "__main__":
     fragments()
     accumulators()
+    words()
     seen.write()

@@ -59,7 +59,12 @@ class Observations:
             self.maps.append(known)
 
     def add_word(
-        self, descriptor: str, function: str, fields: Mapping[str, int], word: int, origin: str = ""
+        self,
+        descriptor: str,
+        function: str,
+        fields: Mapping[str, int | str],
+        word: int,
+        origin: str = "",
     ) -> None:
         """The word that the peer encodes from some fields of a descriptor."""
         known = {

@@ -107,6 +107,13 @@ def test_words_of_descriptors(tmp_path: Path, specification: Specification) -> N
         {**START, "fields": {"start-address": 0x121}},
         {**START, "fields": {"end-address": 16}},
         {**START, "descriptor": "gone"},
+        {
+            "descriptor": "tcgen05.f16",
+            "function": "w",
+            "fields": {"atype": "bf16", "N": 24},
+            "word": hex(1 << 7 | 3 << 17),
+        },
+        {"descriptor": "tcgen05.f16", "function": "w", "fields": {"atype": "e4m3"}, "word": "0x0"},
     ]
     assert said(specification, recorded(tmp_path, [], words)) == [
         ("agrees", ""),
@@ -190,6 +197,7 @@ def test_every_recorded_peer_agrees(specification: Specification) -> None:
     agreeing = {verdict.part: set[str]() for verdict in verdicts}
     for verdict in verdicts:
         agreeing[verdict.part].add(verdict.origin)
+    assert len(agreeing["descriptor tcgen05.f16"]) >= 2 and len(agreeing["layout tcgen05.d.B"]) >= 4
     assert len(agreeing["layout wgmma.d"]) >= 3 and len(agreeing["layout mma.m16n8k16.a.16b"]) >= 3
 
 
