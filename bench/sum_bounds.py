@@ -17,7 +17,7 @@ from fractions import Fraction
 
 from ptxmma.cli.main import run_script
 from ptxmma.gen.arithmetic.element_codes import value_of
-from ptxmma.gen.arithmetic.type_sets import SumBound, TypeSet, bound_of, type_sets
+from ptxmma.gen.arithmetic.type_sets import TypeSet, type_sets
 from ptxmma.spec.api import load
 from ptxmma.spec.chip_arithmetic import FACTORS, ChipArithmetic
 from ptxmma.spec.dot_product import BlockSteps, DotProduct, ElementCode
@@ -25,6 +25,7 @@ from ptxmma.spec.numerics_records import Format
 from ptxmma.spec.parts import computes
 from ptxmma.spec.patterns import greatest
 from ptxmma.spec.selection import select
+from ptxmma.spec.sum_bounds import SumBound, bound_of
 
 TARGET = "sm_90a"
 
@@ -100,7 +101,7 @@ def _value(bound: SumBound, steps: BlockSteps, result: Fraction) -> Fraction:
     if bound.window is not None:
         top = steps.result["top"] - steps.result["offset"]
         cut = bound.terms * Fraction(2) ** (top - bound.window)
-    return cut + Fraction(2) ** unit
+    return cut + Fraction(2) ** (unit - bound.nearest)
 
 
 def _exponent(value: Fraction) -> int:

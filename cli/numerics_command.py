@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from ..spec.api import load
@@ -25,7 +26,8 @@ _NOTES = (
     "k: which products are added at once; `then`: a sum to which the one before is added",
     "1 is lost at: the least n, in C, of which n + 1 * 1 is not more than n",
     "error: how far a sum is at most from the exact sum of its terms, if it is not too large for its type;"
-    " e: the greatest exponent of its terms, -floor at least; u11: one unit of its 11th significant digit",
+    " e: the greatest exponent of its terms, -floor at least; u11: one unit of its 11th significant digit;"
+    " u11/2: half of it",
 )
 
 
@@ -78,7 +80,8 @@ def _chosen(pattern: str | None, target: str) -> Sequence[Variant]:
 def _record(one: TypeSet, growth: Growth) -> dict[str, Any]:
     """A type set as the JSON output has it."""
     from ..gen.arithmetic.element_codes import number_text
-    from ..gen.arithmetic.type_sets import addend_names, bound_of
+    from ..gen.arithmetic.type_sets import addend_names
+    from ..spec.sum_bounds import bound_of
 
     arithmetic = one.arithmetic
     steps: dict[str, dict[str, Any]] = {}
@@ -98,7 +101,7 @@ def _record(one: TypeSet, growth: Growth) -> dict[str, Any]:
         )
         step["products"].append(list(block.products))
         if bound is not None:
-            step["bounds"].append({"terms": bound.terms, "window": bound.window, "digits": bound.digits})
+            step["bounds"].append(asdict(bound))
     source = arithmetic.row.source
     return {
         "row": arithmetic.row.id,
@@ -187,5 +190,5 @@ def _error(step: dict[str, Any]) -> str:
     if not step["bounds"]:
         return "0"
     bound = max(step["bounds"], key=lambda one: int(one["terms"]))
-    unit = f"u{bound['digits']}"
+    unit = f"u{bound['digits']}" + "/2" * bound["nearest"]
     return unit if bound["window"] is None else f"{bound['terms']} * 2^(e - {bound['window']}) + {unit}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from ..spec.arithmetic_records import ArithmeticFile, ArithmeticModel
@@ -11,7 +11,7 @@ from ..spec.parts import computes
 from ..spec.specification import Specification
 from ..spec.variants import Variant
 
-__all__ = ["SumShape", "float_sums", "sum_shapes"]
+__all__ = ["SumShape", "float_sums", "longest_sums", "sum_shapes"]
 
 
 @dataclass(frozen=True)
@@ -74,6 +74,19 @@ def float_sums(specification: Specification, family: ArithmeticFile) -> Iterator
             if key not in seen:
                 seen.add(key)
                 yield arithmetic
+
+
+def longest_sums(
+    specification: Specification, family: ArithmeticFile
+) -> Mapping[SumShape, tuple[ChipArithmetic, SumBlock]]:
+    """Of every shape of a family's sums, the arithmetic and the block with the most products."""
+    found: dict[SumShape, tuple[ChipArithmetic, SumBlock]] = {}
+    for _, arithmetic in _arithmetics(specification, family):
+        for block in arithmetic.blocks:
+            shape = _shape(arithmetic, block)
+            if shape not in found or len(found[shape][1].products) < len(block.products):
+                found[shape] = arithmetic, block
+    return found
 
 
 def _shape(arithmetic: ChipArithmetic, block: SumBlock) -> SumShape:

@@ -86,12 +86,13 @@ class SymbolicSum:
         """The names of the sum, among them `code`."""
         return self.staged("result", self.fixed() | dict(reduced))
 
-    def derived(self, wanted: Sequence[str], given: SumNames, integers: bool = False) -> SumNames:
-        """Some names of the sum, and what they need; the given names are not what their formulas say.
-
-        With `integers`, names are integers that no word bounds.
+    def derived(
+        self, wanted: Sequence[str], given: SumNames, integers: bool = False, each: str = "result"
+    ) -> SumNames:
+        """Some names of the sum (or of each term), and what they need; the given names are not what their
+        formulas say. With `integers`, names are integers that no word bounds.
         """
-        stages = [stage for stage in self.shape.model.stages if stage.each == "result"]
+        stages = [stage for stage in self.shape.model.stages if stage.each == each]
         formulas = {name: formula for stage in stages for name, formula in stage.let.items()}
         needed = set(wanted)
         for name in reversed(formulas):

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import partial
 from typing import Literal
 
@@ -18,17 +19,20 @@ from ...spec.chip_arithmetic import PARTS
 from ...spec.expressions import names
 from ...spec.specification import Specification
 from ..float_codes import FloatCode
+from ..hard_sums import HardSum
 from ..smt.obligations import Model, Obligation, refuting
 from ..smt.terms import SLE, UGT, ULE, ULT, And, BitVecs, BitVecVal, If, Not, Or, SignExt, Term, ZeroExt
+from ..sum_errors import SumErrors
 from ..sum_examples import FloatSums
 from ..sum_rounding import SumRounding
-from ..sum_shapes import SumShape, float_sums, sum_shapes
+from ..sum_shapes import SumShape, float_sums, longest_sums, sum_shapes
 from ..sum_signs import SumSigns
 from ..symbolic_sums import SumNames, SymbolicSum, taken
 from ..theorem import Enumeration, ProofPart, Theorem, TheoremGroup
 
 __all__ = ["GROUP", "example_faults", "family_obligations"]
 
+_NEAR = Fraction(3, 4)  # so much of its bound some error comes to
 _PLUS, _MINUS = "plus", "minus"  # what the positive and the negative terms of a sum come to
 _KINDS = ("signed", "unsigned")  # of integers
 _ANY = "any"  # prefix of an element that is alone
@@ -62,7 +66,7 @@ def family_obligations(specification: Specification, family: ArithmeticFile) -> 
     seen: set[object] = set()
     for shape in sum_shapes(specification, family):
         sums = SymbolicSum(specification, shape)
-        for make in (_decode, _integers, _exchange, _order, _zero, _fit, _round, _negation):
+        for make in (_decode, _integers, _exchange, _order, _zero, _fit, _round, _negation, _bound):
             for claim in make(sums):
                 if (key := claim.key(shape)) not in seen:
                     seen.add(key)
@@ -231,6 +235,13 @@ def _negation(sums: SymbolicSum) -> Iterator[_Claim]:
         yield _Claim("signs", (), (), text, about, "sat")
 
 
+def _bound(sums: SymbolicSum) -> Iterator[_Claim]:
+    shape = sums.shape
+    if shape.result in sums.specification.formats:
+        for about, stages, types, text in SumErrors(sums).claims():
+            yield _Claim("bound", stages, types, text, about)
+
+
 def _parts(specification: Specification) -> Iterator[ProofPart]:
     for family in arithmetic().families:
         yield ProofPart(f"arithmetic {family.family}", partial(family_obligations, specification, family))
@@ -238,13 +249,18 @@ def _parts(specification: Specification) -> Iterator[ProofPart]:
 
 def _enumerations(specification: Specification) -> Iterator[Enumeration]:
     for family in arithmetic().families:
-        for theorem in ("split", "factors"):
+        for theorem in ("split", "factors", "tight"):
             faults = partial(example_faults, specification, family, theorem)
             yield Enumeration(f"arithmetic.{theorem}", family.family, f"arithmetic {family.family}", faults)
 
 
 def example_faults(specification: Specification, family: ArithmeticFile, theorem: str) -> Iterator[str]:
     """The kinds of floating-point sums of which no example is found."""
+    if theorem == "tight":
+        for shape, (known, block) in longest_sums(specification, family).items():
+            if "window" in block.integers and not HardSum(specification, known, block).comes_to(_NEAR):
+                yield f"{shape}: no error comes to {_NEAR} of its bound"
+        return
     for known in float_sums(specification, family):
         sums = FloatSums(specification, known)
         if (sums.split() if theorem == "split" else sums.factored()) is None:
@@ -292,6 +308,11 @@ GROUP = TheoremGroup(
             "arithmetic.signs",
             "but 1 - 1 is the zero that -1 + 1 is, and some sums that are rounded down or up, or clamped, "
             "differ in more than their sign",
+        ),
+        Theorem(
+            "arithmetic.bound",
+            "a floating-point sum, of however many terms, is no farther from the exact one than "
+            "`ptxmma numerics` says",
         ),
         Theorem(
             "arithmetic.split",

@@ -8,16 +8,14 @@ from fractions import Fraction
 from functools import cached_property
 
 from ...spec.arithmetic import arithmetic_of
-from ...spec.chip_arithmetic import ADDENDS, FACTORS, ZERO, ChipArithmetic, SumBlock
+from ...spec.chip_arithmetic import ADDENDS, FACTORS, ChipArithmetic, SumBlock
 from ...spec.dot_product import DotProduct, ElementCode
 from ...spec.patterns import encode, greatest
 from ...spec.specification import Specification
 from ...spec.variants import Variant
 from .element_codes import code_of, value_of
 
-__all__ = ["Growth", "SumBound", "TypeSet", "addend_names", "bound_of", "growths_of", "type_sets"]
-
-_WINDOW, _DIGITS = "window", "digits"  # integers of models: binary places of a window, digits kept of its sum
+__all__ = ["Growth", "TypeSet", "addend_names", "growths_of", "type_sets"]
 
 
 @dataclass(frozen=True)
@@ -30,19 +28,6 @@ class Growth:
     first: Fraction
     last: int | None = None
     wraps: bool = False
-
-
-@dataclass(frozen=True)
-class SumBound:
-    """|sum - exact| <= terms * 2^(e - window) + one unit of the sum's significant digit number `digits`.
-
-    `e` is the greatest exponent of the terms, and the one at which the window begins at least. Without a
-    window, nothing is cut before the sum is rounded. It holds where no sum is too large for its type.
-    """
-
-    terms: int
-    window: int | None
-    digits: int
 
 
 @dataclass(frozen=True)
@@ -88,16 +73,6 @@ def addend_names(arithmetic: ChipArithmetic, block: SumBlock) -> tuple[str, ...]
     return tuple(
         fixed[number] if number in fixed else arithmetic.blocks[number].step.id for number in block.addends
     )
-
-
-def bound_of(specification: Specification, block: SumBlock) -> SumBound | None:
-    """How far a block's sum may be from the exact sum of its terms; None where it is an integer."""
-    form = specification.formats.get(block.result)
-    if form is None:
-        return None
-    terms = len(block.products) + sum(number != ZERO for number in block.addends)
-    kept = block.integers.get(_DIGITS, form.fraction + 1)
-    return SumBound(terms, block.integers.get(_WINDOW), min(kept, form.fraction + 1))
 
 
 def growths_of(specification: Specification, every: Iterable[ChipArithmetic]) -> Iterator[Growth]:

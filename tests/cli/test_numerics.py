@@ -53,7 +53,7 @@ def test_a_line_a_step(run: Run) -> None:
             ),
             *("14", "64", "0", "0x7fffffff", "f32", "9 * 2^(e - 25) + u24", "2^24"),
         ],
-        ["C + products", "fused", "2048", "0x7fffffff", "0", "0", "f32", "u24"],
+        ["C + products", "fused", "2048", "0x7fffffff", "0", "0", "f32", "u24/2"],
     ]
     assert "  digits: how many significant digits of the sum are kept; 64 keeps all\n" in out
 
@@ -127,7 +127,7 @@ def test_the_digits_that_are_kept_are_in_the_bound(run: Run) -> None:
     assert json.loads(out)["value"] == "112.5"
     error = Fraction(63, 1 << 13)
     (found,) = answer(run, WGMMA)["sums"]
-    assert found["steps"][0]["bounds"] == [{"terms": 33, "window": 13, "digits": 14}]
+    assert found["steps"][0]["bounds"] == [{"terms": 33, "window": 13, "digits": 14, "nearest": False}]
     cut = Fraction(33, 1 << 13)
     assert cut + Fraction(1, 1 << 23 - 6) < error <= cut + Fraction(1, 1 << 13 - 6)
 

@@ -9,6 +9,7 @@ from functools import cache
 
 import pytest
 
+from ptxmma.formal import sum_errors
 from ptxmma.formal.smt.obligations import Obligation
 from ptxmma.formal.smt.solvers import SOLVERS, ask
 from ptxmma.formal.sum_examples import FloatSums
@@ -21,6 +22,7 @@ from ptxmma.spec.arithmetic_records import ArithmeticFile, ArithmeticStage
 from ptxmma.spec.expressions import parse
 from ptxmma.spec.nodes import Formula
 from ptxmma.spec.specification import Specification
+from ptxmma.spec.sum_bounds import sum_bound
 
 # A theorem, text of formulas of the models, and text in its place that refutes the theorem.
 SPOILT = [
@@ -56,6 +58,10 @@ SPOILT = [
     ("negation", "where(negative == 1, kept, 0)", "0"),
     ("negation", "| negative << d_width - 1", ""),
     ("signs", "bound - 1 + negative", "bound + negative"),
+    ("bound", "exponent < offset - floor, offset - floor, exponent", "exponent < offset - floor, 0, exponent"),
+    ("bound", "where(top > exponent, top - exponent, 0)", "where(top > exponent, exponent - top, 0)"),
+    ("bound", "(significand << window) >>", "significand >>"),
+    ("bound", "where(below < word, below, word - 1)", "where(below < word, below, 0)"),
 ]  # fmt: skip
 
 
@@ -150,3 +156,22 @@ def test_where_no_example_is_found(specification: Specification, monkeypatch: py
     for theorem in ("split", "factors"):
         (fault,) = theorems.example_faults(specification, family, theorem)
         assert fault.endswith(": no example is found")
+
+
+def test_a_bound_that_is_too_wide_is_not_reached(
+    specification: Specification, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And no error comes to all of a bound."""
+    (family,) = arithmetic().families
+    assert not list(theorems.example_faults(specification, family, "tight"))
+    monkeypatch.setattr(theorems, "_NEAR", Fraction(1))
+    faults = list(theorems.example_faults(specification, family, "tight"))
+    assert len(faults) == 20 and faults[0].endswith("no error comes to 1 of its bound")
+
+
+def test_a_bound_that_is_too_narrow_is_refuted(
+    specification: Specification, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (family,) = arithmetic().families
+    monkeypatch.setattr(sum_errors, "sum_bound", lambda *given: replace(sum_bound(*given), nearest=True))
+    assert refuted(family_obligations(specification, family), "bound")

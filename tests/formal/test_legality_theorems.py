@@ -188,6 +188,7 @@ def test_every_enumeration_has_cases(specification: Specification) -> None:
     assert {one.theorem for one in enumerations(specification)} == {
         "arithmetic.factors",
         "arithmetic.split",
+        "arithmetic.tight",
         "bridge.widest",
         "legal.nearest",
         "legal.round_trip",
