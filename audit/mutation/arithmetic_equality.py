@@ -7,18 +7,16 @@ from collections.abc import Callable, Iterator, Mapping
 from ...formal.smt.bitvectors import BitVectors
 from ...formal.smt.obligations import refuting
 from ...formal.smt.terms import UGE, ULE, And, BitVec, Term
-from ...spec.arithmetic_bounds import BoundedFormula, Span, bounded_formulas
+from ...spec.arithmetic_bounds import RESULT, BoundedFormula, Span, bounded_formulas
 from ...spec.arithmetic_checks import sums_of
 from ...spec.arithmetic_records import ArithmeticFile, ArithmeticModel
-from ...spec.chip_arithmetic import ChipArithmetic, SumBlock, matching_rows, of_row
+from ...spec.chip_arithmetic import PARTS, ChipArithmetic, SumBlock, matching_rows, of_row
 from ...spec.errors import SpecError
 from ...spec.expressions import Expression, Number, names, substitute
 from ...spec.nodes import Formula
 from ...spec.specification import Specification
 
 __all__ = ["same_sums"]
-
-_Pair = tuple[BoundedFormula, BoundedFormula]
 
 
 def same_sums(
@@ -29,18 +27,21 @@ def same_sums(
 ) -> bool:
     """Whether two families that differ in formulas alone give every variant the same sums.
 
-    Each changed formula has to have the same value for all values of the names before it. So sums that come
-    to the same by other ways are not called the same.
+    Each changed formula has to have the same value for all values of the names before it; or if no other
+    stage reads it, each formula that does. So sums that come to the same in another way are not called so.
     """
     proven: set[str] = set()
+
+    def holds(text: str) -> bool:
+        if text not in proven and not unsatisfiable(text):
+            return False
+        proven.add(text)
+        return True
+
     try:
         for one, other in _blocks(specification, old, new):
-            if one is None or other is None:
+            if one is None or other is None or not _same(specification, one, other, holds):
                 return False
-            for text in _differences(specification, one, other):
-                if text not in proven and not unsatisfiable(text):
-                    return False
-                proven.add(text)
     except SpecError:
         return False
     return True
@@ -74,16 +75,35 @@ def _shape(block: SumBlock) -> tuple[object, ...]:
     return block.products, block.addends, block.types, block.result, block.step.word
 
 
-def _differences(specification: Specification, old: _Sums, new: _Sums) -> Iterator[str]:
-    """For every formula that changed, SMT-LIB text that asks where its value is another."""
+def _same(specification: Specification, old: _Sums, new: _Sums, holds: Callable[[str], bool]) -> bool:
+    """Whether every formula that another stage reads has the same value before and after."""
     if old[1].integers == new[1].integers and _formulas(old[1].model) == _formulas(new[1].model):
-        return
+        return True
     pairs = zip(bounded_formulas(specification, *old), bounded_formulas(specification, *new), strict=True)
+    others: dict[tuple[int, str], tuple[Expression, Expression]] = {}  # by scope and name: not the same
     for one, other in pairs:
+        scope = id(one.names)
         before = _settled(one.formula, one.names)
         after = _settled(other.formula, other.names)
-        if before != after:
-            yield _difference(one, before, after, old[1].step.word)
+        wrong = {
+            name: others[scope, name] for name in names(before) | names(after) if (scope, name) in others
+        }
+        before = substitute(before, {name: pair[0] for name, pair in wrong.items()})
+        after = substitute(after, {name: pair[1] for name, pair in wrong.items()})
+        if before == after or holds(_difference(one, before, after, old[1].step.word)):
+            continue
+        if _is_read_elsewhere(old[1].model, one) or _is_read_elsewhere(new[1].model, other):
+            return False
+        others[scope, one.name] = before, after
+    return True
+
+
+def _is_read_elsewhere(model: ArithmeticModel, formula: BoundedFormula) -> bool:
+    """Whether another stage reads the name of a formula, or the sum is called so."""
+    known = {formula.name, *(f"{part.lower()}_{formula.name}" for part in PARTS)}
+    stages = (stage for stage in model.stages if stage.id != formula.stage.id)
+    read = {name for stage in stages for each in stage.let.values() for name in names(each.tree)}
+    return formula.name == RESULT or not known.isdisjoint(read)
 
 
 def _formulas(model: ArithmeticModel) -> list[str]:

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from ...formal.mutation.subjects import BridgeSubject, LayoutSubject, MutationSubject, SwizzleSubject
 from ...formal.theorems.descriptor_rules import different_words
 from ...spec.arithmetic import arithmetic
+from ...spec.arithmetic_records import ArithmeticFile
 from ...spec.model import Gate
 from ...spec.nodes import Formula, Scalars
 from ...spec.sparse import positions, valid_codes
@@ -70,15 +71,24 @@ def _equal_descriptors(changed: Changed) -> bool:
 
 
 def _equal_sums(changed: Changed) -> bool:
-    """Whether only formulas of chips' sums are others, and every variant has the same sums."""
+    """Whether only formulas and types of chips' sums are others, and every variant has the same sums."""
     base = changed.base
     pairs = zip(base.arithmetic.families, arithmetic().families, strict=True)
     return all(
-        _formulas_only(old, new)
+        _formulas_only(_untyped(old), _untyped(new))
         and same_sums(base.specification, old, new, lambda smt: base.status(smt) == "unsat")
         for old, new in pairs
         if plain(old) != plain(new)
     )
+
+
+def _untyped(family: ArithmeticFile) -> ArithmeticFile:
+    """A family whose steps do not say the types of their sums: those are compared where D's type is known."""
+    rows = []
+    for row in family.rows:
+        steps = tuple(dataclasses.replace(step, type=None) for step in row.steps)
+        rows.append(dataclasses.replace(row, steps=steps))
+    return dataclasses.replace(family, rows=tuple(rows))
 
 
 def _equal_sparsities(changed: Changed) -> bool:

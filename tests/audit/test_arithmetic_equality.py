@@ -13,19 +13,18 @@ from ptxmma.spec.specification import Specification
 
 FILE = "spec/arithmetic/sm_90.yaml"
 TF32 = 'block: "i // 4 + 1"\n        adds: [C]\n        integers: {{window: "25", floor: "133", least: "0", digits: "{}"'
+LEAST = 'adds: [zero]\n        integers: {{least: "{}"'
 
 
 @pytest.mark.parametrize(
     ("old", "new", "same"),
     [
-        (
-            "where(least + 1 > bias, least + 1 - bias, 0)",
-            "where(least + 1 > bias, least + 2 - bias, 0)",
-            False,
-        ),
+        ("where(least + 1 > bias, least + 1 - bias, 0)", "where(least + 1 > bias, 1, 0)", False),
         ("nans == 1 and top_fraction", "nans <= 1 and top_fraction", True),  # a full fraction is not zero
         (TF32.format(64), TF32.format(32), True),  # no sum of 5 terms has 33 bits
-        (TF32.format(64), TF32.format(24), False),
+        (TF32.format(64), TF32.format(23), False),
+        (LEAST.format(2048), LEAST.format(1024), True),  # f16 has no number below 2^-24
+        (LEAST.format(2048), LEAST.format(20), False),
     ],
 )
 def test_what_is_proven(specification: Specification, files: Path, old: str, new: str, same: bool) -> None:

@@ -41,6 +41,8 @@ SUMS = [
     # 2^24 + 1 is not in f32: m8n8k4 rounds after each product, and with an f16 result after C and two products.
     (f"{F16K4}.f32.f16.f16.f32", [(2**12, 2**12), (1, 1), (1, 1)], 0, 2**24, 2**24 + 2),
     (f"{F16K4}.f16.f16.f16.f16", [(2**12, 2**12), (0, 0), (-(2**12), 2**12)], 1, 0, 1),
+    # 1 + 3 * 2^-11 - 2^-25: cut to f32, it is below the tie of f16; rounded to f32, it is the tie.
+    (f"{WMMA}k16.f16.f32", [(-(2**-12), 2**-13)], 1 + 3 * 2**-11, 1 + 2**-10, 1 + 2**-9),
     # The machine code of tf32 in wmma is two sums: the first is 0, and the second keeps 1.
     (f"{WMMA}k8.f32.tf32.tf32.f32", [(2**13, 2**13), (-(2**13), 2**13), (0, 0), (0, 0), (1, 1)], 0, 1, 0),
     # 2^53 + 1 is not in f64: each product is rounded by itself, after C.
