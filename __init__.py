@@ -42,6 +42,7 @@ from ptxmma.api import (
     legal,
     load,
     matmul,
+    numerics,
     variants,
 )
 from ptxmma.spec.errors import PtxmmaError, Question, SpecError
@@ -79,6 +80,7 @@ __all__ = [
     "legal",
     "load",
     "matmul",
+    "numerics",
     "variants",
 ]
 

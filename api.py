@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from .audit.version_differences import Change
     from .check.check_file import FileReport
+    from .gen.arithmetic.type_sets import SumKind
     from .gen.pictures.tables import MapTable
     from .gen.sparse_arrays import SparseA
 
@@ -44,6 +45,7 @@ __all__ = [
     "legal",
     "load",
     "matmul",
+    "numerics",
     "variants",
 ]
 
@@ -448,6 +450,25 @@ def diff(old: str, new: str, pattern: str | None = None, target: str | None = No
         raise Question(unmatched(specification, pattern))
     versions = isa.version(version_number("old", old)), isa.version(version_number("new", new))
     return tuple(changes(specification, chosen, *versions, _target(target)))
+
+
+@asked
+def numerics(pattern: str | None = None, *, target: str = "sm_90a") -> tuple[SumKind, ...]:
+    """What the sums of a chip keep and lose, for every set of types: the rows of `ptxmma numerics`.
+
+    `pattern` is a mnemonic, a part of one, or a pattern with `*`. Raises Question when nothing that matches
+    computes sums, or what they come to is not known.
+
+    >>> (kind,) = ptxmma.numerics("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32")
+    >>> kind.bounds, kind.one_is_lost_at
+    ((SumBound(terms=17, window=25, digits=24, nearest=False),), 16777216)
+    """
+    from .gen.arithmetic.type_sets import sum_kinds
+    from .spec.selection import summing
+
+    specification = load()
+    name = target_name(specification.isa, target)
+    return tuple(sum_kinds(specification, summing(specification, _pattern(pattern), name), name))
 
 
 @asked

@@ -9,14 +9,11 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from ..spec.api import load
-from ..spec.errors import Question
-from ..spec.parts import computes
 from ..spec.quantities import counted
-from ..spec.selection import select, unmatched
+from ..spec.selection import summing
 
 if TYPE_CHECKING:
     from ..gen.arithmetic.type_sets import Growth, TypeSet
-    from ..spec.variants import Variant
 
 __all__ = ["add"]
 
@@ -46,7 +43,7 @@ def run(args: argparse.Namespace) -> int:
     from ..gen.arithmetic.type_sets import growths_of, type_sets
 
     target = load().isa.target(args.target)
-    found = list(type_sets(load(), _chosen(args.pattern, target), target))
+    found = list(type_sets(load(), summing(load(), args.pattern, target), target))
     growths = growths_of(load(), (one.arithmetic for one in found))
     records = [_record(one, growth) for one, growth in zip(found, growths, strict=True)]
     models = {block.step.model: block.model for one in found for block in one.arithmetic.blocks}
@@ -64,17 +61,6 @@ def run(args: argparse.Namespace) -> int:
             print(f"  {integer}: {what}")
     print("", *_NOTES, sep="\n")
     return 0
-
-
-def _chosen(pattern: str | None, target: str) -> Sequence[Variant]:
-    """The variants of a pattern that have sums; raises Question where none has."""
-    found = list(select(load(), pattern, None, target))
-    if not found:
-        raise Question(unmatched(load(), pattern, None, target))
-    having = [variant for variant in found if computes(variant.instruction)]
-    if not having:
-        raise Question(f"nothing that matches {pattern!r} computes products")
-    return having
 
 
 def _record(one: TypeSet, growth: Growth) -> dict[str, Any]:

@@ -8,10 +8,11 @@ from .errors import Question
 from .gates import EffectiveGate
 from .naming import clean, matching, nearby
 from .nodes import Version
+from .parts import computes
 from .specification import Specification
 from .variants import Variant
 
-__all__ = ["find_variant", "select", "unmatched"]
+__all__ = ["find_variant", "select", "summing", "unmatched"]
 
 
 def select(
@@ -24,6 +25,17 @@ def select(
     for variant in matching(specification.families.values(), pattern):
         if _open(variant.gate, version, target):
             yield variant
+
+
+def summing(specification: Specification, pattern: str | None, target: str) -> list[Variant]:
+    """The variants of a pattern that compute sums on a target; raises Question where none does."""
+    found = list(select(specification, pattern, None, target))
+    if not found:
+        raise Question(unmatched(specification, pattern, None, target))
+    having = [variant for variant in found if computes(variant.instruction)]
+    if not having:
+        raise Question(f"nothing that matches {pattern!r} computes products")
+    return having
 
 
 def _open(gate: EffectiveGate, version: Version | None, target: str | None) -> bool:

@@ -382,3 +382,21 @@ def test_a_package_that_is_not_installed_is_told_in_a_sentence(monkeypatch: pyte
     monkeypatch.setitem(sys.modules, "ptxmma.gen.arithmetic.dot_products", None)
     with pytest.raises(ModuleNotFoundError):  # a fault of ours stays one
         api.dot(MMA, [[0] * 16], [[0] * 16])
+
+
+def test_numerics() -> None:
+    """Of f32 results of f16: 16 products and C; 2^24 + 1 is not in f32. And of integers, which have no error."""
+    (kind,) = ptxmma.numerics(MMA)
+    (bound,) = kind.bounds
+    assert (bound.terms, bound.window, bound.digits, bound.nearest) == (17, 25, 24, False)
+    assert (kind.row, kind.instruction, kind.mnemonic, kind.mnemonics) == ("mma.float", "mma", MMA, 1)
+    assert (kind.types["A"], kind.types["D"], kind.products) == ("f16", "f32", 16)
+    assert (kind.one_is_lost_at, kind.wraps) == (1 << 24, False)
+    (integers,) = ptxmma.numerics("mma.sync.aligned.m16n8k16.row.col.s32.s8.s8.s32", target="sm_90")
+    assert (integers.bounds, integers.one_is_lost_at, integers.wraps) == ((), (1 << 31) - 1, True)
+    with pytest.raises(ptxmma.Question, match="computes products"):
+        ptxmma.numerics("wgmma.fence")
+    with pytest.raises(ptxmma.Question, match="not measured"):
+        ptxmma.numerics(MMA, target="sm_80")
+    with pytest.raises(ptxmma.Question, match="sm_9"):
+        ptxmma.numerics(MMA, target="sm_9")

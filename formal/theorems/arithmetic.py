@@ -15,9 +15,11 @@ from typing import Literal
 
 from ...spec.arithmetic import arithmetic
 from ...spec.arithmetic_records import ArithmeticFile, ArithmeticStage
-from ...spec.chip_arithmetic import PARTS
+from ...spec.chip_arithmetic import PARTS, matching_rows
 from ...spec.expressions import names
+from ...spec.parts import computes
 from ...spec.specification import Specification
+from ...spec.variants import RowView
 from ..float_codes import FloatCode
 from ..hard_sums import HardSum
 from ..smt.obligations import Model, Obligation, refuting
@@ -247,6 +249,15 @@ def _parts(specification: Specification) -> Iterator[ProofPart]:
         yield ProofPart(f"arithmetic {family.family}", partial(family_obligations, specification, family))
 
 
+def _behind(specification: Specification, row: RowView) -> Iterator[str]:
+    """The arithmetic of the chip families that know the row's sums."""
+    for family in arithmetic().families if computes(row.family.instruction) else ():
+        targets = set(family.targets)
+        legal = (one for one in row.variants() if not targets.isdisjoint(dict(one.gate.targets)))
+        if any(True for one in legal for _ in matching_rows(family, one)):
+            yield f"arithmetic {family.family}"
+
+
 def _enumerations(specification: Specification) -> Iterator[Enumeration]:
     for family in arithmetic().families:
         for theorem in ("split", "factors", "tight"):
@@ -327,5 +338,6 @@ GROUP = TheoremGroup(
         ),
     ),
     _parts,
-    enumerations=_enumerations,
+    _behind,
+    _enumerations,
 )

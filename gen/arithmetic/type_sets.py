@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
@@ -12,10 +12,11 @@ from ...spec.chip_arithmetic import ADDENDS, FACTORS, ChipArithmetic, SumBlock
 from ...spec.dot_product import DotProduct, ElementCode
 from ...spec.patterns import encode, greatest
 from ...spec.specification import Specification
+from ...spec.sum_bounds import SumBound, bound_of
 from ...spec.variants import Variant
 from .element_codes import code_of, value_of
 
-__all__ = ["Growth", "TypeSet", "addend_names", "growths_of", "type_sets"]
+__all__ = ["Growth", "SumKind", "TypeSet", "addend_names", "growths_of", "sum_kinds", "type_sets"]
 
 
 @dataclass(frozen=True)
@@ -59,6 +60,47 @@ def type_sets(specification: Specification, variants: Iterable[Variant], target:
             else TypeSet(name, variant, 1, arithmetic)
         )
     yield from found.values()
+
+
+@dataclass(frozen=True)
+class SumKind:
+    """What one set of types keeps and loses on a chip: a row of `ptxmma numerics`.
+
+    `mnemonic` is one of the `mnemonics` variants that have these sums; `types` are those of A, B, C and D.
+    `bounds` says of each floating-point sum on the way to D, in order, how far off it may be.
+    `one_is_lost_at` is the least n, in C, of which n + 1 * 1 is not more than n; None where there is none.
+    `wraps` says whether it is less then.
+    """
+
+    row: str
+    instruction: str
+    mnemonic: str
+    mnemonics: int
+    types: Mapping[str, str]
+    products: int
+    bounds: tuple[SumBound, ...]
+    one_is_lost_at: int | None
+    wraps: bool
+
+
+def sum_kinds(specification: Specification, variants: Iterable[Variant], target: str) -> Iterator[SumKind]:
+    """Every kind of sum of variants; raises Question for one whose arithmetic is not known."""
+    found = list(type_sets(specification, variants, target))
+    growths = growths_of(specification, (one.arithmetic for one in found))
+    for one, growth in zip(found, growths, strict=True):
+        arithmetic = one.arithmetic
+        bounds = (bound_of(specification, block) for block in arithmetic.blocks)
+        yield SumKind(
+            arithmetic.row.id,
+            one.instruction,
+            one.variant.mnemonic,
+            one.mnemonics,
+            arithmetic.types,
+            arithmetic.products,
+            tuple(bound for bound in bounds if bound is not None),
+            growth.last,
+            growth.wraps,
+        )
 
 
 def _told_apart(block: SumBlock, products: int | None = None) -> tuple[object, ...]:

@@ -11,6 +11,8 @@ import numpy as np
 import pytest
 
 import ptxmma
+from ptxmma.gen.arithmetic.dot_products import sums_of
+from ptxmma.gen.arithmetic.matrix_products import MatrixProduct
 from ptxmma.spec.errors import Question
 
 MMA = "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32"
@@ -110,3 +112,28 @@ def test_compute(run: Callable[..., tuple[int, str, str]], tmp_path: Path) -> No
     ):
         code, out, told = run("compute", MMA, *words)
         assert (code, out) == (2, "") and why in told and told.count("\n") == 1
+
+
+def test_a_chain_along_k_whatever_a_sum_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A sum of which nothing is known but its elements: every element of D is the chain of its steps."""
+    numbers: dict[tuple[bytes, bytes, int], int] = {}
+
+    def free(a: Any, b: Any, c: Any, negated: tuple[bool, bool]) -> Any:
+        assert negated == (False, False)
+        keys = [(x.tobytes(), y.tobytes(), int(z)) for x, y, z in zip(a, b, c, strict=True)]
+        return np.array([numbers.setdefault(key, (1 << 20) + len(numbers)) for key in keys], np.uint32)
+
+    sums = sums_of(MMA, "sm_90a")
+    monkeypatch.setattr(sums, "results", free)
+    a = np.arange(32 * 48, dtype=np.uint16).reshape(32, 48)  # no two elements are the same
+    b = np.arange(32 * 48, 32 * 48 + 48 * 16, dtype=np.uint16).reshape(48, 16)
+    c = np.arange(32 * 16, dtype=np.uint32).reshape(32, 16)
+    found = MatrixProduct(sums, (False, False)).codes(a, b, c, None, 0, None)
+    for row in range(32):
+        for column in range(16):
+            chain = int(c[row, column])
+            for k in range(0, 48, 16):
+                met = a[row, k : k + 16].tobytes(), b[k : k + 16, column].tobytes()
+                chain = numbers[*met, chain]
+            assert found[row, column] == chain
+    assert len(numbers) == 3 * 32 * 16
