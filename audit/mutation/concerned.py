@@ -20,7 +20,7 @@ _CONCERNED: Mapping[str, tuple[str, ...]] = {
     "spec/arithmetic": ("tests",),
     "spec/layouts/bridges.yaml": ("proofs", "tests"),
     "spec/addresses.yaml": _LAYOUT,
-    "spec/descriptors.yaml": _LAYOUT,
+    "spec/descriptors.yaml": ("proofs", "tests", "silicon"),
     "spec/sparsity.yaml": _LAYOUT,
     "specs.yaml": ("tests", "observations", "proofs", "silicon", "universes", "register"),
     "contradictions.yaml": ("tests", "register"),
