@@ -124,6 +124,11 @@ def test_words_of_descriptors(tmp_path: Path, specification: Specification) -> N
         ),
         ("stale", "it has no field end-address any more"),
         ("stale", "no descriptor has this name any more"),
+        ("agrees", ""),
+        (
+            "differs",
+            "atype e4m3 is 0x0 there, and refused here: atype: 'e4m3' is not a value; it must be f16, bf16",
+        ),
     ]
 
 
