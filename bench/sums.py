@@ -2,7 +2,7 @@
 
 python bench/sums.py [MNEMONIC…] [--products N]
 
-The goal: 10^8 products a second through C and 10^7 by numpy, on two cores. The table has both, by the clock
+The goal: 10^8 products a second through C and 10^7 by numpy, on two cores. Each line has both, by the clock
 on all cores, and for one second of a processor. The exit code is 1 where the bits differ.
 """
 
@@ -15,8 +15,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from rich.console import Console
-from rich.table import Table
 
 from ptxmma.cli.main import run_script
 from ptxmma.gen.arithmetic.dot_products import SumsOfProducts
@@ -75,13 +73,13 @@ def main() -> int:
     parser.add_argument("mnemonics", nargs="*", default=CHOSEN, metavar="MNEMONIC")
     parser.add_argument("--products", type=int, default=1 << 26, metavar="N", help="how many C computes")
     args = parser.parse_args()
-    table = Table("mnemonic", "C: 10^6/s, clock / processor", "numpy: the same", "bits")
     right = True
+    print("10^6 products a second, by the clock / for a processor")
     for mnemonic in args.mnemonics:
         by_c, by_numpy, same = measure(mnemonic, args.products)
         right = right and same
-        table.add_row(mnemonic, by_c, by_numpy, "the same" if same else "differ")
-    Console().print(table)
+        bits = "the same bits" if same else "other bits"
+        print(f"{mnemonic}: C {by_c}, numpy {by_numpy}, {bits}", flush=True)
     return 0 if right else 1
 
 
