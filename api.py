@@ -374,11 +374,7 @@ def descriptor(word: int | None = None, *, kind: str | None = None, **fields: in
     if kind is not None and kind not in known:
         raise Question(f"there is no descriptor {kind!r}; there are: {', '.join(known)}")
     form = known[kind] if kind is not None else next(iter(known.values()))
-    settings = {
-        name: integer(name, value)
-        for name, value in fields.items()
-        if name in form.settings and not isinstance(value, str)
-    }
+    settings = {name: integer(name, value) for name, value in fields.items() if name in form.settings}
     given = {
         name.replace("_", "-"): value if isinstance(value, str) else integer(name, value)
         for name, value in fields.items()
