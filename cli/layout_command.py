@@ -13,6 +13,7 @@ from ..gen.pictures.places import is_placed
 from ..gen.pictures.tables import MapTable, layout_table, table_of
 from ..spec.api import find, load
 from ..spec.errors import Question
+from ..spec.paths import layout_by_path
 from ..spec.variants import OPAQUE
 from .place_answers import answer_place, place_json, settings
 from .streams import coloured
@@ -124,6 +125,12 @@ def _tables(args: argparse.Namespace) -> Iterator[MapTable]:
     given |= settings(args.settings)
     operands = args.operand.split(",")
     for name in operands:
+        own_part = variant.instruction.operands[name].part if name in variant.instruction.operands else name
+        path = layout_by_path(load().layouts, load().descriptors, variant, own_part or name, given)
+        if path is not None:
+            own = {key: given[key] for key in load().layouts[path].parameters if key in given}
+            yield layout_table(load(), path, own)
+            continue
         layout = load().layout_of(variant, name).layout
         own = {key: value for key, value in given.items() if key in layout.params or len(operands) == 1}
         yield table_of(load(), variant, name, args.a_source, own)

@@ -8,7 +8,7 @@ from typing import Literal
 
 from .errors import Place
 from .lazy_dataclass import dataclass
-from .model import Source
+from .model import Part, Source
 from .nodes import FILLED_IN, Formula, Scalars
 
 __all__ = ["Arrangement", "Bridge", "BridgeFile", "Layout", "LayoutFile", "Occupant", "Through"]
@@ -61,6 +61,15 @@ class Layout:
     Noticed by: proofs, tests.
     Example: `{t: "row % 8 * 4 + col // 2", i: "row // 8 * 2 + col % 2"}`.
     Refuses: `{t: row}` (not the inputs of the map)."""
+    part: Part | None = None
+    """Which part of a product it lays out, where a mnemonic does not say which of several layouts applies.
+    Noticed by: proofs, tests.
+    Example: `D`. Refuses: `E` (not in the list)."""
+    when: Formula | None = None
+    """When it applies to that part: over m, and the settings that descriptors have (cta_group, ws, sp, …).
+    Noticed by: proofs, tests.
+    Example: `"m == 64 and cta_group == 1 and ws == 0"`.
+    Refuses: `"nosuch == 1"` (a name that nothing binds)."""
     cases: tuple[str, ...] = ()
     """Parameters that proofs take one value at a time.
     Noticed by: proofs.

@@ -19,6 +19,7 @@ from .memory_checks import check_memory
 from .model import Instruction
 from .nodes import bounded, must_exist, written_fields
 from .part_checks import check_parts
+from .paths import path_bounds
 from .sparse import positions, valid_codes
 from .sparsity_records import Sparsity
 from .specification import METADATA_ORDER, Specification
@@ -296,6 +297,9 @@ def check_references(specification: Specification) -> None:
     check_memory(specification)
     for bridge in specification.bridges.values():
         check_bridge(bridge, specification.layouts)
+    for held in specification.layouts.values():
+        if held.layout.when is not None:
+            bounded(held.layout.when, path_bounds(specification.descriptors))
     for arrangement in specification.arrangements.values():
         check_arrangement(arrangement, specification.layouts)
 

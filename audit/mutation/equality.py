@@ -9,6 +9,7 @@ from ...formal.mutation.subjects import BridgeSubject, LayoutSubject, MutationSu
 from ...formal.theorems.descriptor_rules import different_words
 from ...spec.arithmetic import arithmetic
 from ...spec.arithmetic_records import ArithmeticFile
+from ...spec.layout_records import Layout
 from ...spec.model import Gate
 from ...spec.nodes import Formula, Scalars
 from ...spec.sparse import positions, valid_codes
@@ -37,6 +38,8 @@ def equal(changed: Changed) -> bool:
         if any(name not in new.layouts or name not in old.layouts for name in changed.layouts):
             return False
         if any(not _formulas_only(old.layouts[n].layout, new.layouts[n].layout) for n in changed.layouts):
+            return False
+        if any(_beside(old.layouts[n].layout) != _beside(new.layouts[n].layout) for n in changed.layouts):
             return False
         subjects = [LayoutSubject(name) for name in sorted(changed.layouts)]
     elif changed.file == "spec/layouts/bridges.yaml" and list(old.bridges) == list(new.bridges):
@@ -68,6 +71,11 @@ def _equal_descriptors(changed: Changed) -> bool:
         and changed.base.status(different_words(name, old[name], new[name])) == "unsat"
         for name in names
     )
+
+
+def _beside(layout: Layout) -> object:
+    """What a layout says beside its map: equal maps may differ in it."""
+    return plain((layout.part, layout.when, layout.inverse))
 
 
 def _equal_sums(changed: Changed) -> bool:

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property, partial
 
-from ...spec.expressions import Expression
+from ...spec.expressions import Expression, names
 from ...spec.intervals import interval
 from ...spec.maps import LayoutMap, NoClosedForm
+from ...spec.paths import path_bounds, path_of
 from ...spec.specification import Specification
 from ...spec.variants import RowView
 from ..smt.bitvectors import BitVectors, conjunction, width_for
 from ..smt.obligations import Obligation, refuting
 from ..smt.terms import ULT, And, BitVec, BoolVal, Not, Or, Term
-from ..theorem import ProofPart, Theorem, TheoremGroup
+from ..theorem import Enumeration, ProofPart, Theorem, TheoremGroup
 
 __all__ = ["GROUP", "holder", "layout_obligations", "position"]
 
@@ -242,6 +244,34 @@ def _parts(specification: Specification) -> Iterator[ProofPart]:
         yield ProofPart(f"layout {name}", partial(layout_obligations, layout), layout.layout.title)
 
 
+def _several_paths(specification: Specification, part: str) -> Iterator[str]:
+    """Values of M and of descriptors' settings at which two layouts apply; layouts that never do."""
+    used = {
+        name
+        for layout in specification.layouts.values()
+        if layout.layout.part == part and layout.layout.when is not None
+        for name in names(layout.layout.when.tree)
+    }
+    bounds = {name: span for name, span in path_bounds(specification.descriptors).items() if name in used}
+    applied: set[str] = set()
+    for values in itertools.product(*(range(low, high + 1) for low, high in bounds.values())):
+        found = path_of(specification.layouts, part, dict(zip(bounds, values, strict=True)))
+        applied.update(found)
+        if len(found) > 1:
+            said = ", ".join(f"{name} = {value}" for name, value in zip(bounds, values, strict=True))
+            yield f"{' and '.join(found)} both apply at {said}"
+    for name, layout in specification.layouts.items():
+        if layout.layout.part == part and name not in applied:
+            yield f"{layout.layout.place}: {name} never applies"
+
+
+def _enumerations(specification: Specification) -> Iterator[Enumeration]:
+    parts = {one.layout.part: name for name, one in specification.layouts.items() if one.layout.part}
+    for part, name in parts.items():
+        faults = partial(_several_paths, specification, part)
+        yield Enumeration("layout.one_path", part, f"layout {name}", faults)
+
+
 def _behind(specification: Specification, row: RowView) -> Iterator[str]:
     return (f"layout {name}" for name in row.layouts)
 
@@ -254,7 +284,9 @@ GROUP = TheoremGroup(
         Theorem("layout.inverse_left", "the closed-form inverse finds the thread and element again"),
         Theorem("layout.surjective", "every matrix element is held: the inverse is defined on all of it"),
         Theorem("layout.selective", "no element is named by two selectors"),
+        Theorem("layout.one_path", "no two layouts of a part apply to one M, and each applies to some", True),
     ),
     _parts,
     _behind,
+    _enumerations,
 )

@@ -8,10 +8,13 @@ from __future__ import annotations
 
 from itertools import product
 from math import prod
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from ptxmma.spec.errors import Question
+from ptxmma.spec.paths import layout_by_path, path_bounds, path_of
 from ptxmma.spec.specification import Specification
 
 WATCHES = ("spec/layouts/tcgen05*.yaml", "specs.yaml")
@@ -471,3 +474,51 @@ def test_arrangements_are_those_typed_here(specification: Specification) -> None
             assert (top <= columns(n)) == arrangement.fits
             if n == 256 and name not in ("block-scaled.two.512", "block-scaled.two.576", "accumulators.two"):
                 assert top == columns(n)
+
+
+# 9.7.16.10.5: M, cta_group, whether .ws, whether A is sparse (None: either), and the data path.
+TABLE = (
+    (32, 1, 1, None, "G"),
+    (64, 1, 1, None, "E"),
+    (64, 1, 0, None, "F"),
+    (128, 1, None, None, "D"),
+    (128, 2, 0, 0, "B"),
+    (128, 2, 0, 1, "C"),
+    (256, 2, 0, None, "A"),
+)
+
+
+def test_data_paths_are_those_of_the_table(specification: Specification) -> None:
+    rest = dict.fromkeys(path_bounds(specification.descriptors), 0)
+    for part, known in (("D", "ABCDEFG"), ("A", "ABCDF")):
+        for m, group, ws, sp in product((16, 32, 64, 128, 256), (1, 2), (0, 1), (0, 1)):
+            given = rest | {"m": m, "cta_group": group, "ws": ws, "sp": sp}
+            wanted = [
+                f"tcgen05.{part.lower()}.{path}"
+                for rows, groups, stationary, sparse, path in TABLE
+                if (rows, groups) == (m, group)
+                and stationary in (None, ws)
+                and sparse in (None, sp)
+                and path in known
+            ]
+            assert path_of(specification.layouts, part, given) == wanted
+
+
+def test_a_product_lies_by_the_m_that_is_given(specification: Specification) -> None:
+    """A stand-in for a variant: its word says the CTA group, and its D is in tensor memory."""
+    word = SimpleNamespace(settings={"cta_group": 1, "ws": 0, "sp": 0})
+    operands = {
+        "d": SimpleNamespace(part="D", space="tensor", word=None),
+        "idesc": SimpleNamespace(part="instruction", space=None, word=word),
+    }
+    variant: Any = SimpleNamespace(
+        instruction=SimpleNamespace(operands=operands), mnemonic="product", evaluate=lambda said: said
+    )
+    tables = (specification.layouts, specification.descriptors, variant)
+    assert layout_by_path(*tables, "D", {"m": 64, "n": 8}) == "tcgen05.d.F"
+    assert layout_by_path(*tables, "D", {"m": 128}) == "tcgen05.d.D"
+    assert layout_by_path(*tables, "B", {"m": 128}) is None
+    with pytest.raises(Question, match="m must be given"):
+        layout_by_path(*tables, "D", {})
+    with pytest.raises(Question, match="no layout of D in tensor memory is known with m 32, cta_group 1"):
+        layout_by_path(*tables, "D", {"m": 32})
