@@ -21,6 +21,12 @@ SCOPES = {
     "mma.sp": "warp",
     "movmatrix": "warp",
     "stmatrix": "warp",
+    "tcgen05.mma": "thread",
+    "tcgen05.mma.block_scale": "thread",
+    "tcgen05.mma.sp": "thread",
+    "tcgen05.mma.sp.block_scale": "thread",
+    "tcgen05.mma.ws": "thread",
+    "tcgen05.mma.ws.sp": "thread",
     "wgmma.commit_group": "warpgroup",
     "wgmma.fence": "warpgroup",
     "wgmma.mma_async": "warpgroup",
@@ -39,6 +45,8 @@ WGMMA = {"exec.descriptor.uniform", "exec.async", "exec.fence.registers", "exec.
 CODES = {"exec.selector.threads", "exec.metadata.codes"}
 FRAGMENT = {"exec.aligned.since", "exec.wmma.match", "exec.wmma.opaque"}
 MATRIX = {"exec.matrix.space", "exec.matrix.rows", "exec.matrix.alignment", "exec.matrix.weak"}
+# 9.7.16.5, 9.7.16.10: one thread issues a product of the tensor core, which reads memory until it is complete.
+TENSOR = {"exec.tensor.mma.thread", "exec.tensor.mma.memory", "exec.tensor.mma.collector"}
 EXECUTION = {
     "fence.proxy.async": {"exec.fence.shared"},
     "ldmatrix": WARP | ALIKE | MATRIX | {"exec.matrix.lanes"},
@@ -46,6 +54,12 @@ EXECUTION = {
     "mma.sp": WARP | ALIKE | CODES | {"exec.metadata.ordered", "exec.scale.threads"},
     "movmatrix": WARP,
     "stmatrix": WARP | ALIKE | MATRIX,
+    "tcgen05.mma": TENSOR,
+    "tcgen05.mma.block_scale": TENSOR,
+    "tcgen05.mma.sp": TENSOR,
+    "tcgen05.mma.sp.block_scale": TENSOR,
+    "tcgen05.mma.ws": TENSOR,
+    "tcgen05.mma.ws.sp": TENSOR,
     "wgmma.commit_group": WARPGROUP | {"exec.commit"},
     "wgmma.fence": WARPGROUP | {"exec.fence.registers"},
     "wgmma.mma_async": WARPGROUP | WGMMA,
@@ -60,6 +74,7 @@ EXECUTION = {
 
 # What would notice that a clause is wrong: theorems, answers of `legal`, inputs of cases (each value of an operand is one that
 # varies), litmus tests of a rule, rules of `check`.
+NO_CHIP = "nobody no chip is at hand"
 CONSUMERS = {
     "num.product.single": "case sums, case a-full, case b-full",
     "num.products": "theorem layout.surjective, case sums",
@@ -82,6 +97,17 @@ CONSUMERS = {
     "num.imm-trans": "varies imm-trans-a, varies imm-trans-b, legality operand.count, legality operand.range",
     "num.sparse": "theorem sparse.product, case sums, case integers",
     "num.block-scale": "theorem layout.surjective, case sums",
+    "num.tensor.enable": f"legality operand.kind, {NO_CHIP}",
+    "num.tensor.lanes": f"legality operand.length, {NO_CHIP}",
+    "num.tensor.exponent": f"legality operand.range, legality operand.count, {NO_CHIP}",
+    "num.tensor.shift": f"legality operand.kind, {NO_CHIP}",
+    "num.tensor.sparse": f"legality operand.count, {NO_CHIP}",
+    "num.tensor.block-scale": f"legality qualifier.missing, {NO_CHIP}",
+    "num.tensor.zero-columns": f"legality operand.count, {NO_CHIP}",
+    "num.tensor.lookup": "legality operand.count, nobody new in PTX ISA 9.4, whose text is not at hand",
+    "exec.tensor.mma.thread": "nobody which threads execute a tcgen05.mma is not judged yet",
+    "exec.tensor.mma.memory": "nobody the order of tensor-memory accesses is not judged yet",
+    "exec.tensor.mma.collector": "nobody collector buffers are not followed yet",
     "num.matrix.moved": "theorem layout.surjective, case bits",
     "num.matrix.padded": "case bits, legality qualifier.value",
     "num.matrix.expanded": "case bits, legality gate.since",
@@ -163,10 +189,25 @@ def moves(view: RowView) -> set[str]:
     return {"num.matrix.moved"}
 
 
+def tensor_products(name: str, view: RowView) -> set[str]:
+    """The numerical contract of a row of tcgen05.mma (9.7.16.10.9.1 to 9.7.16.10.9.4)."""
+    kinds, found = set(view.domains["kind"]), {"num.tensor.enable"}
+    found |= {"num.tensor.sparse"} if name.endswith((".sp", ".sp.block_scale")) else set()
+    if ".ws" in name:
+        return found | {"num.tensor.zero-columns"}
+    found |= {"num.tensor.lookup"} if view.domains.get("decompress", ("none",)) != ("none",) else set()
+    if name.endswith(".block_scale"):
+        return found | {"num.tensor.block-scale"}
+    found |= {"num.tensor.shift"} if view.domains["ashift"] == ("ashift",) else set()
+    return found | {"num.tensor.lanes"} | ({"num.tensor.exponent"} if "kind::f16" in kinds else set())
+
+
 def expected(family: Family, view: RowView) -> set[str]:
     name = family.instruction.instruction
     if view.row.tolerated:
         return set()
+    if name.startswith("tcgen05.mma"):
+        return tensor_products(name, view)
     if name in ("ldmatrix", "stmatrix", "movmatrix"):
         return moves(view)
     return (

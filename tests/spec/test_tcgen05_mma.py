@@ -1,0 +1,140 @@
+"""tcgen05.mma and its siblings against values typed from the text and counted by asking every ptxas.
+
+The counts are those of statements that ptxas 12.8.93 to 13.5.37 accepted of the product of all qualifiers, each
+with one list of operands; no row of the specification was used to make them.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+import ptxmma
+from ptxmma.spec.api import judge, load
+from ptxmma.spec.nodes import Version
+from ptxmma.spec.parts import computes
+
+WATCHES = ("specs.yaml", "spec/instructions/tcgen05.mma*.yaml", "spec/descriptors.yaml")
+
+NAMES = (
+    "tcgen05.mma",
+    "tcgen05.mma.block_scale",
+    "tcgen05.mma.sp",
+    "tcgen05.mma.sp.block_scale",
+    "tcgen05.mma.ws",
+    "tcgen05.mma.ws.sp",
+)
+
+# By PTX ISA version and target: the mnemonics of the four instructions.
+ACCEPTED = {
+    ("8.5", "sm_100a"): 0,
+    ("8.6", "sm_100a"): 344,
+    ("8.6", "sm_101a"): 344,
+    ("8.7", "sm_100a"): 384,
+    ("8.8", "sm_100a"): 464,
+    ("8.8", "sm_100f"): 278,
+    ("8.8", "sm_101f"): 278,
+    ("8.8", "sm_103a"): 398,
+    ("8.8", "sm_103f"): 278,
+    ("9.0", "sm_110a"): 464,
+    ("9.0", "sm_110f"): 278,
+    ("9.3", "sm_103a"): 398,
+    ("9.4", "sm_100a"): 464,
+    ("9.4", "sm_107a"): 1926,
+    ("9.4", "sm_107f"): 1326,
+    ("9.5", "sm_110a"): 464,
+    ("9.5", "sm_100"): 0,
+    ("9.5", "sm_107"): 0,
+    ("9.5", "sm_120a"): 0,
+    ("9.5", "sm_90a"): 0,
+}
+
+PLAIN = "[%t0], %d0, %d1, %i0, %p0"
+SCALED = "[%t0], %d0, %d1, %i0, [%t1], [%t2], %p0"
+FOUR = "{%r0, %r1, %r2, %r3}"
+EIGHT = "{%r0, %r1, %r2, %r3, %r4, %r5, %r6, %r7}"
+
+# 9.7.16.10.9.1 to 9.7.16.10.9.4: syntax, descriptions, target notes.
+LEGAL = [
+    f"tcgen05.mma.cta_group::1.kind::tf32 [%t0], %d0, %d1, %i0, {FOUR}, %p0;",
+    f"tcgen05.mma.cta_group::2.kind::f16 [%t0], %d0, %d1, %i0, {EIGHT}, !%p0, 15;",
+    "tcgen05.mma.cta_group::2.kind::f16 [%t0], [%t1], %d1, %i0, %p0, 0;",
+    "tcgen05.mma.cta_group::1.kind::f8f6f4.ashift [%t0], [%t1], %d1, %i0, 1;",
+    "tcgen05.mma.cta_group::1.kind::i8.ashift.collector::a::lastuse [%t0], [%t1], %d1, %i0, %p0;",
+    f"tcgen05.mma.cta_group::1.kind::mxf4.block_scale.collector::a::fill {SCALED};",
+    f"tcgen05.mma.cta_group::1.kind::mxf8f6f4.block_scale.scale_vec::1X {SCALED};",
+    f"tcgen05.mma.cta_group::2.kind::mxf4nvf4.block_scale.block16 {SCALED};",
+    "tcgen05.mma.sp.cta_group::1.kind::f16 [%t0], %d0, %d1, [%t1], %i0, %p0;",
+    "tcgen05.mma.sp.cta_group::1.kind::mxf8f6f4.block_scale.collector::a::fill [%t0], [%t1], %d1, [%t2], %i0, [%t3], [%t4], %p0;",
+    "tcgen05.mma.ws.cta_group::1.kind::i8.collector::b2::use [%t0], [%t1], %d1, %i0, %p0;",
+    "tcgen05.mma.ws.cta_group::1.kind::f16 [%t0], %d0, %d1, %i0, %p0, %d2;",
+    "tcgen05.mma.ws.sp.cta_group::1.kind::tf32.collector::b1::fill [%t0], [%t1], %d1, [%t2], %i0, %p0;",
+    "tcgen05.mma.kind::f16.cta_group::1 [%t0], %d0, %d1, %i0, %p0;",
+]
+
+# Each with the code of a reason.
+ILLEGAL = {
+    f"tcgen05.mma.cta_group::2.kind::f16 [%t0], %d0, %d1, %i0, {FOUR}, %p0;": "operand.length",
+    f"tcgen05.mma.cta_group::1.kind::f16 [%t0], %d0, %d1, %i0, {EIGHT}, %p0;": "operand.length",
+    "tcgen05.mma.cta_group::1.kind::f16 [%t0], %d0, %d1, %i0, %p0, 16;": "operand.range",
+    "tcgen05.mma.cta_group::1.kind::f8f6f4 [%t0], %d0, %d1, %i0, %p0, 1;": "operand.count",
+    "tcgen05.mma.cta_group::1.kind::f16.ashift [%t0], %d0, %d1, %i0, %p0;": "operand.kind",
+    "tcgen05.mma.cta_group::1.kind::f16.ashift.collector::a::use [%t0], [%t1], %d1, %i0, %p0;": "qualifier.unexpected",
+    f"tcgen05.mma.cta_group::1.kind::mxf8f6f4 {SCALED};": "qualifier.missing",
+    f"tcgen05.mma.cta_group::1.kind::mxf4nvf4.block_scale {SCALED};": "qualifier.missing",
+    f"tcgen05.mma.cta_group::1.kind::mxf4.block_scale.block16 {SCALED};": "qualifier.unexpected",
+    f"tcgen05.mma.cta_group::1.kind::f16.collector::b::fill {PLAIN};": "gate.target",
+    f"tcgen05.mma.cta_group::1.kind::ti16 {PLAIN};": "gate.target",
+    f"tcgen05.mma.ws.cta_group::2.kind::f16 {PLAIN};": "qualifier.unknown",
+    f"tcgen05.mma.ws.cta_group::1.kind::f16.collector::a::fill {PLAIN};": "qualifier.unknown",
+    f"tcgen05.mma.sp.cta_group::1.kind::f16 {PLAIN};": "operand.count",
+    f"tcgen05.mma.sync.cta_group::1.kind::f16 {PLAIN};": "qualifier.unknown",
+}
+
+
+@pytest.mark.parametrize(("ptx", "target"), ACCEPTED)
+def test_there_are_as_many_mnemonics_as_ptxas_accepts(ptx: str, target: str) -> None:
+    variants = [variant for name in NAMES for variant in load().families[name].listed()]
+    version = Version(*map(int, ptx.split(".")))
+    assert sum(variant.gate.opens(version, target) for variant in variants) == ACCEPTED[ptx, target]
+
+
+@pytest.mark.parametrize("statement", LEGAL)
+def test_what_the_text_has_is_legal(statement: str) -> None:
+    assert judge("8.8", "sm_100a").judge(statement)
+
+
+@pytest.mark.parametrize("statement", ILLEGAL)
+def test_what_the_text_rules_out_is_illegal(statement: str) -> None:
+    verdict = judge("8.8", "sm_100a").judge(statement)
+    assert ILLEGAL[statement] in {reason.code for reason in verdict.reasons}
+
+
+@pytest.mark.parametrize(("target", "legal"), [("sm_100f", True), ("sm_103a", True), ("sm_110a", False)])
+def test_scale_input_d_belongs_to_the_family_of_sm_100(target: str, legal: bool) -> None:
+    verdict = judge("9.0", target).judge(f"tcgen05.mma.cta_group::1.kind::f16 {PLAIN}, 3;")
+    assert bool(verdict) == legal
+
+
+@pytest.mark.parametrize("ptx", ["9.3", "9.4"])
+def test_what_sm_107_brings_begins_with_9_4(ptx: str) -> None:
+    statements = [
+        f"tcgen05.mma.cta_group::1.kind::ti16.collector::b::fill {PLAIN};",
+        "tcgen05.mma.cta_group::1.kind::f8f6f4.decompress::lut::b [%t0], %d0, %d1, [%t1], %i0, %p0;",
+        f"tcgen05.mma.ws.cta_group::1.kind::ti16 {PLAIN};",
+    ]
+    assert all(bool(judge(ptx, "sm_107f").judge(text)) == (ptx == "9.4") for text in statements)
+
+
+def test_the_instruction_descriptor_says_what_is_multiplied() -> None:
+    """The mnemonic says neither shape nor types, so nothing that needs them takes it for a product."""
+    assert not any(computes(load().families[name].instruction) for name in NAMES)
+    # 9.7.16.4.2: D of f32 in bits 4 and 5, N >> 3 from bit 17, M >> 4 from bit 24.
+    word = 1 << 4 | (128 >> 3) << 17 | (128 >> 4) << 24
+    statement = f"tcgen05.mma.cta_group::1.kind::f16 {PLAIN};"
+    assert ptxmma.legal(statement, "8.8", "sm_100a", idesc=word)
+    small = word - (64 >> 4 << 24)  # an M of 64 needs one CTA
+    assert ptxmma.legal(statement, "8.8", "sm_100a", idesc=small)
+    assert not ptxmma.legal(statement.replace("::1", "::2"), "8.8", "sm_100a", idesc=small)
+    sparse = statement.replace(".mma", ".mma.sp").replace("%i0", "[%t1], %i0")
+    assert not ptxmma.legal(sparse, "8.8", "sm_100a", idesc=word)
+    assert ptxmma.legal(sparse, "8.8", "sm_100a", idesc=word | 4)
