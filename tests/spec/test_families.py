@@ -17,6 +17,7 @@ SPACES = 4  # generic, .global, .shared, .shared::cta
 SHARED = 3  # generic, .shared, .shared::cta
 ROUNDING = 5  # absent, .rn, .rz, .rm, .rp
 LAYOUTS = 2 * 2  # .row or .col, of A and of B
+COLLECTOR_A = COLLECTOR_B = 5  # absent, ::fill, ::use, ::lastuse, ::discard
 
 COUNTS = {
     # 9.7.15.5.2: per N; f16 has two accumulators, fp8 two and two types a side; the integer N are 18
@@ -58,6 +59,14 @@ COUNTS = {
     "ldmatrix": SHARED * (3 * 2 + 2 * 3 + 3 * 3),
     "stmatrix": SHARED * (3 * 2 + 3),
     "movmatrix": 1,
+    # 9.7.16.10.9: two .cta_group; .ashift excludes ::fill and ::use; .kind::i8 has no .collector::b; .decompress::lut::b
+    "tcgen05.mma": 2 * (4 * (COLLECTOR_A + 3) * COLLECTOR_B + (COLLECTOR_A + 3) + COLLECTOR_A * COLLECTOR_B),
+    # .kind::mxf8f6f4 and .kind::mxf4 with two sizes or none, .kind::mxf4nvf4 with four; .decompress::lut::b with one or none
+    "tcgen05.mma.block_scale": 2 * (3 + 3 + 4 + 2) * COLLECTOR_A * COLLECTOR_B,
+    "tcgen05.mma.sp": 2 * (4 * (COLLECTOR_A + 3) * COLLECTOR_B + (COLLECTOR_A + 3)),
+    "tcgen05.mma.sp.block_scale": 2 * (3 + 3 + 4) * COLLECTOR_A * COLLECTOR_B,
+    "tcgen05.mma.ws": 5 * (1 + 4 * 4),  # four buffers
+    "tcgen05.mma.ws.sp": 5 * (1 + 4 * 4),
 }
 
 
