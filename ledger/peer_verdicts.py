@@ -196,7 +196,7 @@ def _of_word(specification: Specification, peer: Peer, one: PeerWord) -> PeerVer
     place = descriptor.place
     if len(one.fields) == 1:
         place = next(descriptor.fields[name].place for name in one.fields)
-    return _said(peer, one, "differs" if why else "agrees", 1, bool(why), why, place)
+    return _said(peer, one, "differs" if why else "agrees", 1, int(bool(why)), why, place)
 
 
 def _named(values: Mapping[str, object]) -> str:
