@@ -336,6 +336,12 @@ GROUP = TheoremGroup(
             "each such sum can become less though no term does: where a product is made of other factors",
             enumerated=True,
         ),
+        Theorem(
+            "arithmetic.tight",
+            "the error of some sum of each kind with a window, with its most products, is three quarters of "
+            "its bound or more",
+            enumerated=True,
+        ),
     ),
     _parts,
     _behind,
