@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from ...spec.api import load
 from ...spec.described_operands import descriptor_of, holding, settings_of
-from ...spec.descriptor import address_field, decode
+from ...spec.descriptor import decode
 from ...spec.descriptor_rules import judge_word
 from ...spec.errors import Question
 from ...spec.legality import Judge
@@ -126,7 +126,8 @@ def _descriptor(
 ) -> Iterator[Finding]:
     name, value = operand.name, values.operand(operand.text, statement.scope)
     function, section = site.function.name, descriptor.source.section
-    unit = address_field(descriptor).unit
+    start = descriptor.field_of("start")
+    unit = 0 if start is None else descriptor.fields[start].unit  # a mask begins nowhere
     word = value.constant
     if word is None and value.base is not None and 1 << value.shift == unit:
         word = value.fields
@@ -139,7 +140,7 @@ def _descriptor(
         return
     if descriptor.rules:
         yield from _word(site, name, descriptor, word, {}, judge)
-    if value.base is None:
+    if value.base is None or not unit:
         return
     variable = site.variable(value.base)
     if value.low == value.high and value.low % unit:
