@@ -294,7 +294,7 @@ def test_a_product_that_is_not_spelled_right(
         ("wgmma.frobnicate", True),  # legality names the nearest instruction
         ("fence.proxy.async", True),
         ("fence.proxy.alias", False),
-        ("tcgen05.mma.cta_group::1.kind::f16", False),
+        ("frobnicate.mma.cta_group::1.kind::f16", False),
         ("frobnicate", False),
     ],
 )

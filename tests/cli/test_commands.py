@@ -427,7 +427,7 @@ def test_verdicts_satisfy_their_schemas(run: Run, tmp_path: Path) -> None:
         f"{SP} {{a,b,c}}, x, y, e, 2, p, 1, 1, 0, 0;",
         "@p wgmma.fence.sync.aligned;",
         "wgmma.fence.sync.aligned",
-        "tcgen05.mma.cta_group::1.kind::f16 [d], x, y, z, p;",
+        "frobnicate.mma.cta_group::1.kind::f16 [d], x, y, z, p;",
         "again: wgmma.fence.sync.aligned ;",
         f"{SP}  {{a,b,c,d}}, x, y, e, 0, p, 1, 1, 0, 0, *;",
     ]

@@ -166,7 +166,7 @@ def test_register_types_count_when_they_are_declared() -> None:
 
 
 def test_what_is_not_held_is_unknown() -> None:
-    assert verdict("tcgen05.mma.cta_group::1.kind::f16 [d], a, b, i, p;") == "unknown"
+    assert verdict("frobnicate.mma.cta_group::1.kind::f16 [d], a, b, i, p;") == "unknown"
     assert verdict("add.f32 a, b, c;") == "unknown"
     assert verdict("nonsense") == "unknown"
 
