@@ -43,13 +43,14 @@ def rule_obligations(name: str, descriptor: Descriptor) -> Iterator[Obligation]:
     yield Obligation(
         "word.apart",
         name,
-        refuting(words.domain, words.is_legal(words.codes), words.word == made, is_refused),
+        partial(refuting, words.domain, words.is_legal(words.codes), words.word == made, is_refused),
         lambda model: f"{shown(model)} is made of legal values, and refused",
     )
     yield Obligation(
         "word.covered",
         name,
-        refuting(
+        partial(
+            refuting,
             words.domain,
             Not(is_refused),
             Or(words.word != words.made(words.parts), Not(words.is_legal(words.parts))),
@@ -61,7 +62,7 @@ def rule_obligations(name: str, descriptor: Descriptor) -> Iterator[Obligation]:
         yield Obligation(
             "word.reason",
             f"{name}, {what}",
-            refuting(words.domain, part, Not(before)),
+            partial(refuting, words.domain, part, Not(before)),
             lambda _, what=what: f"no word is refused for {what} first",  # type: ignore[misc]
             expects="sat",
         )

@@ -222,7 +222,7 @@ def test_a_pattern_makes_only_what_it_names(
     aside = len(made)
     assert aside < 150  # of 2,109: small ones, made at once
     assert run("prove", "layout.selective", "--solver", "z3")[0] == 0
-    assert 0 < len(made) - 2 * aside < 20
+    assert 0 < len(made) - 2 * aside < 40
 
 
 def test_a_pattern_says_what_it_proved(run: Callable[..., tuple[int, str, str]]) -> None:
