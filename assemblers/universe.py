@@ -10,7 +10,6 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterable, Iterator, Mapping
-from functools import cached_property
 
 from ..spec.expressions import names
 from ..spec.gates import EffectiveGate
@@ -39,6 +38,7 @@ class Universe:
         self.declared = register_types()
         self._depends: dict[tuple[object, ...], tuple[str, ...]] = {}
         self._written: dict[tuple[object, ...], tuple[str, ...]] = {}
+        self._words: dict[bool, dict[str, tuple[str, ...]]] = {}
         self._bases: dict[int, tuple[dict[str, str | int], Form, tuple[str, ...]]] = {}
 
     def legal(self, family: Family) -> Iterator[tuple[Variant, Form]]:
@@ -91,7 +91,7 @@ class Universe:
                 self._legal(family),
                 self._fields(family),
                 self._outside(family),
-                self._neighbours.of(family, self.legal(family)),
+                self._neighbours(family).of(family, self.legal(family)),
             ),
         )
 
@@ -151,29 +151,37 @@ class Universe:
 
     # Field values.
 
-    @cached_property
-    def words(self) -> dict[str, tuple[str, ...]]:
-        """By a field's name, every word that any instruction has for it."""
-        found: dict[str, dict[str, None]] = {}
-        for family in self.specification.families.values():
-            for field in sorted(family.bound):
-                for value in domain(family, field):
-                    found.setdefault(field, {})[str(value)] = None
-        return {field: tuple(words) for field, words in found.items()}
+    def _beside_one(self, family: Family) -> Iterator[Family]:
+        """The instructions whose qualifiers stand in place of an instruction's: of those that are apart, only
+        beside others that are.
+        """
+        for other in self.specification.families.values():
+            if family.instruction.apart or not other.instruction.apart:
+                yield other
 
-    @cached_property
-    def foreign(self) -> tuple[str, ...]:
-        """Every qualifier of any instruction, without qualifiers that spell a number."""
+    def words(self, family: Family) -> dict[str, tuple[str, ...]]:
+        """By a field's name, every word that an instruction beside this one has for it."""
+        if family.instruction.apart not in self._words:
+            found: dict[str, dict[str, None]] = {}
+            for other in self._beside_one(family):
+                for field in sorted(other.bound):
+                    for value in domain(other, field):
+                        found.setdefault(field, {})[str(value)] = None
+            words = {field: tuple(words) for field, words in found.items()}
+            self._words[family.instruction.apart] = words
+        return self._words[family.instruction.apart]
+
+    def foreign(self, family: Family) -> tuple[str, ...]:
+        """Every qualifier of the instructions beside this one, without qualifiers that spell a number."""
         found: dict[str, None] = {}
-        for family in self.specification.families.values():
-            found.update(dict.fromkeys(family.fixed))
-        for words in self.words.values():
+        for other in self._beside_one(family):
+            found.update(dict.fromkeys(other.fixed))
+        for words in self.words(family).values():
             found.update(dict.fromkeys(w for w in words if w != ABSENT and not w.isdigit()))
         return tuple(found)
 
-    @cached_property
-    def _neighbours(self) -> Neighbours:
-        return Neighbours(self.write, self.outside, self.foreign)
+    def _neighbours(self, family: Family) -> Neighbours:
+        return Neighbours(self.write, self.outside, self.foreign(family))
 
     def _fields(self, family: Family) -> Iterator[WrittenStatement]:
         """Every combination of the family's field values; if too many, those near legal ones."""
@@ -218,7 +226,7 @@ class Universe:
             beside = (min(numbers) - step, min(numbers) // 2, max(numbers) + step, max(numbers) * 2)
             between = (max(numbers) - step // 2,) if step > 1 else ()
             return tuple(dict.fromkeys(n for n in beside + between if n > 0 and n not in own))
-        others = [ABSENT, *self.words[field]]
+        others = [ABSENT, *self.words(family)[field]]
         if all(value in self.types or value == ABSENT for value in own):
             others += self.types
         return tuple(dict.fromkeys(word for word in others if word not in own))

@@ -437,6 +437,11 @@ class Instruction:
     Noticed by: observations, universes, proofs, silicon, register, tests.
     Example: `[{matrix: a, rows: m}, {matrix: b, rows: k}]`.
     Refuses: `[{matrix: a, nosuch: m}]` (nothing in the file uses the name)."""
+    apart: bool = False
+    """Whether its qualifiers belong to a family of instructions of their own: universes put them in place of
+    those of such instructions only.
+    Noticed by: universes.
+    Example: `true`. Refuses: `often` (neither true nor false)."""
     uniform: tuple[str, ...] = ()
     """The fields that have one value in a whole kernel: in all statements of the instructions that name them
     here.

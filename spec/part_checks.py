@@ -117,7 +117,7 @@ def _check_operands(instruction: Instruction) -> None:
         if operand.registers is not None and operand.part in _MATRICES and operand.holds is None:
             what = f"{name} is the fragment {operand.part}, and no field says of which type"
             raise SpecError(what, operand.place, "holds: the field with the type of its elements")
-        if operand.registers is not None and operand.part is None:
+        if operand.registers is not None and operand.part is None and "register" not in operand.accepts:
             what = f"{name} has registers, and no part in the operation"
             raise SpecError(what, operand.place, "part: " + ", ".join(_MATRICES))
     parts = {operand.part for operand in instruction.operands.values()}

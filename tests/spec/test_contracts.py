@@ -27,6 +27,18 @@ SCOPES = {
     "tcgen05.mma.sp.block_scale": "thread",
     "tcgen05.mma.ws": "thread",
     "tcgen05.mma.ws.sp": "thread",
+    "tcgen05.alloc": "warp",
+    "tcgen05.commit": "thread",
+    "tcgen05.cp": "thread",
+    "tcgen05.dealloc": "warp",
+    "tcgen05.fence::after_thread_sync": "thread",
+    "tcgen05.fence::before_thread_sync": "thread",
+    **dict.fromkeys(("tcgen05.ld", "tcgen05.ld.red"), "warp"),
+    "tcgen05.relinquish_alloc_permit": "warp",
+    "tcgen05.shift": "thread",
+    "tcgen05.st": "warp",
+    "tcgen05.wait::ld": "warp",
+    "tcgen05.wait::st": "warp",
     "wgmma.commit_group": "warpgroup",
     "wgmma.fence": "warpgroup",
     "wgmma.mma_async": "warpgroup",
@@ -47,6 +59,21 @@ FRAGMENT = {"exec.aligned.since", "exec.wmma.match", "exec.wmma.opaque"}
 MATRIX = {"exec.matrix.space", "exec.matrix.rows", "exec.matrix.alignment", "exec.matrix.weak"}
 # 9.7.16.5, 9.7.16.10: one thread issues a product of the tensor core, which reads memory until it is complete.
 TENSOR = {"exec.tensor.mma.thread", "exec.tensor.mma.memory", "exec.tensor.mma.collector"}
+# 9.7.16.7.1: one warp allocates, with the same columns in every thread; one .cta_group in a kernel.
+ALLOCATION = {
+    "exec.warp.exited",
+    "exec.tensor.group",
+    "exec.tensor.alloc.warp",
+    "exec.tensor.alloc.columns",
+}
+MOVED = {"exec.tensor.group", "exec.tensor.async", "exec.tensor.pipeline"}
+ACCESS = WARP | {
+    "exec.warp.exited",
+    "exec.tensor.address.uniform",
+    "exec.tensor.lanes",
+    "exec.tensor.async",
+}
+LOADED = ACCESS | {"exec.tensor.ld.registers"}
 EXECUTION = {
     "fence.proxy.async": {"exec.fence.shared"},
     "ldmatrix": WARP | ALIKE | MATRIX | {"exec.matrix.lanes"},
@@ -60,6 +87,26 @@ EXECUTION = {
     "tcgen05.mma.sp.block_scale": TENSOR,
     "tcgen05.mma.ws": TENSOR,
     "tcgen05.mma.ws.sp": TENSOR,
+    "tcgen05.alloc": WARP
+    | ALLOCATION
+    | {f"exec.tensor.alloc.{what}" for what in ("order", "space", "weak", "freed")},
+    "tcgen05.commit": {
+        "exec.tensor.group",
+        "exec.tensor.commit",
+        "exec.tensor.commit.fence",
+        "exec.tensor.commit.space",
+    },
+    "tcgen05.cp": MOVED | {"exec.tensor.proxy"},
+    **dict.fromkeys(("tcgen05.ld", "tcgen05.ld.red"), LOADED),
+    "tcgen05.shift": MOVED | {"exec.tensor.shift.lane"},
+    "tcgen05.st": ACCESS | {"exec.tensor.st.wait"},
+    "tcgen05.dealloc": WARP | ALLOCATION | {"exec.tensor.dealloc.address", "exec.tensor.dealloc.peers"},
+    "tcgen05.fence::after_thread_sync": {"exec.tensor.fence"},
+    "tcgen05.fence::before_thread_sync": {"exec.tensor.fence"},
+    "tcgen05.relinquish_alloc_permit": WARP
+    | {"exec.warp.exited", "exec.tensor.group", "exec.tensor.alloc.permit"},
+    "tcgen05.wait::ld": WARP | {"exec.tensor.wait"},
+    "tcgen05.wait::st": WARP | {"exec.tensor.wait"},
     "wgmma.commit_group": WARPGROUP | {"exec.commit"},
     "wgmma.fence": WARPGROUP | {"exec.fence.registers"},
     "wgmma.mma_async": WARPGROUP | WGMMA,
@@ -75,6 +122,9 @@ EXECUTION = {
 # What would notice that a clause is wrong: theorems, answers of `legal`, inputs of cases (each value of an operand is one that
 # varies), litmus tests of a rule, rules of `check`.
 NO_CHIP = "nobody no chip is at hand"
+NOT_COUNTED = "nobody allocations are not counted yet"
+NOT_FOLLOWED = "nobody addresses in tensor memory are not followed yet"
+NOT_ORDERED = "nobody the order of tensor-memory accesses is not judged yet"
 CONSUMERS = {
     "num.product.single": "case sums, case a-full, case b-full",
     "num.products": "theorem layout.surjective, case sums",
@@ -136,6 +186,30 @@ CONSUMERS = {
     "exec.matrix.lanes": "check matrix-lanes",
     "exec.matrix.alignment": "check matrix-alignment, case bits",
     "exec.matrix.weak": "check shared-unsynchronised",
+    "exec.tensor.group": "legality qualifier.missing, "
+    "nobody statements are judged one by one, not the kernel that holds them",
+    "exec.tensor.alloc.warp": "check aligned-divergent",
+    "exec.tensor.alloc.columns": "legality operand.range",
+    "exec.tensor.alloc.order": NOT_COUNTED,
+    "exec.tensor.alloc.space": "nobody the address that tcgen05.alloc writes to is not followed yet",
+    "exec.tensor.alloc.weak": "nobody the store is not followed yet",
+    "exec.tensor.alloc.freed": NOT_COUNTED,
+    "exec.tensor.alloc.permit": NOT_COUNTED,
+    "exec.tensor.dealloc.address": NOT_COUNTED,
+    "exec.tensor.dealloc.peers": NOT_ORDERED,
+    "exec.tensor.fence": NOT_ORDERED,
+    "exec.tensor.wait": NOT_ORDERED,
+    "exec.tensor.address.uniform": NOT_FOLLOWED,
+    "exec.tensor.lanes": NOT_FOLLOWED,
+    "exec.tensor.async": NOT_ORDERED,
+    "exec.tensor.ld.registers": NOT_ORDERED,
+    "exec.tensor.st.wait": NOT_ORDERED,
+    "exec.tensor.proxy": NOT_ORDERED,
+    "exec.tensor.pipeline": NOT_ORDERED,
+    "exec.tensor.shift.lane": NOT_FOLLOWED,
+    "exec.tensor.commit": NOT_ORDERED,
+    "exec.tensor.commit.fence": NOT_ORDERED,
+    "exec.tensor.commit.space": "nobody the address of the mbarrier is not followed yet",
 }
 EFFECTS = {"num.tf32.truncate": "truncated", "num.f64.rounding": "rounded"}
 

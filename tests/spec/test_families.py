@@ -67,6 +67,24 @@ COUNTS = {
     "tcgen05.mma.sp.block_scale": 2 * (3 + 3 + 4) * COLLECTOR_A * COLLECTOR_B,
     "tcgen05.mma.ws": 5 * (1 + 4 * 4),  # four buffers
     "tcgen05.mma.ws.sp": 5 * (1 + 4 * 4),
+    # 9.7.16.7.1: two .cta_group; alloc with or without .shared::cta; from 9.4 on .exclusive
+    "tcgen05.alloc": 2 * 2 * 2,
+    "tcgen05.dealloc": 2 * 2,
+    "tcgen05.relinquish_alloc_permit": 2,
+    "tcgen05.fence::before_thread_sync": 1,
+    "tcgen05.fence::after_thread_sync": 1,
+    "tcgen05.wait::ld": 1,
+    "tcgen05.wait::st": 1,
+    # two .cta_group, with or without .shared::cluster and .sync_restrict; no multicast or three
+    "tcgen05.commit": 2 * 2 * 2 * (1 + 3),
+    "tcgen05.shift": 2,
+    # three shapes alone, .64x128b with two multicasts, .32x128b with one; two formats or none
+    "tcgen05.cp": 2 * (3 + 2 + 1) * 3,
+    # Tables 49 and 50: eight .num of three shapes, seven and six of the others; .pack::16b or not
+    "tcgen05.ld": (3 * 8 + 7 + 6) * 2,
+    "tcgen05.st": (3 * 8 + 7 + 6) * 2,
+    # two shapes from .x2 on; .min and .max; .f32 with .abs and .NaN, .u32, .s32
+    "tcgen05.ld.red": 2 * 7 * 2 * (4 + 2),
 }
 
 

@@ -114,7 +114,9 @@ FRAGMENTS = {"A": "wmma.load.a", "B": "wmma.load.b", "C": "wmma.load.c", "D": "w
 
 
 def test_every_instruction_is_here(specification: Specification) -> None:
-    assert set(specification.instructions) == set(PARTS)
+    """Those of tensor memory have tests of their own."""
+    found = {name for name in specification.instructions if not name.startswith("tcgen05.")}
+    assert found == set(PARTS)
 
 
 @pytest.mark.parametrize("name", PARTS)
