@@ -37,10 +37,14 @@ Settings = Mapping[str, int]
 
 @dataclass(frozen=True)
 class Refusal:
-    """A reason to refuse a word, and the rule that gives it; None where a field's own bits do."""
+    """A reason to refuse a word, and the rule that gives it; None where a field's own bits do.
+
+    `tolerated`: released compilers write such words.
+    """
 
     reason: Reason
     rule: DescriptorRule | None
+    tolerated: bool = False
 
 
 @dataclass(frozen=True)
@@ -112,7 +116,7 @@ def refusals(descriptor: Descriptor, word: int, settings: Settings, holds: RuleH
         if allowed is not None and values[name] not in allowed:
             right = " or ".join(f"{shown_value(field, v)}{f' ({v})' * bool(field.values)}" for v in allowed)
             message = f"{name} is {values[name]}; it must be {right}"
-            yield Refusal(Reason("descriptor.value", message), None)
+            yield Refusal(Reason("descriptor.value", message), None, field.tolerated is not None)
     symbols = {**{name.replace("-", "_"): value for name, value in values.items()}, **settings}
     for rule, reads, function in _compiled(descriptor):
         if not function(*(symbols[name] for name in reads)) and holds(rule):

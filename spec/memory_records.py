@@ -52,6 +52,10 @@ class DescriptorField:
     """The only coded value, where there is only one.
     Noticed by: proofs, tests.
     Example: `1`. Refuses: `99` (the field has no bits for it)."""
+    tolerated: str | None = None
+    """Who puts other values into the field all the same; `check` does not call one a fault then.
+    Noticed by: tests.
+    Example: `a released compiler leaves it 0`. Refuses: `[a]` (text, not a list)."""
     part: DescriptorPart | None = None
     """What the field is to the address of an element: the start of the matrix, the base offset of the
     swizzle, or its mode. Address rules name the other fields, which are strides.

@@ -50,7 +50,8 @@ def _word(
 ) -> Iterator[Finding]:
     """The first reason to refuse a word: certain where the text itself gives it.
 
-    A bit that is said to be new by one witness only is not reported: older programs may set it.
+    A bit that is said to be new by one witness only is not reported: older programs may set it. Nor is a
+    field's value that released compilers write.
     """
     known = holding(judge)
 
@@ -58,9 +59,10 @@ def _word(
         return known(rule) and (rule.lifted is None or rule.source.origin == "text")
 
     found = judge_word(descriptor, word & (1 << descriptor.bits) - 1, settings, holds)
-    if found:
+    faults = [refusal for refusal in found.refusals if not refusal.tolerated]
+    if not faults:
         return
-    first, rule = found.refusals[0].reason, found.refusals[0].rule
+    first, rule = faults[0].reason, faults[0].rule
     source = rule.source if rule is not None else descriptor.source
     shown = f"{found.word:#0{descriptor.bits // 4 + 2}x}"
     yield Finding(

@@ -58,7 +58,10 @@ CODES = {"exec.selector.threads", "exec.metadata.codes"}
 FRAGMENT = {"exec.aligned.since", "exec.wmma.match", "exec.wmma.opaque"}
 MATRIX = {"exec.matrix.space", "exec.matrix.rows", "exec.matrix.alignment", "exec.matrix.weak"}
 # 9.7.16.5, 9.7.16.10: one thread issues a product of the tensor core, which reads memory until it is complete.
-TENSOR = {"exec.tensor.mma.thread", "exec.tensor.mma.memory", "exec.tensor.mma.collector"}
+MOVED = {"exec.tensor.group", "exec.tensor.async", "exec.tensor.pipeline"}
+TENSOR = (
+    MOVED | {"exec.tensor.proxy"} | {f"exec.tensor.mma.{what}" for what in ("thread", "memory", "collector")}
+)
 # 9.7.16.7.1: one warp allocates, with the same columns in every thread; one .cta_group in a kernel.
 ALLOCATION = {
     "exec.warp.exited",
@@ -66,7 +69,6 @@ ALLOCATION = {
     "exec.tensor.alloc.warp",
     "exec.tensor.alloc.columns",
 }
-MOVED = {"exec.tensor.group", "exec.tensor.async", "exec.tensor.pipeline"}
 ACCESS = WARP | {
     "exec.warp.exited",
     "exec.tensor.address.uniform",
