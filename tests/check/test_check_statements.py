@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from ptxmma.check.check_file import check_text
 
 HEAD = ".version 8.5\n.target sm_90a\n.address_size 64\n.shared .align 1024 .b8 tile[32768];\n"
@@ -214,6 +216,26 @@ def test_a_descriptor_that_is_right() -> None:
 def test_a_reserved_bit_of_a_descriptor() -> None:
     body = descriptor("%rd1") + descriptor("%rd2", 8192, 0x4010004000000000) + WGMMA
     assert found(body) == [("error", "descriptor-field")]
+
+
+BLACKWELL = HEAD.replace("8.5", "8.7").replace("sm_90a", "sm_100a")
+
+
+@pytest.mark.parametrize(
+    ("word", "faults"),
+    [
+        (0x4000404000400000, []),
+        (0x4000004000400000, []),  # bits 46 to 48, which are 1 in the text: released compilers leave them 0
+        (0x4200404000400000, [("error", "descriptor-field")]),  # bit 57 is reserved
+    ],
+)
+def test_a_descriptor_of_tcgen05(word: int, faults: list[tuple[str, str]]) -> None:
+    """9.7.16.4.1, Table 40."""
+    body = f"""mov.b64 %rd1, {word:#x};
+      mov.b64 %rd2, 0x4000404000400000;
+      mov.b32 %r1, 0x08200490;
+      tcgen05.mma.cta_group::1.kind::f16 [%r2], %rd1, %rd2, %r1, %p1;"""
+    assert found(body, version=BLACKWELL) == faults
 
 
 def test_a_matrix_that_does_not_begin_at_a_multiple_of_16() -> None:
