@@ -125,7 +125,6 @@ COMMANDS: Mapping[str, Command] = {
         "encode or decode a descriptor",
         (
             Example("ptxmma descriptor encode start-address=1024 stride-dimension-byte-offset=1024"),
-            Example("ptxmma descriptor decode 0x4000004000000040"),
             Example("ptxmma descriptor address 0x4000004000000040 --row 9 --k 3"),
             Example("ptxmma descriptor decode --kind tcgen05.f16 0x08200490 cta_group=1 ws=0 sp=0"),
         ),

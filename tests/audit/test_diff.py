@@ -272,7 +272,7 @@ def test_new_targets_are_told_once(run: Run) -> None:
     lines = [line.split(": ")[0] for line in out.splitlines() if "(since 9.4)" in line]
     # Each takes more than the one before.
     assert lines == [f"  {target} (since 9.4)" for target in ("sm_107", "sm_107f", "sm_107a")]
-    olds = [line for line in out.splitlines() if "sm_107" in line and "(since 9.4)" not in line]
+    olds = [line for line in out.splitlines() if "sm_107" in line and "since 9.4" not in line]
     assert all("on sm_107" in line or ", sm_107" in line for line in olds) and "widened" not in out
     _, out, _ = run("diff", "9.4", "9.3")
     assert "targets that the second version has not" in out
@@ -315,7 +315,7 @@ def test_every_pair_of_neighbours_is_short(run: Run, specification: Specificatio
     versions = [str(version) for version in specification.isa.versions]
     for old, new in itertools.pairwise(versions):
         code, out, err = run("diff", old, new)
-        assert (code, err) == (0, "") and len(out.splitlines()) < 200, (old, new)
+        assert (code, err) == (0, "") and len(out.splitlines()) < 300, (old, new)
 
 
 def test_exit_codes(run: Run) -> None:

@@ -20,6 +20,9 @@ NOT_EXERCISED = {
     "num.float.clamp",  # no assembler since PTX ISA 6.5 takes it
     "num.block-scale",  # block scaling: forms of other targets
     "num.matrix.padded",  # so are the matrices that memory pads
+    # and tcgen05, of which no suite is emitted
+    *(f"num.tensor.{what}" for what in ("enable", "lanes", "exponent", "shift", "sparse", "block-scale")),
+    *("num.tensor.zero-columns", "num.tensor.lookup"),
 }
 KernelCases = Sequence[tuple[Kernel, Sequence[Case]]]
 

@@ -190,6 +190,7 @@ def test_every_enumeration_has_cases(specification: Specification) -> None:
         "arithmetic.split",
         "arithmetic.tight",
         "bridge.widest",
+        "layout.one_path",
         "legal.nearest",
         "legal.round_trip",
         "ordering.phases",

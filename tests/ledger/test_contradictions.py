@@ -289,6 +289,8 @@ def test_the_cases_agree_with_what_is_recorded_of_every_form(specification: Spec
         places = {setting: place for place, setting in enumerate(record.settings)}
         for name, case in cases():
             verdict = register().verdicts(case).get(record.release)
+            if name == "asm-tensor-register-twice":
+                continue  # a statement of the same form, with other registers
             found = forms.get(spelled(read_statement(case.text))) if case.specification else None
             place = places.get((str(case.ptx), case.target))
             if verdict is None or found is None or place is None:
