@@ -10,6 +10,7 @@ import pytest
 
 import ptxmma
 from ptxmma.spec.api import judge, load
+from ptxmma.spec.described_operands import descriptor_of, settings_of
 from ptxmma.spec.nodes import Version
 from ptxmma.spec.parts import computes
 
@@ -138,3 +139,46 @@ def test_the_instruction_descriptor_says_what_is_multiplied() -> None:
     sparse = statement.replace(".mma", ".mma.sp").replace("%i0", "[%t1], %i0")
     assert not ptxmma.legal(sparse, "8.8", "sm_100a", idesc=word)
     assert ptxmma.legal(sparse, "8.8", "sm_100a", idesc=word | 4)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_what_the_instruction_descriptor_is(name: str) -> None:
+    """9.7.16.4.2: one descriptor a kind; what else it depends on stands in the mnemonic."""
+    specification = load()
+    asked = 0
+    for variant in specification.families[name].variants():
+        text = variant.mnemonic
+        kind = text.split("kind::")[1].split(".")[0]
+        (operand,) = [
+            one for one in variant.row.family.instruction.operands.values() if one.part == "instruction"
+        ]
+        descriptor = descriptor_of(operand, variant)
+        if kind == "ti16" or "lut::b" in text:  # no text says what their words are
+            assert descriptor is None, text
+            continue
+        assert descriptor == f"tcgen05.{kind}", text
+        said = {
+            "cta_group": 2 if "cta_group::2" in text else 1,
+            "ws": int(".ws" in text),
+            "sp": int(".sp" in text),
+            "ashift": int(".ashift" in text),
+            "block": 16 if "block16" in text or "scale_vec::4X" in text else 32,
+        }
+        settings = settings_of(operand, variant, specification.descriptors[descriptor])
+        known = SETTINGS[kind]
+        assert settings == {setting: said[setting] for setting in known}, text
+        asked += 1
+    assert asked > 10
+
+
+# What a kind's descriptor depends on beside its fields, tables 42 to 44 and the shapes of 9.7.16.2.1.
+PLAIN_SETTINGS = ("cta_group", "ws", "sp", "ashift")
+SETTINGS = {
+    "f16": PLAIN_SETTINGS,
+    "tf32": PLAIN_SETTINGS,
+    "f8f6f4": PLAIN_SETTINGS,
+    "i8": PLAIN_SETTINGS,
+    "mxf8f6f4": ("cta_group", "sp"),
+    "mxf4": ("cta_group", "sp", "block"),
+    "mxf4nvf4": ("cta_group", "sp", "block"),
+}
