@@ -54,7 +54,7 @@ class DescriptorField:
     Example: `1`. Refuses: `99` (the field has no bits for it)."""
     tolerated: str | None = None
     """Who puts other values into the field all the same; `check` does not call one a fault then.
-    Noticed by: tests.
+    Noticed by: readers, tests.
     Example: `a released compiler leaves it 0`. Refuses: `[a]` (text, not a list)."""
     part: DescriptorPart | None = None
     """What the field is to the address of an element: the start of the matrix, the base offset of the
@@ -85,7 +85,7 @@ class DescriptorRule:
     Example: `{section: "9.7.16.4.2"}`. Refuses: `9.7.16` (a mapping)."""
     lifted: Gate | None = None
     """Since when and on which targets the rule no longer holds; null where it always holds.
-    Noticed by: tests.
+    Noticed by: proofs, tests.
     Example: `{since: "8.8", deprecated: null, removed: null, targets: [sm_100a]}`.
     Refuses: `{since: "8.8"}` (every key of a gate is written)."""
     place: Place = field(default=Place("", 0, 0), compare=False)

@@ -61,7 +61,7 @@ class Gate:
     Example: `null`. Refuses: `later` (neither a version nor null)."""
     removed: Version | None
     """The first version that no longer has it; null for none.
-    Noticed by: observations, universes, proofs.
+    Noticed by: observations, universes, proofs, tests.
     Example: `"6.3"`. Refuses: `6.3` (not quoted)."""
     targets: tuple[str, ...]
     """Targets of specs.yaml; each stands for itself and for every target that includes it. `any` stands for

@@ -182,3 +182,20 @@ SETTINGS = {
     "mxf4": ("cta_group", "sp", "block"),
     "mxf4nvf4": ("cta_group", "sp", "block"),
 }
+
+
+def test_words_of_a_k_of_96() -> None:
+    """On sm_103a alone; N is a multiple of 16 then (9.7.16.4.2, Table 44)."""
+    statement, word = f"tcgen05.mma.cta_group::1.kind::mxf4.block_scale {SCALED};", 0x88900480
+    assert ptxmma.legal(statement, "8.8", "sm_103a", idesc=word)
+    assert not ptxmma.legal(statement, "8.8", "sm_100a", idesc=word)
+    assert not ptxmma.legal(statement, "8.8", "sm_103a", idesc=word ^ 9 << 17)  # an N of 8
+
+
+def test_each_word_stands_apart_and_d_is_read_and_written() -> None:
+    """Words of tcgen05 are on no other instruction: 9.7.16. D = A*B + D."""
+    instructions = load().instructions
+    assert {name for name in instructions if name.startswith("tcgen05.mma")} == set(NAMES)
+    apart = {name for name, instruction in instructions.items() if instruction.apart}
+    assert apart == {name for name in instructions if name.startswith("tcgen05.")}
+    assert {instructions[name].operands["d-tmem"].role for name in NAMES} == {"both"}
