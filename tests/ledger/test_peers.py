@@ -29,6 +29,8 @@ from ptxmma.spec.maps import LayoutMap
 from ptxmma.spec.nodes import Formula
 from ptxmma.spec.specification import Specification
 
+WATCHES = ("contradictions.yaml",)
+
 Run = Callable[..., tuple[int, str, str]]
 
 PEER = {
