@@ -335,18 +335,19 @@ def SignExt(bits: int, vector: Term) -> Term:
 def _post_order(terms: Sequence[Term]) -> Iterator[Term]:
     """Every term below some terms once, arguments first; terms are too deep for recursion."""
     seen: set[int] = set()
-    stack = [*reversed(terms)]
+    stack: list[Term | None] = [*reversed(terms)]  # None: the arguments of the term below it are done
     while stack:
         term = stack.pop()
-        if id(term) in seen:
+        if term is None:
+            term = stack.pop()
+            assert term is not None
+        elif id(term) in seen:
             continue
-        waiting = [arg for arg in term.args if id(arg) not in seen]
-        if waiting:
-            stack.append(term)
-            stack.extend(reversed(waiting))
-        else:
-            seen.add(id(term))
-            yield term
+        elif term.args:
+            stack += (term, None, *term.args[::-1])
+            continue
+        seen.add(id(term))
+        yield term
 
 
 def substitute(formula: Term, values: Mapping[Term, Term]) -> Term:
@@ -369,20 +370,8 @@ def script(assertions: Sequence[Term], logic: str) -> str:
     nodes: list[tuple[Term, tuple[int, ...]]] = []
     number_of: dict[int, int] = {}
     uses: list[int] = []
-    # `_post_order` written out: half of what proving costs here. None: the arguments of a term are done.
-    stack: list[Term | None] = [*reversed(assertions)]
-    while stack:
-        term = stack.pop()
-        args: tuple[int, ...] = ()
-        if term is None:
-            term = stack.pop()
-            assert term is not None
-            args = tuple([number_of[id(arg)] for arg in term.args])
-        elif id(term) in number_of:
-            continue
-        elif term.args:
-            stack += (term, None, *term.args[::-1])
-            continue
+    for term in _post_order(assertions):
+        args = tuple([number_of[id(arg)] for arg in term.args]) if term.args else ()
         key = term.head, term.sort, args
         number = numbers.get(key)
         if number is None:
