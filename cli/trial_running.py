@@ -141,9 +141,7 @@ def _record(
                 report.seed,
                 0,
                 tiles,
-                counts.compared,
-                counts.different,
-                tuple((d.tile, d.row, d.column, d.c, d.got, d.expected) for d in counts.first),
+                counts,
             )
         )
     kept = [t for found in load_trials() if found.device.name == report.device for t in found.trials]
@@ -171,7 +169,7 @@ def as_json(specification: Specification, report: TrialReport) -> dict[str, Any]
                         **{k: list(v) if isinstance(v, tuple) else v for k, v in vars(one).items()},
                         "steps": [dict(names) for names in _steps(specification, trial, one)],
                     }
-                    for one in counts.first[:_SHOWN]
+                    for one in counts.differences[:_SHOWN]
                 ],
                 "seconds": round(seconds, 3),
             }
@@ -203,7 +201,7 @@ def print_report(specification: Specification, report: TrialReport) -> None:
         table.add_row(trial.kernel.variant.mnemonic, trial.arithmetic.row.id, *cells)
     console.print(table)
     for trial, _, counts, _ in report.counts:
-        for one in counts.first[:_SHOWN]:
+        for one in counts.differences[:_SHOWN]:
             console.print(
                 f"DIFFERS: {trial.kernel.variant.mnemonic}: tile {one.tile}, row {one.row}, "
                 f"column {one.column}: the chip gives {one.got:#x}, the model {one.expected:#x}",

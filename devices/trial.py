@@ -42,8 +42,8 @@ class SumDifference:
     c: int
     got: int
     expected: int
-    a: tuple[int, ...]
-    b: tuple[int, ...]
+    a: tuple[int, ...] = ()
+    b: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class TrialCounts:
 
     compared: Mapping[str, int]
     different: Mapping[str, int]
-    first: tuple[SumDifference, ...]
+    differences: tuple[SumDifference, ...] = ()
 
     @property
     def total(self) -> int:

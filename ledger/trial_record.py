@@ -7,11 +7,12 @@ kernel or of a model that has changed since.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ..devices.trial import SumDifference, TrialCounts
 from ..spec.chip_arithmetic import ChipArithmetic
 from ..spec.expressions import source
 from .claims import cases_digest
@@ -25,9 +26,9 @@ _FORMAT = 1
 
 @dataclass(frozen=True)
 class RecordedTrial:
-    """One kernel's trial: the hashes of its code and of the model, the tiles, the counts by distribution.
+    """One kernel's trial: the hashes of its code and of the model, the tiles, the counts.
 
-    `differences` are the first sums that differed: tile, row, column, C, what came, what the model gives.
+    The sums that differed are kept without their elements of A and B, which the seed gives again.
     """
 
     kernel: str
@@ -37,19 +38,7 @@ class RecordedTrial:
     seed: int
     first: int
     tiles: int
-    compared: Mapping[str, int]
-    different: Mapping[str, int]
-    differences: tuple[tuple[int, ...], ...] = ()
-
-    @property
-    def total(self) -> int:
-        """How many sums were compared."""
-        return sum(self.compared.values())
-
-    @property
-    def misses(self) -> int:
-        """How many differed."""
-        return sum(self.different.values())
+    counts: TrialCounts
 
 
 @dataclass(frozen=True)
@@ -81,7 +70,7 @@ def write_trials(
     """Write a device's trials to its file, one a line; those of `kept` that are not made again stay."""
     new = {trial.kernel for trial in trials}
     listed = sorted([*trials, *(t for t in kept if t.kernel not in new)], key=lambda trial: trial.kernel)
-    lines = ",\n".join(json.dumps(vars(trial)) for trial in listed)
+    lines = ",\n".join(json.dumps(_line(trial)) for trial in listed)
     slug = device.name.lower().replace("nvidia ", "").replace(" ", "-")
     text = f'{{"format": {_FORMAT},\n"device": {json.dumps(vars(device))},\n"trials": [\n{lines}\n]}}\n'
     return put(folder, f"trials-{slug}-{device.target}", text)
@@ -92,9 +81,30 @@ def load_trials(folder: Path = FOLDER) -> tuple[DeviceTrials, ...]:
     return tuple(read(folder, "trials-*.json", _FORMAT, _trials))
 
 
+def _line(trial: RecordedTrial) -> dict[str, Any]:
+    """A trial as the file has it."""
+    counts = trial.counts
+    own = {name: value for name, value in vars(trial).items() if name != "counts"}
+    differences = [(d.tile, d.row, d.column, d.c, d.got, d.expected) for d in counts.differences]
+    return {
+        **own,
+        "compared": counts.compared,
+        "different": counts.different,
+        "differences": differences,
+    }
+
+
+def _trial(
+    *,
+    compared: dict[str, int],
+    different: dict[str, int],
+    differences: Sequence[Sequence[int]],
+    **own: Any,
+) -> RecordedTrial:
+    """A trial from its line."""
+    kept = tuple(SumDifference(*one) for one in differences)
+    return RecordedTrial(**own, counts=TrialCounts(compared, different, kept))
+
+
 def _trials(value: Any) -> DeviceTrials:
-    listed = [
-        RecordedTrial(**{**one, "differences": tuple(map(tuple, one["differences"]))})
-        for one in value["trials"]
-    ]
-    return DeviceTrials(DeviceRecord(**value["device"]), tuple(listed))
+    return DeviceTrials(DeviceRecord(**value["device"]), tuple(_trial(**one) for one in value["trials"]))

@@ -37,12 +37,12 @@ class TrialVerdict:
     @property
     def total(self) -> int:
         """How many sums were compared."""
-        return sum(trial.total for trial in self.trials)
+        return sum(trial.counts.total for trial in self.trials)
 
     @property
     def misses(self) -> int:
         """How many of them differed."""
-        return sum(trial.misses for trial in self.trials)
+        return sum(trial.counts.misses for trial in self.trials)
 
 
 def code_digest(specification: Specification, trial: Trial, target: str) -> str:

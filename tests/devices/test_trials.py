@@ -147,11 +147,11 @@ def test_a_trial_tells_chips_apart(specification: Specification, mnemonic: str, 
     inputs, images = found.filled(seed=7)
     outputs = found.outputs(trial.arithmetic, inputs, images)
     right = found.compared(inputs, images, outputs, 7)
-    assert right.total == JOBS * trial.sums and right.misses == 0 and right.first == ()
+    assert right.total == JOBS * trial.sums and right.misses == 0 and right.differences == ()
     assert set(right.compared) == set(trial.distributions) and min(right.compared.values()) > 0
 
     outputs[3, 0, 0] ^= 1  # one sum of tile 3
-    (one,) = found.compared(inputs, images, outputs, 7).first
+    (one,) = found.compared(inputs, images, outputs, 7).differences
     assert one.tile == 3 and one.got == one.expected ^ 1
     dot = DotProduct(specification, trial.arithmetic)
     a, b = ([ElementCode(code) for code in codes] for codes in (one.a, one.b))
@@ -165,7 +165,7 @@ def test_a_chip_with_another_arithmetic_is_found(specification: Specification, t
     inputs, images = found.filled(seed=1)
     other = found.compared(inputs, images, found.outputs(slipped(trial.arithmetic), inputs, images), 1)
     assert 0 < other.misses < other.total and other.different["gaps"] > 0
-    assert len(other.first) == 8 and all(one.got != one.expected for one in other.first)
+    assert len(other.differences) == 8 and all(one.got != one.expected for one in other.differences)
 
 
 @NEEDS_C

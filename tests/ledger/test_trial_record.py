@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from ptxmma.devices.trial import SumDifference, TrialCounts
 from ptxmma.devices.trial_list import trials_of
 from ptxmma.ledger.silicon_record import DeviceRecord
 from ptxmma.ledger.trial_record import DeviceTrials, RecordedTrial, load_trials, model_digest, write_trials
@@ -34,9 +35,7 @@ def recorded(specification: Specification) -> RecordedTrial:
         5,
         0,
         10,
-        {"any": 1280},
-        {"any": 1},
-        ((3, 0, 1, 2, 4, 5),),
+        TrialCounts({"any": 1280}, {"any": 1}, (SumDifference(3, 0, 1, 2, 4, 5),)),
     )
 
 
@@ -84,6 +83,6 @@ def test_both_chips_gave_a_billion_sums_of_each_kernel() -> None:
     assert (h100.device.name, h200.device.name) == ("NVIDIA H100 80GB HBM3", "NVIDIA H200")
     for found in (h100, h200):
         assert len(found.trials) == 239
-        assert all(trial.total >= 10**9 and trial.misses == 0 for trial in found.trials)
-        assert all(min(trial.compared.values()) >= 10**8 for trial in found.trials)
+        assert all(one.counts.total >= 10**9 and one.counts.misses == 0 for one in found.trials)
+        assert all(min(one.counts.compared.values()) >= 10**8 for one in found.trials)
     assert [trial.kernel for trial in h100.trials] == [trial.kernel for trial in h200.trials]
