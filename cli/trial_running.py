@@ -21,7 +21,6 @@ from ..spec.specification import Specification
 
 if TYPE_CHECKING:
     from ..devices.gpu import Gpu
-    from ..gen.kernels.modules import KernelModule
 
 __all__ = ["TrialReport", "as_json", "print_report", "run_trials"]
 
@@ -30,16 +29,20 @@ _SHOWN = 3  # differences of a kernel that are shown
 
 @dataclass
 class TrialReport:
-    """The trials that ran, with their counts and seconds; and what did not run, and why."""
+    """The trials that ran, with their counts and seconds; what did not run, and why; what failed of that."""
 
     device: str
     seed: int
     counts: list[tuple[Trial, int, TrialCounts, float]] = field(default_factory=list)
     not_run: dict[str, str] = field(default_factory=dict)
+    failed: int = 0
 
 
 def run_trials(args: argparse.Namespace, usual: str) -> int:
-    """Try every kernel that matches on `--count` sums; exit code 1 when one differs, 2 without a GPU."""
+    """Try every kernel that matches on `--count` sums.
+
+    Exit code 1 when one differs, 2 without a GPU, or when a kernel failed or hung.
+    """
     from ..devices.gpu import bindings, describe, find_gpu
     from ..ledger.device_observations import newest
 
@@ -61,25 +64,19 @@ def run_trials(args: argparse.Namespace, usual: str) -> int:
         raise Question(next(iter(why.values()), "nothing that matches computes sums"))
     name, driver = describe(args.device)
     report = TrialReport(name, args.seed, not_run=why)
-    _run(specification, args, gpu, target, trials, report)
+    _run(args, gpu, target, trials, report)
     if args.record:
         _record(specification, args, report, target, driver)
     if args.format == "json":
         print(json.dumps(as_json(specification, report), indent=1))
     else:
         print_report(specification, report)
-    return 1 if any(counts.misses for _, _, counts, _ in report.counts) else 0
-
-
-def _modules(specification: Specification, trial: Trial, target: str) -> KernelModule:
-    """The PTX file of one kernel."""
-    from ..gen.kernels.modules import modules
-
-    return next(modules([trial.kernel], specification, target))
+    if any(counts.misses for _, _, counts, _ in report.counts):
+        return 1
+    return 2 if report.failed else 0
 
 
 def _run(
-    specification: Specification,
     args: argparse.Namespace,
     gpu: Gpu,
     target: str,
@@ -87,30 +84,24 @@ def _run(
     report: TrialReport,
 ) -> None:
     from ..devices.gpu import DeviceFault
-    from ..devices.trial_runs import TrialDevice, compiled
+    from ..devices.trial_process import TrialProcess, TrialTask
+    from ..devices.trial_runs import compiled
     from .suite_running import processors, progress
 
-    device = TrialDevice(args.device)
-    with ThreadPoolExecutor(processors()) as pool, device:
+    with ThreadPoolExecutor(processors()) as pool, TrialProcess(target, args.device, args.limit) as process:
         binaries = pool.map(lambda trial: compiled(trial.text.text, gpu), trials)
         with progress(len(trials), "trials") as step:
             for trial, binary in zip(trials, binaries, strict=True):
-                tiles = tiles_for(trial, args.count)
+                mnemonic, tiles = trial.kernel.variant.mnemonic, tiles_for(trial, args.count)
                 began = time.monotonic()
                 try:
-                    module = _modules(specification, trial, target)
-                    counts = device.trial(trial, module, binary, args.seed, 0, tiles)
+                    counts = process.counts(TrialTask(mnemonic, binary, args.seed, 0, tiles))
                 except DeviceFault as fault:
-                    report.not_run[trial.kernel.variant.mnemonic] = str(fault)
-                    if fault.lost:
-                        break
+                    report.not_run[mnemonic] = str(fault)
+                    report.failed += 1
                 else:
                     report.counts.append((trial, tiles, counts, time.monotonic() - began))
                 step(None)
-    tried = {trial.kernel.name for trial, *_ in report.counts}
-    for trial in trials:
-        if trial.kernel.name not in tried:
-            report.not_run.setdefault(trial.kernel.variant.mnemonic, "the device was lost before")
 
 
 def tiles_for(trial: Trial, count: int) -> int:

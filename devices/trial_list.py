@@ -13,7 +13,7 @@ from ..spec.specification import Specification
 from ..spec.variants import Variant
 from .trial import Trial
 
-__all__ = ["trials_of"]
+__all__ = ["trial_of", "trials_of"]
 
 _WIDTH = "n"  # the field in which variants may differ and still be one trial
 
@@ -30,15 +30,19 @@ def trials_of(
             why[variant.mnemonic] = f"it needs PTX ISA {since}; the driver reads {newest}"
             continue
         try:
-            arithmetic = arithmetic_of(variant, target)
-            kernel = next(kernel for kernel in raw_kernels([variant]) if neutral(kernel))
-            trial = Trial(specification, kernel, arithmetic)
-            trial.sums  # noqa: B018 - raises Question for a fragment that is opaque
+            trials.append(trial_of(specification, variant, target))
         except Question as reason:
             why[variant.mnemonic] = str(reason)
-            continue
-        trials.append(trial)
     return trials, why
+
+
+def trial_of(specification: Specification, variant: Variant, target: str) -> Trial:
+    """The trial of one variant; raises Question where there is none."""
+    arithmetic = arithmetic_of(variant, target)
+    kernel = next(kernel for kernel in raw_kernels([variant]) if neutral(kernel))
+    trial = Trial(specification, kernel, arithmetic)
+    trial.sums  # noqa: B018 - raises Question for a fragment that is opaque
+    return trial
 
 
 def _distinct(variants: Iterable[Variant]) -> Iterator[Variant]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -52,9 +52,16 @@ class TrialDevice(Device):
     """A GPU that runs trials."""
 
     def trial(
-        self, trial: Trial, module: KernelModule, binary: bytes, seed: int, first: int, jobs: int
+        self,
+        trial: Trial,
+        module: KernelModule,
+        binary: bytes,
+        seed: int,
+        first: int,
+        jobs: int,
+        heard: Callable[[], None] = lambda: None,
     ) -> TrialCounts:
-        """Compare the sums of `jobs` tiles from number `first` on.
+        """Compare the sums of `jobs` tiles from number `first` on; call `heard` when a part of them is done.
 
         Raises DeviceFault when the device fails.
         """
@@ -66,14 +73,21 @@ class TrialDevice(Device):
         }
         buffers: list[Any] = []
         try:
-            return self._run(trial, functions, buffers, seed, first, jobs)
+            return self._run(trial, functions, buffers, seed, first, jobs, heard)
         finally:
             for buffer in buffers:
                 cuda.cuMemFree(buffer)
             cuda.cuModuleUnload(loaded)
 
     def _run(
-        self, trial: Trial, functions: Mapping[str, Any], buffers: list[Any], seed: int, first: int, jobs: int
+        self,
+        trial: Trial,
+        functions: Mapping[str, Any],
+        buffers: list[Any],
+        seed: int,
+        first: int,
+        jobs: int,
+        heard: Callable[[], None],
     ) -> TrialCounts:
         raw, image = trial.raw, trial.image_bytes
         sizes = {
@@ -126,7 +140,8 @@ class TrialDevice(Device):
                 ),
                 (_BLOCKS, _THREADS, 0),
             )
-        self._check(*self._cuda.cuCtxSynchronize())
+            self._check(*self._cuda.cuCtxSynchronize())
+            heard()
         for array, buffer in ((counts, counted), (differences, kept)):
             self._check(*self._cuda.cuMemcpyDtoH(array.ctypes.data, buffer, array.nbytes))
         found = trial.outcome(counts, differences)

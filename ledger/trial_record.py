@@ -98,7 +98,7 @@ def _trial(
     *,
     compared: dict[str, int],
     different: dict[str, int],
-    differences: Sequence[Sequence[int]],
+    differences: Sequence[tuple[int, int, int, int, int, int]],
     **own: Any,
 ) -> RecordedTrial:
     """A trial from its line."""
