@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import itertools
-import math
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 
 from ...spec.errors import SpecError
-from ...spec.expressions import Number, compiled, names, substitute
+from ...spec.expressions import Number, substitute
 from ...spec.layout_records import Bridge, Layout, Through
 from ...spec.maps import LayoutMap, compared
 from ...spec.nodes import Formula
 from ...spec.specification import Specification
+from ..bridge_ranges import too_narrow, value_of
 from ..smt.bitvectors import BitVectors, width_for
 from ..smt.obligations import Obligation, refuting
 from ..smt.terms import ULT, And, BitVec, BitVecVal, BoolVal, Distinct, Not, Or, Term
@@ -91,11 +91,6 @@ def _difference(bridge: Bridge, left: LayoutMap, right: LayoutMap) -> str:
     return refuting(*parts, Not(And(*inside, *equal)))
 
 
-def _value(formula: Formula, known: Mapping[str, int]) -> int:
-    used = tuple(sorted(names(formula.tree)))
-    return compiled(formula.tree, used)(*(known[name] for name in used))
-
-
 def _points(bridge: Bridge, right: LayoutMap) -> Iterator[tuple[tuple[int, ...], dict[str, int]]]:
     """Every point of right at every value of the parameters: who holds it in a thread, and all values."""
     for values in itertools.product(*(scalars.values for scalars in bridge.params.values())):
@@ -103,7 +98,7 @@ def _points(bridge: Bridge, right: LayoutMap) -> Iterator[tuple[tuple[int, ...],
         fixed = {key: int(right.layout.params[key].values[0]) for key in right.parameters}
         for point in right.points({key: given.get(key, value) for key, value in fixed.items()}):
             known = dict(zip((*right.inputs, *right.outputs), point, strict=True)) | given
-            if bridge.where is None or _value(bridge.where, known):
+            if bridge.where is None or value_of(bridge.where, known):
                 yield (*given.values(), *point[1 : len(right.inputs)]), known
 
 
@@ -134,8 +129,8 @@ def _tables(bridge: Bridge, left: LayoutMap, right: LayoutMap, output: str) -> s
     images: dict[int, Term] = {}
     equal = []
     for element, known in _points(bridge, right):
-        place = {key: _value(formula, known) for key, formula in bridge.equals.items()}
-        thread = _value(bridge.at[left.inputs[0]], known)
+        place = {key: value_of(formula, known) for key, formula in bridge.equals.items()}
+        thread = value_of(bridge.at[left.inputs[0]], known)
         inner = elements.setdefault(element, BitVec("_".join(map(str, ("element", *element))), width))
         image = images.setdefault(place[output], BitVec(f"{output}_{place[output]}", width))
         variables = {key: BitVecVal(known.get(key, 0), width) for key in left.parameters}
@@ -230,123 +225,10 @@ def _covers(
             yield _silent(name, f"it says nothing of {bridge.left} {chosen}".rstrip())
 
 
-def _narrow(name: str, bridges: Mapping[str, Bridge], layouts: Mapping[str, LayoutMap]) -> Iterator[str]:
-    """Values of a layout's parameters that no bridge of the two layouts names and at which one holds, values
-    of any parameter at which it says nothing, and values at which it does not reach all that the left holds.
-
-    One that goes through a third layout is about the loads that it names, and may hold for others.
-    """
-    bridge = bridges[name]
-    alike = [one for one in bridges.values() if one.layouts == bridge.layouts]
-    left, right = compared(bridge, layouts)
-    spoken = [layouts[one] for one in bridge.layouts]
-    owned = [key for key in bridge.params if any(key in one.parameters for one in spoken)]
-    for key, scalars in bridge.params.items():
-        for value in scalars.values if bridge.where is not None else ():
-            if not _admits(bridge, {key: value}, left, right):
-                yield f"{scalars.place}: {name} says nothing of {key} = {value}"
-    if bridge.holds and left.condition is not None:  # bridge.covers is about the others
-        yield from _unreached(name, bridge, left, right)
-    for key in owned if bridge.holds and bridge.through is None else ():
-        owners = [one.layout.params[key].values for one in spoken if key in one.layout.params]
-        others = [name for name in owned if name != key]
-        missing = [
-            value
-            for value in owners[0]
-            if all(value not in one.params[key].values for one in alike)
-            and all(value in known for known in owners)
-        ]
-        for value in missing:
-            for some in itertools.product(*(bridge.params[other].values for other in others)):
-                given = {key: value, **dict(zip(others, some, strict=True))}
-                if _spoken_of(bridge, {k: int(v) for k, v in given.items()}, left, right):
-                    chosen = ", ".join(f"{name} = {value}" for name, value in given.items())
-                    yield f"{bridge.params[key].place}: {name} holds with {chosen}, too"
-
-
-def _unreached(name: str, bridge: Bridge, left: LayoutMap, right: LayoutMap) -> Iterator[str]:
-    """Values of the left's parameters with which it holds something that the bridge does not speak of."""
-    values = [
-        (bridge.params[key] if key in bridge.params else left.layout.params[key]).values
-        for key in left.parameters
-    ]
-    for some in itertools.product(*values):
-        given = {key: int(value) for key, value in zip(left.parameters, some, strict=True)}
-        if not _spoken_of(bridge, given, left, right):
-            chosen = ", ".join(f"{name} = {value}" for name, value in given.items())
-            place = next(iter(bridge.at.values())).place
-            yield f"{place}: {name} does not speak of all that {bridge.left} holds: {chosen}"
-
-
-def _settings(bridge: Bridge, given: Mapping[str, str | int]) -> Iterator[dict[str, int]]:
-    """Every value of the parameters, where some are given."""
-    values = [(given[key],) if key in given else one.values for key, one in bridge.params.items()]
-    for some in itertools.product(*values):
-        yield {key: int(value) for key, value in zip(bridge.params, some, strict=True)}
-
-
-def _admits(bridge: Bridge, given: Mapping[str, str | int], left: LayoutMap, right: LayoutMap) -> bool:
-    """Whether the bridge speaks of any point, where some parameters are given."""
-    where = bridge.where
-    if where is None:
-        return True
-    if names(where.tree) <= bridge.params.keys():
-        return any(_value(where, setting) for setting in _settings(bridge, given))
-    return any(True for one in _settings(bridge, given) for _ in _met(bridge, one, left, right))
-
-
-def _shut(bridge: Bridge, setting: Mapping[str, int]) -> bool:
-    """Whether the parameters alone say that the bridge speaks of no point."""
-    where = bridge.where
-    return where is not None and names(where.tree) <= setting.keys() and not _value(where, setting)
-
-
-def _size(layout: LayoutMap, parameters: Mapping[str, int]) -> int:
-    """How many points a layout has at most: as many as its inputs have values."""
-    sizes = (compiled(tree, tuple(parameters)) for tree in layout.sizes.values())
-    return math.prod(size(*parameters.values()) for size in sizes)
-
-
-def _met(
-    bridge: Bridge, setting: Mapping[str, int], left: LayoutMap, right: LayoutMap
-) -> Iterator[list[tuple[int, ...]]]:
-    """For every point of right that a bridge speaks of: the inputs and the outputs of the left."""
-    where = bridge.where
-    known = (*setting, *right.inputs, *right.outputs)
-    inputs, outputs = (
-        [compiled(some[key].tree, known) for key in keys]
-        for some, keys in ((bridge.at, left.inputs), (bridge.equals, left.outputs))
-    )
-    holds = compiled(where.tree, known) if where is not None else None
-    given = tuple(setting.values())
-    for point in right.points({key: setting[key] for key in right.parameters}):
-        if holds is None or holds(*given, *point):
-            yield [tuple(function(*given, *point) for function in some) for some in (inputs, outputs)]
-
-
-def _spoken_of(bridge: Bridge, given: Mapping[str, int], left: LayoutMap, right: LayoutMap) -> bool:
-    """The bridge holds at every point, where the layouts' parameters are given, and reaches all points of
-    the left.
-    """
-    chosen = {key: given[key] for key in left.parameters}
-    settings = [setting for setting in _settings(bridge, given) if not _shut(bridge, setting)]
-    most = sum(_size(right, {key: setting[key] for key in right.parameters}) for setting in settings)
-    if left.condition is None and most < _size(left, chosen):  # it cannot reach them all
-        return False
-    held = {point[: len(left.inputs)]: point[len(left.inputs) :] for point in left.points(chosen)}
-    reached = set()
-    for setting in settings:
-        for inputs, outputs in _met(bridge, setting, left, right):
-            if held.get(inputs) != outputs:
-                return False
-            reached.add(inputs)
-    return len(reached) == len(held)
-
-
 def _enumerations(specification: Specification) -> Iterator[Enumeration]:
     for name, bridge in specification.bridges.items():
         if bridge.params or specification.layouts[bridge.left].condition is not None:
-            faults = partial(_narrow, name, specification.bridges, specification.layouts)
+            faults = partial(too_narrow, name, specification.bridges, specification.layouts)
             yield Enumeration("bridge.widest", name, f"bridge {name}", faults)
 
 

@@ -61,6 +61,10 @@ SPOILT = [  # file, right, wrong, theorem, the beginning of what is said, and a 
     (NUMERICS, "e4m3:  {exponent: 4, fraction: 3", "e4m3:  {exponent: 3, fraction: 4", "types.agree", NUMERICS, "e4m3 has 3 bits of exponent"),
     (BRIDGES, "params: {matrices: [2, 4], k: [128, 256]", "params: {matrices: [2, 4], k: [256]", "bridge.widest", BRIDGES, "ldmatrix-mma.m16n8.a.b1 says nothing of matrices = 2"),
     (BRIDGES, "params: {w: [0, 1, 2, 3], s: [0, 1]}", "params: {w: [0, 1, 2, 3], s: [0]}", "bridge.widest", BRIDGES, " holds with s = 1, too"),
+    (BRIDGES, 'num: 2, h: "range(0, 8)", b: [0, 1]}', 'num: 2, h: "range(0, 7)", b: [0, 1]}', "bridge.widest", BRIDGES, " holds with bytes = 32, width = 16, num = 2, h = 7, b = 0, too"),
+    (BRIDGES, 'num: 2, h: "range(0, 8)", b: [0, 1]}', 'num: 2, h: "range(0, 8)", b: 1}', "bridge.widest", BRIDGES, " holds with bytes = 32, width = 16, num = 2, h = 0, b = 0, too"),
+    (BRIDGES, "params: {m: [64, 128], id: [0, 1, 2, 3]}", "params: {m: [64, 128], id: [0, 1, 2]}", "bridge.widest", BRIDGES, "does not speak of all that tcgen05.scale-a.4X holds: m = 64"),
+    (BRIDGES, "params: {m: [64, 128], id: [0, 1, 2, 3]}", "params: {m: [128], id: [0, 1, 2, 3]}", "bridge.widest", BRIDGES, "holds with m = 64, too"),
     (NUMERICS, "specials: ieee, source: {section: \"5.2.3; OCP OFP8\"", "specials: none, source: {section: \"5.2.3; OCP OFP8\"", "types.agree", NUMERICS, "e5m2 has 8 bits"),
 ]  # fmt: skip
 

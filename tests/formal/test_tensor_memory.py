@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
@@ -148,6 +149,43 @@ def test_bridges_through_a_layout_point_by_point(specification: Specification) -
                 assert tables[0][holder] == wanted, (name, known)
                 followed += 1
         assert followed > 100, name
+
+
+EIGHTS, SIXTEENS, POWERS = range(8, 257, 8), range(16, 257, 16), [8, 16, 32, 64, 128, 256]
+WARPS, TWO = range(4), range(2)
+# By bridge or arrangement, the values of its parameters: N by 9.7.16.2.1, bytes and widths of A's rows, .num of the
+# loads, scale factors' ids. A bridge through a layout is about some loads of some matrices, so no theorem says which.
+RANGES: dict[str, dict[str, Sequence[int]]] = {
+    "tcgen05.d.F-wgmma.d": {"n": POWERS, "num": [1, 2, 4, 8, 16, 32], "half": TWO, "w": WARPS},
+    "tcgen05.d.D-wgmma.d": {"n": POWERS, "num": [1, 2, 4, 8, 16, 32], "h": TWO, "w": WARPS},
+    "tcgen05.d.F-wgmma.a.16b": {"n": SIXTEENS, "num": [2], "half": TWO, "w": WARPS, "j": range(16)},
+    "tcgen05.a.D-mma.a.16b": {"bytes": [32], "width": [16], "num": [2], "h": range(8), "b": TWO},
+    "tcgen05.d.D-tcgen05.a.D": {"n": EIGHTS, "bytes": [32], "width": [16]},
+    "tcgen05.d.D-ld-st-tcgen05.a.D": {
+        "n": range(16, 257, 8), "bytes": [32], "width": [16], "num": [8], "w": WARPS, "c": range(16)
+    },
+    "tcgen05.accumulators.two": {"n": EIGHTS},
+    "tcgen05.accumulators.halves": {"n": EIGHTS, "half": [0]},
+    "tcgen05.tmem-a": {"n": EIGHTS, "bytes": [32, 48], "width": [4, 8, 16, 32]},
+    "tcgen05.block-scaled": {"n": EIGHTS, "m": [128]},
+    "tcgen05.block-scaled.k96": {"n": EIGHTS, "id": [0, 2]},
+    "tcgen05.block-scaled.sparse": {"n": SIXTEENS, "m": [128]},
+    "tcgen05.block-scaled.two.512": {"n": [256], "m": [128]},
+    "tcgen05.block-scaled.two.576": {"n": [256], "m": [128]},
+}  # fmt: skip
+
+
+def test_what_no_theorem_says_of_parameters(specification: Specification) -> None:
+    """Which loads, matrices and operands bridges through a layout and arrangements are about."""
+    narrow = {n: b.params for n, b in specification.bridges.items() if b.through or not b.holds}
+    arranged = {name: arrangement.params for name, arrangement in specification.arrangements.items()}
+    found = {
+        name: {key: list(scalars.values) for key, scalars in params.items()}
+        for name, params in {**narrow, **arranged}.items()
+        if name.startswith("tcgen05.")
+    }
+    wanted = {name: {key: list(values) for key, values in one.items()} for name, one in RANGES.items()}
+    assert found == wanted
 
 
 @pytest.mark.parametrize(
