@@ -181,7 +181,7 @@ class MemoryElements:
 
 
 def of_kernel(kernel: Kernel) -> Raw:
-    """The raw kernel of an emitted kernel."""
+    """The raw kernel of an emitted kernel; one on opaque fragments stores D as a matrix, and loads no words."""
     sources, descriptors, results = {}, {}, 0
     for name, operand in kernel.operands():
         part = str(operand.part)
@@ -190,7 +190,7 @@ def of_kernel(kernel: Kernel) -> Raw:
         elif operand.part == "address":
             sources[part] = 1
         elif vector := Vector.of(kernel.variant, name):
-            if operand.role != "destination":
+            if operand.role != "destination" and not kernel.accesses:
                 sources[part] = vector.words
             if operand.role != "source":
                 results += vector.words

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..gen.kernels.kernel_list import Kernel
-from ..gen.kernels.raw_ptx import CONFIG
+from ..gen.kernels.raw_ptx import CONFIG, strided_matrices
 from ..gen.trials.trial_text import DISTRIBUTIONS, INTEGER_DISTRIBUTIONS, TrialText
 from ..spec.addresses import DescribedMatrix
 from ..spec.chip_arithmetic import ChipArithmetic
@@ -81,15 +81,19 @@ class Trial:
     @property
     def accumulator(self) -> str:
         """The operand that is added: C, or D where D is also the input."""
-        return "C" if "C" in self.raw.sources else "D"
+        return "C" if "C" in self.raw.sources or "C" in self.kernel.accesses else "D"
 
     @cached_property
     def _memory(self) -> tuple[dict[str, MemoryElements], dict[str, int], int]:
-        return matrices_in_memory(self.specification, self.raw)
+        if not self.kernel.accesses:
+            return matrices_in_memory(self.specification, self.raw)
+        given = {part: one for part, one in strided_matrices(self.kernel).items() if part != "D"}
+        memory = {part: MemoryElements(one.first, one.bits, one.bytes) for part, one in given.items()}
+        return memory, {}, max(one.start + one.bytes for one in memory.values())
 
     @cached_property
     def image_bytes(self) -> int:
-        """The bytes of shared memory that a job has."""
+        """The bytes of memory that a job has for matrices."""
         return self._memory[2]
 
     @cached_property
@@ -97,6 +101,8 @@ class Trial:
         """How many products a job has at once; rows, columns and k of one."""
         fields = self.kernel.variant.fields
         m, n, k = (int(fields[name]) for name in "mnk")
+        if self.kernel.accesses:
+            return 1, m, n, k
         layout = self.specification.layout_of(self.kernel.variant, "D")
         return int(fields["products"]) if "product" in layout.outputs else 1, m, n, k
 
@@ -109,6 +115,8 @@ class Trial:
     def _lines(self, letter: str) -> Ints:
         """For every place of an operand, its line and the number along it: (places, 2)."""
         _, m, n, k = self._shape
+        if self.kernel.accesses:
+            return self._strided(letter)
         stored = stored_columns(self.specification, self.raw)
         memory = self._memory[0].get(letter)
         if memory is not None:
@@ -125,6 +133,14 @@ class Trial:
         found = np.zeros((self.raw.count(letter), 2), np.int64)
         found[flat] = np.stack(np.broadcast_arrays(line, along), axis=1)
         return found
+
+    def _strided(self, letter: str) -> Ints:
+        """The same of a matrix whose rows or columns follow one another."""
+        matrix = strided_matrices(self.kernel)[letter]
+        row, column = np.indices((matrix.rows, matrix.columns))
+        lines = (column, row) if letter == "B" else (row, column)
+        both = np.stack(lines, axis=2)
+        return (both if matrix.by_rows else both.swapaxes(0, 1)).reshape(-1, 2)
 
     def _stored(self, letter: str, rows: int, columns: int) -> Ints:
         """The same of a matrix in shared memory."""
@@ -212,7 +228,7 @@ class Trial:
             "WIDTH": n,
             "DEPTH": k,
             "THREADS": self.raw.threads,
-            "WORDS": self.raw.words,
+            "WORDS": max(1, self.raw.words),
             "RESULTS": self.raw.results,
             "IMAGE": self.image_bytes // 4,
             "CONFIG": len(CONFIG),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from ..gen.kernels.kernel_list import neutral, raw_kernels
+from ..gen.kernels.opaque import global_kernel
 from ..spec.arithmetic import arithmetic_of
 from ..spec.errors import Question
 from ..spec.nodes import Version
@@ -39,7 +40,10 @@ def trials_of(
 def trial_of(specification: Specification, variant: Variant, target: str) -> Trial:
     """The trial of one variant; raises Question where there is none."""
     arithmetic = arithmetic_of(variant, target)
-    kernel = next(kernel for kernel in raw_kernels([variant]) if neutral(kernel))
+    if variant.instruction.fragments:
+        kernel = global_kernel(specification, variant, target)
+    else:
+        kernel = next(kernel for kernel in raw_kernels([variant]) if neutral(kernel))
     trial = Trial(specification, kernel, arithmetic)
     trial.sums  # noqa: B018 - raises Question for a fragment that is opaque
     return trial

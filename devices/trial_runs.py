@@ -91,7 +91,7 @@ class TrialDevice(Device):
     ) -> TrialCounts:
         raw, image = trial.raw, trial.image_bytes
         sizes = {
-            "inputs": 4 * raw.threads * raw.words,
+            "inputs": 4 * raw.threads * trial.text.sizes["WORDS"],
             "images": max(image, 16),
             "outputs": 4 * raw.threads * raw.results,
             "config": 4 * len(CONFIG),

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from ...spec.errors import Question
 from ...spec.parts import element_type
+from ...spec.specification import Specification
 from ...spec.variants import Variant
-from .kernel_list import FragmentAccess, Kernel
+from .kernel_list import FragmentAccess, Kernel, space_of
 
-__all__ = ["opaque_kernels"]
+__all__ = ["global_kernel", "opaque_kernels"]
 
 _ROUNDS = 2  # kernels of every mnemonic, at least
 
@@ -43,6 +45,31 @@ def opaque_kernels(variants: Sequence[Variant]) -> Iterator[Kernel]:
                 yield kernel
         if not missing and number >= _ROUNDS - 1:
             return
+
+
+def global_kernel(specification: Specification, user: Variant, target: str) -> Kernel:
+    """The raw kernel of an instruction on opaque fragments, filled from global memory without a stride.
+
+    Raises Question where nothing fills them so.
+    """
+    known = {
+        name: [variant for view in specification.families[name].rows for variant in view.variants()]
+        for name in user.instruction.fragments.values()
+    }
+    chosen = {}
+    for part, options in _options(user, known).items():
+        fitting = (
+            one
+            for one in options
+            if space_of(one.variant) == "global"
+            and not one.strided
+            and target in dict(one.variant.gate.targets)
+        )
+        access = next(fitting, None)
+        if access is None:
+            raise Question(f"nothing accesses fragment {part} of {user.mnemonic} in global memory")
+        chosen[part] = access
+    return Kernel("raw", user, user.row.row.forms[0], {}, chosen)
 
 
 def _key(part: str, access: FragmentAccess) -> tuple[str, str, str]:

@@ -6,12 +6,17 @@ jobs may share inputs and images of shared memory.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from ...spec.expressions import compiled
+from ...spec.fragments import element_bits
 from ...spec.model import Operand
-from .kernel_list import Kernel
+from .kernel_list import FragmentAccess, Kernel
 from .ptx_text import Affine, Writer
 from .statement import Vector, written
 
-__all__ = ["CONFIG", "raw_body", "words_in", "words_out"]
+__all__ = ["CONFIG", "StridedMatrix", "raw_body", "strided_matrices", "words_in", "words_out"]
 
 # Word by word, what the configuration of a job holds; a descriptor's start address counts from the image's
 # first byte. `input` and `image` say which of the inputs and images is the job's: all are of one size.
@@ -26,6 +31,42 @@ CONFIG = (
     "input",
     "image",
 )
+
+
+_ALIGNED = 256  # bytes; wmma.load wants 32
+
+
+@dataclass(frozen=True)
+class StridedMatrix:
+    """A matrix in global memory that an opaque fragment is filled from: its first byte, and its elements.
+
+    Rows (or columns, if not `by_rows`) follow one another.
+    """
+
+    first: int
+    bits: int
+    rows: int
+    columns: int
+    by_rows: bool
+
+    @property
+    def bytes(self) -> int:
+        """How many bytes it has."""
+        return self.rows * self.columns * self.bits // 8
+
+
+def strided_matrices(kernel: Kernel) -> Mapping[str, StridedMatrix]:
+    """The matrices of a kernel on opaque fragments: A, B and C in an image, and D in the output."""
+    m, n, k = (int(kernel.variant.fields[name]) for name in "mnk")
+    found, top = {}, 0
+    for part, access in kernel.accesses.items():
+        rows, columns = {"A": (m, k), "B": (k, n)}.get(part, (m, n))
+        formula = access.variant.row.family.instruction.memory[str(access.variant.fields["layout"])]
+        by_rows = compiled(formula.tree, ("row", "col", "stride"))(0, 1, 1 << 10) == 1
+        first = 0 if part == "D" else top
+        found[part] = StridedMatrix(first, element_bits(kernel.variant, part), rows, columns, by_rows)
+        top += -(-found[part].bytes // _ALIGNED) * _ALIGNED
+    return found
 
 
 def words_in(kernel: Kernel) -> int:
@@ -69,6 +110,10 @@ def raw_body(kernel: Kernel) -> str:
         for statement in kernel.instruction.around.written:
             w.say(f"{statement};")
         w.say("bar.sync 0;")
+    if kernel.accesses:
+        _strided(w, kernel, image, job, pointers["out"])
+        w.say("ret;")
+        return w.body()
     first = w.emit("mad.lo.u32", config["input"], kernel.threads, thread)
     mine = w.emit("mad.wide.u32", first, 4 * words_in(kernel), pointers["in"], kind="b64")
     arguments: dict[str, list[str] | str] = {}
@@ -118,6 +163,34 @@ def raw_body(kernel: Kernel) -> str:
         _copy(w, kernel, image, base, size, thread, store=True)
     w.say("ret;")
     return w.body()
+
+
+def _strided(w: Writer, kernel: Kernel, image: str, job: str, out: str) -> None:
+    """Fill the fragments from the matrices of the image, execute, and empty D's to the job's output."""
+    matrices = strided_matrices(kernel)
+    fragments: dict[str, list[str] | str] = {}
+    of: dict[str, list[str]] = {}
+    for name, operand in kernel.operands():
+        vector = Vector.of(kernel.variant, name)
+        if vector:
+            of[str(operand.part)] = [w.new(vector.kind) for _ in range(vector.registers)]
+            fragments[name] = of[str(operand.part)]
+    for part, access in kernel.accesses.items():
+        if part != "D":
+            at = w.emit("add.u64", image, matrices[part].first, kind="b64")
+            _accessed(w, access, of[part], at)
+    w.say(f"{written(kernel, fragments)};")
+    at = w.emit("mad.wide.u32", job, matrices["D"].bytes, out, kind="b64")
+    _accessed(w, kernel.accesses["D"], of["D"], at)
+
+
+def _accessed(w: Writer, access: FragmentAccess, fragment: list[str], address: str) -> None:
+    """Fill or empty one fragment."""
+    single = Kernel("raw", access.variant, access.form_name, {})
+    arguments: dict[str, list[str] | str] = {
+        name: address if operand.part == "address" else fragment for name, operand in single.operands()
+    }
+    w.say(f"{written(single, arguments)};")
 
 
 def _address(w: Writer, kernel: Kernel, image: str, base: str | None, offset: str) -> str:

@@ -1,6 +1,6 @@
 /* Fill the registers and the shared memory of raw kernels with drawn inputs; compare what came with the model.
 
-   An operand lies in the words that a thread loads (FIRST_x the first, REGISTERS_x how many), or in shared memory:
+   An operand lies in the words that a thread loads (FIRST_x the first, REGISTERS_x how many), or in memory for matrices:
    then REGISTERS_x is 0, FIRST_x the first byte and WORDS_x how many words it has there. of_x gives, for every place
    of an operand, line << 16 | number along the line, and at_x the place of an element. A line is a row of A, C and D,
    or a column of B; the products that a warp computes at once have their lines one after another. */
@@ -78,6 +78,8 @@ KERNEL fill(word32 *inputs, word32 *images, word32 *config, const Sums *s, const
         value = packed(s, &t, 0, BITS_A, of_a, word - FIRST_A / 4, columns, code);
       else if (!REGISTERS_B && word - FIRST_B / 4 < WORDS_B)
         value = packed(s, &t, 1, BITS_B, of_b, word - FIRST_B / 4, columns, code);
+      else if (!REGISTERS_C && word - FIRST_C / 4 < WORDS_C)
+        value = packed(s, &t, 2, BITS_C, of_c, word - FIRST_C / 4, columns, code);
       images[job * IMAGE + word] = value;
     } else {
       word64 word = at - THREADS * WORDS - IMAGE;
