@@ -35,6 +35,11 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--count", type=whole, metavar="N", help="how many sums of each kernel (default: 1e7)"
     )
+    parser.add_argument(
+        "--invalid-codes",
+        action="store_true",
+        help="with --arithmetic: sparse products, with metadata codes that the text calls invalid",
+    )
     parser.add_argument("--seed", type=whole, metavar="S", help="which inputs (default: 1)")
     parser.add_argument(
         "--record",
@@ -55,8 +60,8 @@ def run(args: argparse.Namespace) -> int:
 
         args.count, args.seed = args.count or _COUNT, args.seed or 1
         return run_trials(args, _TARGET)
-    if args.count or args.seed:
-        raise Question("--count and --seed go with --arithmetic")
+    if args.count or args.seed or args.invalid_codes:
+        raise Question("--count, --seed and --invalid-codes go with --arithmetic")
     from .suite_running import run_suite
 
     return run_suite(args, _TARGET)

@@ -59,7 +59,9 @@ def run_trials(args: argparse.Namespace, usual: str) -> int:
         from ..ledger.records import require_writable
 
         require_writable()
-    trials, why = trials_of(specification, chosen, target, newest(specification, gpu.driver))
+    trials, why = trials_of(
+        specification, chosen, target, newest(specification, gpu.driver), args.invalid_codes
+    )
     if not trials:
         raise Question(next(iter(why.values()), "nothing that matches computes sums"))
     name, driver = describe(args.device)
@@ -95,7 +97,9 @@ def _run(
                 mnemonic, tiles = trial.kernel.variant.mnemonic, tiles_for(trial, args.count)
                 began = time.monotonic()
                 try:
-                    counts = process.counts(TrialTask(mnemonic, binary, args.seed, 0, tiles))
+                    counts = process.counts(
+                        TrialTask(mnemonic, binary, args.seed, 0, tiles, args.invalid_codes)
+                    )
                 except DeviceFault as fault:
                     report.not_run[mnemonic] = str(fault)
                     report.failed += 1
@@ -116,7 +120,7 @@ def _record(
     import sys
 
     from ..ledger.silicon_record import DeviceRecord
-    from ..ledger.trial_record import RecordedTrial, load_trials, model_digest, write_trials
+    from ..ledger.trial_record import RecordedTrial, load_trials, trial_digest, write_trials
     from ..ledger.trial_verdicts import code_digest
 
     today = datetime.datetime.now(datetime.UTC).date().isoformat()
@@ -128,11 +132,12 @@ def _record(
                 trial.kernel.variant.mnemonic,
                 trial.kernel.variant.row.id,
                 code_digest(specification, trial, target),
-                model_digest(trial.arithmetic),
+                trial_digest(trial),
                 report.seed,
                 0,
                 tiles,
                 counts,
+                invalid_codes=trial.invalid is not None,
             )
         )
     kept = [t for found in load_trials() if found.device.name == report.device for t in found.trials]

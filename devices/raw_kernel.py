@@ -181,7 +181,7 @@ class MemoryElements:
 
 
 def of_kernel(kernel: Kernel) -> Raw:
-    """The raw kernel of an emitted kernel; one on opaque fragments stores D as a matrix, and loads no words."""
+    """The raw kernel of an emitted one; on opaque fragments it loads no words, and stores D as a matrix."""
     sources, descriptors, results = {}, {}, 0
     for name, operand in kernel.operands():
         part = str(operand.part)

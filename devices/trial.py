@@ -17,7 +17,9 @@ from ..gen.kernels.kernel_list import Kernel
 from ..gen.kernels.raw_ptx import CONFIG, strided_matrices
 from ..gen.trials.trial_text import DISTRIBUTIONS, INTEGER_DISTRIBUTIONS, TrialText
 from ..spec.addresses import DescribedMatrix
+from ..spec.arithmetic_records import ChipCodes
 from ..spec.chip_arithmetic import ChipArithmetic
+from ..spec.chip_codes import parts_met
 from ..spec.sparse import positions
 from ..spec.specification import Specification
 from .arrays import Ints
@@ -67,11 +69,15 @@ class TrialCounts:
 
 @dataclass(frozen=True)
 class Trial:
-    """One raw kernel, and the arithmetic that it is held against."""
+    """One raw kernel, and the arithmetic that it is held against.
+
+    Where `invalid` says what metadata codes do on the chip, those that the text calls invalid are drawn.
+    """
 
     specification: Specification
     kernel: Kernel
     arithmetic: ChipArithmetic
+    invalid: ChipCodes | None = None
 
     @cached_property
     def raw(self) -> Raw:
@@ -166,7 +172,18 @@ class Trial:
     def codes(self) -> tuple[int, ...]:
         """The codes of metadata that are drawn; one that means nothing for a dense kernel."""
         variant = self.kernel.variant
-        return tuple(self.specification.codes_of(variant)) if variant.row.row.sparsity else (0,)
+        if not variant.row.row.sparsity:
+            return (0,)
+        valid = self.specification.codes_of(variant)
+        if self.invalid is None:
+            return tuple(valid)
+        every = range(1 << self.specification.sparsity_of(variant).code_bits)
+        return tuple(code for code in every if code not in valid)
+
+    @property
+    def _pieces(self) -> int:
+        """Of how many parts of B's elements one that is met is put together."""
+        return self.invalid.pieces if self.invalid else 1
 
     @cached_property
     def tables(self) -> Mapping[str, NDArray[np.integer]]:
@@ -188,13 +205,16 @@ class Trial:
         return found
 
     def _columns(self, code: int) -> list[int]:
-        """The k that every stored element meets under a code."""
+        """The k that every stored element meets under a code; of elements with several parts, each part."""
         variant = self.kernel.variant
         if not variant.row.row.sparsity:
             return list(range(self._shape[3]))
         sparsity = self.specification.sparsity_of(variant)
         chunks = range(0, self._shape[3], sparsity.chunk)
-        return [start + at for start in chunks for at in positions(sparsity, code)]
+        if self.invalid is None:
+            return [start + at for start in chunks for at in positions(sparsity, code)]
+        met = [part for parts in parts_met(self.invalid, sparsity, code) for part in parts]
+        return [self._pieces * start + part for start in chunks for part in met]
 
     def _metadata(self, code: int) -> int:
         """A word that holds a code again and again."""
@@ -233,6 +253,7 @@ class Trial:
             "IMAGE": self.image_bytes // 4,
             "CONFIG": len(CONFIG),
             "VALID": len(self.codes),
+            "PIECES": self._pieces,
             "SPARSE": int(bool(self.kernel.variant.row.row.sparsity)),
             "KEPT": _KEPT,
         }

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from ..gen.kernels.kernel_list import neutral, raw_kernels
 from ..gen.kernels.opaque import global_kernel
-from ..spec.arithmetic import arithmetic_of
+from ..spec.arithmetic import arithmetic_of, codes_on
 from ..spec.errors import Question
 from ..spec.nodes import Version
 from ..spec.parts import computes
@@ -20,31 +20,39 @@ _WIDTH = "n"  # the field in which variants may differ and still be one trial
 
 
 def trials_of(
-    specification: Specification, variants: Iterable[Variant], target: str, newest: Version | None
+    specification: Specification,
+    variants: Iterable[Variant],
+    target: str,
+    newest: Version | None,
+    invalid: bool = False,
 ) -> tuple[list[Trial], dict[str, str]]:
-    """The trials of some variants, and by mnemonic why there is none; `newest` is what a driver reads."""
+    """The trials of some variants, and by mnemonic why there is none; `newest` is what a driver reads.
+
+    With `invalid`, trials of what metadata codes do that the text calls invalid: of sparse variants alone.
+    """
     trials: list[Trial] = []
     why: dict[str, str] = {}
-    for variant in _distinct(variants):
+    for variant in _distinct(v for v in variants if v.row.row.sparsity or not invalid):
         since = dict(variant.gate.targets)[target]
         if newest is not None and since > newest:
             why[variant.mnemonic] = f"it needs PTX ISA {since}; the driver reads {newest}"
             continue
         try:
-            trials.append(trial_of(specification, variant, target))
+            trials.append(trial_of(specification, variant, target, invalid))
         except Question as reason:
             why[variant.mnemonic] = str(reason)
     return trials, why
 
 
-def trial_of(specification: Specification, variant: Variant, target: str) -> Trial:
+def trial_of(specification: Specification, variant: Variant, target: str, invalid: bool = False) -> Trial:
     """The trial of one variant; raises Question where there is none."""
-    arithmetic = arithmetic_of(variant, target)
+    known = arithmetic_of(variant, target)
     if variant.instruction.fragments:
         kernel = global_kernel(specification, variant, target)
     else:
         kernel = next(kernel for kernel in raw_kernels([variant]) if neutral(kernel))
-    trial = Trial(specification, kernel, arithmetic)
+    codes = codes_on(variant, target) if invalid else None
+    trial = Trial(specification, kernel, known, codes)
     trial.sums  # noqa: B018 - raises Question for a fragment that is opaque
     return trial
 

@@ -24,13 +24,16 @@ _ALIVE = None  # what a process sends when it is ready, and after each part of a
 
 @dataclass(frozen=True)
 class TrialTask:
-    """What a process is asked: a mnemonic, the binary of its trial's text, the seed, which tiles."""
+    """What a process is asked: a mnemonic, the binary of its trial's text, the seed, which tiles; whether
+    invalid metadata codes are drawn.
+    """
 
     mnemonic: str
     binary: bytes
     seed: int
     first: int
     tiles: int
+    invalid: bool = False
 
 
 TrialWork = Callable[[Connection, str, int], None]
@@ -47,7 +50,7 @@ def work(pipe: Connection, target: str, number: int) -> None:
             pipe.send(_ALIVE)
             while True:
                 task: TrialTask = pipe.recv()
-                trial = trial_of(specification, specification.find(task.mnemonic), target)
+                trial = trial_of(specification, specification.find(task.mnemonic), target, task.invalid)
                 (module,) = modules([trial.kernel], specification, target)
                 try:
                     counts = device.trial(

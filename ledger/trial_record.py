@@ -12,14 +12,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ..devices.trial import SumDifference, TrialCounts
+from ..devices.trial import SumDifference, Trial, TrialCounts
 from ..spec.chip_arithmetic import ChipArithmetic
 from ..spec.expressions import source
 from .claims import cases_digest
 from .records import FOLDER, put, read
 from .silicon_record import DeviceRecord
 
-__all__ = ["DeviceTrials", "RecordedTrial", "load_trials", "model_digest", "write_trials"]
+__all__ = ["DeviceTrials", "RecordedTrial", "load_trials", "model_digest", "trial_digest", "write_trials"]
 
 _FORMAT = 1
 
@@ -39,6 +39,12 @@ class RecordedTrial:
     first: int
     tiles: int
     counts: TrialCounts
+    invalid_codes: bool = False
+
+    @property
+    def key(self) -> tuple[str, bool]:
+        """What a device has one trial of: a kernel, with valid metadata codes or with invalid ones."""
+        return self.kernel, self.invalid_codes
 
 
 @dataclass(frozen=True)
@@ -61,6 +67,16 @@ def model_digest(arithmetic: ChipArithmetic) -> str:
     return cases_digest(lines)
 
 
+def trial_digest(trial: Trial) -> str:
+    """The hash of what a trial is held against; where invalid codes are drawn, of what they do, too."""
+    digest = model_digest(trial.arithmetic)
+    if trial.invalid is None:
+        return digest
+    return cases_digest(
+        [digest, *(f"{name}: {trial.tables[name].tolist()}" for name in ("columns", "metadata"))]
+    )
+
+
 def write_trials(
     device: DeviceRecord,
     trials: Sequence[RecordedTrial],
@@ -68,8 +84,8 @@ def write_trials(
     kept: Iterable[RecordedTrial] = (),
 ) -> Path:
     """Write a device's trials to its file, one a line; those of `kept` that are not made again stay."""
-    new = {trial.kernel for trial in trials}
-    listed = sorted([*trials, *(t for t in kept if t.kernel not in new)], key=lambda trial: trial.kernel)
+    new = {trial.key for trial in trials}
+    listed = sorted([*trials, *(t for t in kept if t.key not in new)], key=lambda trial: trial.key)
     lines = ",\n".join(json.dumps(_line(trial)) for trial in listed)
     slug = device.name.lower().replace("nvidia ", "").replace(" ", "-")
     text = f'{{"format": {_FORMAT},\n"device": {json.dumps(vars(device))},\n"trials": [\n{lines}\n]}}\n'

@@ -11,7 +11,7 @@ from ..gen.kernels.modules import code_of, modules
 from ..spec.selection import select
 from ..spec.specification import Specification
 from .claims import cases_digest
-from .trial_record import DeviceTrials, RecordedTrial, model_digest
+from .trial_record import DeviceTrials, RecordedTrial, trial_digest
 
 __all__ = ["TrialVerdict", "code_digest", "trial_verdicts"]
 
@@ -54,22 +54,23 @@ def code_digest(specification: Specification, trial: Trial, target: str) -> str:
 def trial_verdicts(specification: Specification, found: DeviceTrials) -> Iterator[TrialVerdict]:
     """The verdicts of one device, by row of spec/arithmetic."""
     target = found.device.target
-    trials, _ = trials_of(specification, select(specification, None, None, target), target, None)
-    recorded = {trial.kernel: trial for trial in found.trials}
+    recorded = {trial.key: trial for trial in found.trials}
     by_model: dict[str, list[Trial]] = {}
-    for trial in trials:
-        by_model.setdefault(trial.arithmetic.row.id, []).append(trial)
+    for invalid, words in ((False, ""), (True, ", invalid codes")):
+        variants = select(specification, None, None, target)
+        for trial in trials_of(specification, variants, target, None, invalid)[0]:
+            by_model.setdefault(f"{trial.arithmetic.row.id}{words}", []).append(trial)
     for model, members in by_model.items():
         listed: list[RecordedTrial] = []
         stale, untried = [], []
         for trial in members:
             mnemonic = trial.kernel.variant.mnemonic
-            one = recorded.get(mnemonic)
+            one = recorded.get((mnemonic, trial.invalid is not None))
             if one is None:
                 untried.append(mnemonic)
             elif (one.case, one.model) == (
                 code_digest(specification, trial, target),
-                model_digest(trial.arithmetic),
+                trial_digest(trial),
             ):
                 listed.append(one)
             else:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from .api import load
-from .arithmetic_records import ArithmeticFile
+from .arithmetic_records import ArithmeticFile, ChipCodes
 from .cache import ROOT, cached, yaml_files
 from .chip_arithmetic import ChipArithmetic, matching_rows, of_row
 from .errors import Question
@@ -18,7 +18,7 @@ from .parts import computes, operands_of
 from .specification import Specification
 from .variants import Variant
 
-__all__ = ["Arithmetic", "arithmetic", "arithmetic_of", "known_arithmetic", "negated", "read"]
+__all__ = ["Arithmetic", "arithmetic", "arithmetic_of", "codes_on", "known_arithmetic", "negated", "read"]
 
 
 @dataclass(frozen=True)
@@ -52,6 +52,15 @@ def known_arithmetic(variant: Variant) -> list[ChipArithmetic]:
         if not targets.keys().isdisjoint(family.targets)
         for row in matching_rows(family, variant)
     ]
+
+
+def codes_on(variant: Variant, target: str) -> ChipCodes:
+    """What a sparse variant's metadata codes do on the chips of a target; raises Question if not known."""
+    sparsity = variant.row.row.sparsity
+    for family in arithmetic().families:
+        if target in family.targets and sparsity is not None:
+            return family.codes[sparsity]
+    raise Question(f"nothing is known of metadata codes of {variant.mnemonic} on {target}")
 
 
 def negated(variant: Variant, scale_a: int, scale_b: int) -> tuple[bool, bool]:

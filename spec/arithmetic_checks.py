@@ -21,6 +21,7 @@ from .chip_arithmetic import (
     of_row,
     products_of,
 )
+from .chip_codes import check_codes
 from .errors import SpecError
 from .expressions import (
     Binary,
@@ -60,6 +61,7 @@ def check_arithmetic(families: Iterable[ArithmeticFile], specification: Specific
             _check_stages(model)
             _check_read(model)
         _check_rows(family, specification)
+        check_codes(family, specification)
 
 
 def _check_stages(model: ArithmeticModel) -> None:

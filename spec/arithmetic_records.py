@@ -11,7 +11,14 @@ from .lazy_dataclass import dataclass
 from .model import Source
 from .nodes import Formula
 
-__all__ = ["ArithmeticFile", "ArithmeticModel", "ArithmeticRow", "ArithmeticStage", "ArithmeticStep"]
+__all__ = [
+    "ArithmeticFile",
+    "ArithmeticModel",
+    "ArithmeticRow",
+    "ArithmeticStage",
+    "ArithmeticStep",
+    "ChipCodes",
+]
 
 
 @dataclass(frozen=True)
@@ -112,6 +119,27 @@ class ArithmeticRow:
 
 
 @dataclass(frozen=True)
+class ChipCodes:
+    """What metadata codes of one coding do on a chip, valid or not."""
+
+    what: str
+    """What a code does, in a sentence.
+    Noticed by: readers. Example: `each index names a column of its own`. Refuses: `[column]` (text, not a
+    list)."""
+    source: Source
+    """The sections that call some codes invalid, and how it was found.
+    Example: `{section: "9.7.15.6.1", origin: measured}`. Refuses: `9.7` (a mapping)."""
+    pieces: int
+    """Of how many parts of elements of B one that is met is put together.
+    Noticed by: loader, tests. Example: `2`. Refuses: `two` (an integer)."""
+    part: Formula
+    """Which part of the chunk, over `code`, `slot` and `piece`; valid codes give the parts of one element.
+    Noticed by: loader, tests. Example: `"(code >> 2*slot) & 3"`. Refuses: `"nosuch & 3"` (only code, slot and
+    piece)."""
+    place: Place = field(default=Place("", 0, 0), compare=False)
+
+
+@dataclass(frozen=True)
 class ArithmeticFile:
     """spec/arithmetic/*.yaml."""
 
@@ -127,4 +155,7 @@ class ArithmeticFile:
     rows: tuple[ArithmeticRow, ...]
     """The rows. A variant belongs to one of them, or its arithmetic is not known.
     Noticed by: tests. Example: `[]`. Refuses: `{window: 1}` (a list)."""
+    codes: Mapping[str, ChipCodes]
+    """What metadata codes do, by the coding (spec/sparsity.yaml).
+    Noticed by: loader, tests. Example: `{}`. Refuses: `{"3:4": {}}` (there is no such coding)."""
     place: Place = field(default=Place("", 0, 0), compare=False)

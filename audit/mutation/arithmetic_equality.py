@@ -11,6 +11,7 @@ from ...spec.arithmetic_bounds import RESULT, BoundedFormula, Span, bounded_form
 from ...spec.arithmetic_checks import sums_of
 from ...spec.arithmetic_records import ArithmeticFile, ArithmeticModel
 from ...spec.chip_arithmetic import PARTS, ChipArithmetic, SumBlock, matching_rows, of_row
+from ...spec.chip_codes import parts_met
 from ...spec.errors import SpecError
 from ...spec.expressions import Expression, Number, names, substitute
 from ...spec.nodes import Formula
@@ -38,6 +39,8 @@ def same_sums(
         proven.add(text)
         return True
 
+    if _codes(specification, old) != _codes(specification, new):
+        return False
     try:
         for one, other in _blocks(specification, old, new):
             if one is None or other is None or not _same(specification, one, other, holds):
@@ -45,6 +48,17 @@ def same_sums(
     except SpecError:
         return False
     return True
+
+
+def _codes(specification: Specification, family: ArithmeticFile) -> object:
+    """What every metadata code does."""
+    return {
+        name: [
+            parts_met(codes, specification.sparsities[name], code)
+            for code in range(1 << specification.sparsities[name].code_bits)
+        ]
+        for name, codes in family.codes.items()
+    }
 
 
 _Sums = tuple[ChipArithmetic, SumBlock]

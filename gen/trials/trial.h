@@ -27,10 +27,10 @@ typedef struct {
 
 FUNCTION int code_number(const Tile *t) { return (int)(drawn(t->key, 98, 0) % VALID); }
 
-/* The stored element that column k of a chunked B meets, or -1. */
+/* A stored element that meets column k of a chunked B, or a part of it; or -1. */
 FUNCTION int met(const unsigned short *columns, int code, int k) {
-  for (int i = 0; i < COUNT; i++)
-    if (columns[code * COUNT + i] == k) return i;
+  for (int i = 0; i < COUNT * PIECES; i++)
+    if (columns[code * COUNT * PIECES + i] / PIECES == k) return i / PIECES;
   return -1;
 }
 FUNCTION word64 placed(const Sums *s, const Tile *t, int part, word32 at, const unsigned short *columns, int code) {
@@ -113,7 +113,13 @@ KERNEL compare(const word32 *inputs, const word32 *images, const word32 *outputs
     word64 c = found(mine, image, FIRST_C, REGISTERS_C, WORDS, BITS_C, at_c[at]);
     for (int k = 0; k < COUNT; k++) {
       a[k] = (TYPE_A)found(mine, image, FIRST_A, REGISTERS_A, WORDS, BITS_A, at_a[row * COUNT + k]);
-      b[k] = (TYPE_B)found(mine, image, FIRST_B, REGISTERS_B, WORDS, BITS_B, at_b[line * DEPTH + columns[code * COUNT + k]]);
+      const unsigned short *parts = columns + (code * COUNT + k) * PIECES;
+      b[k] = 0;
+      for (int piece = 0; piece < PIECES; piece++) {
+        word64 whole = found(mine, image, FIRST_B, REGISTERS_B, WORDS, BITS_B, at_b[line * DEPTH + parts[piece] / PIECES]);
+        word64 part = whole >> parts[piece] % PIECES * (BITS_B / PIECES);
+        b[k] |= (TYPE_B)((PIECES > 1 ? part & ones(BITS_B / PIECES) : part) << piece * (BITS_B / PIECES));
+      }
     }
     got = found(outputs + job * (THREADS * RESULTS), 0, 0, RESULTS, RESULTS, BITS_D, at_d[at]);
     expected = (word64)sum_of_products(a, b, 0, 0, c);

@@ -25,6 +25,12 @@ LEAST = 'adds: [zero]\n        integers: {{least: "{}"'
         (TF32.format(64), TF32.format(23), False),
         (LEAST.format(2048), LEAST.format(1024), True),  # f16 has no number below 2^-24
         (LEAST.format(2048), LEAST.format(20), False),
+        ("code >> 2*(slot // 2)", "code >> (slot & 2)", True),  # slots are 0 to 3
+        (
+            'part: "(code >> 2*slot) & 3"',
+            'part: "where((code & 3) < (code >> 2), (code >> 2*slot) & 3, 0)"',
+            False,
+        ),
     ],
 )
 def test_what_is_proven(specification: Specification, files: Path, old: str, new: str, same: bool) -> None:

@@ -48,9 +48,9 @@ KERNELS = (
 )
 
 
-def trial_of(specification: Specification, mnemonic: str) -> Trial:
-    chosen = list(select(specification, mnemonic, None, TARGET))
-    ((trial,), _) = trials_of(specification, [v for v in chosen if v.mnemonic == mnemonic], TARGET, None)
+def trial_of(specification: Specification, mnemonic: str, invalid: bool = False) -> Trial:
+    chosen = [v for v in select(specification, mnemonic, None, TARGET) if v.mnemonic == mnemonic]
+    ((trial,), _) = trials_of(specification, chosen, TARGET, None, invalid)
     return trial
 
 
@@ -104,7 +104,11 @@ class Compiled:
             known = self.tables["metadata"].tolist()
             code = [known.index(word) for word in inputs[:, 0, self.raw.place("metadata")][:, 0]]
             at = self.tables["columns"][code].astype(np.int64)[:, None, None, None, :]
+            if sizes["PIECES"] == 2:  # halves of 32-bit elements, the low one first
+                b = np.ascontiguousarray(b.astype("<u4")).view("<u2")
             b = np.take_along_axis(b, at, axis=4)
+            if sizes["PIECES"] == 2:
+                b = np.ascontiguousarray(b).view("<u4").astype(np.uint64)
         shape = JOBS, products, m, n, count
         a, b = (np.broadcast_to(codes, shape).reshape(-1, count) for codes in (a, b))
         sums = NumpySums(self.trial.specification, arithmetic)
@@ -157,6 +161,33 @@ def test_a_trial_tells_chips_apart(specification: Specification, mnemonic: str, 
     dot = DotProduct(specification, trial.arithmetic)
     a, b = ([ElementCode(code) for code in codes] for codes in (one.a, one.b))
     assert dot.code(a, b, one.c) == one.expected  # the definition, from the inputs that came back
+
+
+@NEEDS_C
+@pytest.mark.parametrize(
+    ("mnemonic", "codes"),
+    [
+        (KERNELS[1], [0, 1, 2, 3, 5, 6, 7, 10, 11, 15]),
+        ("mma.sp.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32", [*range(4), *range(5, 14), 15]),
+    ],
+)
+def test_invalid_codes_are_tried(
+    specification: Specification, mnemonic: str, codes: list[int], tmp_path: Path
+) -> None:
+    trial = trial_of(specification, mnemonic, invalid=True)
+    assert list(trial.codes) == codes
+    found = Compiled(trial, tmp_path)
+    inputs, images = found.filled(seed=7)
+    right = found.compared(inputs, images, found.outputs(trial.arithmetic, inputs, images), 7)
+    assert right.total == JOBS * trial.sums and right.misses == 0
+    met = found.tables["columns"]
+    found.tables["columns"] = met[::-1].copy()
+    outputs = found.outputs(trial.arithmetic, inputs, images)  # of a chip on which codes do something else
+    found.tables["columns"] = met
+    assert found.compared(inputs, images, outputs, 7).misses > 0
+    assert not trials_of(
+        specification, [trial_of(specification, KERNELS[0]).kernel.variant], TARGET, None, True
+    )[0]
 
 
 @NEEDS_C
@@ -227,7 +258,7 @@ def test_what_is_tried(specification: Specification) -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("--count", "5"), "--count and --seed go with --arithmetic"),
+        (("--count", "5"), "--count, --seed and --invalid-codes go with --arithmetic"),
         (("--arithmetic", "--measure"), "--arithmetic runs no suite"),
         (("--arithmetic", "--count", "1.5"), "1.5 is not a whole number"),
         (("--arithmetic", "nosuch"), "nothing matches 'nosuch'"),
