@@ -19,8 +19,9 @@ from ..values.block_threads import by_warp
 from ..walks.walk_steps import WalkStep
 from .byte_index import ByteIndex
 from .clocks import Clock
-from .generic_accesses import ADDRESSES, AccessedBytes, GenericAccess, GenericActs, GenericRace
+from .generic_accesses import AccessedBytes, GenericAccess, GenericActs, GenericRace
 from .shared_accesses import NEVER, SharedAccesses, TimedWrite
+from .thread_bytes import ADDRESSES
 from .thread_groups import ThreadGroup
 from .warps import GroupWait, lanes_of
 
@@ -121,7 +122,7 @@ class CopyActs(GenericActs):
         doubtful = group.doubtful or placed if does == "drain" else self._doubtful(group, step)
         doubtful |= step.guard in registers.assumed
         lanes = by_warp(threads)
-        for warp, start, last, flags in self._spread(base, threads, width, None):
+        for warp, start, last, flags in self._threads.of(base, threads, width):
             start, last = start + address.offset, last + address.offset
             if start < 0 or last >= ADDRESSES:
                 continue

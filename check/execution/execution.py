@@ -84,7 +84,7 @@ class Execution:
         self.acts = acts or WarpActs(threads)
         self.rounds = rounds
         self.only_right = only_right
-        self.words = SharedWords(lambda warp: self.acts.warps[warp].clock) if plan.reread else None
+        self.words = SharedWords([warp.clock for warp in self.acts.warps]) if plan.reread else None
         self.stuck: list[Stuck] = []
         self.followed = True
         self.skipped = False

@@ -6,21 +6,20 @@ Threads of one warp are not judged against one another; nor are two stores, whic
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from ..memory.byte_regions import ByteRegion
-from ..values.block_threads import WARP, by_warp
-from ..values.lane_numbers import LaneNumbers, Numbers
+from ..values.lane_numbers import Numbers
 from ..walks.walk_steps import WalkStep
+from .thread_bytes import ADDRESSES, ThreadBytes
 from .thread_groups import ThreadGroup
 from .warp_acts import WarpActs
 from .warps import GroupWait
 
-__all__ = ["ADDRESSES", "AccessedBytes", "GenericAccess", "GenericActs", "GenericRace"]
+__all__ = ["AccessedBytes", "GenericAccess", "GenericActs", "GenericRace"]
 
-ADDRESSES = 1 << 20  # bytes: no block has as much shared memory
 _ACCESSES = frozenset(("load", "store"))
 
 
@@ -84,7 +83,7 @@ class GenericActs(WarpActs):
         super().__init__(threads)
         self.races: dict[tuple[int, int], GenericRace] = {}
         self._spans: list[list[_Span]] = [[] for _ in range(self.count)]
-        self._spreads: dict[tuple[object, ...], list[tuple[int, int, int, int]]] = {}
+        self._threads = ThreadBytes()
 
     def act(self, group: ThreadGroup, step: WalkStep, threads: tuple[int, ...]) -> Iterator[GroupWait]:
         """Do a statement in some threads of a group; yields what they wait for."""
@@ -106,37 +105,10 @@ class GenericActs(WarpActs):
             group.registers.steps.source(address.base, statement.scope) in group.registers.assumed
         )
         offset = address.offset
-        for warp, start, last, flags in self._spread(base, threads, width, statement.rows):
+        for warp, start, last, flags in self._threads.of(base, threads, width, statement.rows):
             if start + offset >= 0 and last + offset < ADDRESSES:
                 found = AccessedBytes(start + offset, flags)
                 self._judge(warp, GenericAccess(step.position, statement.does, found, doubtful, placed))
-
-    def _spread(
-        self, base: Numbers, threads: tuple[int, ...], width: int, rows: int | None
-    ) -> Sequence[tuple[int, int, int, int]]:
-        """The bytes that threads access, by warp: where the first and the last begin, a bit for each byte;
-        none of a warp of which an address is not known.
-        """
-        numbers: object = base
-        if isinstance(base, LaneNumbers):
-            numbers = base.packed, base.unknown
-        key = numbers, threads, width, rows
-        found = self._spreads.get(key)
-        if found is None:
-            found = self._spreads[key] = []
-            for warp, some in by_warp(threads).items():
-                if rows is not None:
-                    some = tuple(thread for thread in some if thread % WARP < rows)
-                values: set[int | None] = (
-                    set(map(base.values.__getitem__, some)) if isinstance(base, LaneNumbers) else {base}
-                )
-                lows = [value for value in values if value is not None]
-                if lows and len(lows) == len(values) and max(lows) - min(lows) < ADDRESSES:
-                    start, flags, ones = min(lows), 0, (1 << width) - 1
-                    for low in lows:
-                        flags |= ones << low - start
-                    found.append((warp, start, max(lows), flags))
-        return found
 
     def _judge(self, warp: int, access: GenericAccess) -> None:
         """Hold an access against those of other warps that its warp does not know of."""

@@ -6,17 +6,19 @@ the byte is unordered with that one.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from ..ptx.decode import DecodedStatement
 from ..ptx.source import NAME
-from ..values.block_threads import WARP
-from ..values.lane_numbers import Numbers, number_at
+from ..values.block_threads import WARP, by_warp
+from ..values.lane_numbers import LaneNumbers, Numbers, number_at
 from ..values.word_algebra import WORD
 from ..walks.registers import Registers
 from ..walks.walk_steps import WalkStep
 from .clocks import Clock
+from .thread_bytes import ThreadBytes, WarpBytes
+from .unknown_bytes import UnknownBytes
 
 __all__ = ["SharedWords"]
 
@@ -42,11 +44,13 @@ def _either(one: _Stored, other: _Stored) -> _Stored:
 
 
 class SharedWords:
-    """The known bytes of a block's shared memory."""
+    """The known bytes of a block's shared memory, and who wrote the others. `clocks`: those of its warps."""
 
-    def __init__(self, clock_of: Callable[[int], Clock]) -> None:
-        self.clock_of = clock_of
+    def __init__(self, clocks: Sequence[Clock]) -> None:
+        self.clocks = clocks
         self._bytes: dict[int, _Stored] = {}
+        self._unknown = UnknownBytes(clocks)  # written earlier than what _bytes has of the same bytes
+        self._threads = ThreadBytes()
 
     def store(
         self, registers: Registers, step: WalkStep, threads: tuple[int, ...], surely: bool = True
@@ -56,31 +60,79 @@ class SharedWords:
         address = statement.address
         if statement.does not in _STORES or statement.operation.space not in ("shared", "generic"):
             return
-        if address is None:
+        base = None
+        if address is not None:
+            base = 0 if address.base is None else registers.value(address.base, statement.scope)
+        is_open = isinstance(base, LaneNumbers) and base.unknown and None in base.by_value(threads)
+        if address is None or base is None or is_open:
             self._bytes.clear()
+            self._unknown.clear()
             return
-        base = 0 if address.base is None else registers.value(address.base, statement.scope)
         width, values = statement.bytes or _WIDEST, self._values(registers, statement) if surely else []
+        if all(value is None for value in values):
+            written = self._written(base, threads, width, address.offset)
+            if written is not None:
+                self._forget(written)
+                return
+        stored = self._stored(base, threads, address.offset, width, values)
         assumed = not registers.assumed.isdisjoint(step.read)
+        earlier = self._unknown.meeting(min(stored, default=0), max(stored, default=-1) + 1)
+        for place, new in stored.items():
+            self._put(place, new._replace(assumed=assumed), earlier)
+
+    def _stored(
+        self, base: Numbers, threads: tuple[int, ...], offset: int, width: int, values: Sequence[Numbers]
+    ) -> dict[int, _Stored]:
+        """What threads store in each byte."""
         size = width // max(len(values), 1)
         stored: dict[int, _Stored] = {}
         for thread in threads:
             low = number_at(base, thread)
-            if low is None:
-                self._bytes.clear()
-                return
-            low += address.offset
+            assert low is not None
+            low += offset
             if not 0 <= low < _ADDRESSES:
                 continue
             warp = thread // WARP
-            act = self.clock_of(warp).seen[warp]
+            act = self.clocks[warp].seen[warp]
             for place in range(width):
                 value = number_at(values[place // size], thread) if values else None
                 byte = None if value is None else value >> _BYTE * (place % size) & 0xFF
-                new = _Stored(byte, warp, act, assumed)
+                new = _Stored(byte, warp, act, False)
                 stored[low + place] = _either(stored.get(low + place, new), new)
-        for place, new in stored.items():
-            self._put(place, new)
+        return stored
+
+    def _written(
+        self, base: int | LaneNumbers, threads: tuple[int, ...], width: int, offset: int
+    ) -> list[WarpBytes] | None:
+        """The bytes that threads write, each by the last warp that does; None if they lie too far apart."""
+        known = self._threads.of(base, threads, width)
+        if len(known) < len(by_warp(threads)):
+            return None
+        found: list[WarpBytes] = []
+        for warp, first, last, flags in reversed(known):
+            start = first + offset
+            if last + offset < 0 or start >= _ADDRESSES:
+                continue
+            if start < 0 or last + offset >= _ADDRESSES:
+                return None
+            for other in found:
+                apart = other.start - start
+                flags &= ~(other.flags << apart if apart >= 0 else other.flags >> -apart)
+            found.append(WarpBytes(warp, start, last + offset, flags))
+        return found
+
+    def _forget(self, written: Sequence[WarpBytes]) -> None:
+        """Forget bytes that are overwritten by numbers that are not known."""
+        for warp, start, _, flags in written:
+            end = start + flags.bit_length()
+            seen = self.clocks[warp].seen
+            for place in [p for p in self._bytes if start <= p < end and flags >> p - start & 1]:
+                before = self._bytes[place]
+                if before.value is not None and seen[before.warp] < before.act:
+                    self._bytes[place] = before._replace(value=None, act=_NEVER)
+                else:
+                    del self._bytes[place]
+            self._unknown.put(start, flags, warp, seen[warp])
 
     @staticmethod
     def _values(registers: Registers, statement: DecodedStatement) -> list[Numbers]:
@@ -90,9 +142,14 @@ class SharedWords:
         text = statement.operands[1]
         return [registers.value(name, statement.scope) for name in (NAME.findall(text) or [text])]
 
-    def _put(self, place: int, new: _Stored) -> None:
+    def _put(self, place: int, new: _Stored, earlier: Sequence[tuple[int, int, int, int]]) -> None:
         before = self._bytes.get(place)
-        if before is not None and self.clock_of(new.warp).seen[before.warp] < before.act:
+        if before is None:
+            for start, flags, warp, act in earlier:
+                if place >= start and flags >> place - start & 1:
+                    before = _Stored(None, warp, act, False)
+                    break
+        if before is not None and self.clocks[new.warp].seen[before.warp] < before.act:
             new = _either(before, new)
         self._bytes[place] = new
 
@@ -113,7 +170,7 @@ class SharedWords:
             low = number_at(base, thread)
             if low is None or size * _BYTE > WORD:
                 return unknown, True
-            clock = self.clock_of(thread // WARP)
+            clock = self.clocks[thread // WARP]
             for element, row in enumerate(found):
                 parts = list(self._known(low + address.offset + element * size, size, clock))
                 if len(parts) == size:

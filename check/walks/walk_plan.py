@@ -196,15 +196,18 @@ class WalkPlan:
 
     def polls(self, number: int) -> bool:
         """Whether a block stands in a loop that reads memory until another thread has written it."""
-        return any(
-            self.code.operation(index).does == "update"  # atomics are strong
-            or (
-                self.code.operation(index).does == "load"
-                and not _STRONG.isdisjoint(self.code.operation(index).words)
-            )
-            for head in self.loops.around.get(number, ())[-1:]
-            for block in self.loops.blocks[head]
-            for index in range(self.flow.blocks[block].start, self.flow.blocks[block].end)
+        heads = self.loops.around.get(number, ())[-1:]
+        return any(not self._polling_blocks.isdisjoint(self.loops.blocks[head]) for head in heads)
+
+    @cached_property
+    def _polling_blocks(self) -> frozenset[int]:
+        """The blocks that read what other threads may write: by atomics, or by strong loads."""
+        operations = ((index, self.code.operation(index)) for index in range(len(self.code)))
+        return frozenset(
+            self.flow.block_of(index)
+            for index, operation in operations
+            if operation.does == "update"
+            or (operation.does == "load" and not _STRONG.isdisjoint(operation.words))
         )
 
     def work(self, side: int, number: int) -> int:

@@ -1,0 +1,58 @@
+"""Which bytes do the threads of a statement access, by warp? Those of one address operand are found once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from ..values.block_threads import WARP, by_warp
+from ..values.lane_numbers import LaneNumbers
+
+__all__ = ["ADDRESSES", "ThreadBytes", "WarpBytes"]
+
+ADDRESSES = 1 << 20  # bytes: no block has as much shared memory
+
+
+class WarpBytes(NamedTuple):
+    """The bytes that a warp accesses: where its lowest and its highest access begin, and a bit for each byte
+    from the lowest on.
+    """
+
+    warp: int
+    start: int
+    last: int
+    flags: int
+
+
+class ThreadBytes:
+    """The bytes behind address operands, as they were asked for."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[object, ...], list[WarpBytes]] = {}
+
+    def of(
+        self, base: int | LaneNumbers | None, threads: tuple[int, ...], width: int, rows: int | None = None
+    ) -> Sequence[WarpBytes]:
+        """What threads access from an address on, `width` bytes each; none of a warp of which an address is
+        not known, or whose accesses lie far apart. `rows`: only so many threads of a warp give addresses.
+        """
+        numbers: object = base
+        if isinstance(base, LaneNumbers):
+            numbers = base.packed, base.unknown
+        key = numbers, threads, width, rows
+        found = self._known.get(key)
+        if found is None:
+            found = self._known[key] = []
+            for warp, some in by_warp(threads).items():
+                if rows is not None:
+                    some = tuple(thread for thread in some if thread % WARP < rows)
+                values: set[int | None] = (
+                    set(map(base.values.__getitem__, some)) if isinstance(base, LaneNumbers) else {base}
+                )
+                lows = [value for value in values if value is not None]
+                if lows and len(lows) == len(values) and max(lows) - min(lows) < ADDRESSES:
+                    start, flags, ones = min(lows), 0, (1 << width) - 1
+                    for low in lows:
+                        flags |= ones << low - start
+                    found.append(WarpBytes(warp, start, max(lows), flags))
+        return found
