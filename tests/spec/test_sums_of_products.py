@@ -6,7 +6,9 @@ import struct
 
 import pytest
 
-from ptxmma.spec.arithmetic import arithmetic_of
+from ptxmma.spec.arithmetic import arithmetic, arithmetic_of
+from ptxmma.spec.arithmetic_checks import sums_of
+from ptxmma.spec.chip_arithmetic import matching_rows, of_row
 from ptxmma.spec.dot_product import DotProduct, ElementCode
 from ptxmma.spec.specification import Specification
 
@@ -73,3 +75,28 @@ def test_the_least_sums_that_tell(
     a, b = ([ElementCode(code(types[part], pair[n])) for pair in pairs] for n, part in enumerate(("A", "B")))
     found = dot.code(a, b, code(types["C"], c))
     assert found == code(types["D"], d) != code(types["D"], other)
+
+
+NANS = {"f16": 0x7FFF, "f32": 0x7FFFFFFF, "f64": 0xFFF8 << 48}
+MODES = ("rn", "rz", "rm", "rp")
+
+
+def test_sums_on_the_way(specification: Specification) -> None:
+    """Each NaN, also one that only a later sum sees (`explain` prints it), has the pattern of its type. What is
+    rounded once goes to nearest, but by the rounding of an f64 form; f64 alone keeps the bits of NaNs."""
+    (family,) = arithmetic().families
+    seen = set()
+    for variant in sums_of(specification, family):
+        for row in matching_rows(family, variant):
+            for block in of_row(specification, family, row, variant).blocks:
+                given, double = block.integers, block.result == "f64"
+                mode = (
+                    MODES.index(str(variant.fields["rnd"]))
+                    if double and variant.fields["rnd"] != "none"
+                    else 0
+                )
+                assert given.get("nan_code", NANS.get(block.result)) == NANS.get(block.result), row.id
+                assert given.get("mode", mode) == mode and given.get("payload", double) == double, row.id
+                assert given.get("nearest", block.result == "f16") == (block.result == "f16"), row.id
+                seen.add((row.id, block.step.id))
+    assert len(seen) == sum(len(row.steps) for row in family.rows)
