@@ -100,3 +100,23 @@ def test_sums_on_the_way(specification: Specification) -> None:
                 assert given.get("nearest", block.result == "f16") == (block.result == "f16"), row.id
                 seen.add((row.id, block.step.id))
     assert len(seen) == sum(len(row.steps) for row in family.rows)
+
+
+A_NAN, B_NAN, C_NAN = (0x7FF0 << 48) + 1, (0xFFF0 << 48) + 2, (0x7FF0 << 48) + 3
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "c", "d"),
+    [
+        (A_NAN, B_NAN, C_NAN, (0xFFF8 << 48) + 2),
+        (A_NAN, 0, C_NAN, (0x7FF8 << 48) + 3),
+        (0, B_NAN, 0, (0xFFF8 << 48) + 2),
+        (A_NAN, 0, 0, (0x7FF8 << 48) + 1),
+        (0x7FF0 << 48, 0, 0, 0xFFF8 << 48),  # an infinity times zero
+    ],
+)
+def test_which_nan_of_f64_is_kept(specification: Specification, a: int, b: int, c: int, d: int) -> None:
+    """That of B before C before A, made quiet."""
+    arithmetic = arithmetic_of(specification.find(f"{MMA}k4.row.col.f64.f64.f64.f64"), "sm_90a")
+    x, y = ([ElementCode(code), *[ElementCode(0)] * (arithmetic.products - 1)] for code in (a, b))
+    assert DotProduct(specification, arithmetic).code(x, y, c) == d
