@@ -10,11 +10,11 @@ from ...formal.theorems.descriptor_rules import different_words
 from ...spec.arithmetic import arithmetic
 from ...spec.arithmetic_records import ArithmeticFile
 from ...spec.layout_records import Layout
-from ...spec.model import Gate
+from ...spec.model import Gate, Instruction
 from ...spec.nodes import Formula, Scalars
 from ...spec.sparse import positions, valid_codes
 from ...spec.sparsity_records import Sparsity
-from ...spec.variants import Family, Variant
+from ...spec.variants import Family, RowView, Variant
 from .arithmetic_equality import same_sums
 from .meaning import noticed_fields, plain
 from .witnesses import Changed
@@ -142,13 +142,22 @@ def equal_families(old: Family, new: Family) -> bool:
     """Whether two instructions differ in formulas and gates alone, and these in no variant."""
     if plain(old.instruction.memory) != plain(new.instruction.memory):
         return False
-    if not _formulas_only(old.instruction, new.instruction, Gate):
+    if not _formulas_only(_used(old), _used(new), Gate):
         return False
-    pairs = zip(old.rows, new.rows, strict=True)
-    return all(
-        [_said(variant) for variant in one.variants()] == [_said(variant) for variant in other.variants()]
-        for one, other in pairs
-    )
+    return all(_all_said(one) == _all_said(other) for one, other in zip(old.rows, new.rows, strict=True))
+
+
+def _used(family: Family) -> Instruction:
+    """An instruction without the values of fields that each of its rows has values of its own for."""
+    instruction = family.instruction
+    unused = set.intersection(*({*view.row.bind} for view in family.rows))
+    bind = {field: values for field, values in instruction.bind.items() if field not in unused}
+    return dataclasses.replace(instruction, bind=bind)
+
+
+def _all_said(view: RowView) -> Mapping[frozenset[tuple[str, str | int]], tuple[object, ...]]:
+    """What is said of every variant of a row, by its fields."""
+    return {frozenset(variant.fields.items()): _said(variant) for variant in view.variants()}
 
 
 def _said(variant: Variant) -> tuple[object, ...]:

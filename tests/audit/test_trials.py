@@ -96,3 +96,17 @@ def test_a_rule_of_values_that_nobody_lists_is_not_called_equal() -> None:
     other = replace(operand, valid=replace(operand.valid, tree=Number(1)))
     new = Family(replace(old.instruction, operands={name: other}), old.isa)
     assert equal_families(old, old) and not equal_families(old, new)
+
+
+def test_only_a_default_that_every_row_has_a_value_of_its_own_for_is_no_matter() -> None:
+    old = load().families["tcgen05.mma.block_scale"].instruction
+
+    def other(field: str, value: str) -> Family:
+        bind = {**old.bind, field: replace(old.bind[field], values=(value,))}
+        return Family(replace(old, bind=bind), load().isa)
+
+    family = Family(old, load().isa)
+    assert all("scale_vec" in row.bind for row in old.rows)
+    assert equal_families(family, other("scale_vec", "block32"))
+    assert any("decompress" not in row.bind for row in old.rows)
+    assert not equal_families(family, other("decompress", "decompress::lut::b"))
