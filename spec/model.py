@@ -440,7 +440,7 @@ class Instruction:
     apart: bool = False
     """Whether its qualifiers belong to a family of instructions of their own: universes put them in place of
     those of such instructions only.
-    Noticed by: universes.
+    Noticed by: universes, tests.
     Example: `true`. Refuses: `often` (neither true nor false)."""
     uniform: tuple[str, ...] = ()
     """The fields that have one value in a whole kernel: in all statements of the instructions that name them

@@ -171,7 +171,7 @@ class RowView:
             values = [_unordered(self.value(name, fields)) for name in known.symbols]
             result = known.results[given] = int(known.function(*values))
             return result
-        except (TypeError, ZeroDivisionError, KeyError) as error:
+        except (KeyError, TypeError, ValueError, ZeroDivisionError) as error:
             raise SpecError(
                 f"{formula.text!r} cannot be evaluated with {dict(fields)}: {error}", formula.place
             ) from None
@@ -428,6 +428,9 @@ class Family:
         for name in sorted(used):
             operand = self.instruction.operands[name]
             view.check_count(operand)
+            if operand.registers is not None:
+                for variant in itertools.islice(view.variants(), 1):
+                    variant.evaluate(operand.registers)
             words = [v for v in operand.values.values if isinstance(v, str)] if operand.values else []
             if words:
                 raise SpecError(

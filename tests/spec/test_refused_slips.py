@@ -118,6 +118,12 @@ OTHERS = [
     ),
     (SHARED, "cases: [W]", "cases: [W, bytes]", "bytes, which is taken one value at a time, has one value"),
     ("spec/instructions/ldmatrix.yaml", "x{matrices}", "x{}", "has a brace that is no field's"),
+    (
+        "spec/instructions/tcgen05.ld.yaml",
+        "shape: 16x32bx2, words: 1",
+        "shape: 16x32bx2, words: 16x32bx2",
+        "'words * repeat' cannot be evaluated with",
+    ),
     ("specs.yaml", "includes: [sm_103, sm_100f]", "includes: [sm_103a, sm_100f]", "a target includes itself"),
     ("spec/instructions/mma.yaml", "part: C", "part: B", "two operands of the form"),
     ("spec/instructions/ldmatrix.yaml", "part: address", "part: D", "accepts address and has the part D"),

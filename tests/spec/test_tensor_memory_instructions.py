@@ -61,6 +61,7 @@ PARTS = {
 def test_every_instruction_is_here(specification: Specification) -> None:
     names = {name for name in specification.instructions if name.startswith("tcgen05.")}
     assert {name for name in names if not name.startswith("tcgen05.mma")} == set(FORMS)
+    assert {name for name, one in specification.instructions.items() if one.apart} == names
 
 
 @pytest.mark.parametrize("name", FORMS)
