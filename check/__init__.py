@@ -4,11 +4,12 @@ check_file runs every analysis on every function: start there. Then, folder by f
 - ptx: a file is read once (reader, source) and each statement decoded once (decode, operation, operands);
 - values: what a register may hold, and which threads execute a statement;
 - paths: which paths can happen; where an analysis suspects a collision, a path to it is searched;
-- registers, memory: accesses of registers and of shared memory, as dataflow (witness replays a path);
+- registers, memory: accesses of registers and of shared memory, as dataflow (witness replays a path), and
+  what is allocated of tensor memory;
 - walks: threads walked with numbers, for stages of shared memory (stages), for missing proxy fences
   (proxy_replay), and for what copies and bulk stores access (block_findings);
 - execution: all threads executed together with numbers, for barriers with phases;
-- operands: constants, uniformity, opaque fragments;
+- operands: constants, uniformity, opaque fragments, qualifiers of a whole kernel;
 - readings: under which readings of the text a program is undefined;
 - findings, rules (rules.yaml, rule_texts), grouping, suppression, baseline: what is reported;
 - reports, sarif, rule_pages, kernel_names: how.

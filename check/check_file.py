@@ -17,6 +17,7 @@ from .findings import ERROR, INFO, LIKELY, Finding
 from .grouping import grouped
 from .not_judged import NotJudged, not_judged
 from .operands.constants import constant_findings
+from .operands.kernel_qualifiers import qualifier_findings
 from .operands.opaque_fragments import fragment_findings
 from .operands.uniformity import operand_findings
 from .order import check_order
@@ -216,9 +217,11 @@ def _check_function(
         yield from _legality(module, function, operations.judge, held)
     in_step: frozenset[Place] = frozenset()
     if whole is function:
+        yield from qualifier_findings(module, code)
         in_step = yield from check_order(module, code, code, flow, values)
     elif whole is not None and whole is not function:
         again = DecodedFunction(whole, operations)
+        yield from qualifier_findings(module, again)
         joined = build_flow(whole, replace(module, faults=[]), operations)
         in_step = yield from check_order(module, code, again, joined, RegisterIntervals(module, again))
     if held:

@@ -1,5 +1,5 @@
-"""What `ptxmma check` says that it did not judge, or only in part: instructions without a rule, and barriers
-of blocks whose size or shape nothing says.
+"""What `ptxmma check` says that it did not judge, or only in part: instructions without a rule, barriers of
+blocks whose size or shape nothing says, and memory that a function outside the file may give back.
 """
 
 from __future__ import annotations
@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from ..spec.errors import Place
+from .ptx.inlining import call_of
 from .ptx.operation import Operation, Operations
 from .ptx.source import Function, PtxModule
 
@@ -22,6 +23,10 @@ _COPIES = frozenset(("copy", "bulk-copy"))
 _UNSIZED = (
     "neither .reqntid nor .maxntid says how many threads a block has and how they lie, so they were not "
     "executed together: whether the phases of these barriers order them was not judged"
+)
+_CALLED = (
+    "the kernel allocates and calls a function that the file does not hold, which may deallocate: "
+    "ways through the call were not judged"
 )
 _PLANE = (
     "threads read %tid.y or %tid.z, and no .reqntid says how those of a block lie, so one warp was followed: "
@@ -58,7 +63,7 @@ def not_judged(module: PtxModule, operations: Operations) -> Iterator[NotJudged]
             why = reasons[statement.opcode]
             if why is None:
                 continue
-            name = _name(operations.of(statement.opcode))
+            name = _name(operations.of(statement.opcode), why, operations)
             known = found.get((name, why))
             found[name, why] = (
                 NotJudged(name, module.place(statement.offset), 1, why)
@@ -66,11 +71,29 @@ def not_judged(module: PtxModule, operations: Operations) -> Iterator[NotJudged]
                 else replace(known, statements=known.statements + 1)
             )
     yield from found.values()
+    yield from _allocated(module, operations)
     for function in module.functions:
         if function.kind == "entry" and function.threads is None:
             yield from _unsized(module, function, operations)
             if function.plane:
                 yield from _plane(module, function, operations)
+
+
+def _allocated(module: PtxModule, operations: Operations) -> Iterator[NotJudged]:
+    """The calls of functions that the file does not hold, in a kernel that allocates."""
+    held = {function.name for function in module.functions}
+    for function in module.functions:
+        does = {operations.of(statement.opcode).does for statement in function.statements}
+        if function.kind != "entry" or not {"allocate", "call"} <= does:
+            continue
+        calls = [
+            s
+            for s in function.statements
+            if operations.of(s.opcode).does == "call" and call_of(s).name not in held
+        ]
+        if calls:
+            place = module.place(calls[0].offset)
+            yield NotJudged(f"allocations of {function.name}", place, len(calls), _CALLED)
 
 
 def _unsized(module: PtxModule, function: Function, operations: Operations) -> Iterator[NotJudged]:
@@ -96,18 +119,30 @@ def _meets(operation: Operation) -> bool:
 
 
 def _why(operation: Operation, operations: Operations) -> str | None:
-    unjudged = operations.effects.is_unjudged(operation.opcode)
+    family = operations.effects.unjudged_family(operation.opcode)
     if operation.instruction is not None:
-        return _ORDER if operation.registers is None else _UNORDERED if unjudged else None
-    if unjudged:
+        if operation.registers is None:
+            return _ORDER
+        return None if family is None else _open(family, operations)
+    if family is not None:
         return _ABSENT
     if operation.is_unknown and not operations.is_held(operation.opcode):
         return _UNKNOWN
     return None  # not a tensor-core instruction; or one that legality reports as unknown
 
 
-def _name(operation: Operation) -> str:
-    """The name of an instruction: the specification's, or else its first two words."""
+def _open(family: str, operations: Operations) -> str:
+    """What nobody judges of a family of instructions."""
+    return f"{operations.effects.unjudged[family]} was not judged yet"
+
+
+def _name(operation: Operation, why: str, operations: Operations) -> str:
+    """The name of an instruction: the specification's, or else its first two words; or that of its family,
+    where the reason is one for all of that.
+    """
+    family = operations.effects.unjudged_family(operation.opcode)
+    if family is not None and why == _open(family, operations):
+        return family
     if operation.instruction is not None:
         return operation.instruction.instruction
     return ".".join(operation.words[:2])

@@ -44,6 +44,14 @@ def check_order(
         from ..spec.ordering import ordering
 
         ordering()  # rules that are wrong are refused, also where they would find nothing
+    if "fetch" in does:
+        from .registers.fetches import fetch_findings
+
+        yield from fetch_findings(module, whole, flow)
+    if "allocate" in does:
+        from .memory.allocations import allocation_findings
+
+        yield from allocation_findings(module, whole, flow, values)
     if _PRODUCT in does:
         from .registers.register_events import FunctionEvents
 

@@ -51,6 +51,11 @@ Does = Literal[
     "fence",
     "commit",
     "wait",
+    "fetch",
+    "fetch-wait",
+    "allocate",
+    "deallocate",
+    "end-allocation",
     "elect",
     "vote",
     "shuffle",
@@ -80,8 +85,8 @@ class Action:
     """The barrier: an mbarrier in memory, one with a number, the cluster's, or a warp's.
     Noticed by: tests. Example: `named`. Refuses: `block` (not in the list)."""
     count: int | None = None
-    """The operand that says how many groups may stay pending (without it a wait is for all of them), or how
-    many threads or arrivals a barrier has.
+    """The operand that says how many groups may stay pending (without it a wait is for all of them), how
+    many threads or arrivals a barrier has, or how many columns are allocated or given back.
     Noticed by: tests. Example: `0`. Refuses: `first` (an integer)."""
     size: int | None = None
     """The operand that says how many bytes are copied, or expected.
@@ -129,9 +134,10 @@ class Effects:
     uniform: tuple[tuple[str, ...], ...]
     """Special registers that are the same in every thread of a warp.
     Noticed by: tests. Example: `[[ctaid, ntid]]`. Refuses: `[ctaid]` (a list of lists)."""
-    unjudged: tuple[str, ...]
-    """Tensor-core instructions whose order `check` does not judge; it says so of each.
-    Noticed by: tests. Example: `[tcgen05]`. Refuses: `tcgen05` (a list)."""
+    unjudged: Mapping[str, str]
+    """Tensor-core instructions about which `check` leaves something open, by the name that they begin with,
+    and what that is; it says so once for all of them.
+    Noticed by: tests. Example: `{tcgen05: their order}`. Refuses: `[tcgen05]` (a mapping)."""
     actions: Mapping[str, Action]
     """What instructions do beside their registers; an instruction that is not listed does nothing.
     Noticed by: tests. Example: `{st: {does: store}}`. Refuses: `{frob: {does: store}}` (no list above
@@ -165,9 +171,9 @@ class Effects:
         name = _longest(opcode, self.actions)
         return NOTHING if name is None else self.actions[name]
 
-    def is_unjudged(self, opcode: str) -> bool:
-        """Whether an opcode is a tensor-core instruction whose order nobody judges."""
-        return _longest(opcode, self.unjudged) is not None
+    def unjudged_family(self, opcode: str) -> str | None:
+        """The name in `unjudged` of the tensor-core instruction that an opcode spells; None if it is none."""
+        return _longest(opcode, self.unjudged)
 
 
 def _longest(opcode: str, names: Container[str]) -> str | None:
@@ -196,7 +202,7 @@ def read(root: Path = ROOT) -> Effects:
 def _check_kinds(node: Node, file: str) -> None:
     """No instruction or special register is listed twice; raises SpecError where it stands again."""
     entries = pairs(node, file)
-    for kinds in (("results", "effects", "calls", "asynchronous"), ("threads", "uniform"), ("unjudged",)):
+    for kinds in (("results", "effects", "calls", "asynchronous"), ("threads", "uniform")):
         seen: dict[str, str] = {}
         for kind in kinds:
             for word in _words(entries[kind]):

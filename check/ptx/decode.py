@@ -209,7 +209,7 @@ class DecodedFunction:
             negated = statement.guard[0] == "!"
             guard = statement.guard[1:] if negated else statement.guard
             read = self.unique((guard,), scope)
-        if plain and operation.registers == RESULT:
+        if plain and operation.registers == RESULT and operation.results < 2:
             known = self._names[scope]
             first = known[operands[0]]
             writes = () if first is None else (first,)
@@ -231,6 +231,8 @@ class DecodedFunction:
             return named, named
         if kind in (EFFECT, ASYNCHRONOUS):
             return (), self.unique(NAME.findall(text), scope)
+        if operation.results > 1:
+            return self._by_role(operation, operands, scope)
         first = operands[0]
         if first[:1] == "[" or (kind == CALL and first[:1] != "("):
             return (), self.unique(NAME.findall(text), scope)

@@ -56,6 +56,14 @@ class Operation:
         """The instruction of the specification; None if it has none of this name."""
         return self.nearest.row.family.instruction if self.nearest else None
 
+    @cached_property
+    def results(self) -> int:
+        """How many operands the specification writes, of the form that writes most; 0 outside it."""
+        if self.instruction is None:
+            return 0
+        known = self.instruction.operands
+        return max((sum(known[n].role == "destination" for n in f.operands) for f in self.forms), default=0)
+
     @property
     def space(self) -> str:
         """The state space of the access (of a copy: of its destination), or `generic`."""

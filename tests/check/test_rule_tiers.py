@@ -12,17 +12,18 @@ TIERS = {
         legality.operand.range legality.operand.sink legality.operand.type legality.operand.vector
         legality.qualifier.combination legality.qualifier.layouts legality.qualifier.missing
         legality.qualifier.operations legality.qualifier.repeated legality.qualifier.types
-        legality.qualifier.unexpected legality.qualifier.unknown legality.qualifier.value legality.syntax""",
+        legality.qualifier.unexpected legality.qualifier.unknown legality.qualifier.value legality.syntax
+        qualifier-mixed""",
     "error likely": """aligned-divergent aligned-exited barrier-count barrier-stuck barrier-uninitialised barrier-unpublished bulk-store-pending
         descriptor-alignment descriptor-divergent descriptor-field wmma-divergent shared-unsynchronised copy-incomplete
-        proxy-fence-copy""",
+        proxy-fence-copy allocation-freed allocation-kept allocation-late""",
     "error likely reading": """bulk-store-fence first-fence register-fence accumulator-in-flight a-written-in-flight
         accumulator-as-a a-as-accumulator proxy-fence shared-overwritten""",
     "error reading": "metadata-code accumulator-reshaped",
     "likely": "legality.unknown",
-    "reading": "a-read-in-flight fence-after-mma fence-after-load",
+    "reading": "a-read-in-flight fence-after-mma fence-after-load allocation-warp tensor-load-overwritten",
     "info": """aligned-unknown idle-suppression matrix-lanes redundant-fence redundant-wait repaired serialised
-        legality.deprecated""",
+        legality.deprecated tensor-load-read""",
 }  # fmt: skip
 ORDERING = """shared-unsynchronised copy-incomplete first-fence register-fence accumulator-in-flight a-written-in-flight
     accumulator-as-a a-as-accumulator proxy-fence shared-overwritten accumulator-reshaped proxy-fence-copy
@@ -40,6 +41,8 @@ def test_every_rule_has_its_tiers() -> None:
 def test_every_question_that_no_model_follows() -> None:
     switches = rule_texts().switches
     assert {n: (*s.settings, s.default, s.strict) for n, s in switches.items()} == {
-        "letter": ("undefined", "harmless", "harmless", "undefined")
+        "letter": ("undefined", "harmless", "harmless", "undefined"),
+        "load-registers": ("every", "true", "every", "true"),
+        "allocating-warp": ("any", "same", "any", "same"),
     }
     assert all(setting.machine.settled == {} for s in switches.values() for setting in s.settings.values())

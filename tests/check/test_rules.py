@@ -22,7 +22,8 @@ from ptxmma.spec.ordering import ordering
 Run = Callable[..., tuple[int, str, str]]
 RULES = tuple(rules().values())
 QUOTED = re.compile(
-    r'"((?:aligned|barrier|descriptor|matrix|wmma|metadata|idle|redundant)-[a-z]+|bulk-store-[a-z]+|repaired|serialised)"'
+    r'"((?:aligned|allocation|barrier|descriptor|matrix|wmma|metadata|idle|qualifier|redundant)-[a-z]+|'
+    r'bulk-store-[a-z]+|tensor-load-[a-z]+|repaired|serialised)"'
 )
 REASON = re.compile(r'"((?:gate|guard|operand|qualifier)\.[a-z_]+|syntax)"')
 
@@ -50,7 +51,9 @@ def test_there_are_many() -> None:
 def test_the_wrong_example_is_found_and_the_right_one_passes(rule: object) -> None:
     assert isinstance(rule, type(RULES[0]))
     wrong, right = check_text(rule.wrong, "wrong.ptx"), check_text(rule.right, "right.ptx")
-    assert not wrong.faults and not right.faults and not wrong.not_judged and not right.not_judged
+    assert not wrong.faults and not right.faults
+    unjudged = {one.instruction for one in (*wrong.not_judged, *right.not_judged)}
+    assert unjudged <= {"tcgen05"}  # of which the order between threads is left open, in every file
     assert next(f.tier for f in wrong.findings if f.rule == rule.name) == rule.tiers[0]
     failing = [f for f in right.findings if f.tier in (ERROR, LIKELY, READING) or f.rule == rule.name]
     assert failing == []

@@ -124,7 +124,6 @@ EXECUTION = {
 # What would notice that a clause is wrong: theorems, answers of `legal`, inputs of cases (each value of an operand is one that
 # varies), litmus tests of a rule, rules of `check`.
 NO_CHIP = "nobody no chip is at hand"
-NOT_COUNTED = "nobody allocations are not counted yet"
 NOT_FOLLOWED = "nobody addresses in tensor memory are not followed yet"
 NOT_ORDERED = "nobody the order of tensor-memory accesses is not judged yet"
 CONSUMERS = {
@@ -188,23 +187,22 @@ CONSUMERS = {
     "exec.matrix.lanes": "check matrix-lanes",
     "exec.matrix.alignment": "check matrix-alignment, case bits",
     "exec.matrix.weak": "check shared-unsynchronised",
-    "exec.tensor.group": "legality qualifier.missing, "
-    "nobody statements are judged one by one, not the kernel that holds them",
-    "exec.tensor.alloc.warp": "check aligned-divergent",
+    "exec.tensor.group": "legality qualifier.missing, check qualifier-mixed",
+    "exec.tensor.alloc.warp": "check aligned-divergent, check allocation-warp",
     "exec.tensor.alloc.columns": "legality operand.range",
-    "exec.tensor.alloc.order": NOT_COUNTED,
+    "exec.tensor.alloc.order": "check allocation-late",
     "exec.tensor.alloc.space": "nobody the address that tcgen05.alloc writes to is not followed yet",
     "exec.tensor.alloc.weak": "nobody the store is not followed yet",
-    "exec.tensor.alloc.freed": NOT_COUNTED,
-    "exec.tensor.alloc.permit": NOT_COUNTED,
-    "exec.tensor.dealloc.address": NOT_COUNTED,
+    "exec.tensor.alloc.freed": "check allocation-kept",
+    "exec.tensor.alloc.permit": "check allocation-late",
+    "exec.tensor.dealloc.address": "check allocation-freed",
     "exec.tensor.dealloc.peers": NOT_ORDERED,
     "exec.tensor.fence": NOT_ORDERED,
-    "exec.tensor.wait": NOT_ORDERED,
+    "exec.tensor.wait": f"check tensor-load-overwritten, {NOT_ORDERED}",
     "exec.tensor.address.uniform": NOT_FOLLOWED,
     "exec.tensor.lanes": NOT_FOLLOWED,
     "exec.tensor.async": NOT_ORDERED,
-    "exec.tensor.ld.registers": NOT_ORDERED,
+    "exec.tensor.ld.registers": "check tensor-load-overwritten, check tensor-load-read",
     "exec.tensor.st.wait": NOT_ORDERED,
     "exec.tensor.proxy": NOT_ORDERED,
     "exec.tensor.pipeline": NOT_ORDERED,
