@@ -126,10 +126,14 @@ class BlockWalk:
                 value = values.pop() if len(values) == 1 and last.does != "switch" else None
                 side = self._side(number, sides, value) if sides else None
                 unknown = None in values and len(sides) > 1 and last.does == "jump"
-                if unknown and not self._way_out(number, sides):
-                    self._choose(last, side == block.branch)
-                number = self._entered(number, side)
-                continue
+                if not unknown or self._way_out(number, sides):
+                    number = self._entered(number, side)
+                    continue
+                self._choose(last, side == block.branch)
+                holds = self._holding(last, lanes)  # threads that know where to go do so
+                if None in holds.values() or len(set(holds.values())) == 1:
+                    number = self._entered(number, side)
+                    continue
             if over := self._way_out(number, sides):
                 self._cut(block.end - 1)
                 number = self._entered(number, over)

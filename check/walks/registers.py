@@ -164,6 +164,9 @@ class Registers:
     def _leader(self, step: WalkStep) -> Numbers:
         """Whether each thread is the first of its warp that the mask names."""
         mask = self.value(step.statement.operands[-1], step.statement.scope)
+        if isinstance(mask, LaneNumbers):  # unknown in threads that do not come here
+            known = {value for value in mask.values if value is not None}
+            mask = known.pop() if len(known) == 1 else None
         members = mask & (1 << WARP) - 1 if isinstance(mask, int) else 0
         if not members:
             return None

@@ -106,6 +106,23 @@ PARTS = (
     "st.shared.v4.b32 [%r5], {%a0,%a1,%a2,%a3};\n"
     "ret;\n}\n"
 )
+# Two buffers: threads of the first warp store them, by a flag from memory that is 0 in all other warps.
+TWO = (
+    "mov.u32 %r30, 0;\nsetp.gt.u32 %p4, %r1, 31;\n@%p4 bra E;\n"
+    "ld.global.u32 %r30, [%d3];\n"
+    "E:\nsetp.eq.u32 %p6, %r30, 0;\nadd.u32 %r5, %r2, %r4;\n"
+    + "".join(
+        f"st.shared.v4.b32 [%r5+{at}], {{%a0,%a1,%a2,%a3}};\n"
+        "fence.proxy.async.shared::cta;\nbar.sync 0;\n"
+        f"@%p6 bra S{at};\nadd.u32 %r6, %r2, {at};\n"
+        "cp.async.bulk.tensor.2d.global.shared::cta.bulk_group [map, {%r7, %r7}], [%r6];\n"
+        "cp.async.bulk.commit_group;\ncp.async.bulk.wait_group.read 1;\n"
+        f"S{at}:\nbar.sync 0;\n"
+        for at in (0, 4096)
+    )
+    + "st.shared.v4.b32 [%r5], {%a0,%a1,%a2,%a3};\nret;\n}\n"
+)
+ELECTED = "mov.u32 %r32, -1;\nelect.sync _|%p5, %r32;\nselp.u32 %r30, 1, 0, %p5;\n"
 MAYBE = "likely shared-unsynchronised"  # the size of a tensor's box is not in the PTX
 TMA, RACE, PART = "error bulk-store-fence", "error shared-unsynchronised", "error copy-incomplete"
 
@@ -123,7 +140,7 @@ def test_a_pipeline_of_copies(target: str) -> None:
     assert told(RING, target) == set()
 
 
-@pytest.mark.parametrize("body", [STORE, REDUCE, LOAD, PARTS])
+@pytest.mark.parametrize("body", [STORE, REDUCE, LOAD, PARTS, TWO])
 def test_bulk_copies_that_are_waited_for(body: str) -> None:
     assert told(body) == set()
 
@@ -131,6 +148,15 @@ def test_bulk_copies_that_are_waited_for(body: str) -> None:
 @pytest.mark.parametrize(
     ("body", "old", "new", "expected"),
     [
+        # The mask of elect.sync is written where only the first warp comes.
+        (TWO, "ld.global.u32 %r30, [%d3];\n", ELECTED, set()),
+        (
+            TWO.replace("read 1;\nS4096", "read 2;\nS4096"),
+            "ld.global.u32 %r30, [%d3];\n",
+            ELECTED,
+            {"error bulk-store-pending"},
+        ),
+        (TWO, "read 1;\nS4096", "read 2;\nS4096", {"likely bulk-store-pending"}),
         # cp.async: the wait, the commit, the barriers
         (RING, "wait_group 1;", "wait_group 2;", {PART}),
         (RING, "cp.async.wait_group 1;\n", "", {PART}),
