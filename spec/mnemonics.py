@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -54,6 +54,7 @@ class MnemonicGroup:
         self._free_costs: dict[frozenset[str], list[int]] = {}
         self._ordered_costs: dict[tuple[int, int, str | None], list[int]] = {}
         self._diagnosed: dict[tuple[str, str | None, int | None], NamedMnemonic] = {}
+        self._opened_alike: dict[tuple[object, ...], Sequence[tuple[int, Variant]]] = {}
 
     @cached_property
     def open_rows(self) -> tuple[tuple[RowView, tuple[Variant, ...]], ...]:
@@ -87,12 +88,26 @@ class MnemonicGroup:
             return self.closest(spelling) if self.open_rows else None
         if self.is_open(found[0].gate):
             return found[0]
-        opened = [
-            (len(other.free ^ spelling.free), variant)
-            for other, variant in self.spellings.alike(spelling)
-            if self.is_open(variant.gate)
-        ]
-        return min(opened, key=lambda pair: pair[0])[1] if opened else None
+        opened = self._opened(spelling)
+        if not opened:
+            return None
+        wanted = self.spellings.bits(spelling.free)
+        distances = [(bits ^ wanted).bit_count() for bits, _ in opened]
+        return opened[distances.index(min(distances))][1]
+
+    def _opened(self, spelling: Spelling) -> Sequence[tuple[int, Variant]]:
+        """The open variants with the same shape and ordered qualifiers, and the other qualifiers of each as
+        bits. Memoised.
+        """
+        key = spelling.shape, spelling.ordered
+        found = self._opened_alike.get(key)
+        if found is None:
+            found = self._opened_alike[key] = tuple(
+                (bits, variant)
+                for bits, variant in self.spellings.alike(spelling)
+                if self.is_open(variant.gate)
+            )
+        return found
 
     @cached_property
     def shape_classes(self) -> dict[str, int]:

@@ -74,16 +74,26 @@ class MnemonicSpellings:
         for tolerance in variant.row.family.instruction.tolerances:
             yield replace(spelling, free=spelling.free - {tolerance.absent}), tolerance.why
 
-    def alike(self, spelling: Spelling) -> Sequence[tuple[Spelling, Variant]]:
-        """The combinations of the text with the same shape and the same ordered qualifiers."""
+    def alike(self, spelling: Spelling) -> Sequence[tuple[int, Variant]]:
+        """The combinations of the text with the same shape and the same ordered qualifiers: the other
+        qualifiers of each as bits, and its variant.
+        """
         return self._by_shape.get((spelling.shape, spelling.ordered), ())
 
+    def bits(self, words: Iterable[str]) -> int:
+        """A set of qualifiers as an integer, one bit a qualifier; two sets differ in as many bits."""
+        return sum(1 << self._places[word] for word in words)
+
     @cached_property
-    def _by_shape(self) -> Mapping[tuple[object, ...], Sequence[tuple[Spelling, Variant]]]:
-        found: dict[tuple[object, ...], list[tuple[Spelling, Variant]]] = defaultdict(list)
+    def _places(self) -> Mapping[str, int]:
+        return {word: place for place, word in enumerate(sorted(self.known))}
+
+    @cached_property
+    def _by_shape(self) -> Mapping[tuple[object, ...], Sequence[tuple[int, Variant]]]:
+        found: dict[tuple[object, ...], list[tuple[int, Variant]]] = defaultdict(list)
         for spelling, (variant, note) in self.combinations.items():
             if note is None:
-                found[spelling.shape, spelling.ordered].append((spelling, variant))
+                found[spelling.shape, spelling.ordered].append((self.bits(spelling.free), variant))
         return found
 
     @cached_property
