@@ -7,7 +7,7 @@ import json
 import sys
 import time
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,6 +20,7 @@ from ..spec.writing import write_folder
 from .options import add_scheduler, seconds
 
 if TYPE_CHECKING:
+    from ..formal.catalogue import TheoremSubject
     from ..formal.prove import ProofResult
     from ..formal.smt.obligations import Obligation
     from ..formal.theorem import Enumeration
@@ -75,8 +76,7 @@ def run(args: argparse.Namespace) -> int:
     meant = _Meant.by(specification, args.pattern)
 
     def wanted(part: str, obligation: Obligation | Enumeration) -> bool:
-        named = not args.pattern or like(args.pattern, part, obligation.theorem, obligation.subject)
-        if not named and not meant.rests_on(part, obligation.subject):
+        if not meant.has(part, obligation.theorem, obligation.subject):
             return False
         if folder is not None and isinstance(obligation, Obligation):
             name = f"{obligation.theorem}-{obligation.digest}.smt2"
@@ -85,7 +85,8 @@ def run(args: argparse.Namespace) -> int:
         return True
 
     begun = time.perf_counter()
-    results = list(prove(specification, solvers, wanted, int(args.timeout * 1000)))
+    milliseconds = int(args.timeout * 1000)
+    results = list(prove(specification, solvers, wanted, milliseconds, concerning=meant.concerns))
     seconds = time.perf_counter() - begun
     if not results:
         raise Question(f"nothing matches {args.pattern!r}; `ptxmma prove --list` names the theorems")
@@ -105,29 +106,43 @@ def run(args: argparse.Namespace) -> int:
 
 @dataclass(frozen=True)
 class _Meant:
-    """The rows that a pattern matches, and the other rows; the parts of the specification behind the first.
+    """What a pattern means: the rows that it matches, the other rows, and the parts of the specification
+    behind the first. Parts behind every row are about none of them, and are left out.
 
-    Parts behind every row are about none of them, and are left out.
+    The name of a row means that row alone (`exact`).
     """
 
-    rows: frozenset[str]
+    pattern: str | None
+    exact: bool
+    rows: Mapping[str, TheoremSubject]
     others: frozenset[str]
     parts: frozenset[str]
 
     @classmethod
     def by(cls, specification: Specification, pattern: str | None) -> _Meant:
-        """The rows that are asked about: none where there is no pattern, or it matches none."""
-        from ..formal.catalogue import subjects
+        """What is asked about: all, where there is no pattern."""
+        from ..formal.catalogue import behind_all, subjects
 
-        known = list(subjects(specification)) if pattern else []
-        rows = frozenset(subject.row for subject in known if pattern and like(pattern, subject.row))
-        everywhere = frozenset.intersection(*(subject.parts for subject in known)) if known else frozenset()
-        behind = frozenset(part for subject in known if subject.row in rows for part in subject.parts)
-        return cls(rows, frozenset(subject.row for subject in known) - rows, behind - everywhere)
+        names = [view.id for family in specification.families.values() for view in family.rows]
+        named = [name for name in names if pattern and name.lower() == pattern.lower()]
+        meant = frozenset(named or (name for name in names if pattern and like(pattern, name)))
+        rows = {subject.row: subject for subject in subjects(specification, meant.__contains__)}
+        behind = frozenset(part for subject in rows.values() for part in subject.parts)
+        parts = behind - behind_all(specification) if rows else behind
+        return cls(pattern, bool(named), rows, frozenset(names) - meant, parts)
 
-    def rests_on(self, part: str, subject: str) -> bool:
-        """Whether one of the rows rests on a claim about a subject, made in a part of the specification."""
-        return part in self.parts and subject not in self.others
+    def concerns(self, part: str) -> bool:
+        """Whether a part of the specification can have something that is meant."""
+        return not self.exact or part in self.parts
+
+    def has(self, part: str, theorem: str, subject: str) -> bool:
+        """Whether a claim about a subject, made in a part of the specification, is meant: the pattern matches
+        it, or one of the rows rests on it.
+        """
+        row = subject.partition(" ")[0]  # a subject begins with the name of its row, if it has one
+        if part in self.parts and row not in self.others:
+            return True
+        return not self.exact and (not self.pattern or like(self.pattern, part, theorem, subject))
 
 
 def _json(results: Sequence[ProofResult], seconds: float) -> dict[str, Any]:
@@ -178,7 +193,7 @@ def _report(
     if meant is not None:
         for line in parts_in_words(specification, results):
             console.print(line, soft_wrap=True, markup=False)
-    _rows(console, specification, results, solvers, meant.rows if meant is not None else frozenset())
+    _rows(console, specification, results, solvers, tuple(meant.rows.values()) if meant is not None else ())
     for result in results:
         if result.detail:
             verdict = "FOUND" if result.verdict == "proven" else result.verdict.upper()
@@ -234,7 +249,7 @@ def _rows(
     specification: Specification,
     results: Sequence[ProofResult],
     solvers: Sequence[str],
-    meant: frozenset[str],
+    meant: Sequence[TheoremSubject],
 ) -> None:
     """A line for each row that is meant, else for each that is concerned: its obligations, and how many are
     proven.
@@ -247,9 +262,7 @@ def _rows(
     for result in results:
         by_part[result.part].append(result)
     table = Table("row", "mnemonics", *(f"proven by {solver}" for solver in solvers))
-    for subject in subjects(specification):
-        if meant and subject.row not in meant:
-            continue
+    for subject in meant or subjects(specification):
         own = [result for part in subject.parts for result in by_part[part]]
         if all(result.solver not in solvers for result in own):
             continue

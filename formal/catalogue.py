@@ -9,11 +9,21 @@ from importlib import import_module
 from types import MappingProxyType
 
 from ..spec.specification import Specification
+from ..spec.variants import RowView
 from . import theorems
 from .smt.obligations import Obligation
 from .theorem import Enumeration, TheoremGroup
 
-__all__ = ["GROUPS", "STATEMENTS", "TheoremSubject", "enumerations", "obligations", "subjects", "titles"]
+__all__ = [
+    "GROUPS",
+    "STATEMENTS",
+    "TheoremSubject",
+    "behind_all",
+    "enumerations",
+    "obligations",
+    "subjects",
+    "titles",
+]
 
 
 def _collected() -> tuple[TheoremGroup, ...]:
@@ -75,9 +85,31 @@ def titles(specification: Specification) -> Mapping[str, str]:
     return {part.name: part.title for part in parts if part.title}
 
 
-def subjects(specification: Specification) -> Iterator[TheoremSubject]:
-    """For every row, the parts of the specification that it rests on."""
-    for family in specification.families.values():
-        for view in family.rows:
+def subjects(
+    specification: Specification, wanted: Callable[[str], bool] = lambda row: True
+) -> Iterator[TheoremSubject]:
+    """For every wanted row, the parts of the specification that it rests on."""
+    for view in _rows(specification):
+        if wanted(view.id):
             parts = frozenset(part for group in GROUPS for part in group.behind(specification, view))
             yield TheoremSubject(view.id, view.row.count, parts)
+
+
+def behind_all(specification: Specification) -> frozenset[str]:
+    """The parts of the specification that every row rests on."""
+    return frozenset(part for group in GROUPS for part in _behind_all(specification, group))
+
+
+def _behind_all(specification: Specification, group: TheoremGroup) -> frozenset[str]:
+    """Those of one group; most groups have none, as their first rows show."""
+    first, *others = _rows(specification)
+    parts = frozenset(group.behind(specification, first))
+    for view in others:
+        if not parts:
+            break
+        parts &= frozenset(group.behind(specification, view))
+    return parts
+
+
+def _rows(specification: Specification) -> list[RowView]:
+    return [view for family in specification.families.values() for view in family.rows]

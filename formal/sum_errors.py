@@ -37,7 +37,7 @@ class SumErrors:
             yield "what a term keeps", ("term",), (), self._kept
         yield (
             "all terms and the rounding",
-            (),
+            ("result",),
             (str(shape.products + len(shape.addends)), shape.result),
             self._added,
         )

@@ -10,8 +10,9 @@ from ..spec.chip_arithmetic import FACTORS, C, ChipArithmetic, SumBlock, matchin
 from ..spec.parts import computes
 from ..spec.specification import Specification
 from ..spec.variants import Variant
+from .kept import kept
 
-__all__ = ["SumShape", "float_sums", "longest_sums", "sum_shapes"]
+__all__ = ["FamilySums", "SumShape", "family_sums"]
 
 
 @dataclass(frozen=True)
@@ -45,48 +46,62 @@ class SumShape:
         return f"{words} -> {self.result} ({self.name}: {given})"
 
 
-def sum_shapes(specification: Specification, family: ArithmeticFile) -> tuple[SumShape, ...]:
-    """Every shape of a family's sums."""
-    found: dict[SumShape, SumShape] = {}
+@dataclass(frozen=True)
+class FamilySums:
+    """All sums of a chip family.
+
+    `shapes` has every shape; `longest` the arithmetic and the block of each with the most products; `floats`
+    an arithmetic of each kind of floating-point sums of one block with C, by the kind's name; `of_rows` the
+    shapes and kinds of each row of the specification, by its id.
+    """
+
+    shapes: tuple[SumShape, ...]
+    longest: Mapping[SumShape, tuple[ChipArithmetic, SumBlock]]
+    floats: Mapping[str, ChipArithmetic]
+    of_rows: Mapping[str, frozenset[str]]
+
+
+@kept
+def family_sums(specification: Specification, family: ArithmeticFile) -> FamilySums:
+    """All sums of a family. Kept."""
+    shapes: dict[SumShape, SumShape] = {}
+    longest: dict[SumShape, tuple[ChipArithmetic, SumBlock]] = {}
+    floats: dict[str, ChipArithmetic] = {}
+    of_rows: dict[str, set[str]] = {}
     for variant, arithmetic in _arithmetics(specification, family):
+        of_row = of_rows.setdefault(variant.row.id, set())
         sparse = bool(variant.row.row.sparsity)
         clamped = variant.fields.get("satfinite") == "satfinite"
         for block in arithmetic.blocks:
             shape = _shape(arithmetic, block)
-            known = found.get(shape, shape)
-            found[shape] = replace(
+            known = shapes.get(shape, shape)
+            shapes[shape] = replace(
                 known,
                 products=max(known.products, len(block.products)),
                 sparse=known.sparse | {sparse},
                 clamped=known.clamped | {clamped},
             )
-    return tuple(found.values())
+            if shape not in longest or len(longest[shape][1].products) < len(block.products):
+                longest[shape] = arithmetic, block
+            of_row.add(str(shape))
+        kind = _float_kind(specification, arithmetic)
+        if kind is not None:
+            floats.setdefault(kind, arithmetic)
+            of_row.add(kind)
+    rows = {row: frozenset(names) for row, names in of_rows.items()}
+    return FamilySums(tuple(shapes.values()), longest, floats, rows)
 
 
-def float_sums(specification: Specification, family: ArithmeticFile) -> Iterator[ChipArithmetic]:
-    """Arithmetics of floating-point sums of one block with C, each kind of A, integers and result once."""
-    seen: set[object] = set()
-    for _, arithmetic in _arithmetics(specification, family):
-        block = arithmetic.blocks[0]
-        several = len(block.products) > 1 and block.addends == (C,) and block.types == (block.result,)
-        if len(arithmetic.blocks) == 1 and several and block.result in specification.formats:
-            key = (arithmetic.types["A"], *block.integers.values(), block.result)
-            if key not in seen:
-                seen.add(key)
-                yield arithmetic
-
-
-def longest_sums(
-    specification: Specification, family: ArithmeticFile
-) -> Mapping[SumShape, tuple[ChipArithmetic, SumBlock]]:
-    """Of every shape of a family's sums, the arithmetic and the block with the most products."""
-    found: dict[SumShape, tuple[ChipArithmetic, SumBlock]] = {}
-    for _, arithmetic in _arithmetics(specification, family):
-        for block in arithmetic.blocks:
-            shape = _shape(arithmetic, block)
-            if shape not in found or len(found[shape][1].products) < len(block.products):
-                found[shape] = arithmetic, block
-    return found
+def _float_kind(specification: Specification, arithmetic: ChipArithmetic) -> str | None:
+    """The name of a kind of floating-point sums of one block, several products and C: the type of A, the
+    result, the model and its integers. None for other sums.
+    """
+    block = arithmetic.blocks[0]
+    several = len(block.products) > 1 and block.addends == (C,) and block.types == (block.result,)
+    if len(arithmetic.blocks) > 1 or not several or block.result not in specification.formats:
+        return None
+    integers = ", ".join(f"{name} {value}" for name, value in block.integers.items())
+    return f"{arithmetic.types[FACTORS[0]]} and C -> {block.result} ({block.step.model}: {integers})"
 
 
 def _shape(arithmetic: ChipArithmetic, block: SumBlock) -> SumShape:

@@ -71,8 +71,10 @@ class SumSigns:
         return refuting(Not(FloatCode(form, code).nan), Or(UGT(one[sign], 1), *faults))
 
     def _term(self, each: str) -> str:
-        """A product (or an addend) of an element with the other sign differs in more than its sign."""
-        word, fixed = self.sums.shape.word, self.sums.fixed()
+        """A product (or an addend) of an element with the other sign differs in more than its sign, whatever
+        the types of elements are.
+        """
+        word, fixed = self.sums.shape.word, self.sums.numbers(self.sums.shape.constants)
         names = {name: BitVec(name, word) for name in self.sums.read_of(each) if name not in fixed}
         one, *others = (
             self.sums.staged(each, fixed | names | turned)
@@ -81,7 +83,7 @@ class SumSigns:
         rest = (
             one[name] != other[name]
             for other in others
-            for name in sorted(one.keys() - names.keys() - {_SIGN})
+            for name in sorted(one.keys() - names.keys() - fixed.keys() - {_SIGN})
         )
         return refuting(Or(*(one[_SIGN] ^ 1 != other[_SIGN] for other in others), *rest))
 
@@ -99,15 +101,17 @@ class SumSigns:
 
     def _rounded(self) -> str:
         """Of the same digits, the code of a sum with the other sign (and rounded in the opposite direction)
-        differs in more than its sign. Models with one zero may have a zero in place of both.
+        differs in more than its sign. Models with one zero may have a zero in place of both. Of sums that are
+        rounded down and of those that are rounded up, this is one claim.
         """
         word, negative = self.sums.shape.word, BitVec(_SIGN, 1)
         known = {name: self.sums.number(0) for name in self.sums.reductions}
         known |= {name: BitVec(name, word) for name in _DIGITS}
         mode = dict(self.sums.shape.integers).get(_MODE)
-        turned = {_MODE: self.sums.number(_UPWARDS[mode])} if mode in _UPWARDS else {}
-        one = self._code({**known, _SIGN: ZeroExt(word - 1, negative)})
-        other = self._code({**known, **turned, _SIGN: ZeroExt(word - 1, ~negative)})
+        modes = sorted((mode, _UPWARDS[mode])) if mode in _UPWARDS else ()
+        down, up = ({_MODE: self.sums.number(each)} for each in modes) if modes else ({}, {})
+        one = self._code({**known, **down, _SIGN: ZeroExt(word - 1, negative)})
+        other = self._code({**known, **up, _SIGN: ZeroExt(word - 1, ~negative)})
         none = False if mode is not None else one | other == 0
         return refuting(Not(Or(one ^ other == 1 << self._bits - 1, none)))
 

@@ -46,7 +46,7 @@ class SymbolicSum:
         """The names of an element, each with a prefix."""
         given = self.shape.constants
         known = given | constants_of(self.specification, element) | {"negated": negated}
-        scope = {name: self.number(value) for name, value in known.items()}
+        scope = self.numbers(known)
         scope["code"] = (
             ZeroExt(self.shape.word - code.size(), code) if code.size() < self.shape.word else code
         )
@@ -98,7 +98,7 @@ class SymbolicSum:
         for name in reversed(formulas):
             if name in needed - given.keys():
                 needed |= names(formulas[name].tree)
-        known = self._known()
+        known = self.known()
         fixed = {n: IntVal(v) for n, v in known.items()} if integers else self.fixed()
         scope = fixed | dict(given)
         for name, formula in formulas.items():
@@ -122,9 +122,14 @@ class SymbolicSum:
 
     def fixed(self) -> dict[str, Term]:
         """What all stages know."""
-        return {name: self.number(value) for name, value in self._known().items()}
+        return self.numbers(self.known())
 
-    def _known(self) -> dict[str, int]:
+    def numbers(self, values: Mapping[str, int]) -> dict[str, Term]:
+        """Integers by name."""
+        return {name: self.number(value) for name, value in values.items()}
+
+    def known(self) -> dict[str, int]:
+        """The integers that all stages know, by name."""
         given = self.shape.constants
         types = dict(zip((_FIRST, _SECOND), self.shape.factors, strict=False)) | {_RESULT: self.shape.result}
         for prefix, element in types.items():

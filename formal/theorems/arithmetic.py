@@ -7,17 +7,16 @@ intervals when the YAML is loaded (spec/arithmetic_checks.py).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import partial
+from functools import cache, partial
 from typing import Literal
 
 from ...spec.arithmetic import arithmetic
-from ...spec.arithmetic_records import ArithmeticFile, ArithmeticStage
-from ...spec.chip_arithmetic import PARTS, matching_rows
+from ...spec.arithmetic_records import ArithmeticFile, ArithmeticModel, ArithmeticStage
+from ...spec.chip_arithmetic import PARTS
 from ...spec.expressions import names
-from ...spec.parts import computes
 from ...spec.specification import Specification
 from ...spec.variants import RowView
 from ..float_codes import FloatCode
@@ -25,14 +24,14 @@ from ..hard_sums import HardSum
 from ..smt.obligations import Model, Obligation, refuting
 from ..smt.terms import SLE, UGT, ULE, ULT, And, BitVecs, BitVecVal, If, Not, Or, SignExt, Term, ZeroExt
 from ..sum_errors import SumErrors
-from ..sum_examples import FloatSums
+from ..sum_examples import FloatSums, SumExample
 from ..sum_rounding import SumRounding
-from ..sum_shapes import SumShape, float_sums, longest_sums, sum_shapes
+from ..sum_shapes import SumShape, family_sums
 from ..sum_signs import SumSigns
 from ..symbolic_sums import SumNames, SymbolicSum, taken
 from ..theorem import Enumeration, ProofPart, Theorem, TheoremGroup
 
-__all__ = ["GROUP", "example_faults", "family_obligations"]
+__all__ = ["GROUP", "family_examples", "family_parts"]
 
 _NEAR = Fraction(3, 4)  # so much of its bound some error comes to
 _PLUS, _MINUS = "plus", "minus"  # what the positive and the negative terms of a sum come to
@@ -54,28 +53,41 @@ class _Claim:
     about: str = ""
     expects: Literal["unsat", "sat"] = "unsat"
 
-    def key(self, shape: SumShape) -> object:
-        """The same for two shapes of which the claim says the same."""
-        stages = [stage for stage in shape.model.stages if stage.each in self.stages]
-        formulas = tuple((name, formula.text) for stage in stages for name, formula in stage.let.items())
-        read = frozenset[str]().union(*(names(f.tree) for stage in stages for f in stage.let.values()))
-        integers = tuple((name, value) for name, value in shape.constants.items() if name in read)
-        return self.theorem, self.about, self.types, shape.word, formulas, integers
 
+class _SharedClaims:
+    """The obligations of shapes; where a theorem says the same of two shapes, its text is made once."""
 
-def family_obligations(specification: Specification, family: ArithmeticFile) -> Iterator[Obligation]:
-    """Every obligation of a chip family; of shapes of which a theorem says the same, the first one's."""
-    seen: set[object] = set()
-    for shape in sum_shapes(specification, family):
-        sums = SymbolicSum(specification, shape)
+    def __init__(self, specification: Specification) -> None:
+        self.specification = specification
+        self._texts: dict[object, Callable[[], str]] = {}
+        self._formulas: dict[object, tuple[tuple[tuple[str, str], ...], frozenset[str]]] = {}
+
+    def of(self, shape: SumShape) -> Iterator[Obligation]:
+        """Every obligation of a shape."""
+        sums = SymbolicSum(self.specification, shape)
         for make in (_decode, _integers, _exchange, _order, _zero, _fit, _round, _negation, _bound):
             for claim in make(sums):
-                if (key := claim.key(shape)) not in seen:
-                    seen.add(key)
-                    subject = f"{claim.about}: {shape}" if claim.about else str(shape)
-                    explain = partial(_counterexample, subject)
-                    name = f"arithmetic.{claim.theorem}"
-                    yield Obligation(name, subject, claim.text, explain, claim.expects)
+                text = self._texts.setdefault(self.key(claim, sums), cache(claim.text))
+                subject = f"{claim.about}: {shape}" if claim.about else str(shape)
+                explain = partial(_counterexample, subject)
+                yield Obligation(f"arithmetic.{claim.theorem}", subject, text, explain, claim.expects)
+
+    def key(self, claim: _Claim, sums: SymbolicSum) -> object:
+        """The same for two shapes of which the claim says the same, in the same text."""
+        formulas, read = self._read(sums.shape.model, claim.stages)
+        integers = tuple((name, value) for name, value in sums.known().items() if name in read)
+        return claim.theorem, claim.about, claim.types, sums.shape.word, formulas, integers
+
+    def _read(
+        self, model: ArithmeticModel, each: tuple[str, ...]
+    ) -> tuple[tuple[tuple[str, str], ...], frozenset[str]]:
+        """The formulas of some stages of a model, as text, and the names that they read."""
+        key = id(model), each
+        if key not in self._formulas:
+            formulas = [pair for stage in model.stages if stage.each in each for pair in stage.let.items()]
+            read = frozenset[str]().union(*(names(formula.tree) for _, formula in formulas))
+            self._formulas[key] = tuple((name, formula.text) for name, formula in formulas), read
+        return self._formulas[key]
 
 
 def _counterexample(subject: str, model: Model) -> str:
@@ -234,7 +246,7 @@ def _negation(sums: SymbolicSum) -> Iterator[_Claim]:
     for about, stages, types, text in signs.claims():
         yield _Claim("negation", stages, types, text, about)
     for about, text in signs.exceptions():
-        yield _Claim("signs", (), (), text, about, "sat")
+        yield _Claim("signs", ("term", "result"), (sums.shape.result,), text, about, "sat")
 
 
 def _bound(sums: SymbolicSum) -> Iterator[_Claim]:
@@ -244,38 +256,62 @@ def _bound(sums: SymbolicSum) -> Iterator[_Claim]:
             yield _Claim("bound", stages, types, text, about)
 
 
+def family_parts(specification: Specification, family: ArithmeticFile) -> Iterator[ProofPart]:
+    """A part for each shape of a family's sums."""
+    claims = _SharedClaims(specification)
+    for shape in family_sums(specification, family).shapes:
+        yield ProofPart(_part(family, str(shape)), partial(claims.of, shape))
+
+
+def _part(family: ArithmeticFile, sums: str) -> str:
+    return f"arithmetic {family.family} {sums}"
+
+
 def _parts(specification: Specification) -> Iterator[ProofPart]:
     for family in arithmetic().families:
-        yield ProofPart(f"arithmetic {family.family}", partial(family_obligations, specification, family))
+        yield from family_parts(specification, family)
 
 
 def _behind(specification: Specification, row: RowView) -> Iterator[str]:
-    """The arithmetic of the chip families that know the row's sums."""
-    for family in arithmetic().families if computes(row.family.instruction) else ():
-        targets = set(family.targets)
-        legal = (one for one in row.variants() if not targets.isdisjoint(dict(one.gate.targets)))
-        if any(True for one in legal for _ in matching_rows(family, one)):
-            yield f"arithmetic {family.family}"
+    """The row's own sums on the chip families that know them."""
+    for family in arithmetic().families:
+        for sums in family_sums(specification, family).of_rows.get(row.id, ()):
+            yield _part(family, sums)
 
 
 def _enumerations(specification: Specification) -> Iterator[Enumeration]:
     for family in arithmetic().families:
-        for theorem in ("split", "factors", "tight"):
-            faults = partial(example_faults, specification, family, theorem)
-            yield Enumeration(f"arithmetic.{theorem}", family.family, f"arithmetic {family.family}", faults)
+        yield from family_examples(specification, family)
 
 
-def example_faults(specification: Specification, family: ArithmeticFile, theorem: str) -> Iterator[str]:
-    """The kinds of floating-point sums of which no example is found."""
-    if theorem == "tight":
-        for shape, (known, block) in longest_sums(specification, family).items():
-            if "window" in block.integers and not HardSum(specification, known, block).comes_to(_NEAR):
-                yield f"{shape}: no error comes to {_NEAR} of its bound"
-        return
-    for known in float_sums(specification, family):
-        sums = FloatSums(specification, known)
-        if (sums.split() if theorem == "split" else sums.factored()) is None:
-            yield f"{known.row.id}, {' '.join(known.types.values())}: no example is found"
+def family_examples(specification: Specification, family: ArithmeticFile) -> Iterator[Enumeration]:
+    """What is shown of a family's sums by examples."""
+    sums = family_sums(specification, family)
+    for kind, known in sums.floats.items():
+        for theorem, find in _EXAMPLES.items():
+            faults = partial(_without_example, FloatSums(specification, known), find)
+            yield Enumeration(theorem, kind, _part(family, kind), faults)
+    for shape, (known, block) in sums.longest.items():
+        if "window" in block.integers:
+            faults = partial(_far_from_bound, HardSum(specification, known, block), str(shape))
+            yield Enumeration("arithmetic.tight", str(shape), _part(family, str(shape)), faults)
+
+
+_EXAMPLES: Mapping[str, Callable[[FloatSums], SumExample | None]] = {
+    "arithmetic.split": FloatSums.split,
+    "arithmetic.factors": FloatSums.factored,
+}
+
+
+def _without_example(sums: FloatSums, find: Callable[[FloatSums], SumExample | None]) -> Iterator[str]:
+    if find(sums) is None:
+        known = sums.arithmetic
+        yield f"{known.row.id}, {' '.join(known.types.values())}: no example is found"
+
+
+def _far_from_bound(hard: HardSum, shape: str) -> Iterator[str]:
+    if not hard.comes_to(_NEAR):
+        yield f"{shape}: no error comes to {_NEAR} of its bound"
 
 
 GROUP = TheoremGroup(

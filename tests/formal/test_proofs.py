@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable
@@ -63,6 +64,26 @@ def test_every_row_rests_on_something(specification: Specification) -> None:
     rows = list(subjects(specification))
     assert len(rows) == sum(len(i.rows) for i in specification.instructions.values())
     assert all(len(row.parts) >= 3 for row in rows)
+
+
+def test_a_row_rests_on_its_own_sums(specification: Specification) -> None:
+    (row,) = subjects(specification, "wgmma.mma_async/f16".__eq__)
+    sums = {
+        part.removeprefix("arithmetic sm_90 ").partition(" (")[0] for part in row.parts if "sm_90" in part
+    }
+    kinds = {"f16 and C -> f16", "f16 and C -> f32"}
+    assert sums == {"f16 x f16 + f16 -> f16", "f16 x f16 + f32 -> f32"} | kinds
+    every = {part.name: part for group in GROUPS for part in group.parts(specification)}
+    own = [one for part in row.parts & every.keys() for one in every[part].obligations()]
+    about = Counter(one.theorem for one in own if one.subject.endswith("nearest 1, nan_code 32767)"))
+    assert about["arithmetic.round"] == 8 and about["arithmetic.bound"] == 4 and about["arithmetic.zero"] == 1
+
+
+def test_the_name_of_a_row_means_that_row(run: Callable[..., tuple[int, str, str]]) -> None:
+    code, out, _ = run("prove", "ldmatrix/m8n8.b16", "--solver", "z3", "--format", "json")
+    found = {result["subject"] for result in json.loads(out)["results"]}
+    assert code == 0 and "ldmatrix/m8n8.b16 D" in found
+    assert not [subject for subject in found if ".trans" in subject.partition(" ")[0]]
 
 
 WGMMA = "spec/layouts/wgmma.yaml"
