@@ -1,141 +1,147 @@
-"""The C of sums, read back by the grammar of C: every formula is that of the YAML, stage by stage.
+"""The C of sums, executed on elements that stand for any: D is the very value that the definition gives.
 
-The operators of C on unsigned words are those of the definition, since no value exceeds its word and no
-shift reaches it: the loader proves both by intervals.
+Both make nodes, and what is made alike is one object; so no solver is asked, and it holds for all inputs of
+whole sums. The operators of C on unsigned words are those of the definition, since no value exceeds its word
+and no shift reaches it: the loader proves both by intervals.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
 import pytest
 
+from ptxmma.formal.smt.bitvectors import BitVectors
+from ptxmma.formal.smt.obligations import refuting
+from ptxmma.formal.smt.solvers import SOLVERS, ask
+from ptxmma.formal.smt.terms import BitVec, Extract, If, LShR, ZeroExt
 from ptxmma.gen.arithmetic.sum_text import SumText
-from ptxmma.spec.arithmetic import arithmetic_of
-from ptxmma.spec.chip_arithmetic import FACTORS, ChipArithmetic, SumBlock
-from ptxmma.spec.expressions import (
-    Binary,
-    BitLength,
-    Compare,
-    Connective,
-    Expression,
-    Name,
-    Negation,
-    Number,
-    Where,
-    names,
-    substitute,
-)
+from ptxmma.gen.arithmetic.type_sets import type_sets
+from ptxmma.spec import dot_product
+from ptxmma.spec.arithmetic import arithmetic, arithmetic_of
+from ptxmma.spec.arithmetic_checks import sums_of
+from ptxmma.spec.chip_arithmetic import ChipArithmetic
+from ptxmma.spec.expressions import Binary, BitLength, Compare, Connective, Name, Negation, Number, Where
 from ptxmma.spec.specification import Specification
 
-SUMS = (
-    "wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16",
-    "mma.sync.aligned.m16n8k16.row.col.f32.e4m3.e5m2.f32",
-    "mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64",
-    "mma.sync.aligned.m16n8k16.row.col.satfinite.s32.s8.u8.s32",
-    "mma.sync.aligned.m16n8k128.row.col.s32.b1.b1.s32.xor.popc",
+from .symbolic_sums import Node, added, defined, emitted, greatest, read
+
+TARGET = "sm_90a"
+SIGNS = ((False, False), (True, False), (False, True))
+FP8 = "mma.sync.aligned.m16n8k32.row.col.f32.e4m3.e5m2.f32"
+WGMMA = "wgmma.mma_async.sync.aligned.m64n8k32.f32.e4m3.e4m3"
+INTEGER = "mma.sync.aligned.m16n8k16.row.col.satfinite.s32.s8.u8.s32"
+
+
+@pytest.fixture(autouse=True)
+def symbolic(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """The definition takes the greatest and the sum of nodes."""
+    monkeypatch.setattr(dot_product, "max", greatest, raising=False)
+    monkeypatch.setattr(dot_product, "sum", added, raising=False)
+    monkeypatch.setattr(Node, "made", {})
+    yield
+
+
+def wrong(specification: Specification, every: Iterable[ChipArithmetic]) -> list[str]:
+    """The rows and types of which D is another value; where A and B can be negated, with the signs of both."""
+    found = []
+    for known in every:
+        text = SumText(specification, known).text()
+        for negated in SIGNS if known.row.id.startswith("wgmma") else SIGNS[:1]:
+            Node.made.clear()
+            if defined(specification, known, negated) is not emitted(text, known, negated):
+                found.append(f"{known.row.id} {known.types} {negated}")
+    return found
+
+
+def every_sum(specification: Specification) -> list[ChipArithmetic]:
+    (family,) = arithmetic().families
+    return [one.arithmetic for one in type_sets(specification, sums_of(specification, family), TARGET)]
+
+
+def test_sums_of_c_are_those_of_the_definition(specification: Specification) -> None:
+    """Of each row, the sum of the fewest products."""
+    listed = sorted(every_sum(specification), key=lambda known: known.products)
+    rows = {known.row.id: known for known in reversed(listed)}
+    assert rows.keys() == {row.id for family in arithmetic().families for row in family.rows}
+    assert wrong(specification, rows.values()) == []
+
+
+def test_every_sum_of_c_is_that_of_the_definition(specification: Specification) -> None:
+    """Of all type sets, with the first two products of each block: more of them are more turns of a loop."""
+    every = every_sum(specification)
+    short: dict[str, ChipArithmetic] = {}
+    for known in every:
+        blocks = tuple(replace(one, products=one.products[:2]) for one in known.blocks)
+        few = replace(known, blocks=blocks)
+        short.setdefault(SumText(specification, few).text(), few)  # those that differ in K alone once
+    assert len(every) > 170 and len(short) > 50 and wrong(specification, short.values()) == []
+
+
+@pytest.mark.parametrize(
+    ("mnemonic", "right", "slip"),
+    [
+        (FP8, "v_a_code = a[at[i]]", "v_a_code = b[at[i]]"),
+        (FP8, "v_a_negated = negated_a", "v_a_negated = negated_b"),
+        (FP8, "i < 17", "i < 16"),
+        (FP8, "all_kept[i] = v_kept", "all_kept[i] = v_below"),
+        (FP8, "all_nan[16] = v_nan;", "all_nan[15] = v_nan;"),
+        (FP8, "one_top > v_top ? one_top", "one_top < v_top ? one_top"),
+        (FP8, "v_plus += one_plus", "v_plus += v_kept"),
+        (FP8, "v_minus += one_minus", "v_minus = one_minus"),
+        (FP8, "at_1[] = {2, 3,", "at_1[] = {3, 3,"),
+        (FP8, "at_0, 0)", "at_0, c)"),
+        (FP8, "at_2, c, sum_1)", "at_2, sum_1, c)"),
+        (FP8, "return sum_2", "return sum_1"),
+        (FP8, "return v_code", "return v_finite"),
+        (FP8, "v_window = N(25)", "v_window = N(24)"),
+        (
+            WGMMA,
+            "(minus > plus ? N(1)".replace("minus", "v_minus").replace("plus", "v_plus"),
+            "(v_minus < v_plus ? N(1)",
+        ),
+        (WGMMA, ">> v_surplus << v_surplus", "<< v_surplus >> v_surplus"),
+        (INTEGER, "v_a_magnitude * v_b_magnitude", "v_a_magnitude + v_b_magnitude"),
+        (INTEGER, "word v_plus = 0", "word v_plus = 1"),
+    ],
 )
-TOKEN = re.compile(r"\s*(\w+|<<|>>|<=|>=|==|!=|&&|\|\||.)")
-# By how strongly they bind (C11, 6.5.5 to 6.5.14); all are read from the left.
-STRENGTH = {"||": 1, "&&": 2, "|": 3, "^": 4, "&": 5, "==": 6, "!=": 6, "<": 7, "<=": 7, ">": 7, ">=": 7}
-STRENGTH |= {"<<": 8, ">>": 8, "+": 9, "-": 9, "*": 10, "/": 10, "%": 10}
-ORDERS = ("==", "!=", "<", "<=", ">", ">=")
-DECLARED = re.compile(r"const word (\w+) = ([^;]+);")
+def test_a_slip_of_the_c_is_another_value(
+    specification: Specification, mnemonic: str, right: str, slip: str
+) -> None:
+    known = arithmetic_of(specification.find(mnemonic), TARGET)
+    text = SumText(specification, known).text()
+    assert right in text
+    wanted = defined(specification, known, (True, False))
+    assert emitted(text, known, (True, False)) is wanted
+    assert emitted(text.replace(right, slip, 1), known, (True, False)) is not wanted
 
 
-class CReader:
-    """A parser of expressions of C, by precedence."""
-
-    def __init__(self, text: str) -> None:
-        self.tokens: list[str] = [*TOKEN.findall(text.strip()), ""]
-
-    def take(self, wanted: str | None = None) -> str:
-        token = self.tokens.pop(0)
-        assert wanted in (None, token), (wanted, token)
-        return token
-
-    def conditional(self) -> Expression:
-        condition = self.joined(1)
-        if self.tokens[0] != "?":
-            return condition
-        self.take("?")
-        then = self.conditional()
-        self.take(":")
-        return Where(condition, then, self.conditional())
-
-    def joined(self, least: int) -> Expression:
-        left = self.unary()
-        while STRENGTH.get(self.tokens[0], 0) >= least:
-            op = self.take()
-            right = self.joined(STRENGTH[op] + 1)
-            if op in ORDERS:
-                left = Compare(op, left, right)
-            elif op in ("&&", "||"):
-                left = Connective("and" if op == "&&" else "or", left, right)
-            else:
-                left = Binary("//" if op == "/" else op, left, right)
-        return left
-
-    def unary(self) -> Expression:
-        token = self.take()
-        if token == "!":
-            return Negation(self.unary())
-        if token in ("(", "bits", "N"):
-            if token != "(":
-                self.take("(")
-            inner = self.conditional()
-            self.take(")")
-            return BitLength(inner) if token == "bits" else inner
-        return Number(int(token, 0)) if token[0].isdigit() else Name(token)
-
-
-def read(text: str) -> Expression:
-    reader = CReader(text)
-    tree = reader.conditional()
-    assert reader.tokens == [""], text
-    return tree
-
-
-def spelled(tree: Expression, own: Mapping[str, str]) -> Expression:
-    return substitute(tree, {name: Name(own.get(name, f"v_{name}")) for name in names(tree)})
-
-
-def formulas(block: SumBlock) -> Iterator[tuple[str, Expression]]:
-    """Every formula of a block as the C has to have it, by the name that it gives."""
-    parts = [part.lower() for part in FACTORS if block.products] + ["c"] * bool(block.types)
-    for stage in block.model.stages:
-        for name, formula in stage.let.items():
-            if stage.each == "element":
-                for part in parts:
-                    read_names = names(formula.tree) - block.names.keys()
-                    own = {one: f"v_{part}_{one}" for one in read_names}
-                    yield f"v_{part}_{name}", spelled(formula.tree, own)
-            elif {"product": block.products, "addend": block.types}.get(stage.each, True):
-                one = {each: f"one_{each}" for each in stage.let} if stage.reduce else {}
-                yield one.get(name, f"v_{name}"), spelled(formula.tree, one)
-
-
-def wrong(text: str, arithmetic: ChipArithmetic) -> list[str]:
-    """Formulas that the C does not have, and what it declares beside them and numbers."""
-    emitted = {(name, read(value)) for name, value in DECLARED.findall(text) if "[" not in value}
-    wanted = {pair for block in arithmetic.blocks for pair in formulas(block)}
-    rest = {pair for pair in emitted - wanted if not isinstance(pair[1], Number)}
-    odd = {name for name, tree in rest if not (isinstance(tree, Name) and tree.id.startswith("negated_"))}
-    return sorted(odd | {name for name, _ in wanted - emitted}, key=str)
-
-
-@pytest.mark.parametrize("mnemonic", SUMS)
-def test_every_formula_is_in_the_c(specification: Specification, mnemonic: str) -> None:
-    arithmetic = arithmetic_of(specification.find(mnemonic), "sm_90a")
-    text = re.sub(
-        r"const word v_c_code = \w+, v_c_negated = 0;", "", SumText(specification, arithmetic).text()
+def test_many_sums_are_one_after_another(specification: Specification) -> None:
+    known = arithmetic_of(specification.find(FP8), TARGET)
+    text = " ".join(SumText(specification, known).many().split())
+    wanted = "for (word64 job = 0; job < jobs; job++) d[job] = (unsigned int)sum_of_products(a + 32 * job, b + 32 * job, "
+    assert wanted + "negated_a, negated_b, c[job]); }" in text
+    (declared,) = re.findall(r"void sums_of_products\((.*?)\)", text)
+    assert declared.startswith(
+        "const unsigned char *a, const unsigned char *b, const unsigned int *c, unsigned int *d,"
     )
-    text = "\n".join(line for line in text.splitlines() if " sum_" not in line)
-    assert wrong(text, arithmetic) == []
-    head, mark, rest = text.partition("FUNCTION word block_")
-    for right, slip in ((" ^ ", " | "), (" - ", " + "), (" : ", " + 1 : ")):
-        assert right not in rest or wrong(head + mark + rest.replace(right, slip, 1), arithmetic)
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_how_many_digits_a_wide_word_has(specification: Specification, solver: str) -> None:
+    """`bits` of 128 bits, made of that of 64: value >> 64 ? bits64(value >> 64) + 64 : bits64(value)."""
+    known = arithmetic_of(specification.find("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64"), TARGET)
+    assert (
+        "return value >> 64 ? bits64(value >> 64) + 64 : bits64(value);"
+        in SumText(specification, known).text()
+    )
+    value, narrow = BitVec("value", 128), BitVectors(64, {})
+    high = ZeroExt(64, narrow.bits(Extract(127, 64, value))) + 64
+    low = ZeroExt(64, narrow.bits(Extract(63, 0, value)))
+    wrong = If(LShR(value, 64) != 0, high, low) != BitVectors(128, {}).bits(value)
+    assert ask(solver, refuting(wrong)).status == "unsat"
 
 
 def test_the_grammar_of_c() -> None:
@@ -146,3 +152,4 @@ def test_the_grammar_of_c() -> None:
     assert read("a | b ^ c & a") == Binary("|", one, Binary("^", two, Binary("&", three, one)))
     assert read("(a < N(2) ? b : bits(c))") == Where(Compare("<", one, Number(2)), two, BitLength(three))
     assert read("!(a) && b || c") == Connective("or", Connective("and", Negation(one), two), three)
+    assert read("a[b[c] + 1]") == Binary("[]", one, Binary("+", Binary("[]", two, three), Number(1)))
