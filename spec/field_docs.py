@@ -36,6 +36,7 @@ WITNESSES = (
     "observations",
     "universes",
     "register",
+    "peers",
     "silicon",
     "models",
     "cases",

@@ -27,29 +27,29 @@ class Layout:
     Example: `{section: "9.7.14.5.8"}`. Refuses: `9.7.14` (a mapping)."""
     domain: Mapping[str, Formula]
     """The inputs (t the thread, i the element, bit, …) and how many values each has.
-    Noticed by: proofs, silicon, tests.
+    Noticed by: proofs, peers, silicon, tests.
     Example: `{t: 32, i: "n // 2"}`.
     Refuses: `{t: 32, i: "nosuch // 2"}` (only parameters may stand in a size)."""
     map: Mapping[str, Formula]
     """Each output (row, col, chunk, …) over inputs, parameters and names of `let`.
-    Noticed by: proofs, silicon, tests.
+    Noticed by: proofs, peers, silicon, tests.
     Example: `{row: "t // 4", col: "2*(t % 4) + i"}`.
     Refuses: `{row: "t // nosuch"}` (a name that nothing binds)."""
     codomain: Mapping[str, Formula]
     """The outputs, in the order of `map`, and how many values each has.
-    Noticed by: proofs, silicon, tests.
+    Noticed by: proofs, peers, silicon, tests.
     Example: `{row: 16, col: n}`. Refuses: `{nosuch: 16}` (not the outputs of the map)."""
     params: Mapping[str, Scalars] = field(default_factory=dict)
     """Constants of one use (N, the sparsity selector), with every value that they take.
-    Noticed by: proofs, silicon, tests.
+    Noticed by: proofs, peers, silicon, tests.
     Example: `{n: "range(8, 257, 8)"}`. Refuses: `{n: []}` (at least one value)."""
     let: Mapping[str, Formula] = field(default_factory=dict)
     """Names for subexpressions; each may use those above it.
-    Noticed by: proofs, silicon, tests.
+    Noticed by: proofs, peers, silicon, tests.
     Example: `{warp: "t // 32"}`. Refuses: `{warp: "nosuch // 32"}` (a name that nothing binds)."""
     where: Formula | None = None
     """Which points of the domain take part; all of them if it does not stand.
-    Noticed by: proofs, silicon, tests.
+    Noticed by: proofs, peers, silicon, tests.
     Example: `"t % 4 // 2 == s"`. Refuses: `"nosuch == 1"` (a name that nothing binds)."""
     kind: Literal["bijection", "injection"] = "bijection"
     """Whether every place of the codomain is reached (a bijection), or perhaps not all.
@@ -84,13 +84,13 @@ class LayoutFile:
 
     layouts: Mapping[str, Layout]
     """The layouts by id; other people key on the ids, so they never change.
-    Noticed by: proofs, silicon, tests.
+    Noticed by: proofs, peers, silicon, tests.
     Example: `{mine: {title: Mine, source: {section: "9.7.14"}, domain: {t: 32}, map: {row: t}, codomain:
     {row: 32}}}`.
     Refuses: `{mine: {title: Mine}}` (the key source is missing)."""
     let: Mapping[str, Formula] = field(default_factory=dict)
     """Names for subexpressions that several layouts of the file use; a layout takes those that it uses.
-    Noticed by: proofs, silicon, tests.
+    Noticed by: proofs, peers, silicon, tests.
     Example: `{groupID: "t // 4"}`. Refuses: `{nosuch: "t // 4"}` (no layout uses the name)."""
 
 

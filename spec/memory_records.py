@@ -34,23 +34,23 @@ class DescriptorField:
     Noticed by: readers. Example: `stride dimension byte offset`. Refuses: `null` (text must stand)."""
     low: int
     """Its lowest bit.
-    Noticed by: proofs, silicon, tests.
+    Noticed by: proofs, peers, silicon, tests.
     Example: `16`. Refuses: `low` (an integer)."""
     high: int
     """Its highest bit.
-    Noticed by: proofs, silicon, tests.
+    Noticed by: proofs, peers, silicon, tests.
     Example: `29`. Refuses: `64` (a descriptor has at most the bits 0 to 63)."""
     unit: int
     """What one step of the coded value stands for.
-    Noticed by: proofs, silicon, tests.
+    Noticed by: proofs, peers, silicon, tests.
     Example: `16`. Refuses: `0` (at least 1)."""
     values: Mapping[str, int] = field(default_factory=dict)
     """The coded values by name, where they have names; no other value is legal then.
-    Noticed by: proofs, silicon, tests.
+    Noticed by: proofs, peers, silicon, tests.
     Example: `{none: 0, 128B: 1}`. Refuses: `{none: zero}` (an integer)."""
     constant: int | None = None
     """The only coded value, where there is only one.
-    Noticed by: proofs, tests.
+    Noticed by: proofs, peers, tests.
     Example: `1`. Refuses: `99` (the field has no bits for it)."""
     tolerated: str | None = None
     """Who puts other values into the field all the same; `check` does not call one a fault then.
@@ -104,7 +104,7 @@ class Descriptor:
     Example: `{section: "9.7.15.5.1.2.2"}`. Refuses: `9.7.15` (a mapping)."""
     fields: Mapping[str, DescriptorField]
     """The bit fields by name.
-    Noticed by: proofs, silicon, tests.
+    Noticed by: proofs, peers, silicon, tests.
     Example: `{base-offset: {what: matrix base offset, low: 49, high: 51, unit: 1}}`.
     Refuses: `{base-offset: {what: matrix base offset}}` (the key low is missing)."""
     addresses: tuple[str, ...]

@@ -15,6 +15,7 @@ from ...formal.smt.solvers import ask
 from ...formal.theorem import ProofPart
 from ...ledger.assembler_record import Claim, Record, claims, load_records
 from ...ledger.contradictions import ContradictionRegister, register
+from ...ledger.peer_record import load_peers
 from ...ledger.records import bits_of
 from ...ledger.register_faults import RegisterFaults
 from ...ledger.register_record import load_register
@@ -34,6 +35,7 @@ from .concerned import asked
 from .corpus import Corpus
 from .hand_tables import collect
 from .meaning import meaning, plain
+from .peer_answers import PeerAnswers
 from .universe_table import UniverseTable
 
 __all__ = ["Baseline", "LegalForms", "ObservedRow", "RegisteredDisagreement", "legal_forms"]
@@ -110,6 +112,8 @@ class Baseline:
             _ = self.proofs, self.row_ids, self._made
         if "observations" in witnesses:
             _ = self.instructions, self.observed
+        if "peers" in witnesses:
+            self.peers.prepare()
         if "silicon" in witnesses:
             _ = self.silicon, self.measured_rows
         if "universes" in witnesses:
@@ -126,6 +130,11 @@ class Baseline:
     def wheels(self) -> Wheels:
         """The wheels of ptxas as they were measured."""
         return load_wheels()
+
+    @cached_property
+    def peers(self) -> PeerAnswers:
+        """What recorded peers say of the layouts and descriptors as they are."""
+        return PeerAnswers(self.specification, load_peers())
 
     @cached_property
     def arithmetic(self) -> Arithmetic:

@@ -7,21 +7,21 @@ from collections.abc import Mapping
 __all__ = ["DEAR", "WITNESS_NAMES", "asked"]
 
 WITNESS_NAMES = (
-    *("models", "proofs", "observations", "silicon", "universes", "register", "tests"),
+    *("models", "proofs", "observations", "peers", "silicon", "universes", "register", "tests"),
     "dear proofs",
 )
 DEAR: Mapping[str, str] = {"dear proofs": "proofs"}  # by its dear part, the witness that it belongs to
 _INSTRUCTION = ("observations", "proofs", "silicon", "universes", "register", "tests", "dear proofs")
-_LAYOUT = ("proofs", "silicon", "tests")
+_LAYOUT = ("proofs", "peers", "silicon", "tests")
 # By file or by folder; a file's own line goes before that of its folder.
 _CONCERNED: Mapping[str, tuple[str, ...]] = {
     "spec/instructions": _INSTRUCTION,
     "spec/layouts": _LAYOUT,
     "spec/arithmetic": ("tests",),
     "spec/layouts/bridges.yaml": ("proofs", "tests"),
-    "spec/addresses.yaml": _LAYOUT,
-    "spec/descriptors.yaml": ("proofs", "tests", "silicon"),
-    "spec/sparsity.yaml": _LAYOUT,
+    "spec/addresses.yaml": ("proofs", "silicon", "tests"),
+    "spec/descriptors.yaml": ("proofs", "peers", "tests", "silicon"),
+    "spec/sparsity.yaml": ("proofs", "silicon", "tests"),
     "specs.yaml": ("tests", "observations", "proofs", "silicon", "universes", "register"),
     "contradictions.yaml": ("tests", "register"),
     "check/rules.yaml": ("tests",),

@@ -414,6 +414,17 @@ def silicon(changed: Changed) -> str | None:
     return None
 
 
+def peers(changed: Changed) -> str | None:
+    """A recorded observation of a peer that agreed with a changed layout or descriptor, or did not, and now
+    does not, or does.
+    """
+    old, new = changed.base.specification.descriptors, changed.specification.descriptors
+    own = changed.file == "spec/descriptors.yaml"
+    descriptors = [name for name in old if own and plain(old[name]) != plain(new.get(name))]
+    found = changed.base.peers.differing(changed.specification, changed.layouts, descriptors)
+    return next(map(str, found), None)
+
+
 def models(changed: Changed) -> str | None:
     """A litmus test, written by hand, of which the models of the ordering rules say something else."""
     if not changed.file.startswith("spec/ordering/"):
@@ -459,6 +470,7 @@ WITNESSES: Mapping[str, SlipWitness] = {
     "models": models,
     "proofs": proofs,
     "observations": observations,
+    "peers": peers,
     "silicon": silicon,
     "universes": universes,
     "register": registered,

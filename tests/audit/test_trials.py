@@ -11,15 +11,18 @@ from ptxmma.assemblers.universe_cache import PackedUniverse, packed
 from ptxmma.audit.mutation.baseline import Baseline
 from ptxmma.audit.mutation.corpus import Corpus
 from ptxmma.audit.mutation.equality import equal_families
+from ptxmma.audit.mutation.peer_answers import PeerAnswers
 from ptxmma.audit.mutation.universe_table import UniverseTable, words
 from ptxmma.audit.mutation.witnesses import Changed, concerned_words
 from ptxmma.formal.mutation.slips import Slip, changed_root
+from ptxmma.ledger.peer_record import load_peers
 from ptxmma.spec import instead
 from ptxmma.spec.api import load
 from ptxmma.spec.cache import ROOT
 from ptxmma.spec.errors import PtxmmaError
-from ptxmma.spec.expressions import Number
+from ptxmma.spec.expressions import Number, parse
 from ptxmma.spec.loading import load_files
+from ptxmma.spec.maps import LayoutMap
 from ptxmma.spec.specification import Specification
 from ptxmma.spec.statements import Statement
 from ptxmma.spec.variants import Family
@@ -110,3 +113,19 @@ def test_only_a_default_that_every_row_has_a_value_of_its_own_for_is_no_matter()
     assert equal_families(family, other("scale_vec", "block32"))
     assert any("decompress" not in row.bind for row in old.rows)
     assert not equal_families(family, other("decompress", "decompress::lut::b"))
+
+
+def test_peers_notice_a_layout_and_a_field_that_they_have_otherwise() -> None:
+    """They have D of M = 128 in the lane of its row, and M from bit 24 on."""
+    old = load()
+    answers = PeerAnswers(old, load_peers())
+    assert not list(answers.differing(old, ["tcgen05.d.D"], ["tcgen05.f16"]))
+    layout = old.layouts["tcgen05.d.D"].layout
+    row = replace(layout.map["row"], tree=parse("127 - lane"))
+    turned = LayoutMap(replace(layout, map={**layout.map, "row": row}))
+    changed = replace(old, layouts={**old.layouts, layout.id: turned})
+    assert "0 here, " in str(next(answers.differing(changed, [layout.id], [])))
+    word = old.descriptors["tcgen05.f16"]
+    moved = {**word.fields, "M": replace(word.fields["M"], low=word.fields["M"].low - 1)}
+    changed = replace(old, descriptors={**old.descriptors, "tcgen05.f16": replace(word, fields=moved)})
+    assert "descriptor tcgen05.f16" in str(next(answers.differing(changed, [], ["tcgen05.f16"])))
