@@ -1,7 +1,7 @@
 """Whether a kernel deallocates what it allocates of tensor memory, on every path (9.7.16.7.1).
 
-Paths are those of one thread of the warp that allocates. Where another warp gives the memory back, nothing
-about the amount is judged: what the two do together is not followed.
+Paths are those of one thread of the warp that allocates. Where another warp deallocates, only the sums are
+compared. Where it is not known whether another one does, nothing is said of the amounts.
 """
 
 from __future__ import annotations
@@ -115,11 +115,12 @@ class _Allocations:
         if not self.made:
             return
         yield from self._moved()
-        if self.freed and not self._same_warp():
+        verdicts = {self._path(index, lambda _, at: at.allocated).verdict for index in self.freed}
+        if verdicts == {"infeasible"}:
             yield from self._other_warp()
-            return
-        yield from self._kept()
-        yield from self._freed_twice()
+        elif verdicts <= {"feasible"}:
+            yield from self._kept()
+            yield from self._freed_twice()
 
     def _late(self) -> Iterator[Finding]:
         """Allocations behind the end of allocation, or larger than an earlier one."""
@@ -132,22 +133,9 @@ class _Allocations:
             if answer is not None:
                 yield self._finding("allocation-late", index, answer, message)
 
-    def _same_warp(self) -> bool:
-        """Whether one thread can come from an allocation to where memory is deallocated."""
-        answers = (self._path(index, lambda held, at: at.allocated) for index in self.freed)
-        return any(answer.verdict != "infeasible" for answer in answers)
-
     def _other_warp(self) -> Iterator[Finding]:
         index, first = self.freed[0], Site(self.module, self.code.function, self.made[0])
-        if self.counted and len(self.made) == len(self.freed) == 1:
-            made, freed = self.columns[self.made[0]], self.columns[index]
-            if made != freed:
-                yield self._finding(
-                    "allocation-kept" if freed < made else "allocation-freed",
-                    index,
-                    None,
-                    f"it deallocates {freed} columns, and line {first.place.line} allocates {made}",
-                )
+        yield from self._other_amount()
         yield Finding(
             "allocation-warp",
             ERROR,
@@ -162,6 +150,25 @@ class _Allocations:
             ),
             readings=_ONE_WARP,
         )
+
+    def _other_amount(self) -> Iterator[Finding]:
+        """Deallocations of another amount than all allocations make, if each of these is executed once."""
+        looped = set[int]().union(*self.sliced.loops.values())
+        if any(self.flow.block_of(index) in looped for index in self.made):
+            return
+        made = sum(self.columns[index] for index in self.made)
+        for index in self.freed:
+            answer = self._ask(index, lambda held, _: held.columns < -made)
+            amount = -self._balance(answer) if answer is not None else self.columns[index]
+            if answer is not None or (amount < made and self.counted and len(self.freed) == 1):
+                yield self._finding(
+                    "allocation-freed" if answer is not None else "allocation-kept",
+                    index,
+                    None,
+                    f"another warp deallocates {amount} columns, and {made} are allocated"
+                    if self.counted
+                    else "another warp deallocates more often than is allocated",
+                )
 
     def _moved(self) -> Iterator[Finding]:
         """Deallocations of an address that is so many columns away from the only one that is allocated."""

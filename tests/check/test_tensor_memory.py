@@ -78,6 +78,16 @@ ALLOCATIONS = {
         MADE + "shr.u32 %r5, %r1, 5;\nsetp.ne.u32 %p1, %r5, 1;\n" + FREED.replace("64", "32"),
         [("likely", KEPT[1]), OTHER],
     ),
+    "another warp, in every round": (
+        f"mov.u32 %r7, 0;\nAGAIN:\nbar.sync 0;\n{MADE}shr.u32 %r5, %r1, 5;\nsetp.ne.u32 %p2, %r5, 1;\n"
+        + FREED.replace("%p1", "%p2")
+        + "add.u32 %r7, %r7, 1;\nsetp.lt.u32 %p4, %r7, %r9;\n@%p4 bra AGAIN;\n",
+        [],
+    ),
+    "another warp, twice": (
+        MADE + "shr.u32 %r5, %r1, 5;\nsetp.ne.u32 %p1, %r5, 1;\n" + FREED.replace(FREE, FREE * 2),
+        [OTHER, ("likely", OVER[1])],
+    ),
     "under a flag that is loaded twice": (
         "ld.param.u64 %rd1, [flags];\nld.global.u32 %r6, [%rd1];\nsetp.ne.u32 %p1, %r6, 0;\n"
         + MADE
