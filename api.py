@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from .audit.version_differences import Change
     from .check.check_file import FileReport
     from .gen.arithmetic.type_sets import SumKind
+    from .gen.pictures.grid import Grid
+    from .gen.pictures.places import Load
     from .gen.pictures.tables import MapTable
     from .gen.sparse_arrays import SparseA
 
@@ -140,6 +142,10 @@ class OperandLayout:
     def names(self) -> tuple[str, ...]:
         """What the numbers of a point are: ("thread", "element", "row", "col") for a fragment."""
         layout, fragment = self._table.layout, self._table.packing is not None
+        if self._placed:
+            from .gen.pictures.places import place_names
+
+            return place_names(layout)
         return ("thread", *(("element",) if fragment else layout.inputs[1:]), *layout.outputs)
 
     @property
@@ -148,13 +154,61 @@ class OperandLayout:
         return tuple(self._table.layout.shape(self._table.parameters).values())
 
     @property
+    def id(self) -> str:
+        """The layout's name, as `ptxmma layout` takes it and peers are recorded for it."""
+        return self._table.layout.layout.id
+
+    @property
+    def parameters(self) -> dict[str, int]:
+        """The values of the layout's parameters: n, half, …"""
+        return dict(self._table.parameters)
+
+    @property
+    def _placed(self) -> bool:
+        from .gen.pictures.places import in_places
+
+        return in_places(self._table.layout)
+
+    @property
     def threads(self) -> int:
-        """How many threads hold the operand: those of a warp or of a warpgroup."""
-        return self._table.threads
+        """How many threads hold the operand: those of a warp or of a warpgroup; 0 in tensor memory."""
+        return self._table.threads if "t" in self._table.layout.inputs else 0
 
     def points(self) -> list[tuple[int, ...]]:
         """Every point of the map, as `names` says: (thread, element, row, col) for a fragment."""
         return self._table.layout.points(self._table.parameters)
+
+    @asked
+    def where(self, **numbers: int) -> list[tuple[int, ...]]:
+        """The points with some numbers, by their `names`: of D in tensor memory where(lane=3, column=5).
+
+        Raises Question for a name that a point does not have, and where no point has these numbers.
+        """
+        names = self.names
+        unknown = next((name for name in numbers if name not in names), None)
+        if unknown is not None:
+            raise Question(f"{self!r} has no {unknown}; ask by {', '.join(names)}")
+        wanted = [(names.index(name), integer(name, number)) for name, number in numbers.items()]
+        found = [point for point in self.points() if all(point[i] == number for i, number in wanted)]
+        if not found:
+            said = ", ".join(f"{name} {number}" for name, number in numbers.items())
+            raise Question(f"{said} takes no part in {self!r}")
+        return found
+
+    @asked
+    def loads(self, row: int, col: int) -> list[Load]:
+        """Which loads bring an element that lies in tensor memory to which thread's register.
+
+        Raises Question for a layout of registers, or of what has no rows and columns, and outside the matrix.
+        """
+        from .gen.pictures.places import PLACE, loads
+
+        inputs = self._table.layout.inputs
+        if not {*PLACE} <= {*inputs}:
+            raise Question(f"{self!r} does not lie in tensor memory")
+        points = self.where(row=row, col=col)
+        lane, column = (points[0][inputs.index(name)] for name in PLACE)
+        return list(loads(load(), lane, column))
 
     @cached_property
     def _places(self) -> dict[tuple[int, int], tuple[int, ...]]:
@@ -170,7 +224,12 @@ class OperandLayout:
 
     @asked
     def position(self, thread: int, element: int) -> tuple[int, ...]:
-        """Where a thread's element lies: (row, col). Raises Question when there is no such element."""
+        """Where a thread's element lies: (row, col). Raises Question when there is no such element.
+
+        In tensor memory no thread holds anything; see `where`.
+        """
+        if "t" not in self._table.layout.inputs:
+            raise Question(f"{self!r} has no thread; ask where({', '.join(self.names[:2])})")
         found = self._places.get((integer("thread", thread), integer("element", element)))
         if found is None:
             names = [*self._table.headings[: len(self._table.layout.inputs)]]
@@ -183,6 +242,8 @@ class OperandLayout:
     def holder(self, *place: int) -> Holder:
         """Who holds the element at (row, col). Raises Question outside the matrix."""
         packing = self._table.packing
+        if packing is None and self._placed:
+            raise Question(f"{self!r} is not a fragment; ask where({', '.join(self.names[-2:])})")
         if packing is None:
             raise Question(f"{self!r} is not a fragment; its points name threads and bits")
         names = self._table.layout.outputs
@@ -201,16 +262,20 @@ class OperandLayout:
     def text(self, width: int = 120) -> str:
         """The figure as text, at most `width` characters wide."""
         from .gen.pictures import text as pictures
-        from .gen.pictures.grid import grid_of
 
-        return pictures.text(grid_of(self._table), integer("width", width), coloured=False)
+        return pictures.text(self._grid(), integer("width", width), coloured=False)
 
     def svg(self) -> str:
         """The figure as SVG."""
-        from .gen.pictures.grid import grid_of
         from .gen.pictures.svg import svg
 
-        return svg(grid_of(self._table))
+        return svg(self._grid())
+
+    def _grid(self) -> Grid:
+        from .gen.pictures.grid import grid_of
+        from .gen.pictures.places import place_grid
+
+        return place_grid(self._table) if self._placed else grid_of(self._table)
 
     def cuda(self) -> str:
         """Index functions in CUDA C++, forward and inverse."""
@@ -232,7 +297,8 @@ class OperandLayout:
 
     def __repr__(self) -> str:
         sizes = " x ".join(map(str, self.shape))
-        return f"OperandLayout({self._table.title}: {sizes}, {self.threads} threads)"
+        threads = f", {self.threads} threads" if self.threads else ""
+        return f"OperandLayout({self._table.title}: {sizes}{threads})"
 
 
 @asked
@@ -240,21 +306,31 @@ def layout(mnemonic: str, operand: str, **selectors: int) -> OperandLayout:
     """The layout of an operand (9.7.14, 9.7.15): A, B, C, D, metadata, scale factors, or row addresses.
 
     `selectors` are those of the command line, with underscores: selector=1 for metadata,
-    thread_id and byte_id for scale factors. One that matters and is missing raises Question, as do an
-    unknown mnemonic or operand, and a fragment whose layout the text leaves open (wmma).
+    thread_id and byte_id for scale factors. For a product in tensor memory (9.7.16.10) idesc= is its
+    instruction descriptor, or m=, n= and k= are what that would say; half= is the half of each warp's lanes
+    that a data path of 16 lanes uses. One that matters and is missing raises Question, as do an unknown
+    mnemonic or operand, and a fragment whose layout the text leaves open (wmma).
 
     >>> layout = ptxmma.layout("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32", "A")
     >>> layout.position(5, 3), layout.holder(9, 3)
     ((9, 3), Holder(thread=5, element=3, register=1, bit=16, width=16))
     """
     from .gen.pictures.tables import said, table_of
+    from .spec.described_products import placed_part
+    from .spec.parts import named_operand, stated_parameters
 
     specification = load()
     if shared.judge().variant_of(text("operand", operand)) is not None:
         raise Question(f"operand is the mnemonic {operand}; the mnemonic comes first, then the operand")
     variant = _variant(mnemonic)
-    parameters = specification.layout_of(variant, operand).layout.params
-    known = {said(name).replace("-", "_"): name for name in parameters if name not in variant.fields}
+    word = integer("idesc", selectors.pop("idesc")) if "idesc" in selectors else None
+    if word is not None or placed_part(specification, variant, named_operand(variant, operand)) is not None:
+        numbers = {name: integer(name, number) for name, number in selectors.items()}
+        numbers |= {"s": numbers.pop("selector")} if "selector" in numbers else {}
+        return OperandLayout(table_of(specification, variant, operand, None, numbers, word))
+    layout = specification.layout_of(variant, operand)
+    parameters, stated = layout.layout.params, stated_parameters(layout, variant)
+    known = {said(name).replace("-", "_"): name for name in parameters if name not in stated}
     for name in selectors:
         if name not in known:
             choices = ", ".join(known) or "none"

@@ -9,12 +9,14 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from ..gen.pictures.places import is_placed
+from ..gen.pictures.places import in_places, is_placed
 from ..gen.pictures.tables import MapTable, layout_table, table_of
 from ..spec.api import find, load
+from ..spec.described_products import placed_part
 from ..spec.errors import Question
-from ..spec.paths import layout_by_path
+from ..spec.parts import named_operand, placed_parts
 from ..spec.variants import OPAQUE
+from .options import descriptor_word
 from .place_answers import answer_place, place_json, settings
 from .streams import coloured
 
@@ -64,6 +66,11 @@ def add(parser: argparse.ArgumentParser) -> None:
         metavar="NAME=VALUE",
         help="a parameter that the mnemonic leaves open: n=64 (may be repeated)",
     )
+    parser.add_argument(
+        "--idesc",
+        metavar="WORD",
+        help="the instruction descriptor of a product in tensor memory, decimal or 0x…: it says m, n and k",
+    )
     parser.add_argument("--rows", metavar="A..B", help="only these rows of the picture")
     parser.add_argument("--cols", metavar="A..B", help="only these columns of the picture")
     parser.add_argument(
@@ -89,7 +96,7 @@ def run(args: argparse.Namespace) -> int:
             raise Question("--latex prints the formula of the whole map, in no other format")
         print(_latex(table))
         return 0
-    if is_placed(table.layout) and not _picked(args, table):
+    if in_places(table.layout) and not _picked(args, table):
         numbers = {name: getattr(args, name) for name in _QUESTIONS if getattr(args, name) is not None}
         if numbers:
             answer_place(table, numbers, args.format)
@@ -108,13 +115,15 @@ def _tables(args: argparse.Namespace) -> Iterator[MapTable]:
             raise Question(
                 f"{args.mnemonic} is a layout without lanes and columns; name a mnemonic, with --operand"
             )
-        if args.operand is not None:
-            raise Question(f"{args.mnemonic} is a layout; --operand goes with a mnemonic")
+        for option in ("operand", "idesc"):
+            if getattr(args, option) is not None:
+                raise Question(f"{args.mnemonic} is a layout; --{option} goes with a mnemonic")
         yield layout_table(load(), args.mnemonic, settings(args.settings))
         return
     variant = find(args.mnemonic)
     if args.operand is None:
-        has = ", ".join(name for name, identifier in variant.layouts.items() if identifier != OPAQUE)
+        known = (name for name, identifier in variant.layouts.items() if identifier != OPAQUE)
+        has = ", ".join((*known, *placed_parts(load().layouts, variant)))
         raise Question(
             f"name an operand of {variant.mnemonic} with --operand: {has}"
             if has
@@ -123,13 +132,12 @@ def _tables(args: argparse.Namespace) -> Iterator[MapTable]:
     selectors = {"s": args.selector, "thread_id": args.thread_id, "byte_id": args.byte_id}
     given = {name: value for name, value in selectors.items() if value is not None}
     given |= settings(args.settings)
+    word = None if args.idesc is None else descriptor_word(args.idesc)
     operands = args.operand.split(",")
     for name in operands:
-        own_part = variant.instruction.operands[name].part if name in variant.instruction.operands else name
-        path = layout_by_path(load().layouts, load().descriptors, variant, own_part or name, given)
-        if path is not None:
-            own = {key: given[key] for key in load().layouts[path].parameters if key in given}
-            yield layout_table(load(), path, own)
+        part = placed_part(load(), variant, named_operand(variant, name))
+        if part is not None or word is not None:
+            yield table_of(load(), variant, name, args.a_source, given, word)
             continue
         layout = load().layout_of(variant, name).layout
         own = {key: value for key, value in given.items() if key in layout.params or len(operands) == 1}
@@ -169,7 +177,7 @@ def _latex(table: MapTable) -> str:
 def _render(args: argparse.Namespace, table: MapTable) -> str:
     match args.format:
         case "json":
-            if is_placed(table.layout):
+            if in_places(table.layout):
                 return json.dumps(place_json(table, table.layout.points(table.parameters)))
             return json.dumps(as_json(table, table.entries))
         case "csv":
@@ -191,7 +199,7 @@ def _picture(args: argparse.Namespace, table: MapTable) -> str:
     """The map as a grid, or the part that was asked for."""
     from ..gen.pictures.grid import grid_of, lanes_of
 
-    placed = is_placed(table.layout)
+    placed = in_places(table.layout)
     if placed and args.view == "registers":
         raise Question(f"{table.title} is drawn as lanes and columns")
     if placed and args.thread is not None and "t" not in table.layout.inputs:

@@ -12,6 +12,7 @@ from ..spec.batch import judge_lines
 from ..spec.errors import Question
 from ..spec.legality import Judge, Verdict
 from ..spec.statements import Statement, SyntaxFault, read_statement
+from .options import descriptor_word
 
 __all__ = ["add"]
 
@@ -63,10 +64,7 @@ def _described(args: argparse.Namespace, asked: Judge) -> int:
     from ..spec.described_operands import holding, judge_with_word, legal_words
     from .descriptor_command import field_lines, word_json
 
-    try:
-        word = int(args.idesc, 0)
-    except ValueError:
-        raise Question(f"{args.idesc!r} is not an integer; write it in decimal or as 0x…") from None
+    word = descriptor_word(args.idesc)
     verdict, found, descriptor = judge_with_word(load(), asked, args.statement, word)
     suggestion = _suggest(asked, args.statement) if verdict.variant is None else None
     about: dict[str, Any] = as_json(verdict, suggestion)

@@ -5,7 +5,9 @@ from __future__ import annotations
 import argparse
 import contextlib
 
-__all__ = ["add_scheduler", "seconds", "whole"]
+from ..spec.errors import Question
+
+__all__ = ["add_scheduler", "descriptor_word", "seconds", "whole"]
 
 _WHOLE = 1 << 63
 _LEAST, _MOST = 0.001, 86_400  # solvers count milliseconds, in 32 bits
@@ -28,6 +30,14 @@ def whole(text: str) -> int:
         if 1 <= value < _WHOLE and float(text) == value:
             return value
     raise argparse.ArgumentTypeError(f"{text} is not a whole number from 1 on, such as 1000 or 1e9")
+
+
+def descriptor_word(text: str) -> int:
+    """The word of a descriptor, in decimal or as 0x…; raises Question for anything else."""
+    try:
+        return int(text, 0)
+    except ValueError:
+        raise Question(f"{text!r} is not an integer; write it in decimal or as 0x…") from None
 
 
 def add_scheduler(parser: argparse.ArgumentParser) -> None:

@@ -61,6 +61,7 @@ def place_json(
     if loaded is not None:
         answer["loads"] = [
             {
+                "mnemonic": one.mnemonic,
                 "layout": one.layout,
                 "parameters": dict(one.parameters),
                 "warp": one.warp,
@@ -68,6 +69,7 @@ def place_json(
                 "column": one.column,
                 "thread": one.thread,
                 "element": one.element,
+                "halves": one.halves,
             }
             for one in loaded
         ]
@@ -104,10 +106,7 @@ def _loads_in_words(loaded: Sequence[Load]) -> Iterator[str]:
     if not loaded:
         return
     yield f"warp {loaded[0].warp} of the warpgroup can load it, from column {loaded[0].column} on:"
-    wide = max(len(one.layout) for one in loaded)
+    wide = max(len(one.mnemonic) for one in loaded)
     for one in loaded:
-        shown = ", ".join(f"{name} {value}" for name, value in one.parameters.items())
-        yield (
-            f"  {one.layout:{wide}}  at lane {one.lane} with {shown} or more: "
-            f"thread {one.thread}, element {one.element}"
-        )
+        what = f"element {one.element}{', its lower 16 bits' if one.halves else ''}"
+        yield f"  {one.mnemonic:{wide}}  or longer, at lane {one.lane}: thread {one.thread}, {what}"

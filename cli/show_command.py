@@ -5,16 +5,18 @@ from __future__ import annotations
 import argparse
 import json
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from ..spec.api import find, load
 from ..spec.arithmetic import known_arithmetic
 from ..spec.chip_arithmetic import SumBlock
+from ..spec.described_products import described_product
 from ..spec.editions import cited
 from ..spec.errors import Question
 from ..spec.expressions import source
 from ..spec.model import Form
+from ..spec.parts import placed_parts
 from ..spec.quantities import counted, one_of
 from ..spec.specification import Specification
 from ..spec.variants import OPAQUE, Variant
@@ -130,7 +132,8 @@ def describe(specification: Specification, variant: Variant) -> dict[str, Any]:
         ],
         "operands": {name: describe_operand(variant, name) for name in used},
         "layouts": {
-            operand: _layout(specification, identifier) for operand, identifier in variant.layouts.items()
+            operand: _layout(specification, identifier)
+            for operand, identifier in (*variant.layouts.items(), *_placed(specification, variant))
         },
         "codes": _codes(specification, variant),
         "arithmetic": _arithmetic(variant),
@@ -186,6 +189,18 @@ def _codes(specification: Specification, variant: Variant) -> list[str]:
         return []
     width = specification.sparsity_of(variant).code_bits
     return [f"0b{code:0{width}b}" for code in specification.codes_of(variant)]
+
+
+def _placed(specification: Specification, variant: Variant) -> Iterator[tuple[str, str]]:
+    """The layouts that the parts of a product may have in tensor memory, each with what decides."""
+    try:
+        product = described_product(specification, variant)
+    except Question:  # it takes no instruction descriptor, or none that is known
+        return
+    for part in placed_parts(specification.layouts, variant):
+        for identifier, deciding in product.possible(part).items():
+            said = ", ".join(f"{name} {one_of(values)}" for name, values in deciding.items())
+            yield f"{part}{f', {said}' if said else ''}", identifier
 
 
 def _layout(specification: Specification, identifier: str) -> dict[str, Any]:

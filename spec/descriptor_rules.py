@@ -27,6 +27,7 @@ __all__ = [
     "judge_word",
     "refusals",
     "rule_tree",
+    "said_trees",
     "shown_value",
     "values_of",
 ]
@@ -81,6 +82,15 @@ def rule_tree(descriptor: Descriptor, rule: DescriptorRule) -> Expression:
     """What a rule states, over fields and settings alone."""
     codes = coded_names(descriptor)
     return substitute(rule.holds.tree, {name: Number(code) for name, code in codes.items()})
+
+
+def said_trees(descriptor: Descriptor) -> Mapping[str, Expression]:
+    """What a descriptor says beside its fields, each over fields and settings alone."""
+    bindings: dict[str, Expression] = {n: Number(code) for n, code in coded_names(descriptor).items()}
+    found: dict[str, Expression] = {}
+    for name, formula in descriptor.says.items():
+        found[name] = substitute(formula.tree, {**bindings, **found})
+    return found
 
 
 def shown_value(field: DescriptorField, value: int) -> str:

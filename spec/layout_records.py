@@ -66,10 +66,16 @@ class Layout:
     Noticed by: proofs, tests.
     Example: `D`. Refuses: `E` (not in the list)."""
     when: Formula | None = None
-    """When it applies to that part: over m, and the settings that descriptors have (cta_group, ws, sp, …).
+    """When it applies to that part: over the settings that descriptors have (cta_group, ws, sp, …), and what
+    they say (m, width, scales, …).
     Noticed by: proofs, tests.
     Example: `"m == 64 and cta_group == 1 and ws == 0"`.
     Refuses: `"nosuch == 1"` (a name that nothing binds)."""
+    arguments: Mapping[str, Formula] = field(default_factory=dict)
+    """What a parameter is for one statement, where no field or setting bears its name: over the fields of the
+    mnemonic, or over the fields and settings of the descriptor and what that says.
+    Noticed by: proofs, tests.
+    Example: `{num: repeat}`. Refuses: `{nosuch: repeat}` (the layout has no such parameter)."""
     cases: tuple[str, ...] = ()
     """Parameters that proofs take one value at a time.
     Noticed by: proofs.

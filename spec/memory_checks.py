@@ -206,6 +206,20 @@ def _check_rules(specification: Specification, descriptor: Descriptor) -> None:
         bounded(replace(rule.holds, tree=tree), bounds)
         if rule.lifted is not None:
             check_gate(rule.lifted, specification.isa)
+    _check_said(descriptor, bounds)
+
+
+def _check_said(descriptor: Descriptor, bounds: dict[str, tuple[int, int]]) -> None:
+    """What a descriptor says has a name of its own, and is over fields, settings and what stands above."""
+    codes = {name: (code, code) for name, code in coded_names(descriptor).items()}
+    for name, formula in descriptor.says.items():
+        if name in bounds or name in codes:
+            what = f"{name} is a field, a setting or a coded value too"
+            raise SpecError(what, formula.place, "a name of its own")
+        for used in sorted(names(formula.tree) - bounds.keys() - codes.keys()):
+            what = f"{used} in {formula.text!r} is neither a field nor a setting"
+            raise SpecError(what, formula.place, nearest(used, bounds) or ", ".join(bounds))
+        bounds[name] = bounded(formula, bounds | codes)
 
 
 def _check_capacities(specification: Specification, descriptor: Descriptor) -> None:

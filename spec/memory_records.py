@@ -123,6 +123,11 @@ class Descriptor:
     """Which values of the fields go together. The first that does not hold is the reason to refuse a word.
     Noticed by: proofs, tests.
     Example: `[]`. Refuses: `[{id: a}]` (the key holds is missing)."""
+    says: Mapping[str, Formula] = field(default_factory=dict)
+    """What else follows from a word, for the layouts of tensor memory: over fields (with _ for -), settings,
+    the names of coded values, and what stands above.
+    Noticed by: proofs, tests.
+    Example: `{m: M, k: "16 * (1 + sp)"}`. Refuses: `{m: nosuch}` (neither a field nor a setting)."""
     place: Place = field(default=Place("", 0, 0), compare=False)
 
     def field_of(self, part: DescriptorPart) -> str | None:

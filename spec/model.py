@@ -447,6 +447,12 @@ class Instruction:
     here.
     Noticed by: observations, tests.
     Example: `[cta_group]`. Refuses: `[nosuch]` (no row binds a field of that name)."""
+    layout_names: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    """By field and value, what stands for the value in the ids of layouts, where it is not the value itself.
+    An operand whose id is empty then has no layout.
+    Noticed by: proofs, tests.
+    Example: `{pack: {none: "", "pack::16b": .packed}}`.
+    Refuses: `{nosuch: {none: ""}}` (no row binds a field of that name)."""
     fragments: Mapping[str, str] = field(default_factory=dict)
     """For an opaque fragment: the instruction that fills it from memory, or that empties D's.
     Noticed by: tests.

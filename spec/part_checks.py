@@ -56,15 +56,18 @@ def _check_types(instruction: Instruction) -> None:
 def _check_row(instruction: Instruction, row: Row) -> None:
     """A row has a form; in each of its forms the layouts are those of the operands in registers.
 
-    What only assemblers take has no layouts.
+    What only assemblers take has no layouts. What moves between registers and a memory that has lanes covers
+    as much as its layout says.
     """
     if not row.forms:
         what = f"the row {row.id} has no form"
         raise SpecError(what, row.place, f"forms: one of {', '.join(instruction.forms)}")
     bound = {*instruction.bind, *row.bind}
+    moved = any(operand.space is not None for operand in instruction.operands.values())
     for key in row.layouts:
         found = layout_operand(instruction, key)
-        if found is not None and found[1].matrix is None and not (key in _LAID_OUT and bound >= _PRODUCT):
+        covered = moved or (key in _LAID_OUT and bound >= _PRODUCT)
+        if found is not None and found[1].matrix is None and not covered:
             what = f"nothing says what the layout of {found[0]} covers"
             raise SpecError(what, found[1].place, "matrix: the number of rows and columns, by output")
     for name, form in ((name, instruction.forms[name]) for name in row.forms):

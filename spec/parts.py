@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from .errors import Question
+from .expressions import names
+from .maps import LayoutMap
 from .model import Form, Instruction, Operand
 from .variants import Variant
 
 __all__ = [
+    "TENSOR_MEMORY",
     "computes",
     "element_type",
     "layout_key",
@@ -17,7 +20,11 @@ __all__ = [
     "named_operand",
     "operand_name",
     "operands_of",
+    "placed_parts",
+    "stated_parameters",
 ]
+
+TENSOR_MEMORY = "tensor"  # the space of operands that are addresses of lanes and columns
 
 
 def operands_of(instruction: Instruction, part: str) -> Iterator[tuple[str, Operand]]:
@@ -74,7 +81,30 @@ def layout_key(variant: Variant, name: str) -> str | None:
     instruction = variant.row.family.instruction
     operand = instruction.operands.get(name)
     others = [str(operand.part)] if operand else [found for found, _ in operands_of(instruction, name)]
-    return next((key for key in (name, *others) if key in variant.row.row.layouts), None)
+    return next((key for key in (name, *others) if key in variant.layouts), None)
+
+
+def placed_parts(layouts: Mapping[str, LayoutMap], variant: Variant) -> list[str]:
+    """The parts of a product that may lie in tensor memory, with layouts to choose from."""
+    laid_out = {one.layout.part for one in layouts.values() if one.layout.when is not None}
+    used = dict.fromkeys(name for form in variant.forms for name in form.operands)
+    operands = (variant.instruction.operands[name] for name in used)
+    return list(
+        dict.fromkeys(str(o.part) for o in operands if o.space == TENSOR_MEMORY and o.part in laid_out)
+    )
+
+
+def stated_parameters(layout: LayoutMap, variant: Variant) -> dict[str, int]:
+    """The parameters of a layout that a mnemonic says: fields that bear their names, or their arguments."""
+    stated: dict[str, int] = {}
+    for name in layout.parameters:
+        argument = layout.layout.arguments.get(name)
+        if argument is None:
+            if name in variant.fields:
+                stated[name] = int(variant.fields[name])
+        elif names(argument.tree) <= variant.fields.keys():
+            stated[name] = variant.evaluate(argument)
+    return stated
 
 
 def element_type(variant: Variant, part: str) -> str:

@@ -1,31 +1,36 @@
-"""Which layout a part of a product has where the mnemonic does not say: M is bits of a descriptor."""
+"""Which layouts of a part apply, where the mnemonic does not say: M and the like are bits of a descriptor."""
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping
 
-from .errors import Question
-from .expressions import compiled
+from .descriptor_rules import field_names, said_trees, values_of
+from .expressions import compiled, names
 from .maps import LayoutMap
 from .memory_records import Descriptor
-from .parts import operands_of
-from .variants import Variant
 
-__all__ = ["GREATEST", "layout_by_path", "path_bounds", "path_of", "path_settings"]
-
-GREATEST = 256  # M
-_ROWS = "m"
+__all__ = ["path_of", "path_values"]
 
 
-def path_bounds(descriptors: Mapping[str, Descriptor]) -> dict[str, tuple[int, int]]:
-    """The names that say when a layout applies, with their least and greatest values."""
-    found: dict[str, tuple[int, int]] = {_ROWS: (0, GREATEST)}
+def path_values(descriptors: Mapping[str, Descriptor]) -> dict[str, tuple[int, ...]]:
+    """The names that say when a layout applies, each with its values, in ascending order.
+
+    They are the settings and fields of the descriptors that say something of a product, and what those say.
+    """
+    found: dict[str, set[int]] = {}
     for descriptor in descriptors.values():
-        for name, scalars in descriptor.settings.items():
-            values = [int(value) for value in scalars.values]
-            low, high = found.get(name, (min(values), max(values)))
-            found[name] = (min(low, *values), max(high, *values))
-    return found
+        if not descriptor.says:
+            continue
+        own = {n: set(values_of(descriptor.fields[name])) for name, n in field_names(descriptor).items()}
+        own |= {name: set(map(int, scalars.values)) for name, scalars in descriptor.settings.items()}
+        for name, tree in said_trees(descriptor).items():
+            reads = tuple(sorted(names(tree)))
+            points = itertools.product(*(own[one] for one in reads))
+            own[name] = {compiled(tree, reads)(*point) for point in points}
+        for name, values in own.items():
+            found.setdefault(name, set()).update(values)
+    return {name: tuple(sorted(values)) for name, values in found.items()}
 
 
 def path_of(layouts: Mapping[str, LayoutMap], part: str, known: Mapping[str, int]) -> list[str]:
@@ -35,42 +40,3 @@ def path_of(layouts: Mapping[str, LayoutMap], part: str, known: Mapping[str, int
         (name, layout.layout.when) for name, layout in layouts.items() if layout.layout.part == part
     )
     return [name for name, when in conditions if when and compiled(when.tree, given)(*known.values())]
-
-
-def path_settings(variant: Variant) -> dict[str, int]:
-    """What a mnemonic says of the settings of its instruction descriptor; empty where it has none."""
-    for operand in variant.instruction.operands.values():
-        if operand.word is not None:
-            return {name: int(variant.evaluate(said)) for name, said in operand.word.settings.items()}
-    return {}
-
-
-def layout_by_path(
-    layouts: Mapping[str, LayoutMap],
-    descriptors: Mapping[str, Descriptor],
-    variant: Variant,
-    part: str,
-    given: Mapping[str, int],
-) -> str | None:
-    """The layout of a part in tensor memory, by M; None where the part has no such layouts.
-
-    Raises Question where M is not given, or no layout applies to it.
-    """
-    settings = path_settings(variant)
-    if not settings or not any(
-        operand.space == "tensor" for _, operand in operands_of(variant.instruction, part)
-    ):
-        return None
-    bounds = path_bounds(descriptors)
-    if not any(layout.layout.part == part for layout in layouts.values()):
-        return None
-    if _ROWS not in given:
-        raise Question(
-            f"{part} of {variant.mnemonic} lies by M, which its descriptor has: {_ROWS} must be given"
-        )
-    known = {name: low for name, (low, _) in bounds.items()} | settings | {_ROWS: given[_ROWS]}
-    found = path_of(layouts, part, known)
-    if not found:
-        said = ", ".join(f"{name} {value}" for name, value in known.items() if name in (_ROWS, *settings))
-        raise Question(f"no layout of {part} in tensor memory is known with {said}")
-    return found[0]

@@ -15,9 +15,10 @@ def counted(count: int, what: str) -> str:
 
 
 def one_of(values: Sequence[object]) -> str:
-    """The values to choose from: `0 or 1`; many consecutive integers are `0 to 15`."""
+    """The values to choose from: `0 or 1`; many in equal steps are `0 to 15`, `8 to 256 in steps of 8`."""
     numbers = [value for value in values if isinstance(value, int)]
-    first, last = (numbers[0], numbers[-1]) if numbers else (0, 0)
-    if len(values) > _LISTED and list(values) == list(range(first, last + 1)):
-        return f"{first} to {last}"
+    if len(values) > _LISTED and len(numbers) == len(values):
+        first, last, step = numbers[0], numbers[-1], numbers[1] - numbers[0]
+        if step > 0 and numbers == list(range(first, last + 1, step)):
+            return f"{first} to {last}{f' in steps of {step}' if step > 1 else ''}"
     return " or ".join(map(str, values))

@@ -18,7 +18,7 @@ from .memory_records import AddressFile, AddressRule, Descriptor
 from .model import Instruction
 from .nodes import Version
 from .numerics_records import Format, Guarantee
-from .parts import layout_key, named_operand, operands_of
+from .parts import layout_key, named_operand, operands_of, placed_parts
 from .sparse import valid_codes
 from .sparsity_records import Sparsity
 from .spellings import MnemonicSpellings, spellings_of
@@ -102,7 +102,7 @@ class Specification:
                     f"{operand} of {variant.mnemonic} lies in shared memory, behind a matrix descriptor; "
                     "see `ptxmma descriptor address`"
                 )
-            has = ", ".join(variant.layouts) or "none"
+            has = ", ".join((*variant.layouts, *placed_parts(self.layouts, variant))) or "none"
             raise Question(f"{variant.mnemonic} has no layout for {operand!r}; it has: {has}")
         identifier = variant.layouts[key]
         if identifier == OPAQUE:

@@ -19,7 +19,7 @@ from .memory_checks import check_memory
 from .model import Instruction
 from .nodes import bounded, must_exist, written_fields
 from .part_checks import check_parts
-from .paths import path_bounds
+from .paths import path_values
 from .sparse import positions, valid_codes
 from .sparsity_records import Sparsity
 from .specification import METADATA_ORDER, Specification
@@ -96,6 +96,8 @@ def check_layout(layout: LayoutMap) -> None:
             raise SpecError(what, record.place, "cases: parameters with several values")
     if len(set(record.cases)) < len(record.cases):
         raise SpecError("a parameter stands twice under cases", record.place, "each once")
+    for name, formula in record.arguments.items():
+        must_exist("parameter", name, record.params, formula.place)
     bounds = dict(layout.bounds)
     for name, formula in record.let.items():
         bounds[name] = bounded(formula, bounds)
@@ -297,9 +299,10 @@ def check_references(specification: Specification) -> None:
     check_memory(specification)
     for bridge in specification.bridges.values():
         check_bridge(bridge, specification.layouts)
+    spans = {name: (some[0], some[-1]) for name, some in path_values(specification.descriptors).items()}
     for held in specification.layouts.values():
         if held.layout.when is not None:
-            bounded(held.layout.when, path_bounds(specification.descriptors))
+            bounded(held.layout.when, spans)
     for arrangement in specification.arrangements.values():
         check_arrangement(arrangement, specification.layouts)
 

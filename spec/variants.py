@@ -64,7 +64,8 @@ class Variant:
     @cached_property
     def layouts(self) -> Mapping[str, str]:
         """The layout of every operand that has one, by its id."""
-        return {letter: self.row.layout_id(letter, self.fields) for letter in self.row.row.layouts}
+        ids = {letter: self.row.layout_id(letter, self.fields) for letter in self.row.row.layouts}
+        return {letter: identifier for letter, identifier in ids.items() if identifier}
 
     def fragment_registers(self, part: str) -> int:
         """How many registers of a thread fragment A, B, C or D takes; 0 where none is in registers."""
@@ -215,16 +216,25 @@ class RowView:
         return tuple(gates)
 
     def layout_id(self, letter: str, fields: Mapping[str, str | int]) -> str:
-        """The id of an operand's layout, the fields that it names put in."""
+        """The id of an operand's layout, the fields that it names put in; empty where it has none."""
         written = self.row.layouts[letter]
         try:
-            return written.format_map(fields)
+            return written.format_map({**fields, **self._layout_names(fields)})
         except (KeyError, ValueError):
             raise SpecError(
                 f"the layout {written!r} names what is not a field of the row {self.row.id}",
                 self.row.place,
                 "{name} of a field that the row binds",
             ) from None
+
+    def _layout_names(self, fields: Mapping[str, str | int]) -> dict[str, str]:
+        """What stands for the values of fields in the ids of layouts, where it is not the value."""
+        listed = self.family.instruction.layout_names
+        return {
+            name: words[str(fields[name])]
+            for name, words in listed.items()
+            if name in fields and str(fields[name]) in words
+        }
 
     @cached_property
     def layouts(self) -> frozenset[str]:
@@ -337,6 +347,7 @@ class Family:
         self._check_disjoint()
         self._check_fields()
         self._check_uniform()
+        self._check_layout_names()
 
     def _check_row(self, view: RowView) -> None:
         row = view.row
@@ -469,6 +480,15 @@ class Family:
                         view.row.place,
                         nearest(field, view.domains) or "a field that every row binds",
                     )
+
+    def _check_layout_names(self) -> None:
+        """What stands for values in the ids of layouts is about fields, and values that they have."""
+        for field, words in self.instruction.layout_names.items():
+            values = {str(value) for view in self.rows for value in view.domains.get(field, ())}
+            wrong = next((value for value in words if value not in values), None)
+            if not values or wrong is not None:
+                what = f"{field} of layout_names is no field" if not values else f"{field} is never {wrong}"
+                raise SpecError(what, self.instruction.place, nearest(wrong or field, values or self.bound))
 
     def _check_fields(self) -> None:
         """A qualifier that may stand anywhere tells its field: no other field has it, in any row."""

@@ -403,3 +403,32 @@ def test_numerics() -> None:
         ptxmma.numerics(MMA, target="sm_80")
     with pytest.raises(ptxmma.Question, match="sm_9"):
         ptxmma.numerics(MMA, target="sm_9")
+
+
+def test_a_layout_in_tensor_memory() -> None:
+    """Data path D: a row a lane. 32x32b has lane 70 in thread 6 of warp 2; 16x64b in thread 4*6 + 0, element 1."""
+    product = "tcgen05.mma.cta_group::1.kind::f16"
+    by_word, by_numbers = (
+        ptxmma.layout(product, "D", idesc=0x08200010),
+        ptxmma.layout(product, "D", m=128, n=128),
+    )
+    assert by_word.points() == by_numbers.points()
+    assert (by_word.id, by_word.parameters, by_word.threads) == ("tcgen05.d.D", {"n": 128}, 0)
+    assert by_word.names == ("lane", "column", "row", "col")
+    assert by_word.where(lane=70, column=2) == by_word.where(row=70, col=2) == [(70, 2, 70, 2)]
+    found = {one.layout: (one.warp, one.lane, one.thread, one.element) for one in by_word.loads(70, 2)}
+    assert found["tcgen05.ld.32x32b"] == (2, 64, 6, 2)
+    assert found["tcgen05.ld.16x64b"] == (2, 64, 24, 1)
+    assert "127,127" in by_word.svg()
+    assert ptxmma.layout("tcgen05.ld.sync.aligned.32x32b.x8.b32", "r").position(5, 3) == (5, 3)
+    for ask, why in (
+        (lambda: by_word.position(1, 1), "ask where"),
+        (lambda: by_word.holder(1, 1), "ask where"),
+        (lambda: by_word.where(thread=1), "has no thread; ask by lane, column, row, col"),
+        (lambda: by_word.where(lane=128), "takes no part"),
+        (lambda: ptxmma.layout(product, "A", idesc=0xFFFFFFFF), "is no instruction descriptor"),
+        (lambda: ptxmma.layout(product, "D"), "m must be given: 64 or 128"),
+        (lambda: ptxmma.layout("tcgen05.shift.cta_group::1.down", "taddr").loads(0, 0), "has no row"),
+    ):
+        with pytest.raises(ptxmma.PtxmmaError, match=why):
+            ask()

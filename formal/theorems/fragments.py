@@ -22,6 +22,7 @@ __all__ = ["GROUP", "fragment_obligations", "known", "matrix_shape", "packing_ob
 
 _WIDTH = 24  # a bit's number in a vector of registers
 _FRAGMENTS = "ABCD"
+_LAID_OUT = (*_FRAGMENTS, "scale-a", "scale-b", "metadata")
 _ELEMENTS = 256  # that a thread holds at most
 
 
@@ -94,7 +95,7 @@ def fragment_obligations(
     seen: set[tuple[object, ...]] = set()
     for variant in view.variants():
         for letter, identifier in variant.layouts.items():
-            if identifier == OPAQUE:
+            if identifier == OPAQUE or _moved(variant, letter):
                 continue
             packed = packing(variant, letter) if letter in _FRAGMENTS else None
             key = (
@@ -114,6 +115,12 @@ def fragment_obligations(
             yield _covers(view, variant, letter, layout, sparsity, values)
             if packed is not None:
                 yield _fills(view, variant, letter, layout, packed, values)
+
+
+def _moved(variant: Variant, letter: str) -> bool:
+    """Whether an operand is what moves to or from tensor memory, of which nothing says a shape."""
+    found = layout_operand(variant.instruction, letter)
+    return found is not None and found[1].matrix is None and letter not in _LAID_OUT
 
 
 def _differing(

@@ -10,7 +10,7 @@ from functools import cached_property, partial
 from ...spec.expressions import Expression, names
 from ...spec.intervals import interval
 from ...spec.maps import LayoutMap, NoClosedForm
-from ...spec.paths import path_bounds, path_of
+from ...spec.paths import path_of, path_values
 from ...spec.specification import Specification
 from ...spec.variants import RowView
 from ..smt.bitvectors import BitVectors, conjunction, width_for
@@ -245,20 +245,20 @@ def _parts(specification: Specification) -> Iterator[ProofPart]:
 
 
 def _several_paths(specification: Specification, part: str) -> Iterator[str]:
-    """Values of M and of descriptors' settings at which two layouts apply; layouts that never do."""
+    """Values of settings and of what descriptors say at which two layouts apply; layouts that never do."""
     used = {
         name
         for layout in specification.layouts.values()
         if layout.layout.part == part and layout.layout.when is not None
         for name in names(layout.layout.when.tree)
     }
-    bounds = {name: span for name, span in path_bounds(specification.descriptors).items() if name in used}
+    values_of = {name: some for name, some in path_values(specification.descriptors).items() if name in used}
     applied: set[str] = set()
-    for values in itertools.product(*(range(low, high + 1) for low, high in bounds.values())):
-        found = path_of(specification.layouts, part, dict(zip(bounds, values, strict=True)))
+    for values in itertools.product(*values_of.values()):
+        found = path_of(specification.layouts, part, dict(zip(values_of, values, strict=True)))
         applied.update(found)
         if len(found) > 1:
-            said = ", ".join(f"{name} = {value}" for name, value in zip(bounds, values, strict=True))
+            said = ", ".join(f"{name} = {value}" for name, value in zip(values_of, values, strict=True))
             yield f"{' and '.join(found)} both apply at {said}"
     for name, layout in specification.layouts.items():
         if layout.layout.part == part and name not in applied:

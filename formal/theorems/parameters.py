@@ -9,7 +9,7 @@ from string import Formatter
 from ...spec.expressions import names
 from ...spec.maps import LayoutMap
 from ...spec.model import Operand
-from ...spec.parts import operands_of
+from ...spec.parts import operands_of, stated_parameters
 from ...spec.specification import Specification
 from ...spec.variants import OPAQUE, Family, RowView
 from ..row_symbols import RowSymbols
@@ -61,8 +61,9 @@ def row_parameters(
 def _layouts_of(view: RowView, letter: str, named: tuple[str, ...]) -> dict[str, dict[str, str | int]]:
     """The ids of a letter's layouts, each with the values of the fields that its name has in braces."""
     return {
-        view.layout_id(letter, variant.fields): {name: variant.fields[name] for name in named}
+        variant.layouts[letter]: {name: variant.fields[name] for name in named}
         for variant in view.variants()
+        if letter in variant.layouts
     }
 
 
@@ -72,11 +73,13 @@ def _of_fields(
     for name, scalars in layout.layout.params.items():
         if _selector(letter, name) is not None:
             continue
-        if name not in symbols.fields:
+        argument = layout.layout.arguments.get(name)
+        reads = names(argument.tree) if argument is not None else frozenset({name})
+        if not reads <= symbols.fields.keys():
             said = partial(_no_field, view, layout, name)
             yield Obligation("row.parameters", f"{view.id} {letter} {name}", refuting(premise), said)
         else:
-            field = symbols.fields[name]
+            field = symbols.fields[name] if argument is None else symbols.read(argument)
             listed = Or(*(field == int(v) for v in scalars.values if int(v) >> symbols.width == 0))
             said = partial(_unknown_value, view, layout, name, str(field))
             yield Obligation(
@@ -203,10 +206,8 @@ def _used(specification: Specification) -> dict[str, dict[str, set[int]]]:
         for variant in family.variants():
             for identifier in variant.layouts.values():
                 if identifier != OPAQUE:
-                    for name in specification.layouts[identifier].parameters:
-                        if name in variant.fields:
-                            values = found.setdefault(identifier, {}).setdefault(name, set())
-                            values.add(int(variant.fields[name]))
+                    for name, value in stated_parameters(specification.layouts[identifier], variant).items():
+                        found.setdefault(identifier, {}).setdefault(name, set()).add(value)
     return found
 
 

@@ -6,12 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
+from ...spec.described_products import described_product, placed_part
 from ...spec.errors import Question
 from ...spec.expressions import Expression
 from ...spec.fragments import Packing, packing
 from ...spec.index import Index
 from ...spec.maps import LayoutMap
-from ...spec.parts import layout_key, layout_operand, named_operand
+from ...spec.parts import layout_key, layout_operand, named_operand, stated_parameters
 from ...spec.specification import Specification
 from ...spec.variants import Variant
 
@@ -38,15 +39,19 @@ class MapTable:
     @property
     def title(self) -> str:
         """What the map is of, and the selectors that it is for."""
-        chosen = ", ".join(f"{said(name)} {value}" for name, value in self.selected.items())
-        of = f" of {self.variant.mnemonic}" if self.variant else ""
-        return f"{self.operand}{f' ({chosen})' if chosen else ''}{of}"
+        chosen = [f"{said(name)} {value}" for name, value in self.selected.items()]
+        of = ""
+        if self.variant is not None:
+            of = f" of {self.variant.mnemonic}"
+            chosen = [self.layout.layout.id, *chosen] if self.layout.layout.part else chosen
+        said_of = f" ({', '.join(chosen)})" if chosen else ""
+        return f"{self.operand}{said_of}{of}"
 
     @property
     def selected(self) -> dict[str, int]:
         """The selectors that the map depends on."""
-        fields = self.variant.fields if self.variant else {}
-        return {name: value for name, value in self.parameters.items() if name not in fields}
+        stated = stated_parameters(self.layout, self.variant) if self.variant else {}
+        return {name: value for name, value in self.parameters.items() if name not in stated}
 
     @cached_property
     def entries(self) -> list[tuple[int, ...]]:
@@ -110,13 +115,29 @@ def table_of(
     operand: str,
     a_source: str | None = None,
     selectors: Mapping[str, int] | None = None,
+    word: int | None = None,
 ) -> MapTable:
     """The map of an operand of a variant; `operand` is its part or its name.
 
-    `selectors` sets the layout's mode parameters (s, thread_id, byte_id); those not given are 0.
-    Raises Question for an operand without a register layout and for a selector out of range.
+    `selectors` sets the layout's mode parameters (s, thread_id, byte_id); those not given are 0. Where a part
+    lies in tensor memory, `word`, its instruction descriptor, and `selectors` say which layout it has, and
+    nothing is taken for granted. Raises Question for an operand without a register layout, for a selector out
+    of range, and for what leaves a layout open.
     """
     operand = named_operand(variant, operand)
+    part = placed_part(specification, variant, operand)
+    if part is not None:
+        if a_source == "register":
+            raise Question(
+                f"A of {variant.mnemonic} lies in shared memory or in tensor memory, in no register"
+            )
+        place = described_product(specification, variant, word).placed(part, selectors or {})
+        own = specification.layouts[place.layout]
+        return MapTable(variant, part, own, place.parameters, None, specification.index)
+    if word is not None:
+        described_product(specification, variant, word)
+        specification.layout_of(variant, operand)
+        raise Question(f"the instruction descriptor says nothing about {operand} of {variant.mnemonic}")
     found = layout_operand(variant.instruction, operand)
     is_a = operand == "A" or (found is not None and found[1].part == "A")
     if a_source and all(form.a is None for form in variant.forms):
@@ -128,7 +149,8 @@ def table_of(
         )
     layout = specification.layout_of(variant, operand)
     operand = layout_key(variant, operand) or operand
-    parameters = _chosen(layout, operand, variant.fields, selectors or {}, variant.mnemonic)
+    stated = stated_parameters(layout, variant)
+    parameters = _chosen(layout, operand, stated, selectors or {}, variant.mnemonic)
     found = layout_operand(variant.instruction, operand)
     packed: Packing | None = None
     if found and found[1].holds and found[1].part != "address":
@@ -148,7 +170,7 @@ def layout_table(specification: Specification, name: str, given: Mapping[str, in
 def _chosen(
     layout: LayoutMap,
     operand: str,
-    fields: Mapping[str, str | int],
+    fields: Mapping[str, int],
     selectors: Mapping[str, int],
     mnemonic: str,
 ) -> dict[str, int]:
@@ -159,7 +181,7 @@ def _chosen(
         value = given.pop(name, None)
         if value is None:
             only = int(scalars.values[0]) if len(scalars.values) == 1 else 0
-            value = int(fields.get(name, only))
+            value = fields.get(name, only)
         if value not in scalars.values:
             allowed = ", ".join(map(str, scalars.values))
             if name not in selectors and name not in fields:

@@ -39,9 +39,11 @@ def test_a_place_and_its_loads(layout: Run) -> None:
     assert (code, first) == (0, "lane 37, column 5 holds row 21, col 5")
     assert second == "warp 1 of the warpgroup can load it, from column 0 on:"
     assert len(loads) == 10
-    assert [" ".join(line.split()) for line in loads if "256b " in line or "32x32b " in line] == [
-        "tcgen05.ld.32x32b at lane 32 with num 8 or more: thread 5, element 5",
-        "tcgen05.ld.16x256b at lane 32 with num 1 or more: thread 22, element 1",
+    assert [" ".join(line.split()) for line in loads if "256b." in line or "32x32b." in line] == [
+        "tcgen05.ld.sync.aligned.32x32b.x8.b32 or longer, at lane 32: thread 5, element 5",
+        "tcgen05.ld.sync.aligned.32x32b.x4.pack::16b.b32 or longer, at lane 32: thread 5, element 5, its lower 16 bits",
+        "tcgen05.ld.sync.aligned.16x256b.x1.b32 or longer, at lane 32: thread 22, element 1",
+        "tcgen05.ld.sync.aligned.16x256b.x1.pack::16b.b32 or longer, at lane 32: thread 21, element 1, its lower 16 bits",
     ]
     assert layout(*words, "--row", "21", "--col", "5")[1] == out
 
@@ -62,8 +64,9 @@ def test_json_follows_its_schema(layout: Run) -> None:
         layout("tcgen05.d.B", "--with", "n=32", "--row", "70", "--col", "20", "--format", "json")[1]
     )
     assert found["map"] == [[1, 70, 4, 70, 20]]  # CTA 1, the second half of the lanes for the second of N
-    assert {"layout": "tcgen05.ld.32x32b", "parameters": {"num": 8}, "warp": 2, "lane": 64, "column": 0,
-            "thread": 6, "element": 4} in found["loads"]  # fmt: skip
+    assert {"mnemonic": "tcgen05.ld.sync.aligned.32x32b.x8.b32", "layout": "tcgen05.ld.32x32b",
+            "parameters": {"num": 8}, "warp": 2, "lane": 64, "column": 0, "thread": 6, "element": 4,
+            "halves": False} in found["loads"]  # fmt: skip
 
 
 def test_csv_and_functions_say_the_same(layout: Run) -> None:
@@ -134,5 +137,78 @@ def test_svg(layout: Run, words: tuple[str, ...], cells: set[str]) -> None:
     ],
 )
 def test_questions_without_an_answer(layout: Run, words: tuple[str, ...], why: str) -> None:
+    code, out, err = layout(*words)
+    assert (code, out) == (2, "") and why in err
+
+
+PRODUCT = "tcgen05.mma.cta_group::1.kind::f16"
+# D of f32, A and B of f16, N = 128, M = 128; the same with M = 64.
+WORDS = ("0x08200010", "0x04200010")
+UNPACKED = "tcgen05.cp.cta_group::1.64x128b.warpx2::02_13.b8x16.b6x16_p32"
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ((PRODUCT, "--operand", "D", "--idesc", WORDS[0], "--lane", "70", "--column", "3"),
+         "lane 70, column 3 holds row 70, col 3"),
+        ((PRODUCT, "--operand", "D", "--with", "m=128", "--with", "n=16", "--lane", "70", "--column", "3"),
+         "lane 70, column 3 holds row 70, col 3"),
+        ((PRODUCT, "--operand", "d-tmem", "--idesc", WORDS[1], "--with", "half=1", "--row", "20", "--col", "5"),
+         "lane 52, column 5 holds row 20, col 5"),
+        ((PRODUCT, "--operand", "A", "--idesc", WORDS[0], "--row", "9", "--col", "11"),
+         "lane 9, column 5, element 1 holds row 9, col 11"),
+        (("tcgen05.mma.sp.cta_group::1.kind::tf32", "--operand", "metadata", "--with", "m=128", "--selector", "1",
+          "--lane", "8", "--column", "1", "--bit", "17"),
+         "lane 8, column 1, bit 17 holds row 8, chunk 4, slot 0, index_bit 1"),
+        (("tcgen05.ld.sync.aligned.16x64b.x8.pack::16b.b32", "--operand", "r", "--thread", "5", "--element", "3"),
+         "thread 5, element 3 lies at lane 9, column 5"),
+        (("tcgen05.ld.red.sync.aligned.32x32b.x8.min.f32", "--operand", "r", "--lane", "5", "--column", "3"),
+         "thread 5, element 3 lies at lane 5, column 3"),
+        (("tcgen05.st.sync.aligned.16x128b.x2.b32", "--operand", "data", "--lane", "9", "--column", "6"),
+         "thread 6, element 3 lies at lane 9, column 6"),
+        ((UNPACKED, "--operand", "taddr", "--lane", "70", "--column", "1", "--byte", "2"),
+         "lane 70, column 1, byte 2 holds copy 1, row 6, offset 6"),
+        ((UNPACKED, "--operand", "s-desc", "--byte", "3", "--bit", "1"), "byte 3, bit 1 holds source_bit 19"),
+        (("tcgen05.shift.cta_group::2.down", "--operand", "taddr", "--lane", "3", "--column", "1"),
+         "lane 3, column 1 holds source_lane 4, source_column 1"),
+    ],
+)  # fmt: skip
+def test_from_the_mnemonic(layout: Run, words: tuple[str, ...], said: str) -> None:
+    code, out, _ = layout(*words)
+    assert (code, out.splitlines()[0]) == (0, said)
+
+
+def test_pictures_from_the_mnemonic(layout: Run) -> None:
+    for words, cell in (
+        ((PRODUCT, "--operand", "D", "--idesc", WORDS[0]), "127,127"),
+        (("tcgen05.ld.sync.aligned.32x32b.x2.b32", "--operand", "r"), "T31:r1"),
+        ((UNPACKED, "--operand", "s-desc"), "95"),
+    ):
+        code, out, _ = layout(*words, "--format", "svg")
+        assert code == 0
+        assert cell in {node.text for node in ElementTree.fromstring(out).iter()}
+    title = layout(PRODUCT, "--operand", "A", "--with", "m=128", "--rows", "0..1")[1].splitlines()[0]
+    assert title == f"A (tcgen05.a.D, bytes 32, width 16) of {PRODUCT}"
+
+
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        ((PRODUCT,), f"name an operand of {PRODUCT} with --operand: D, A"),
+        ((PRODUCT, "--operand", "D"), "m must be given: 64 or 128"),
+        ((PRODUCT, "--operand", "a-desc", "--idesc", WORDS[0]), "lies in shared memory"),
+        ((PRODUCT, "--operand", "B"), "lies in shared memory"),
+        ((PRODUCT, "--operand", "enable-input-d", "--idesc", WORDS[0]), "it has: D, A"),
+        ((PRODUCT, "--operand", "D", "--idesc", "0x"), "'0x' is not an integer"),
+        ((PRODUCT, "--operand", "D", "--idesc", "-1"), "is not a 32-bit word"),
+        ((PRODUCT, "--operand", "A", "--with", "m=128", "--a-source", "register"), "in no register"),
+        (("tcgen05.d.F", "--idesc", "1"), "--idesc goes with a mnemonic"),
+        (("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32", "--operand", "A", "--idesc", "1"),
+         "takes no instruction descriptor"),
+        ((UNPACKED.partition(".b8x16")[0], "--operand", "s-desc"), "has no layout for 's-desc'; it has: taddr"),
+    ],
+)  # fmt: skip
+def test_mnemonics_without_an_answer(layout: Run, words: tuple[str, ...], why: str) -> None:
     code, out, err = layout(*words)
     assert (code, out) == (2, "") and why in err

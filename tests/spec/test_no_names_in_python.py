@@ -50,6 +50,7 @@ ALLOWED: dict[str, tuple[set[str], str]] = {
         | {"wgmma.fence", "wgmma.mma_async", "wgmma.mma_async.sp", "tcgen05.f16"},
         "the examples of every --help, which a test runs",
     ),
+    "cli/layout_command.py": ({"idesc"}, "the option for the word of an instruction descriptor"),
     "cli/legal_command.py": ({"idesc"}, "the option for the word of an instruction descriptor"),
     "cli/list_command.py": ({"a"}, "the JSON field of Form.a"),
     "cli/show_command.py": ({"a"}, "the JSON field of Form.a"),

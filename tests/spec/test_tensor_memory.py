@@ -8,13 +8,11 @@ from __future__ import annotations
 
 from itertools import product
 from math import prod
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from ptxmma.spec.errors import Question
-from ptxmma.spec.paths import layout_by_path, path_bounds, path_of
+from ptxmma.spec.paths import path_of, path_values
 from ptxmma.spec.specification import Specification
 
 WATCHES = ("spec/layouts/tcgen05*.yaml", "specs.yaml")
@@ -489,7 +487,7 @@ TABLE = (
 
 
 def test_data_paths_are_those_of_the_table(specification: Specification) -> None:
-    rest = dict.fromkeys(path_bounds(specification.descriptors), 0)
+    rest = dict.fromkeys(path_values(specification.descriptors), 0)
     for part, known in (("D", "ABCDEFG"), ("A", "ABCDF")):
         for m, group, ws, sp in product((16, 32, 64, 128, 256), (1, 2), (0, 1), (0, 1)):
             given = rest | {"m": m, "cta_group": group, "ws": ws, "sp": sp}
@@ -502,23 +500,3 @@ def test_data_paths_are_those_of_the_table(specification: Specification) -> None
                 and path in known
             ]
             assert path_of(specification.layouts, part, given) == wanted
-
-
-def test_a_product_lies_by_the_m_that_is_given(specification: Specification) -> None:
-    """A stand-in for a variant: its word says the CTA group, and its D is in tensor memory."""
-    word = SimpleNamespace(settings={"cta_group": 1, "ws": 0, "sp": 0})
-    operands = {
-        "d": SimpleNamespace(part="D", space="tensor", word=None),
-        "idesc": SimpleNamespace(part="instruction", space=None, word=word),
-    }
-    variant: Any = SimpleNamespace(
-        instruction=SimpleNamespace(operands=operands), mnemonic="product", evaluate=lambda said: said
-    )
-    tables = (specification.layouts, specification.descriptors, variant)
-    assert layout_by_path(*tables, "D", {"m": 64, "n": 8}) == "tcgen05.d.F"
-    assert layout_by_path(*tables, "D", {"m": 128}) == "tcgen05.d.D"
-    assert layout_by_path(*tables, "B", {"m": 128}) is None
-    with pytest.raises(Question, match="m must be given"):
-        layout_by_path(*tables, "D", {})
-    with pytest.raises(Question, match="no layout of D in tensor memory is known with m 32, cta_group 1"):
-        layout_by_path(*tables, "D", {"m": 32})
