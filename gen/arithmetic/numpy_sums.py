@@ -104,7 +104,7 @@ def _is_byte(value: _Words) -> bool:
 
 def _widened(value: _Words) -> _Words:
     """An array of truth values, which are bytes, as one of words."""
-    return value.astype(np.uint64) if isinstance(value, np.ndarray) and value.dtype == np.uint8 else value
+    return value.astype(np.uint64) if getattr(value, "dtype", None) == np.uint8 else value
 
 
 def _is_zero(value: _Words) -> bool:
@@ -180,7 +180,8 @@ class NumpySums:
             whole = len(products) == len(a)
             factors = (a, b) if whole else (a[products], b[products])
             found = self._block(number, factors, addends, negated)
-            sums.append(np.broadcast_to(np.asarray(found), c.shape).astype(np.uint64))
+            constant = isinstance(found, int)
+            sums.append(np.full(len(c), found, np.uint64) if constant else found.astype(np.uint64))
         return sums[-1]
 
     def _block(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
@@ -41,6 +42,12 @@ class Node:
 
     @classmethod
     def of(cls, op: str, *args: Any) -> Node:
+        """The value of an operator; what it comes to where operands are numbers, or leave no choice."""
+        simple = simplified(op, args)
+        return cls._made(op, args) if simple is None else simple
+
+    @classmethod
+    def _made(cls, op: str, args: tuple[Any, ...]) -> Node:
         key = (op, *(id(arg) if isinstance(arg, Node) else arg for arg in args))
         found = cls.made.get(key)
         if found is None:
@@ -49,7 +56,75 @@ class Node:
 
 
 def lifted(value: Node | int) -> Node:
-    return value if isinstance(value, Node) else Node.of("number", value)
+    return value if isinstance(value, Node) else Node.of("number", int(value))
+
+
+NUMBERS: dict[str, Callable[..., int]] = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "//": operator.floordiv,
+    "%": operator.mod,
+    "&": operator.and_,
+    "|": operator.or_,
+    "^": operator.xor,
+    "<<": lambda a, b: a << b if b >= 0 else 0,  # of a branch that is not taken
+    ">>": lambda a, b: a >> b if b >= 0 else 0,
+    "==": operator.eq,
+    "!=": operator.ne,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+    "and": lambda a, b: a and b,
+    "or": lambda a, b: a or b,
+    "not": lambda a: not a,
+    "bits": int.bit_length,
+}
+LOW = (1 << 32) - 1
+
+
+def simplified(op: str, args: Sequence[Any]) -> Node | None:
+    """What an operator comes to; None where it cannot be said without its operands.
+
+    Truth values are the numbers 0 and 1. Every rule is an equation of natural numbers.
+    """
+    nodes = [arg for arg in args if isinstance(arg, Node)]
+    known = [node.args[0] if node.op == "number" else None for node in nodes]
+    if op in NUMBERS and None not in known:
+        return lifted(NUMBERS[op](*known))
+    match op:
+        case "&" | "*" if 0 in known:
+            return lifted(0)
+        case "+" | "|" | "^" if 0 in known:
+            return nodes[1 - known.index(0)]
+        case "and" if 0 in known:
+            return lifted(0)
+        case "or" if 1 in known:
+            return lifted(1)
+        case "and" | "or" if None in known and known != [None, None]:
+            return nodes[known.index(None)]
+        case "where" if known[0] is not None:
+            return nodes[1] if known[0] else nodes[2]
+        case "where" if nodes[1] is nodes[2]:
+            return nodes[1]
+        case "where" if known[2] == 0 and nodes[0] is Node.of(">", nodes[1], lifted(0)):
+            return nodes[1]
+        case "where" if nodes[2].op == "bits":
+            return digits_of_halves(*nodes)
+    return None
+
+
+def digits_of_halves(condition: Node, then: Node, otherwise: Node) -> Node | None:
+    """How many digits a number of 64 bits has, where it is said by its halves of 32 bits."""
+    low = otherwise.args[0]
+    if low.op != "&" or low.args[1] is not lifted(LOW):
+        return None
+    high = Node.of(">>", low.args[0], lifted(32))
+    more = Node.of("+", Node.of("bits", high), lifted(32))
+    if condition is Node.of(">", high, lifted(0)) and then is more:
+        return Node.of("bits", low.args[0])
+    return None
 
 
 def evaluated(tree: Expression, scope: Mapping[str, Any]) -> Node:
@@ -248,7 +323,7 @@ class CProgram:
         if listed := LISTED.fullmatch(line):
             scope[listed[1]] = [int(one) for one in listed[2].split(",")]
         elif array := ARRAY.fullmatch(line):
-            scope[array[1]] = [None] * int(array[2])
+            scope[array[1]] = [Node.of("unset", array[1], at) for at in range(int(array[2]))]
         elif (called := CALL.fullmatch(line)) and called[2] in self.functions:
             given = [scope.get(one.strip(), one.strip()) for one in called[3].split(",")]
             scope[called[1]] = self.call(called[2], [int(g) if isinstance(g, str) else g for g in given])
