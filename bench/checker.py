@@ -107,17 +107,24 @@ def synthetic(lines: int) -> str:
 
 
 def assembled(ptxas: str, path: Path) -> Cost:
-    """The cost of ptxas -O3 for a file."""
-    return timed((ptxas, "-O3", "-arch", "sm_90a", "-o", "/dev/null", path))
+    """The cost of ptxas -O3 for a file, for the file's own target."""
+    return timed((ptxas, "-O3", "-arch", target(path), "-o", "/dev/null", path))
+
+
+def target(path: Path) -> str:
+    """The target that a file names."""
+    found = re.search(r"^\s*\.target\s+(\w+)", path.read_text(), re.MULTILINE)
+    return found[1] if found else "sm_90a"
 
 
 def readable(ptxas: str, path: Path) -> bool:
-    """Whether an assembler knows the file's .version."""
+    """Whether an assembler knows the file's .version and .target."""
     with tempfile.TemporaryDirectory() as folder:
         empty = Path(folder, "empty.ptx")
         found = re.search(r"^\.version.*$", path.read_text(), re.MULTILINE)
-        empty.write_text(f"{found[0] if found else ''}\n.target sm_90a\n.address_size 64\n")
-        command = (ptxas, "-arch", "sm_90a", "-o", "/dev/null", str(empty))
+        arch = target(path)
+        empty.write_text(f"{found[0] if found else ''}\n.target {arch}\n.address_size 64\n")
+        command = (ptxas, "-arch", arch, "-o", "/dev/null", str(empty))
         return subprocess.run(command, capture_output=True).returncode == 0
 
 
@@ -200,7 +207,9 @@ def main() -> None:
     parser.add_argument(
         "--lines", type=int, default=1_000_000, help="the synthetic kernel's lines; 0 for none"
     )
-    parser.add_argument("--single", type=int, default=12, help="how many files are also timed alone")
+    parser.add_argument(
+        "--single", type=int, default=12, help="how many files are also timed alone; 0 for none"
+    )
     args = parser.parse_args()
     console = Console(width=None if sys.stdout.isatty() else 120, highlight=False)
     paths = args.files or sorted(KERNELS.glob("*.ptx"))
@@ -215,8 +224,8 @@ def main() -> None:
             )
         sample = sorted(known, key=lambda path: path.stat().st_size)
         sample = sample[:: max(1, len(sample) // max(1, args.single - 1))]
-        timed((*CHECK, sample[0]))  # writes the bytecode and the cache
-        good = one_by_one(sample, args.ptxas, console)
+        timed((*CHECK, known[0]))  # writes the bytecode and the cache
+        good = one_by_one(sample, args.ptxas, console) if args.single else True
         good &= together(known, args.ptxas, console)
     if args.lines:
         good &= growing(args.lines, console)
