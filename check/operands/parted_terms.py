@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Hashable
 from random import Random
 
-from ..paths.path_terms import PathTerm, PathValue
+from ..paths.path_terms import PathTerm, PathValue, terms_within
 from ..paths.path_values import PathValues
 from ..ptx.decode import DecodedFunction
 from ..ptx.flow import Flow
@@ -86,26 +86,30 @@ class PartedTerms:
         self._known[key] = found
         return found
 
-    def _number(self, term: PathValue, base: dict[Hashable, int], thread: int) -> int | None:
+    def _number(self, term: PathTerm, base: dict[Hashable, int], thread: int) -> int | None:
         """The term's number in a thread, with a number for each base."""
-        if isinstance(term, int):
-            return term
-        if not term.words:
-            (leaf,) = term.leaves
-            special = _thread_of(leaf)
-            return base[leaf] if special is None else thread % WARP if special == "%laneid" else thread
-        numbers = [self._number(arg, base, thread) for arg in term.args]
-        return computed(term.words, numbers)
+        numbers: dict[PathTerm, int | None] = {}
+        for one in terms_within([term]):
+            if one.words:
+                args = [arg if isinstance(arg, int) else numbers[arg] for arg in one.args]
+                numbers[one] = computed(one.words, args)
+            else:
+                (leaf,) = one.leaves
+                special = _number_in(leaf, thread)
+                numbers[one] = base[leaf] if special is None else special
+        return numbers[term]
 
-    def _placed(self, term: PathValue, thread: int) -> PathValue:
+    def _placed(self, term: PathTerm, thread: int) -> PathValue:
         """The term with the thread's number in it."""
-        if isinstance(term, int):
-            return term
-        if not term.words:
-            (leaf,) = term.leaves
-            special = _thread_of(leaf)
-            return term if special is None else thread % WARP if special == "%laneid" else thread
-        return self.values.terms.apply(term.words, tuple(self._placed(arg, thread) for arg in term.args))
+        placed: dict[PathTerm, PathValue] = {}
+        for one in terms_within([term]):
+            if one.words:
+                args = tuple(arg if isinstance(arg, int) else placed[arg] for arg in one.args)
+                placed[one] = self.values.terms.apply(one.words, args)
+            else:
+                special = _number_in(next(iter(one.leaves)), thread)
+                placed[one] = one if special is None else special
+        return placed[term]
 
     def _never_equal(self, term: PathTerm, first: int, second: int) -> bool:
         """Whether no base makes the term the same in two threads, as far as z3 can tell."""
@@ -122,3 +126,9 @@ def _thread_of(leaf: Hashable) -> str | None:
     """The special register that a leaf is, if it tells threads apart."""
     text = str(leaf[-1]) if isinstance(leaf, tuple) else ""
     return text if text in ("%tid.x", "%laneid") else None
+
+
+def _number_in(leaf: Hashable, thread: int) -> int | None:
+    """The number of a leaf in a thread, if it tells threads apart."""
+    special = _thread_of(leaf)
+    return None if special is None else thread % WARP if special == "%laneid" else thread

@@ -6,12 +6,12 @@ thread; a solver's terms have the same rules, so a guess that holds is a model o
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
 from ..values.arithmetic import ArithmeticRule, rule_of
 from ..values.block_threads import LARGEST_BLOCK, WARP
 from ..values.word_algebra import NUMBER, NoResultError
-from .path_terms import PathTerm
+from .path_terms import PathTerm, terms_within
 
 __all__ = ["bound_of", "hold_together"]
 
@@ -62,7 +62,7 @@ class _Inputs:
         self.bounds: dict[PathTerm, int | None] = {}  # by input: what it is less than
         constants: dict[int, None] = {}
         self.rules: list[tuple[PathTerm, ArithmeticRule]] = []  # of the terms with one, those below first
-        for term in _terms(literals):
+        for term in terms_within(literals):
             rule = rule_of(term.words, len(term.args)) if term.words else None
             if rule is None:
                 self.bounds[term] = bound_of(term, threads)
@@ -83,18 +83,3 @@ class _Inputs:
         except NoResultError:
             return -1
         return sum(known[term] & 1 == holds for term, holds in self.literals.items())
-
-
-def _terms(literals: Mapping[PathTerm, bool]) -> Iterator[PathTerm]:
-    """The conditions and all terms below them, each once, behind those below it."""
-    waiting, seen = list(literals), set[PathTerm]()
-    while waiting:
-        term = waiting[-1]
-        below = [arg for arg in term.args if isinstance(arg, PathTerm) and arg not in seen]
-        if below:
-            waiting += below
-            continue
-        waiting.pop()
-        if term not in seen:
-            seen.add(term)
-            yield term

@@ -6,12 +6,12 @@ complement of a comparison is its negation.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from typing import Final
 
 from ..values.arithmetic import as_signed, bits_of, computed
 
-__all__ = ["PathTerm", "PathTerms", "PathValue", "stripped"]
+__all__ = ["PathTerm", "PathTerms", "PathValue", "stripped", "terms_within"]
 
 _NOT: Final = ("not", "pred")
 _AND: Final = ("and", "pred")
@@ -50,6 +50,21 @@ class PathTerm:
 
 
 PathValue = int | PathTerm
+
+
+def terms_within(roots: Iterable[PathTerm]) -> Iterator[PathTerm]:
+    """Terms and all terms below them, each once, behind those below it."""
+    waiting, seen = list(roots), set[PathTerm]()
+    while waiting:
+        term = waiting[-1]
+        below = [arg for arg in term.args if isinstance(arg, PathTerm) and arg not in seen]
+        if below:
+            waiting += below
+            continue
+        waiting.pop()
+        if term not in seen:
+            seen.add(term)
+            yield term
 
 
 def stripped(value: PathValue) -> tuple[PathValue, bool]:
