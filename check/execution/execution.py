@@ -448,23 +448,27 @@ class Execution:
             return self._skip(group, number, self.plan.flow.blocks[number])
         if len(sides) == 1:
             return self._enter(group, number, taken if next(iter(sides)) else fall)
-        around = next((join for join in reversed(group.joins) if not join.abandoned), None)
-        join = Join(self.plan.flow.post_dominator.get(number), len(sides), around)
-        self._joins.append(join)
+        join = self._join(group, number, len(sides))
         for value, threads in sides.items():
             part = group.part(threads, number, join)
             if self._enter(part, number, taken if value else fall):
                 self._start(part)
         return False
 
+    def _join(self, group: ThreadGroup, number: int, parts: int) -> Join:
+        """Where the parts of a group that splits in a block meet again."""
+        around = next((join for join in reversed(group.joins) if not join.abandoned), None)
+        written = self.plan.written_in(number) | self.plan.written_between(number)
+        join = Join(self.plan.flow.post_dominator.get(number), parts, written, around)
+        self._joins.append(join)
+        return join
+
     def _divide(self, group: ThreadGroup, number: int, place: int, sides: list[tuple[int, ...]]) -> None:
         """Let threads that wait for different barriers wait apart: what one waits for, another may do."""
         waiting = {thread for some in sides for thread in some}
         others = tuple(thread for thread in group.threads if thread not in waiting)
-        around = next((join for join in reversed(group.joins) if not join.abandoned), None)
         parts = [*sides, others] if others else sides
-        join = Join(self.plan.flow.post_dominator.get(number), len(parts), around)
-        self._joins.append(join)
+        join = self._join(group, number, len(parts))
         for threads in parts:
             part = group.part(threads, number, join)
             part.done = place

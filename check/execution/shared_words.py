@@ -94,11 +94,14 @@ class SharedWords:
                 continue
             warp = thread // WARP
             act = self.clocks[warp].seen[warp]
-            for place in range(width):
-                value = number_at(values[place // size], thread) if values else None
-                byte = None if value is None else value >> _BYTE * (place % size) & 0xFF
-                new = _Stored(byte, warp, act, False)
-                stored[low + place] = _either(stored.get(low + place, new), new)
+            for element, numbers in enumerate(values or (None,)):
+                value = number_at(numbers, thread)
+                for place in range(size):
+                    byte = None if value is None else value >> _BYTE * place & 0xFF
+                    new = _Stored(byte, warp, act, False)
+                    at = low + element * size + place
+                    before = stored.get(at)
+                    stored[at] = new if before is None else _either(before, new)
         return stored
 
     def _written(

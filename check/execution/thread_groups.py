@@ -15,10 +15,13 @@ __all__ = ["Join", "ThreadGroup", "merged"]
 
 @dataclass(eq=False)
 class Join:
-    """A block where the parts of a split group meet again; None is the function's end."""
+    """A block where the parts of a split group meet again; None is the function's end. `written` are the
+    registers that parts may write before they meet.
+    """
 
     block: int | None
     outstanding: int
+    written: frozenset[str]
     around: Join | None = None
     parts: list[ThreadGroup] = field(default_factory=list)
     met: bool = False
@@ -79,11 +82,9 @@ def merged(parts: Sequence[ThreadGroup], join: Join) -> ThreadGroup:
     for part in parts[1:]:
         others = part.registers.numbers
         here = math.flags(part.threads)
-        for name in numbers.keys() - others.keys():
-            numbers[name] = math.chosen(here, None, numbers[name])
-        for name, other in others.items():
-            mine = numbers.get(name)
-            if mine is other:  # most parts write little
+        for name in join.written:
+            mine, other = numbers.get(name), others.get(name)
+            if mine is other:
                 continue
             if not (mine.same_as(other) if isinstance(mine, LaneNumbers) else mine == other):
                 numbers[name] = math.chosen(here, other, mine)

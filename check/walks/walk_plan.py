@@ -56,6 +56,8 @@ class WalkPlan:
         self._by_block: dict[int, Sequence[tuple[WalkStep, bool, bool]]] = {}
         self._acting_without: dict[frozenset[str], frozenset[int]] = {}
         self._worked: dict[tuple[int, int], int] = {}
+        self._between: dict[int, frozenset[str]] = {}
+        self._written: dict[int, frozenset[str]] = {}
 
     def needed(self, statements: Iterable[int]) -> set[str]:
         """The registers that the addresses of some statements depend on, and the order of what threads do:
@@ -236,12 +238,20 @@ class WalkPlan:
 
     def written_between(self, number: int) -> frozenset[str]:
         """The registers that are written behind a branch, before its sides join again."""
-        blocks = frozenset[int]().union(
-            *(self.loops.blocks_of(s, number) for s in self.flow.blocks[number].successors)
-        )
-        return frozenset(
-            name for block in blocks for step, _, _ in self.relevant(block) for name in step.written
-        )
+        found = self._between.get(number)
+        if found is None:
+            sides = self.flow.blocks[number].successors
+            blocks = frozenset[int]().union(*(self.loops.blocks_of(side, number) for side in sides))
+            found = self._between[number] = frozenset[str]().union(*map(self.written_in, blocks))
+        return found
+
+    def written_in(self, number: int) -> frozenset[str]:
+        """The registers that are written in a block."""
+        found = self._written.get(number)
+        if found is None:
+            names = (name for step, _, _ in self.relevant(number) for name in step.written)
+            found = self._written[number] = frozenset(names)
+        return found
 
     def busy(self, head: int) -> bool:
         """Whether any statement of a loop acts."""
