@@ -50,8 +50,10 @@ class ContradictionLookup(Protocol):
     ) -> str | None:
         """The entry that explains what an assembler does; None when none does."""
 
-    def expected(self, release: str, ptx: Version, target: str) -> Mapping[str, bool]:
-        """The entries that must explain something there; True where mnemonics alone show it."""
+    def expected(self, release: str, ptx: Version, target: str) -> Mapping[str, Mapping[str, bool]]:
+        """The entries that must explain something there, each with the instructions of which it does; True
+        where mnemonics alone show it.
+        """
 
 
 @dataclass(frozen=True)
@@ -229,19 +231,17 @@ def explained(
     return Disagreement(instruction, statement, at, legal, outcome, entry)
 
 
-def stale(
-    found: Comparison, register: ContradictionLookup, concerns: Mapping[str, frozenset[str]]
-) -> list[str]:
-    """The entries that should have explained something and did not, by the instructions they concern."""
+def stale(found: Comparison, register: ContradictionLookup) -> list[str]:
+    """The entries that should have explained something of what was asked, and did not."""
     shown = frozenset(found.explained())
     asked = {(instruction, release) for instruction, release, _, _ in found.counts}
     missing: dict[str, None] = {}
     for setting in found.settings:
         release = setting.ptxas.version
-        for entry, by_mnemonics in register.expected(release, setting.ptx, setting.target).items():
+        for entry, instructions in register.expected(release, setting.ptx, setting.target).items():
             if entry not in shown and any(
                 (name, release) in asked if by_mnemonics else (name, setting) in found.whole
-                for name in concerns[entry]
+                for name, by_mnemonics in instructions.items()
             ):
                 missing[entry] = None
     return sorted(missing)

@@ -35,20 +35,31 @@ _BATCH = 100
 
 @dataclass(frozen=True)
 class Coded:
-    """A statement to be assembled, with the operands that it writes."""
+    """A statement to be assembled, with the operands that it writes, and whether it has any operand."""
 
     statement: str
     written: tuple[str, ...]
+    bare: bool = False
 
 
 @dataclass(frozen=True)
 class Code:
-    """The opcodes that only a statement's kernel has, or why there are none."""
+    """The opcodes that only a statement's kernel has, or why there are none.
+
+    A bare statement has no operands: it orders what stands around it, and may leave nothing where that is
+    nothing.
+    """
 
     statement: str
     setting: AssemblerSetting
     opcodes: tuple[int, ...]
     words: str = ""
+    bare: bool = False
+
+    @property
+    def shown(self) -> bool:
+        """Whether the assembler takes the statement, and its code has it if it must."""
+        return bool(self.opcodes) or (self.bare and not self.words)
 
 
 def coded(universe: Universe, family: Family) -> Iterator[tuple[Coded, EffectiveGate]]:
@@ -60,6 +71,9 @@ def coded(universe: Universe, family: Family) -> Iterator[tuple[Coded, Effective
     seen: set[tuple[object, ...]] = set()
     for variant, form in universe.legal(family):
         written = universe.write(variant, form)
+        gate = variant.gate
+        if form.gate is not None:
+            gate = family.isa.effective([*variant.row.gates_on(variant.fields), form.gate])
         stored = tuple(n for n, name in enumerate(form.operands) if operands[name].role != "source")
         alone = tuple(value for value in variant.fields.values() if isinstance(value, str))
         first = (variant.row.id, form.operands, alone) not in seen
@@ -75,7 +89,7 @@ def coded(universe: Universe, family: Family) -> Iterator[tuple[Coded, Effective
         for chosen in products(world) if first else covering(world):
             own = tuple(map(str, chosen.values()))
             parts = replace(written, operands=own)
-            yield Coded(parts.text, tuple(own[n] for n in stored)), variant.gate
+            yield Coded(parts.text, tuple(own[n] for n in stored), not own), gate
 
 
 def _vectors(registers: Sequence[str]) -> Iterator[tuple[int, str, str]]:
@@ -212,7 +226,7 @@ def _batch(asking: Asking, setting: AssemblerSetting, batch: Sequence[Coded]) ->
                 without = found[f"without{twins[number]}"]
                 more = found[f"with{number}"] - without
                 new = tuple(sorted(op for op in more if op not in without))
-                yield Code(one.statement, setting, new or tuple(sorted(more)))
+                yield Code(one.statement, setting, new or tuple(sorted(more)), bare=one.bare)
             return
     if len(batch) == 1:
         yield Code(batch[0].statement, setting, (), why)

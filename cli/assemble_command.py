@@ -71,9 +71,11 @@ class AssembleReport:
     @property
     def holds(self) -> bool:
         """Whether the register explains every disagreement, and no entry of it is stale."""
-        bare = [code for _, code in self.codes if not code.opcodes]
+        hidden = [code for _, code in self.codes if not code.shown]
         failed = [found for found in self.failures if found.entry is None]
-        return not (self.comparison.unregistered() or self.comparison.targets or self.stale or failed or bare)
+        return not (
+            self.comparison.unregistered() or self.comparison.targets or self.stale or failed or hidden
+        )
 
 
 def run(args: argparse.Namespace) -> int:
@@ -102,7 +104,7 @@ def run(args: argparse.Namespace) -> int:
         regions = [region for part in over_jobs(families, universe.near) for region in part]
         isa, memories = specification.isa, found.memories
         found.add(compare_everywhere(isa, releases, args.target, regions, entries, memories))
-    report = AssembleReport(found, 0.0, stale(found, entries, _concerns(entries)))
+    report = AssembleReport(found, 0.0, stale(found, entries))
     if args.full:
         _thorough(report, universe, families, releases, entries)
     report.seconds = time.perf_counter() - begun
@@ -156,11 +158,6 @@ def _home_jobs(
             at = home(universe.specification.isa, points, ptxas) if targets is None else None
             for target in targets or ([at] if at else []):
                 yield Job(AssemblerSetting(ptxas, ptxas.ptx, target), points)
-
-
-def _concerns(entries: ContradictionRegister) -> dict[str, frozenset[str]]:
-    """By entry, the instructions that its points are about."""
-    return {identifier: entries.concerns(identifier) for identifier in entries.entries}
 
 
 def _thorough(
@@ -351,6 +348,13 @@ def _say_disagreements(report: AssembleReport, say: Any) -> None:
         say(f"TARGET: {fault}")
 
 
+def _shown(code: Code) -> str:
+    """Whether the machine code has a statement, in words."""
+    if code.opcodes:
+        return "shown"
+    return "without code of their own, as nothing stands around them" if code.shown else "NOT SHOWN"
+
+
 def _say_thorough(report: AssembleReport, say: Any) -> None:
     """Gates and machine code."""
     from ..assemblers.gate_probes import UNPROBED
@@ -367,10 +371,8 @@ def _say_thorough(report: AssembleReport, say: Any) -> None:
         for failure in report.failures:
             words = failure.entry or f"NOT REGISTERED {failure.outcome.words}"
             say(f"  gate, {failure.setting}: {failure.statement} {failure.outcome.verdict}: {words}")
-    by_release: Counter[tuple[str, str, bool]] = Counter(
-        (name, code.setting.ptxas.version, bool(code.opcodes)) for name, code in report.codes
-    )
+    by_release = Counter((name, code.setting.ptxas.version, _shown(code)) for name, code in report.codes)
     for (name, release, shown), count in sorted(by_release.items()):
-        say(f"machine code, {name}, {release}: {count} {'shown' if shown else 'NOT SHOWN'}")
-    for _, code in [pair for pair in report.codes if not pair[1].opcodes][:_SHOWN]:
+        say(f"machine code, {name}, {release}: {count} {shown}")
+    for _, code in [pair for pair in report.codes if not pair[1].shown][:_SHOWN]:
         say(f"  {code.setting}: {code.statement} {code.words}")

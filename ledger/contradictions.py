@@ -106,17 +106,20 @@ class ContradictionRegister:
                 found.append((pointed, covers))
         return tuple(found)
 
-    def expected(self, release: str, ptx: Version, target: str) -> Mapping[str, bool]:
+    def expected(self, release: str, ptx: Version, target: str) -> Mapping[str, Mapping[str, bool]]:
         """The ids that must explain something when a release is asked under a version and a target.
 
-        By id, whether mnemonics alone show it; if only points of operands do, operands must be varied too.
+        By id and instruction, whether mnemonics alone show it; if only points of operands or whole statements
+        do, operands must be varied too.
         """
-        found: dict[str, bool] = {}
+        found: dict[str, dict[str, bool]] = {}
         for listed in self._pointing.values():
             for pointed in listed:
                 points = pointed.points
                 if pointed.reaches(release, ptx, target) and self._possible(points, ptx, target):
-                    found[pointed.entry] = found.get(pointed.entry, False) or points.operand is None
+                    own = found.setdefault(pointed.entry, {})
+                    alone = points.operand is None and not points.statements
+                    own[points.instruction] = own.get(points.instruction, False) or alone
         return found
 
     def takes_early(self, release: str, ptx: Version, target: str, since: Version | None) -> bool:
@@ -134,10 +137,6 @@ class ContradictionRegister:
         """The targets that some release takes as another one."""
         every = (pointed for listed in self._pointing.values() for pointed in listed)
         return frozenset(t for pointed in every if pointed.points.like for t in pointed.targets)
-
-    def concerns(self, identifier: str) -> frozenset[str]:
-        """The instructions that the points of an entry are about."""
-        return frozenset(points.instruction for points in self.entry(identifier).points)
 
     def verdicts(self, case: MinimalCase) -> Mapping[str, Direction]:
         """The verdict of every release that was asked about a case."""

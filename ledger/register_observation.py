@@ -50,17 +50,22 @@ def widened(record: RegisterRecord, register: ContradictionRegister) -> Register
 def observe_register(
     register: ContradictionRegister, record: RegisterRecord, ptxas: Ptxas
 ) -> ReleaseObservations:
-    """What one assembler does with the statements and cases of a record; what it was asked about is kept."""
+    """What one assembler does with the statements and cases of a record; what it was asked about is kept.
+
+    Where there are more settings than when it was recorded, it is asked there about all statements.
+    """
     sha256 = digest(ptxas.path)
     same = (r for r in record.releases if (r.release, r.sha256) == (ptxas.version, sha256))
     known = next((r for r in same if r.settings), None)
+    wanted = _columns(register, ptxas)
     if known is None:
-        found = _observed(register, record, ptxas, sha256)
+        found = _observed(wanted, record, ptxas, sha256)
     else:
+        known = _in_new_settings(wanted, record, ptxas, known)
         rest = {name: every[known.asked.get(name, 0) :] for name, every in record.statements.items()}
         cases = tuple(case for case in record.cases if case not in known.cases)
         some = replace(record, statements=rest, cases=cases)
-        found = known.and_also(_observed(register, some, ptxas, sha256))
+        found = known.and_also(_observed(_as_columns(known.settings), some, ptxas, sha256))
     return _asked_alone(record.with_release(found), found, ptxas)
 
 
@@ -97,10 +102,35 @@ def asked_again(record: RegisterRecord, ptxas: Ptxas) -> Iterator[str]:
                     yield f"PTX {setting[0]}, {setting[1]}: {is_} {which}: {every[number]}"
 
 
-def _observed(
-    register: ContradictionRegister, record: RegisterRecord, ptxas: Ptxas, sha256: str
+def _in_new_settings(
+    wanted: Sequence[_TargetColumn], record: RegisterRecord, ptxas: Ptxas, known: ReleaseObservations
 ) -> ReleaseObservations:
-    columns_of = over_jobs(_columns(register, ptxas), partial(_column, record, ptxas))
+    """What is recorded of an assembler, and what it says of the same statements in new settings."""
+    asked = {name: every[: known.asked.get(name, 0)] for name, every in record.statements.items()}
+    missing = [
+        (str(version), target)
+        for target, versions in wanted
+        for version in versions
+        if (str(version), target) not in known.settings
+    ]
+    some = replace(record, statements=asked)
+    told = over_jobs(_as_columns(missing), partial(_column, some, ptxas))
+    found = _told(some, ptxas, known.sha256, told)
+    return known.and_in(found) if found.settings else known
+
+
+def _as_columns(settings: Iterable[tuple[str, str]]) -> list[_TargetColumn]:
+    """Settings by target, as they are asked."""
+    versions: dict[str, list[Version]] = {}
+    for ptx, target in settings:
+        versions.setdefault(target, []).append(Version.of(ptx))
+    return [(target, tuple(some)) for target, some in versions.items()]
+
+
+def _observed(
+    wanted: Sequence[_TargetColumn], record: RegisterRecord, ptxas: Ptxas, sha256: str
+) -> ReleaseObservations:
+    columns_of = over_jobs(wanted, partial(_column, record, ptxas))
     return replace(_told(record, ptxas, sha256, columns_of), cases=dict(_cases(record, ptxas)))
 
 

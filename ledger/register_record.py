@@ -56,12 +56,37 @@ class ReleaseObservations:
         """The bitmaps of an instruction, one a setting; an instruction without any has no statement in it."""
         return bitmaps.get(instruction) or (0,) * len(self.settings)
 
+    def in_settings(self, settings: Sequence[AskedSetting]) -> ReleaseObservations:
+        """What it did in some of its settings, in their order."""
+        places = [self.settings.index(setting) for setting in settings]
+        accepted, died = (
+            {name: tuple(maps[place] for place in places) for name, maps in which.items()}
+            for which in (self.accepted, self.died)
+        )
+        return replace(self, settings=tuple(settings), accepted=accepted, died=died)
+
+    def and_in(self, later: ReleaseObservations) -> ReleaseObservations:
+        """The same with settings in which it was asked about the same statements later."""
+
+        def both(before: Bitmaps, after: Bitmaps) -> Bitmaps:
+            known = dict.fromkeys((*before, *after))
+            return {name: (*self.of(before, name), *later.of(after, name)) for name in known}
+
+        return replace(
+            self,
+            date=later.date,
+            settings=(*self.settings, *later.settings),
+            accepted=both(self.accepted, later.accepted),
+            died=both(self.died, later.died),
+        )
+
     def and_also(self, later: ReleaseObservations) -> ReleaseObservations:
         """The same with statements and cases that were asked about later, in the same settings."""
-        if self.settings != later.settings:
+        if set(self.settings) != set(later.settings):
             raise Question(
                 f"ptxas {self.release} does not take the settings that are recorded; record it anew"
             )
+        later = later.in_settings(self.settings)
 
         def both(before: Bitmaps, after: Bitmaps) -> Bitmaps:
             return {

@@ -348,16 +348,16 @@ def test_a_lie_among_thousands_is_caught(universe: Universe, fake: Fake) -> None
 class Entries:
     """A register with one entry."""
 
-    def __init__(self, statement: str) -> None:
-        self.statement = statement
+    def __init__(self, statement: str, instruction: str = "fence.proxy.async") -> None:
+        self.statement, self.instruction = statement, instruction
 
     def explains(
         self, instruction: str, statement: str, release: str, ptx: Version, target: str, direction: str
     ) -> str | None:
         return "known" if (statement, direction) == (self.statement, "accepted") else None
 
-    def expected(self, release: str, ptx: Version, target: str) -> dict[str, bool]:
-        return {"known": True}
+    def expected(self, release: str, ptx: Version, target: str) -> dict[str, dict[str, bool]]:
+        return {"known": {self.instruction: True}}
 
 
 def test_a_registered_disagreement_is_explained_and_one_that_no_longer_shows_is_stale(
@@ -365,14 +365,14 @@ def test_a_registered_disagreement_is_explained_and_one_that_no_longer_shows_is_
 ) -> None:
     points, legal = fence(universe, fake)
     wrong = next(p.statement for p in points if p.statement not in legal)
-    register, concerns = Entries(wrong), {"known": frozenset(["fence.proxy.async"])}
+    register = Entries(wrong)
     found = compare([Job(fake.setting, points)], register)
-    assert stale(found, register, concerns) == ["known"]
-    assert stale(found, register, {"known": frozenset(["mma"])}) == []
+    assert stale(found, register) == ["known"]
+    assert stale(found, Entries(wrong, "mma")) == []
     fake.accept([*legal, wrong])
     found = compare([Job(fake.setting, points)], register)
     assert found.unregistered() == [] and found.explained() == Counter({"known": 1})
-    assert stale(found, register, concerns) == []
+    assert stale(found, register) == []
 
 
 def test_deaths_are_told_apart_from_refusals(fake: Fake) -> None:

@@ -189,9 +189,16 @@ def test_what_must_be_explained_is_listed() -> None:
     assert "asm-shared-cta-early" not in register().expected("11.8.89", Version(7, 7), "sm_80")
     assert "asm-scale-operands" in register().expected("12.9.86", Version(8, 8), "sm_120f")
     assert "asm-scale-operands" not in register().expected("12.9.86", Version(8, 8), "sm_90a")
-    assert not register().expected("12.9.86", Version(8, 8), "sm_120f")["asm-scale-operands"]
-    assert register().expected("12.9.86", Version(8, 8), "sm_120f")["asm-surplus-types"]
-    assert register().concerns("asm-shared-cta-early") >= {"ldmatrix", "wmma.load.a", "wmma.store.d"}
+    assert not any(register().expected("12.9.86", Version(8, 8), "sm_120f")["asm-scale-operands"].values())
+    assert any(register().expected("12.9.86", Version(8, 8), "sm_120f")["asm-surplus-types"].values())
+    address = "asm-tensor-address-f16x2"  # tcgen05.ld refuses it from 13.4 on, tcgen05.cp never
+    late = register().expected("13.5.37", Version(9, 5), "sm_100a")[address]
+    assert "tcgen05.cp" in late and "tcgen05.ld" not in late
+    assert "tcgen05.ld" in register().expected("13.3.73", Version(9, 3), "sm_100a")[address]
+    early = register().expected("11.7.99", Version(7, 7), "sm_80")["asm-shared-cta-early"]
+    assert early.keys() >= {"ldmatrix", "wmma.load.a", "wmma.store.d"}
+    numbers = register().expected("13.5.37", Version(9, 5), "sm_100a")["asm-tcgen05-i8-operands"]
+    assert numbers == {"tcgen05.mma": False, "tcgen05.mma.sp": False}
 
 
 FAULTS = [

@@ -222,6 +222,31 @@ def test_an_assembler_that_does_otherwise_is_named(
     assert differences(monkeypatch, **answers) == said
 
 
+def test_new_settings_are_asked_about_old_statements(monkeypatch: pytest.MonkeyPatch) -> None:
+    """sm_89 comes between those that are recorded: it alone is asked about a and b, and all three about c."""
+    asked: list[tuple[str, tuple[str, ...]]] = []
+
+    class Answers(StandIn):
+        def classify(self, statements: Sequence[str]) -> list[StatementOutcome]:
+            asked.append((self.target, tuple(statements)))
+            return super().classify(statements)
+
+    new: SaidOfRecord = {("sm_89", "a;"): "accepted", ("sm_89", "c;"): "died", ("sm_90", "c;"): "accepted"}
+    monkeypatch.setattr(StandIn, "said", {**AS_RECORDED, **new})
+    now = [(target, (version("8.0"),)) for target in ("sm_89", "sm_80", "sm_90")]
+    ptxas = Ptxas(Path("ptxas"), FIRST.release, version("8.0"))
+    monkeypatch.setattr(register_observation, "Session", Answers)
+    monkeypatch.setattr(register_observation, "digest", lambda path: FIRST.sha256)
+    monkeypatch.setattr(register_observation, "_columns", lambda register, ptxas: now)
+    record = replace(RECORDED, statements={"mma": ("a;", "b;", "c;")})
+    found = register_observation.observe_register(register(), record, ptxas)
+    assert found.settings == (*SETTINGS, ("8.0", "sm_89"))
+    assert found.asked == {"mma": 3} and found.cases == FIRST.cases
+    assert (found.accepted, found.died) == ({"mma": (0b001, 0b111, 0b001)}, {"mma": (0b010, 0, 0b100)})
+    whole = [(target, texts) for target, texts in asked if len(texts) > 1]
+    assert whole == [("sm_89", ("a;", "b;"))]
+
+
 SCALES = "asm-scale-selectors"
 WRITTEN = register().entries[SCALES].points[0].written
 
