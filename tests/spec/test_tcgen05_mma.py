@@ -99,6 +99,22 @@ def test_there_are_as_many_mnemonics_as_ptxas_accepts(ptx: str, target: str) -> 
     assert sum(variant.gate.opens(version, target) for variant in variants) == ACCEPTED[ptx, target]
 
 
+# 9.7.16.4.1: shared memory descriptor; 9.7.16.4.3: zero-column mask descriptor.
+DESCRIPTORS = {
+    "a-desc": "tcgen05.shared",
+    "b-desc": "tcgen05.shared",
+    "zero-column-mask-desc": "tcgen05.zero-columns",
+}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_which_descriptor_an_operand_is(name: str) -> None:
+    operands = load().families[name].instruction.operands
+    assert {n: one.descriptor for n, one in operands.items() if one.descriptor} == {
+        n: descriptor for n, descriptor in DESCRIPTORS.items() if n in operands
+    }
+
+
 @pytest.mark.parametrize("statement", LEGAL)
 def test_what_the_text_has_is_legal(statement: str) -> None:
     assert judge("8.8", "sm_100a").judge(statement)
