@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import pytest
@@ -173,6 +173,49 @@ RANGES: dict[str, dict[str, Sequence[int]]] = {
     "tcgen05.block-scaled.two.512": {"n": [256], "m": [128]},
     "tcgen05.block-scaled.two.576": {"n": [256], "m": [128]},
 }  # fmt: skip
+
+
+# By arrangement: its memory, and its operands with their addresses in it. Tensor memory has 128 lanes and 512 columns
+# (9.7.16.1), scale factors of 4X take 4 columns for A and 8 for B, those of 6X 8 and 16, metadata 2, 48 bytes of A 12.
+ARRANGED = {
+    "tcgen05.accumulators.two": "lane 128, column 512: first d.D; second d.D column n",
+    "tcgen05.accumulators.halves": "lane 128, column n: first d.F; second d.F lane 16",
+    "tcgen05.tmem-a": "lane 128, column n + 12: D d.D; A a.D column n",
+    "tcgen05.block-scaled": (
+        "lane 128, column n + 12: D d.D; scale-a scale-a.4X column n; scale-b scale-b.4X column n + 4"
+    ),
+    "tcgen05.block-scaled.k96": (
+        "lane 128, column n + 24: D d.D; scale-a scale-a.6X column n; scale-b scale-b.6X column n + 8"
+    ),
+    "tcgen05.block-scaled.sparse": (
+        "cta 2, lane 128, column n + 14: D d.A; scale-a scale-a.4X column n; scale-b scale-b.4X column n + 4; "
+        "metadata metadata.8b column n + 12"
+    ),
+    "tcgen05.block-scaled.two.512": (
+        "lane 128, column 512: first d.D; second d.D column 256; scale-a scale-a.4X column 512; "
+        "scale-b scale-b.4X column 516"
+    ),
+    "tcgen05.block-scaled.two.576": (
+        "lane 128, column 576: first d.D; second d.D column 256; scale-a scale-a.4X column 512; "
+        "scale-b scale-b.4X column 516; next-scale-a scale-a.4X column 524; next-scale-b scale-b.4X column 528"
+    ),
+}
+
+
+def test_what_lies_where_in_which_memory(specification: Specification) -> None:
+    """A greater memory and other places could be free as well."""
+
+    def written(sizes: Mapping[str, Formula]) -> str:
+        return ", ".join(f"{name} {formula.text}" for name, formula in sizes.items())
+
+    found = {}
+    for name, one in specification.arrangements.items():
+        occupants = [
+            f"{who} {occupant.layout.removeprefix('tcgen05.')} {written(occupant.address)}".rstrip()
+            for who, occupant in one.occupants.items()
+        ]
+        found[name] = f"{written(one.memory)}: {'; '.join(occupants)}"
+    assert found == ARRANGED
 
 
 def test_what_no_theorem_says_of_parameters(specification: Specification) -> None:

@@ -99,6 +99,36 @@ def test_there_are_as_many_mnemonics_as_ptxas_accepts(ptx: str, target: str) -> 
     assert sum(variant.gate.opens(version, target) for variant in variants) == ACCEPTED[ptx, target]
 
 
+# 9.7.16.10.9.1 to 9.7.16.10.9.4, syntax: every operand in its place, what it is, and what may stand there.
+OPERANDS = {
+    "d-tmem": ("D", "both", "tensor", "address", "b32"),
+    "a-desc": ("A", "source", None, "register immediate", "b64 u64 s64"),
+    "a-tmem": ("A", "source", "tensor", "address", "b32"),
+    "b-desc": ("B", "source", None, "register immediate", "b64 u64 s64"),
+    "lut-tmem": ("lookup", "source", "tensor", "address", "b32"),
+    "sp-meta-tmem": ("metadata", "source", "tensor", "address", "b32"),
+    "idesc": ("instruction", "source", None, "register immediate", "b32 u32 s32"),
+    "scale-A-tmem": ("scale-a", "source", "tensor", "address", "b32"),
+    "scale-B-tmem": ("scale-b", "source", "tensor", "address", "b32"),
+    "disable-output-lane": ("lanes", "source", None, "vector", "b32 u32 s32 f32 f16x2"),
+    "enable-input-d": ("scale-d", "source", None, "register negated immediate", "pred"),
+    "scale-input-d": ("exponent-d", "source", None, "immediate", ""),
+    "zero-column-mask-desc": ("zero-columns", "source", None, "register immediate", "b64 u64 s64"),
+}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_operands_stand_in_the_order_of_the_syntax(name: str) -> None:
+    instruction = load().families[name].instruction
+    order = list(OPERANDS)
+    for form in instruction.forms.values():
+        assert list(form.operands) == sorted(form.operands, key=order.index)
+    for operand, one in instruction.operands.items():
+        said = one.part, one.role, one.space, " ".join(one.accepts), " ".join(one.types or ())
+        assert said[:4] == OPERANDS[operand][:4]
+        assert set(said[4].split()) == set(OPERANDS[operand][4].split()), operand
+
+
 # 9.7.16.4.1: shared memory descriptor; 9.7.16.4.3: zero-column mask descriptor.
 DESCRIPTORS = {
     "a-desc": "tcgen05.shared",

@@ -87,9 +87,38 @@ def test_operands(specification: Specification, name: str) -> None:
         assert (one.holds, one.contains, one.elements, one.matrix) == (None, None, None, None)
 
 
-@pytest.mark.parametrize("name", FORMS)
+def test_a_mask_of_ctas_has_16_or_32_bits(specification: Specification) -> None:
+    """9.7.16.12.1: ctaMask is a 16-bit operand; .multicast::cluster::32b has one of 32 bits."""
+    bits = {"ctaMask": 16, "ctaMask-wide": 32}
+    variant = next(specification.families["tcgen05.commit"].variants())
+    ruled = {name: one.valid for name, one in variant.instruction.operands.items() if one.valid is not None}
+    assert set(ruled) == set(bits)
+    for name, rule in ruled.items():
+        values = (-1, 0, 1, (1 << bits[name]) - 1, 1 << bits[name])
+        assert [variant.allows(rule, value) for value in values] == [False, True, True, True, False]
+
+
+CONDITIONS = {
+    "tcgen05.commit": {"commit.sync-restrict"},
+    "tcgen05.mma": {"collector-b"},
+    "tcgen05.mma.sp": {"collector-b"},
+    "tcgen05.mma.block_scale": {"collector-b", "scale-vec", "block-size"},
+    "tcgen05.mma.sp.block_scale": {"collector-b", "scale-vec", "block-size"},
+}
+
+
+def test_the_names_of_conditions(specification: Specification) -> None:
+    """Messages name them, so they never change."""
+    found = {name: {gate.id for gate in one.gates} for name, one in specification.instructions.items()}
+    assert {name: ids for name, ids in found.items() if ids and name.startswith("tcgen05.")} == CONDITIONS
+
+
+PRODUCTS = ("", ".block_scale", ".sp", ".sp.block_scale", ".ws", ".ws.sp")
+
+
+@pytest.mark.parametrize("name", [*FORMS, *(f"tcgen05.mma{kind}" for kind in PRODUCTS)])
 def test_a_kernel_has_one_cta_group(specification: Specification, name: str) -> None:
-    """9.7.16.7.1, 9.7.16.9.2, 9.7.16.9.3, 9.7.16.12.1: of every instruction that has the qualifier."""
+    """9.7.16.7.1, 9.7.16.9.2, 9.7.16.9.3, 9.7.16.10.9, 9.7.16.12.1: of every instruction that has the qualifier."""
     group = any("cta_group::1" in variant.mnemonic for variant in specification.families[name].variants())
     assert specification.instructions[name].uniform == (("cta_group",) if group else ())
 
