@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from ..ptx.decode import DecodedStatement
-from ..ptx.source import NAME
+from ..ptx.operands import vector_elements
 from ..values.block_threads import WARP, by_warp
 from ..values.lane_numbers import LaneNumbers, Numbers, number_at
 from ..values.word_algebra import WORD
@@ -142,8 +142,8 @@ class SharedWords:
         """What is stored, by the elements of a vector; nothing if no thread's own number is."""
         if statement.does != "store" or statement.rows is not None or len(statement.operands) != 2:
             return []
-        text = statement.operands[1]
-        return [registers.value(name, statement.scope) for name in (NAME.findall(text) or [text])]
+        elements = vector_elements(statement.operands[1])
+        return [registers.value(element, statement.scope) for element in elements]
 
     def _put(self, place: int, new: _Stored, earlier: Sequence[tuple[int, int, int, int]]) -> None:
         before = self._bytes.get(place)

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from .operands import address_of, operand_texts
+from .operands import address_of, operand_texts, vector_elements
 from .operation import Operations
 from .source import NAME, Function, PtxModule, PtxScope, PtxStatement
 
@@ -197,7 +197,7 @@ class _Placement:
             return
         stores = self.operations.of(statement.opcode).does == "store"
         texts = operand_texts(statement.operands)
-        values = NAME.findall(texts[stores]) if texts[stores][:1] == "{" else [texts[stores]]
+        values = vector_elements(texts[stores])
         for (name, offset, kind), value in zip(slots, values, strict=False):
             slot = f"{prefix}{name}${offset}"
             if not prefix:

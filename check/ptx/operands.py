@@ -9,7 +9,7 @@ from typing import NamedTuple
 from ...spec.model import Operand
 from ...spec.statements import SyntaxFault, argument_of
 
-__all__ = ["Address", "NamedOperand", "address_of", "number_of", "operand_texts"]
+__all__ = ["Address", "NamedOperand", "address_of", "number_of", "operand_texts", "vector_elements"]
 
 _ADDRESS = re.compile(r"\[\s*([%$A-Za-z_][\w$]*)?\s*(?:\+?\s*(-?\s*\w+))?\s*\]")
 _BRACKETS = re.compile(r"[{}()\[\],]")
@@ -54,6 +54,11 @@ def operand_texts(text: str, plain: bool = False) -> tuple[str, ...]:
             start = match.end()
     found.append(text[start:].strip())
     return tuple(found)
+
+
+def vector_elements(text: str) -> tuple[str, ...]:
+    """The registers and literals of a vector; the operand itself, where it is none."""
+    return tuple(map(str.strip, text.strip("{}").split(","))) if text[:1] == "{" else (text,)
 
 
 @lru_cache(maxsize=1 << 14)

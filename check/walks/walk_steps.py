@@ -14,8 +14,8 @@ from ..memory.byte_regions import ByteRegion
 from ..memory.matrices import GRANULE, described
 from ..ptx.decode import DecodedFunction, DecodedStatement
 from ..ptx.flow import Flow
-from ..ptx.operands import number_of
-from ..ptx.source import NAME, PtxModule
+from ..ptx.operands import number_of, vector_elements
+from ..ptx.source import PtxModule
 from ..values.arithmetic import DECIDED, MASK, MOVES, ArithmeticRule, bits_of, rule_of
 from .loops import Loops
 from .parameters import ParameterNumbers
@@ -181,7 +181,7 @@ class WalkSteps:
                 return "parameter", (SIZE, *brought), ()
             return ("unknown", (), ()) if brought is None else ("parameter", (brought,), ())
         if parts[1][:1] == "{":
-            names = NAME.findall(parts[1]) if statement.operation.is_move else []
+            names = vector_elements(parts[1]) if statement.operation.is_move else ()
             return "packed" if names else "unknown", tuple(self.source(n, scope) for n in names), ()
         if parts[1][:1] == "[":
             return "unknown", (), ()

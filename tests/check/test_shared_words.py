@@ -37,6 +37,20 @@ def test_a_slip_is_found(slip: str) -> None:
 
 
 @pytest.mark.parametrize(
+    "vector",
+    [
+        "st.shared.v2.b32 [%r2+132000],{0, 1};",
+        "mov.b32 %r44,1;\nst.shared.v2.b32 [%r2+132000],{0, %r44};",
+        "mov.b32 %r44,1;\nmov.b64 %d7,{0, %r44};\nst.shared.b64 [%r2+132000],%d7;",
+    ],
+)
+def test_a_role_in_a_vector_with_literals(vector: str) -> None:
+    text = ROLES.replace(WRITES, vector + "\n")
+    assert tiers(text) == set()
+    assert tiers(text.replace(*SLIPS["the producer does not wait"])) == {("error", "copy-incomplete")}
+
+
+@pytest.mark.parametrize(
     ("old", "new"),
     [
         ("st.shared.b8 [%r2+132004],1;", "st.shared.b8 [%r2+132004],%r43;"),  # nobody knows the number
