@@ -104,18 +104,20 @@ class CoveredPoints:
 
     def _operand_undone(self, points: Points, statement: Statement) -> Iterator[_Undone]:
         """The same if an operand is written otherwise, at every place where one is."""
-        try:
-            given = arguments(statement.operands)
-        except SyntaxFault:
+        usual = statement.declared is _types()
+        operands = _usual_operands(statement.operands) if usual else _Operands.of(statement)
+        if operands is None:
             return
-        texts = _operand_texts(statement.operands)
-        for place, (argument, text) in enumerate(zip(given, texts, strict=True)):
-            written = _written(points, argument, text, statement.declared)
+        if usual and operands.every.isdisjoint(_wanted(points.written, points.elements)):
+            return
+        texts = operands.texts
+        for place, text in enumerate(texts):
+            written = _written(points, operands, place, statement.declared)
             if written is None:
                 continue
             for instead in self._instead(points, statement, text, place, written):
-                operands = [*texts[:place], instead, *texts[place + 1 :]]
-                yield _Undone(replace(statement, operands=", ".join(operands)), written.parts, place)
+                changed = [*texts[:place], instead, *texts[place + 1 :]]
+                yield _Undone(replace(statement, operands=", ".join(changed)), written.parts, place)
 
     def _instead(
         self, points: Points, statement: Statement, text: str, place: int, written: _Written
@@ -286,18 +288,59 @@ def _fewer(tokens: list[str], surplus: frozenset[str]) -> Iterator[tuple[list[st
             yield rest, tuple(tokens[place] for place in gone)
 
 
-def _written(points: Points, argument: Argument, text: str, types: Mapping[str, str]) -> _Written | None:
+def _written(points: Points, operands: _Operands, place: int, types: Mapping[str, str]) -> _Written | None:
     """Which parts of the points an operand has; None when it has none."""
     if points.written:
-        found = _forms(points.written).get(_form(argument, text, types))
+        found = _forms(points.written).get(operands.forms[place])
         return _Written((found,)) if found is not None else None
-    vector = tuple(argument.registers) if argument.shape == "vector" else None
+    kinds, vector = operands.kinds[place], operands.vectors[place]
     listed = {types.get(element, element): element for element in points.elements}
-    kinds = [types.get(part, part) for part in (vector or (text,))]
-    places = frozenset(place for place, kind in enumerate(kinds) if kind in listed)
+    places = frozenset(at for at, kind in enumerate(kinds) if kind in listed)
     if not places:
         return None
-    return _Written(tuple(dict.fromkeys(listed[kinds[place]] for place in sorted(places))), vector, places)
+    return _Written(tuple(dict.fromkeys(listed[kinds[at]] for at in sorted(places))), vector, places)
+
+
+@dataclass(frozen=True)
+class _Operands:
+    """The operands of a statement: their texts, their keys, the elements of vectors, and the kinds of all
+    elements; `every` has all keys and kinds.
+    """
+
+    texts: tuple[str, ...]
+    forms: tuple[tuple[object, ...], ...]
+    vectors: tuple[tuple[str, ...] | None, ...]
+    kinds: tuple[tuple[str, ...], ...]
+    every: frozenset[object]
+
+    @classmethod
+    def of(cls, statement: Statement) -> _Operands | None:
+        """Those of a statement; None where they cannot be read."""
+        types = statement.declared
+        try:
+            given = arguments(statement.operands)
+        except SyntaxFault:
+            return None
+        texts = tuple(_operand_texts(statement.operands))
+        forms = tuple(_form(argument, text, types) for argument, text in zip(given, texts, strict=True))
+        vectors = tuple(tuple(one.registers) if one.shape == "vector" else None for one in given)
+        kinds = tuple(
+            tuple(types.get(part, part) for part in vector or (text,))
+            for vector, text in zip(vectors, texts, strict=True)
+        )
+        return cls(texts, forms, vectors, kinds, frozenset(itertools.chain(forms, *kinds)))
+
+
+@lru_cache(maxsize=1 << 14)
+def _usual_operands(operands: str) -> _Operands | None:
+    """Those whose registers have the types that every kernel declares."""
+    return _Operands.of(Statement(None, "", operands, _types()))
+
+
+@cache
+def _wanted(written: tuple[str, ...], elements: tuple[str, ...]) -> frozenset[object]:
+    """The keys of listed operands, or the kinds of listed elements: points need one of them."""
+    return frozenset(_forms(written)) if written else frozenset(map(element_kind, elements))
 
 
 def _form(argument: Argument, text: str, types: Mapping[str, str]) -> tuple[object, ...]:

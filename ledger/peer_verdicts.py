@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from operator import add, xor
 
+import numpy as np
+
+from ..devices.arrays import Ints
 from ..spec.descriptor import encode
 from ..spec.errors import Place, Question
 from ..spec.maps import LayoutMap
@@ -18,6 +20,9 @@ from .claims import ClaimState
 from .peer_record import Peer, PeerMap, PeerRecord, PeerWord
 
 __all__ = ["PeerVerdict", "peer_verdicts"]
+
+_UNKNOWN, _OUTSIDE = -1, -2  # in place of the number of a place
+_GREATEST = 1 << 50  # of what one input adds: as many as there are do not fill a word
 
 
 @dataclass(frozen=True)
@@ -54,7 +59,7 @@ class PeerVerdict:
 
 def peer_verdicts(specification: Specification, records: Iterable[PeerRecord]) -> Iterator[PeerVerdict]:
     """A verdict for each observation, in the order of the records."""
-    computed: dict[tuple[str, tuple[tuple[str, int], ...]], list[tuple[int, ...]]] = {}
+    computed: dict[tuple[str, tuple[tuple[str, int], ...]], Ints] = {}
     for record in records:
         for one in record.maps:
             layout = specification.layouts.get(one.layout)
@@ -64,7 +69,7 @@ def peer_verdicts(specification: Specification, records: Iterable[PeerRecord]) -
                 continue
             key = one.layout, tuple(sorted(one.parameters.items()))
             if key not in computed:
-                computed[key] = layout.points(one.parameters)
+                computed[key] = np.array(layout.points(one.parameters), np.int64)
             yield _of_map(record.peer, one, layout, computed[key])
         for word in record.words:
             yield _of_word(specification, record.peer, word)
@@ -112,7 +117,7 @@ def _backwards(layout: LayoutMap, one: PeerMap) -> bool:
     return set(one.inputs) == set(layout.outputs) and set(one.outputs) == set(layout.inputs)
 
 
-def _of_map(peer: Peer, one: PeerMap, layout: LayoutMap, points: Sequence[tuple[int, ...]]) -> PeerVerdict:
+def _of_map(peer: Peer, one: PeerMap, layout: LayoutMap, points: Ints) -> PeerVerdict:
     """Compare at every point of the layout."""
     place = layout.layout.place
     sizes = {**layout.domain(one.parameters), **layout.shape(one.parameters)}
@@ -122,15 +127,20 @@ def _of_map(peer: Peer, one: PeerMap, layout: LayoutMap, points: Sequence[tuple[
             why = f"the {what} are {_named(has)} here, {_named(says)} there"
             return _said(peer, one, "differs", len(points), len(points), why, place)
     there = _Places(one, layout)
-    differing, why = 0, ""
-    for point in points:
-        number = there.number(point)
-        if number != there.expected(point):
-            differing += 1
-            why = why or f"{there.words(point)} here, {there.place(number)} there"
+    numbers = there.numbers(points)
+    wrong = np.flatnonzero(numbers != there.expected(points))
+    differing, why = len(wrong), ""
     if differing:
+        first = [int(value) for value in points[wrong[0]]]
+        why = f"{there.words(first)} here, {there.place(int(numbers[wrong[0]]))} there"
         why = f"{differing} of {len(points)} points; {why}"
     return _said(peer, one, "differs" if differing else "agrees", len(points), differing, why, place)
+
+
+def _table(steps: Sequence[int]) -> Ints:
+    """What each value of an input adds, as integers of any size where a word could be too small."""
+    wide = max(map(abs, steps), default=0) > _GREATEST
+    return np.array(list(steps) or [0], object if wide else np.int64)
 
 
 class _Places:
@@ -142,32 +152,32 @@ class _Places:
         self._from = sorted((at[name], name) for name in one.inputs)
         self._to = sorted((at[name], name) for name in one.outputs)
         steps = dict(zip(one.inputs, one.steps(), strict=True))
-        self._tables = [(place, steps[name]) for place, name in self._from]
-        self._join = xor if one.is_linear else add
+        self._tables = [(place, _table(steps[name])) for place, name in self._from]
+        self._join = np.bitwise_xor if one.is_linear else np.add
         self._weights, weight = {}, 1
         for name, extent in one.outputs.items():
             self._weights[name], weight = weight, weight * extent
         self._ordered = [(place, self._weights[name], one.outputs[name]) for place, name in self._to]
 
-    def number(self, point: tuple[int, ...]) -> int:
-        """The place to which the peer maps the inputs of a point; -1 for inputs that it does not have."""
-        number = 0
+    def numbers(self, points: Ints) -> Ints:
+        """The places to which the peer maps the inputs of points; -1 for inputs that it does not have."""
+        numbers, known = np.zeros(len(points), np.int64), np.ones(len(points), bool)
         for place, table in self._tables:
-            if not 0 <= point[place] < len(table):
-                return -1
-            number = self._join(number, table[point[place]])
-        return number
+            column = points[:, place]
+            known &= (column >= 0) & (column < len(table))
+            numbers = self._join(numbers, table[np.clip(column, 0, len(table) - 1)])
+        return np.where(known, numbers, _UNKNOWN)
 
-    def expected(self, point: tuple[int, ...]) -> int | None:
-        """The place that the layout has for a point; None if it is outside."""
-        number = 0
+    def expected(self, points: Ints) -> Ints:
+        """The places that the layout has for points; another number than all of them for what is outside."""
+        numbers, inside = np.zeros(len(points), np.int64), np.ones(len(points), bool)
         for place, weight, extent in self._ordered:
-            if not 0 <= point[place] < extent:
-                return None
-            number += weight * point[place]
-        return number
+            column = points[:, place]
+            inside &= (column >= 0) & (column < extent)
+            numbers = numbers + weight * column
+        return np.where(inside, numbers, _OUTSIDE)
 
-    def words(self, point: tuple[int, ...]) -> str:
+    def words(self, point: Sequence[int]) -> str:
         """A point of the layout in words."""
         at, to = ({name: point[place] for place, name in some} for some in (self._from, self._to))
         return f"{_named(at)}: {_named(to)}"

@@ -31,6 +31,17 @@ class EffectiveGate:
     removed: Version | None
     targets: tuple[tuple[str, Version], ...]
 
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __reduce__(self) -> tuple[type[EffectiveGate], tuple[object, ...]]:
+        """Without what was derived: texts have another hash in another process."""
+        return EffectiveGate, (self.since, self.deprecated, self.removed, self.targets)
+
+    @cached_property
+    def _hash(self) -> int:
+        return hash((self.since, self.deprecated, self.removed, self.targets))
+
     def __repr__(self) -> str:
         return f"EffectiveGate({self.versions}, on {len(self.targets)} targets)"
 

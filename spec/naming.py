@@ -10,6 +10,8 @@ from .variants import Family, Variant
 
 __all__ = ["clean", "instructions_like", "like", "matching", "nearby"]
 
+_WILDCARDS = frozenset("*?[")
+
 
 def clean(text: str) -> str:
     """A mnemonic or pattern as it is compared: in lower case, without a semicolon behind it."""
@@ -19,7 +21,7 @@ def clean(text: str) -> str:
 def like(pattern: str, *words: str) -> bool:
     """Whether a pattern matches one of the words: with wildcards all of it, else a part; in any case."""
     wanted = pattern.lower()
-    if any(sign in wanted for sign in "*?["):
+    if _WILDCARDS.intersection(wanted):
         return any(fnmatch.fnmatchcase(word.lower(), wanted) for word in words)
     return any(wanted in word.lower() for word in words)
 
@@ -35,15 +37,19 @@ def matching(families: Collection[Family], pattern: str | None) -> list[Variant]
     if pattern is None:
         return listed
     wanted = clean(pattern)
+    named = [(variant, variant.mnemonic.lower()) for variant in listed]
     found = (
         [variant for variant in listed if variant.instruction.instruction == wanted]
-        or [variant for variant in listed if f"{variant.mnemonic}.".lower().startswith(f"{wanted}.")]
-        or [variant for variant in listed if like(wanted, variant.mnemonic)]
+        or [variant for variant, name in named if f"{name}.".startswith(f"{wanted}.")]
+        or [variant for variant, name in named if like(wanted, name)]
     )
     if found or "." not in wanted:
         return found
     words = wanted.split(".")
-    return [variant for variant in listed if _in_order(words, variant.mnemonic.lower().split("."))]
+    for word in words:
+        if not _WILDCARDS.intersection(word):
+            named = [(variant, name) for variant, name in named if word in name]
+    return [variant for variant, name in named if _in_order(words, name.split("."))]
 
 
 def instructions_like(families: Iterable[Family], mnemonic: str) -> list[str]:
