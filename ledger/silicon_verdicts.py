@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
+from functools import partial
 
 from ..spec.fragments import packing
 from ..spec.model import Instruction
 from ..spec.parts import computes, moves, operands_of
 from ..spec.specification import Specification
 from ..spec.variants import Variant
+from ..spec.workers import over_jobs
 from .claims import ClaimState, addresses_digest, layout_digest, metadata_digest
 from .measured_points import AXES, descriptor_of, judge
-from .silicon_record import Silicon
+from .silicon_record import Observed, Silicon
 
 __all__ = [
     "Judged",
@@ -24,6 +26,8 @@ __all__ = [
     "claims_of",
     "silicon_verdicts",
 ]
+
+_MANY = 40  # measurements; fewer are judged sooner than processes start
 
 
 @dataclass(frozen=True)
@@ -139,6 +143,16 @@ def silicon_verdicts(
     """
     judged = {} if judged is None else judged
     known = by_mnemonic(specification)
+    unjudged = [
+        (known[name.split(": ", 1)[1].split()[0]], name, observed)
+        for name, case in cases.items()
+        if (observed := silicon.subjects.get(name)) is not None and observed.case == case
+        if not observed.shown or (name, observed.shown) not in judged
+    ]
+    work = partial(_judged, specification)
+    results = over_jobs(unjudged, work) if len(unjudged) >= _MANY else map(work, unjudged)
+    own = {name: result for (_, name, _), result in zip(unjudged, results, strict=True)}
+    judged.update({(name, one.shown): own[name] for _, name, one in unjudged if one.shown})
     for name, gone in silicon.subjects.items():
         if name not in cases and (rows is None or gone.row in rows):
             what, kernel = name.split(": ", 1)
@@ -152,9 +166,14 @@ def silicon_verdicts(
             state: ClaimState = "unseen" if observed is None else "stale"
             yield SiliconVerdict(silicon.device.name, what, kernel, state, now, row=row)
             continue
-        if not observed.shown or (name, observed.shown) not in judged:
-            points, faults = judge(specification, variant, what, kernel, observed.values)
-            judged[name, observed.shown] = points, len(faults), tuple(faults[:4])
-        found = judged[name, observed.shown]
+        found = own[name] if name in own else judged[name, observed.shown]
         state = "differs" if found[1] else "agrees"
         yield SiliconVerdict(silicon.device.name, what, kernel, state, now, *found, row=row)
+
+
+def _judged(specification: Specification, job: tuple[Variant, str, Observed]) -> Judged:
+    """What comes of one measurement of a variant; this runs in a worker."""
+    variant, name, observed = job
+    what, kernel = name.split(": ", 1)
+    points, faults = judge(specification, variant, what, kernel, observed.values)
+    return points, len(faults), tuple(faults[:4])
