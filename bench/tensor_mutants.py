@@ -98,12 +98,19 @@ def _next_use(kernel: Kernel, index: int, loaded: list[str]) -> Statement | None
     return None
 
 
+def counted(report: FileReport) -> Counter[tuple[str, str]]:
+    """How often each rule finds something in each function."""
+    found = Counter[tuple[str, str]]()
+    for one in report.findings:
+        found[one.rule, one.function] += 1 + one.more
+    return found
+
+
 def tier(before: FileReport, after: FileReport) -> str:
     """The highest tier of what is found anew."""
     if after.faults:
         return "unreadable"
-    known = Counter((one.rule, one.function) for one in before.findings)
-    new = Counter((one.rule, one.function) for one in after.findings)
+    known, new = counted(before), counted(after)
     fresh = {rule for rule in new if new[rule] > known[rule]}
     tiers = {one.tier for one in after.findings if (one.rule, one.function) in fresh}
     return next((name for name in TIERS if name in tiers), "nothing")

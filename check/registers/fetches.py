@@ -45,6 +45,7 @@ def fetch_findings(module: PtxModule, code: DecodedFunction, flow: Flow) -> Iter
     the same two blocks.
     """
     registers = {r for one in code if one.does == _FETCH for r in one.writes}
+    registers &= {r for one in code for r in one.reads}  # no value depends on the others
     if not registers:
         return
     question = _Questions(code, flow)
@@ -68,6 +69,7 @@ class _Loads:
     def __init__(self, code: DecodedFunction, flow: Flow, registers: set[str]) -> None:
         self.code = code
         self.flow = flow
+        self.registers = registers
         counts = [
             index
             for index, one in enumerate(code)
@@ -108,7 +110,7 @@ class _Loads:
                 if sure and loads:
                     del facts[register]
         if statement.does == _FETCH:
-            for register in statement.writes:
+            for register in self.registers.intersection(statement.writes):
                 facts.setdefault(register, set()).add(index)
 
 

@@ -108,9 +108,10 @@ LOADS = {
         [READ],
     ),
     "a wait for stores": (f"{LOAD}tcgen05.wait::st.sync.aligned;\nadd.u32 %r6, %r4, %r5;\n", [READ]),
-    "both under one guard": (f"@%p3 {LOAD}@%p3 {WAIT}mov.u32 %r4, 1;\n", []),
-    "a wait under another guard": (f"{LOAD}@%p3 {WAIT}mov.u32 %r4, 1;\n", [WRITTEN]),
+    "both under one guard": (f"@%p3 {LOAD}@%p3 {WAIT}mov.u32 %r4, 1;\nadd.u32 %r6, %r4, 1;\n", []),
+    "a wait under another guard": (f"{LOAD}@%p3 {WAIT}mov.u32 %r4, 1;\nadd.u32 %r6, %r4, 1;\n", [WRITTEN]),
     "a wait on one way": (f"{LOAD}@%p3 bra SKIP;\n{WAIT}SKIP:\nadd.u32 %r6, %r4, %r5;\n", [READ]),
+    "never read": (f"{LOAD}mov.u32 %r4, 0;\n", []),
     "other registers": (f"{LOAD}mov.u32 %r6, 1;\nadd.u32 %r6, %r6, %r9;\n{WAIT}", []),
 }
 
@@ -142,14 +143,14 @@ def test_a_path_is_shown() -> None:
         (20, "ends the kernel"),
     ]
     assert kept.place.line == 16 and kept.section == "9.7.16.7.1"
-    (written,) = check_text(f"{HEAD}{MADE}{LOAD}mov.u32 %r5, 0;\n{FREED}ret;\n}}\n", "k.ptx").findings
+    (written,) = check_text(f"{HEAD}{MADE}{LOAD}mov.u32 %r5, 0;\nst.shared.u32 [tile+16], %r5;\n{FREED}ret;\n}}\n", "k.ptx").findings
     assert [moment.place.line for moment in written.witness] == [20, 21]
     assert written.schedules[0] == tuple(reversed(written.schedules[1]))
     assert written.readings == ((("load-registers", "true"),),)
 
 
 def test_a_reading_settles_what_it_is_about() -> None:
-    text = f"{HEAD}{MADE}{LOAD}mov.u32 %r5, 0;\n{FREED}ret;\n}}\n"
+    text = f"{HEAD}{MADE}{LOAD}mov.u32 %r5, 0;\nst.shared.u32 [tile+16], %r5;\n{FREED}ret;\n}}\n"
     tiers = {
         setting: [f.tier for f in check_text(text, "k.ptx", readings={"load-registers": setting}).findings]
         for setting in ("every", "true")
