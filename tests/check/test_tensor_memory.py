@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import importlib
+import sys
+from pathlib import Path
+
 import pytest
 
 from ptxmma.check.check_file import check_text
 
+ROOT = Path(__file__).parents[2]
 WATCHES = ("spec/effects.yaml", "spec/instructions/tcgen05.*.yaml")
 HEAD = """.version 8.8
 .target sm_103a
@@ -143,7 +148,9 @@ def test_a_path_is_shown() -> None:
         (20, "ends the kernel"),
     ]
     assert kept.place.line == 16 and kept.section == "9.7.16.7.1"
-    (written,) = check_text(f"{HEAD}{MADE}{LOAD}mov.u32 %r5, 0;\nst.shared.u32 [tile+16], %r5;\n{FREED}ret;\n}}\n", "k.ptx").findings
+    (written,) = check_text(
+        f"{HEAD}{MADE}{LOAD}mov.u32 %r5, 0;\nst.shared.u32 [tile+16], %r5;\n{FREED}ret;\n}}\n", "k.ptx"
+    ).findings
     assert [moment.place.line for moment in written.witness] == [20, 21]
     assert written.schedules[0] == tuple(reversed(written.schedules[1]))
     assert written.readings == ((("load-registers", "true"),),)
@@ -191,3 +198,26 @@ def test_what_is_left_open_is_said_once() -> None:
     (remark,) = check_text(f"{HEAD}{MADE}{LOAD}{WAIT}{store}{FREED}ret;\n}}\n", "k.ptx").not_judged
     assert (remark.instruction, remark.statements, remark.place.line) == ("tcgen05", 6, 16)
     assert remark.why == "the order of accesses of tensor memory between threads was not judged yet"
+
+
+def test_what_mutants_of_a_right_kernel_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    """bench/tensor_mutants.py spoils it in every way that it knows."""
+    monkeypatch.setattr(sys, "path", [str(ROOT / "bench"), *sys.path])
+    mutants = importlib.import_module("tensor_mutants")
+    text = (ROOT / "tests/check/cases/n01_tensor_ok.ptx").read_text()
+    (kernel,) = importlib.import_module("kernel_statements").kernels(text)
+    before = check_text(text, "k.ptx")
+    told = {
+        kind: mutants.tier(before, check_text(changed, "k.ptx"))
+        for kind, _, changed in mutants.spoilt(text, kernel)
+    }
+    assert told == {
+        "wait for loads deleted": "info",
+        "wait for loads moved behind a use": "info",
+        "register of a load written": "reading",
+        "deallocation deleted": "error",
+        "deallocation twice": "error",
+        "other number of columns": "error",
+        "other group": "error",
+        "permit given up first": "error",
+    }
