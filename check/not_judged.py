@@ -57,9 +57,12 @@ def not_judged(module: PtxModule, operations: Operations) -> Iterator[NotJudged]
     found: dict[tuple[str, str], NotJudged] = {}
     reasons: dict[str, str | None] = {}  # by opcode
     for function in module.functions:
+        opcodes = _opcodes(function)
+        for opcode in opcodes - reasons.keys():
+            reasons[opcode] = _why(operations.of(opcode), operations)
+        if all(reasons[opcode] is None for opcode in opcodes):
+            continue
         for statement in function.statements:
-            if statement.opcode not in reasons:
-                reasons[statement.opcode] = _why(operations.of(statement.opcode), operations)
             why = reasons[statement.opcode]
             if why is None:
                 continue
@@ -79,12 +82,20 @@ def not_judged(module: PtxModule, operations: Operations) -> Iterator[NotJudged]
                 yield from _plane(module, function, operations)
 
 
+def _opcodes(function: Function) -> set[str]:
+    return {statement.opcode for statement in function.statements}
+
+
+def _does(function: Function, operations: Operations) -> set[str]:
+    """What the statements of a function do."""
+    return {operations.of(opcode).does for opcode in _opcodes(function)}
+
+
 def _allocated(module: PtxModule, operations: Operations) -> Iterator[NotJudged]:
     """The calls of functions that the file does not hold, in a kernel that allocates."""
     held = {function.name for function in module.functions}
     for function in module.functions:
-        does = {operations.of(statement.opcode).does for statement in function.statements}
-        if function.kind != "entry" or not {"allocate", "call"} <= does:
+        if function.kind != "entry" or not {"allocate", "call"} <= _does(function, operations):
             continue
         calls = [
             s
@@ -98,15 +109,17 @@ def _allocated(module: PtxModule, operations: Operations) -> Iterator[NotJudged]
 
 def _unsized(module: PtxModule, function: Function, operations: Operations) -> Iterator[NotJudged]:
     """The barriers with phases of a kernel that multiplies, but gives its blocks no size."""
+    if "multiply" not in _does(function, operations):
+        return
     waits = [s for s in function.statements if operations.of(s.opcode).has_phases(s.operands.count(",") + 1)]
-    if waits and any(operations.of(s.opcode).does == "multiply" for s in function.statements):
+    if waits:
         place = module.place(waits[0].offset)
         yield NotJudged(f"barriers of {function.name}", place, len(waits), _UNSIZED)
 
 
 def _plane(module: PtxModule, function: Function, operations: Operations) -> Iterator[NotJudged]:
     """The barriers of a kernel that copies, if it has blocks of unknown shape."""
-    if any(operations.of(s.opcode).does in _COPIES for s in function.statements):
+    if not _COPIES.isdisjoint(_does(function, operations)):
         meets = [s for s in function.statements if _meets(operations.of(s.opcode))]
         if meets:
             place = module.place(meets[0].offset)

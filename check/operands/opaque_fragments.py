@@ -84,13 +84,16 @@ class _Provenance:
         for index in range(len(code)):
             if _moves_fragments(code.operation(index)):
                 self._note(index, code[index])
+
+    def _find_events(self) -> None:
+        """Find what fills, moves, overwrites or uses a fragment, by block."""
         self.registers = {r for _, vector in self.makers.values() for r in vector}
-        self.events: list[list[int]] = [[] for _ in flow.blocks]
-        for number, block in enumerate(flow.blocks):
+        self.events: list[list[int]] = [[] for _ in self.flow.blocks]
+        for number, block in enumerate(self.flow.blocks):
             for index in range(block.start, block.end):
                 if (
                     index in self.users
-                    or not self.registers.isdisjoint(code[index].writes)
+                    or not self.registers.isdisjoint(self.code[index].writes)
                     or self._moves(index)
                 ):
                     self.events[number].append(index)
@@ -145,6 +148,8 @@ class _Provenance:
         return state
 
     def findings(self, module: PtxModule) -> Iterator[Finding]:
+        """The uses that differ from what a fragment was filled as."""
+        self._find_events()
         start: list[FragmentState] = [{} for _ in self.flow.blocks]
         entry = solve_forward(self.flow, start, self._leave, _join)
         for number in sorted(self.flow.order):
