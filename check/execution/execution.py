@@ -15,38 +15,25 @@ from dataclasses import dataclass, replace
 
 from ..ptx.flow import Block
 from ..values.block_threads import WARP, by_warp
-from ..values.lane_numbers import LaneNumbers, Numbers
+from ..values.lane_numbers import LaneNumbers
 from ..walks.registers import Registers
 from ..walks.walk_plan import WalkPlan
+from .assumed_paths import AssumedPaths, true_threads
 from .shared_words import SharedWords
+from .stuck_waits import Stuck, stuck_waits
 from .thread_groups import Join, ThreadGroup, merged
 from .warp_acts import WarpActs
 from .warps import GroupWait, HaltedError, LostError
 
-__all__ = ["LAST_ROUNDS", "ROUNDS", "Execution", "Stuck"]
+__all__ = ["ROUNDS", "Execution"]
 
 ROUNDS = 14  # rounds of a loop with accesses: more than twice what kernels have stages
-LAST_ROUNDS = 7  # of a loop that shall end: its last rounds meet what many stages hold
-_STEPPED_ROUNDS = 5  # of one whose rounds count more than one
 _COUNTED_ROUNDS = 16  # rounds of one whose end the PTX shows, so that what stands behind it is executed
 _IDLE_ROUNDS = 1 << 8  # rounds of another loop
 _MOST_STEPS = 40_000  # statements of all groups
 _MOST_GROUPS = 48
 _LEAVES = frozenset(("leave", "abort"))
 _ORDERS = frozenset(("await", "meet", "wait", "copy-wait", "proxy-fence", "memory-fence"))
-
-
-@dataclass(frozen=True)
-class Stuck:
-    """A wait that never ends: its kind (of GroupWait), statement, barrier and phase, and what it lacks."""
-
-    kind: str
-    statement: int
-    barrier: int
-    phase: int
-    pending: int
-    lacks_bytes: bool
-    doubtful: bool
 
 
 @dataclass
@@ -94,10 +81,7 @@ class Execution:
         self.steps = 0
         self.together: dict[int, bool] = {}  # by executed block: whether whole warpgroups executed it
         self.ranks: set[int | None] = set()  # of blocks of the cluster whose memory threads address
-        self._gaps: dict[int, list[int]] = {}  # by loop: how far from its end its first two rounds are
-        self._paused_at: int | None = None  # the first loop after whose rounds a group stopped
-        self._left: set[int] = set()  # loops that ended by an assumed number, by their heads
-        self._passed = False  # by an assumed number, some threads did not do what others or other numbers do
+        self._assumed = AssumedPaths(plan)
         self._tasks: deque[_Task] = deque()
         self._joins: list[Join] = []
         self._ended = 0  # threads
@@ -120,14 +104,8 @@ class Execution:
 
     @property
     def endings(self) -> list[int]:
-        """Numbers of every parameter with which the loop that paused ends: after some rounds, whatever each
-        of its rounds counts; and after LAST_ROUNDS that count one, which are few where they count more.
-        """
-        gaps = [] if self._paused_at is None else self._gaps.get(self._paused_at, [])
-        if len(gaps) < 2 or gaps[0] <= gaps[1]:
-            return [LAST_ROUNDS]
-        many = self.size * _STEPPED_ROUNDS * (gaps[0] - gaps[1]) // gaps[0]
-        return [many, LAST_ROUNDS] if many > LAST_ROUNDS else [LAST_ROUNDS]
+        """Numbers of every parameter with which the loop that paused ends."""
+        return self._assumed.endings(self.size)
 
     # The scheduler
 
@@ -140,16 +118,7 @@ class Execution:
                 break
         if not self.halted and self.followed and not self.paused:
             waits = [(task.group, task.wait) for task in self._tasks if task.wait is not None]
-            is_open = any(self._is_open(wait) for _, wait in waits)
-            for group, wait in waits:
-                if not is_open or (wait.kind == "init" and self._is_past_inits):
-                    self._remember_stuck(group, wait)
-
-    @property
-    def _is_past_inits(self) -> bool:
-        """Whether threads have come to every statement that initialises an mbarrier."""
-        inits = (index for index in self.plan.roles if self.plan.code.operation(index).does == "init")
-        return self.together.keys() >= set(map(self.plan.flow.block_of, inits))
+            self.stuck += stuck_waits(self.plan, self.acts, self._assumed, waits, self.together.keys())
 
     def _advance(self) -> bool:
         """Let every group go on that can; whether any did."""
@@ -203,46 +172,6 @@ class Execution:
         if kept:
             self._start(part if len(kept) == len(part.threads) else replace(part, threads=kept))
 
-    def _remember_stuck(self, group: ThreadGroup, wait: GroupWait) -> None:
-        lacks = 0, False
-        if wait.kind == "phase":
-            barrier = self.acts.mbarriers[wait.barrier]
-            lacks = barrier.pending, barrier.lacks_bytes
-        elif wait.kind == "meet":
-            lacks = self.acts.named[wait.barrier].missing, False
-            if wait.barrier < 0:
-                return
-        if not self._is_assumed(wait):
-            self.stuck.append(
-                Stuck(wait.kind, wait.statement, wait.barrier, wait.phase, *lacks, group.doubtful)
-            )
-
-    def _is_open(self, wait: GroupWait) -> bool:
-        """Whether a wait may be over, so that what others wait for may happen: the text counts a warp's
-        threads as one (9.7.13.1), but at the cluster's barrier, which completes when all threads that have
-        not exited have arrived (9.7.13.3); and a thread that finds a phase incomplete may do other things
-        before it tries again.
-        """
-        if wait.kind == "meet":
-            meeting = self.acts.named[wait.barrier]
-            return (meeting.divided and wait.barrier >= 0) or bool(meeting.unequal)
-        return wait.kind == "unknown" or (wait.kind == "phase" and not self.plan.tries_again(wait.statement))
-
-    def _is_assumed(self, wait: GroupWait) -> bool:
-        """Whether what a wait lacks may come with other numbers of parameters: a loop that brings it ended by
-        an assumed one.
-        """
-        if self._passed or wait.kind == "init":
-            return self._passed
-        waited = self.acts.named if wait.kind == "meet" else self.acts.mbarriers
-        changed_at = waited[wait.barrier].changed_at
-        if not changed_at:
-            return bool(self._left)  # a loop may have ended before it came to this one
-        return any(
-            not self._left.isdisjoint(self.plan.loops.around.get(self.plan.flow.block_of(index), ()))
-            for index in changed_at
-        )
-
     # One group
 
     def _follow(self, group: ThreadGroup) -> Iterator[GroupWait]:
@@ -266,14 +195,14 @@ class Execution:
                     continue
                 self.steps += 1
                 guard = group.registers.guard(step.guard, step.negated)
-                threads = _true(guard, group.threads)
+                threads = true_threads(guard, group.threads)
                 if acts and threads is None:
                     if step.statement.does not in self.acts.skips:
                         raise LostError
                     self.skipped = True
                 if acts and step.guard in group.registers.assumed:
                     group.doubtful |= step.statement.does in _ORDERS
-                    self._passed |= not self._is_most(group, step.guard, guard, step.negated)
+                    self._assumed.guard(group, step.guard, guard, step.negated)
                 sides = self.acts.sides(group, step, threads) if acts and threads else []
                 if len(sides) > 1:
                     self._divide(group, number, place, sides)
@@ -344,81 +273,17 @@ class Execution:
             return self._skip(group, number, block)
         if isinstance(guard, LaneNumbers):
             if name in group.registers.assumed:
-                self._passed |= not (
-                    (
-                        self._is_most(group, name, guard, statement.negated)
-                        and not self._acts(block.fall, number)
-                    )
-                    or (
-                        self._is_most(group, name, guard, statement.negated, False)
-                        and not self._acts(taken, number)
-                    )
-                )
+                self._assumed.split(group, number, name, guard, statement.negated, taken)
             return self._split(group, number, guard, taken, block.fall)
         following = taken if guard else block.fall
         counted = name not in group.registers.assumed
         if not counted:
-            if self._closes(number, block):
-                self._measure(group, number, name)
-                self._assume(number, following)
+            if self._assumed.closes(number, block):
+                self._assumed.measure(group, number, name)
+                self._assumed.take(number, following)
             else:
                 group.doubtful = True
         return self._enter(group, number, following, counted)
-
-    def _acts(self, side: int | None, number: int) -> bool:
-        return side is not None and self.plan.acts(side, number)
-
-    def _is_most(
-        self, group: ThreadGroup, guard: str | None, holds: Numbers, negated: bool, value: bool = True
-    ) -> bool:
-        """Whether no other thread's guard may have a value, with other assumed numbers: a known part of it
-        decides (of `and` one that is false, of `or` one that is true).
-        """
-        threads = group.threads
-        true = _true(holds, threads)
-        if guard is None or true is None:
-            return False
-        register = value is not negated  # what the register must hold
-        for part in self.plan.steps.conjuncts(guard, "and" if register else "or"):
-            if part not in group.registers.assumed:
-                holding = _true(group.registers.guard(part, not register), threads)
-                threads = threads if holding is None else holding
-        return threads == (true if value else tuple(thread for thread in group.threads if thread not in true))
-
-    def _assume(self, number: int, following: int | None) -> None:
-        """Remember that an assumed number ends a loop, or passes work by."""
-        ended = {
-            head
-            for head in self.plan.loops.around.get(number, ())
-            if following not in self.plan.loops.blocks[head]
-        }
-        self._left |= ended
-        if not ended and following is not None and not self.plan.acts(following, number):
-            self._passed = True
-
-    def _measure(self, group: ThreadGroup, number: int, name: str | None) -> None:
-        """Remember how far two numbers are apart whose comparison decides how long a loop is."""
-        head = next(iter(self.plan.loops.around.get(number, ())), None)
-        gaps = self._gaps.setdefault(-1 if head is None else head, [])
-        if head is None or name is None or len(gaps) > 1:
-            return
-        steps, numbers = self.plan.steps, group.registers.numbers
-        for part in steps.conjuncts(name) | steps.conjuncts(name, "or"):
-            step = steps.step(steps.code.definitions[part][0])
-            compared = [one if isinstance(one, int) else numbers.get(one) for one in step.sources]
-            first, second = compared if len(compared) == 2 else (None, None)
-            if isinstance(first, int) and isinstance(second, int) and part in group.registers.assumed:
-                gaps.append(abs(first - second))
-                return
-
-    def _closes(self, number: int, block: Block) -> bool:
-        """Whether a branch decides whether a loop goes on, or whether there is any work."""
-        for head in self.plan.loops.around.get(number, ()):
-            body = self.plan.loops.blocks[head]
-            if any(side not in body for side in block.successors):
-                return True
-        busy = [side for side in block.successors if self.plan.acts(side, number)]
-        return not busy or (len(busy) < 2 and self.plan.accesses(busy[0], number))
 
     def _skip(self, group: ThreadGroup, number: int, block: Block) -> bool:
         """Go on where the sides of a branch meet whose guard is unknown; raises LostError if a side acts,
@@ -428,7 +293,7 @@ class Execution:
         behind = [self.plan.loops.blocks_of(side, number) for side in block.successors]
         if not all(map(acting.isdisjoint, behind)) or self.plan.polls(number):
             raise LostError
-        self.skipped |= any(self._acts(side, number) for side in block.successors)
+        self.skipped |= any(self._assumed.acts(side, number) for side in block.successors)
         end = self.plan.flow.post_dominator.get(number)
         for register in self.plan.written_between(number):
             group.registers.numbers[register] = None
@@ -486,20 +351,7 @@ class Execution:
             most = max(self.rounds, _COUNTED_ROUNDS * counted) if busy else _IDLE_ROUNDS
             if group.rounds[following] > most:
                 self.paused = True
-                if self._paused_at is None:
-                    self._paused_at = following
+                self._assumed.pause(following)
                 self.acts.whole = False
                 return False
         return True
-
-
-def _true(guard: Numbers, threads: tuple[int, ...]) -> tuple[int, ...] | None:
-    """The threads whose guard is true; None where some guard is unknown."""
-    if isinstance(guard, LaneNumbers):
-        sides = guard.by_value(threads)
-        if None in sides:
-            return None
-        return sides.get(1, ())
-    if guard is None:
-        return None
-    return threads if guard else ()

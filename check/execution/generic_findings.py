@@ -11,9 +11,10 @@ from ..rules import rules
 from ..values.block_threads import LARGEST_BLOCK, WARP, WARPGROUP, size_of
 from ..walks.kernel_walks import KernelWalks
 from ..walks.walk_plan import WalkPlan
+from .assumed_paths import LAST_ROUNDS
 from .block_sizes import usual_sizes
 from .copy_accesses import CopyActs
-from .execution import LAST_ROUNDS, Execution
+from .execution import Execution
 from .generic_accesses import GenericActs, GenericRace
 
 __all__ = ["GenericFindings"]

@@ -19,10 +19,12 @@ from ..ptx.source import PtxModule
 from ..rules import rules
 from ..walks.kernel_walks import KernelWalks
 from ..walks.walk_plan import WalkPlan
+from .assumed_paths import LAST_ROUNDS
 from .barrier_acts import Drift, Unpublished, WrongCount
 from .block_sizes import right_size
-from .execution import LAST_ROUNDS, ROUNDS, Execution, Stuck
+from .execution import ROUNDS, Execution
 from .shared_accesses import PhaseRace
+from .stuck_waits import Stuck
 from .warp_acts import Short
 
 __all__ = ["PhaseFindings"]

@@ -1,0 +1,142 @@
+"""Where an execution went by assumed numbers: the loops that they ended, and the work that they passed by."""
+
+from __future__ import annotations
+
+from ..ptx.flow import Block
+from ..values.lane_numbers import LaneNumbers, Numbers
+from ..walks.walk_plan import WalkPlan
+from .thread_groups import ThreadGroup
+
+__all__ = ["LAST_ROUNDS", "AssumedPaths", "true_threads"]
+
+LAST_ROUNDS = 7  # of a loop that shall end: its last rounds meet what many stages hold
+_STEPPED_ROUNDS = 5  # of one whose rounds count more than one
+
+
+class AssumedPaths:
+    """What one execution assumed. `left` are the loops that ended by an assumed number, by their heads.
+    `passed`: by an assumed number, some threads did not do what others or other numbers do.
+    """
+
+    def __init__(self, plan: WalkPlan) -> None:
+        self.plan = plan
+        self.left: set[int] = set()
+        self.passed = False
+        self._gaps: dict[int, list[int]] = {}  # by loop: how far from its end its first two rounds are
+        self._paused_at: int | None = None  # the first loop after whose rounds a group stopped
+
+    def pause(self, head: int) -> None:
+        """Remember that a group stopped after many rounds of a loop."""
+        if self._paused_at is None:
+            self._paused_at = head
+
+    def endings(self, size: int) -> list[int]:
+        """Numbers of every parameter with which the loop that paused ends: after some rounds, whatever each
+        of its rounds counts; and after LAST_ROUNDS that count one, which are few where they count more.
+        `size` is the number with which it paused.
+        """
+        gaps = [] if self._paused_at is None else self._gaps.get(self._paused_at, [])
+        if len(gaps) < 2 or gaps[0] <= gaps[1]:
+            return [LAST_ROUNDS]
+        many = size * _STEPPED_ROUNDS * (gaps[0] - gaps[1]) // gaps[0]
+        return [many, LAST_ROUNDS] if many > LAST_ROUNDS else [LAST_ROUNDS]
+
+    def guard(self, group: ThreadGroup, name: str | None, holds: Numbers, negated: bool) -> None:
+        """Threads execute a statement, or pass it by, by an assumed guard."""
+        self.passed |= not self._is_most(group, name, holds, negated)
+
+    def split(
+        self,
+        group: ThreadGroup,
+        number: int,
+        name: str | None,
+        holds: Numbers,
+        negated: bool,
+        taken: int | None,
+    ) -> None:
+        """Threads take both sides of a branch, by an assumed predicate; those for which it holds go to
+        `taken`.
+        """
+        fall = self.plan.flow.blocks[number].fall
+        most = self._is_most(group, name, holds, negated) and not self.acts(fall, number)
+        least = self._is_most(group, name, holds, negated, False) and not self.acts(taken, number)
+        self.passed |= not (most or least)
+
+    def acts(self, side: int | None, number: int) -> bool:
+        """Whether any statement on one side of a branch acts."""
+        return side is not None and self.plan.acts(side, number)
+
+    def _is_most(
+        self, group: ThreadGroup, guard: str | None, holds: Numbers, negated: bool, value: bool = True
+    ) -> bool:
+        """Whether no other thread's guard may have a value, with other assumed numbers: a known part of it
+        decides (of `and` one that is false, of `or` one that is true).
+        """
+        threads = group.threads
+        true = true_threads(holds, threads)
+        if guard is None or true is None:
+            return False
+        register = value is not negated  # what the register must hold
+        for part in self.plan.steps.conjuncts(guard, "and" if register else "or"):
+            if part not in group.registers.assumed:
+                holding = true_threads(group.registers.guard(part, not register), threads)
+                threads = threads if holding is None else holding
+        return threads == (true if value else tuple(thread for thread in group.threads if thread not in true))
+
+    def take(self, number: int, following: int | None) -> None:
+        """Remember that an assumed number ends a loop, or passes work by."""
+        ended = {
+            head
+            for head in self.plan.loops.around.get(number, ())
+            if following not in self.plan.loops.blocks[head]
+        }
+        self.left |= ended
+        if not ended and following is not None and not self.plan.acts(following, number):
+            self.passed = True
+
+    def measure(self, group: ThreadGroup, number: int, name: str | None) -> None:
+        """Remember how far two numbers are apart whose comparison decides how long a loop is."""
+        head = next(iter(self.plan.loops.around.get(number, ())), None)
+        gaps = self._gaps.setdefault(-1 if head is None else head, [])
+        if head is None or name is None or len(gaps) > 1:
+            return
+        steps, numbers = self.plan.steps, group.registers.numbers
+        for part in steps.conjuncts(name) | steps.conjuncts(name, "or"):
+            step = steps.step(steps.code.definitions[part][0])
+            compared = [one if isinstance(one, int) else numbers.get(one) for one in step.sources]
+            first, second = compared if len(compared) == 2 else (None, None)
+            if isinstance(first, int) and isinstance(second, int) and part in group.registers.assumed:
+                gaps.append(abs(first - second))
+                return
+
+    def closes(self, number: int, block: Block) -> bool:
+        """Whether a branch decides whether a loop goes on, or whether there is any work."""
+        for head in self.plan.loops.around.get(number, ()):
+            body = self.plan.loops.blocks[head]
+            if any(side not in body for side in block.successors):
+                return True
+        busy = [side for side in block.successors if self.plan.acts(side, number)]
+        return not busy or (len(busy) < 2 and self.plan.accesses(busy[0], number))
+
+    def may_bring(self, changed_at: set[int]) -> bool:
+        """Whether other numbers of parameters may bring what a wait lacks, which statements change: a loop
+        that brings it ended by an assumed one.
+        """
+        if self.passed:
+            return True
+        if not changed_at:
+            return bool(self.left)  # a loop may have ended before it came to this one
+        around, block_of = self.plan.loops.around, self.plan.flow.block_of
+        return any(not self.left.isdisjoint(around.get(block_of(index), ())) for index in changed_at)
+
+
+def true_threads(guard: Numbers, threads: tuple[int, ...]) -> tuple[int, ...] | None:
+    """The threads whose guard is true; None where some guard is unknown."""
+    if isinstance(guard, LaneNumbers):
+        sides = guard.by_value(threads)
+        if None in sides:
+            return None
+        return sides.get(1, ())
+    if guard is None:
+        return None
+    return threads if guard else ()

@@ -1,0 +1,78 @@
+"""Which waits of an execution never end?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence, Set
+from dataclasses import dataclass
+
+from ..walks.walk_plan import WalkPlan
+from .assumed_paths import AssumedPaths
+from .thread_groups import ThreadGroup
+from .warp_acts import WarpActs
+from .warps import GroupWait
+
+__all__ = ["Stuck", "stuck_waits"]
+
+
+@dataclass(frozen=True)
+class Stuck:
+    """A wait that never ends: its kind (of GroupWait), statement, barrier and phase, and what it lacks."""
+
+    kind: str
+    statement: int
+    barrier: int
+    phase: int
+    pending: int
+    lacks_bytes: bool
+    doubtful: bool
+
+
+def stuck_waits(
+    plan: WalkPlan,
+    acts: WarpActs,
+    assumed: AssumedPaths,
+    waits: Sequence[tuple[ThreadGroup, GroupWait]],
+    executed: Set[int],
+) -> Iterator[Stuck]:
+    """The waits that are left where no group can go on, and that no other numbers of parameters may end.
+    `executed` are the blocks that threads have come to.
+    """
+    is_open = any(_is_open(plan, acts, wait) for _, wait in waits)
+    for group, wait in waits:
+        if is_open and not (wait.kind == "init" and _is_past_inits(plan, executed)):
+            continue
+        if (wait.kind == "meet" and wait.barrier < 0) or _is_assumed(acts, assumed, wait):
+            continue
+        lacks = 0, False
+        if wait.kind == "phase":
+            barrier = acts.mbarriers[wait.barrier]
+            lacks = barrier.pending, barrier.lacks_bytes
+        elif wait.kind == "meet":
+            lacks = acts.named[wait.barrier].missing, False
+        yield Stuck(wait.kind, wait.statement, wait.barrier, wait.phase, *lacks, group.doubtful)
+
+
+def _is_past_inits(plan: WalkPlan, executed: Set[int]) -> bool:
+    """Whether threads have come to every statement that initialises an mbarrier."""
+    inits = (index for index in plan.roles if plan.code.operation(index).does == "init")
+    return executed >= set(map(plan.flow.block_of, inits))
+
+
+def _is_open(plan: WalkPlan, acts: WarpActs, wait: GroupWait) -> bool:
+    """Whether a wait may be over, so that what others wait for may happen: the text counts a warp's threads
+    as one (9.7.13.1), but at the cluster's barrier, which completes when all threads that have not exited
+    have arrived (9.7.13.3); and a thread that finds a phase incomplete may do other things before it tries
+    again.
+    """
+    if wait.kind == "meet":
+        meeting = acts.named[wait.barrier]
+        return (meeting.divided and wait.barrier >= 0) or bool(meeting.unequal)
+    return wait.kind == "unknown" or (wait.kind == "phase" and not plan.tries_again(wait.statement))
+
+
+def _is_assumed(acts: WarpActs, assumed: AssumedPaths, wait: GroupWait) -> bool:
+    """Whether what a wait lacks may come with other numbers of parameters."""
+    if wait.kind == "init":
+        return assumed.passed
+    waited = acts.named if wait.kind == "meet" else acts.mbarriers
+    return assumed.may_bring(waited[wait.barrier].changed_at)
