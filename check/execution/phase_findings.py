@@ -2,27 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Set
+from collections.abc import Iterator, Set
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import prod
 
 from ...spec.errors import Place
-from ...spec.ordering import ordering
-from ...spec.quantities import counted
-from ..findings import ERROR, EVERYWHERE, LIKELY, Finding, MemoryRange, Moment, Undefined
+from ..findings import ERROR, EVERYWHERE, LIKELY, Finding, Undefined
 from ..memory.byte_regions import ByteRegion
 from ..ptx.decode import DecodedFunction
 from ..ptx.flow import Flow
 from ..ptx.operands import number_of
 from ..ptx.source import PtxModule
-from ..rules import rules
 from ..walks.kernel_walks import KernelWalks
 from ..walks.walk_plan import WalkPlan
 from .assumed_paths import LAST_ROUNDS
 from .barrier_acts import Drift, Unpublished, WrongCount
 from .block_sizes import right_size
 from .execution import ROUNDS, Execution
+from .phase_reports import RACE_RULES, PhaseReports
 from .shared_accesses import PhaseRace
 from .stuck_waits import Stuck
 from .warp_acts import Short
@@ -35,33 +33,8 @@ _SHORT = 400  # statements of a function that is executed for as many rounds alt
 _FEW_ROUNDS = 3  # of loops of others: in the third, what two stages hold is accessed again
 # What is found first explains what is found later.
 _ORDER = ("unseen", "overwritten", "elsewhere", "rewritten", "early-read", "unfenced")
-_RULES = {
-    "unseen": "shared-unsynchronised",
-    "overwritten": "shared-overwritten",
-    "elsewhere": "shared-overwritten",
-    "rewritten": "copy-incomplete",
-    "early-read": "copy-incomplete",
-    "unfenced": "proxy-fence",
-}
 _ANY = -1
-_ONE_WARP: Undefined = ((("wait-scope", "warp"),),)
 _WRITER: Undefined = ((("proxy-fence-side", "writer"),),)  # an execution takes either side
-_WHY = {
-    "unseen": "no barrier, and no phase of an mbarrier, orders the two",
-    "overwritten": "the writer waits for no phase that ends only after every warp has waited for the product",
-    "elsewhere": "the copy also fills other blocks of the cluster, and does not wait for their release",
-    "rewritten": "no wait shows that the first copy into the bytes is complete",
-    "early-read": "no phase that these warps have waited for shows that the copy is complete",
-    "unfenced": "no thread that is ordered between the two executes a proxy fence",
-}
-_SAYS = {
-    "unseen": ("accesses the bytes in one warp", "accesses them in another warp"),
-    "overwritten": ("reads the bytes", "writes them again"),
-    "elsewhere": ("reads the bytes, in every block", "writes them again, in several blocks"),
-    "rewritten": ("begins to write the bytes", "writes them again"),
-    "early-read": ("begins to write the bytes", "reads them"),
-    "unfenced": ("writes the bytes through the generic proxy", "reads them through the async proxy"),
-}
 
 
 def _causes(stuck: list[Stuck]) -> list[Stuck]:
@@ -258,17 +231,17 @@ class PhaseFindings:
     def _found(self) -> Iterator[Finding]:
         yield from self._race_findings()
         for one in self.stuck.values():
-            yield self._stuck(one)
+            yield self._reports.stuck(one)
         told = {race.second for race in self._reported()}
-        yield from (self._short(one) for one in self.short.values() if one.product not in told)
+        yield from (self._reports.short(one) for one in self.short.values() if one.product not in told)
         if not self.races and not self.stuck:
-            yield from (self._drift(one) for one in self.drifts.values())
-        yield from map(self._wrong_count, self.wrong_counts.values())
-        yield from (self._unlike(*ends, *counts) for ends, counts in self.unlike.items())
+            yield from (self._reports.drift(one) for one in self.drifts.values())
+        yield from map(self._reports.wrong_count, self.wrong_counts.values())
+        yield from (self._reports.unlike(*ends, *counts) for ends, counts in self.unlike.items())
         for (first, second), doubtful in self.unequal.items():
-            yield self._unequal(first, second, doubtful)
+            yield self._reports.unequal(first, second, doubtful)
         for init, use in self.unpublished:
-            yield self._unpublished(self.unpublished[init, use])
+            yield self._reports.unpublished(self.unpublished[init, use])
 
     def settles(self, finding: Finding) -> bool:
         """Whether another finding is superfluous: one of these says the same for certain, or the accesses are
@@ -278,7 +251,7 @@ class PhaseFindings:
             return False
         places = {finding.place, *(moment.place for moment in finding.witness)}
         if any(
-            _RULES[race.what] == finding.rule
+            RACE_RULES[race.what] == finding.rule
             and not race.doubtful
             and (not race.partly or finding.readings != EVERYWHERE)
             and self._product(race) in places
@@ -288,7 +261,7 @@ class PhaseFindings:
         if finding.tier != LIKELY or not finding.witness or finding.readings == _WRITER:
             return False
         ends = finding.witness[0].place, finding.witness[-1].place
-        known = self.ordered | (self.synchronised if finding.rule == _RULES["unseen"] else set())
+        known = self.ordered | (self.synchronised if finding.rule == RACE_RULES["unseen"] else set())
         return any((self._place(a), self._place(b)) == ends for a, b in known)
 
     def _product(self, race: PhaseRace) -> Place:
@@ -318,7 +291,7 @@ class PhaseFindings:
                 continue
             first = races[0]
             others = {(race.first, race.second) for race in races} - {(first.first, first.second)}
-            yield self._race(first, len(others))
+            yield self._reports.race(first, len(others))
 
     def _is_found_elsewhere(self, race: PhaseRace) -> bool:
         """Whether a finding is already about one of the two statements, and about the same rule."""
@@ -328,120 +301,15 @@ class PhaseFindings:
         ):
             return True  # one fence mends both
         return any(
-            finding.rule == _RULES[race.what]
+            finding.rule == RACE_RULES[race.what]
             and (finding.witness[0].place in places or finding.witness[-1].place in places)
             for finding in self.told
         )
 
-    def _race(self, race: PhaseRace, more: int) -> Finding:
-        rule = ordering().rules[_RULES[race.what]]
-        assert self.plan is not None  # an execution has found the race
-        written, read = self.plan.steps.in_variable(race.written), self.plan.steps.in_variable(race.read)
-        other = "then" if race.reads == "none" else "the matrix is"
-        shown = f"writes {written}, {other} {read.span if read.base == written.base else read}"
-        writer, reader = (race.second, race.first) if race.reads == "first" else (race.first, race.second)
-        both = (("written", writer, written), ("read" if race.reads != "none" else "written", reader, read))
-        return Finding(
-            _RULES[race.what],
-            LIKELY if race.doubtful else ERROR,
-            self._place(race.second),
-            self.code.function.name,
-            f"{rule.title}: {_WHY[race.what]} ({shown})",
-            rule.section,
-            rule.mend,
-            self._moments(zip((race.first, race.second), _SAYS[race.what], strict=True)),
-            more=more,
-            readings=_ONE_WARP if race.partly else EVERYWHERE,
-            ranges=tuple(
-                MemoryRange(
-                    what, region.variable, region.low, region.high - 1, self._place(at), "an execution"
-                )
-                for what, at, region in both
-            ),
-        )
-
-    def _stuck(self, stuck: Stuck) -> Finding:
-        if stuck.kind == "init":
-            steps = [(stuck.statement, "uses the mbarrier")]
-            what = f"no thread initialises the one at byte {stuck.barrier} of shared memory"
-            return self._of_barrier("barrier-uninitialised", stuck.doubtful, what, steps)
-        if stuck.kind == "meet":
-            steps = [(stuck.statement, "waits for ever")]
-            what = (
-                f"when no thread can go on, barrier {stuck.barrier} lacks {counted(stuck.pending, 'thread')}"
-            )
-            return self._of_barrier("barrier-stuck", stuck.doubtful, what, steps)
-        lacks = [counted(stuck.pending, "arrival")] if stuck.pending else []
-        if stuck.lacks_bytes:
-            lacks.append("bytes that no copy brings")
-        where = f"phase {stuck.phase} of the mbarrier at byte {stuck.barrier} of shared memory"
-        what = f"when no thread can go on, {where} lacks {' and '.join(lacks)}"
-        steps = [(stuck.statement, "waits for ever")]
-        return self._of_barrier("barrier-stuck", stuck.doubtful, what, steps)
-
-    def _short(self, one: Short) -> Finding:
-        rule = ordering().rules["copy-incomplete"]
-        expects = f"the phase of the mbarrier expects {one.expected} bytes"
-        return Finding(
-            "copy-incomplete",
-            ERROR,
-            self._place(one.product),
-            self.code.function.name,
-            f"{rule.title}: {expects}, and products read {one.read} bytes of what its copies bring",
-            rule.section,
-            rule.mend,
-            self._moments([(one.product, "reads what copies bring")]),
-        )
-
-    def _drift(self, one: Drift) -> Finding:
-        steps = [(one.init, "says how many arrive"), (one.arrival, "arrives in a warp, for two phases")]
-        what = (
-            f"the mbarrier counts {counted(one.count, 'arrival')} a phase, and those of a warp fall into "
-            "two phases, so that a later phase ends without some of its threads"
-        )
-        return self._of_barrier("barrier-count", True, what, steps)
-
-    def _wrong_count(self, one: WrongCount) -> Finding:
-        steps = [(one.init, "says how many arrive")]
-        what = f"this mbarrier is made for {one.count} arrivals a phase, and can count 1 to 2^20 − 1"
-        return self._of_barrier("barrier-count", one.doubtful, what, steps)
-
-    def _unlike(self, first: int, second: int, expected: int, others: int) -> Finding:
-        steps = [(first, f"expects {expected} bytes"), (second, f"expects {others} bytes of the same copies")]
-        what = (
-            f"copies by the same tensor maps shall bring {expected} bytes in one phase and {others} "
-            "in another, so that one of the two waits for bytes that none brings, or not for all"
-        )
-        return self._of_barrier("barrier-stuck", False, what, steps)
-
-    def _unequal(self, first: int, second: int, doubtful: bool) -> Finding:
-        steps = [(first, "names one count"), (second, "names another count, in the same phase")]
-        what = "whose arrivals complete the phase is not defined"
-        return self._of_barrier("barrier-count", doubtful, what, steps)
-
-    def _unpublished(self, one: Unpublished) -> Finding:
-        steps = [(one.init, "initialises the mbarrier"), (one.use, "uses it in another warp")]
-        what = "no barrier stands between the two"
-        return self._of_barrier("barrier-unpublished", one.doubtful, what, steps)
-
-    def _of_barrier(self, name: str, doubtful: bool, what: str, steps: list[tuple[int, str]]) -> Finding:
-        rule = rules()[name]
-        return Finding(
-            name,
-            LIKELY if doubtful else ERROR,
-            self._place(steps[-1][0]),
-            self.code.function.name,
-            f"{rule.title}: {what}",
-            rule.section,
-            rule.mend,
-            self._moments(steps),
-        )
+    @cached_property
+    def _reports(self) -> PhaseReports:
+        assert self.plan is not None  # an execution has found something
+        return PhaseReports(self.module, self.code, self.plan)
 
     def _place(self, index: int) -> Place:
         return self.module.place(self.code.function.statements[index].offset)
-
-    def _moments(self, steps: Iterable[tuple[int, str]]) -> tuple[Moment, ...]:
-        return tuple(
-            Moment(self._place(index), self.code.function.statements[index].opcode, says)
-            for index, says in steps
-        )

@@ -123,7 +123,9 @@ class LaneMath:
 
     def packed(self, numbers: int | LaneNumbers) -> int:
         """Numbers as a packed word."""
-        return numbers.packed if isinstance(numbers, LaneNumbers) else numbers * self.words.ones
+        if isinstance(numbers, LaneNumbers):
+            return numbers.packed
+        return numbers * self.words.ones if numbers else 0
 
     def computed(
         self, words: tuple[str, ...], sources: Sequence[Numbers], rule: ArithmeticRule | None = None
@@ -176,14 +178,14 @@ class LaneMath:
         """The new numbers where a flag is 1, the old ones where it is 0; unknown where it is unknown."""
         if not isinstance(flag, LaneNumbers):
             return None if flag is None else new if flag & 1 else old
-        ones, field = self.words.ones, self._field
-        where = flag.packed & ones
-        unknown = flag.unknown | self._unknown(new) & where | self._unknown(old) & (where ^ ones)
-        mask = where * field
-        packed = self.packed(0 if new is None else new) & mask | self.packed(0 if old is None else old) & (
-            mask ^ ones * field
-        )
-        return self.made(packed, unknown)
+        where = flag.packed & self.words.ones
+        mask = where * self._field
+        first, second = self.packed(new or 0), self.packed(old or 0)
+        packed = second ^ (first ^ second) & mask
+        unknown, others = self._unknown(new), self._unknown(old)
+        if unknown != others:
+            unknown = others ^ (unknown ^ others) & where
+        return self.made(packed, flag.unknown | unknown)
 
     def _unknown(self, numbers: Numbers) -> int:
         if isinstance(numbers, LaneNumbers):

@@ -1,0 +1,176 @@
+"""How a finding about barriers with phases is told."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from ...spec.errors import Place
+from ...spec.ordering import ordering
+from ...spec.quantities import counted
+from ..findings import ERROR, EVERYWHERE, LIKELY, Finding, MemoryRange, Moment, Undefined
+from ..ptx.decode import DecodedFunction
+from ..ptx.source import PtxModule
+from ..rules import rules
+from ..walks.walk_plan import WalkPlan
+from .barrier_acts import Drift, Unpublished, WrongCount
+from .shared_accesses import PhaseRace
+from .stuck_waits import Stuck
+from .warp_acts import Short
+
+__all__ = ["RACE_RULES", "PhaseReports"]
+
+RACE_RULES = {  # by what a race is
+    "unseen": "shared-unsynchronised",
+    "overwritten": "shared-overwritten",
+    "elsewhere": "shared-overwritten",
+    "rewritten": "copy-incomplete",
+    "early-read": "copy-incomplete",
+    "unfenced": "proxy-fence",
+}
+_ONE_WARP: Undefined = ((("wait-scope", "warp"),),)
+_WHY = {
+    "unseen": "no barrier, and no phase of an mbarrier, orders the two",
+    "overwritten": "the writer waits for no phase that ends only after every warp has waited for the product",
+    "elsewhere": "the copy also fills other blocks of the cluster, and does not wait for their release",
+    "rewritten": "no wait shows that the first copy into the bytes is complete",
+    "early-read": "no phase that these warps have waited for shows that the copy is complete",
+    "unfenced": "no thread that is ordered between the two executes a proxy fence",
+}
+_SAYS = {
+    "unseen": ("accesses the bytes in one warp", "accesses them in another warp"),
+    "overwritten": ("reads the bytes", "writes them again"),
+    "elsewhere": ("reads the bytes, in every block", "writes them again, in several blocks"),
+    "rewritten": ("begins to write the bytes", "writes them again"),
+    "early-read": ("begins to write the bytes", "reads them"),
+    "unfenced": ("writes the bytes through the generic proxy", "reads them through the async proxy"),
+}
+
+
+class PhaseReports:
+    """The findings about one function, in words. `plan` says where its variables lie."""
+
+    def __init__(self, module: PtxModule, code: DecodedFunction, plan: WalkPlan) -> None:
+        self.module = module
+        self.code = code
+        self.plan = plan
+
+    def race(self, race: PhaseRace, more: int) -> Finding:
+        """Accesses of the same bytes that nothing orders. `more`: so many other pairs are the same fault."""
+        rule = ordering().rules[RACE_RULES[race.what]]
+        written, read = self.plan.steps.in_variable(race.written), self.plan.steps.in_variable(race.read)
+        other = "then" if race.reads == "none" else "the matrix is"
+        shown = f"writes {written}, {other} {read.span if read.base == written.base else read}"
+        writer, reader = (race.second, race.first) if race.reads == "first" else (race.first, race.second)
+        both = (("written", writer, written), ("read" if race.reads != "none" else "written", reader, read))
+        return Finding(
+            RACE_RULES[race.what],
+            LIKELY if race.doubtful else ERROR,
+            self.place(race.second),
+            self.code.function.name,
+            f"{rule.title}: {_WHY[race.what]} ({shown})",
+            rule.section,
+            rule.mend,
+            self._moments(zip((race.first, race.second), _SAYS[race.what], strict=True)),
+            more=more,
+            readings=_ONE_WARP if race.partly else EVERYWHERE,
+            ranges=tuple(
+                MemoryRange(
+                    what, region.variable, region.low, region.high - 1, self.place(at), "an execution"
+                )
+                for what, at, region in both
+            ),
+        )
+
+    def stuck(self, stuck: Stuck) -> Finding:
+        """A wait that never ends."""
+        if stuck.kind == "init":
+            steps = [(stuck.statement, "uses the mbarrier")]
+            what = f"no thread initialises the one at byte {stuck.barrier} of shared memory"
+            return self._of_barrier("barrier-uninitialised", stuck.doubtful, what, steps)
+        if stuck.kind == "meet":
+            steps = [(stuck.statement, "waits for ever")]
+            what = (
+                f"when no thread can go on, barrier {stuck.barrier} lacks {counted(stuck.pending, 'thread')}"
+            )
+            return self._of_barrier("barrier-stuck", stuck.doubtful, what, steps)
+        lacks = [counted(stuck.pending, "arrival")] if stuck.pending else []
+        if stuck.lacks_bytes:
+            lacks.append("bytes that no copy brings")
+        where = f"phase {stuck.phase} of the mbarrier at byte {stuck.barrier} of shared memory"
+        what = f"when no thread can go on, {where} lacks {' and '.join(lacks)}"
+        steps = [(stuck.statement, "waits for ever")]
+        return self._of_barrier("barrier-stuck", stuck.doubtful, what, steps)
+
+    def short(self, one: Short) -> Finding:
+        """A phase that expects fewer bytes than are read."""
+        rule = ordering().rules["copy-incomplete"]
+        expects = f"the phase of the mbarrier expects {one.expected} bytes"
+        return Finding(
+            "copy-incomplete",
+            ERROR,
+            self.place(one.product),
+            self.code.function.name,
+            f"{rule.title}: {expects}, and products read {one.read} bytes of what its copies bring",
+            rule.section,
+            rule.mend,
+            self._moments([(one.product, "reads what copies bring")]),
+        )
+
+    def drift(self, one: Drift) -> Finding:
+        """Arrivals of a warp that fall into two phases."""
+        steps = [(one.init, "says how many arrive"), (one.arrival, "arrives in a warp, for two phases")]
+        what = (
+            f"the mbarrier counts {counted(one.count, 'arrival')} a phase, and those of a warp fall into "
+            "two phases, so that a later phase ends without some of its threads"
+        )
+        return self._of_barrier("barrier-count", True, what, steps)
+
+    def wrong_count(self, one: WrongCount) -> Finding:
+        """A number of arrivals that no mbarrier can count."""
+        steps = [(one.init, "says how many arrive")]
+        what = f"this mbarrier is made for {one.count} arrivals a phase, and can count 1 to 2^20 − 1"
+        return self._of_barrier("barrier-count", one.doubtful, what, steps)
+
+    def unlike(self, first: int, second: int, expected: int, others: int) -> Finding:
+        """Phases that expect different numbers of bytes of the same copies."""
+        steps = [(first, f"expects {expected} bytes"), (second, f"expects {others} bytes of the same copies")]
+        what = (
+            f"copies by the same tensor maps shall bring {expected} bytes in one phase and {others} "
+            "in another, so that one of the two waits for bytes that none brings, or not for all"
+        )
+        return self._of_barrier("barrier-stuck", False, what, steps)
+
+    def unequal(self, first: int, second: int, doubtful: bool) -> Finding:
+        """Threads that meet at one barrier and name different counts."""
+        steps = [(first, "names one count"), (second, "names another count, in the same phase")]
+        what = "whose arrivals complete the phase is not defined"
+        return self._of_barrier("barrier-count", doubtful, what, steps)
+
+    def unpublished(self, one: Unpublished) -> Finding:
+        """An mbarrier that is used where its init is not known."""
+        steps = [(one.init, "initialises the mbarrier"), (one.use, "uses it in another warp")]
+        what = "no barrier stands between the two"
+        return self._of_barrier("barrier-unpublished", one.doubtful, what, steps)
+
+    def _of_barrier(self, name: str, doubtful: bool, what: str, steps: list[tuple[int, str]]) -> Finding:
+        rule = rules()[name]
+        return Finding(
+            name,
+            LIKELY if doubtful else ERROR,
+            self.place(steps[-1][0]),
+            self.code.function.name,
+            f"{rule.title}: {what}",
+            rule.section,
+            rule.mend,
+            self._moments(steps),
+        )
+
+    def place(self, index: int) -> Place:
+        """Where a statement stands."""
+        return self.module.place(self.code.function.statements[index].offset)
+
+    def _moments(self, steps: Iterable[tuple[int, str]]) -> tuple[Moment, ...]:
+        return tuple(
+            Moment(self.place(index), self.code.function.statements[index].opcode, says)
+            for index, says in steps
+        )
