@@ -229,6 +229,8 @@ class PhaseFindings:
         return right_size(plan, threads, self._done, done_with, _is_right)
 
     def _found(self) -> Iterator[Finding]:
+        if self.plan is None:
+            return  # nothing was executed
         yield from self._race_findings()
         for one in self.stuck.values():
             yield self._reports.stuck(one)
