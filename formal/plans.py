@@ -25,6 +25,7 @@ __all__ = [
     "Range",
     "arithmetic",
     "computations",
+    "number_range",
     "plans",
 ]
 
@@ -126,6 +127,10 @@ class Range:
         """The range without the name of its type."""
         return replace(self, name="")
 
+    def of_bits(self, bits: int) -> Range:
+        """The numbers of at most so many bits of significand."""
+        return replace(self, bits=bits)
+
     @cached_property
     def full(self) -> int:
         """The greatest 2**j - 1 such that all integers up to it, in the least unit, are normal numbers."""
@@ -179,8 +184,8 @@ def _float_range(name: str, form: Format) -> Range:
     return Range(name, form.fraction + 1, least, greatest, quantum)
 
 
-def _range(specification: Specification, name: str) -> Range:
-    """The range of an element type."""
+def number_range(specification: Specification, name: str) -> Range:
+    """The numbers of an element type."""
     element = specification.index.types[name]
     if name in specification.formats:
         return _float_range(name, specification.formats[name])
@@ -200,13 +205,13 @@ def _promised(specification: Specification, variant: Variant, of: str) -> Range 
         if guarantee.when is not None and not variant.evaluate(guarantee.when):
             continue
         names = [str(variant.fields.get(name, name)) for name in guarantee.precision]
-        found.append(max((_range(specification, name) for name in names), key=lambda held: held.bits))
+        found.append(max((number_range(specification, name) for name in names), key=lambda held: held.bits))
     return min(found, key=lambda held: held.bits, default=None)
 
 
 def arithmetic(specification: Specification, variant: Variant) -> Computation:
     """What a variant computes; raises SpecError where nothing is guaranteed of its sums."""
-    a, b, c, d = (_range(specification, element_type(variant, letter)) for letter in "ABCD")
+    a, b, c, d = (number_range(specification, element_type(variant, letter)) for letter in "ABCD")
     sparsity = specification.sparsities[variant.row.row.sparsity] if variant.row.row.sparsity else None
     terms = int(variant.fields["k"])
     if sparsity is not None:

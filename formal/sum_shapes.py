@@ -12,7 +12,7 @@ from ..spec.specification import Specification
 from ..spec.variants import Variant
 from .kept import kept
 
-__all__ = ["FamilySums", "SumShape", "family_sums"]
+__all__ = ["FamilySums", "SumShape", "block_shape", "family_arithmetics", "family_sums"]
 
 
 @dataclass(frozen=True)
@@ -68,12 +68,12 @@ def family_sums(specification: Specification, family: ArithmeticFile) -> FamilyS
     longest: dict[SumShape, tuple[ChipArithmetic, SumBlock]] = {}
     floats: dict[str, ChipArithmetic] = {}
     of_rows: dict[str, set[str]] = {}
-    for variant, arithmetic in _arithmetics(specification, family):
+    for variant, arithmetic in family_arithmetics(specification, family):
         of_row = of_rows.setdefault(variant.row.id, set())
         sparse = bool(variant.row.row.sparsity)
         clamped = variant.fields.get("satfinite") == "satfinite"
         for block in arithmetic.blocks:
-            shape = _shape(arithmetic, block)
+            shape = block_shape(arithmetic, block)
             known = shapes.get(shape, shape)
             shapes[shape] = replace(
                 known,
@@ -104,14 +104,15 @@ def _float_kind(specification: Specification, arithmetic: ChipArithmetic) -> str
     return f"{arithmetic.types[FACTORS[0]]} and C -> {block.result} ({block.step.model}: {integers})"
 
 
-def _shape(arithmetic: ChipArithmetic, block: SumBlock) -> SumShape:
+def block_shape(arithmetic: ChipArithmetic, block: SumBlock) -> SumShape:
+    """What a block of sums has in common with others."""
     factors = tuple(arithmetic.types[part] for part in FACTORS) if block.products else ()
     step = block.step
     integers = tuple(block.integers.items())
     return SumShape(block.model, step.model, step.word, integers, factors, block.types, block.result)
 
 
-def _arithmetics(
+def family_arithmetics(
     specification: Specification, family: ArithmeticFile
 ) -> Iterator[tuple[Variant, ChipArithmetic]]:
     """The arithmetic of every variant on a family's chips, those that differ in N alone once."""

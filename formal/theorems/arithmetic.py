@@ -19,6 +19,7 @@ from ...spec.chip_arithmetic import PARTS
 from ...spec.expressions import names
 from ...spec.specification import Specification
 from ...spec.variants import RowView
+from ..exact_sums import ExactSums, planned_sums
 from ..float_codes import FloatCode
 from ..hard_sums import HardSum
 from ..smt.obligations import Model, Obligation, refuting
@@ -65,7 +66,7 @@ class _SharedClaims:
     def of(self, shape: SumShape) -> Iterator[Obligation]:
         """Every obligation of a shape."""
         sums = SymbolicSum(self.specification, shape)
-        for make in (_decode, _integers, _exchange, _order, _zero, _fit, _round, _negation, _bound):
+        for make in (_decode, _integers, _exchange, _order, _zero, _fit, _round, _negation, _bound, _exact):
             for claim in make(sums):
                 text = self._texts.setdefault(self.key(claim, sums), cache(claim.text))
                 subject = f"{claim.about}: {shape}" if claim.about else str(shape)
@@ -256,11 +257,33 @@ def _bound(sums: SymbolicSum) -> Iterator[_Claim]:
             yield _Claim("bound", stages, types, text, about)
 
 
+def _exact(sums: SymbolicSum) -> Iterator[_Claim]:
+    shape = sums.shape
+    if shape.result in sums.specification.formats:
+        for about, stages, types, text in ExactSums(sums).claims():
+            yield _Claim("exact", stages, types, text, about)
+
+
+def _planned(specification: Specification, family: ArithmeticFile, shape: SumShape) -> Iterator[Obligation]:
+    """The obligation of the plans that make sums of a shape, if any do."""
+    listed = planned_sums(specification, family).get(shape)
+    if listed:
+        plans = list(listed.values())
+
+        def explain(model: Model) -> str:
+            plan = plans[model.get("plan", 0)]
+            return f"{shape}: not for {plan}: a term may be cut, or a sum is not of its type"
+
+        text = partial(ExactSums(SymbolicSum(specification, shape)).planned, listed)
+        yield Obligation("arithmetic.exact", f"plans: {shape}", text, explain)
+
+
 def family_parts(specification: Specification, family: ArithmeticFile) -> Iterator[ProofPart]:
     """A part for each shape of a family's sums."""
     claims = _SharedClaims(specification)
     for shape in family_sums(specification, family).shapes:
         yield ProofPart(_part(family, str(shape)), partial(claims.of, shape))
+        yield ProofPart(_part(family, str(shape)), partial(_planned, specification, family, shape))
 
 
 def _part(family: ArithmeticFile, sums: str) -> str:
@@ -360,6 +383,11 @@ GROUP = TheoremGroup(
             "arithmetic.bound",
             "a floating-point sum, of however many terms, is no farther from the exact one than "
             "`ptxmma numerics` says",
+        ),
+        Theorem(
+            "arithmetic.exact",
+            "under a plan whose sums are exact, a chip gives the exact result: no term is cut, and no sum on "
+            "the way is rounded (of integers: `arithmetic.integers` and `arithmetic.fit`)",
         ),
         Theorem(
             "arithmetic.split",

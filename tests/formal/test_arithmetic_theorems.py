@@ -10,9 +10,11 @@ from functools import cache
 import pytest
 
 from ptxmma.formal import sum_errors
+from ptxmma.formal.exact_sums import ExactSums, planned_sums
 from ptxmma.formal.smt.obligations import Obligation
 from ptxmma.formal.smt.solvers import SOLVERS, ask
 from ptxmma.formal.sum_examples import FloatSums
+from ptxmma.formal.symbolic_sums import SymbolicSum
 from ptxmma.formal.theorems import arithmetic as theorems
 from ptxmma.formal.theorems.arithmetic import family_examples, family_parts
 from ptxmma.spec.api import load
@@ -61,6 +63,17 @@ SPOILT = [
     ("bound", "where(top > exponent, top - exponent, 0)", "where(top > exponent, exponent - top, 0)"),
     ("bound", "(significand << window) >>", "significand >>"),
     ("bound", "where(below < word, below, word - 1)", "where(below < word, below, 0)"),
+    ("exact", "where(below < word, below, word - 1)", "where(below < word, below + 1, word - 1)"),
+    ("exact", "places + where(top > exponent, top - exponent, 0)", "places + where(top > exponent, top - exponent, 1)"),
+    ("exact", "top - window", "top - window + 1"),
+    ("exact", "whole_term & (1 << by) - 1 != 0", "whole_term & (4 << by) - 1 != 0"),
+    ("exact", "where(most_places > places, most_places - places, 0) + 3", "where(most_places > places, most_places - places, 0) + 2"),
+    ("exact", "top - most_places - 3", "top - most_places - 2"),
+    ("exact", "a_exponent + b_exponent - offset", "a_exponent + b_exponent - offset + 40"),
+    ("exact", "where(right < word, right, word - 1)", "where(right < word, right + 1, word - 1)"),
+    ("exact", "total & (1 << shift) - 1)", "total & (1 << shift))"),
+    ("exact", "sum >> surplus << surplus", "sum >> surplus"),
+    ("exact", "where(rest > 0, away, 0)", "away"),
 ]  # fmt: skip
 
 
@@ -198,6 +211,28 @@ def test_a_bound_that_is_too_wide_is_not_reached(
     monkeypatch.setattr(theorems, "_NEAR", Fraction(1))
     faults = example_faults(specification, family, "tight")
     assert len(faults) == 20 and faults[0].endswith("no error comes to 1 of its bound")
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+@pytest.mark.parametrize(
+    ("window", "digits", "holds"), [(25, 64, True), (13, 14, True), (13, 10, False), (9, 64, False)]
+)
+def test_plans_need_their_places_and_digits(
+    specification: Specification, solver: str, window: int, digits: int, holds: bool
+) -> None:
+    """Plans of 8-bit wgmma fill the 11 digits of f16, which the text guarantees."""
+    (family,) = arithmetic().families
+    planned = planned_sums(specification, family)
+    ((shape, listed),) = (
+        (shape, listed)
+        for shape, listed in planned.items()
+        if shape.factors == ("e4m3", "e4m3") and dict(shape.integers).get("digits") == 14
+    )
+    integers = {**dict(shape.integers), "window": window, "digits": digits}
+    other = replace(shape, integers=tuple(integers.items()))
+    answer = ask(solver, ExactSums(SymbolicSum(specification, other)).planned(listed))
+    assert answer.status == ("unsat" if holds else "sat")
+    assert len(listed) > 4 and all("rounding" not in name for name in listed.values())
 
 
 def test_a_bound_that_is_too_narrow_is_refuted(
