@@ -282,8 +282,12 @@ def family_parts(specification: Specification, family: ArithmeticFile) -> Iterat
     """A part for each shape of a family's sums."""
     claims = _SharedClaims(specification)
     for shape in family_sums(specification, family).shapes:
-        yield ProofPart(_part(family, str(shape)), partial(claims.of, shape))
-        yield ProofPart(_part(family, str(shape)), partial(_planned, specification, family, shape))
+        yield ProofPart(_part(family, str(shape)), partial(_of_shape, claims, family, shape))
+
+
+def _of_shape(claims: _SharedClaims, family: ArithmeticFile, shape: SumShape) -> Iterator[Obligation]:
+    yield from claims.of(shape)
+    yield from _planned(claims.specification, family, shape)
 
 
 def _part(family: ArithmeticFile, sums: str) -> str:
