@@ -37,6 +37,7 @@ from ..ledger.universe_record import universes
 from ..ledger.wheel_record import load_wheels, wheel_faults
 from ..ledger.witnesses import MeasuredPoint, recorded, subjects_of, unregistered, witnessed
 from ..spec.api import load
+from ..spec.described_products import PlacedLayouts, placed_layouts
 from ..spec.errors import Question
 from ..spec.naming import like
 from ..spec.selection import select, unmatched
@@ -250,6 +251,9 @@ def _chosen(specification: Specification, pattern: str | None) -> tuple[Claim, .
     if not chosen:
         rows = {variant.row.id for variant in select(specification, pattern, None, None)}
         chosen = tuple(c for c in known if c.id in rows or like(pattern, *c.view.layouts))
+    if not chosen:
+        placed: PlacedLayouts = {}
+        chosen = tuple(c for c in known if like(pattern, *placed_layouts(specification, c.view, placed)))
     if not chosen:
         raise Question(
             f"{unmatched(specification, pattern)}; `ptxmma evidence` names the rows that are witnessed"

@@ -19,6 +19,7 @@ from ..spec.variants import OPAQUE
 from .options import descriptor_word
 from .place_answers import answer_place, place_json, settings
 from .streams import coloured
+from .witness_lines import layout_line
 
 __all__ = ["add"]
 
@@ -227,7 +228,8 @@ def _picture(args: argparse.Namespace, table: MapTable) -> str:
     from ..gen.pictures.text import text
 
     width = shutil.get_terminal_size((120, 24)).columns if sys.stdout.isatty() else 120
-    return text(grid, width, coloured(), args.thread, cut != (None, None))
+    drawn = text(grid, width, coloured(), args.thread, cut != (None, None))
+    return f"{drawn}\n\n{layout_line(table.layout)}" if placed else drawn
 
 
 def _figure(args: argparse.Namespace, tables: Sequence[MapTable]) -> str:

@@ -10,6 +10,7 @@ from ..gen.pictures.places import PLACE, Load, loads, place_names
 from ..gen.pictures.tables import MapTable
 from ..spec.api import load
 from ..spec.errors import Question
+from .witness_lines import layout_line, peers_of
 
 __all__ = ["answer_place", "place_json", "settings"]
 
@@ -52,11 +53,13 @@ def place_json(
     table: MapTable, points: Sequence[_POINT], loaded: Sequence[Load] | None = None
 ) -> dict[str, Any]:
     """Points of a layout of tensor memory, with the names of their numbers, and the loads that bring one."""
+    name = table.layout.layout.id
     answer: dict[str, Any] = {
-        "layout": table.layout.layout.id,
+        "layout": name,
         "parameters": dict(table.parameters),
         "columns": list(place_names(table.layout)),
         "map": [list(point) for point in points],
+        "peers": peers_of([name])[name],
     }
     if loaded is not None:
         answer["loads"] = [
@@ -90,6 +93,7 @@ def answer_place(table: MapTable, asked: Mapping[str, int], form: str) -> None:
             print(_sentence(table, point))
         for line in _loads_in_words(loaded or []):
             print(line)
+        print(layout_line(table.layout))
     else:
         raise Question("one question is answered as text or as json")
 

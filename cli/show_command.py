@@ -20,6 +20,7 @@ from ..spec.parts import placed_parts
 from ..spec.quantities import counted, one_of
 from ..spec.specification import Specification
 from ..spec.variants import OPAQUE, Variant
+from .witness_lines import row_lines, row_witnesses
 
 __all__ = ["add", "describe"]
 
@@ -74,6 +75,9 @@ def run(args: argparse.Namespace) -> int:
             print(f"  {kind} contract")
             for clause, says in record[kind].items():
                 _say(f"    {clause:<26} ", says)
+    print("  witnesses")
+    for who, says in row_lines(record["witnesses"]):
+        _say(f"    {who:<14} ", says)
     return 0
 
 
@@ -115,6 +119,11 @@ def describe(specification: Specification, variant: Variant) -> dict[str, Any]:
     for name in list(used):
         used.update(dict.fromkeys(instruction.operands[name].elements or ()))
     gate = variant.gate
+    layouts = {
+        operand: _layout(specification, identifier)
+        for operand, identifier in (*variant.layouts.items(), *_placed(specification, variant))
+    }
+    named = (layout["id"] for layout in layouts.values() if layout["id"] != OPAQUE)
     return {
         "ptx": variant.mnemonic,
         "title": instruction.title,
@@ -131,14 +140,12 @@ def describe(specification: Specification, variant: Variant) -> dict[str, Any]:
             for form in forms
         ],
         "operands": {name: describe_operand(variant, name) for name in used},
-        "layouts": {
-            operand: _layout(specification, identifier)
-            for operand, identifier in (*variant.layouts.items(), *_placed(specification, variant))
-        },
+        "layouts": layouts,
         "codes": _codes(specification, variant),
         "arithmetic": _arithmetic(variant),
         "numerical": {name: specification.clauses[name].says for name in row.numerical},
         "execution": {name: specification.clauses[name].says for name in instruction.execution},
+        "witnesses": row_witnesses(specification, variant.row, named),
     }
 
 

@@ -11,6 +11,7 @@ from ..formal.catalogue import obligations, subjects
 from ..formal.smt.obligations import Obligation
 from ..formal.smt.solvers import SOLVERS
 from ..gen.suite.files import lacking
+from ..spec.described_products import PlacedLayouts, placed_layouts
 from ..spec.specification import Specification
 from ..spec.variants import OPAQUE, RowView
 from .assembler_record import Claim, ClaimVerdict
@@ -140,12 +141,30 @@ def subjects_of(specification: Specification, claims: Sequence[Claim]) -> tuple[
     rests = {subject.row: subject.parts for subject in subjects(specification)}
     rows: list[ClaimSubject] = []
     layouts: dict[str, ClaimSubject] = {}
+    known: PlacedLayouts = {}
     for claim in claims:
         own = {part for part in rests[claim.id] if part.split()[0] not in ("layout", "sparsity")}
         rows.append(ClaimSubject(claim.id, "row", claim.digest, frozenset(own)))
-        for found in _layouts(specification, claim.view):
+        for found in (*_layouts(specification, claim.view), *_placed(specification, claim.view, known)):
             layouts.setdefault(found.id, found)
     return *rows, *layouts.values()
+
+
+def _placed(specification: Specification, view: RowView, known: PlacedLayouts) -> Iterator[ClaimSubject]:
+    """The layouts in tensor memory that the parts of a row's products may have, by their descriptors."""
+    for name in placed_layouts(specification, view, known):
+        yield ClaimSubject(
+            name,
+            "layout",
+            layout_digest(specification.layouts[name]),
+            frozenset(_parts_of(specification, name)),
+        )
+
+
+def _parts_of(specification: Specification, name: str) -> set[str]:
+    """The parts of the specification whose theorems are about a layout."""
+    bridges = (f"bridge {one}" for one, record in specification.bridges.items() if name in record.layouts)
+    return {f"layout {name}", *bridges}
 
 
 def _layouts(specification: Specification, view: RowView) -> Iterator[ClaimSubject]:
@@ -157,10 +176,7 @@ def _layouts(specification: Specification, view: RowView) -> Iterator[ClaimSubje
         if name != OPAQUE
     }
     for name, (letter, variant) in letters.items():
-        layout, parts = specification.layouts[name], {f"layout {name}"}
-        for bridge, record in specification.bridges.items():
-            if name in record.layouts:
-                parts.add(f"bridge {bridge}")
+        layout, parts = specification.layouts[name], _parts_of(specification, name)
         if letter == "metadata":
             parts.add(f"sparsity {view.row.sparsity}")
             digest = metadata_digest(layout, specification.sparsity_of(variant))

@@ -20,14 +20,23 @@ from .memory_records import Descriptor, DescriptorField
 from .parts import TENSOR_MEMORY, placed_parts
 from .paths import path_of, path_values
 from .quantities import counted, one_of
-from .variants import Variant
+from .variants import RowView, Variant
 
 if TYPE_CHECKING:
     from .specification import Specification
 
-__all__ = ["DescribedProduct", "PlacedPart", "described_product", "placed_part"]
+__all__ = [
+    "DescribedProduct",
+    "PlacedLayouts",
+    "PlacedPart",
+    "described_product",
+    "placed_layouts",
+    "placed_part",
+]
 
 World = Mapping[str, int]
+# By a descriptor, what statements say for its settings, and a part: the layouts that may apply.
+PlacedLayouts = dict[tuple[str, tuple[tuple[str, int], ...], str], tuple[str, ...]]
 
 
 @dataclass(frozen=True)
@@ -263,3 +272,20 @@ def described_product(
         own = field_names(descriptor)
         fields = {own[name]: value for name, value in verdict.fields.items()}
     return DescribedProduct(specification, variant, descriptor, settings, fields)
+
+
+def placed_layouts(specification: Specification, view: RowView, known: PlacedLayouts) -> list[str]:
+    """The layouts that parts of a row's products may have in tensor memory; `known` keeps what was found."""
+    found: dict[str, None] = {}
+    operand = next((o for o in view.family.instruction.operands.values() if o.word is not None), None)
+    for variant in view.variants() if operand is not None else ():
+        kind = descriptor_of(operand, variant)
+        if kind is None:
+            continue
+        product = described_product(specification, variant)
+        for part in placed_parts(specification.layouts, variant):
+            key = kind, tuple(product.settings.items()), part
+            if key not in known:
+                known[key] = tuple(product.possible(part))
+            found.update(dict.fromkeys(known[key]))
+    return list(found)

@@ -35,10 +35,11 @@ def test_a_place_and_its_loads(layout: Run) -> None:
     """Lane 37 of data path F is the sixth of warp 1, so row 21; 16x256b has it in groupID 5."""
     words = ("tcgen05.d.F", "--with", "n=64")
     code, out, _ = layout(*words, "--lane", "37", "--column", "5")
-    first, second, *loads = out.splitlines()
+    first, second, *loads, witnesses = out.splitlines()
     assert (code, first) == (0, "lane 37, column 5 holds row 21, col 5")
     assert second == "warp 1 of the warpgroup can load it, from column 0 on:"
     assert len(loads) == 10
+    assert witnesses.startswith("witnesses: 9.7.16.10.5.6 (figure); ") and "TVM 0.27" in witnesses
     assert [" ".join(line.split()) for line in loads if "256b." in line or "32x32b." in line] == [
         "tcgen05.ld.sync.aligned.32x32b.x8.b32 or longer, at lane 32: thread 5, element 5",
         "tcgen05.ld.sync.aligned.32x32b.x4.pack::16b.b32 or longer, at lane 32: thread 5, element 5, its lower 16 bits",
@@ -63,6 +64,7 @@ def test_json_follows_its_schema(layout: Run) -> None:
     found = json.loads(
         layout("tcgen05.d.B", "--with", "n=32", "--row", "70", "--col", "20", "--format", "json")[1]
     )
+    assert any(name.startswith("JAX") for name in found["peers"])
     assert found["map"] == [[1, 70, 4, 70, 20]]  # CTA 1, the second half of the lanes for the second of N
     assert {"mnemonic": "tcgen05.ld.sync.aligned.32x32b.x8.b32", "layout": "tcgen05.ld.32x32b",
             "parameters": {"num": 8}, "warp": 2, "lane": 64, "column": 0, "thread": 6, "element": 4,
