@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from ..spec.api import find, load
 from ..spec.arithmetic import arithmetic_of, negated
 from ..spec.errors import Question
-from ..spec.parts import computes
+from ..spec.parts import computes, without_sums
 from ..spec.quantities import counted
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def run(args: argparse.Namespace) -> int:
 
     specification, variant = load(), find(args.mnemonic)
     if not computes(variant.instruction):
-        raise Question(f"{variant.mnemonic} computes no products")
+        raise Question(without_sums(variant))
     arithmetic = arithmetic_of(variant, args.target)
     types, count = arithmetic.types, arithmetic.products
     negates = negated(variant, args.scale_a, args.scale_b)

@@ -19,7 +19,6 @@ from ..spec.variants import OPAQUE
 from .options import descriptor_word
 from .place_answers import answer_place, place_json, settings
 from .streams import coloured
-from .witness_lines import layout_line
 
 __all__ = ["add"]
 
@@ -229,7 +228,11 @@ def _picture(args: argparse.Namespace, table: MapTable) -> str:
 
     width = shutil.get_terminal_size((120, 24)).columns if sys.stdout.isatty() else 120
     drawn = text(grid, width, coloured(), args.thread, cut != (None, None))
-    return f"{drawn}\n\n{layout_line(table.layout)}" if placed else drawn
+    if not placed:
+        return drawn
+    from .witness_lines import layout_line
+
+    return f"{drawn}\n\n{layout_line(table.layout)}"
 
 
 def _figure(args: argparse.Namespace, tables: Sequence[MapTable]) -> str:

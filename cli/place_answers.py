@@ -10,7 +10,6 @@ from ..gen.pictures.places import PLACE, Load, loads, place_names
 from ..gen.pictures.tables import MapTable
 from ..spec.api import load
 from ..spec.errors import Question
-from .witness_lines import layout_line, peers_of
 
 __all__ = ["answer_place", "place_json", "settings"]
 
@@ -53,6 +52,8 @@ def place_json(
     table: MapTable, points: Sequence[_POINT], loaded: Sequence[Load] | None = None
 ) -> dict[str, Any]:
     """Points of a layout of tensor memory, with the names of their numbers, and the loads that bring one."""
+    from .witness_lines import peers_of
+
     name = table.layout.layout.id
     answer: dict[str, Any] = {
         "layout": name,
@@ -81,6 +82,8 @@ def place_json(
 
 def answer_place(table: MapTable, asked: Mapping[str, int], form: str) -> None:
     """Print what a place holds, or where something lies; of one element of a matrix also the loads of it."""
+    from .witness_lines import layout_line
+
     found = _points(table, asked)
     inputs = table.layout.inputs
     place = {name: found[0][inputs.index(name)] for name in PLACE if name in inputs}

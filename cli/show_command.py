@@ -20,7 +20,6 @@ from ..spec.parts import placed_parts
 from ..spec.quantities import counted, one_of
 from ..spec.specification import Specification
 from ..spec.variants import OPAQUE, Variant
-from .witness_lines import row_lines, row_witnesses
 
 __all__ = ["add", "describe"]
 
@@ -37,6 +36,8 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print one variant."""
+    from .witness_lines import row_lines
+
     specification = load()
     variant = find(args.mnemonic)
     if args.latex:
@@ -112,6 +113,8 @@ def _targets(specification: Specification, names: Sequence[str]) -> str:
 
 def describe(specification: Specification, variant: Variant) -> dict[str, Any]:
     """Everything that the specification says about one variant."""
+    from .witness_lines import row_witnesses
+
     instruction = variant.row.family.instruction
     row = variant.row.row
     forms = list(variant.forms)

@@ -34,6 +34,10 @@ class SparseA:
     variant: Variant
     selector: int = 0
 
+    def __post_init__(self) -> None:
+        """Raise Question for a variant whose mnemonic does not say how A is coded."""
+        self.specification.sparsity_of(self.variant)
+
     @cached_property
     def sparsity(self) -> Sparsity:
         return self.specification.sparsity_of(self.variant)

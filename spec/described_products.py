@@ -278,7 +278,9 @@ def placed_layouts(specification: Specification, view: RowView, known: PlacedLay
     """The layouts that parts of a row's products may have in tensor memory; `known` keeps what was found."""
     found: dict[str, None] = {}
     operand = next((o for o in view.family.instruction.operands.values() if o.word is not None), None)
-    for variant in view.variants() if operand is not None else ():
+    if operand is None:
+        return []
+    for variant in view.variants():
         kind = descriptor_of(operand, variant)
         if kind is None:
             continue

@@ -13,6 +13,7 @@ from .variants import Variant
 __all__ = [
     "TENSOR_MEMORY",
     "computes",
+    "described_by_word",
     "element_type",
     "layout_key",
     "layout_operand",
@@ -22,6 +23,7 @@ __all__ = [
     "operands_of",
     "placed_parts",
     "stated_parameters",
+    "without_sums",
 ]
 
 TENSOR_MEMORY = "tensor"  # the space of operands that are addresses of lanes and columns
@@ -43,6 +45,21 @@ def computes(instruction: Instruction) -> bool:
     """
     parts = {operand.part for operand in instruction.operands.values()}
     return {"A", "B", "D"} <= parts and "instruction" not in parts
+
+
+def described_by_word(instruction: Instruction) -> bool:
+    """Whether an instruction multiplies matrices whose shape and types are bits of an operand."""
+    return any(True for _ in operands_of(instruction, "instruction"))
+
+
+def without_sums(variant: Variant) -> str:
+    """Why nothing is known about the sums of a variant whose mnemonic names no matrices, in a sentence."""
+    if described_by_word(variant.instruction):
+        return (
+            f"no model of {variant.mnemonic} is known: its shape and types are in its instruction "
+            "descriptor, and no chip that has it was measured"
+        )
+    return f"{variant.mnemonic} computes no products"
 
 
 def moves(instruction: Instruction) -> bool:

@@ -8,7 +8,7 @@ from .errors import Question
 from .gates import EffectiveGate
 from .naming import clean, matching, nearby
 from .nodes import Version
-from .parts import computes
+from .parts import computes, described_by_word, without_sums
 from .specification import Specification
 from .variants import Variant
 
@@ -30,6 +30,10 @@ def select(
 def summing(specification: Specification, pattern: str | None, target: str) -> list[Variant]:
     """The variants of a pattern that compute sums on a target; raises Question where none does."""
     found = list(select(specification, pattern, None, target))
+    if not any(computes(variant.instruction) for variant in found):
+        for variant in found or select(specification, pattern, None, None):
+            if described_by_word(variant.instruction):
+                raise Question(without_sums(variant))
     if not found:
         raise Question(unmatched(specification, pattern, None, target))
     having = [variant for variant in found if computes(variant.instruction)]

@@ -131,7 +131,12 @@ class Specification:
         return {name: rule for name, rule in self.addresses.addresses.items() if name in wanted}
 
     def sparsity_of(self, variant: Variant) -> Sparsity:
-        """The sparsity pattern of a variant; raises Question for a dense one."""
+        """The sparsity pattern of a variant; raises Question for a dense one, or where none is known."""
+        if variant.row.row.sparsity is None and any(operands_of(variant.instruction, "metadata")):
+            raise Question(
+                f"the types of {variant.mnemonic} are in its instruction descriptor, and how its A is coded "
+                "follows from them: no coding is known for the mnemonic"
+            )
         if variant.row.row.sparsity is None:
             raise Question(f"{variant.mnemonic} is not sparse")
         return self.sparsities[variant.row.row.sparsity]

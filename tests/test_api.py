@@ -432,3 +432,16 @@ def test_a_layout_in_tensor_memory() -> None:
     ):
         with pytest.raises(ptxmma.PtxmmaError, match=why):
             ask()
+
+
+def test_no_sums_of_a_product_that_a_descriptor_says() -> None:
+    product, sparse = "tcgen05.mma.cta_group::1.kind::f16", "tcgen05.mma.sp.cta_group::1.kind::f16"
+    matrix = np.zeros((128, 32), dtype="float16")
+    for ask, why in (
+        (lambda: ptxmma.dot(product, [1], [1]), "no chip that has it was measured"),
+        (lambda: ptxmma.numerics(product), "no chip that has it was measured"),
+        (lambda: ptxmma.compress(sparse, matrix), "no coding is known for the mnemonic"),
+        (lambda: ptxmma.decompress(sparse, matrix, np.zeros(3, dtype="uint32")), "no coding is known"),
+    ):
+        with pytest.raises(ptxmma.PtxmmaError, match=why):
+            ask()

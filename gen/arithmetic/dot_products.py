@@ -12,7 +12,7 @@ from ...spec.api import find, load
 from ...spec.arithmetic import arithmetic_of
 from ...spec.chip_arithmetic import PARTS, ChipArithmetic
 from ...spec.errors import Question
-from ...spec.parts import computes
+from ...spec.parts import computes, without_sums
 from ...spec.variants import Variant
 from .compiled_sums import CompiledSums, compiler
 from .numpy_sums import NumpySums
@@ -28,7 +28,7 @@ class SumsOfProducts:
 
     def __init__(self, variant: Variant, target: str) -> None:
         if not computes(variant.instruction):
-            raise Question(f"{variant.mnemonic} computes no products")
+            raise Question(without_sums(variant))
         specification = load()
         self.variant = variant
         self.arithmetic: ChipArithmetic = arithmetic_of(variant, target)

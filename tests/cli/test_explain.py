@@ -82,6 +82,7 @@ def test_as_json(run: Run) -> None:
         ((MMA, "--a", "1", "--b", "1", "--target", "sm_80"), "no model of"),
         ((MMA, "--a", "1", "--b", "1", "--target", "sm_1"), "sm_1"),
         (("movmatrix.sync.aligned.m8n8.trans.b16", "--a", "1", "--b", "1"), "computes no products"),
+        (("tcgen05.mma.cta_group::1.kind::f16", "--a", "1", "--b", "1"), "no chip that has it was measured"),
         (("mma.nosuch", "--a", "1", "--b", "1"), "mma.nosuch"),
         (("wgmma.mma_async.sync.aligned.m64n8k32.s32.s8.u8", "--a", "200", "--b", "1"), "-128 to 127"),
         (("wgmma.mma_async.sync.aligned.m64n8k32.s32.s8.u8", "--a", "1.5", "--b", "1"), "not an integer"),
