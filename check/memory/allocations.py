@@ -196,11 +196,14 @@ class _Allocations:
             if len(found) != 1 or self.code[found[0]].guard is not None:
                 break
             statement = self.code[found[0]]
-            text, scope = statement.operands[1], statement.scope
+            sources, scope = statement.operands[1:], statement.scope
+            if not sources:
+                break
+            text = sources[0]
             if statement.does == "load":
                 return self.values.address(address_of(text), scope), away
             if statement.operation.words[0] == "add":
-                added = self.values.operand(statement.operands[2], scope).constant
+                added = self.values.operand(sources[-1], scope).constant if len(sources) > 1 else None
                 if added is None:
                     break
                 away += added

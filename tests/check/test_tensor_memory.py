@@ -139,6 +139,13 @@ def test_registers_of_loads(name: str) -> None:
     assert found(MADE + body + FREED) == expected
 
 
+@pytest.mark.parametrize(
+    "made", ["mov.u32 %r3;", "add.u32 %r3, %r4;", "ld.shared.b32 %r3;", "mov.u32 %r3, %r3;"]
+)
+def test_an_address_that_is_spelled_wrong_is_not_followed(made: str) -> None:
+    assert found(MADE.replace(ADDRESS, f"{made}\n") + FREED) == []
+
+
 def test_a_path_is_shown() -> None:
     report = check_text(f"{HEAD}{MADE}@%p3 exit;\n{FREED}ret;\n}}\n", "k.ptx")
     (kept,) = report.findings
