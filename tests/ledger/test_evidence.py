@@ -12,6 +12,7 @@ from pathlib import Path
 import jsonschema
 import pytest
 
+from ptxmma.cli.silicon_report import SiliconTables
 from ptxmma.cli.universe_report import shown_by_assemblers
 from ptxmma.ledger.assembler_record import (
     Claim,
@@ -43,6 +44,14 @@ def asked(specification: Specification) -> tuple[Claim, ...]:
     return claims(specification)
 
 
+@pytest.fixture
+def alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """`evidence` without what has tests of its own: the register, and what peers compute. `.ci/run` asks all."""
+    monkeypatch.setattr(RegisterFaults, "every", lambda _: iter(()))
+    monkeypatch.setattr("ptxmma.cli.evidence_answers.peers_now", lambda _: ())
+    monkeypatch.setattr("ptxmma.cli.evidence_answers.needless_peers", lambda *_: ())
+
+
 def claim_of(specification: Specification, row: str) -> Claim:
     (claim,) = (claim for claim in claims(specification) if claim.id == row)
     return claim
@@ -55,7 +64,10 @@ def test_the_oldest_and_the_newest_assembler_are_recorded(recorded: tuple[Record
 
 
 @pytest.mark.slow
-def test_nothing_is_stale_and_every_difference_is_registered(run: Run) -> None:
+def test_nothing_is_stale_and_every_difference_is_registered(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(RegisterFaults, "every", lambda _: iter(()))  # the register has tests of its own
     code, out, _ = run("evidence", "--format", "json")
     assert code == 0
     found = json.loads(out)
@@ -123,12 +135,15 @@ def test_a_row_that_is_no_longer_claimed_is_told(
 
 @pytest.mark.slow
 def test_a_recorded_row_that_vanished_fails(
-    run: Run, recorded: tuple[Record, ...], monkeypatch: pytest.MonkeyPatch
+    run: Run, recorded: tuple[Record, ...], monkeypatch: pytest.MonkeyPatch, alone: None
 ) -> None:
     rows = {**recorded[-1].rows, "mma/gone": recorded[-1].rows[ROW]}
     shown = (*recorded[:-1], replace(recorded[-1], rows=rows))
-    monkeypatch.setattr("ptxmma.cli.evidence_answers.load_records", lambda: shown)
-    monkeypatch.setattr(RegisterFaults, "every", lambda _: iter(()))  # the register has tests of its own
+    answers = "ptxmma.cli.evidence_answers"
+    monkeypatch.setattr(f"{answers}.shown_by_devices", lambda *_: SiliconTables((), [], []))
+    monkeypatch.setattr(f"{answers}.load_records", lambda: recorded)
+    assert run("evidence")[0] == 0
+    monkeypatch.setattr(f"{answers}.load_records", lambda: shown)
     code, out, _ = run("evidence")
     assert code == 1 and "UNCLAIMED (recorded, no longer claimed): mma/gone, ptxas 13.5.37" in out
     assert "(spec/instructions/mma.yaml has no such row)" in out
@@ -162,7 +177,7 @@ def test_without_a_record_the_question_cannot_be_asked(run: Run, monkeypatch: py
 
 
 def test_what_is_unrecorded_does_not_look_like_a_pass(
-    run: Run, recorded: tuple[Record, ...], monkeypatch: pytest.MonkeyPatch
+    run: Run, recorded: tuple[Record, ...], monkeypatch: pytest.MonkeyPatch, alone: None
 ) -> None:
     """One assembler, one solver and no device are recorded: each of the others is named, and nothing holds."""
     answers = "ptxmma.cli.evidence_answers"
@@ -179,7 +194,6 @@ def test_what_is_unrecorded_does_not_look_like_a_pass(
     row, *layouts = json.loads(out)
     assert code == 1 and len(row["assemblers"]["unrecorded"]) == 16 and not row["assemblers"]["stale"]
     assert not any(claim["holds"] for claim in (row, *layouts))
-    monkeypatch.setattr(RegisterFaults, "every", lambda _: iter(()))  # the register has tests of its own
     code, out, _ = run("evidence")
     assert code == 1 and "UNRECORDED: ptxas 11.7.99, 11.8.89, " in out and "UNRECORDED: no device" in out
 

@@ -252,6 +252,8 @@ def test_a_difference_between_chips_is_a_finding(
     both = (recorded[-1], other_chip(recorded[-1]))
     monkeypatch.setattr("ptxmma.cli.silicon_report.load_silicon", lambda: both)
     monkeypatch.setattr(RegisterFaults, "every", lambda _: iter(()))  # the register has tests of its own
+    for other in ("verdicts", "peers_now", "needless_peers"):  # and so have assemblers and peers
+        monkeypatch.setattr(f"ptxmma.cli.evidence_answers.{other}", lambda *_: ())
     judged: dict[tuple[str, str], Judged] = {}  # a measurement is judged once, as for two devices of one call
     monkeypatch.setattr(
         "ptxmma.cli.silicon_report.silicon_verdicts",
