@@ -138,7 +138,8 @@ class Witnessed:
 
 def subjects_of(specification: Specification, claims: Sequence[Claim]) -> tuple[ClaimSubject, ...]:
     """What rows claim: the rows, then their layouts, metadata and addresses, each once."""
-    rests = {subject.row: subject.parts for subject in subjects(specification)}
+    asked = {claim.id for claim in claims}
+    rests = {subject.row: subject.parts for subject in subjects(specification, asked.__contains__)}
     rows: list[ClaimSubject] = []
     layouts: dict[str, ClaimSubject] = {}
     known: PlacedLayouts = {}
