@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 
+from ..ptx.dataflow import closure
 from ..ptx.decode import DecodedFunction, DecodedStatement
 from .path_slice import PathSlice
 from .path_values import is_uniform
@@ -15,8 +16,7 @@ def uniform_registers(code: DecodedFunction, sliced: PathSlice) -> frozenset[str
     """The wanted registers of a slice that are computed from parameters and the grid alone, under
     conditions that are.
     """
-    differing: set[str] = set()
-    waiting: list[str] = []
+    waiting: list[str] = []  # registers that tell threads apart
     made: dict[str, list[str]] = defaultdict(list)  # by register: those that depend on it
     for number, indices in sliced.steps.items():
         conditions = sliced.conditions(number)
@@ -28,11 +28,7 @@ def uniform_registers(code: DecodedFunction, sliced: PathSlice) -> frozenset[str
                 made[register] += statement.writes
             if _tells_apart(code, statement):
                 waiting += statement.writes
-    while waiting:
-        register = waiting.pop()
-        if register not in differing:
-            differing.add(register)
-            waiting += made[register]
+    differing = closure(waiting, made)
     return frozenset(sliced.wanted - differing)
 
 

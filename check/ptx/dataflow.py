@@ -13,11 +13,23 @@ from typing import Generic, NamedTuple, TypeVar
 
 from .flow import Flow
 
-__all__ = ["Equations", "Trail", "join_facts", "settle", "solve_forward", "trail_blocks"]
+__all__ = ["Equations", "Trail", "closure", "join_facts", "settle", "solve_forward", "trail_blocks"]
 
 N = TypeVar("N", bound=Hashable)
 S = TypeVar("S")
 V = TypeVar("V")
+
+
+def closure(starts: Iterable[N], following: Mapping[N, Iterable[N]]) -> set[N]:
+    """Some nodes, and all that follow from them."""
+    found: set[N] = set()
+    waiting = list(starts)
+    while waiting:
+        node = waiting.pop()
+        if node not in found:
+            found.add(node)
+            waiting += following.get(node, ())
+    return found
 
 
 def settle(rank: Mapping[N, int], waiting: Iterable[N], visit: Callable[[N], Iterable[N]]) -> None:

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 from ..findings import ERROR, EVERYWHERE, LIKELY, Finding, MemoryRange, Moment, Undefined
 from ..ptx.source import PtxModule
 from ..rules import rules
-from .block_races import BlockAccess, BlockRace, races
+from .block_accesses import BlockAccess, BlockRace
+from .block_races import races
 from .block_walk import BlockAct, BlockWalk, walked_threads
 from .kernel_walks import KernelWalks
 from .walk_plan import WalkPlan

@@ -13,78 +13,24 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 
 from ..values.block_threads import WARP
 from ..values.lane_numbers import LaneNumbers, Numbers, number_at
+from .block_accesses import (
+    ACCESS_CLASS,
+    GENERIC_WRITES,
+    READS,
+    BlockAccess,
+    BlockRace,
+    meeting_statements,
+    units_of,
+)
 from .block_walk import BlockAct
 
-__all__ = ["BlockAccess", "BlockRace", "races"]
-
-_UNIT = 16  # bytes: accesses are remembered by such units of memory
-_BOX = 128  # bytes: a box of a tensor is hardly ever smaller; the PTX does not show its size
-_WIDE = 1 << 12  # bytes: of a wider access, as many at its beginning and its end are remembered
-# Accesses of one class are not judged against one another.
-_CLASS = {"load": 0, "store": 0, "update": 0, "copy": 1, "fill": 1, "drain": 2}
-_READS = frozenset(("load", "drain"))
-_WRITES_GENERIC = frozenset(("store", "update", "copy"))
-
-
-@dataclass(slots=True, eq=False)
-class BlockAccess:
-    """An access by one thread. `complete` is the position of the act that makes it complete, if one has.
-
-    `group` counts the groups that its thread had committed before it. `arrival` is the position of the act
-    by which its thread arrives at an mbarrier for it. `beside` are the accesses of all threads by the same
-    act.
-    """
-
-    act: BlockAct
-    lane: int
-    low: int
-    high: int
-    position: int
-    complete: int | None = None
-    group: int = 0
-    arrival: int | None = None
-    beside: list[BlockAccess] = field(default_factory=list)
-    units: Sequence[int] = ()  # of memory, of _UNIT bytes
-
-    @property
-    def end(self) -> int:
-        """The end of its bytes; a box of a tensor counts as at least _BOX bytes."""
-        return max(self.high, self.low + _BOX) if self.act.kind == "drain" and self.act.is_open else self.high
-
-    def meets(self, other: BlockAccess) -> bool:
-        """Whether the two have bytes in common, if boxes are as large as usual."""
-        return self.low < other.end and other.low < self.end
-
-    def surely_meets(self, other: BlockAccess) -> bool:
-        """Whether they have some in common, however large boxes are."""
-        return self.low < other.high and other.low < self.high
-
-
-@dataclass(frozen=True, slots=True)
-class BlockRace:
-    """Two accesses of the same bytes that nothing orders.
-
-    what: `incomplete` (a copy, then any access), `draining` (a bulk store, then a write), `unsynchronised`
-    (no barrier stands between), `unfenced` (a store, then a bulk store, and no proxy fence between),
-    `fenced-late` (only the thread that starts the bulk store executes one), `unfenced-load` (a load, then a
-    bulk copy into the bytes, and no proxy fence between).
-    """
-
-    what: str
-    first: BlockAccess
-    second: BlockAccess
-    between: tuple[int, ...] = ()
-
-    @property
-    def certain(self) -> bool:
-        """Whether a run goes so, with the numbers that the PTX shows."""
-        return self.first.act.certain and self.second.act.certain and self.first.surely_meets(self.second)
+__all__ = ["races"]
 
 
 @dataclass(slots=True)
@@ -112,53 +58,15 @@ class _CopyGroups:
 def races(acts: Sequence[BlockAct], threads: Sequence[int]) -> Iterator[BlockRace]:
     """The races among the acts of a walk, each pair of statements once."""
     seen: set[tuple[str, int, int]] = set()
-    meeting = _meeting(acts)
+    meeting = meeting_statements(acts)
     if not meeting:
         return
-    bearing = [act for act in acts if act.kind not in _CLASS or act.statement in meeting]
+    bearing = [act for act in acts if act.kind not in ACCESS_CLASS or act.statement in meeting]
     for race in _BlockOrder(threads).run(bearing):
         key = race.what, race.first.act.statement, race.second.act.statement
         if key not in seen:
             seen.add(key)
             yield race
-
-
-def _meeting(acts: Sequence[BlockAct]) -> set[int]:
-    """The statements whose accesses may meet those of another class: see _CLASS."""
-    hulls: dict[int, tuple[int, int, int]] = {}
-    for act in acts:
-        if act.kind in _CLASS:
-            known = act.low.values if isinstance(act.low, LaneNumbers) else (act.low,)
-            lows = [low for low in known if low is not None]
-            low, high = (
-                min(lows, default=0),
-                max(lows, default=0) + max(act.width, _BOX if act.is_open else 0),
-            )
-            _, before, behind = hulls.get(act.statement, (0, low, high))
-            hulls[act.statement] = _CLASS[act.kind], min(low, before), max(high, behind)
-    taken = {kind: _union((low, high) for k, low, high in hulls.values() if k == kind) for kind in range(3)}
-    return {
-        statement
-        for statement, (kind, low, high) in hulls.items()
-        if any(_meets(taken[other], low, high) for other in range(3) if other != kind)
-    }
-
-
-def _union(hulls: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Ranges of bytes, sorted, none of which meets another."""
-    found: list[tuple[int, int]] = []
-    for low, high in sorted(hulls):
-        if found and low <= found[-1][1]:
-            found[-1] = found[-1][0], max(high, found[-1][1])
-        else:
-            found.append((low, high))
-    return found
-
-
-def _meets(union: list[tuple[int, int]], low: int, high: int) -> bool:
-    """Whether a range has bytes in common with some others."""
-    at = bisect_right(union, (high - 1, high)) - 1
-    return at >= 0 and union[at][1] > low
 
 
 class _BlockOrder:
@@ -244,7 +152,7 @@ class _BlockOrder:
             low = number_at(act.low, lane)
             if low is not None:
                 one = BlockAccess(act, lane, low, low + act.width, position, beside=made)
-                one.units = _units(one)
+                one.units = units_of(one)
                 made.append(one)
         if made and (doubtful := self._doubtful(made)):
             for access in made:
@@ -254,7 +162,7 @@ class _BlockOrder:
 
     def _doubtful(self, made: Sequence[BlockAccess]) -> frozenset[int]:
         """The acts before some accesses, by identity, that are not surely ordered before all of them."""
-        mine = self.units[_CLASS[made[0].act.kind]]
+        mine = self.units[ACCESS_CLASS[made[0].act.kind]]
         others = [units for units in self.units if units and units is not mine]
         if not others:
             return frozenset()
@@ -271,7 +179,7 @@ class _BlockOrder:
         """Whether `_what` is surely None for accesses of one act and those of another one."""
         first, second = firsts[0].act, seconds[0].act
         one, two = first.kind, second.kind
-        if one in _READS and two in _READS:
+        if one in READS and two in READS:
             return True
         if first.path.isdisjoint(second.lanes) and second.path.isdisjoint(first.lanes):
             return True
@@ -282,7 +190,7 @@ class _BlockOrder:
             since = max(since, access.complete)
         if not self._all_meet(since, first, second):
             return False
-        if (two == "drain" and one in _WRITES_GENERIC) or (two == "fill" and one == "load"):
+        if (two == "drain" and one in GENERIC_WRITES) or (two == "fill" and one == "load"):
             for access in firsts:
                 assert access.complete is not None
                 fences = self.fences[access.lane]
@@ -323,7 +231,7 @@ class _BlockOrder:
         elif kind != "fill":
             access.complete = access.position
         key = access.act.statement, lane
-        units = self.units[_CLASS[kind]]
+        units = self.units[ACCESS_CLASS[kind]]
         for unit in access.units:
             if (there := units.get(unit)) is None:
                 there = units[unit] = {}
@@ -333,7 +241,7 @@ class _BlockOrder:
         """The races of an access with those of some acts before it, one for each of their statements."""
         seen: set[int] = set()  # statements
         judged: set[BlockAccess] = set()
-        mine = self.units[_CLASS[access.act.kind]]
+        mine = self.units[ACCESS_CLASS[access.act.kind]]
         others = [units for units in self.units if units and units is not mine]
         for unit in access.units if others else ():
             for before in chain.from_iterable(units[unit].values() for units in others if unit in units):
@@ -355,9 +263,9 @@ class _BlockOrder:
         what a statement writes, it is taken to store what other warps write by that statement, too.
         """
         yield first, second
-        if self._stores_for_all(second) and first.act.kind in _WRITES_GENERIC:
+        if self._stores_for_all(second) and first.act.kind in GENERIC_WRITES:
             yield from ((one, second) for one in first.beside if one.lane != first.lane)
-        elif self._stores_for_all(first) and second.act.kind in _WRITES_GENERIC:
+        elif self._stores_for_all(first) and second.act.kind in GENERIC_WRITES:
             yield from ((first, one) for one in second.beside if one.lane != second.lane)
 
     def _stores_for_all(self, access: BlockAccess) -> bool:
@@ -379,7 +287,7 @@ class _BlockOrder:
     def _what(self, first: BlockAccess, second: BlockAccess) -> str | None:
         """Why two accesses of the same bytes are not ordered; None if they are, or may be."""
         one, two = first.act.kind, second.act.kind
-        if _CLASS[one] == _CLASS[two] or (one in _READS and two in _READS):
+        if ACCESS_CLASS[one] == ACCESS_CLASS[two] or (one in READS and two in READS):
             return None  # which of two copies comes last is a question of the pipeline's phases
         if second.lane not in first.act.path and first.lane not in second.act.path:
             return None  # threads of different roles: barriers with phases order them
@@ -387,7 +295,7 @@ class _BlockOrder:
             return self._incomplete(first, second)
         if not self._ordered(first, second):
             return "unsynchronised"
-        if two == "drain" and one in _WRITES_GENERIC:
+        if two == "drain" and one in GENERIC_WRITES:
             return self._unfenced(first, second)
         if two == "fill" and one == "load" and self._unfenced(first, second):
             return "unfenced-load"
@@ -441,12 +349,3 @@ class _BlockOrder:
         """Whether the two threads are ordered behind a fence of the first one."""
         moved = BlockAccess(first.act, first.lane, first.low, first.high, fence, fence)
         return self._ordered(moved, second)
-
-
-def _units(access: BlockAccess) -> Sequence[int]:
-    """The units of memory that an access touches; of a wide one those at both ends."""
-    low, high = access.low // _UNIT, (access.end - 1) // _UNIT
-    most = _WIDE // _UNIT
-    if high - low <= 2 * most:
-        return range(low, high + 1)
-    return (*range(low, low + most), *range(high - most, high + 1))

@@ -216,34 +216,10 @@ class _Thread:
         for region in act.regions:
             for one in self.mmas.flying:
                 if one.meets(region):
-                    between = self.mmas.between(one)
-                    certain = one.certain and act.certain
-                    read = one.shared_with(region)
-                    yield Overlap(
-                        "overwritten",
-                        one.statement,
-                        act.statement,
-                        region,
-                        between,
-                        certain=certain,
-                        read=read,
-                    )
-                    one.regions = ()
+                    yield self._overwritten(act, region, one, self.mmas.between(one), False)
             for one, between in self.waited:
                 if one.meets(region):
-                    certain = one.certain and act.certain
-                    read = one.shared_with(region)
-                    yield Overlap(
-                        "overwritten",
-                        one.statement,
-                        act.statement,
-                        region,
-                        between,
-                        True,
-                        certain=certain,
-                        read=read,
-                    )
-                    one.regions = ()
+                    yield self._overwritten(act, region, one, between, True)
             yield from self._unlanded(act, region)
         if act.kind == "copy":
             self.copies.begin(act)
@@ -253,6 +229,24 @@ class _Thread:
             for region in act.regions:
                 yield from self._unfenced(act, (region, *self.known.stages(region)))
             self.copies.begin(act, _UNKNOWN if act.barrier is None else act.barrier)
+
+    @staticmethod
+    def _overwritten(
+        act: Act, region: ByteRegion, one: _Flying, between: tuple[int, ...], waited: bool
+    ) -> Overlap:
+        """A write where a wgmma still reads; its matrices are told once."""
+        certain, read = one.certain and act.certain, one.shared_with(region)
+        one.regions = ()
+        return Overlap(
+            "overwritten",
+            one.statement,
+            act.statement,
+            region,
+            between,
+            waited,
+            certain=certain,
+            read=read,
+        )
 
     def _unfenced(self, act: Act, target: tuple[ByteRegion, ...]) -> Iterator[Overlap]:
         """A bulk copy over bytes that were stored through the generic proxy."""

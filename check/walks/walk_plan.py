@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from functools import cached_property
 
 from ..memory.matrices import described
+from ..ptx.dataflow import closure
 from ..ptx.decode import DecodedStatement
 from ..ptx.operands import number_of
 from .walk_steps import WalkStep, WalkSteps
@@ -78,7 +79,6 @@ class WalkPlan:
     @cached_property
     def differing(self) -> set[str]:
         """The registers that are computed from what tells threads apart."""
-        found: set[str] = set()
         waiting: list[str] = []
         made: dict[str, list[str]] = defaultdict(list)  # by register: those that are computed from it
         for statement in self.code:
@@ -87,12 +87,7 @@ class WalkPlan:
                     made[register] += statement.writes
                 if _tells_apart(statement):
                     waiting += statement.writes
-        while waiting:
-            register = waiting.pop()
-            if register not in found:
-                found.add(register)
-                waiting += made[register]
-        return found
+        return closure(waiting, made)
 
     def _slice(self) -> set[str]:
         """The registers that addresses, descriptors and branches depend on."""
