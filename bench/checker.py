@@ -47,6 +47,10 @@ class Cost:
         return Cost(self.wall + other.wall, self.cpu + other.cpu, max(self.memory, other.memory))
 
 
+class Refused(SystemExit):
+    """A process that neither found nor passed anything."""
+
+
 def timed(command: Sequence[str | Path]) -> Cost:
     """Run a process to its end; its exit code may say that something was found."""
     start = time.perf_counter()
@@ -63,7 +67,7 @@ def timed(command: Sequence[str | Path]) -> Cost:
     assert process.stderr is not None
     process.returncode = code
     if code not in (0, 1):
-        raise SystemExit(f"{command[-1]}: exit code {code}: {process.stderr.read()[-300:]}")
+        raise Refused(f"{command[-1]}: exit code {code}: {process.stderr.read()[-300:]}")
     wall = time.perf_counter() - start
     return Cost(wall, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 2**20)
 
@@ -145,13 +149,19 @@ def one_by_one(paths: Sequence[Path], ptxas: str, console: Console) -> bool:
 
 
 def together(paths: Sequence[Path], ptxas: str, console: Console) -> bool:
-    """Compare all files in one call with ptxas on one after another."""
-    ours = timed((*CHECK, *paths))
-    theirs = Cost(0, 0, 0)
+    """Compare all files in one call with ptxas on one after another, but for those that ptxas refuses."""
+    theirs, taken = Cost(0, 0, 0), []
     for path in paths:
-        theirs += assembled(ptxas, path)
+        try:
+            theirs += assembled(ptxas, path)
+        except Refused:
+            continue
+        taken.append(path)
+    if len(taken) < len(paths):
+        console.print(f"left out, refused by ptxas: {len(paths) - len(taken)} of {len(paths)} files")
+    ours = timed((*CHECK, *taken))
     console.print(
-        f"{len(paths)} files in one call: check {ours.cpu:.2f} s ({ours.wall:.2f} by the clock, "
+        f"{len(taken)} files in one call: check {ours.cpu:.2f} s ({ours.wall:.2f} by the clock, "
         f"{ours.memory:.2f} GiB); ptxas {theirs.cpu:.2f} s ({theirs.wall:.2f} by the clock)"
     )
     console.print(f"check takes {ours.cpu / theirs.cpu:.2f} of what ptxas takes (limit {SHARE})")
