@@ -7,16 +7,16 @@ descriptor says of both. Where a word is given there is one; otherwise as many a
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from .described_operands import descriptor_of, holding, settings_of
 from .descriptor_rules import field_names, judge_word, rule_tree, said_trees, values_of
 from .errors import Question
 from .expressions import Expression, Name, compiled, names
 from .lazy_dataclass import dataclass
-from .memory_records import Descriptor, DescriptorField
+from .memory_records import Descriptor
 from .parts import TENSOR_MEMORY, placed_parts
 from .paths import path_of, path_values
 from .quantities import counted, one_of
@@ -101,38 +101,39 @@ class DescribedProduct:
         if unknown:
             known = ", ".join(dict.fromkeys((*self.descriptor.says, *layout.params)))
             raise Question(f"{part} of {self.variant.mnemonic} has no {unknown[0]}; it has {known}")
-        trees = {
-            one: layout.arguments[one].tree if one in layout.arguments else Name(one) for one in layout.params
+        read = {
+            one: _WorldFormula.of(layout.arguments[one].tree if one in layout.arguments else Name(one))
+            for one in layout.params
         }
-        reads = {used for tree in trees.values() for used in names(tree)}
+        reads = {used for formula in read.values() for used in formula.names}
         worlds = self._worlds({*self._asked(part), *told, *reads}, told)
         own = {one: value for one, value in given.items() if one not in told}
         return {
-            one: self._parameter(part, one, tree, tuple(map(int, layout.params[one].values)), own, worlds)
-            for one, tree in trees.items()
+            one: self._parameter(part, one, formula, tuple(map(int, layout.params[one].values)), own, worlds)
+            for one, formula in read.items()
         }
 
     def _parameter(
         self,
         part: str,
         name: str,
-        tree: Expression,
+        formula: _WorldFormula,
         allowed: tuple[int, ...],
         given: Mapping[str, int],
         worlds: Sequence[World],
     ) -> int:
         """The value of one parameter: what follows from the descriptor, or what is given, or the only one."""
-        follows = all(used in world for world in worlds for used in names(tree))
-        may = sorted({_value(tree, world) for world in worlds}) if follows else allowed
+        follows = all(used in world for world in worlds for used in formula.names)
+        may = sorted({formula.at(world) for world in worlds}) if follows else allowed
         whole = [value for value in may if value in allowed]
         fitting = [value for value in whole if given.get(name, value) == value]
         if not fitting:
             is_, right = (given[name], whole) if name in given and whole else (one_of(may), allowed)
             raise Question(f"{part}: {name} is {is_}; it must be {one_of(right)}")
         if len(fitting) > 1:
-            if names(tree) & self.descriptor.says.keys():
-                fit = [world for world in worlds if _value(tree, world) in fitting]
-                raise Question(self._missing(part, names(tree), fit))
+            if {*formula.names} & self.descriptor.says.keys():
+                fit = [world for world in worlds if formula.at(world) in fitting]
+                raise Question(self._missing(part, frozenset(formula.names), fit))
             some = ", ".join(map(str, fitting))
             raise Question(f"{part} of {self.variant.mnemonic} needs {name}: one of {some}")
         return fitting[0]
@@ -198,42 +199,60 @@ class DescribedProduct:
         """Every world that goes with what is told, over the fields that are behind some names."""
         return list(self._each_world(asked, told))
 
-    def _each_world(self, asked: set[str] | frozenset[str], told: Mapping[str, int]) -> Iterator[World]:
-        descriptor, said = self.descriptor, said_trees(self.descriptor)
-        wanted = frozenset().union(*(names(said[name]) if name in said else {name} for name in asked))
-        fields = {own: descriptor.fields[name] for name, own in field_names(descriptor).items()}
-        read = [name for name in fields if name in wanted or self.word is not None]
-        rules = [rule_tree(descriptor, rule) for rule in descriptor.rules if rule.lifted is None]
+    @cached_property
+    def _says(self) -> Mapping[str, _WorldFormula]:
+        return {name: _WorldFormula.of(tree) for name, tree in said_trees(self.descriptor).items()}
+
+    @cached_property
+    def _rules(self) -> list[_WorldFormula]:
+        """The rules that hold for every version and target."""
+        return [
+            _WorldFormula.of(rule_tree(self.descriptor, rule))
+            for rule in self.descriptor.rules
+            if rule.lifted is None
+        ]
+
+    @cached_property
+    def _domains(self) -> dict[str, list[int]]:
+        """By field, the values that the word has, or that the rules about it alone let it have."""
         if self.word is not None:
-            domains: list[Sequence[int]] = [[self.word[name]] for name in read]
-            rules = []
-        else:
-            domains = [self._domain(name, values_of(fields[name]), rules) for name in read]
-        sure = {**self.settings, **self._forced(fields, rules)} if self.word is None else {**self.settings}
-        for values in itertools.product(*domains):
-            world = {**sure, **dict(zip(read, values, strict=True))}
-            if not all(_value(tree, world) for tree in rules if names(tree) <= world.keys()):
-                continue
-            for name, tree in said.items():
-                if names(tree) <= world.keys():
-                    world[name] = _value(tree, world)
-            if all(world.get(name) == value for name, value in told.items()):
-                yield world
+            return {name: [value] for name, value in self.word.items()}
+        found = {}
+        for name, own in field_names(self.descriptor).items():
+            alone = [r for r in self._rules if own in r.names and {*r.names} <= {own, *self.settings}]
+            values = values_of(self.descriptor.fields[name])
+            found[own] = [v for v in values if all(rule.at({**self.settings, own: v}) for rule in alone)]
+        return found
 
-    def _forced(self, fields: Mapping[str, DescriptorField], rules: Sequence[Expression]) -> dict[str, int]:
-        """The fields that the statement leaves one value."""
-        found = {name: self._domain(name, values_of(field), rules) for name, field in fields.items()}
-        return {name: values[0] for name, values in found.items() if len(values) == 1}
-
-    def _domain(self, name: str, values: Sequence[int], rules: Sequence[Expression]) -> list[int]:
-        """The values of a field that the rules about it alone let it have in this statement."""
-        own = [tree for tree in rules if name in names(tree) and names(tree) <= {name, *self.settings}]
-        return [v for v in values if all(_value(tree, {**self.settings, name: v}) for tree in own)]
+    def _each_world(self, asked: set[str] | frozenset[str], told: Mapping[str, int]) -> Iterator[World]:
+        wanted = {used for n in asked for used in (self._says[n].names if n in self._says else (n,))}
+        sure = {name: values[0] for name, values in self._domains.items() if len(values) == 1}
+        open_ = [name for name in self._domains if name in wanted and name not in sure]
+        known = {*self.settings, *sure, *open_}
+        rules = self._rules if self.word is None else []
+        tied = [rule for rule in rules if {*rule.names} <= known and not set(open_).isdisjoint(rule.names)]
+        said = {name: formula for name, formula in self._says.items() if {*formula.names} <= known}
+        for values in itertools.product(*(self._domains[name] for name in open_)):
+            world = {**self.settings, **sure, **dict(zip(open_, values, strict=True))}
+            if all(rule.at(world) for rule in tied):
+                world |= {name: formula.at(world) for name, formula in said.items()}
+                if all(world.get(name) == value for name, value in told.items()):
+                    yield world
 
 
-def _value(tree: Expression, world: World) -> int:
-    reads = tuple(sorted(names(tree)))
-    return compiled(tree, reads)(*(world[name] for name in reads))
+class _WorldFormula(NamedTuple):
+    """A formula as a function, with the names that it reads."""
+
+    names: tuple[str, ...]
+    function: Callable[..., int]
+
+    @classmethod
+    def of(cls, tree: Expression) -> _WorldFormula:
+        reads = tuple(sorted(names(tree)))
+        return cls(reads, compiled(tree, reads))
+
+    def at(self, world: World) -> int:
+        return self.function(*[world[name] for name in self.names])
 
 
 def placed_part(specification: Specification, variant: Variant, name: str) -> str | None:
