@@ -6,10 +6,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from ..spec.errors import Place, SpecError
-from .peer_verdicts import PeerVerdict
+
+if TYPE_CHECKING:  # it needs numpy, and `contradictions` does not
+    from .peer_verdicts import PeerVerdict
 
 __all__ = ["ExplainedPeer", "MinimalQuestion", "check_questions", "explained_verdicts", "needless_peers"]
 
