@@ -34,11 +34,11 @@ class Universe:
     def __init__(self, specification: Specification) -> None:
         self.specification = specification
         self.judge = specification.judge()
-        self.types = tuple(specification.index.types)
         self.declared = register_types()
         self._depends: dict[tuple[object, ...], tuple[str, ...]] = {}
         self._written: dict[tuple[object, ...], tuple[str, ...]] = {}
         self._words: dict[bool, dict[str, tuple[str, ...]]] = {}
+        self._types: dict[bool, tuple[str, ...]] = {}
         self._bases: dict[int, tuple[dict[str, str | int], Form, tuple[str, ...]]] = {}
 
     def legal(self, family: Family) -> Iterator[tuple[Variant, Form]]:
@@ -171,6 +171,20 @@ class Universe:
             self._words[family.instruction.apart] = words
         return self._words[family.instruction.apart]
 
+    def types(self, family: Family) -> tuple[str, ...]:
+        """The element types that stand in place of an instruction's: without those that only instructions
+        that are apart have, where it is not.
+        """
+        apart = family.instruction.apart
+        if apart not in self._types:
+            named: tuple[set[str], set[str]] = set(), set()
+            for other in self.specification.families.values():
+                for field in other.bound:
+                    named[other.instruction.apart].update(map(str, domain(other, field)))
+            hidden = set() if apart else named[True] - named[False]
+            self._types[apart] = tuple(word for word in self.specification.index.types if word not in hidden)
+        return self._types[apart]
+
     def foreign(self, family: Family) -> tuple[str, ...]:
         """Every qualifier of the instructions beside this one, without qualifiers that spell a number."""
         found: dict[str, None] = {}
@@ -227,8 +241,8 @@ class Universe:
             between = (max(numbers) - step // 2,) if step > 1 else ()
             return tuple(dict.fromkeys(n for n in beside + between if n > 0 and n not in own))
         others = [ABSENT, *self.words(family)[field]]
-        if all(value in self.types or value == ABSENT for value in own):
-            others += self.types
+        if all(value in self.specification.index.types or value == ABSENT for value in own):
+            others += self.types(family)
         return tuple(dict.fromkeys(word for word in others if word not in own))
 
     def _spelled(self, row: RowView, fields: Fields) -> WrittenStatement:

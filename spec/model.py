@@ -118,6 +118,7 @@ Part = Literal[
     "address",
     "stride",
     "data",
+    "indices",
     "instruction",
     "lanes",
     "exponent-d",

@@ -13,6 +13,8 @@ from ptxmma.spec.variants import Family, RowView
 
 WATCHES = ("spec/instructions/*.yaml", "spec/contracts.yaml")
 
+LOADS = ("tcgen05.ld", "tcgen05.ld.red", "tcgen05.ld.spcompress", "tcgen05.ld.red.spcompress")
+
 # 9.7.15: one warpgroup executes wgmma instructions; 9.7.14: one warp the others; a fence is a thread's own.
 SCOPES = {
     "fence.proxy.async": "thread",
@@ -33,7 +35,7 @@ SCOPES = {
     "tcgen05.dealloc": "warp",
     "tcgen05.fence::after_thread_sync": "thread",
     "tcgen05.fence::before_thread_sync": "thread",
-    **dict.fromkeys(("tcgen05.ld", "tcgen05.ld.red"), "warp"),
+    **dict.fromkeys(LOADS, "warp"),
     "tcgen05.relinquish_alloc_permit": "warp",
     "tcgen05.shift": "thread",
     "tcgen05.st": "warp",
@@ -99,7 +101,7 @@ EXECUTION = {
         "exec.tensor.commit.space",
     },
     "tcgen05.cp": MOVED | {"exec.tensor.proxy"},
-    **dict.fromkeys(("tcgen05.ld", "tcgen05.ld.red"), LOADED),
+    **dict.fromkeys(LOADS, LOADED),
     "tcgen05.shift": MOVED | {"exec.tensor.shift.lane"},
     "tcgen05.st": ACCESS | {"exec.tensor.st.wait"},
     "tcgen05.dealloc": WARP | ALLOCATION | {"exec.tensor.dealloc.address", "exec.tensor.dealloc.peers"},

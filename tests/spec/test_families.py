@@ -85,6 +85,9 @@ COUNTS = {
     "tcgen05.st": (3 * 8 + 7 + 6) * 2,
     # two shapes from .x2 on; .min and .max; .f32 with .abs and .NaN, .u32, .s32
     "tcgen05.ld.red": 2 * 7 * 2 * (4 + 2),
+    # from .x4 on; .min and .max; .abs, and .NaN where elements are reduced
+    "tcgen05.ld.spcompress": 6 * 2 * 2,
+    "tcgen05.ld.red.spcompress": 6 * 2 * 2 * 2,
 }
 
 

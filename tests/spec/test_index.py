@@ -54,7 +54,7 @@ TYPES = {
     "f16": (16, "float"), "bf16": (16, "float"), "tf32": (32, "float"), "f32": (32, "float"), "f64": (64, "float"),
     "e4m3": (8, "float"), "e5m2": (8, "float"), "e3m2": (6, "float"), "e2m3": (6, "float"), "e2m1": (4, "float"),
     "s8": (8, "signed"), "u8": (8, "unsigned"), "s4": (4, "signed"), "u4": (4, "unsigned"), "s32": (32, "signed"),
-    "b1": (1, "bits"), "b8": (8, "bits"), "b16": (16, "bits"), "b8x16": (8, "bits"), "b6x16_p32": (6, "bits"),
+    "b1": (1, "bits"), "b2": (2, "bits"), "b8": (8, "bits"), "b16": (16, "bits"), "b8x16": (8, "bits"), "b6x16_p32": (6, "bits"),
     "b4x16_p64": (4, "bits"), "ue8m0": (8, "scale"), "ue4m3": (8, "scale"),
 }  # fmt: skip
 # 5.2.1, fundamental types, without those that no instruction here takes; predicates are of no size.

@@ -28,6 +28,8 @@ FORMS = {
     "tcgen05.cp": "[taddr] s-desc",
     "tcgen05.ld": "{r} [taddr]; {r} [taddr] immHalfSplitoff",
     "tcgen05.ld.red": "{r} redVal [taddr]; {r} redVal [taddr] immHalfSplitoff",
+    "tcgen05.ld.spcompress": "{mdata} {cdata} [taddr]",
+    "tcgen05.ld.red.spcompress": "{mdata} {cdata} redVal [taddr]",
     "tcgen05.st": "[taddr] {r}; [taddr] immHalfSplitoff {r}",
 }
 INTEGER = "b32 u32 s32"
@@ -44,7 +46,7 @@ OPERANDS = {
     "s-desc": ("b64 u64 s64", "register immediate", "source"),
     "immHalfSplitoff": ("", "immediate", "source"),
     "redVal": (ANY, "register vector", "destination"),
-    "r": (ANY, "vector", "destination"),
+    **dict.fromkeys(("r", "mdata", "cdata"), (ANY, "vector", "destination")),
 }
 OTHERS = {
     ("tcgen05.dealloc", "taddr"): (INTEGER, "register immediate", "source"),
@@ -55,6 +57,8 @@ PARTS = {
     "mbar": "address",
     "taddr": "address",
     "r": "data",
+    "cdata": "data",
+    "mdata": "indices",
 }
 
 
@@ -143,6 +147,20 @@ def test_registers_of_loads_and_stores(specification: Specification, name: str) 
     assert lengths == wanted
 
 
+@pytest.mark.parametrize("name", ["tcgen05.ld.spcompress", "tcgen05.ld.red.spcompress"])
+def test_registers_of_compressed_loads(specification: Specification, name: str) -> None:
+    """Table 60 of PTX ISA 9.4: half of .num for the elements, a 32nd of it, rounded up, for their places."""
+    lengths = {}
+    for variant in specification.families[name].variants():
+        (times,) = re.findall(r"\.32x32b\.x(\d+)\.(?:min|max)\.sp::2:4\.", variant.mnemonic)
+        lengths[int(times)] = [
+            variant.evaluate(registers)
+            for operand in ("mdata", "cdata")
+            if (registers := variant.instruction.operands[operand].registers) is not None
+        ]
+    assert lengths == {4: [1, 2], 8: [1, 4], 16: [1, 8], 32: [1, 16], 64: [2, 32], 128: [4, 64]}
+
+
 GROUP = "sm_100f sm_100a sm_101f sm_101a sm_103f sm_103a sm_107f sm_107a sm_110f sm_110a"
 SM_107 = "sm_107f sm_107a"
 EXACT = "sm_100a sm_101a sm_103a sm_107a sm_110a"
@@ -161,6 +179,8 @@ BEGINS = {
         "8.8",
         "sm_101f sm_101a sm_103f sm_103a sm_107f sm_107a sm_110f sm_110a",
     ),
+    "ld.spcompress.sync.aligned.32x32b.x4.min.sp::2:4.f32.b2": ("9.4", "sm_107a"),
+    "ld.red.spcompress.sync.aligned.32x32b.x128.max.sp::2:4.abs.NaN.f32.b2": ("9.4", "sm_107a"),
     f"commit.{ONE}.mbarrier::arrive::one.shared::cluster.multicast::cluster.b64": ("8.6", GROUP),
     f"commit.{ONE}.mbarrier::arrive::one.multicast::cluster::16b.b64": ("9.4", GROUP),
     f"commit.{ONE}.mbarrier::arrive::one.multicast::cluster::32b.b64": ("9.4", SM_107),
@@ -205,6 +225,12 @@ ILLEGAL = {
     "st.sync.aligned.32x32b.x2.b32 [%b0], {%b0, 1.0};": "operand.literal",
     "st.sync.aligned.32x32b.x1.b32 [%b0], {0};": "operand.vector",
     "ld.red.sync.aligned.32x32b.x1.min.u32 {%b0}, %b1, [%b2];": "qualifier",
+    "ld.spcompress.sync.aligned.32x32b.x2.min.sp::2:4.f32.b2 {%b0}, {%b1}, [%b2];": "qualifier",
+    "ld.spcompress.sync.aligned.32x32b.x4.min.sp::2:4.NaN.f32.b2 {%b0}, {%b1, %b2}, [%b3];": "qualifier",
+    "ld.spcompress.sync.aligned.32x32b.x4.min.sp::2:4.b2.f32 {%b0}, {%b1, %b2}, [%b3];": "qualifier",
+    "ld.spcompress.sync.aligned.32x32b.x4.min.sp::2:4.f32.b2 {%b0}, {%b1, _}, [%b3];": "operand.sink",
+    "ld.spcompress.sync.aligned.32x32b.x4.min.sp::2:4.f32.b2 %b0, {%b1, %b2}, [%b3];": "operand.kind",
+    "ld.spcompress.sync.aligned.32x32b.x64.min.sp::2:4.f32.b2 {%b0}, {%b1}, [%b3];": "operand.length",
     "cp.cta_group::1.64x128b [%b0], %bd0;": "qualifier",
     "cp.cta_group::1.128x256b.warpx4 [%b0], %bd0;": "qualifier",
     "cp.cta_group::1.128x256b.b6x16_p32 [%b0], %bd0;": "qualifier",
@@ -218,10 +244,11 @@ ILLEGAL = {
 
 @pytest.mark.parametrize("statement", ILLEGAL)
 def test_what_is_illegal(statement: str) -> None:
-    verdict = legal(B + statement, ptx="9.5", target="sm_110a")
+    target = "sm_107a" if ".spcompress." in statement else "sm_110a"
+    verdict = legal(B + statement, ptx="9.5", target=target)
     assert verdict.verdict == "illegal"
     assert any(reason.code.startswith(ILLEGAL[statement]) for reason in verdict.reasons), verdict
-    assert judge("9.5", "sm_110a").suggest(read_statement(B + statement))
+    assert judge("9.5", target).suggest(read_statement(B + statement))
 
 
 LEGAL = (
@@ -240,6 +267,15 @@ LEGAL = (
 @pytest.mark.parametrize("statement", LEGAL)
 def test_what_is_legal(statement: str) -> None:
     assert legal(B + statement, ptx="9.4", target="sm_110a").verdict == "legal"
+
+
+def test_compressed_loads() -> None:
+    """The example of 9.7.18.8.3 of PTX ISA 9.4, on the one target that has it."""
+    kept = ", ".join(f"%r{i}" for i in range(1, 17))
+    text = f"tcgen05.ld.red.spcompress.sync.aligned.32x32b.x32.max.sp::2:4.abs.f32.b2 {{%r0}}, {{{kept}}}, %r17, [%r18];"
+    assert legal(text, ptx="9.4", target="sm_107a").verdict == "legal"
+    for ptx, target, code in (("9.4", "sm_107f", "gate.target"), ("9.4", "sm_110a", "gate.target")):
+        assert code in {reason.code for reason in legal(text, ptx=ptx, target=target).reasons}
 
 
 def test_columns_of_an_exclusive_allocation() -> None:
