@@ -96,9 +96,11 @@ class AssumedPaths:
 
     def measure(self, group: ThreadGroup, number: int, name: str | None) -> None:
         """Remember how far two numbers are apart whose comparison decides how long a loop is."""
-        head = next(iter(self.plan.loops.around.get(number, ())), None)
-        gaps = self._gaps.setdefault(-1 if head is None else head, [])
-        if head is None or name is None or len(gaps) > 1:
+        head = self._left_from(number)
+        if head is None or name is None:
+            return
+        gaps = self._gaps.setdefault(head, [])
+        if len(gaps) > 1:
             return
         steps, numbers = self.plan.steps, group.registers.numbers
         for part in steps.conjuncts(name) | steps.conjuncts(name, "or"):
@@ -108,6 +110,12 @@ class AssumedPaths:
             if isinstance(first, int) and isinstance(second, int) and part in group.registers.assumed:
                 gaps.append(abs(first - second))
                 return
+
+    def _left_from(self, number: int) -> int | None:
+        """The innermost loop, by its head, that a side of a branch leaves."""
+        loops, sides = self.plan.loops, self.plan.flow.blocks[number].successors
+        left = [head for head in loops.around.get(number, ()) if not loops.blocks[head].issuperset(sides)]
+        return min(left, key=lambda head: len(loops.blocks[head]), default=None)
 
     def closes(self, number: int, block: Block) -> bool:
         """Whether a branch decides whether a loop goes on, or whether there is any work."""

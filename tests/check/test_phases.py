@@ -758,3 +758,35 @@ def test_a_missing_fence_does_not_hide_a_refill_of_the_same_block() -> None:
     assert tiers(text.replace("FENCE", "").replace("WAIT", wait)) == {unfenced}
     assert tiers(text.replace("FENCE", fence).replace("WAIT", "")) == {refilled}
     assert tiers(text.replace("FENCE", "").replace("WAIT", "")) == {unfenced, refilled}
+
+
+# A loop of many rounds in a loop over tiles, and a barrier behind it that a small number of rounds passes by.
+NESTED = (
+    HEAD.replace("THREADS", "128")
+    + """
+mov.u32 %r50,0; add.u32 %r51,%r0,127; shr.u32 %r51,%r51,7; shr.u32 %r52,%r0,5; shl.b32 %r54,%r1,2; add.u32 %r54,%r2,%r54;
+TILE:
+setp.lt.u32 %p1,%r0,32;
+@%p1 bra PAST;
+mov.u32 %r53,0;
+STEP:
+cp.async.ca.shared.global [%r54],[%d3],4;
+cp.async.wait_all;
+bar.sync 0;
+ld.shared.u32 %r55,[%r2];
+bar.sync 0;
+add.u32 %r53,%r53,1; setp.lt.u32 %p2,%r53,%r52;
+@%p2 bra STEP;
+bar.sync 1,128;
+PAST:
+add.u32 %r50,%r50,1; setp.lt.u32 %p3,%r50,%r51;
+@%p3 bra TILE;
+ret;
+}
+"""
+)
+
+
+def test_what_stands_behind_a_long_loop_in_a_loop_is_executed() -> None:
+    assert tiers(NESTED) == set()
+    assert tiers(NESTED.replace("1,128", "1,160")) == {("error", "barrier-stuck")}
