@@ -102,6 +102,22 @@ def test_a_mask_of_ctas_has_16_or_32_bits(specification: Specification) -> None:
         assert [variant.allows(rule, value) for value in values] == [False, True, True, True, False]
 
 
+# 9.7.16.2.3.1, 9.7.16.8, 9.7.16.9: a load, a store and a reduction move a shape; a copy fills one, and may unpack.
+LAID_OUT = {
+    "tcgen05.ld": {"data": "tcgen05.ld.{shape}{pack}"},
+    "tcgen05.st": {"data": "tcgen05.ld.{shape}{unpack}"},
+    "tcgen05.ld.red": {"data": "tcgen05.ld.{shape}"},
+    "tcgen05.cp": {"taddr": "tcgen05.cp.{shape}{multicast}", "s-desc": "{src_fmt}"},
+    "tcgen05.shift": {"taddr": "tcgen05.shift"},
+}
+
+
+@pytest.mark.parametrize("name", FORMS)
+def test_every_row_has_the_layouts_of_its_instruction(specification: Specification, name: str) -> None:
+    for row in specification.instructions[name].rows:
+        assert row.layouts == LAID_OUT.get(name, {})
+
+
 CONDITIONS = {
     "tcgen05.commit": {"commit.sync-restrict"},
     "tcgen05.mma": {"collector-b"},
