@@ -410,7 +410,7 @@ class Family:
         for name, value in sorted(dead, key=str):
             raise SpecError(
                 f"the value {value} of {name} is in no mnemonic of the row {row.id}",
-                row.bind[name].place,
+                (row.bind.get(name) or self.instruction.bind[name]).place,
                 "values that the row's rule admits",
             )
 
