@@ -73,8 +73,13 @@ def rule_for(rules: Mapping[str, AddressRule], major: str, mode: str) -> Address
 def mode_of(rules: Mapping[str, AddressRule], descriptor: Descriptor, fields: Mapping[str, int]) -> str:
     """The swizzling mode that a descriptor's fields name; raises Question when they name none.
 
-    A descriptor that has no mode field has the only mode of its address rules.
+    A descriptor that has no mode field has the only mode of its address rules. A Question too where a field
+    has a value with which the text does not say where elements lie.
     """
+    for name, field in descriptor.fields.items():
+        for value, why in field.unplaced.items():
+            if fields[name] == field.values[value]:
+                raise Question(f"{name} is {value}: the text does not say {why}, so no address is computed")
     coded = descriptor.field_of("mode")
     if coded is None:
         return next(mode for rule in rules.values() for mode in rule.widths)

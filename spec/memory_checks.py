@@ -177,6 +177,8 @@ def _check_field(descriptor: Descriptor, name: str, field: DescriptorField) -> N
         raise SpecError(what, field.place, f"different ones of 0 to {most}")
     if values and field.unit != 1:
         raise SpecError(f"the values of {name} have the unit {field.unit}", field.place, "unit: 1")
+    for value in field.unplaced:
+        must_exist(f"value of {name}", value, field.values, field.place)
 
 
 def _check_rules(specification: Specification, descriptor: Descriptor) -> None:

@@ -56,6 +56,11 @@ class DescriptorField:
     """Who puts other values into the field all the same; `check` does not call one a fault then.
     Noticed by: readers, tests.
     Example: `a released compiler leaves it 0`. Refuses: `[a]` (text, not a list)."""
+    unplaced: Mapping[str, str] = field(default_factory=dict)
+    """The values, by name, with which the text does not say where the elements lie, each with what it leaves
+    open: no address is computed then.
+    Noticed by: tests.
+    Example: `{absolute: where the second chunk begins}`. Refuses: `{absolute: [a]}` (text, not a list)."""
     part: DescriptorPart | None = None
     """What the field is to the address of an element: the start of the matrix, the base offset of the
     swizzle, or its mode. Address rules name the other fields, which are strides.

@@ -157,7 +157,7 @@ CONSUMERS = {
     "num.tensor.sparse": f"legality operand.count, {NO_CHIP}",
     "num.tensor.block-scale": f"legality qualifier.missing, {NO_CHIP}",
     "num.tensor.zero-columns": f"legality operand.count, {NO_CHIP}",
-    "num.tensor.lookup": "legality operand.count, nobody new in PTX ISA 9.4, whose text is not at hand",
+    "num.tensor.lookup": f"legality operand.count, {NO_CHIP}",
     "exec.tensor.mma.thread": "nobody which threads execute a tcgen05.mma is not judged yet",
     "exec.tensor.mma.memory": "nobody the order of tensor-memory accesses is not judged yet",
     "exec.tensor.mma.collector": "nobody collector buffers are not followed yet",

@@ -28,13 +28,13 @@ shape: null
 operands:
   idesc: {part: instruction, what: what is multiplied, accepts: [register, immediate], types: [b32],
     word: {descriptor: "tcgen05.{kind}", settings: {cta_group: "where(cta_group == cta_group_2, 2, 1)", sp: 0},
-      where: "kind != kind_ti16"}}
+      where: "kind != kind_unheard"}}
 forms:
   plain: {operands: [idesc]}
   none: {operands: []}
 execution: []
 rows:
-  - {id: told, bind: {cta_group: ["cta_group::1", "cta_group::2"], kind: ["kind::f16", "kind::mxf4", "kind::ti16"], block: none},
+  - {id: told, bind: {cta_group: ["cta_group::1", "cta_group::2"], kind: ["kind::f16", "kind::mxf4", "kind::unheard"], block: none},
     count: 6, forms: [plain], numerical: []}
   - {id: untold, bind: {cta_group: "cta_group::1", kind: "kind::f16", block: block}, count: 1, forms: [none], numerical: []}
 """
@@ -91,7 +91,7 @@ def test_a_gate_of_a_rule(told: Specification) -> None:
 @pytest.mark.parametrize(
     ("statement", "word", "said"),
     [
-        ("tile.told.cta_group::1.kind::ti16 %r1;", 0, "is not known"),
+        ("tile.told.cta_group::1.kind::unheard %r1;", 0, "is not known"),
         ("tile.told.cta_group::1.kind::f16.block;", 0, "takes no instruction descriptor"),
         (F16.format(1), 1 << 32, "not a 32-bit word"),
         (F16.format(1), -1, "not a 32-bit word"),
@@ -109,7 +109,7 @@ def test_what_cannot_be_asked(told: Specification, statement: str, word: int, sa
         ("tcgen05.{kind}", "tcgen05.{kin}", "names 'kin'"),
         ("sp: 0}", "sparse: 0}", "has the setting 'sparse'"),
         ("sp: 0}", "sp: 2}", "sp: 2 is not a value"),
-        ("kind != kind_ti16", "kind != kind_f16", "no descriptor 'tcgen05.ti16'"),
+        ("kind != kind_unheard", "kind != kind_f16", "no descriptor 'tcgen05.unheard'"),
     ],
 )
 def test_what_the_loader_refuses(root: Path, old: str, new: str, said: str) -> None:
@@ -140,9 +140,13 @@ WORDS = [
     ("0x08900480", "", ""),
     ("0x10900480", "", "error descriptor-field: idesc is 0x10900480: one CTA takes an M of 128 (M = 256,"),
     ("0x08900482", "", "error descriptor-field: idesc is 0x08900482: the reserved bit 1 is set"),
-    ("0x88900480", "", "error descriptor-field: idesc is 0x88900480: a K of 96 needs sm_103a (K = k96)"),
+    (
+        "0x88900480",
+        "",
+        "error descriptor-field: idesc is 0x88900480: a dense K of 96 needs sm_103a or sm_107a (sparse = 0, K = k96",
+    ),
     ("0x08900484", "", "likely descriptor-field: idesc is 0x08900484: the sparsity bit says what"),
-    ("0x08901480", "", ""),  # one witness calls the bit new
+    ("0x08901480", "", ""),  # CUTLASS's Python sets the bit
     ("0x10900480", OTHER, ""),  # either may come
     ("%r2", "", ""),
 ]

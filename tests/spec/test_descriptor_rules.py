@@ -26,7 +26,7 @@ from ptxmma.spec.specification import Specification
 
 WATCHES = ("spec/descriptors.yaml",)
 
-PLAIN = ("f16", "tf32", "f8f6f4", "i8")
+PLAIN = ("f16", "tf32", "f8f6f4", "i8", "ti16")
 SCALED = ("mxf8f6f4", "mxf4", "mxf4nvf4")
 Settings = dict[str, int]
 
@@ -35,18 +35,24 @@ def bits(word: int, low: int, high: int) -> int:
     return word >> low & (1 << high - low + 1) - 1
 
 
-def n_fits(kind: str, n: int, cta: int, ws: int, sp: int) -> bool:
-    """Table 39: the columns of B."""
+def n_fits(kind: str, n: int, cta: int, ws: int, sp: int, m: int = 64) -> bool:
+    """Table 39, and Table 48 of PTX ISA 9.4 for .kind::ti16: the columns of B."""
     if ws:
         return n in ((64, 128) if sp else (64, 128, 256))
+    if kind == "ti16":
+        return n in (
+            range(8 if m == 64 else 16, 257, 8 if m == 64 else 16) if cta == 1 else range(32, 257, 32)
+        )
     if kind == "i8":
         return n in ((8, 16, 24, 32, *range(48, 257, 16)) if cta == 1 else range(32, 257, 32))
     return n in (range(8, 257, 8) if cta == 1 else range(16, 257, 16))
 
 
-def is_plain_legal(kind: str, word: int, cta_group: int, ws: int, sp: int, ashift: int) -> bool:
-    """Table 42, for PTX ISA 9.1 and sm_100a."""
-    if ws and (cta_group == 2 or ashift):
+def is_plain_legal(
+    kind: str, word: int, cta_group: int, ws: int, sp: int, ashift: int, lookup: int = 0
+) -> bool:
+    """Table 42, for PTX ISA 9.1 and sm_100a; .kind::ti16 and what there is no lookup table for, of 9.4."""
+    if lookup or (ws and (cta_group == 2 or ashift)):
         return False
     if bits(word, 6, 6) or bits(word, 23, 23) or bits(word, 29, 29):
         return False
@@ -58,10 +64,12 @@ def is_plain_legal(kind: str, word: int, cta_group: int, ws: int, sp: int, ashif
         return False
     if selector and (not sparse or kind in ("f8f6f4", "i8")):
         return False
-    types = {"f16": (0, 1), "tf32": (2,), "f8f6f4": (0, 1, 3, 4, 5), "i8": (0, 1)}[kind]
+    types = {"f16": (0, 1), "tf32": (2,), "f8f6f4": (0, 1, 3, 4, 5), "i8": (0, 1), "ti16": (3,)}[kind]
     if a not in types or b not in types:
         return False
-    if d not in {"f16": (0, 1), "tf32": (1,), "f8f6f4": (0, 1), "i8": (2,)}[kind]:
+    if d not in {"f16": (0, 1), "tf32": (1,), "f8f6f4": (0, 1), "i8": (2,), "ti16": (2,)}[kind]:
+        return False
+    if kind == "ti16" and (turned_a or turned_b):
         return False
     if kind == "f16" and d == 0 and (a or b):
         return False
@@ -73,12 +81,16 @@ def is_plain_legal(kind: str, word: int, cta_group: int, ws: int, sp: int, ashif
         return False
     if m not in ((32, 64, 128) if ws else (64, 128) if cta_group == 1 else (128, 256)):
         return False
-    return n_fits(kind, n, cta_group, ws, sp) and not (ashift and m < 128)
+    return n_fits(kind, n, cta_group, ws, sp, m) and not (ashift and m < 128)
 
 
-def is_scaled_legal(kind: str, word: int, cta_group: int, sp: int, block: int = 32, k96: int = 0) -> bool:
+def is_scaled_legal(
+    kind: str, word: int, cta_group: int, sp: int, block: int = 32, k96: int = 0, lookup: int = 0
+) -> bool:
     """Tables 43 and 44, for PTX ISA 9.1; `k96` on sm_103a."""
     four = kind != "mxf8f6f4"
+    if lookup:
+        return False
     if bits(word, 0, 1) or bits(word, 3, 3) or bits(word, 6, 6) or bits(word, 24, 26):
         return False
     if bits(word, 12, 12) if four else bits(word, 31, 31):
@@ -124,23 +136,31 @@ def settings_of(kind: str) -> Iterator[Settings]:
             "sp": (0, 1),
             "ashift": (0, 1),
         }
+        if kind == "f8f6f4":
+            names["lookup"] = (0, 1)
     else:
         names = {"cta_group": (1, 2), "sp": (0, 1)}
+        if kind == "mxf8f6f4":
+            names["lookup"] = (0, 1)
         if kind != "mxf8f6f4":
             names["block"] = (32,) if kind == "mxf4" else (16, 32)
     for values in itertools.product(*names.values()):
         yield dict(zip(names, values, strict=True))
 
 
-def plain_count(kind: str, cta: int, ws: int, sp: int, ashift: int) -> int:
+def plain_count(kind: str, cta: int, ws: int, sp: int, ashift: int, lookup: int = 0) -> int:
     """Products of what Table 42 lists."""
-    if ws and (cta == 2 or ashift):
+    if lookup or (ws and (cta == 2 or ashift)):
         return 0
     ms = 1 if ashift and cta == 1 else 3 if ws else 2
     all_n = (2 if sp else 3) if ws else {1: 18, 2: 8}[cta] if kind == "i8" else {1: 32, 2: 16}[cta]
     even_n = all_n if ws else {1: 16, 2: 8}[cta]  # of a transposed B of 8 bits
     shifts = 4 if ws else 1
-    selectors = 4 if sp and kind in ("f16", "tf32") else 1
+    selectors = 4 if sp and kind in ("f16", "tf32", "ti16") else 1
+    if kind == "ti16":
+        # negations; N by M: steps of 8 with 64, of 16 with 128
+        by_m = all_n * ms if ws else (16 if ashift else 32 + 16) if cta == 1 else 8 * ms
+        return selectors * 4 * by_m * shifts
     if kind == "f16":
         return (
             selectors * 5 * 4 * 4 * all_n * ms * shifts
@@ -154,7 +174,9 @@ def plain_count(kind: str, cta: int, ws: int, sp: int, ashift: int) -> int:
     return 2 * 4 * 7 * (5 * all_n + 2 * even_n) * ms * shifts
 
 
-def scaled_count(kind: str, cta: int, sp: int, block: int) -> int:
+def scaled_count(kind: str, cta: int, sp: int, block: int, lookup: int = 0) -> int:
+    if lookup:
+        return 0
     ms = 1 if cta == 1 or sp else 2
     all_n = {1: 32, 2: 16}[cta]
     if kind == "mxf8f6f4":
@@ -173,7 +195,13 @@ def test_how_many_words_are_legal(specification: Specification) -> None:
             if kind in PLAIN:
                 wanted = plain_count(kind, *settings.values())
             else:
-                wanted = scaled_count(kind, settings["cta_group"], settings["sp"], settings.get("block", 32))
+                wanted = scaled_count(
+                    kind,
+                    settings["cta_group"],
+                    settings["sp"],
+                    settings.get("block", 32),
+                    settings.get("lookup", 0),
+                )
             assert count_legal(descriptor, settings, holds) == wanted, (kind, settings)
 
 
@@ -194,6 +222,8 @@ def some_legal(kind: str, settings: Mapping[str, int], chance: random.Random, co
                     | chance.choice((0, settings["ws"])) << 30
                 )
                 word = word & ~0x38 | chance.choice((0, 1, 2)) << 4 | chance.choice((0, kind == "i8")) << 3
+            if kind == "ti16":
+                word = word & ~0x19FB0 | 0xDA0
             if kind in ("mxf4", "mxf4nvf4"):
                 word = word & ~0x19F80 | 0x480 | 0x6000 & word
             if is_legal(kind, word, settings):
@@ -234,10 +264,18 @@ def test_a_k_of_96(specification: Specification, block: int) -> None:
         assert not judge_word(descriptor, word, settings, holding(judge("8.7")))
 
 
-# On sm_107 (one witness): a word, what the statement says, and whether it is legal there.
+# On sm_107: a word, what the statement says, and whether it is legal there.
 LATER = [
     ("f8f6f4", 0x28100010, {}, True),  # K = 64
-    ("f8f6f4", 0x28100014, {"sp": 1}, False),
+    ("f8f6f4", 0x28100014, {"sp": 1}, True),  # K = 128
+    ("f8f6f4", 0x28100010, {"lookup": 1}, True),
+    ("f8f6f4", 0x28100190, {"lookup": 0}, False),  # K = 64 of six bits
+    ("f8f6f4", 0x24100010, {"ws": 0}, False),  # K = 64 with M = 64
+    ("f8f6f4", 0x24100010, {"ws": 1}, True),
+    ("f8f6f4", 0x28020010, {"cta_group": 1, "ws": 0}, False),  # K = 64 with N = 8
+    ("mxf8f6f4", 0x90900000, {"cta_group": 2}, True),
+    ("mxf8f6f4", 0x88900000, {"cta_group": 2}, False),  # K = 64 with half an M
+    ("mxf8f6f4", 0x88900004, {"cta_group": 1, "sp": 1}, True),  # K = 128
     ("f16", 0x28100010, {}, False),
     ("mxf8f6f4", 0x8C900000, {}, True),  # K = 64, scale factors of A in 128 lanes
     ("mxf8f6f4", 0x09100000, {}, False),  # no ue5m3
@@ -290,7 +328,20 @@ FIRST = [
     ("mxf4", 0x08900490, {}, "scale-id.32"),
     ("mxf4nvf4", 0x08100480, {"block": 32}, "scale-type.block"),
     ("mxf4nvf4", 0x089004A0, {"block": 16}, "scale-id.16"),
-    ("mxf4nvf4", 0x90900484, {}, "K.dense"),
+    ("mxf4nvf4", 0x90900484, {}, None),
+    ("ti16", 0x08100DA0, {"sp": 0}, None),
+    ("ti16", 0x08108DA0, {}, "value"),
+    ("ti16", 0x08100D20, {}, "value"),
+    ("ti16", 0x08100DA8, {}, "saturate"),
+    ("ti16", 0x08020DA0, {"cta_group": 1, "ws": 0}, "N.one"),
+    ("ti16", 0x04020DA0, {"cta_group": 1, "ws": 0}, None),
+    ("ti16", 0x08040DA0, {"cta_group": 2, "ws": 0}, "N.two"),
+    ("f8f6f4", 0x28100010, {"lookup": 1, "ws": 1}, "lookup.ws"),
+    ("f8f6f4", 0x28100014, {"lookup": 1, "ws": 0, "sp": 1}, "lookup.dense"),
+    ("f8f6f4", 0x28100410, {"lookup": 1}, "lookup.type"),
+    ("f8f6f4", 0x28110010, {"lookup": 1}, "lookup.transpose"),
+    ("f8f6f4", 0x08100010, {"lookup": 1}, "lookup.K"),
+    ("mxf8f6f4", 0x08900000, {"lookup": 1}, "lookup.K"),
 ]
 
 
@@ -358,7 +409,7 @@ FOUR_BIT_FIELDS = {**SCALED_FIELDS, "K-top": (3, 3, 1), "btype": (10, 11, 1), "s
 FIELDS = {
     "shared": SHARED,
     "zero-columns": ZERO_COLUMNS,
-    **dict.fromkeys(("f16", "tf32", "i8"), PLAIN_FIELDS),
+    **dict.fromkeys(("f16", "tf32", "i8", "ti16"), PLAIN_FIELDS),
     "f8f6f4": {**PLAIN_FIELDS, "K": (29, 29, 1)},
     "mxf8f6f4": SCALED_FIELDS,
     **dict.fromkeys(("mxf4", "mxf4nvf4"), FOUR_BIT_FIELDS),
@@ -375,6 +426,7 @@ VALUES: dict[str, dict[str, dict[str, int]]] = {
     "tf32": {"dtype": {"f32": 1}, "atype": {"tf32": 2}, "max-shift": SHIFTS},
     "f8f6f4": {"dtype": {"f16": 0, "f32": 1}, "atype": SMALL, "max-shift": SHIFTS, "K": {"k32": 0, "k64": 1}},
     "i8": {"dtype": {"s32": 2}, "atype": {"u8": 0, "s8": 1}, "max-shift": SHIFTS},
+    "ti16": {"dtype": {"s32": 2}, "atype": {"s1z4m11": 3}, "max-shift": SHIFTS},
     "mxf8f6f4": {"atype": SMALL, "scale-type": {"ue8m0": 1}, "K": {"k32": 0, "k64": 1}},
     "mxf4": {"atype": {"e2m1": 1}, "scale-type": {"ue8m0": 1}, "K": {"k64": 0, "k96": 1}},
     "mxf4nvf4": {
@@ -396,7 +448,10 @@ def test_fields(specification: Specification) -> None:
         assert values.get("btype") == VALUES[kind].get("atype")
         assert descriptor.bits == (64 if kind in ("shared", "zero-columns") else 32)
         constants = {n: f.constant for n, f in descriptor.fields.items() if f.constant is not None}
-        assert constants == ({"fixed": 1} if kind == "shared" else {})
+        untransposed = {"transpose-A": 0, "transpose-B": 0}
+        assert constants == {"shared": {"fixed": 1}, "ti16": untransposed}.get(kind, {})
+        unplaced = {n: set(f.unplaced) for n, f in descriptor.fields.items() if f.unplaced}
+        assert unplaced == ({"leading-mode": {"absolute"}} if kind == "shared" else {})
         parts = {f.part: n for n, f in descriptor.fields.items() if f.part}
         ends = {"start": "start-address", "base": "base-offset", "mode": "swizzle-mode"}
         assert parts == (ends if kind == "shared" else {})
@@ -455,6 +510,7 @@ WS = ["ws.one", "ws.ashift"]
 SHAPES = ["M.one", "M.two", "M.ws", "M.ashift", "N.one", "N.two", "N.ws"]
 SCALED_SHAPES = ["M.one", "M.two", "N.one", "N.two"]
 LONG = ["K.96", "K.dense", "K.96.N", "scale-id.32"]
+LOOKUP = ["lookup.dense", "lookup.type", "lookup.transpose", "lookup.K"]
 FOUR = ["K.128", "K.128.alone", "sparsity-version", "scale-layout"]
 IDS = {
     "shared": ["absolute.target", "absolute.swizzle", "absolute.base", "start.top", "leading.top", "segment"],
@@ -462,13 +518,14 @@ IDS = {
     "f16": [*WS, "sparse", "selector.dense", "saturate", "types.f16", *SHAPES, "max-shift"],
     "tf32": [*WS, "sparse", "selector.dense", "saturate", *SHAPES, "max-shift"],
     "f8f6f4": [
-        *(*WS, "sparse", "selector.zero", "saturate", "transpose.A", "transpose.B"),
-        *(*SHAPES, "N.transposed", "K.target", "K.dense", "max-shift"),
+        *("lookup.ws", *LOOKUP, *WS, "sparse", "selector.zero", "saturate", "transpose.A", "transpose.B"),
+        *(*SHAPES, "N.transposed", "K.target", "K.64.types", "K.64.M", "K.64.N", "max-shift"),
     ],
+    "ti16": [*WS, "sparse", "selector.dense", "saturate", *SHAPES, "max-shift"],
     "i8": [*WS, "sparse", "selector.zero", "negate", *SHAPES, "N.transposed", "max-shift"],
     "mxf8f6f4": [
-        *("sparse", "transpose.A", "transpose.B", *SCALED_SHAPES),
-        *("N.transposed", "scale-layout", "K.target", "K.dense"),
+        *(*LOOKUP, "sparse", "transpose.A", "transpose.B", *SCALED_SHAPES),
+        *("N.transposed", "scale-layout", "K.target", "K.64.M"),
     ],
     "mxf4": ["sparse", "transpose", *SCALED_SHAPES, *LONG, *FOUR],
     "mxf4nvf4": [
@@ -477,7 +534,7 @@ IDS = {
     ],
 }
 LATEST = {"start.top", "leading.top", "segment", "K.target", "K.128", "sparsity-version", "scale-layout"}
-LATEST |= {"scale-type.target"}
+LATEST |= {"scale-type.target", "K.dense"}
 
 
 def test_rules(specification: Specification) -> None:
@@ -487,7 +544,7 @@ def test_rules(specification: Specification) -> None:
         assert [rule.id for rule in rules] == ids, kind
         for rule in rules:
             gate = rule.lifted
-            wanted = {"absolute.target": ("8.8", ("sm_103a",)), "K.96": ("8.8", ("sm_103a",))}
+            wanted = {"absolute.target": ("8.8", ("sm_103a",)), "K.96": ("8.8", ("sm_103a", "sm_107a"))}
             wanted |= dict.fromkeys(LATEST, ("9.4", ("sm_107f",)))
             assert (gate and (str(gate.since), gate.targets)) == wanted.get(rule.id), rule.id
             assert gate is None or (gate.deprecated is None and gate.removed is None)
