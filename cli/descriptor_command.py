@@ -9,6 +9,7 @@ from typing import Any
 
 from ..spec.addresses import DescribedMatrix
 from ..spec.api import judge, load
+from ..spec.column_masks import mask_of, shown_columns, zeroed_columns
 from ..spec.described_operands import holding, legal_words
 from ..spec.descriptor import decode, encode
 from ..spec.descriptor_rules import WordVerdict, judge_word
@@ -29,7 +30,10 @@ def add(parser: argparse.ArgumentParser) -> None:
     decoder = verbs.add_parser("decode", help="a word to its fields, and whether it is legal")
     decoder.add_argument("word", help="decimal or 0x…")
     decoder.add_argument(
-        "fields", nargs="*", metavar="SETTING=VALUE", help="what the statement says (default: any)"
+        "fields",
+        nargs="*",
+        metavar="SETTING=VALUE",
+        help="what the statement says (default: any); N=… of a mask",
     )
     for verb in (encoder, decoder):
         verb.add_argument("--ptx", metavar="V", help="the PTX ISA version (default: the newest)")
@@ -72,6 +76,7 @@ def run(args: argparse.Namespace) -> int:
     if args.verb == "address":
         return _locate(args, _word(args.word))
     given = _given(args.fields)
+    columns = given.pop(_COLUMNS, None) if descriptor.columns and args.verb == "decode" else None
     settings: dict[str, int] = {}
     for name in [name for name in given if name in descriptor.settings]:
         value = given.pop(name)
@@ -95,11 +100,31 @@ def run(args: argparse.Namespace) -> int:
     if args.verb == "encode" and not found:
         raise Question("; ".join(reason.message for reason in found.reasons))
     counts = list(legal_words(descriptor, settings, holds)) if descriptor.rules else []
-    if args.format == "json":
-        print(json.dumps(word_json(descriptor, found, counts), indent=1))
-    else:
-        print("\n".join(field_lines(descriptor, found, counts)))
+    about, lines = word_json(descriptor, found, counts), field_lines(descriptor, found, counts)
+    if columns is not None:
+        zeroed, shortest = _zeroed(descriptor, word, columns, settings)
+        about |= {"zeroed_columns": list(zeroed), "same_columns": f"{shortest:#018x}"}
+        lines.append(
+            f"zeroes the columns {shown_columns(zeroed)} of {columns}, from the first that is multiplied"
+        )
+        lines.append(f"  {shortest:#018x} zeroes the same, with the shortest spans and no shift")
+    print(json.dumps(about, indent=1) if args.format == "json" else "\n".join(lines))
     return 0 if found else 1
+
+
+_COLUMNS = "N"  # of how many columns a mask is, which is no setting: no rule reads it
+
+
+def _zeroed(
+    descriptor: Descriptor, word: int, columns: int | str, settings: Mapping[str, int]
+) -> tuple[tuple[int, ...], int]:
+    """The columns that a mask zeroes, and the mask of them; raises Question where a setting is missing."""
+    for name in descriptor.settings.keys() - settings.keys():
+        raise Question(f"which columns are zeroed depends on {name}: give {name}=… too")
+    if isinstance(columns, str):
+        raise Question(f"{_COLUMNS}: {columns!r} is not an integer")
+    zeroed = zeroed_columns(descriptor, word, columns, settings)
+    return zeroed, mask_of(descriptor, zeroed, columns, settings)
 
 
 def _given(items: list[str]) -> dict[str, int | str]:

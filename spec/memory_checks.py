@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
+from .column_masks import field_of_part
 from .descriptor import limit
 from .descriptor_rules import coded_names, field_names, rule_tree
 from .errors import SpecError
 from .expressions import names
 from .gate_checks import check_gate
-from .memory_records import AddressRule, Descriptor, DescriptorField
-from .nodes import bounded, must_exist, nearest
+from .memory_records import AddressRule, ColumnMask, Descriptor, DescriptorField
+from .nodes import Formula, bounded, must_exist, nearest
 from .parts import operands_of
 from .specification import Specification
 
@@ -209,6 +210,44 @@ def _check_rules(specification: Specification, descriptor: Descriptor) -> None:
         if rule.lifted is not None:
             check_gate(rule.lifted, specification.isa)
     _check_said(descriptor, bounds)
+    if descriptor.columns is not None:
+        _check_columns(descriptor, descriptor.columns)
+
+
+def _check_columns(descriptor: Descriptor, mask: ColumnMask) -> None:
+    """A mask has counts, fields for each part, and formulas over what they may read."""
+    if not all(isinstance(count, int) and count > 0 for count in mask.counts.values):
+        raise SpecError("a number of columns is no integer", mask.counts.place, "integers from 1 on")
+    settings = {
+        name: (min(map(int, s.values)), max(map(int, s.values))) for name, s in descriptor.settings.items()
+    }
+    most = _bounded_over(mask.parts, settings)[1]
+    wanted = {mask.start, mask.first} | mask.inverse.keys()
+    fields = {field_of_part(name, part) for name in wanted for part in range(most)}
+    for name in sorted(fields):
+        must_exist("field", name, descriptor.fields, mask.place)
+    if missing := {mask.start, mask.first} - mask.inverse.keys():
+        raise SpecError(f"the inverse lacks {', '.join(sorted(missing))}", mask.place, "start and first")
+    longest = max(map(int, mask.counts.values))
+    common = {name: (0, limit(descriptor.fields[key])) for key, name in field_names(descriptor).items()}
+    start, first = (limit(descriptor.fields[field_of_part(name, 0)]) for name in (mask.start, mask.first))
+    known = common | {"start": (0, start), "first": (0, first), "column": (0, longest - 1)}
+    position = _bounded_over(mask.position, known)
+    _bounded_over(mask.zeroed, known | {"position": position})
+    span = 1, longest
+    words = {"any": (0, 1), "first": (0, 1), "zeros": span, "used": span, "run": span}
+    for formula in mask.inverse.values():
+        for name in sorted(names(formula.tree) - words.keys()):
+            what = f"{name} in {formula.text!r} is not a word of masks"
+            raise SpecError(what, formula.place, ", ".join(words))
+
+
+def _bounded_over(formula: Formula, bounds: Mapping[str, tuple[int, int]]) -> tuple[int, int]:
+    """The bounds of a formula over names that are known; raises SpecError for another name."""
+    for name in sorted(names(formula.tree) - bounds.keys()):
+        what = f"{name} in {formula.text!r} is neither a field nor a word of masks"
+        raise SpecError(what, formula.place, nearest(name, bounds) or ", ".join(bounds))
+    return bounded(formula, bounds)
 
 
 def _check_said(descriptor: Descriptor, bounds: dict[str, tuple[int, int]]) -> None:

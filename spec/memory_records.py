@@ -14,6 +14,7 @@ from .nodes import Formula, Scalars
 __all__ = [
     "AddressFile",
     "AddressRule",
+    "ColumnMask",
     "Descriptor",
     "DescriptorField",
     "DescriptorFile",
@@ -97,6 +98,44 @@ class DescriptorRule:
 
 
 @dataclass(frozen=True)
+class ColumnMask:
+    """Which columns a mask zeroes: in parts of equal length, spans of zeroed and of used ones in turns."""
+
+    counts: Scalars
+    """How many columns the masked matrix may have.
+    Noticed by: tests.
+    Example: `[64, 128, 256]`. Refuses: `[wide]` (integers)."""
+    parts: Formula
+    """How many parts the mask has, over settings.
+    Noticed by: tests.
+    Example: `128 // M`. Refuses: `nosuch` (a setting of the descriptor)."""
+    start: str
+    """The fields that say how much of the first span a part leaves out; `{part}` is the part's number.
+    Noticed by: tests.
+    Example: `start-count-{part}`. Refuses: `nosuch-{part}` (the descriptor has no such field)."""
+    first: str
+    """The fields that say with which span a part begins, 1 for zeroed columns.
+    Noticed by: tests.
+    Example: `first-span-{part}`. Refuses: `nosuch-{part}` (the descriptor has no such field)."""
+    position: Formula
+    """Where in a pair of spans a column is: over `column` (from the part's first on), `start`, and fields
+    that all parts share (with _ for -).
+    Noticed by: proofs, tests.
+    Example: `"(column + start) % 8"`. Refuses: `"column + nosuch"` (neither a field nor a word of masks)."""
+    zeroed: Formula
+    """Whether a column is zeroed: over `position`, `first`, and fields that all parts share.
+    Noticed by: proofs, tests.
+    Example: `"first == 1 and position < 4"`.
+    Refuses: `"nosuch == 1"` (neither a field nor a word of masks)."""
+    inverse: Mapping[str, Formula]
+    """The fields of the mask of given columns: over `any` (1 where there is a zeroed column), the lengths of
+    full spans (`zeros`, `used`), the part's `first` column, and how many are like it (`run`).
+    Noticed by: proofs, tests.
+    Example: `{skip-span: zeros - 1}`. Refuses: `{skip-span: nosuch}` (not a word of masks)."""
+    place: Place = field(default=Place("", 0, 0), compare=False)
+
+
+@dataclass(frozen=True)
 class Descriptor:
     """A descriptor of 32 or 64 bits; every bit outside its fields is zero."""
 
@@ -133,6 +172,10 @@ class Descriptor:
     the names of coded values, and what stands above.
     Noticed by: proofs, tests.
     Example: `{m: M, k: "16 * (1 + sp)"}`. Refuses: `{m: nosuch}` (neither a field nor a setting)."""
+    columns: ColumnMask | None = None
+    """Which columns it zeroes, where it is a mask.
+    Noticed by: proofs, tests.
+    Example: `null`. Refuses: `[0]` (a mapping)."""
     place: Place = field(default=Place("", 0, 0), compare=False)
 
     def field_of(self, part: DescriptorPart) -> str | None:

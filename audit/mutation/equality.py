@@ -68,6 +68,7 @@ def _equal_descriptors(changed: Changed) -> bool:
     names = [name for name in old if plain(old[name]) != plain(new[name])]
     return all(
         _formulas_only(old[name], new[name])
+        and plain(old[name].columns) == plain(new[name].columns)
         and changed.base.status(different_words(name, old[name], new[name])) == "unsat"
         for name in names
     )

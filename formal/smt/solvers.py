@@ -32,7 +32,8 @@ def _ask_z3(smt: str, milliseconds: int) -> SolverAnswer:
     result = str(solver.check())
     if result == "sat":
         found = solver.model()
-        return SolverAnswer("sat", {d.name(): _integer(found[d]) for d in found.decls()})
+        constants = (one for one in found.decls() if not one.arity())  # not what z3 takes x mod 0 to be
+        return SolverAnswer("sat", {one.name(): _integer(found[one]) for one in constants})
     if result == "unsat":
         return SolverAnswer("unsat", {})
     return SolverAnswer("unknown", {}, solver.reason_unknown())
