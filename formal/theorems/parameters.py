@@ -77,14 +77,13 @@ def _of_fields(
         reads = names(argument.tree) if argument is not None else frozenset({name})
         if not reads <= symbols.fields.keys():
             said = partial(_no_field, view, layout, name)
-            yield Obligation("row.parameters", f"{view.id} {letter} {name}", refuting(premise), said)
+            text = partial(refuting, premise)
         else:
             field = symbols.fields[name] if argument is None else symbols.read(argument)
             listed = Or(*(field == int(v) for v in scalars.values if int(v) >> symbols.width == 0))
             said = partial(_unknown_value, view, layout, name, str(field))
-            yield Obligation(
-                "row.parameters", f"{view.id} {letter} {name}", refuting(premise, Not(listed)), said
-            )
+            text = partial(refuting, premise, Not(listed))
+        yield Obligation("row.parameters", f"{view.id} {letter} {name}", text, said)
 
 
 def _no_field(view: RowView, layout: LayoutMap, name: str, model: Model) -> str:
