@@ -6,6 +6,7 @@ import os
 import time
 from collections.abc import Iterator
 from multiprocessing.connection import Connection
+from pathlib import Path
 
 import pytest
 
@@ -36,6 +37,14 @@ def chip(pipe: Connection, target: str, number: int) -> None:
 
 def no_chip(pipe: Connection, target: str, number: int) -> None:
     pipe.send(Question(f"there is no GPU {number}; there are 0"))
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _found_by_processes() -> Iterator[None]:
+    """A new process finds this module, too."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(str(Path(__file__).parents[2]))
+        yield
 
 
 @pytest.fixture(scope="module")
