@@ -185,7 +185,7 @@ def test_an_enumeration_with_faults_is_refuted(
     code, out, _ = run("prove", "types.agree")
     assert code == 1
     assert "REFUTED by enumeration: types.agree of f16: specs.yaml:1:1: wrong (and 1 more)" in out
-    assert out.endswith("0 of 23 enumerated\n")
+    assert out.endswith("0 of 24 enumerated\n")
 
 
 def test_every_enumeration_has_cases(specification: Specification) -> None:

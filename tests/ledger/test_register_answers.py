@@ -38,6 +38,8 @@ ANSWERS: dict[str, list[dict[str, set[str]]]] = {
     "cutlass-tcgen05-mxf8f6f4-m-128": [{"yes": {SHAPES, CUTE, TVM}, "no": {CUTLASS}}],
     "text-tcgen05-k96-one-cta": [{"no": {"PTX ISA 9.1, 9.7.16.2.1"}, "yes": {CUTLASS, TVM}}],
     "cutlass-tcgen05-k96-n-step": [{"yes": {SHAPES, CUTE, TVM}, "no": {CUTLASS}}],
+    "text-tcgen05-ti16-transpose": [{"no": {"PTX ISA 9.4, Table 51"}, "yes": {"PTX ISA 9.4, Table 62"}}],
+    "text-tcgen05-sparse-k128": [{"yes": {"PTX ISA 9.4, Table 48"}, "no": {"PTX ISA 9.4, Table 51"}}],
     "text-zero-column-mask-spans": [
         {"4": {f"{ZEROS}, fields"}, "3": {f"{ZEROS}, examples", CUTLASS}}  # use span 3 + 1; skip span 2 + 1
     ],

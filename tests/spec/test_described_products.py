@@ -153,10 +153,16 @@ def test_two_things_may_be_missing(specification: Specification) -> None:
         _place(specification, "tcgen05.mma.cta_group::2.kind::mxf4.block_scale", "scale-a")
 
 
-def test_what_is_no_such_product(specification: Specification) -> None:
-    product, new = (specification.find(f"tcgen05.mma.cta_group::1.kind::{kind}") for kind in ("f16", "ti16"))
+def test_a_product_without_a_known_descriptor(
+    specification: Specification, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ptxmma.spec.described_products.descriptor_of", lambda *_: None)
     with pytest.raises(Question, match="is not known, so where its matrices lie is not"):
-        described_product(specification, new)
+        described_product(specification, specification.find("tcgen05.mma.cta_group::1.kind::f16"))
+
+
+def test_what_is_no_such_product(specification: Specification) -> None:
+    product = specification.find("tcgen05.mma.cta_group::1.kind::f16")
     with pytest.raises(Question, match="takes no instruction descriptor"):
         described_product(specification, specification.find("tcgen05.shift.cta_group::1.down"))
     with pytest.raises(
