@@ -8,6 +8,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
 from typing import Any
 
+import pytest
+
+from ptxmma.spec import dot_product
 from ptxmma.spec.chip_arithmetic import ChipArithmetic
 from ptxmma.spec.dot_product import DotProduct, ElementCode
 from ptxmma.spec.expressions import (
@@ -162,6 +165,13 @@ def added(values: Iterable[Node | int]) -> Node:
     for value in values:
         found = Node.of("+", found, lifted(value))
     return found
+
+
+def define_by_nodes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The definition takes the greatest and the sum of nodes; none is made yet."""
+    monkeypatch.setattr(dot_product, "max", greatest, raising=False)
+    monkeypatch.setattr(dot_product, "sum", added, raising=False)
+    monkeypatch.setattr(Node, "made", {})
 
 
 class SymbolicDotProduct(DotProduct):

@@ -8,7 +8,7 @@ and no shift reaches it: the loader proves both by intervals.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import replace
 
 import pytest
@@ -19,14 +19,13 @@ from ptxmma.formal.smt.solvers import SOLVERS, ask
 from ptxmma.formal.smt.terms import BitVec, Extract, If, LShR, ZeroExt
 from ptxmma.gen.arithmetic.sum_text import SumText
 from ptxmma.gen.arithmetic.type_sets import type_sets
-from ptxmma.spec import dot_product
 from ptxmma.spec.arithmetic import arithmetic, arithmetic_of
 from ptxmma.spec.arithmetic_checks import sums_of
 from ptxmma.spec.chip_arithmetic import ChipArithmetic
 from ptxmma.spec.expressions import Binary, BitLength, Compare, Connective, Name, Negation, Number, Where
 from ptxmma.spec.specification import Specification
 
-from .symbolic_sums import Node, added, defined, emitted, greatest, read
+from .symbolic_sums import Node, define_by_nodes, defined, emitted, read
 
 TARGET = "sm_90a"
 SIGNS = ((False, False), (True, False), (False, True))
@@ -36,12 +35,8 @@ INTEGER = "mma.sync.aligned.m16n8k16.row.col.satfinite.s32.s8.u8.s32"
 
 
 @pytest.fixture(autouse=True)
-def symbolic(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """The definition takes the greatest and the sum of nodes."""
-    monkeypatch.setattr(dot_product, "max", greatest, raising=False)
-    monkeypatch.setattr(dot_product, "sum", added, raising=False)
-    monkeypatch.setattr(Node, "made", {})
-    yield
+def symbolic(monkeypatch: pytest.MonkeyPatch) -> None:
+    define_by_nodes(monkeypatch)
 
 
 def wrong(specification: Specification, every: Iterable[ChipArithmetic]) -> list[str]:

@@ -6,7 +6,6 @@ is one object, whichever reading makes it. It holds for all inputs of whole sums
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -19,14 +18,13 @@ from ptxmma.formal.smt.terms import BitVec, If, LShR
 from ptxmma.gen.arithmetic import numpy_sums
 from ptxmma.gen.arithmetic.numpy_sums import NumpySums
 from ptxmma.gen.arithmetic.type_sets import type_sets
-from ptxmma.spec import dot_product
 from ptxmma.spec.arithmetic import arithmetic, arithmetic_of
 from ptxmma.spec.arithmetic_checks import sums_of
 from ptxmma.spec.chip_arithmetic import ChipArithmetic, constants_of
 from ptxmma.spec.specification import Specification
 
 from .symbolic_arrays import SymbolicArray
-from .symbolic_sums import LOW, Node, added, defined, elements, greatest
+from .symbolic_sums import LOW, Node, define_by_nodes, defined, elements
 
 TARGET = "sm_90a"
 SIGNS = ((False, False), (True, False), (False, True))
@@ -34,12 +32,8 @@ FP8 = "mma.sync.aligned.m16n8k32.row.col.f32.e4m3.e5m2.f32"
 
 
 @pytest.fixture(autouse=True)
-def symbolic(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """The definition takes the greatest and the sum of nodes."""
-    monkeypatch.setattr(dot_product, "max", greatest, raising=False)
-    monkeypatch.setattr(dot_product, "sum", added, raising=False)
-    monkeypatch.setattr(Node, "made", {})
-    yield
+def symbolic(monkeypatch: pytest.MonkeyPatch) -> None:
+    define_by_nodes(monkeypatch)
 
 
 def computed(
