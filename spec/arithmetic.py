@@ -18,7 +18,16 @@ from .parts import computes, operands_of
 from .specification import Specification
 from .variants import Variant
 
-__all__ = ["Arithmetic", "arithmetic", "arithmetic_of", "codes_on", "known_arithmetic", "negated", "read"]
+__all__ = [
+    "Arithmetic",
+    "arithmetic",
+    "arithmetic_of",
+    "codes_on",
+    "known_arithmetic",
+    "negatable",
+    "negated",
+    "read",
+]
 
 
 @dataclass(frozen=True)
@@ -68,10 +77,15 @@ def negated(variant: Variant, scale_a: int, scale_b: int) -> tuple[bool, bool]:
     for part, scale in (("A", scale_a), ("B", scale_b)):
         if scale not in (1, -1):
             raise Question(f"the scale of {part} is {scale}; it must be 1 or -1")
-        names = {name for name, _ in operands_of(variant.instruction, f"negate-{part}")}
-        if scale == -1 and all(names.isdisjoint(form.operands) for form in variant.forms):
+        if scale == -1 and not negatable(variant, part):
             raise Question(f"{variant.mnemonic} cannot negate {part}; its scale must be 1")
     return scale_a == -1, scale_b == -1
+
+
+def negatable(variant: Variant, part: str) -> bool:
+    """Whether an operand of the variant negates A or B."""
+    names = {name for name, _ in operands_of(variant.instruction, f"negate-{part}")}
+    return any(not names.isdisjoint(form.operands) for form in variant.forms)
 
 
 def read(root: Path = ROOT, specification: Specification | None = None) -> Arithmetic:

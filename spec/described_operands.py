@@ -10,7 +10,7 @@ from .descriptor_rules import RuleHolds, WordVerdict, assignments, count_legal, 
 from .errors import Question, SpecError
 from .legality import ILLEGAL, Judge, Verdict
 from .memory_records import Descriptor, DescriptorRule
-from .model import Operand
+from .model import Gate, Operand
 from .nodes import must_exist
 from .parts import operand_name
 from .variants import Family, Variant
@@ -76,10 +76,18 @@ def check_words(specification: Specification, family: Family) -> None:
 
 
 def holding(judge: Judge) -> RuleHolds:
-    """Whether a rule of a descriptor holds for a judge's version and target."""
+    """Whether a rule of a descriptor holds for a judge's version and target.
+
+    Where no target is named, a rule of some targets only does not hold: others may be meant.
+    """
+
+    def is_open(gate: Gate) -> bool:
+        return judge.is_open(judge.isa.effective([gate]))
 
     def holds(rule: DescriptorRule) -> bool:
-        return rule.lifted is None or not judge.is_open(judge.isa.effective([rule.lifted]))
+        if rule.only is not None and (judge.target is None or not is_open(rule.only)):
+            return False
+        return rule.lifted is None or not is_open(rule.lifted)
 
     return holds
 

@@ -209,7 +209,7 @@ class DescribedProduct:
         return [
             _WorldFormula.of(rule_tree(self.descriptor, rule))
             for rule in self.descriptor.rules
-            if rule.lifted is None
+            if rule.lifted is None and rule.only is None
         ]
 
     @cached_property

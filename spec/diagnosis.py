@@ -55,7 +55,8 @@ class Spelling:
 
     @cached_property
     def shape(self) -> str | None:
-        return next((word for word in self.free if _SHAPE.fullmatch(word)), None)
+        """The qualifier that is a shape; the first in the alphabet where there are several."""
+        return min((word for word in self.free if _SHAPE.fullmatch(word)), default=None)
 
     @property
     def words(self) -> frozenset[str]:

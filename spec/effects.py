@@ -41,6 +41,7 @@ Does = Literal[
     "bulk-commit",
     "bulk-wait",
     "init",
+    "invalidate",
     "expect",
     "arrive",
     "await",

@@ -43,6 +43,16 @@ class Verdict:
     def __repr__(self) -> str:
         return f"Verdict({'; '.join((self.verdict, *(reason.code for reason in self.reasons)))})"
 
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the verdict, and each reason with its code."""
+        from . import html  # the command line never needs it
+
+        said = [html.paragraph(self.verdict), *(html.paragraph(note) for note in self.notes)]
+        if self.reasons:
+            rows = ((reason.code, reason.message) for reason in self.reasons)
+            said.insert(1, html.table(("reason", "what is wrong"), rows))
+        return "".join(said)
+
 
 class Judge:
     """Judges statements for one PTX ISA version and one target (None: any target)."""

@@ -12,13 +12,14 @@ from .contract_records import ContractFile
 from .errors import Place, SpecError
 from .expansion import each_instruction, expanded_index, expanded_instruction, expanded_layouts
 from .index import INDEX, Index, read_index
-from .instead import KeptFiles, kept_of
+from .instead import KeptFiles, kept_of, reads_instead
 from .layout_records import BridgeFile, LayoutFile
 from .maps import LayoutMap
 from .memory_records import AddressFile, DescriptorFile
 from .model import Instruction
 from .nodes import FileName, compose, structure
 from .numerics_records import NumericsFile
+from .read_before import contents_of, keep_read, read_before
 from .sparsity_records import SparsityFile
 from .specification import Specification
 from .uniqueness import check_unique_files, check_unique_index, check_unique_instruction
@@ -33,11 +34,22 @@ def load_files(root: Path = ROOT) -> Specification:
     """Read and check every file that specs.yaml names; raises SpecError, and loads nothing then.
 
     The files about ordering, effects and contradictions are read by `ordering`, `effects` and the ledger.
+    What this process read before is not read again.
     """
     kept = kept_of(root)
     if kept is not None and INDEX not in kept.changed:
         return _load_changed(root, kept)
-    return _load(_FileReader(root), checked_index(root, read_index(root)))
+    before = None if reads_instead() else read_before(root)
+    if before is not None:
+        specification, changed = before
+        _check_listed(root, specification.index)
+        return _load_changed(root, KeptFiles(specification, changed))
+    index = checked_index(root, read_index(root))
+    contents = contents_of(root, index)
+    specification = _load(_FileReader(root), index)
+    if not reads_instead() and contents == contents_of(root, index):  # nobody wrote meanwhile
+        keep_read(contents, specification)
+    return specification
 
 
 def checked_index(root: Path, index: Index) -> Index:

@@ -207,8 +207,9 @@ def _check_rules(specification: Specification, descriptor: Descriptor) -> None:
             what = f"{name} in {rule.holds.text!r} is neither a field nor a setting"
             raise SpecError(what, rule.holds.place, nearest(name, bounds) or ", ".join(bounds))
         bounded(replace(rule.holds, tree=tree), bounds)
-        if rule.lifted is not None:
-            check_gate(rule.lifted, specification.isa)
+        for gate in (rule.lifted, rule.only):
+            if gate is not None:
+                check_gate(gate, specification.isa)
     _check_said(descriptor, bounds)
     if descriptor.columns is not None:
         _check_columns(descriptor, descriptor.columns)

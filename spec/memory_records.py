@@ -94,6 +94,11 @@ class DescriptorRule:
     Noticed by: proofs, tests.
     Example: `{since: "8.8", deprecated: null, removed: null, targets: [sm_100a]}`.
     Refuses: `{since: "8.8"}` (every key of a gate is written)."""
+    only: Gate | None = None
+    """Since when and on which targets alone the rule holds, where a target is named; null for everywhere.
+    Noticed by: proofs, tests.
+    Example: `{since: "9.4", deprecated: null, removed: null, targets: [sm_107a]}`.
+    Refuses: `{since: "9.4"}` (every key of a gate is written)."""
     place: Place = field(default=Place("", 0, 0), compare=False)
 
 

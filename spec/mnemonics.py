@@ -127,16 +127,17 @@ class MnemonicGroup:
     def look_up(self, mnemonic: str) -> tuple[Variant, str | None] | tuple[NamedMnemonic, str]:
         """What a mnemonic spells, or the verdict on one that is in no row with the shape it left open.
 
-        Shapes of one class are judged alike, so that verdict is memoised with the shape left open:
-        its reasons name it as <shape>.
+        Shapes of one class are judged alike, so that verdict is memoised with the shape left open: its
+        reasons name it as <shape>. A shape that no row has, and one of several, is judged by itself.
         """
         if not self._diagnosed:  # a legal mnemonic does not need the classes of shapes
             legal = self.spellings.spelled(self.spellings.spelling(mnemonic))
             if legal is not None:
                 return legal
         shape, before, behind = "", mnemonic, None
-        found = _SHAPE.search(mnemonic, len(self.spellings.name))
-        if found is not None:
+        shapes = tuple(_SHAPE.finditer(mnemonic, len(self.spellings.name)))
+        if len(shapes) == 1 and shapes[0][1] in self.shape_classes:
+            found = shapes[0]
             shape, before, behind = found[1], mnemonic[: found.start()], mnemonic[found.end() :]
         signature = before, behind, self.shape_classes.get(shape)
         named = self._diagnosed.get(signature)
@@ -145,7 +146,7 @@ class MnemonicGroup:
             legal = self.spellings.combinations.get(spelling)
             if legal is not None:
                 return legal
-            verdict, reasons = self._in_another_case(spelling) or self._diagnose(spelling)
+            verdict, reasons = self._in_another_case(spelling) or self._diagnose(spelling, shape)
             named = self._diagnosed[signature] = NamedMnemonic(verdict, reasons)
         return named, shape
 
@@ -159,8 +160,7 @@ class MnemonicGroup:
         said = "; ".join(f".{self.spellings.cases[word.lower()]}, not .{word}" for word in wrong)
         return ILLEGAL, (Reason("qualifier.unknown", f"PTX tells upper from lower case: {said}"),)
 
-    def _diagnose(self, spelling: Spelling) -> tuple[str, tuple[Reason, ...]]:
-        shape = spelling.shape
+    def _diagnose(self, spelling: Spelling, shape: str) -> tuple[str, tuple[Reason, ...]]:
         profile, *others = self.nearest_profiles(spelling)
         shapes = self._shapes(profile, others, spelling)
         reasons = tuple(profile.reasons(spelling, self.spellings.known, shapes))

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import fnmatch
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from functools import cached_property, lru_cache
 
+from .lazy_dataclass import dataclass
 from .nodes import nearest
 from .variants import Family, Variant
 
@@ -33,23 +35,82 @@ def matching(families: Collection[Family], pattern: str | None) -> list[Variant]
     a part of them; with wildcards all of it. Where that finds nothing, the pattern's words (between dots)
     may stand apart.
     """
-    listed = [variant for family in families for variant in family.listed()]
+    known = _names_of(tuple(families))
     if pattern is None:
-        return listed
+        return list(known.listed)
     wanted = clean(pattern)
-    named = [(variant, variant.mnemonic.lower()) for variant in listed]
-    found = (
-        [variant for variant in listed if variant.instruction.instruction == wanted]
-        or [variant for variant, name in named if f"{name}.".startswith(f"{wanted}.")]
-        or [variant for variant, name in named if like(wanted, name)]
-    )
+    found = known.of(wanted) or known.beginning(wanted) or known.holding(wanted)
     if found or "." not in wanted:
         return found
-    words = wanted.split(".")
-    for word in words:
-        if not _WILDCARDS.intersection(word):
-            named = [(variant, name) for variant, name in named if word in name]
-    return [variant for variant, name in named if _in_order(words, name.split("."))]
+    return known.with_words(wanted.split("."))
+
+
+@dataclass(frozen=True)
+class _NameIndex:
+    """All variants of some families, their names in lower case, and one text of all names, a line each."""
+
+    listed: tuple[Variant, ...]
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        return tuple(variant.mnemonic.lower() for variant in self.listed)
+
+    @cached_property
+    def _by_instruction(self) -> Mapping[str, list[Variant]]:
+        found: dict[str, list[Variant]] = {}
+        for variant in self.listed:
+            found.setdefault(variant.instruction.instruction, []).append(variant)
+        return found
+
+    def of(self, instruction: str) -> list[Variant]:
+        """Those of an instruction."""
+        return list(self._by_instruction.get(instruction, ()))
+
+    @cached_property
+    def text(self) -> str:
+        return "\n" + "".join(f"{name}.\n" for name in self.names)
+
+    @cached_property
+    def by_word(self) -> Mapping[str, frozenset[int]]:
+        """The numbers of the variants whose names have a word."""
+        found: dict[str, set[int]] = {}
+        for number, name in enumerate(self.names):
+            for word in name.split("."):
+                found.setdefault(word, set()).add(number)
+        return {word: frozenset(numbers) for word, numbers in found.items()}
+
+    def beginning(self, wanted: str) -> list[Variant]:
+        """Those whose names begin with some whole words."""
+        if f"\n{wanted}." not in self.text:
+            return []
+        return [
+            v for v, name in zip(self.listed, self.names, strict=True) if f"{name}.".startswith(f"{wanted}.")
+        ]
+
+    def holding(self, wanted: str) -> list[Variant]:
+        """Those that hold a text; with wildcards, those that it matches."""
+        if _WILDCARDS.intersection(wanted):
+            return [
+                v
+                for v, name in zip(self.listed, self.names, strict=True)
+                if fnmatch.fnmatchcase(name, wanted)
+            ]
+        if wanted not in self.text:
+            return []
+        return [v for v, name in zip(self.listed, self.names, strict=True) if wanted in name]
+
+    def with_words(self, words: Sequence[str]) -> list[Variant]:
+        """Those that have some words in their order, others between them left out."""
+        numbers: Iterable[int] = range(len(self.listed))
+        plain = [word for word in words if not _WILDCARDS.intersection(word)]
+        if plain:
+            numbers = sorted(frozenset.intersection(*(self.by_word.get(word, frozenset()) for word in plain)))
+        return [self.listed[n] for n in numbers if _in_order(words, self.names[n].split("."))]
+
+
+@lru_cache(maxsize=8)
+def _names_of(families: tuple[Family, ...]) -> _NameIndex:
+    return _NameIndex(tuple(variant for family in families for variant in family.listed()))
 
 
 def instructions_like(families: Iterable[Family], mnemonic: str) -> list[str]:

@@ -14,6 +14,7 @@ from .variants import Family, Variant
 __all__ = ["MnemonicSpellings", "spellings_of"]
 
 _Combinations = dict[Spelling, tuple[Variant, str | None]]
+_FEW_SHAPES = 4
 
 
 class MnemonicSpellings:
@@ -42,12 +43,14 @@ class MnemonicSpellings:
 
     def spelled(self, spelling: Spelling) -> tuple[Variant, str | None] | None:
         """The combination that is spelled; None where it is in no row. As long as nothing needs the index of
-        all combinations, that of one shape is made: most files have few shapes.
+        all combinations, those of a few shapes are made: most files have few shapes.
         """
         shape = spelling.shape
         if shape is None or "combinations" in self.__dict__:
             return self.combinations.get(spelling)
         if shape not in self._of_shape:
+            if len(self._of_shape) == _FEW_SHAPES:
+                return self.combinations.get(spelling)
             self._of_shape[shape] = self._indexed(
                 variant
                 for family in self.families

@@ -67,6 +67,7 @@ _INTEGER = re.compile(r"([+-]?)\s*(0[xX][0-9a-fA-F]+|0[bB][01]+|0[0-7]*|[1-9][0-
 _UNSIGNED = re.compile(r"\b(0[xX][0-9a-fA-F]+|0[bB][01]+|\d+)U\b")
 _OCTAL = re.compile(r"(^|[^\w.])0([0-7]+)\b")
 _MASK = (1 << 64) - 1
+_DIGITS = 20  # decimal ones that 64 bits may have
 _UNARY: Mapping[type[ast.unaryop], Callable[[int], int]] = {
     ast.UAdd: operator.pos,
     ast.USub: operator.neg,
@@ -133,7 +134,10 @@ def _declarations(text: str) -> tuple[str, dict[str, str]]:
             name = _DECLARED.match(item.strip())
             if not name:
                 raise SyntaxFault(f"{item.strip()!r} is not a register name", found.start(2) + 1)
-            count = int(name[2]) if name[2] else None
+            digits = (name[2] or "").lstrip("0")
+            if len(digits) > _DIGITS:
+                raise SyntaxFault(f"a number of {len(digits)} digits of registers", found.start(2) + 1)
+            count = int(digits or "0") if name[2] else None
             if count is not None and count > 1 << 20:
                 raise SyntaxFault(f"{count} registers in one declaration", found.start(2) + 1)
             if count is None:
@@ -212,10 +216,10 @@ def argument_of(text: str) -> Argument:
     if integer:
         digits = integer[2]
         base = 0 if digits[:2].lower() in ("0x", "0b") else 8 if digits[0] == "0" else 10
-        value = int(digits, base)
-        if (
-            value > _MASK
-        ):  # ptxas 12.0 to 13.5 say "Constant overflow" of most, and take a few for small numbers
+        # int() refuses thousands of decimal digits. ptxas 12.0 to 13.5 say "Constant overflow" of most too
+        # large numbers, and take a few for small ones.
+        value = _MASK + 1 if base == 10 and len(digits) > _DIGITS else int(digits, base)
+        if value > _MASK:
             raise SyntaxFault(f"{text} does not fit in the 64 bits of an integer constant (4.5.1)")
         return Argument("immediate", _wrap(-value if integer[1] == "-" else value), ())
     if text.startswith("!"):

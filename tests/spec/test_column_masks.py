@@ -12,6 +12,8 @@ from ptxmma.spec.errors import Question
 from ptxmma.spec.memory_records import Descriptor
 from ptxmma.spec.specification import Specification
 
+WATCHES = ("spec/descriptors.yaml",)
+
 # Example: M, start counts and first spans (part 0 first), the mask's enable bit, skip span, use span, shift, and
 # the lowest bits of each part's mask, the lowest first.
 EXAMPLES = [
@@ -31,6 +33,12 @@ EXAMPLES = [
 ]
 # The table of coverage: the first column of each part, in eighths of N.
 COVERAGE = {128: (0,), 64: (0, 4), 32: (0, 2, 4, 6)}
+
+
+def test_the_values_of_n(specification: Specification) -> None:
+    """N of tcgen05.mma.ws is 64, 128 or 256 (the table of shapes), and a mask is about all of its columns."""
+    columns = specification.descriptors["tcgen05.zero-columns"].columns
+    assert columns is not None and list(columns.counts.values) == [64, 128, 256]
 
 
 @pytest.fixture(name="mask")

@@ -283,7 +283,7 @@ LATER = [
     ("mxf4nvf4", 0x09100480, {"block": 16}, True),  # ue5m3
     ("mxf4nvf4", 0x09100488, {"block": 16}, True),  # K = 128
     ("mxf4nvf4", 0x89100488, {"block": 16}, False),
-    ("mxf4nvf4", 0x09101480, {"block": 16}, True),  # version of the sparse coding
+    ("mxf4nvf4", 0x08100480, {"block": 32}, True),  # ue4m3 with blocks of 32, Table 69 there
     ("mxf4nvf4", 0x09900480, {"block": 16}, False),  # scale type 3
     ("mxf4", 0x09100480, {}, False),
 ]
@@ -294,9 +294,53 @@ def test_later_fields(
     specification: Specification, kind: str, word: int, settings: Settings, legal: bool
 ) -> None:
     descriptor = specification.descriptors[f"tcgen05.{kind}"]
-    assert bool(judge_word(descriptor, word, settings, holding(judge("9.4", "sm_107a")))) == legal
+    version = 1 << 12 if kind in ("mxf4", "mxf4nvf4") else 0
+    assert bool(judge_word(descriptor, word | version, settings, holding(judge("9.4", "sm_107a")))) == legal
     assert bool(judge_word(descriptor, word, settings, holding(judge("9.5", "sm_107f")))) == legal
     assert not judge_word(descriptor, word, settings, holding(judge("9.5", "sm_103a")))
+
+
+# 9.7.18.4.2.1 of PTX ISA 9.4: the versions of the sparse coding that a target takes, dense or sparse. Of
+# sm_107f it says nothing, and where no target is named either may be meant.
+VERSIONS = [
+    ("9.4", "sm_107a", {1}),
+    ("9.5", "sm_107a", {1}),
+    ("9.4", "sm_107f", {0, 1}),
+    ("9.4", None, {0, 1}),
+    ("9.4", "sm_100a", {0}),
+    ("9.4", "sm_103a", {0}),
+    ("9.4", "sm_110a", {0}),
+    ("9.1", None, {0}),
+]
+
+
+@pytest.mark.parametrize(("ptx", "target", "versions"), VERSIONS)
+def test_the_version_of_the_sparse_coding(
+    specification: Specification, ptx: str, target: str | None, versions: set[int]
+) -> None:
+    holds = holding(judge(ptx, target))
+    for kind, scale in (("mxf4", 1), ("mxf4nvf4", 0)):
+        descriptor = specification.descriptors[f"tcgen05.{kind}"]
+        for sparse in (0, 1):
+            settings = {"cta_group": 1, "sp": sparse, "block": 32 if scale else 16}
+            word = 0x08100480 | sparse << 2 | scale << 23
+            found = {v for v in (0, 1) if judge_word(descriptor, word | v << 12, settings, holds)}
+            assert found == versions, (kind, sparse)
+            count = count_legal(descriptor, settings, holds)
+            other = {v for v in (0, 1) if v not in versions}
+            assert count and not any(judge_word(descriptor, word | v << 12, settings, holds) for v in other)
+
+
+def test_the_version_halves_the_words(specification: Specification) -> None:
+    """sm_107a takes one version, sm_107f two. Ids 0 and 2 of A and of B, two negations, two layouts of A's
+    scale factors and 32 values of N go with K = 64 and with K = 128; K = 96 is of sm_107a alone.
+    """
+    descriptor = specification.descriptors["tcgen05.mxf4"]
+    settings = {"cta_group": 1, "sp": 0, "block": 32}
+    both = count_legal(descriptor, settings, holding(judge("9.4", "sm_107f")))
+    assert both == 2 * (4 * 4 * 2 * 32) * 2
+    long = 4 * 4 * 4 * 2 * 16  # K = 96: any of four ids twice, and N in steps of 16
+    assert count_legal(descriptor, settings, holding(judge("9.4", "sm_107a"))) == both // 2 + long
 
 
 FIRST = [
@@ -326,7 +370,7 @@ FIRST = [
     ("f8f6f4", 0x28100010, {}, None),
     ("mxf4", 0x08908480, {}, "transpose"),
     ("mxf4", 0x08900490, {}, "scale-id.32"),
-    ("mxf4nvf4", 0x08100480, {"block": 32}, "scale-type.block"),
+    ("mxf4nvf4", 0x08100480, {"block": 32}, None),  # on sm_107
     ("mxf4nvf4", 0x089004A0, {"block": 16}, "scale-id.16"),
     ("mxf4nvf4", 0x90900484, {}, None),
     ("ti16", 0x08100DA0, {"sp": 0}, None),
@@ -352,6 +396,14 @@ def test_the_first_reason(
     found = judge_word(specification.descriptors[f"tcgen05.{kind}"], word, settings, holding(judge()))
     code = found.reasons[0].code if found.reasons else None
     assert code == (first and f"descriptor.{first}"), found.reasons
+
+
+def test_blocks_of_32_with_ue4m3(specification: Specification) -> None:
+    """Table 57 of 9.0 to 9.2 has ue4m3 with blocks of 16 alone; 9.7.18.10.7.1 of 9.4 with 32 on sm_107f."""
+    descriptor = specification.descriptors["tcgen05.mxf4nvf4"]
+    for ptx, target in (("9.2", None), ("9.4", "sm_100a"), ("9.4", "sm_103a"), ("9.4", "sm_110f")):
+        found = judge_word(descriptor, 0x08100480, {"block": 32}, holding(judge(ptx, target)))
+        assert [reason.code for reason in found.reasons] == ["descriptor.scale-type.block"], (ptx, target)
 
 
 # Table 40: the bits of each field and its unit; bits 14, 30 and 53 as CUTLASS's Python has them for sm_107.
@@ -511,7 +563,7 @@ SHAPES = ["M.one", "M.two", "M.ws", "M.ashift", "N.one", "N.two", "N.ws"]
 SCALED_SHAPES = ["M.one", "M.two", "N.one", "N.two"]
 LONG = ["K.96", "K.dense", "K.96.N", "scale-id.32"]
 LOOKUP = ["lookup.dense", "lookup.type", "lookup.transpose", "lookup.K"]
-FOUR = ["K.128", "K.128.alone", "sparsity-version", "scale-layout"]
+FOUR = ["K.128", "K.128.alone", "sparsity-version", "sparsity-version.one", "scale-layout"]
 IDS = {
     "shared": ["absolute.target", "absolute.swizzle", "absolute.base", "start.top", "leading.top", "segment"],
     "zero-columns": ["shift.most", "shift.M32"],
@@ -534,7 +586,7 @@ IDS = {
     ],
 }
 LATEST = {"start.top", "leading.top", "segment", "K.target", "K.128", "sparsity-version", "scale-layout"}
-LATEST |= {"scale-type.target", "K.dense"}
+LATEST |= {"scale-type.target", "scale-type.block", "K.dense"}
 
 
 def test_rules(specification: Specification) -> None:
@@ -547,7 +599,11 @@ def test_rules(specification: Specification) -> None:
             wanted = {"absolute.target": ("8.8", ("sm_103a",)), "K.96": ("8.8", ("sm_103a", "sm_107a"))}
             wanted |= dict.fromkeys(LATEST, ("9.4", ("sm_107f",)))
             assert (gate and (str(gate.since), gate.targets)) == wanted.get(rule.id), rule.id
-            assert gate is None or (gate.deprecated is None and gate.removed is None)
+            only = rule.only
+            own = ("9.4", ("sm_107a",)) if rule.id == "sparsity-version.one" else None
+            assert (only and (str(only.since), only.targets)) == own, rule.id
+            for one in (gate, only):
+                assert one is None or (one.deprecated is None and one.removed is None)
 
 
 ALIASED = """

@@ -10,7 +10,9 @@ from __future__ import annotations
 import re
 import types
 import typing
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any, Union, get_args, get_origin
@@ -35,6 +37,7 @@ Way = tuple[str | int, ...]
 ALL = {**FILES, **CONTRADICTIONS}
 RECORDS = list(dict.fromkeys(record for file in ALL.values() for record in records(file)))
 FIELDS = [(record, name) for record in RECORDS for name in written_fields(record)]
+hints_of = cache(typing.get_type_hints)
 
 
 def test_every_record_is_looked_at() -> None:
@@ -59,11 +62,11 @@ def _node(text: str) -> Any:
 @pytest.mark.parametrize("field", FIELDS, ids=_ids)
 def test_an_example_is_read(field: tuple[type, str]) -> None:
     record, name = field
-    structure(_node(field_docs(record)[name].example), typing.get_type_hints(record)[name], "example")
+    structure(_node(field_docs(record)[name].example), hints_of(record)[name], "example")
 
 
 @pytest.fixture(scope="module")
-def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def tree(tmp_path_factory: pytest.TempPathFactory, read_once: None) -> Path:
     """A copy of the YAML of the specification."""
     root = tmp_path_factory.mktemp("tree")
     for file in (ROOT / "specs.yaml", ROOT / "contradictions.yaml", *(ROOT / "spec").rglob("*.yaml")):
@@ -78,13 +81,13 @@ def test_a_refused_value_is_refused_at_its_place(field: tuple[type, str], tree: 
     record, name = field
     refused = _node(field_docs(record)[name].refused)
     try:
-        structure(refused, typing.get_type_hints(record)[name], "refused.yaml")
+        structure(refused, hints_of(record)[name], "refused.yaml")
     except SpecError as error:  # whatever stands around it
         assert re.match(r"refused.yaml:\d+:\d+: .+", error.render())
         return
     file, kind, at = _first_use(record, name)
     node = compose(tree / file, file)
-    text = yaml.serialize(_replaced(node, at, refused))
+    text = yaml.serialize(_replaced(node, at, refused), Dumper=yaml.CSafeDumper)
     before = (tree / file).read_text(encoding="utf-8")
     (tree / file).write_text(text, encoding="utf-8")
     try:
@@ -113,19 +116,30 @@ LOADERS: dict[type, Callable[[Path], object]] = {
 
 def _first_use(record: type, name: str) -> tuple[str, type, Way]:
     """A file, its kind, and the way from its root to a mapping that is read as the record and has (or may have) the key."""
-    uses: dict[bool, tuple[str, type, Way]] = {}
-    for file, kind in _files():
-        for at, node in _uses(_root(file), kind, record):
-            has = any(key.value == name for key, _ in node.value)
-            uses.setdefault(has, (file, kind, (*at, name)))
-            if has:
-                return uses[True]
-    return uses[False]
+    uses = _all_uses()[record]
+    having = (use for use in uses if any(key.value == name for key, _ in use.node.value))
+    use = next(having, uses[0])
+    return use.file, use.kind, (*use.at, name)
+
+
+@dataclass(frozen=True)
+class _Use:
+    """A mapping that is read as a record: its file, the file's kind, the way from the root, the node."""
+
+    file: str
+    kind: type
+    at: Way
+    node: Any
 
 
 @cache
-def _root(file: str) -> Any:
-    return compose(ROOT / file, file)
+def _all_uses() -> Mapping[type, list[_Use]]:
+    """Every mapping of every file, by the record as which it is read."""
+    found: dict[type, list[_Use]] = defaultdict(list)
+    for file, kind in _files():
+        for record, at, node in _uses(compose(ROOT / file, file), kind):
+            found[record].append(_Use(file, kind, at, node))
+    return found
 
 
 def _files() -> Iterator[tuple[str, type]]:
@@ -136,26 +150,24 @@ def _files() -> Iterator[tuple[str, type]]:
                 yield name, kind
 
 
-def _uses(node: Any, wanted: Any, record: type, at: Way = ()) -> Iterator[tuple[Way, Any]]:
-    """The mappings under a node that are read as the record."""
-    if wanted is record and node.id == "mapping":
-        yield at, node
-        return
+def _uses(node: Any, wanted: Any, at: Way = ()) -> Iterator[tuple[type, Way, Any]]:
+    """The mappings under a node, each with the record as which it is read."""
     origin, arguments = get_origin(wanted), get_args(wanted)
     if origin in (Union, types.UnionType):
         for argument in arguments:
-            yield from _uses(node, argument, record, at)
+            yield from _uses(node, argument, at)
     elif origin is None and wanted in RECORDS and node.id == "mapping":
-        hints = typing.get_type_hints(wanted)
+        yield wanted, at, node
+        hints = hints_of(wanted)
         for key, value in node.value:
             if key.value in hints:
-                yield from _uses(value, hints[key.value], record, (*at, key.value))
+                yield from _uses(value, hints[key.value], (*at, key.value))
     elif origin is tuple and node.id == "sequence":
         for number, item in enumerate(node.value):
-            yield from _uses(item, arguments[0], record, (*at, number))
+            yield from _uses(item, arguments[0], (*at, number))
     elif isinstance(origin, type) and issubclass(origin, Mapping) and node.id == "mapping":
         for key, value in node.value:
-            yield from _uses(value, arguments[1], record, (*at, key.value))
+            yield from _uses(value, arguments[1], (*at, key.value))
 
 
 def _replaced(node: Any, at: Way, by: Any) -> Any:

@@ -336,3 +336,30 @@ def test_repeated_qualifiers(specification: Specification, wrong: str, code: str
 def test_literals_sinks_and_guards(specification: Specification, statement: str, code: str | None) -> None:
     verdict = specification.judge("9.5", "sm_90a").judge(statement)
     assert [reason.code for reason in verdict.reasons] == ([code] if code else [])
+
+
+def test_each_unknown_shape_is_named_by_itself() -> None:
+    said = [
+        ptxmma.legal(f"tcgen05.alloc.cta_group::1.sync.{shape}.aligned.shared::cta.b32 [a], 32;").reasons[0]
+        for shape in ("m8n8k1", "m9n9", "m8n8k1")
+    ]
+    assert [reason.message for reason in said] == [
+        f"there is no qualifier .{shape} here" for shape in ("m8n8k1", "m9n9", "m8n8k1")
+    ]
+
+
+def test_two_shapes_are_named_as_they_stand() -> None:
+    for first, other in (("m64n8k16", "m64n16k16"), ("m64n24k16", "m64n16k16")):
+        said = ptxmma.legal(f"wgmma.mma_async.sync.aligned.{first}.{other}.f32.f16.f16 d;").reasons[0].message
+        assert said.startswith(f"shape is .{other}.{first};")
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (f"wgmma.wait_group.sync.aligned {'1' * 5_000};", "does not fit in the 64 bits"),
+        (f".reg .b32 %r<{'1' * 5_000}>; wgmma.fence.sync.aligned;", "a number of 5000 digits of registers"),
+    ],
+)
+def test_numbers_of_thousands_of_digits_are_refused_in_a_sentence(text: str, said: str) -> None:
+    assert said in ptxmma.legal(text).reasons[0].message

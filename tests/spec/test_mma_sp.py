@@ -386,3 +386,30 @@ def test_the_order_of_metadata_by_type(specification: Specification) -> None:
             ordered.add(setting)
     assert plain == ORDERS
     assert ordered == {"ascending"}
+
+
+# Metadata as every ptxas takes or refuses them; two registers and a predicate it takes too, which the register calls a slip.
+METADATA = [
+    ("%b9", "legal"),
+    ("{%b9}", "legal"),
+    ("{%u9}", "legal"),
+    ("{%b8, %b9}", "illegal"),
+    ("{%p9}", "illegal"),
+    ("{%h9}", "illegal"),
+    ("{%bd9}", "illegal"),
+    ("{}", "illegal"),
+    ("7", "illegal"),
+    ("{7}", "illegal"),
+]
+
+
+@pytest.mark.parametrize(("metadata", "verdict"), METADATA)
+def test_metadata_are_a_register_or_a_vector_of_one(
+    specification: Specification, metadata: str, verdict: str
+) -> None:
+    registers = ".reg .b32 %b<20>; .reg .u32 %u<20>; .reg .pred %p<20>; .reg .b16 %h<20>; .reg .b64 %bd<20>;"
+    two, four = "{%b0, %b1}", "{%b0, %b1, %b2, %b3}"
+    f16 = f"{SP}.m16n8k16.row.col.f32.f16.f16.f32 {four}, {two}, {two}, {four}, {metadata}, 0;"
+    mxf8 = f"{MXF8} {four}, {four}, {four}, {four}, {metadata}, 0, {{%b1}}, {{0, 0}}, {{%b2}}, {{0, 0}};"
+    for text, ptx, target in ((f16, "7.7", "sm_80"), (mxf8, "8.7", "sm_120a")):
+        assert specification.judge(ptx, target).judge(f"{registers} {text}").verdict == verdict, text

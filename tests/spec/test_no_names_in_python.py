@@ -29,12 +29,23 @@ SHORT = 2  # characters of a name that only counts where it stands alone
 
 # What may stand all the same: by file or folder, the words and why.
 ALLOWED: dict[str, tuple[set[str], str]] = {
-    "api.py": ({"idesc"}, "the keyword for the word of an instruction descriptor"),
+    "api.py": (
+        {"idesc", "a", "b", "c"},
+        "the keyword for the word of an instruction descriptor; the arguments of explain",
+    ),
     "assemblers/": (
         {"b8", "u8", "s8", "b16", "f16", "s32", "f32", "f64"},
         "PTX register types, which every probe declares; they are spelled like element types",
     ),
+    "atlas/layout_data.py": ({"c"}, "the key for the text of formulas in C"),
+    "atlas/legality_data.py": ({"a"}, "the key for Form.a"),
+    "atlas/sections/arithmetic.py": (
+        {"a", "b", "c"},
+        "the fields of the page, as `explain` names its options",
+    ),
     "check/advice.py": ({"wgmma.fence"}, "what ptxas does about a missing fence, told to a person"),
+    "check/cuda/environments.py": ({"a", "f"}, "the letters behind the numbers of targets"),
+    "check/cuda/tokens.py": ({"u8", "a", "b", "f", "r"}, "prefixes of strings and escapes of C++"),
     "check/registers/": (
         {"wgmma", "wgmma.fence", "wgmma.wait_group"},
         "messages on the ordering rules, which are those of wgmma (spec/ordering/)",

@@ -68,6 +68,7 @@ FORMS = {
 }
 # What may stand where more than one thing may; what a plain kernel has there comes first.
 ACCEPTED = {
+    "e": "register vector",
     "a-desc": "register immediate",
     "b-desc": "register immediate",
     "scale-d": "register negated immediate",
