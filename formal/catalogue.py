@@ -16,6 +16,7 @@ from .theorem import Enumeration, TheoremGroup
 
 __all__ = [
     "GROUPS",
+    "SMALL",
     "STATEMENTS",
     "TheoremSubject",
     "behind_all",
@@ -42,6 +43,7 @@ STATEMENTS: Mapping[str, str] = MappingProxyType(
         for theorem in group.theorems
     }
 )
+SMALL = frozenset(theorem.name for group in GROUPS for theorem in group.theorems if theorem.small)
 
 
 @dataclass(frozen=True)
@@ -70,10 +72,12 @@ def obligations(
 
 
 def enumerations(
-    specification: Specification, concerning: Callable[[str], bool] = lambda part: True
+    specification: Specification,
+    concerning: Callable[[str], bool] = lambda part: True,
+    groups: Sequence[TheoremGroup] = GROUPS,
 ) -> Iterator[Enumeration]:
     """Every claim that is enumerated, about the parts that are `concerning`."""
-    for group in GROUPS:
+    for group in groups:
         for enumeration in group.enumerations(specification):
             if concerning(enumeration.part):
                 yield enumeration

@@ -17,7 +17,7 @@ from .kept import kept
 from .plan_bounds import SumBounds
 from .plans import Range, arithmetic, number_range, plans
 from .smt.integers import length_of
-from .smt.obligations import refuting
+from .smt.obligations import by_cases, refuting
 from .smt.terms import ULE, ULT, And, BitVec, BitVecs, Int, Ints, IntVal, LShR, Or, Term
 from .sum_rounding import SumRounding
 from .sum_shapes import SumShape, block_shape, family_arithmetics
@@ -117,10 +117,8 @@ class ExactSums:
         )
         multiple = significand & (self.sums.number(1) << apart) - 1 == 0
         cut = And(ULT(apart, word - window), multiple, above != LShR(significand, apart))
-        return refuting(
-            ULT(significand, _SIGNIFICANDS),
-            Or(cut, And(ULE(apart, window), under != significand << apart)),
-        )
+        changed = Or(cut, And(ULE(apart, window), under != significand << apart))
+        return refuting(ULT(significand, _SIGNIFICANDS), by_cases(apart, word, changed))
 
     def _below(self) -> str:
         """`below` is not how far a term's last place is below the window's. In integers."""
@@ -196,7 +194,8 @@ class ExactSums:
         if SumRounding(self.sums).digits:
             kept_sum = self.sums.derived(("total",), {"sum": total, "surplus": shift})["total"]
             lost = Or(lost, kept_sum != total)
-        return refuting(ULT(low, word), ULE(shift, low), total & (one << low) - 1 == 0, lost)
+        zeros = total & (one << low) - 1 == 0
+        return refuting(ULT(low, word), ULE(shift, low), zeros, by_cases(shift, word, lost))
 
     def _same(self) -> str:
         """Where nothing is left, a number is rounded up."""

@@ -1,6 +1,8 @@
 """Prove everything: send obligations to the solvers on all cores. A result is proven, refuted or unknown.
 
-A claim about finitely many things is tried one by one, without a solver; where it holds, it is `enumerated`.
+Questions of theorems that are `small` are asked many at once; where the answer is not what all of them
+expect, each is asked by itself. A claim about finitely many things is tried one by one, without a solver;
+where it holds, it is `enumerated`.
 """
 
 from __future__ import annotations
@@ -20,17 +22,19 @@ from typing import Literal
 
 from ..spec.specification import Specification
 from ..spec.workers import pool_with
-from .catalogue import GROUPS, enumerations, obligations
+from .catalogue import GROUPS, SMALL, enumerations, obligations
+from .smt.joint import ask_together, logic_of
 from .smt.obligations import Obligation
 from .smt.solvers import SolverAnswer, ask
-from .theorem import Enumeration
+from .theorem import Enumeration, TheoremGroup
 
 __all__ = ["ENUMERATION", "ProofResult", "prove"]
 
 ProofVerdict = Literal["proven", "refuted", "unknown", "enumerated"]
 ENUMERATION = "enumeration"  # in place of a solver
-_MOST = 24  # questions of a batch
+_MOST = 8  # questions of a batch
 _LONGEST = 60_000  # characters of a batch, if it has more than one question
+_TOGETHER = 16  # questions that are asked at once
 
 
 @dataclass(frozen=True)
@@ -52,13 +56,41 @@ class ProofResult:
         return self.verdict in ("proven", "enumerated")
 
 
-def _answers(solver: str, texts: Sequence[str], milliseconds: int) -> list[tuple[SolverAnswer, float]]:
+@dataclass
+class _Batch:
+    """Texts that a worker asks about: together where all expect one answer and have one logic, or by
+    themselves.
+    """
+
+    expects: Literal["unsat", "sat"] | None = None
+    texts: list[str] = field(default_factory=list)
+    length: int = 0
+
+    def has_room_for(self, text: str) -> bool:
+        """Whether another text can be put in."""
+        if self.expects is not None:
+            return len(self.texts) < _TOGETHER
+        return len(self.texts) < _MOST and (not self.texts or self.length + len(text) <= _LONGEST)
+
+    def add(self, text: str) -> None:
+        self.texts.append(text)
+        self.length += len(text)
+
+
+def _answers(solver: str, batch: _Batch, milliseconds: int) -> list[tuple[SolverAnswer, float]]:
     """A solver's answer to each text, and the seconds that it took; this runs in a worker."""
+    begun = time.perf_counter()
+    found = None
+    if batch.expects is not None and len(batch.texts) > 1:
+        found = ask_together(solver, batch.texts, batch.expects, milliseconds)
+    share = (time.perf_counter() - begun) / len(batch.texts)
+    if found is not None:
+        return [(answer, share) for answer in found]
     answers = []
-    for text in texts:
+    for text in batch.texts:
         begun = time.perf_counter()
         answer = ask(solver, text, milliseconds)
-        answers.append((answer, time.perf_counter() - begun))
+        answers.append((answer, share + time.perf_counter() - begun))
     return answers
 
 
@@ -103,11 +135,8 @@ class _Asked:
     solvers: Sequence[str]
     milliseconds: int
     sharing: dict[str, list[tuple[str, Obligation]]] = field(default_factory=dict)
-    batch: list[str] = field(default_factory=list)
-    length: int = 0
-    pending: dict[Future[list[tuple[SolverAnswer, float]]], tuple[str, tuple[str, ...]]] = field(
-        default_factory=dict
-    )
+    batches: dict[object, _Batch] = field(default_factory=dict)
+    pending: dict[Future[list[tuple[SolverAnswer, float]]], tuple[str, _Batch]] = field(default_factory=dict)
 
     def add(self, part: str, obligation: Obligation) -> None:
         """Put a question into the batch, unless its text was asked before."""
@@ -116,35 +145,41 @@ class _Asked:
         sharing.append((part, obligation))
         if len(sharing) > 1:
             return
-        if self.batch and self.length + len(text) > _LONGEST:
-            self.send()
-        self.batch.append(text)
-        self.length += len(text)
-        if len(self.batch) == _MOST:
-            self.send()
+        expects = obligation.expects if obligation.theorem in SMALL else None
+        kind = expects and (expects, logic_of(text))
+        batch = self.batches.get(kind, _Batch(expects))
+        if not batch.has_room_for(text):
+            self._send(batch)
+            batch = _Batch(expects)
+        batch.add(text)
+        self.batches[kind] = batch
 
     def send(self) -> None:
-        """Send the batch to every solver."""
-        texts = tuple(self.batch)
-        for solver in self.solvers if texts else ():
-            future = self.executor.submit(_answers, solver, texts, self.milliseconds)
-            self.pending[future] = solver, texts
-        self.batch.clear()
-        self.length = 0
+        """Send what is left."""
+        for batch in self.batches.values():
+            self._send(batch)
+        self.batches.clear()
+
+    def _send(self, batch: _Batch) -> None:
+        """Send a batch to every solver."""
+        for solver in self.solvers:
+            self.pending[self.executor.submit(_answers, solver, batch, self.milliseconds)] = solver, batch
 
     def results(self) -> Iterator[ProofResult]:
         """Yield the solvers' results as they arrive."""
         while self.pending:
             done, _ = wait(self.pending, return_when=FIRST_COMPLETED)
             for future in done:
-                solver, texts = self.pending.pop(future)
+                solver, batch = self.pending.pop(future)
                 try:
                     answers = future.result()
                 except CancelledError:  # all workers are gone: no answer is on its way
                     raise
                 except Exception as error:
-                    answers = [(SolverAnswer("unknown", {}, f"the solver died: {error}"), 0.0)] * len(texts)
-                for text, (answer, seconds) in zip(texts, answers, strict=True):
+                    answers = [(SolverAnswer("unknown", {}, f"the solver died: {error}"), 0.0)] * len(
+                        batch.texts
+                    )
+                for text, (answer, seconds) in zip(batch.texts, answers, strict=True):
                     for part, obligation in self.sharing[text]:
                         yield _judge(part, obligation, solver, answer, seconds)
                         seconds = 0.0  # one answer serves all obligations with the same text
@@ -157,18 +192,19 @@ def prove(
     milliseconds: int = 20_000,
     workers: int | None = None,
     concerning: Callable[[str], bool] = lambda part: True,
+    groups: Sequence[TheoremGroup] = GROUPS,
 ) -> Iterator[ProofResult]:
     """The result of every wanted obligation by every solver, as the solvers answer.
 
-    A text that several obligations share is asked once. Only parts that are `concerning` make obligations,
-    and only wanted obligations make texts. Enumerations are tried beside the solvers. A worker that dies
-    leaves its obligations `unknown`: only a solver's answer proves.
+    A text that several obligations share is asked once. Only parts of these `groups` that are `concerning`
+    make obligations, and only wanted obligations make texts. Enumerations are tried beside the solvers. A
+    worker that dies leaves its obligations `unknown`: only a solver's answer proves.
     """
-    listed = [one for one in enumerations(specification, concerning) if wanted(one.part, one)]
+    listed = [one for one in enumerations(specification, concerning, groups) if wanted(one.part, one)]
     with pool_with(listed, _tried, workers) as (executor, tried):
         asked = _Asked(executor, solvers, milliseconds)
         # The last groups take the solvers longest, so they are asked first.
-        for part, obligation in obligations(specification, concerning, GROUPS[::-1]):
+        for part, obligation in obligations(specification, concerning, groups[::-1]):
             if wanted(part, obligation):
                 asked.add(part, obligation)
         asked.send()

@@ -13,9 +13,9 @@ from ..spec.model import Gate
 from ..spec.nodes import Formula, Version
 from ..spec.variants import Family, RowView, as_name
 from .smt.bitvectors import BitVectors, conjunction, width_for
-from .smt.terms import UGE, ULE, ULT, And, BitVec, BitVecVal, If, Implies, Or, Term
+from .smt.terms import UGE, ULE, ULT, And, BitVec, BitVecVal, BoolVal, If, Implies, Or, Term
 
-__all__ = ["RowSymbols", "one_of"]
+__all__ = ["RowSymbols", "one_of", "own_gates"]
 
 
 def one_of(symbol: Term, values: Iterable[int]) -> Term:
@@ -26,6 +26,12 @@ def one_of(symbol: Term, values: Iterable[int]) -> Term:
         some = [symbol == value for value in run]
         parts += some if len(run) < 3 else [And(UGE(symbol, run[0]), ULE(symbol, run[-1]))]
     return Or(*parts)
+
+
+def own_gates(view: RowView) -> tuple[Gate, ...]:
+    """The gates of a row that no condition stands before: its instruction's, and its own."""
+    gate = view.family.instruction.gate
+    return (gate, view.row.gate) if view.row.gate else (gate,)
 
 
 class RowSymbols:
@@ -48,7 +54,7 @@ class RowSymbols:
         self.version = BitVec("version number", (len(self.versions) + 1).bit_length())
         self.target = BitVec("target number", len(self.isa.index.targets).bit_length())
         self._rows: dict[int, Term] = {}
-        self._opens: dict[Gate, Term] = {}
+        self._opens: dict[tuple[Gate, frozenset[str] | None], Term] = {}
         self._reads: dict[str, Term] = {}
 
     def _width(self, highest: int) -> int:
@@ -99,6 +105,16 @@ class RowSymbols:
                 width = If(self.fields[field] == self.codes[name], element.bits, width)
         return width
 
+    def of_row(self, view: RowView, read: frozenset[str]) -> Term:
+        """Some fields, by name, have values of the row, and the other fields have any at all."""
+        if not all(view.domains.values()):
+            return BoolVal(False)
+        return conjunction(
+            one_of(self.fields[name], [self.code(value) for value in values])
+            for name, values in view.domains.items()
+            if name in read
+        )
+
     def row(self, view: RowView) -> Term:
         """The combination of field values is one of the row's."""
         if id(view) not in self._rows:
@@ -106,29 +122,37 @@ class RowSymbols:
         return self._rows[id(view)]
 
     def _row(self, view: RowView) -> Term:
-        parts = [
-            one_of(self.fields[name], [self.code(value) for value in values])
-            for name, values in view.domains.items()
-        ]
-        if view.row.where:
-            parts.append(self.read(view.row.where))
-        return conjunction(parts)
+        own = self.of_row(view, frozenset(view.domains))
+        return And(own, self.read(view.row.where)) if view.row.where else own
 
-    def open(self, gate: Gate) -> Term:
-        """The gate is open for the version and the target."""
-        if gate not in self._opens:
-            self._opens[gate] = self._open(gate)
-        return self._opens[gate]
+    def open(self, gate: Gate, among: frozenset[str] | None = None) -> Term:
+        """The gate is open for the version and the target; `among` are the targets that count, if not all."""
+        key = gate, among
+        if key not in self._opens:
+            self._opens[key] = self._open(gate, among)
+        return self._opens[key]
 
-    def _open(self, gate: Gate) -> Term:
+    def _open(self, gate: Gate, among: frozenset[str] | None) -> Term:
         parts = [UGE(self.version, self.number(gate.since))]
         if gate.removed:
             parts.append(ULT(self.version, self.number(gate.removed)))
         admitted = self.isa.admitted(gate)
-        parts.append(
-            one_of(self.target, [n for n, name in enumerate(self.isa.index.targets) if name in admitted])
-        )
+        if among is not None:
+            admitted = among.intersection(admitted)
+        parts.append(one_of(self.target, [self._targets[name] for name in admitted]))
         return conjunction(parts)
+
+    @cached_property
+    def _targets(self) -> dict[str, int]:
+        return {name: number for number, name in enumerate(self.isa.index.targets)}
+
+    def exists_among(self, some: frozenset[str]) -> Term:
+        """The version is one of specs.yaml and has the target, which is one of some."""
+        since = [
+            (self._targets[name], one.since) for name, one in self.isa.index.targets.items() if name in some
+        ]
+        parts = (And(self.target == number, UGE(self.version, self.number(v))) for number, v in since)
+        return And(ULT(self.version, len(self.versions)), Or(*parts))
 
     @cached_property
     def known(self) -> Term:
@@ -143,15 +167,9 @@ class RowSymbols:
             since.setdefault(target.since, []).append(number)
         return Or(*(And(UGE(self.version, self.number(v)), one_of(self.target, t)) for v, t in since.items()))
 
-    @cached_property
-    def world(self) -> Term:
-        """A PTX ISA version that exists, with a target that exists in it."""
-        return And(self.known, self.exists)
-
-    def gates(self, view: RowView) -> Term:
-        parts = [self.open(self.family.instruction.gate)]
-        if view.row.gate:
-            parts.append(self.open(view.row.gate))
+    def gates(self, view: RowView, among: frozenset[str] | None = None) -> Term:
+        """All gates of the row are open; `among` are the targets that count, if not all."""
+        parts = [self.open(gate, among) for gate in own_gates(view)]
         for condition in view.conditions():
-            parts.append(Implies(self.read(condition.when), self.open(condition.gate)))
+            parts.append(Implies(self.read(condition.when), self.open(condition.gate, among)))
         return conjunction(parts)

@@ -141,16 +141,17 @@ class SumRounding:
 
     def above(self) -> str:
         """Where places lie below the last digit: `whole` and `rest` are not the digits above and below."""
-        total, length, shift, field = BitVecs("total length shift field", self.sums.shape.word)
-        number = self.sums.number
+        word, number = self.sums.shape.word, self.sums.number
+        total, field = BitVecs("total field", word)
+        length, shift = self._few("length shift", word)
         found = self._digits({"total": total, "left": number(0), "shift": shift, "field": field})
         whole, rest, half, one = found["whole"], found["rest"], found["half"], number(1)
         surplus = length - (self.format.fraction + 1)
         cut = And(whole == LShR(total, shift), rest == total & (one << shift) - 1)
         halved = half == If(shift == 0, number(0), one << shift - 1)
         placed = Or(And(field == 1, SLE(surplus, shift)), And(UGT(field, 1), surplus == shift))
-        known = (LShR(total, length - 1) == 1, placed, ULT(shift, self.sums.shape.word))
-        return refuting(*known, ULE(length, self.sums.shape.word), Not(And(cut, halved, self._fits(found))))
+        known = (LShR(total, length - 1) == 1, placed, ULT(shift, word))
+        return refuting(*known, ULE(length, word), Not(And(cut, halved, self._fits(found))))
 
     def beyond(self) -> str:
         """Where the sum is shifted to the left: `whole` is not the sum with zeros behind it.
@@ -159,14 +160,18 @@ class SumRounding:
         """
         word, number = self.sums.shape.word, self.sums.number
         total, field = BitVecs("total field", word)
-        few = max(word, self.format.fraction).bit_length()
-        length, left = (ZeroExt(word - few, one) for one in BitVecs("length left", few))
+        length, left = self._few("length left", max(word, self.format.fraction))
         found = self._digits({"total": total, "left": left, "shift": number(0), "field": field})
         surplus, below = length - (self.format.fraction + 1), number(0) - left
         same = And(LShR(found["whole"], left) == total, ULE(left, self.format.fraction), found["rest"] == 0)
         placed = Or(And(field == 1, SLE(surplus, below)), And(UGT(field, 1), surplus == below))
         known = (LShR(total, length - 1) == 1, placed, left != 0)
         return refuting(*known, Not(And(same, self._fits(found))))
+
+    def _few(self, names: str, most: int) -> tuple[Term, ...]:
+        """Numbers of places, none of more bits than `most` has, as words."""
+        few = most.bit_length()
+        return tuple(ZeroExt(self.sums.shape.word - few, one) for one in BitVecs(names, few))
 
     def _digits(self, given: Mapping[str, Term]) -> SumNames:
         return self.sums.derived(("whole", "rest", "half"), given)

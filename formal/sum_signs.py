@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from .float_codes import FloatCode
-from .smt.obligations import refuting
+from .smt.obligations import by_cases, refuting
 from .smt.terms import UGT, ULE, BitVec, Not, Or, Term, ZeroExt
 from .symbolic_sums import SumNames, SymbolicSum
 
@@ -97,7 +97,8 @@ class SumSigns:
             for sign in (negative, ~negative)
         )
         small = [ULE(term[name], 1) for name in _FLAGS if name in term]
-        return refuting(*small, Or(*(one[name] != other[_OPPOSITE.get(name, name)] for name in one)))
+        faults = Or(*(one[name] != other[_OPPOSITE.get(name, name)] for name in one))
+        return refuting(*small, by_cases(negative, 2, faults))
 
     def _rounded(self) -> str:
         """Of the same digits, the code of a sum with the other sign (and rounded in the opposite direction)
@@ -113,7 +114,7 @@ class SumSigns:
         one = self._code({**known, **down, _SIGN: ZeroExt(word - 1, negative)})
         other = self._code({**known, **up, _SIGN: ZeroExt(word - 1, ~negative)})
         none = False if mode is not None else one | other == 0
-        return refuting(Not(Or(one ^ other == 1 << self._bits - 1, none)))
+        return refuting(by_cases(negative, 2, Not(Or(one ^ other == 1 << self._bits - 1, none))))
 
     def _code(self, given: SumNames) -> Term:
         return self.sums.derived(("code",), given)["code"]

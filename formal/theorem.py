@@ -16,12 +16,17 @@ __all__ = ["Enumeration", "ProofPart", "Theorem", "TheoremGroup"]
 class Theorem:
     """A claim about every subject of one kind: its name ("layout.injective"), and what it states.
 
-    An `enumerated` one is about finitely many things, each of which is tried; no solver proves it.
+    An `enumerated` one is about finitely many things, each of which is tried; no solver proves it. Where its
+    questions are `small`, solvers are asked many of them at once (smt/joint.py). `formula` is the statement
+    in the notation of the specification; `fails` is what is found where it is false. Both are for readers.
     """
 
     name: str
     statement: str
     enumerated: bool = False
+    small: bool = False
+    formula: str = ""
+    fails: str = ""
 
 
 @dataclass(frozen=True)

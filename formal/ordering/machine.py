@@ -214,8 +214,10 @@ class Machine(MachineCode):
         """The next operation of each stream that can issue it; at a barrier all streams do together."""
         for stream, at in zip(self.streams, state.positions, strict=True):
             code = self.code[stream]
-            if at < len(code) and self._can_issue(state, stream, code[at]):
-                yield "issue", stream, code[at]
+            if at < len(code):
+                step = code[at]
+                if not self.waits[step] or self._can_issue(state, stream, step):
+                    yield "issue", stream, step
 
     def _all_at(self, state: MachineState, step: int) -> bool:
         """Whether every stream has come to a barrier."""
@@ -257,31 +259,35 @@ class Machine(MachineCode):
             return state._replace(positions=tuple(at + 1 for at in state.positions))
         place = self.places[stream]
         positions = _put(state.positions, place, state.positions[place] + 1)
-        state = MachineState(positions, *state[1:])  # quicker than _replace, and it runs a million times
+        # Made whole, which is quicker than _replace: this runs a million times.
         if isinstance(operation, (RegisterRead, RegisterWrite)):
             place = self.registers.index(operation.register)
             term = _READ if isinstance(operation, RegisterRead) else self._term("written", step)
-            return state._replace(queues=_put(state.queues, place, (*state.queues[place], (step, term))))
+            queues = _put(state.queues, place, (*state.queues[place], (step, term)))
+            return MachineState(positions, queues, *state[2:])
         if isinstance(operation, (Mma, CpAsync, BulkCopy)):
-            return state._replace(flights=state.flights | {(stream, step)})
+            return MachineState(positions, state.queues, state.flights | {(stream, step)}, *state[3:])
+        state = MachineState(positions, *state[1:])
         if isinstance(operation, SharedWrite):
             return self._store(state, stream, step, operation.buffer)
         if isinstance(operation, SharedRead):
             term = self._term("pair", *self._halves_of(state.generic, operation.buffer))
-            return state._replace(observed=state.observed | {(stream, step, term)})
+            return MachineState(*state[:-1], state.observed | {(stream, step, term)})
         return state
 
     # Later effects
 
     def _effects(self, state: MachineState) -> Iterator[MoveName]:
         """The effects of issued operations that can come next."""
-        for register, queue in zip(self.registers, state.queues, strict=True):
-            if queue:
-                yield "queue", register, queue[0][0]
-        for (buffer, half), landing in zip(self.halves, state.landings, strict=True):
-            if landing:
-                yield "landing", buffer, half
-        for stream, step in sorted(state.flights):
+        if any(state.queues):
+            for register, queue in zip(self.registers, state.queues, strict=True):
+                if queue:
+                    yield "queue", register, queue[0][0]
+        if any(state.landings):
+            for (buffer, half), landing in zip(self.halves, state.landings, strict=True):
+                if landing:
+                    yield "landing", buffer, half
+        for stream, step in sorted(state.flights) if state.flights else ():
             operation = self.operations[step]
             if not isinstance(operation, Mma) or not self._must_follow(state, stream, step, operation):
                 yield "flight", stream, step
@@ -290,7 +296,8 @@ class Machine(MachineCode):
         """The oldest value on its way to the async view of half a buffer arrives there."""
         (_, term), *left = state.landings[place]
         landings = _put(state.landings, place, tuple(left))
-        return state._replace(landings=landings, asynchronous=_put(state.asynchronous, place, term))
+        asynchronous = _put(state.asynchronous, place, term)
+        return MachineState(*state[:3], landings, *state[4:6], asynchronous, state.observed)
 
     def _settle(self, state: MachineState, place: int) -> MachineState:
         """The oldest access of a register takes effect."""
@@ -360,7 +367,7 @@ class Machine(MachineCode):
                 term = self._term("stored", step, half)
                 generic = _put(generic, place, term)
                 landings = _put(landings, place, (*landings[place], (stream, term)))
-        return state._replace(generic=generic, landings=landings)
+        return MachineState(*state[:3], landings, state.registers, generic, *state[6:])
 
 
 def _put(values: tuple, place: int, value: object) -> tuple:  # type: ignore[type-arg]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from functools import cached_property
 from typing import NamedTuple
 
 from ...spec.switches import Conduct
@@ -33,6 +34,7 @@ from .programs import (
 __all__ = ["OTHERS", "THREAD", "WARP", "Footprint", "MachineCode"]
 
 WARP, OTHERS, THREAD = 0, 1, 2
+_WAITING = (WgmmaFence, Wait, CpAsyncWait, ProxyFence, MbarrierWait, CtaBarrier)
 
 
 class Footprint(NamedTuple):
@@ -47,10 +49,7 @@ class MachineCode:
 
     `awaited`: by (stream, step) of each wait for groups, the (stream, step) that must have taken effect.
     `signals`: by step of each mbarrier wait, the steps that it waits for. `accesses_now`: by step, whether it
-    accesses memory when it is issued. `footprints`: by (stream, step), the cells that the step accesses, when
-    it is issued or later. `ahead`: by stream and position, the cells that the steps from there on access;
-    `ahead_unordered`: those that mmas and bulk copies access, which no queue orders (`unordered`, by step).
-    `holds_up_fences`: whether a store of one stream can hold up a proxy fence of another.
+    accesses memory when it is issued. `waits`: by step, whether it may have to wait until it can be issued.
     """
 
     def __init__(self, program: Program, conduct: Conduct) -> None:
@@ -73,21 +72,44 @@ class MachineCode:
         }
         self.awaited = self._awaited_by(Commit, Wait, Mma)
         self.awaited |= self._awaited_by(CpAsyncCommit, CpAsyncWait, CpAsync)
+        self.waits = [isinstance(one, _WAITING) for one in self.operations]
         bits = itertools.count()
         self.register_cells = {register: 1 << next(bits) for register in self.registers}
         self.generic_cells = {half: 1 << next(bits) for half in self.halves}
         self.async_cells = {half: 1 << next(bits) for half in self.halves}
-        self.footprints = {
+
+    # What only a search asks, not a run that is laid down from its start.
+
+    @cached_property
+    def footprints(self) -> Mapping[tuple[int, int], Footprint]:
+        """By (stream, step), the cells that the step accesses, when it is issued or later."""
+        return {
             (stream, step): self._footprint(stream, self.operations[step])
             for stream in self.streams
             for step in self.code[stream]
         }
-        self.unordered = [isinstance(one, (Mma, BulkCopy)) for one in self.operations]
-        self.ahead = {stream: self._ahead(stream, {*self.code[stream]}) for stream in self.streams}
+
+    @cached_property
+    def unordered(self) -> list[bool]:
+        """By step, whether it is an mma or a bulk copy, whose accesses no queue orders."""
+        return [isinstance(one, (Mma, BulkCopy)) for one in self.operations]
+
+    @cached_property
+    def ahead(self) -> Mapping[int, list[Footprint]]:
+        """By stream and position, the cells that the steps from there on access."""
+        return {stream: self._ahead(stream, {*self.code[stream]}) for stream in self.streams}
+
+    @cached_property
+    def ahead_unordered(self) -> Mapping[int, list[Footprint]]:
+        """The same, of the accesses that no queue orders."""
         unordered = {step for step, one in enumerate(self.unordered) if one}
-        self.ahead_unordered = {stream: self._ahead(stream, unordered) for stream in self.streams}
+        return {stream: self._ahead(stream, unordered) for stream in self.streams}
+
+    @cached_property
+    def holds_up_fences(self) -> bool:
+        """Whether a store of one stream can hold up a proxy fence of another."""
         fences = any(isinstance(operation, ProxyFence) for operation in self.operations)
-        self.holds_up_fences = fences and conduct.proxy_fence_covers_all
+        return fences and bool(self.conduct.proxy_fence_covers_all)
 
     def _footprint(self, stream: int, operation: StepOperation) -> Footprint:
         """The cells that a stream accesses by an operation."""

@@ -136,6 +136,8 @@ def _run(machine: Machine, delayed: _Delayed) -> _Ending:
 
 def _first_free(machine: Machine, state: MachineState, delayed: _Delayed) -> MoveName | None:
     """The first move that is not delayed, or else the first move; None at the end of the program."""
+    if not delayed:
+        return next(machine.moves(state), None)
     first = None
     for move in machine.moves(state):
         if not _is_delayed(delayed, move):

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
-from .terms import And, Term, script
+from .terms import And, BitVecVal, Or, Term, script, substitute
 
-__all__ = ["Obligation", "refuting"]
+__all__ = ["Obligation", "by_cases", "refuting"]
 
 Model = Mapping[str, int]
 
@@ -44,3 +44,12 @@ class Obligation:
 def refuting(*assertions: Term | bool, logic: str = "QF_BV") -> str:
     """SMT-LIB text that asserts a counterexample, quantifier-free: bit-vectors, or integers (QF_LIA)."""
     return script([And(*assertions)], logic)
+
+
+def by_cases(symbol: Term, count: int, formula: Term) -> Term:
+    """The formula, where a bit-vector constant is below `count`: one case for each value.
+
+    Solvers need long for shifts by what they do not know, and next to nothing for shifts by a number.
+    """
+    values = (BitVecVal(value, symbol.size()) for value in range(count))
+    return Or(*(And(symbol == value, substitute(formula, {symbol: value})) for value in values))

@@ -256,17 +256,33 @@ def _parts(specification: Specification) -> Iterator[ProofPart]:
 GROUP = TheoremGroup(
     60,
     (
-        Theorem("swizzle.involution", "a swizzle is its own inverse, for every mode and base offset"),
-        Theorem("swizzle.line", "a swizzle moves units of 16 (or 32) bytes inside a 128-byte line only"),
-        Theorem("swizzle.spreads", "the rows of an atom lie in different units of a line: no bank conflict"),
+        Theorem(
+            "swizzle.involution", "a swizzle is its own inverse, for every mode and base offset", small=True
+        ),
+        Theorem(
+            "swizzle.line",
+            "a swizzle moves units of 16 (or 32) bytes inside a 128-byte line only",
+            small=True,
+        ),
+        Theorem(
+            "swizzle.spreads",
+            "the rows of an atom lie in different units of a line: no bank conflict",
+            small=True,
+        ),
         Theorem(
             "address.unique", "an address comes from one block, column and offset only, for all strides apart"
         ),
         Theorem("address.span", "every address lies inside the span of the matrix, for all strides apart"),
         Theorem(
-            "address.tight", "the matrix has no more atoms than its elements need, and atoms no more bytes"
+            "address.tight",
+            "the matrix has no more atoms than its elements need, and atoms no more bytes",
+            small=True,
         ),
-        Theorem("address.domain", "a shared-memory layout's domain is the largest matrix that a row reads"),
+        Theorem(
+            "address.domain",
+            "a shared-memory layout's domain is the largest matrix that a row reads",
+            small=True,
+        ),
     ),
     _parts,
 )

@@ -29,6 +29,7 @@ from ..sum_examples import FloatSums, SumExample
 from ..sum_rounding import SumRounding
 from ..sum_shapes import SumShape, family_sums
 from ..sum_signs import SumSigns
+from ..sums_of_bits import counted_claims
 from ..symbolic_sums import SumNames, SymbolicSum, taken
 from ..theorem import Enumeration, ProofPart, Theorem, TheoremGroup
 
@@ -40,7 +41,7 @@ _KINDS = ("signed", "unsigned")  # of integers
 _ANY = "any"  # prefix of an element that is alone
 _GREATEST_SUM = 1 << 40  # of magnitudes; more than the products of any K come to
 _NARROW = 64  # bits; in a wider word, a solver needs minutes for subnormal numbers that are normalised
-_ANY_WIDTH = 16  # the greatest and the sum of numbers are the same in every width that holds them
+_ANY_WIDTH = 8  # the greatest and the sum of numbers are the same in every width that holds them
 
 
 @dataclass(frozen=True)
@@ -220,6 +221,9 @@ def _fit(sums: SymbolicSum) -> Iterator[_Claim]:
                 yield _Claim(
                     "fit", ("result",), (shape.result,), partial(_unfit, sums, negative, clamped), about
                 )
+    elif counts := counted_claims(sums):
+        for theorem, stages, types, text, about in counts:
+            yield _Claim(theorem, stages, types, text, about)
 
 
 def _unfit(sums: SymbolicSum, negative: bool, clamped: bool) -> str:
@@ -352,10 +356,12 @@ GROUP = TheoremGroup(
         Theorem(
             "arithmetic.integers",
             "an addend of an integer sum, and an element times one, count as their type says",
+            small=True,
         ),
         Theorem(
             "arithmetic.exchange",
             "where A and B have one type, a product is the same with both exchanged, unless one is a NaN",
+            small=True,
         ),
         Theorem("arithmetic.order", "the terms of one block give the same sum in every order"),
         Theorem(

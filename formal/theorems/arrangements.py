@@ -152,9 +152,13 @@ def _parts(specification: Specification) -> Iterator[ProofPart]:
 GROUP = TheoremGroup(
     75,
     (
-        Theorem("arrangement.apart", "no two layouts side by side share a place"),
-        Theorem("arrangement.fits", "layouts side by side lie inside their memory"),
-        Theorem("arrangement.exceeds", "layouts that are said not to fit have a place outside their memory"),
+        Theorem("arrangement.apart", "no two layouts side by side share a place", small=True),
+        Theorem("arrangement.fits", "layouts side by side lie inside their memory", small=True),
+        Theorem(
+            "arrangement.exceeds",
+            "layouts that are said not to fit have a place outside their memory",
+            small=True,
+        ),
     ),
     _parts,
 )

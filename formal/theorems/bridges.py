@@ -245,9 +245,9 @@ def _parts(specification: Specification) -> Iterator[ProofPart]:
 GROUP = TheoremGroup(
     70,
     (
-        Theorem("bridge.covers", "a bridge speaks of every element of the layout on its left"),
+        Theorem("bridge.covers", "a bridge speaks of every element of the layout on its left", small=True),
         Theorem("bridge.equal", "two layouts said to be the same are the same function"),
-        Theorem("bridge.between", "what is read through a layout is held there"),
+        Theorem("bridge.between", "what is read through a layout is held there", small=True),
         Theorem("bridge.differs", "two layouts said to differ do so at some point"),
         Theorem(
             "bridge.permutation",

@@ -11,6 +11,7 @@ from ...spec.descriptor import legal_values, limit, mask
 from ...spec.descriptor_rules import field_names, rule_tree
 from ...spec.expressions import names
 from ...spec.memory_records import Descriptor, DescriptorField, DescriptorRule
+from ...spec.model import Gate
 from ...spec.specification import Specification
 from ...spec.variants import RowView
 from ..smt.bitvectors import BitVectors, conjunction, width_for
@@ -30,7 +31,8 @@ def different_words(name: str, old: Descriptor, new: Descriptor) -> str:
 
 def rule_obligations(name: str, descriptor: Descriptor) -> Iterator[Obligation]:
     """Every obligation about the legal words of one descriptor, over all words, all values of fields and of
-    settings, and all versions and targets: a rule that is lifted somewhere may hold or not.
+    settings, and all versions and targets: a rule that is lifted somewhere, or holds only somewhere, may hold
+    or not.
     """
     words = _DescriptorWords(name, descriptor)
     refused = [(what, part) for what, part in words.refusals.items()]
@@ -138,7 +140,7 @@ class _DescriptorWords:
         return found | {rule.id: Not(self._holds(rule, self.parts)) for rule in self.descriptor.rules}
 
     def _holds(self, rule: DescriptorRule, codes: Mapping[str, Term]) -> Term:
-        """Whether a rule holds, or is lifted: each gate is open or not, whatever the others are."""
+        """Whether a rule holds, or need not: each gate is open or not, whatever the others are."""
         known = field_names(self.descriptor)
         tree = rule_tree(self.descriptor, rule)
         reads = names(tree)
@@ -152,10 +154,14 @@ class _DescriptorWords:
         variables = {key: _wide(by_name[key], width) * field.unit for key, field in fields.items()}
         variables |= {key: _wide(one, width) for key, one in self.settings.items() if key in reads}
         holds = BitVectors(width, variables).read(tree)
-        if rule.lifted is None:
-            return holds
-        gate = f"open since {rule.lifted.since} on {' '.join(rule.lifted.targets)}"
-        return Or(holds, Bool(gate))
+        lifted = () if rule.lifted is None else (_opened(rule.lifted),)
+        elsewhere = () if rule.only is None else (Not(_opened(rule.only)),)
+        return Or(holds, *lifted, *elsewhere) if lifted or elsewhere else holds
+
+
+def _opened(gate: Gate) -> Term:
+    """Whether a gate is open, for some version and target."""
+    return Bool(f"open since {gate.since} on {' '.join(gate.targets)}")
 
 
 def _wide(vector: Term, width: int) -> Term:
@@ -184,9 +190,27 @@ def _behind(specification: Specification, row: RowView) -> Iterator[str]:
 GROUP = TheoremGroup(
     52,
     (
-        Theorem("word.apart", "no word that legal values of a descriptor's fields make is refused"),
-        Theorem("word.covered", "every other word is refused for a reason: no third kind of word is left"),
-        Theorem("word.reason", "every reason is the first one to refuse some word"),
+        Theorem(
+            "word.apart",
+            "no word that legal values of a descriptor's fields make is refused",
+            small=True,
+            formula="for legal values v: no reason refuses encode(v)",
+            fails="legal values whose word is refused",
+        ),
+        Theorem(
+            "word.covered",
+            "every other word is refused for a reason: no third kind of word is left",
+            small=True,
+            formula="for each word: legal, or refused for some reason",
+            fails="a word that is neither",
+        ),
+        Theorem(
+            "word.reason",
+            "every reason is the first one to refuse some word",
+            small=True,
+            formula="for each reason, some word: it refuses the word, and none before it does",
+            fails="a reason that is never the first",
+        ),
     ),
     _parts,
     _behind,

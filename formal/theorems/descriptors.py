@@ -76,9 +76,25 @@ def _parts(specification: Specification) -> Iterator[ProofPart]:
 GROUP = TheoremGroup(
     50,
     (
-        Theorem("descriptor.disjoint", "no bit of the descriptor belongs to two fields"),
-        Theorem("descriptor.decode_encode", "decoding an encoded descriptor gives the fields back"),
-        Theorem("descriptor.encode_decode", "encoding a decoded descriptor gives the word back"),
+        Theorem(
+            "descriptor.disjoint",
+            "no bit of the descriptor belongs to two fields",
+            formula="for each bit < 64: at most one field's mask has it",
+            fails="a bit that belongs to two fields, or a field that leaves the word",
+        ),
+        Theorem(
+            "descriptor.decode_encode",
+            "decoding an encoded descriptor gives the fields back",
+            formula="for legal values v: decode(encode(v)) == v",
+            fails="values that do not survive",
+        ),
+        Theorem(
+            "descriptor.encode_decode",
+            "encoding a decoded descriptor gives the word back",
+            small=True,
+            formula="for each word w of bits that fields have: encode(decode(w)) == w",
+            fails="a word that does not survive",
+        ),
     ),
     _parts,
 )

@@ -322,20 +322,27 @@ GROUP = TheoremGroup(
     80,
     (
         Theorem(
-            "exact.inputs", "every element that a plan draws is a normal number (or an integer) of its type"
+            "exact.inputs",
+            "every element that a plan draws is a normal number (or an integer) of its type",
+            small=True,
         ),
-        Theorem("exact.products", "every product is exact in the precision that the text guarantees"),
+        Theorem(
+            "exact.products", "every product is exact in the precision that the text guarantees", small=True
+        ),
         Theorem(
             "exact.sums",
             "every partial sum, in every order, is exact in the precision that the text guarantees",
         ),
-        Theorem("exact.wrap", "an accumulator that wraps gives one result in every order of additions"),
+        Theorem(
+            "exact.wrap", "an accumulator that wraps gives one result in every order of additions", small=True
+        ),
         Theorem(
             "exact.clamp",
             "an accumulator that clamps, at the end or on the way, has one result in every order",
+            small=True,
         ),
-        Theorem("exact.overflows", "some results of a plan overflow, and some do not"),
-        Theorem("exact.fills", "some sum takes every bit of the precision that is guaranteed"),
+        Theorem("exact.overflows", "some results of a plan overflow, and some do not", small=True),
+        Theorem("exact.fills", "some sum takes every bit of the precision that is guaranteed", small=True),
         Theorem(
             "exact.modes", "some inputs tell any two rounding modes apart, and ties to even from ties away"
         ),

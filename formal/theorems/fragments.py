@@ -262,9 +262,27 @@ def _behind(specification: Specification, row: RowView) -> Iterator[str]:
 GROUP = TheoremGroup(
     20,
     (
-        Theorem("packing.bijective", "elements share no bit of a register and leave none over"),
-        Theorem("row.covers", "an operand's layout has exactly the shape of its matrix, for every N"),
-        Theorem("row.registers", "threads x elements = matrix elements; elements fill the vector exactly"),
+        Theorem(
+            "packing.bijective",
+            "elements share no bit of a register and leave none over",
+            small=True,
+            formula="for i != j: bits of i and j are apart; i * width % word + width <= word",
+            fails="two elements that share bits of a register",
+        ),
+        Theorem(
+            "row.covers",
+            "an operand's layout has exactly the shape of its matrix, for every N",
+            small=True,
+            formula="for each N: extents(N) == the operand's matrix(N)",
+            fails="an N at which the layout has another shape, or coordinates with other names",
+        ),
+        Theorem(
+            "row.registers",
+            "threads x elements = matrix elements; elements fill the vector exactly",
+            small=True,
+            formula="for each N: threads * elements == places; elements * width == registers * word",
+            fails="an N at which elements do not fill the registers exactly",
+        ),
     ),
     _parts,
     _behind,

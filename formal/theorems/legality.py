@@ -350,10 +350,33 @@ def _enumerations(specification: Specification) -> Iterator[Enumeration]:
 GROUP = TheoremGroup(
     35,
     (
-        Theorem("legal.row", "what is judged legal is the row's product, under its rule and its gates"),
-        Theorem("legal.read", "no two variants are spelled alike, qualifiers in any order"),
-        Theorem("gates.monotone", "legal stays legal: in later versions until removed, on including targets"),
-        Theorem("legal.round_trip", "every variant, written in each form, is read so", enumerated=True),
+        Theorem(
+            "legal.row",
+            "what is judged legal is the row's product, under its rule and its gates",
+            small=True,
+            formula="for all fields, a version and a target: judged legal == row and rule and gates",
+            fails="a combination, a version and a target that the judge and the row's formulas tell apart",
+        ),
+        Theorem(
+            "legal.read",
+            "no two variants are spelled alike, qualifiers in any order",
+            formula="for fields x != y: their qualifiers differ, in whatever order",
+            fails="a mnemonic that two combinations share",
+        ),
+        Theorem(
+            "gates.monotone",
+            "legal stays legal: in later versions until removed, on including targets",
+            small=True,
+            formula="open at (v, t): so at each later v until removed, and on targets that include t",
+            fails="a gate that shuts again in a later version, or on a target that includes an open one",
+        ),
+        Theorem(
+            "legal.round_trip",
+            "every variant, written in each form, is read so",
+            enumerated=True,
+            formula="for each variant and form: read(written(variant, form)) == (variant, form)",
+            fails="a statement that is read otherwise than it is written",
+        ),
     ),
     _parts,
     _behind,

@@ -217,8 +217,10 @@ def _behind(specification: Specification, row: RowView) -> Iterator[str]:
 GROUP = TheoremGroup(
     25,
     (
-        Theorem("row.parameters", "a row's fields and selectors have values that its layouts have"),
-        Theorem("layout.parameters", "each value of a layout's parameter is that of some row"),
+        Theorem(
+            "row.parameters", "a row's fields and selectors have values that its layouts have", small=True
+        ),
+        Theorem("layout.parameters", "each value of a layout's parameter is that of some row", small=True),
     ),
     _parts,
     _behind,

@@ -97,8 +97,18 @@ def _behind(specification: Specification, row: RowView) -> Iterator[str]:
 GROUP = TheoremGroup(
     45,
     (
-        Theorem("readings.settled", "where an instruction settles a reading, each variant has exactly one"),
-        Theorem("readings.strict", "the metadata codes of the strict reading are valid under every reading"),
+        Theorem(
+            "readings.settled",
+            "where an instruction settles a reading, each variant has exactly one",
+            formula="for all fields of a row: exactly one setting's condition holds",
+            fails="a combination for which no setting holds, or two do",
+        ),
+        Theorem(
+            "readings.strict",
+            "the metadata codes of the strict reading are valid under every reading",
+            formula="for each code, each setting s: valid[strict](code) implies valid[s](code)",
+            fails="a code that the strict setting allows and another does not",
+        ),
     ),
     _parts,
     _behind,

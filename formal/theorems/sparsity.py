@@ -185,11 +185,38 @@ def _behind(specification: Specification, row: RowView) -> Iterator[str]:
 GROUP = TheoremGroup(
     40,
     (
-        Theorem("sparse.codes", "the listed codes are the valid ones, and name distinct elements"),
-        Theorem("sparse.positions", "a valid code names distinct positions inside the chunk"),
-        Theorem("sparse.complete", "every choice of kept columns has exactly one listed code"),
-        Theorem("sparse.round_trip", "decompress after compress is the identity on chunks of right sparsity"),
-        Theorem("sparse.product", "the sparse product is the dense product of the decompressed matrix"),
+        Theorem(
+            "sparse.codes",
+            "the listed codes are the valid ones, and name distinct elements",
+            small=True,
+            formula="for each code: listed == valid; valid == its two indices name distinct elements",
+            fails="a code that is listed and not valid, or valid and not listed",
+        ),
+        Theorem(
+            "sparse.positions",
+            "a valid code names distinct positions inside the chunk",
+            small=True,
+            formula="for each valid code: positions < chunk, and no two are equal",
+            fails="a code that names a position twice, or one outside the chunk",
+        ),
+        Theorem(
+            "sparse.complete",
+            "every choice of kept columns has exactly one listed code",
+            formula="for each choice of kept columns: exactly one code of the list names them",
+            fails="columns that no code names, or that two do",
+        ),
+        Theorem(
+            "sparse.round_trip",
+            "decompress after compress is the identity on chunks of right sparsity",
+            formula="for each chunk x of right sparsity: decompress(compress(x)) == x",
+            fails="a chunk that does not survive",
+        ),
+        Theorem(
+            "sparse.product",
+            "the sparse product is the dense product of the decompressed matrix",
+            formula="for each valid code, column c: decompressed[c] == sum of stored[s], position(s) == c",
+            fails="a code with which the sparse product is not the dense one",
+        ),
     ),
     _parts,
     _behind,

@@ -158,7 +158,9 @@ GROUP = TheoremGroup(
     (
         Theorem("targets.order", "inclusion of targets is a partial order"),
         Theorem(
-            "targets.exact", "targets include what their names say: sm_Xa is exact, sm_Xf for its family"
+            "targets.exact",
+            "targets include what their names say: sm_Xa is exact, sm_Xf for its family",
+            small=True,
         ),
     ),
     _parts,

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from ptxmma.assemblers.universe import Universe
-from ptxmma.formal.catalogue import enumerations
+from ptxmma.formal.catalogue import GROUPS, enumerations
 from ptxmma.formal.prove import ENUMERATION, ProofResult, prove
 from ptxmma.formal.row_symbols import RowSymbols
 from ptxmma.formal.smt.solvers import ask
@@ -34,9 +34,13 @@ NUMERICS = "spec/numerics.yaml"
 LAYOUT_1 = "matrices: [1, 2, 4]"
 
 
+def of_theorem(specification: Specification, theorem: str) -> list[ProofResult]:
+    groups = [group for group in GROUPS if theorem in {one.name for one in group.theorems}]
+    return list(prove(specification, ("z3",), lambda _, one: one.theorem == theorem, groups=groups))
+
+
 def refuted(specification: Specification, theorem: str) -> list[ProofResult]:
-    results = prove(specification, ("z3",), lambda _, one: one.theorem == theorem)
-    return [result for result in results if not result.holds]
+    return [result for result in of_theorem(specification, theorem) if not result.holds]
 
 
 SPOILT = [  # file, right, wrong, theorem, the beginning of what is said, and a part of it
@@ -157,7 +161,7 @@ def test_wrong_gates_are_refuted(
 
 
 def test_an_enumeration_is_not_called_proven(specification: Specification) -> None:
-    results = list(prove(specification, ("z3",), lambda _, one: one.theorem == "legal.round_trip"))
+    results = of_theorem(specification, "legal.round_trip")
     assert {(result.solver, result.verdict) for result in results} == {(ENUMERATION, "enumerated")}
     assert len(results) == len(specification.families)
 
@@ -168,7 +172,7 @@ def test_a_form_that_is_read_otherwise_is_refuted(
     monkeypatch.setattr(
         legality.Judge, "judge_operands", lambda self, variant, statement: (next(iter(variant.forms)), ())
     )
-    results = prove(specification, ("z3",), lambda _, one: one.theorem == "legal.round_trip")
+    results = of_theorem(specification, "legal.round_trip")
     faults = {result.obligation.subject: result.detail for result in results if result.verdict == "refuted"}
     assert "movmatrix" not in faults  # it has one form
     assert "; is not read in the form (d, a, b-desc" in faults["wgmma.mma_async"]

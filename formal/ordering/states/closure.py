@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections import Counter, deque
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 
 from ....spec.ordering import Readings, ordering
 from ....spec.switches import Conduct
@@ -93,6 +94,19 @@ def close(kind: LocationKind, readings: Readings, conduct: Conduct | None = None
     closure = Closure(kind, letters(kind))
     numbers: dict[JointState, int] = {}
     rest: deque[int] = deque()
+    # Many joint states share an access's state, or a delayed effect: each is asked about a step once.
+
+    @cache
+    def of_access(access: AccessState, at: int) -> tuple[frozenset[str], AccessState | None]:
+        letter = closure.letters[at]
+        rules = broken_rules(access, letter, readings)
+        return rules, None if rules else next_state(access, letter, readings)
+
+    @cache
+    def of_delayed(delayed: DelayedEffectState, at: int) -> tuple[bool, DelayedEffectState | None]:
+        letter = closure.letters[at]
+        overtakes = can_overtake(delayed, letter, conduct)
+        return overtakes, None if overtakes else next_delayed(delayed, letter, conduct)
 
     def number(state: JointState, program: tuple[Step, ...]) -> int:
         if state not in numbers:
@@ -113,25 +127,20 @@ def close(kind: LocationKind, readings: Readings, conduct: Conduct | None = None
     while rest:
         at = rest.popleft()
         state, program = closure.states[at], closure.programs[at]
-        for letter in closure.letters:
-            access = state.access
-            rules = broken_rules(access, letter, readings) if access is not None else frozenset()
-            overtakes = any(can_overtake(delayed, letter, conduct) for delayed in state.delayed)
+        for step, letter in enumerate(closure.letters):
+            nothing: tuple[frozenset[str], AccessState | None] = (frozenset(), None)
+            rules, access = nothing if state.access is None else of_access(state.access, step)
+            effects = [of_delayed(delayed, step) for delayed in state.delayed]
+            overtakes = any(is_overtaken for is_overtaken, _ in effects)
             closure.hazards.update(rules)
             if bool(rules) != overtakes:
                 closure.faults.append(_fault((*program, letter), rules))
             if rules or overtakes:
                 closure.follows[at].append(HAZARD)
             else:
-                following = _next(state, letter, readings, conduct)
-                closure.follows[at].append(number(following, (*program, letter)))
+                delayed = frozenset(one for _, one in effects if one is not None)
+                closure.follows[at].append(number(JointState(access, delayed), (*program, letter)))
     return closure
-
-
-def _next(state: JointState, letter: Step, readings: Readings, conduct: Conduct) -> JointState:
-    access = next_state(state.access, letter, readings) if state.access is not None else None
-    delayed = (next_delayed(one, letter, conduct) for one in state.delayed)
-    return JointState(access, frozenset(one for one in delayed if one is not None))
 
 
 def _fault(steps: tuple[Step, ...], rules: frozenset[str]) -> str:
