@@ -6,14 +6,14 @@ from collections.abc import Callable
 
 from ..spec.expressions import Expression, fold
 
-__all__ = ["c_text"]
+__all__ = ["CReading", "c_text"]
 
 _STRENGTH = {"|": 3, "^": 4, "&": 5, "<<": 8, ">>": 8, "+": 9, "-": 9, "*": 10, "//": 10, "%": 10}
 _CText = tuple[str, int]
 
 
-class _C:
-    """Each reading is (text, binding strength in C)."""
+class CReading:
+    """The language as C. Each reading is (text, binding strength in C)."""
 
     def __init__(self, numbers: Callable[[int], str], names: Callable[[str], str]) -> None:
         self.numbers = numbers
@@ -50,4 +50,4 @@ class _C:
 
 def c_text(tree: Expression, numbers: Callable[[int], str] = str, names: Callable[[str], str] = str) -> str:
     """The expression as C; every name is an unsigned integer. `numbers` and `names` spell both."""
-    return fold(tree, _C(numbers, names))[0]
+    return fold(tree, CReading(numbers, names))[0]

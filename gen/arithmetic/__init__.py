@@ -1,3 +1,3 @@
-"""How is a chip's arithmetic computed fast? numpy_sums reads the stages as arrays, sum_text writes them as C
-and CUDA, compiled_sums compiles the C, dot_products chooses among them.
+"""How is a chip's arithmetic computed fast? numpy_sums runs array_programs, made of the stages and of
+array_operations; sum_text writes the stages as C and CUDA, compiled_sums compiles it, dot_products chooses.
 """

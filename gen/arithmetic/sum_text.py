@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
 
+from ...spec.arithmetic_bounds import Span
 from ...spec.arithmetic_records import ArithmeticStage
 from ...spec.chip_arithmetic import (
     FACTORS,
@@ -17,8 +19,9 @@ from ...spec.chip_arithmetic import (
     constants_of,
 )
 from ...spec.expressions import names
+from ...spec.nodes import Formula
 from ...spec.specification import Specification
-from ..c_reading import c_text
+from .word_text import word_text, word_type
 
 __all__ = ["SumText", "code_type"]
 
@@ -32,18 +35,26 @@ _HEAD = """\
 #endif
 typedef unsigned long long word64;
 typedef {word} word;
-#define N(value) ((word)(value##ull))
+#define N(value) (value##ull)
 
 /* How many binary digits a number has. */
-FUNCTION word bits64(word64 value) {{
+FUNCTION word64 bits64(word64 value) {{
 #ifdef __CUDA_ARCH__
   return 64 - __clzll((long long)value);
 #else
   return value ? 64 - __builtin_clzll(value) : 0;
 #endif
 }}
-FUNCTION word bits(word value) {{
+FUNCTION word64 bits(word value) {{
   return {bits};
+}}
+
+/* A value where a condition holds, else 0. */
+FUNCTION word64 taken64(int condition, word64 value) {{
+  return value & -(word64)condition;
+}}
+FUNCTION word taken(int condition, word value) {{
+  return value & -(word)condition;
 }}
 """
 _WORDS = {
@@ -84,7 +95,7 @@ class SumText:
                 lines += [*self._function(number, block), ""]
             calls += self._call(number, known[key], block)
         last = len(self.arithmetic.blocks) - 1
-        lines += [f"FUNCTION word sum_of_products({self._factors}, word c) {{", *calls]
+        lines += [f"FUNCTION word64 sum_of_products({self._factors}, word64 c) {{", *calls]
         return "\n".join([*lines, f"  return sum_{last};", "}", ""])
 
     def many(self) -> str:
@@ -115,90 +126,135 @@ class SumText:
         addends = "".join(f", {names_of.get(n, f'sum_{n}')}" for n in block.addends)
         yield f"  static const unsigned short at_{number}[] = {{{listed}}};"
         given = f"a, b, negated_a, negated_b, at_{number}{addends}"
-        yield f"  const word sum_{number} = block_{function}({given});"
+        yield f"  const word64 sum_{number} = block_{function}({given});"
 
     def _function(self, number: int, block: SumBlock) -> Iterator[str]:
         """The function of a block: products by the numbers in `at`, and addends."""
-        products, stages = len(block.products), block.model.stages
-        terms = products + len(block.addends)
-        kept = _kept(block)
-        addends = "".join(f", word addend_{n}" for n in range(len(block.addends)))
-        yield f"FUNCTION word block_{number}({self._factors}, const unsigned short *at{addends}) {{"
-        for name, value in block_constants(self.specification, self.arithmetic, block).items():
-            yield f"  const word {_own(name)} = N({value});"
-        for name in kept:
-            yield f"  word all_{name}[{terms}];"
-        if products:
-            yield f"  for (int i = 0; i < {products}; i++) {{"
-            for part in FACTORS:
-                low = part.lower()
-                yield f"    const word {_own(f'{low}_code')} = {low}[at[i]];"
-                yield f"    const word {_own(f'{low}_negated')} = negated_{low};"
-                yield from _elements(block, part)
-            for stage in stages:
-                if stage.each == "product":
-                    yield from _terms(stage, kept, "i")
-            yield "  }"
-        for n, element in enumerate(block.types):
-            yield "  {"
-            yield f"    const word {_own('c_code')} = addend_{n}, {_own('c_negated')} = 0;"
-            for name, value in constants_of(self.specification, element).items():
-                yield f"    const word {_own(f'c_{name}')} = N({value});"
-            yield from _elements(block, "C")
-            for stage in stages:
-                if stage.each == "addend":
-                    yield from _terms(stage, kept, str(products + n))
-            yield "  }"
-        for stage in stages:
-            if stage.each == "term":
-                yield from _over_terms(stage, kept, terms)
-            elif stage.each == "result":
-                for name, formula in stage.let.items():
-                    yield f"  const word {_own(name)} = {c_text(formula.tree, _number, _own)};"
+        constants = block_constants(self.specification, self.arithmetic, block)
+        addends = "".join(f", word64 addend_{n}" for n in range(len(block.addends)))
+        yield f"FUNCTION word64 block_{number}({self._factors}, const unsigned short *at{addends}) {{"
+        for name, value in constants.items():
+            yield f"  const word64 {_own(name)} = N({value});"
+        text = _BlockText(block, {name: (value, value) for name, value in constants.items()})
+        body = list(self._body(text))
+        for name, span in text.terms.items():
+            yield f"  {word_type(span)} all_{name}[{len(block.products) + len(block.addends)}];"
+        yield from body
         yield f"  return {_own('code')};"
         yield "}"
 
+    def _body(self, text: _BlockText) -> Iterator[str]:
+        block, products = text.block, len(text.block.products)
+        if products:
+            yield f"  for (int i = 0; i < {products}; i++) {{"
+            spans = dict(text.result)
+            for part in FACTORS:
+                low = part.lower()
+                yield f"    const word64 {_own(f'{low}_code')} = {low}[at[i]];"
+                yield f"    const word64 {_own(f'{low}_negated')} = negated_{low};"
+                width = spans[f"{low}_width"][0]
+                spans |= {f"{low}_code": (0, (1 << width) - 1), f"{low}_negated": (0, 1)}
+                yield from text.elements(part, spans)
+            yield from text.each("product", spans, "i")
+            yield "  }"
+        for n, element in enumerate(block.types):
+            known = constants_of(self.specification, element)
+            spans = {
+                **text.result,
+                **{f"c_{name}": (value, value) for name, value in known.items()},
+                "c_code": (0, (1 << known["width"]) - 1),
+                "c_negated": (0, 0),
+            }
+            yield "  {"
+            yield f"    const word64 {_own('c_code')} = addend_{n}, {_own('c_negated')} = 0;"
+            for name, value in known.items():
+                yield f"    const word64 {_own(f'c_{name}')} = N({value});"
+            yield from text.elements("C", spans)
+            yield from text.each("addend", spans, str(products + n))
+            yield "  }"
+        for stage in block.model.stages:
+            if stage.each == "term":
+                yield from text.over_terms(stage)
+            elif stage.each == "result":
+                yield from text.of_result(stage)
 
-def _elements(block: SumBlock, part: str) -> Iterator[str]:
-    """The names of an element, with the prefix of its part from the beginning."""
 
-    def spelled(name: str) -> str:
-        return _own(name if name in block.names else f"{part.lower()}_{name}")
+@dataclass(frozen=True)
+class _BlockText:
+    """The statements of a block's stages; `result` and `terms` have the bounds of the names so far."""
 
-    for stage in block.model.stages:
-        if stage.each == "element":
-            for name, formula in stage.let.items():
-                yield f"    const word {spelled(name)} = {c_text(formula.tree, _number, spelled)};"
+    block: SumBlock
+    result: dict[str, Span]
+    terms: dict[str, Span] = field(default_factory=dict)
 
+    @cached_property
+    def kept(self) -> tuple[str, ...]:
+        return _kept(self.block)
 
-def _terms(stage: ArithmeticStage, kept: Sequence[str], index: str) -> Iterator[str]:
-    for name, formula in stage.let.items():
-        yield f"    const word {_own(name)} = {c_text(formula.tree, _number, _own)};"
-        if name in kept:
-            yield f"    all_{name}[{index}] = {_own(name)};"
+    def _declared(
+        self, name: str, formula: Formula, spans: dict[str, Span], spelled: Callable[[str], str]
+    ) -> str:
+        """The declaration of a name; its bounds are known from then on."""
+        text, spans[name] = word_text(formula.tree, self.block.step.word, spans, spelled)
+        return f"const {word_type(spans[name])} {spelled(name)} = {text};"
 
+    def elements(self, part: str, spans: dict[str, Span]) -> Iterator[str]:
+        """The names of an element, with the prefix of its part from the beginning."""
+        prefix = f"{part.lower()}_"
 
-def _over_terms(stage: ArithmeticStage, kept: Sequence[str], terms: int) -> Iterator[str]:
-    """A stage over all terms; what is reduced is `one_` name of each."""
+        def spelled(name: str) -> str:
+            return _own(name if name in self.block.names else prefix + name)
 
-    def spelled(name: str) -> str:
-        return f"one_{name}" if stage.reduce and name in stage.let else _own(name)
+        own = {name: spans[name] for name in self.block.names}
+        own |= {name.removeprefix(prefix): span for name, span in spans.items() if name.startswith(prefix)}
+        for stage in self.block.model.stages:
+            for name, formula in stage.let.items() if stage.each == "element" else ():
+                yield f"    {self._declared(name, formula, own, spelled)}"
+                spans[prefix + name] = own[name]
 
-    for name in stage.let if stage.reduce else ():
-        yield f"  word {_own(name)} = 0;"
-    yield f"  for (int i = 0; i < {terms}; i++) {{"
-    for name in kept:
-        if name not in stage.let and any(name in names(f.tree) for f in stage.let.values()):
-            yield f"    const word {_own(name)} = all_{name}[i];"
-    for name, formula in stage.let.items():
-        yield f"    const word {spelled(name)} = {c_text(formula.tree, _number, spelled)};"
-        if stage.reduce == "greatest":
-            yield f"    {_own(name)} = one_{name} > {_own(name)} ? one_{name} : {_own(name)};"
-        elif stage.reduce == "sum":
-            yield f"    {_own(name)} += one_{name};"
-        elif name in kept:
-            yield f"    all_{name}[i] = {_own(name)};"
-    yield "  }"
+    def each(self, each: str, spans: dict[str, Span], index: str) -> Iterator[str]:
+        """The names of a product or an addend; those that terms need are kept."""
+        for stage in self.block.model.stages:
+            for name, formula in stage.let.items() if stage.each == each else ():
+                yield f"    {self._declared(name, formula, spans, _own)}"
+                if name in self.kept:
+                    yield f"    all_{name}[{index}] = {_own(name)};"
+                    (a, b), (c, d) = spans[name], self.terms.get(name, spans[name])
+                    self.terms[name] = min(a, c), max(b, d)
+
+    def over_terms(self, stage: ArithmeticStage) -> Iterator[str]:
+        """A stage over all terms; what is reduced is `one_` name of each."""
+
+        def spelled(name: str) -> str:
+            return f"one_{name}" if stage.reduce and name in stage.let else _own(name)
+
+        count = len(self.block.products) + len(self.block.addends)
+        spans, lines = {**self.result, **self.terms}, list[str]()
+        for name in self.kept:
+            if name not in stage.let and any(name in names(f.tree) for f in stage.let.values()):
+                lines.append(f"    const {word_type(spans[name])} {_own(name)} = all_{name}[i];")
+        for name, formula in stage.let.items():
+            lines.append(f"    {self._declared(name, formula, spans, spelled)}")
+            low, high = spans[name]
+            if stage.reduce == "greatest":
+                lines.append(f"    {_own(name)} = one_{name} > {_own(name)} ? one_{name} : {_own(name)};")
+                self.result[name] = low, high
+            elif stage.reduce == "sum":
+                lines.append(f"    {_own(name)} += one_{name};")
+                self.result[name] = 0, min(count * high, (1 << self.block.step.word) - 1)
+            elif name in self.kept:
+                lines.append(f"    all_{name}[i] = {_own(name)};")
+                self.terms[name] = low, high
+        for name in stage.let if stage.reduce else ():
+            yield f"  {word_type(self.result[name])} {_own(name)} = 0;"
+        yield f"  for (int i = 0; i < {count}; i++) {{"
+        yield from lines
+        yield "  }"
+
+    def of_result(self, stage: ArithmeticStage) -> Iterator[str]:
+        """A stage of the sum."""
+        for name, formula in stage.let.items():
+            yield f"  {self._declared(name, formula, self.result, _own)}"
 
 
 def _kept(block: SumBlock) -> tuple[str, ...]:
@@ -212,7 +268,3 @@ def _kept(block: SumBlock) -> tuple[str, ...]:
 def _own(name: str) -> str:
     """A name of the model as an identifier that no keyword of C is."""
     return f"v_{name}"
-
-
-def _number(value: int) -> str:
-    return f"N({value})"

@@ -16,7 +16,16 @@ from ...spec.sum_bounds import SumBound, bound_of
 from ...spec.variants import Variant
 from .element_codes import code_of, value_of
 
-__all__ = ["Growth", "SumKind", "TypeSet", "addend_names", "growths_of", "sum_kinds", "type_sets"]
+__all__ = [
+    "Growth",
+    "SumKind",
+    "TypeSet",
+    "addend_names",
+    "growth_text",
+    "growths_of",
+    "sum_kinds",
+    "type_sets",
+]
 
 
 @dataclass(frozen=True)
@@ -31,20 +40,41 @@ class Growth:
     wraps: bool = False
 
 
+def growth_text(one_times_one: str, last: int | None, wraps: bool) -> str:
+    """Where 1 is lost, in words."""
+    if one_times_one != "1":
+        return f"1 * 1 is {one_times_one}"
+    if last is None:
+        return "never"
+    for number, rest in ((last, ""), (last + 1, " - 1")):
+        if number & number - 1 == 0:
+            return f"{'wraps at ' if wraps else ''}2^{number.bit_length() - 1}{rest}"
+    return f"{'wraps at ' if wraps else ''}{last}"
+
+
 @dataclass(frozen=True)
 class TypeSet:
-    """Variants of one instruction whose sums are the same: one of them, and how many they are."""
+    """Variants of one instruction whose sums are the same."""
 
     instruction: str
-    variant: Variant
-    mnemonics: int
+    variants: tuple[Variant, ...]
     arithmetic: ChipArithmetic
+
+    @property
+    def variant(self) -> Variant:
+        """One of them, which stands for all."""
+        return self.variants[0]
+
+    @property
+    def mnemonics(self) -> int:
+        """How many they are."""
+        return len(self.variants)
 
 
 def type_sets(specification: Specification, variants: Iterable[Variant], target: str) -> Iterator[TypeSet]:
     """The type sets of variants that have sums; raises Question for one whose arithmetic is not known."""
     known: dict[object, ChipArithmetic] = {}
-    found: dict[object, TypeSet] = {}
+    found: dict[object, tuple[ChipArithmetic, list[Variant]]] = {}
     for variant in variants:
         name = variant.instruction.instruction
         fields = (name, *(item for item in variant.fields.items() if item[0] not in ("m", "n")))
@@ -53,13 +83,9 @@ def type_sets(specification: Specification, variants: Iterable[Variant], target:
         arithmetic = known[fields]
         blocks = tuple(_told_apart(block) for block in arithmetic.blocks)
         key = name, arithmetic.row.id, *arithmetic.types.values(), blocks
-        before = found.get(key)
-        found[key] = (
-            replace(before, mnemonics=before.mnemonics + 1)
-            if before
-            else TypeSet(name, variant, 1, arithmetic)
-        )
-    yield from found.values()
+        found.setdefault(key, (arithmetic, []))[1].append(variant)
+    for arithmetic, alike in found.values():
+        yield TypeSet(alike[0].instruction.instruction, tuple(alike), arithmetic)
 
 
 @dataclass(frozen=True)

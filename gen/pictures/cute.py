@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from math import prod
 
 from ...spec.errors import Question
 from .tables import MapTable
 
-__all__ = ["CuteLayout", "cute", "derive"]
+__all__ = ["CuteLayout", "cute", "derive", "first_difference", "read_cute"]
+
+_MODE = r"(?:\(\d+(?:,\d+)*\)|\d+)"
+_NESTED = re.compile(_MODE)
 
 Mode = tuple[int, int]
 CuteLayout = tuple[list[Mode], list[Mode]]
@@ -40,13 +44,7 @@ def derive(table: MapTable) -> CuteLayout:
     """The CuTe layout of a map; raises Question where the map is not one."""
     if table.packing is None or table.layout.condition is not None:
         raise Question(f"{table.operand} has no CuTe layout: it is not a map of (thread, element)")
-    transposed = table.operand == "B"  # CuTe writes B as (n, k)
-
-    def index(row: int, col: int, product: int = 0) -> int:
-        inside = col + row * table.cols if transposed else row + col * table.rows
-        return inside + product * table.rows * table.cols
-
-    linear = {(t, i): index(*place) for t, i, _, _, *place in table.entries}
+    linear = {(t, i): _index(table, *place) for t, i, _, _, *place in table.entries}
     origin = linear[0, 0]
     threads = _modes(table.threads, {t: linear[t, 0] - origin for t in range(table.threads)})
     values = _modes(table.elements, {i: linear[0, i] - origin for i in range(table.elements)})
@@ -56,6 +54,40 @@ def derive(table: MapTable) -> CuteLayout:
     if prod(shape for shape, _ in threads) != table.threads:
         raise Question(f"{table.title} is not a CuTe layout")
     return threads, values
+
+
+def first_difference(table: MapTable, layout: CuteLayout) -> str | None:
+    """Where a CuTe layout places an element elsewhere than the specification does; None: nowhere."""
+    if table.packing is None:
+        raise Question(f"{table.operand} has no CuTe layout: it is not a map of (thread, element)")
+    threads, values = layout
+    for modes, size, what in ((threads, table.threads, "threads"), (values, table.elements, "values")):
+        if prod(shape for shape, _ in modes) != size:
+            return f"it has {prod(shape for shape, _ in modes)} {what}, not {size}"
+    for t, i, _, _, *place in table.entries:
+        wanted, said = _index(table, *place), _apply(threads, t) + _apply(values, i)
+        if said != wanted:
+            return f"element {i} of thread {t} is at index {wanted}, not {said}"
+    return None
+
+
+def read_cute(text: str) -> CuteLayout:
+    """A layout ((thread modes),(value modes)):((strides),(strides)); raises Question for any other text."""
+    shape, _, stride = re.sub(r"\s", "", text).partition(":")
+    sides = [_NESTED.findall(side) for side in (shape, stride)]
+    if not all(re.fullmatch(rf"\({_MODE},{_MODE}\)", side) for side in (shape, stride)):
+        raise Question(f"{text!r} is not a CuTe layout; right would be: ((4,8),(2,2)):((32,1),(16,8))")
+    shapes, strides = ([[int(n) for n in re.findall(r"\d+", part)] for part in side] for side in sides)
+    if [len(one) for one in shapes] != [len(one) for one in strides]:
+        raise Question(f"{text!r} is not a CuTe layout: shape and stride have other modes")
+    first, second = (list(zip(a, b, strict=True)) for a, b in zip(shapes, strides, strict=True))
+    return first, second
+
+
+def _index(table: MapTable, row: int, col: int, product: int = 0) -> int:
+    """The linear index of a place; CuTe writes B as (n, k)."""
+    inside = col + row * table.cols if table.operand == "B" else row + col * table.rows
+    return inside + product * table.rows * table.cols
 
 
 def _written(modes: list[Mode], which: int) -> str:

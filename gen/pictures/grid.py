@@ -215,11 +215,13 @@ def lanes_of(table: MapTable) -> Grid:
     registers = 1 + max(register for _, register in cells)
 
     def cell(thread: int, register: int) -> Cell:
-        places = cells[thread, register]
+        places = cells.get((thread, register))
+        if places is None:  # a thread that takes no part
+            return Cell(-1, "·", ())
         return Cell(thread, _places(places), tuple(number for place in places for number in place))
 
     outputs = len(next(iter(cells.values()))[0])
-    held = len(cells[0, 0])
+    held = max(map(len, cells.values()))
     names = tuple(name for _ in range(held) for name in (*table.layout.outputs,)[:outputs])
     return Grid(
         f"{table.title}, by register",

@@ -12,7 +12,16 @@ from ...spec.variants import Variant
 from .grid import Cell, Grid
 from .tables import MapTable
 
-__all__ = ["PLACE", "Load", "in_places", "is_placed", "loads", "place_grid", "place_names"]
+__all__ = [
+    "PLACE",
+    "Load",
+    "in_places",
+    "is_placed",
+    "loading_variants",
+    "loads",
+    "place_grid",
+    "place_names",
+]
 
 PLACE = ("lane", "column")  # the coordinates of tensor memory
 _BLOCKS = ("cta", "access")  # what there is one grid of lanes and columns each of
@@ -139,7 +148,7 @@ class Load:
 def loads(specification: Specification, lane: int, column: int) -> Iterator[Load]:
     """Every shape of a load that brings a place to a register, from the first column on."""
     found: set[str] = set()
-    for name, variant in _loading(specification):
+    for name, variant, halves in loading_variants(specification):
         layout = specification.layouts[name]
         parameters = stated_parameters(layout, variant)
         shape = layout.shape(parameters)
@@ -148,15 +157,18 @@ def loads(specification: Specification, lane: int, column: int) -> Iterator[Load
             first = lane - lane % min(shape["lane"], _LANES)
             place = tuple({"lane": lane - first, "column": column}.get(n, 0) for n in layout.outputs)
             thread, element = layout.holders(parameters, {place})[place]
-            halves = layout.domain(parameters)["i"] > variant.fragment_registers(_LOADED)
             yield Load(variant.mnemonic, name, parameters, lane // _LANES, first, 0, thread, element, halves)
 
 
-def _loading(specification: Specification) -> Iterator[tuple[str, Variant]]:
-    """The variants that load from tensor memory and do nothing else, with their layouts; short ones first."""
+def loading_variants(specification: Specification) -> Iterator[tuple[str, Variant, bool]]:
+    """The variants that load from tensor memory and do nothing else, short ones first: layout, variant, and
+    whether an element is half of a register.
+    """
     for family in specification.families.values():
         written = [o for o in family.instruction.operands.values() if o.role == "destination"]
         if [one.part for one in written] == [_LOADED]:
             for variant in family.variants():
                 for name in variant.layouts.values():
-                    yield name, variant
+                    layout = specification.layouts[name]
+                    held = layout.domain(stated_parameters(layout, variant))["i"]
+                    yield name, variant, held > variant.fragment_registers(_LOADED)

@@ -16,7 +16,7 @@ from ...spec.parts import layout_key, layout_operand, named_operand, stated_para
 from ...spec.specification import Specification
 from ...spec.variants import Variant
 
-__all__ = ["MapTable", "layout_table", "said", "table_of"]
+__all__ = ["MapTable", "layout_table", "operand_packing", "said", "table_of"]
 
 
 @dataclass(frozen=True)
@@ -151,13 +151,16 @@ def table_of(
     operand = layout_key(variant, operand) or operand
     stated = stated_parameters(layout, variant)
     parameters = _chosen(layout, operand, stated, selectors or {}, variant.mnemonic)
-    found = layout_operand(variant.instruction, operand)
-    packed: Packing | None = None
-    if found and found[1].holds and found[1].part != "address":
-        packed = packing(variant, operand)
-    elif operand.startswith("scale"):
-        packed = Packing(8, 32)
+    packed = operand_packing(variant, operand)
     return MapTable(variant, operand, layout, parameters, packed, specification.index)
+
+
+def operand_packing(variant: Variant, operand: str) -> Packing | None:
+    """How the elements of a layout key's operand lie in registers; None where no register holds one."""
+    found = layout_operand(variant.instruction, operand)
+    if found and found[1].holds and found[1].part != "address":
+        return packing(variant, operand)
+    return Packing(8, 32) if operand.startswith("scale") else None
 
 
 def layout_table(specification: Specification, name: str, given: Mapping[str, int]) -> MapTable:

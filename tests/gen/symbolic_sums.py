@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from ptxmma.spec import dot_product
+from ptxmma.spec.api import load
 from ptxmma.spec.chip_arithmetic import ChipArithmetic
 from ptxmma.spec.dot_product import DotProduct, ElementCode
 from ptxmma.spec.expressions import (
@@ -27,21 +28,25 @@ from ptxmma.spec.expressions import (
 )
 from ptxmma.spec.specification import Specification
 
-TOKEN = re.compile(r"\s*(\w+|<<|>>|<=|>=|==|!=|&&|\|\||.)")
+TOKEN = re.compile(r"\s*(\w+|<<|>>|<=|>=|==|!=|.)")
 # By how strongly they bind (C11, 6.5.5 to 6.5.14); all are read from the left.
-STRENGTH = {"||": 1, "&&": 2, "|": 3, "^": 4, "&": 5, "==": 6, "!=": 6, "<": 7, "<=": 7, ">": 7, ">=": 7}
+STRENGTH = {"|": 3, "^": 4, "&": 5, "==": 6, "!=": 6, "<": 7, "<=": 7, ">": 7, ">=": 7}
 STRENGTH |= {"<<": 8, ">>": 8, "+": 9, "-": 9, "*": 10, "/": 10, "%": 10}
 ORDERS = ("==", "!=", "<", "<=", ">", ">=")
 
 
 class Node:
-    """A value: an operator and its operands. Two that are made alike are one object."""
+    """A value: an operator and its operands, between two numbers. Two that are made alike are one object.
 
-    __slots__ = ("args", "op")
+    The bounds hold wherever the value is taken; in a branch that is not taken, it may be anything.
+    """
+
+    __slots__ = ("args", "op", "span")
     made: dict[tuple[object, ...], Node] = {}  # noqa: RUF012 - shared on purpose
 
     def __init__(self, op: str, args: tuple[Any, ...]) -> None:
         self.op, self.args = op, args
+        self.span = span_of(op, args)
 
     @classmethod
     def of(cls, op: str, *args: Any) -> Node:
@@ -54,7 +59,11 @@ class Node:
         key = (op, *(id(arg) if isinstance(arg, Node) else arg for arg in args))
         found = cls.made.get(key)
         if found is None:
-            found = cls.made[key] = cls(op, args)
+            found = cls(op, args)
+            low, high = found.span
+            if low == high and op != "number":
+                found = lifted(low)
+            cls.made[key] = found
         return found
 
 
@@ -84,7 +93,57 @@ NUMBERS: dict[str, Callable[..., int]] = {
     "not": lambda a: not a,
     "bits": int.bit_length,
 }
-LOW = (1 << 32) - 1
+ANY = 1 << 256  # a bound of what is not known
+
+
+def span_of(op: str, args: Sequence[Any]) -> tuple[int, int]:
+    """The least and the greatest value of an operator, of those of its operands."""
+    if op == "number":
+        return args[0], args[0]
+    if op == "element":
+        return 0, (1 << args[2]) - 1
+    spans = [arg.span for arg in args if isinstance(arg, Node)]
+    if op in ORDERS:
+        return 0, 1
+    if op == "bits":
+        return spans[0][0].bit_length(), spans[0][1].bit_length()
+    if op == "where":
+        condition, then, otherwise = args
+        (_, (a, b), (c, d)) = spans
+        if condition.op == ">" and condition.args == (then, otherwise):
+            return max(a, c), max(b, d)
+        if condition.op == "<" and condition.args[0] is then:
+            b = min(b, condition.args[1].span[1] - 1)
+        return min(a, c), max(b, d)
+    if len(spans) != 2:
+        return 0, ANY
+    (a, b), (c, d) = spans
+    all_digits = (1 << max(b.bit_length(), d.bit_length())) - 1
+    low, high = {
+        "+": (a + c, b + d),
+        "-": (a - d, b - c),
+        "*": (a * c, b * d),
+        "&": (0, min(b, d)),
+        "|": (max(a, c), all_digits),
+        "^": (0, all_digits),
+        "<<": (a << min(c, 256), b << min(d, 256)),
+        ">>": (a >> min(d, 256), b >> min(c, 256)),
+    }.get(op, (0, ANY))
+    return max(0, low), min(max(0, high), ANY)
+
+
+def decided(op: str, left: Node, right: Node) -> bool | None:
+    """Whether a comparison holds for all values of its operands, or for none."""
+    (a, b), (c, d) = left.span, right.span
+    match op:
+        case "<":
+            return True if b < c else False if a >= d else None
+        case ">":
+            return decided("<", right, left)
+        case "<=" | ">=":
+            other = decided(">" if op == "<=" else "<", left, right)
+            return None if other is None else not other
+    return False if b < c or d < a else None
 
 
 def simplified(op: str, args: Sequence[Any]) -> Node | None:
@@ -95,38 +154,51 @@ def simplified(op: str, args: Sequence[Any]) -> Node | None:
     nodes = [arg for arg in args if isinstance(arg, Node)]
     known = [node.args[0] if node.op == "number" else None for node in nodes]
     if op in NUMBERS and None not in known:
-        return lifted(NUMBERS[op](*known))
+        return lifted(max(0, NUMBERS[op](*known)))
+    if op in ORDERS and (holds := decided(op, *nodes)) is not None:
+        return lifted(holds)
     match op:
+        case "and" | "or":
+            return Node.of("&" if op == "and" else "|", *nodes)
+        case "not":
+            return Node.of("^", nodes[0], lifted(1))
+        case "!=":
+            return Node.of("not", Node.of("==", *nodes))
+        case ">" if known[1] == 0:
+            return Node.of("!=", *nodes)
+        case "==" if nodes[0].span[1] <= 1 and known[1] is not None:
+            return nodes[0] if known[1] else Node.of("not", nodes[0])
+        case "^" if known[1] == 1 and nodes[0].op == "^" and nodes[0].args[1] is nodes[1]:
+            return nodes[0].args[0]  # type: ignore[no-any-return]
         case "&" | "*" if 0 in known:
             return lifted(0)
         case "+" | "|" | "^" if 0 in known:
             return nodes[1 - known.index(0)]
-        case "and" if 0 in known:
-            return lifted(0)
-        case "or" if 1 in known:
-            return lifted(1)
-        case "and" | "or" if None in known and known != [None, None]:
-            return nodes[known.index(None)]
-        case "where" if known[0] is not None:
-            return nodes[1] if known[0] else nodes[2]
-        case "where" if nodes[1] is nodes[2]:
-            return nodes[1]
-        case "where" if known[2] == 0 and nodes[0] is Node.of(">", nodes[1], lifted(0)):
-            return nodes[1]
-        case "where" if nodes[2].op == "bits":
-            return digits_of_halves(*nodes)
+        case "-" | "<<" | ">>" if known[1] == 0:
+            return nodes[0]
+        case "*" if 1 in known:
+            return nodes[1 - known.index(1)]
+        case "&":
+            for node, mask in ((nodes[0], known[1]), (nodes[1], known[0])):
+                if mask is not None and mask & (mask + 1) == 0 and node.span[1] <= mask:
+                    return node
+        case "where":
+            return chosen(*nodes)
     return None
 
 
-def digits_of_halves(condition: Node, then: Node, otherwise: Node) -> Node | None:
-    """How many digits a number of 64 bits has, where it is said by its halves of 32 bits."""
-    low = otherwise.args[0]
-    if low.op != "&" or low.args[1] is not lifted(LOW):
-        return None
-    high = Node.of(">>", low.args[0], lifted(32))
-    more = Node.of("+", Node.of("bits", high), lifted(32))
-    if condition is Node.of(">", high, lifted(0)) and then is more:
-        return Node.of("bits", low.args[0])
+def chosen(condition: Node, then: Node, otherwise: Node) -> Node | None:
+    if condition.op == "number":
+        return then if condition.args[0] else otherwise
+    if then is otherwise:
+        return then
+    zero, one = lifted(0), lifted(1)
+    if (then, otherwise) == (one, zero):
+        return condition
+    if then is zero:
+        return Node.of("where", Node.of("not", condition), otherwise, zero)
+    if then.span[0] >= otherwise.span[1] and condition is Node.of(">", then, otherwise):
+        return then
     return None
 
 
@@ -188,10 +260,15 @@ class SymbolicDotProduct(DotProduct):
         return lambda *values: evaluated(tree, dict(zip(read, values, strict=True))), read
 
 
+def element(part: str, number: int, arithmetic: ChipArithmetic) -> Node:
+    """Any element of A, B or C."""
+    return Node.of("element", part, number, load().index.types[arithmetic.types[part.upper()]].bits)
+
+
 def elements(part: str, arithmetic: ChipArithmetic) -> list[Node]:
     """As many as the products need."""
     last = max(k for block in arithmetic.blocks for k in block.products)
-    return [Node.of("element", part, k) for k in range(last + 1)]
+    return [element(part, k, arithmetic) for k in range(last + 1)]
 
 
 def defined(
@@ -202,7 +279,7 @@ def defined(
         [ElementCode(code, sign) for code in elements(part, arithmetic)]  # type: ignore[arg-type]
         for part, sign in zip("ab", negated, strict=True)
     )
-    c = Node.of("element", "c", 0)
+    c = element("c", 0, arithmetic)
     found: Any = SymbolicDotProduct(specification, arithmetic).code(a, b, c)  # type: ignore[arg-type]
     return lifted(found)
 
@@ -234,8 +311,6 @@ class CReader:
             right = self.joined(STRENGTH[op] + 1)
             if op in ORDERS:
                 left = Compare(op, left, right)
-            elif op in ("&&", "||"):
-                left = Connective("and" if op == "&&" else "or", left, right)
             else:
                 left = Binary("//" if op == "/" else op, left, right)
         return left
@@ -244,6 +319,17 @@ class CReader:
         token = self.take()
         if token == "!":
             return Negation(self.unary())
+        if token == "(" and self.tokens[0] == "word":
+            self.take("word")
+            self.take(")")
+            return Binary("as", Name("word"), self.unary())
+        if token in ("taken", "taken64"):
+            self.take("(")
+            condition = self.conditional()
+            self.take(",")
+            value = self.conditional()
+            self.take(")")
+            return Binary(token, condition, value)
         if token in ("(", "bits", "N"):
             if token != "(":
                 self.take("(")
@@ -269,26 +355,72 @@ def read(text: str) -> Expression:
 
 
 LOOP = re.compile(r"for \(int i = 0; i < (\d+); i\+\+\) \{")
-HEAD = re.compile(r"FUNCTION word (\w+)\((.*)\) \{")
+HEAD = re.compile(r"FUNCTION word64 (\w+)\((.*)\) \{")
+HELPERS = ("bits64", "bits", "taken64")
 LISTED = re.compile(r"static const unsigned short (\w+)\[\] = \{([\d, ]+)\};")
-ARRAY = re.compile(r"word (\w+)\[(\d+)\];")
-CALL = re.compile(r"const word (\w+) = (\w+)\(([^()]*)\);")
-DECLARED = re.compile(r"(?:const )?word ((?:\w+ = [^;]+?)(?:, \w+ = \w+)*);")
+ARRAY = re.compile(r"(word|word64) (\w+)\[(\d+)\];")
+CALL = re.compile(r"const word64 (\w+) = (\w+)\(([^()]*)\);")
+DECLARED = re.compile(r"(?:const )?(word|word64) ((?:\w+ = [^;]+?)(?:, \w+ = \w+)*);")
 STORED = re.compile(r"(\w+)\[(\w+)\] = ([^;]+);")
 CHANGED = re.compile(r"(\w+) (\+?)= ([^;]+);")
 
 
 class CProgram:
-    """The functions of an emitted text, which it executes: every statement that it does not know is refused."""
+    """The functions of an emitted text, which it executes: every statement that it does not know is refused.
+
+    Each part has the type that C gives it. In a word64, a value of more than 64 bits is refused where words have
+    more, for what it stands for would be lost. A name has its type in the scope, too, behind "type of".
+    """
 
     def __init__(self, text: str) -> None:
+        self.word = 128 if "typedef unsigned __int128 word;" in text else 64
         self.functions: dict[str, tuple[list[str], list[str]]] = {}
         lines = iter(text.splitlines())
         for line in lines:
             head = HEAD.fullmatch(line.strip())
-            if head and not head[1].startswith("bits"):
+            if head and head[1] not in HELPERS:
                 parameters = [one.split()[-1].lstrip("*") for one in head[2].split(",")]
                 self.functions[head[1]] = parameters, list(self._body(lines))
+
+    def _held(self, node: Node, bits: int) -> tuple[Node, int]:
+        """A value, which its type holds; the loader says so of the longest words."""
+        assert bits == self.word or node.span[1] >> bits == 0, f"a word64 of {node.op} can be {node.span[1]}"
+        return node, bits
+
+    def _value(self, tree: Expression, scope: Mapping[str, Any]) -> tuple[Node, int]:
+        """An expression of nodes, and the bits of its type in C."""
+        read = partial(self._value, scope=scope)
+        match tree:
+            case Name(identifier):
+                return lifted(scope[identifier]), scope.get(f"type of {identifier}", 64)
+            case Binary("as", Name("word"), inner):
+                return read(inner)[0], self.word
+            case Binary("[]", Name(identifier), _):
+                return evaluated(tree, scope), scope.get(f"type of {identifier}", 64)
+            case Binary("taken" | "taken64" as function, condition, inner):
+                node, bits = read(inner)
+                assert function == "taken" or bits == 64 or self.word == 64, "the high half is lost"
+                return Node.of("where", read(condition)[0], node, lifted(0)), bits
+            case Binary(op, left, right):
+                (a, bits), (b, other) = read(left), read(right)
+                if op in ("<<", ">>"):
+                    assert bits == self.word or b.span[1] < bits, f"a shift by {b.span[1]}"
+                    return self._held(Node.of(op, a, b), bits)
+                return self._held(Node.of(op, a, b), max(bits, other))
+            case Compare(op, left, right) | Connective(op, left, right):
+                return Node.of(op, read(left)[0], read(right)[0]), 64
+            case Where(condition, then, otherwise):
+                (a, bits), (b, other) = read(then), read(otherwise)
+                return Node.of("where", read(condition)[0], a, b), max(bits, other)
+            case Negation(operand):
+                return Node.of("not", read(operand)[0]), 64
+            case BitLength(operand):
+                return Node.of("bits", read(operand)[0]), 64
+        return evaluated(tree, scope), 64
+
+    def _declare(self, scope: dict[str, Any], kind: str, name: str, value: Expression) -> None:
+        bits = self.word if kind == "word" else 64
+        scope[name], scope[f"type of {name}"] = self._held(self._value(value, scope)[0], bits)
 
     @staticmethod
     def _body(lines: Iterator[str]) -> Iterator[str]:
@@ -325,7 +457,7 @@ class CProgram:
                 continue
             at += 1
             if line.startswith("return "):
-                return evaluated(read(line[7:-1]), scope)
+                return self._held(self._value(read(line[7:-1]), scope)[0], 64)[0]
             self._statement(line, scope, own)
         return None
 
@@ -333,23 +465,28 @@ class CProgram:
         if listed := LISTED.fullmatch(line):
             scope[listed[1]] = [int(one) for one in listed[2].split(",")]
         elif array := ARRAY.fullmatch(line):
-            scope[array[1]] = [Node.of("unset", array[1], at) for at in range(int(array[2]))]
+            kind, name, size = array.groups()
+            scope[name] = [Node.of("unset", name, at) for at in range(int(size))]
+            scope[f"type of {name}"] = self.word if kind == "word" else 64
         elif (called := CALL.fullmatch(line)) and called[2] in self.functions:
             given = [scope.get(one.strip(), one.strip()) for one in called[3].split(",")]
-            scope[called[1]] = self.call(called[2], [int(g) if isinstance(g, str) else g for g in given])
+            found = self.call(called[2], [int(g) if isinstance(g, str) else g for g in given])
+            scope[called[1]] = self._held(found, 64)[0]
         elif declared := DECLARED.fullmatch(line):
-            for one in re.split(r", (?=\w+ = \w+$)", declared[1]):
+            for one in re.split(r", (?=\w+ = \w+$)", declared[2]):
                 name, _, value = one.partition(" = ")
                 assert name not in own, f"{name} is declared twice"
                 own.add(name)
-                scope[name] = evaluated(read(value), scope)
+                self._declare(scope, declared[1], name, read(value))
         elif stored := STORED.fullmatch(line):
             place = evaluated(read(stored[2]), scope)
-            scope[stored[1]][place.args[0]] = evaluated(read(stored[3]), scope)
+            value = self._value(read(stored[3]), scope)[0]
+            scope[stored[1]][place.args[0]] = self._held(value, scope[f"type of {stored[1]}"])[0]
         elif changed := CHANGED.fullmatch(line):
-            value = evaluated(read(changed[3]), scope)
+            value = self._value(read(changed[3]), scope)[0]
             assert changed[1] in scope, line
-            scope[changed[1]] = Node.of("+", lifted(scope[changed[1]]), value) if changed[2] else value
+            found = Node.of("+", lifted(scope[changed[1]]), value) if changed[2] else value
+            scope[changed[1]] = self._held(found, scope[f"type of {changed[1]}"])[0]
         else:
             raise AssertionError(f"no statement that is known: {line}")
 
@@ -357,5 +494,5 @@ class CProgram:
 def emitted(text: str, arithmetic: ChipArithmetic, negated: tuple[bool, bool] = (False, False)) -> Node:
     """D by the emitted C, of any elements."""
     a, b = (elements(part, arithmetic) for part in "ab")
-    c = Node.of("element", "c", 0)
+    c = element("c", 0, arithmetic)
     return CProgram(text).call("sum_of_products", [a, b, *map(int, negated), c])

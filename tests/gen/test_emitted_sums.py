@@ -2,7 +2,8 @@
 
 Both make nodes, and what is made alike is one object; so no solver is asked, and it holds for all inputs of
 whole sums. The operators of C on unsigned words are those of the definition, since no value exceeds its word
-and no shift reaches it: the loader proves both by intervals.
+and no shift reaches it: the loader proves both by intervals. That words of 64 bits hold what they are given,
+where others have more, is shown by the bounds of nodes.
 """
 
 from __future__ import annotations
@@ -16,13 +17,13 @@ import pytest
 from ptxmma.formal.smt.bitvectors import BitVectors
 from ptxmma.formal.smt.obligations import refuting
 from ptxmma.formal.smt.solvers import SOLVERS, ask
-from ptxmma.formal.smt.terms import BitVec, Extract, If, LShR, ZeroExt
+from ptxmma.formal.smt.terms import BitVec, BitVecVal, Bool, Extract, If, LShR, ZeroExt
 from ptxmma.gen.arithmetic.sum_text import SumText
 from ptxmma.gen.arithmetic.type_sets import type_sets
 from ptxmma.spec.arithmetic import arithmetic, arithmetic_of
 from ptxmma.spec.arithmetic_checks import sums_of
 from ptxmma.spec.chip_arithmetic import ChipArithmetic
-from ptxmma.spec.expressions import Binary, BitLength, Compare, Connective, Name, Negation, Number, Where
+from ptxmma.spec.expressions import Binary, BitLength, Compare, Name, Negation, Number, Where
 from ptxmma.spec.specification import Specification
 
 from .symbolic_sums import Node, define_by_nodes, defined, emitted, read
@@ -31,6 +32,7 @@ TARGET = "sm_90a"
 SIGNS = ((False, False), (True, False), (False, True))
 FP8 = "mma.sync.aligned.m16n8k32.row.col.f32.e4m3.e5m2.f32"
 WGMMA = "wgmma.mma_async.sync.aligned.m64n8k32.f32.e4m3.e4m3"
+F64 = "mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64"
 INTEGER = "mma.sync.aligned.m16n8k16.row.col.satfinite.s32.s8.u8.s32"
 
 
@@ -99,7 +101,7 @@ def test_every_sum_of_c_is_that_of_the_definition(specification: Specification) 
         ),
         (WGMMA, ">> v_surplus << v_surplus", "<< v_surplus >> v_surplus"),
         (INTEGER, "v_a_magnitude * v_b_magnitude", "v_a_magnitude + v_b_magnitude"),
-        (INTEGER, "word v_plus = 0", "word v_plus = 1"),
+        (INTEGER, "word64 v_plus = 0", "word64 v_plus = 1"),
     ],
 )
 def test_a_slip_of_the_c_is_another_value(
@@ -111,6 +113,39 @@ def test_a_slip_of_the_c_is_another_value(
     wanted = defined(specification, known, (True, False))
     assert emitted(text, known, (True, False)) is wanted
     assert emitted(text.replace(right, slip, 1), known, (True, False)) is not wanted
+
+
+@pytest.mark.parametrize(
+    ("right", "slip"),
+    [
+        ("(word)v_a_significand * ", "v_a_significand * "),
+        ("((word)N(1) << v_by)", "(N(1) << v_by)"),
+        ("const word v_kept = v_whole", "const word64 v_kept = v_whole"),
+        ("  word all_kept[2];", "  word64 all_kept[2];"),
+        ("  word v_plus = 0;", "  word64 v_plus = 0;"),
+        ("one_plus = taken(", "one_plus = taken64("),
+    ],
+)
+def test_what_a_short_word_loses_is_noticed(specification: Specification, right: str, slip: str) -> None:
+    """Where words have 128 bits, most values are in words of 64 bits; the nodes have bounds of their own."""
+    known = arithmetic_of(specification.find(F64), TARGET)
+    text = SumText(specification, known).text()
+    assert right in text
+    with pytest.raises(AssertionError, match=r"a word64 of|a shift by|the high half is lost"):
+        emitted(text.replace(right, slip), known)
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+@pytest.mark.parametrize("width", [64, 128])
+def test_what_is_taken_where_a_condition_holds(specification: Specification, width: int, solver: str) -> None:
+    name, kind = ("taken", "word") if width == 128 else ("taken64", "word64")
+    text = SumText(specification, arithmetic_of(specification.find(F64), TARGET)).text()
+    head = f"FUNCTION {kind} {name}(int condition, {kind} value) {{"
+    assert f"{head}\n  return value & -({kind})condition;\n}}" in text
+    value, holds = BitVec("value", width), Bool("holds")
+    condition = If(holds, BitVecVal(1, width), BitVecVal(0, width))
+    wrong = (value & (BitVecVal(0, width) - condition)) != If(holds, value, BitVecVal(0, width))
+    assert ask(solver, refuting(wrong)).status == "unsat"
 
 
 def test_many_sums_are_one_after_another(specification: Specification) -> None:
@@ -127,7 +162,7 @@ def test_many_sums_are_one_after_another(specification: Specification) -> None:
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_how_many_digits_a_wide_word_has(specification: Specification, solver: str) -> None:
     """`bits` of 128 bits, made of that of 64: value >> 64 ? bits64(value >> 64) + 64 : bits64(value)."""
-    known = arithmetic_of(specification.find("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64"), TARGET)
+    known = arithmetic_of(specification.find(F64), TARGET)
     assert (
         "return value >> 64 ? bits64(value >> 64) + 64 : bits64(value);"
         in SumText(specification, known).text()
@@ -146,5 +181,7 @@ def test_the_grammar_of_c() -> None:
     assert read("a & b == c") == Binary("&", one, Compare("==", two, three))
     assert read("a | b ^ c & a") == Binary("|", one, Binary("^", two, Binary("&", three, one)))
     assert read("(a < N(2) ? b : bits(c))") == Where(Compare("<", one, Number(2)), two, BitLength(three))
-    assert read("!(a) && b || c") == Connective("or", Connective("and", Negation(one), two), three)
+    assert read("!(a) & b | c") == Binary("|", Binary("&", Negation(one), two), three)
+    assert read("(word)a << b") == Binary("<<", Binary("as", Name("word"), one), two)
+    assert read("taken(a == b, c)") == Binary("taken", Compare("==", one, two), three)
     assert read("a[b[c] + 1]") == Binary("[]", one, Binary("+", Binary("[]", two, three), Number(1)))

@@ -11,6 +11,9 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from ptxmma.gen.pictures.colours import colour
+from ptxmma.gen.pictures.grid import lanes_of
+from ptxmma.gen.pictures.tables import table_of
+from ptxmma.spec.specification import Specification
 
 Run = Callable[..., tuple[int, str, str]]
 
@@ -275,3 +278,10 @@ def test_the_legend_shows_the_colours(run: Run) -> None:
     fills = [node.get("fill") for node in ElementTree.fromstring(drawn).iter(f"{SVG}rect")]
     swatches = [*range(16, 128, 32), *range(0, 32, 4)]
     assert fills[1:13] == ["#{:02x}{:02x}{:02x}".format(*colour(thread, 128)) for thread in swatches]
+
+
+def test_threads_that_hold_nothing_stand_as_points(specification: Specification) -> None:
+    variant = next(v for v in specification.families["mma"].variants() if "scale-a" in v.layouts)
+    grid = lanes_of(table_of(specification, variant, "scale-a"))
+    held = {entry[0] for entry in table_of(specification, variant, "scale-a").entries}
+    assert {int(name[1:]) for name, cells in grid.rows if cells[0].label != "·"} == held != set(range(32))
