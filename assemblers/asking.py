@@ -7,6 +7,7 @@ file.
 
 from __future__ import annotations
 
+import itertools
 import os
 import re
 import select
@@ -16,6 +17,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from functools import cache
+from operator import itemgetter
 from typing import TYPE_CHECKING, BinaryIO
 
 from ..spec.api import load
@@ -65,6 +67,7 @@ _SAID = re.compile(
     r"ptxas (?:([^,\n]*), line (\d+); )?(error|fatal|warning|info|advisory)\s*: (.*\S)\s*$", re.MULTILINE
 )
 _ERROR = re.compile(r"^ptxas /dev/stdin, line (\d+); error   : (.*\S)\s*$", re.MULTILINE)
+_LINE, _WORDS = itemgetter(0), itemgetter(1)  # of a match of _ERROR
 _INTERNAL = re.compile(r"\binternal\b", re.IGNORECASE)  # an error of ptxas's own, not the name of a symbol
 _TOO_DEEP = "macro nesting too deep"
 _CLOSING = "Ptx assembly aborted due to errors"
@@ -223,8 +226,8 @@ class Asking:
         answer = PtxasAnswer(code)
         lines: dict[int, list[str]] = defaultdict(list)
         errors = _ERROR.findall(said)  # nearly all of its output, so read in the fastest way
-        for line, words in errors:
-            lines[int(line)].append(words)
+        for line, of_line in itertools.groupby(errors, _LINE):
+            lines[int(line)] += map(_WORDS, of_line)
         if early:
             answer.shut = lines.pop(_BEFORE, None) is not None
         for at, all_words in lines.items():

@@ -9,6 +9,7 @@ until one is left.
 from __future__ import annotations
 
 import itertools
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache, lru_cache
@@ -303,12 +304,20 @@ def _uniform_words() -> frozenset[str]:
     return frozenset(str(value) for field, view in rows for value in view.domains[field])
 
 
+@cache
+def _uniform_pattern() -> re.Pattern[str]:
+    """Finds any of them in a text: nearly all statements have none."""
+    return re.compile("|".join(map(re.escape, sorted(_uniform_words()))) or "$.")
+
+
 def _in_one_kernel(statements: Sequence[str], numbers: list[int]) -> Iterator[list[int]]:
     """The statements in groups that may stand in one kernel, by the qualifiers that a kernel has but once."""
-    words = _uniform_words()
+    words, mentioned = _uniform_words(), _uniform_pattern().search
     groups: dict[frozenset[str], list[int]] = {}
     for number in numbers:
-        groups.setdefault(words.intersection(qualifiers(statements[number])), []).append(number)
+        text = statements[number]
+        shared = words.intersection(qualifiers(text)) if mentioned(text) else frozenset[str]()
+        groups.setdefault(shared, []).append(number)
     yield from groups.values()
 
 

@@ -3,6 +3,7 @@
 - claims: a claim's hash, from everything it depends on; records: the files of evidence/;
 - solver_record, assembler_record, universe_record, silicon_record: the observations of each witness;
 - verdicts stand beside the record in the first three, and in silicon_verdicts, measured_points for devices;
+- asked_names: who was asked about what, for short answers;
 - strided_places: formulas of matrices in memory; chips: where several devices showed the same;
 - device_observations: measure a device; survivors: wrong maps held against its measurements;
 - register_questions: what the register holds about peers;

@@ -87,4 +87,6 @@ def _accepted(
                 sum(1 << bit for bit, text in enumerate(claim.statements) if text in accepted)
                 for claim in asked
             ]
+        elif version < column.since:
+            break  # an older version does not take the target either: no record has one that does
     return found

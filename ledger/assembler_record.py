@@ -23,6 +23,7 @@ from ..spec.model import Form
 from ..spec.nodes import Version
 from ..spec.specification import Specification
 from ..spec.variants import RowView, Variant
+from .asked_names import ASSEMBLER_FORMAT
 from .claims import ClaimState, cases_digest, legality_digest
 from .listed import releases_of
 from .records import FOLDER, bits_of, by_release, put, read
@@ -38,8 +39,6 @@ __all__ = [
     "with_unrecorded",
     "write",
 ]
-
-_FORMAT = 2
 
 
 @dataclass(frozen=True)
@@ -182,7 +181,7 @@ def write(record: Record, folder: Path = FOLDER) -> Path:
     for ptx, target in record.settings:
         by_target.setdefault(target, []).append(ptx)
     value = {
-        "format": _FORMAT,
+        "format": ASSEMBLER_FORMAT,
         "tool": {"name": "ptxas", "version": record.release, "sha256": record.sha256},
         "settings": by_target,
         "rows": record.rows,
@@ -204,4 +203,4 @@ def with_unrecorded(index: Index, records: Sequence[Record]) -> tuple[Record, ..
 
 def load_records(folder: Path = FOLDER) -> tuple[Record, ...]:
     """Every record, oldest release first; raises Question for any other file."""
-    return by_release(read(folder, "ptxas-*.json", _FORMAT, _record))
+    return by_release(read(folder, "ptxas-*.json", ASSEMBLER_FORMAT, _record))

@@ -16,11 +16,11 @@ from numpy.typing import NDArray
 
 from ..devices.suite_runs import CaseResult
 from ..spec.errors import Question
+from .asked_names import SILICON_FORMAT
 from .records import FOLDER, put, read
 
 __all__ = ["DeviceRecord", "Observed", "Silicon", "StridedPlaces", "load_silicon", "write_silicon"]
 
-_FORMAT = 2
 _FILTERS = [{"id": lzma.FILTER_DELTA, "dist": 4}, {"id": lzma.FILTER_LZMA2, "preset": 9}]
 _TYPE = "<i4"
 _HASH = 16  # digits of a case's hash
@@ -134,7 +134,7 @@ def write_silicon(silicon: Silicon, folder: Path = FOLDER) -> Path:
         }
 
     value = {
-        "format": _FORMAT,
+        "format": SILICON_FORMAT,
         "device": vars(silicon.device),
         "subjects": plain(silicon.subjects),
         "arithmetic": plain(silicon.arithmetic),
@@ -213,7 +213,7 @@ def _silicon(value: Any) -> Silicon:
 
 def load_silicon(folder: Path = FOLDER) -> tuple[Silicon, ...]:
     """Every device's observations; raises Question for any other file."""
-    return tuple(read(folder, "silicon-*.json", _FORMAT, _silicon))
+    return tuple(read(folder, "silicon-*.json", SILICON_FORMAT, _silicon))
 
 
 def _observed(entries: Mapping[str, Any], arrays: _Unpacked) -> dict[str, Observed]:

@@ -23,7 +23,10 @@ ProofState = Literal["proven", "refuted", "unknown", "unrecorded"]
 
 @dataclass(frozen=True)
 class SolverRecord:
-    """One solver's answers (sat, unsat or unknown) by theorem and by the hash of the SMT-LIB text."""
+    """One solver's answers (sat, unsat or unknown) by theorem and by the hash of the SMT-LIB text.
+
+    A text that was asked about together with others has the answer that the solver gave to all of them.
+    """
 
     solver: str
     version: str

@@ -29,6 +29,7 @@ from ..spec.gates import EffectiveGate
 from ..spec.nodes import Version
 from ..spec.specification import Specification
 from ..spec.workers import over_jobs
+from .asked_names import UNIVERSE_FORMAT
 from .claims import cases_digest
 from .records import bits_of, by_release, put, read
 
@@ -42,8 +43,6 @@ __all__ = [
     "verdicts",
     "write",
 ]
-
-_FORMAT = 1
 
 
 @dataclass(frozen=True)
@@ -212,7 +211,7 @@ def _explained(
 def write(record: UniverseRecord, folder: Path) -> Path:
     """Write a record to its file."""
     value = {
-        "format": _FORMAT,
+        "format": UNIVERSE_FORMAT,
         "tool": {"name": "ptxas", "version": record.release, "sha256": record.sha256},
         "ptx": record.ptx,
         "instructions": record.instructions,
@@ -227,4 +226,4 @@ def _record(value: Any) -> UniverseRecord:
 
 def load_universes(folder: Path) -> tuple[UniverseRecord, ...]:
     """Every record, oldest release first; raises Question for any other file."""
-    return by_release(read(folder, "universe-*.json", _FORMAT, _record))
+    return by_release(read(folder, "universe-*.json", UNIVERSE_FORMAT, _record))

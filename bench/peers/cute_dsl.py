@@ -16,6 +16,7 @@ from peer_file import Observations, bases_of
 os.environ["CUTE_DSL_ARCH"] = "sm_100a"
 
 import cutlass
+from cute_words import record_words
 from cutlass import cute
 from cutlass._mlir.dialects import cute_nvgpu as ir
 from cutlass.cute.atom import MmaAtom, Trait, make_atom
@@ -270,4 +271,5 @@ def ask() -> None:
 
 if __name__ == "__main__":
     ask()
+    record_words(seen)
     seen.write()

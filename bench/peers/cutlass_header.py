@@ -1,9 +1,9 @@
-"""Compile the bit fields of CUTLASS's mma_sm100_desc.hpp, set each alone, and record the words.
+"""Compile the bit fields of CUTLASS's mma_sm100_desc.hpp, set each alone, and record the words; layouts too.
 
-git clone CUTLASS; python bench/peers/cutlass_header.py CUTLASS/include/cute/arch/mma_sm100_desc.hpp VERSION
+git clone CUTLASS; python bench/peers/cutlass_header.py CUTLASS VERSION CUDA/include
 
 The unions and the codes of types are read from the header when it is asked; a C++ compiler on the host lays
-the bits as nvcc does. The words are recorded in evidence/peers-cutlass.json.
+the bits as nvcc does. cutlass_layouts.py records the layouts. All is in evidence/peers-cutlass.json.
 """
 
 from __future__ import annotations
@@ -14,9 +14,11 @@ import sys
 import tempfile
 from pathlib import Path
 
+from cutlass_layouts import record_layouts
 from peer_file import Observations
 
-HEADER = Path(sys.argv[1]).read_text(encoding="utf-8") if len(sys.argv) > 1 else ""
+DESCRIPTORS = "include/cute/arch/mma_sm100_desc.hpp"
+HEADER = Path(sys.argv[1], DESCRIPTORS).read_text(encoding="utf-8") if len(sys.argv) > 1 else ""
 seen = Observations("CUTLASS", "NVIDIA/cutlass", "cutlass", version=sys.argv[2] if len(sys.argv) > 2 else "")
 
 # By union: its descriptors, and by member what the specification calls it with the unit of a step.
@@ -158,6 +160,7 @@ def main() -> None:
         said = subprocess.run([program], check=True, capture_output=True, text=True).stdout.split()
     for (name, kind, fields, members), word in zip(listed, said, strict=True):
         seen.add_word(kind, f"{name}: {', '.join(members)}", fields, int(word))
+    record_layouts(seen, Path(sys.argv[1]), Path(sys.argv[3]))
     seen.write()
 
 

@@ -18,6 +18,7 @@ from jax.experimental.mosaic.gpu import tcgen05
 from jax.experimental.mosaic.gpu.mma import MMALayouts
 from peer_file import Observations, bases_of
 
+Place = tuple[int, ...]
 Cells = dict[tuple[int, int], tuple[int, ...]]
 seen = Observations("JAX Mosaic GPU", "jax-ml/jax", "jax")
 
@@ -107,6 +108,44 @@ def accumulators() -> None:
             )
 
 
+def scale_factors() -> None:
+    """Scale factors of A and B in bytes of tensor memory; copies are numbered as the warps that hold them."""
+    cells: dict[tuple[int, int, int], Place] = {}
+    layout, rows = tcgen05.scales_layout(), 128
+    tiled = layout.tiling.tile_shape((rows, 4))
+    for row in range(rows):
+        for factor in range(4):
+            index = layout.tiling.tile_indices((row, factor))
+            (lane,) = (index[dimension] for dimension in layout.lane_dims)
+            vector = layout.vector_dim % len(tiled)
+            taken = {vector, *(dimension % len(tiled) for dimension in layout.lane_dims)}
+            column = 0
+            for dimension, size in enumerate(tiled):
+                if dimension not in taken:
+                    column = column * size + index[dimension]
+            (replicated,) = layout.warp_dims
+            for copy in range(replicated.times):
+                cells[copy, row, factor] = 32 * copy + lane, column, index[vector]
+    for kind, scales in (("1X", 1), ("2X", 2), ("4X", 4)):
+        given = {} if kind == "4X" else {"id": 0}
+        for side in "ab":
+
+            def place(copy: int, row: int, col: int, swapped: bool = side == "b") -> Place:
+                return cells[(copy, col, row) if swapped else (copy, row, col)]
+
+            shape = {"row": rows, "col": scales} if side == "a" else {"row": scales, "col": rows}
+            inputs = {"copy": 4, **shape}
+            seen.add_map(
+                f"tcgen05.scale-{side}.{kind}",
+                "scales_layout",
+                inputs,
+                {"lane": 128, "column": rows // 32, "byte": 4},
+                bases_of(inputs, place),
+                **{"m" if side == "a" else "n": rows},
+                **given,
+            )
+
+
 def words() -> None:
     """Words of the instruction descriptors."""
     with make_ir_context(), ir.Location.unknown() as place, ir.InsertionPoint(ir.Module.create(place).body):
@@ -176,5 +215,6 @@ def value(made: Any) -> int:
 if __name__ == "__main__":
     fragments()
     accumulators()
+    scale_factors()
     words()
     seen.write()

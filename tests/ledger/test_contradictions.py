@@ -184,6 +184,37 @@ def test_points_are_exact(
     assert known.explains(instruction, text, release, Version.of(ptx), target, "refused") is None
 
 
+# Metadata in a vector of one register: instruction's head and operands, release, version, target, whether it is explained.
+E4M3 = f"mma.sp.sync.aligned.m16n8k64.row.col.f32.e4m3.e4m3.f32 {B4}, {B4}, {B4}, {B4}, {{%b9}}, 0;"
+U4 = f"mma.sp.sync.aligned.m16n8k128.row.col.s32.u4.u4.s32 {B4}, {B4}, {B4}, {B4}, {{%b9}}, 0;"
+ONE = f32(0).replace("%b9", "{%b9}")
+REFUSED = [
+    (ONE, "12.9.86", "8.8", "sm_100", True),
+    (ONE, "13.5.37", "9.5", "sm_121a", True),
+    (ONE, "12.9.86", "8.8", "sm_90a", False),
+    (f32(0), "12.9.86", "8.8", "sm_100", False),
+    (ONE.replace("%b9", "%b8, %b9"), "12.9.86", "8.8", "sm_100", False),
+    (ONE.replace("mma.sp.", "mma.sp::ordered_metadata."), "12.9.86", "8.8", "sm_100", False),
+    (ONE.replace("f16.f16", "bf16.bf16"), "12.9.86", "8.8", "sm_100", False),
+    (U4, "11.8.89", "7.8", "sm_90", True),
+    (U4.replace("mma.sp.", "mma.sp::ordered_metadata."), "12.5.82", "8.5", "sm_90", True),
+    (U4, "11.8.89", "7.8", "sm_89", False),
+    (E4M3, "12.4.131", "8.4", "sm_90", True),
+    (E4M3, "12.4.131", "8.4", "sm_89", False),
+    (E4M3, "12.9.86", "8.8", "sm_110a", False),  # not before 9.0
+    (E4M3, "13.0.88", "9.0", "sm_110a", True),
+    (E4M3, "12.9.86", "8.8", "sm_120", False),
+]
+
+
+@pytest.mark.parametrize(("text", "release", "ptx", "target", "is_explained"), REFUSED)
+def test_one_register_in_a_vector_is_refused_where_it_is_emulated(
+    text: str, release: str, ptx: str, target: str, is_explained: bool
+) -> None:
+    found = register().explains("mma.sp", text, release, Version.of(ptx), target, "refused")
+    assert found == ("asm-metadata-one-register" if is_explained else None)
+
+
 def test_what_must_be_explained_is_listed() -> None:
     assert "asm-shared-cta-early" in register().expected("11.7.99", Version(7, 7), "sm_80")
     assert "asm-shared-cta-early" not in register().expected("11.8.89", Version(7, 7), "sm_80")

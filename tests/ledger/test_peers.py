@@ -250,3 +250,20 @@ def test_the_command_says_what_rests_on_one(run: Run, monkeypatch: pytest.Monkey
     assert {said["package"] for said in one["said"]} >= {"nvidia-cutlass-dsl", "triton", "jax"}
     code, _, err = run("evidence", "--peers", "nosuch")
     assert code == 2 and "no layout or descriptor is named 'nosuch'" in err
+
+
+# What nobody but the text says, of tensor memory and its descriptors. A peer that is found shortens the list.
+ALONE = {
+    *(f"layout tcgen05.{name}" for name in ("a.C", "shift", "cp.b4x16_p64", "cp.b6x16_p32")),
+    *(f"layout tcgen05.scale-{side}.{kind}" for side in "ab" for kind in ("3X", "6X")),
+    *(f"layout tcgen05.metadata.{kind}.m64" for kind in ("16b", "tf32", "8b")),
+    "descriptor tcgen05.shared, segment-start",
+}
+
+
+def test_what_rests_on_the_text_alone(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(peers_report, "load_silicon", tuple)
+    _, out, _ = run("evidence", "--peers", "tcgen05*", "--format", "json")
+    alone = {one["part"] for one in json.loads(out) if one["independent"] == 0}
+    assert {part for part in alone if not part.startswith("descriptor tcgen05.ti16, ")} == ALONE
+    assert sum(part.startswith("descriptor tcgen05.ti16, ") for part in alone) == 13  # new in PTX ISA 9.4

@@ -39,6 +39,14 @@ ANSWERS: dict[str, list[dict[str, set[str]]]] = {
     "text-tcgen05-k96-one-cta": [{"no": {"PTX ISA 9.1, 9.7.16.2.1"}, "yes": {CUTLASS, TVM}}],
     "cutlass-tcgen05-k96-n-step": [{"yes": {SHAPES, CUTE, TVM}, "no": {CUTLASS}}],
     "text-tcgen05-ti16-transpose": [{"no": {"PTX ISA 9.4, Table 51"}, "yes": {"PTX ISA 9.4, Table 62"}}],
+    "text-tcgen05-small-transpose": [{"yes": {"PTX ISA 9.4, Table 62"}, "no": {"PTX ISA 9.4, Table 65"}}],
+    "text-tcgen05-k128-one-cta": [
+        {"no": {"PTX ISA 9.4, Table 48"}, "yes": {"nvidia-cutlass-dsl 4.8.1"}}  # two CTAs; (128, 24) with one
+    ],
+    "cutlass-tcgen05-sparsity-version": [{"0": {"PTX ISA 9.4"}, "1": {"nvidia-cutlass-dsl 4.8.1"}}],
+    "jax-tcgen05-scale-b-halves": [
+        {"0 and 2": {"jax 0.10.2, the layout"}, "0 and 1": {"jax 0.10.2, the copy", "CUTLASS 7107b055"}}
+    ],
     "text-tcgen05-sparse-k128": [{"yes": {"PTX ISA 9.4, Table 48"}, "no": {"PTX ISA 9.4, Table 51"}}],
     "text-zero-column-mask-spans": [
         {"4": {f"{ZEROS}, fields"}, "3": {f"{ZEROS}, examples", CUTLASS}}  # use span 3 + 1; skip span 2 + 1
