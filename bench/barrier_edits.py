@@ -122,7 +122,7 @@ def barrier_edits(kernel: Kernel, text: str) -> Iterator[Edit]:
         elif name.startswith("cp.async.wait"):
             yield from _group_waits(site, "copy wait")
         elif name.startswith("fence.proxy.async") and ".global" not in name:
-            yield site.gone("proxy fence deleted")
+            yield from _fences(site)
 
 
 def _waits(site: _Site) -> Iterator[Edit]:
@@ -182,6 +182,13 @@ def _meets(site: _Site) -> Iterator[Edit]:
         moved = " ".join(site.words.split())
         between = site.text[site.statement.end : target.end]
         yield site.put("ldmatrix before the barrier", f"{between} {moved}", target)
+
+
+def _fences(site: _Site) -> Iterator[Edit]:
+    yield site.gone("proxy fence deleted")
+    if (target := site.after("mbarrier.arrive", "bar.", "barrier.")) is not None:
+        between = site.text[site.statement.end : target.end]
+        yield site.put("proxy fence behind the arrival", f"{between} {' '.join(site.words.split())}", target)
 
 
 def _group_waits(site: _Site, kind: str) -> Iterator[Edit]:

@@ -6,9 +6,10 @@ python bench/barrier_mutants.py [FILE…] [--files N] [--most N] [--seed N] [--l
 Waits, parities, counts, arrivals, expected bytes, the numbers of barriers, groups of copies and proxy fences
 are changed, by `barrier_edits.py`. A kernel is right if `ptxmma check` finds nothing loud in it. A mutant is
 - `caught` if there is a new ERROR or LIKELY;
-- `equivalent` if it is proven right, as the original is. Either `block_replay.py` replays all warps with
-  numbers and shows that every schedule has the same phases, no race, and an end; or the mutant differs in the
-  number of a barrier only, and no other statement names the old number or the new one;
+- `equivalent` if it is proven right, as the original is, with numbers with which threads come to the
+  statement that was changed. Either `block_replay.py` replays all warps with numbers and shows that every
+  schedule has the same phases, no race, and an end; or the mutant differs in the number of a barrier only,
+  and no other statement names the old number or the new one;
 - `reading` if `check` calls it undefined under some readings of the text;
 - `missed` if the original is proven right, and the mutant is not;
 - `not judged` if nobody says what is right: the original is not proven right, a tensor map says how many
@@ -35,10 +36,11 @@ from math import inf
 from pathlib import Path
 from random import Random
 from time import monotonic
+from typing import NamedTuple
 
 import yaml
 from barrier_edits import barrier_edits
-from block_replay import is_right
+from block_replay import SIZES, is_right, reached
 from kernel_statements import Kernel, kernels
 from mutant_table import print_counts
 
@@ -52,21 +54,28 @@ from ptxmma.spec.workers import pool
 TESTS = Path(__file__).resolve().parents[1] / "tests"
 PAGE = TESTS.parent / "docs" / "barrier-mutants.md"
 COLUMNS = ("made", "caught", "equivalent", "reading", "not judged", "missed")
-SECONDS = 8  # of a processor, for one proof
+SECONDS = 30  # of a processor, for one proof
 _BLOCKS = (128, 256, 512, 64, 32)  # threads of blocks whose size the text does not say
+_OTHER_SIZES = (64, 128, 192, 320, 576, 2, 5, 9, 1, 33)  # that lead to the ends of loops, or past them
+_FEW_SIZES = (5, 3)  # where a warpgroup is replayed as one: that takes longer
 _MOST = 2  # mutants of each kind in each kernel
 
 
 @dataclass(frozen=True)
 class BarrierMutant:
-    """A changed kernel: the file and its text, the kernel, what was changed, its line, and the new text."""
+    """A changed kernel: the file and its text, the kernel, what was changed and where, and the new text."""
 
     name: str
     before: str
     kernel: str
     kind: str
-    line: int
+    start: int
     text: str
+
+    @property
+    def line(self) -> int:
+        """The line of the change."""
+        return self.before.count("\n", 0, self.start) + 1
 
 
 @dataclass(frozen=True)
@@ -88,8 +97,7 @@ def mutants(name: str, text: str) -> Iterator[BarrierMutant]:
     for kernel in kernels(text):
         if kernel.name not in loud:
             for edit in barrier_edits(kernel, text):
-                line = text.count("\n", 0, edit.start) + 1
-                yield BarrierMutant(name, text, kernel.name, edit.kind, line, edit.text)
+                yield BarrierMutant(name, text, kernel.name, edit.kind, edit.start, edit.text)
 
 
 @lru_cache(maxsize=8)
@@ -122,11 +130,15 @@ def judged(mutant: BarrierMutant) -> tuple[str, str]:
     before, after = (one(text, mutant.kernel) for text in (mutant.before, mutant.text))
     if mutant.kind == "barrier id changed" and is_renamed(before, after):
         return "equivalent", "renamed: no other statement names the old number of the barrier, or the new one"
-    why, unwaited, threads = original(mutant.before, mutant.kernel)
-    if why:
-        return "not judged", f"the original is not proven right: {why}"
-    why, left = proof(replace(after, threads=threads))
-    if not why and left > unwaited:
+    known = original(mutant.before, mutant.kernel)
+    if known.why:
+        return "not judged", f"the original is not proven right: {known.why}"
+    changed = next(at for at, one in enumerate(before.statements) if one.start == mutant.start)
+    sizes = coming_to(mutant.before, mutant.kernel, changed)
+    if not sizes:
+        return "not judged", "with no number that is tried does a thread come to the statement"
+    why, left = proof(replace(after, threads=known.threads), sizes, known.together)
+    if not why and left > known.unwaited:
         return "not judged", "the text does not say whether a block may end before its bulk stores"
     if not why:
         return "equivalent", "replayed: every schedule of the warps has the same phases, no race, and an end"
@@ -140,7 +152,7 @@ class LateError(Exception):
     """A proof has taken too long."""
 
 
-def proof(kernel: Kernel) -> tuple[str, int]:
+def proof(kernel: Kernel, sizes: Sequence[int] = SIZES, together: bool = False) -> tuple[str, int]:
     """Why a kernel is not proven right, empty if it is; and how many bulk stores no thread waits for."""
 
     def stop(*_: object) -> None:
@@ -149,17 +161,30 @@ def proof(kernel: Kernel) -> tuple[str, int]:
     signal.signal(signal.SIGVTALRM, stop)
     signal.setitimer(signal.ITIMER_VIRTUAL, SECONDS)
     try:
-        return is_right(kernel)
+        return is_right(kernel, sizes, together)
     except LateError:
         return _LATE, 0
     finally:
         signal.setitimer(signal.ITIMER_VIRTUAL, 0)
 
 
+class Original(NamedTuple):
+    """What is known of an original: why it is not proven right, how many bulk stores no thread waits for, and
+    with how many threads, and with which numbers of parameters. `together`: it is right where one warp may
+    wait for the products of its warpgroup.
+    """
+
+    why: str
+    unwaited: int
+    threads: int
+    sizes: tuple[int, ...] = SIZES
+    together: bool = False
+
+
 @lru_cache(maxsize=8)
-def original(text: str, name: str) -> tuple[str, int, int]:
-    """What `proof` says of the original, and with how many threads. Where the text names no number, it is the
-    first with which the original is proven right: with others it may not be launched.
+def original(text: str, name: str) -> Original:
+    """What `proof` says of the original. Where the text names no number of threads, it is the first with
+    which the original is proven right: with others it may not be launched.
     """
     kernel = one(text, name)
     why, left = proof(kernel)
@@ -167,8 +192,27 @@ def original(text: str, name: str) -> tuple[str, int, int]:
         if threads != kernel.threads:
             without, unwaited = proof(replace(kernel, threads=threads))
             if not without:
-                return "", unwaited, threads
-    return why, left, kernel.threads
+                return Original("", unwaited, threads)
+    if why and why != _LATE:
+        without, unwaited = proof(kernel, _FEW_SIZES, together=True)
+        if not without:
+            return Original("", unwaited, kernel.threads, _FEW_SIZES, True)
+    return Original(why, left, kernel.threads)
+
+
+@lru_cache(maxsize=64)
+def coming_to(text: str, name: str, statement: int) -> tuple[int, ...]:
+    """Numbers of parameters with which the original is right, and threads come to a statement of it; none if
+    there are none.
+    """
+    known = original(text, name)
+    kernel = replace(one(text, name), threads=known.threads)
+    if any(statement in reached(kernel, size) for size in known.sizes):
+        return known.sizes
+    for size in _OTHER_SIZES:
+        if statement in reached(kernel, size) and not proof(kernel, (size,), known.together)[0]:
+            return *known.sizes, size
+    return ()
 
 
 def one(text: str, name: str) -> Kernel:

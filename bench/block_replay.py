@@ -3,7 +3,8 @@
 The traces of all warps (`warp_traces.py`) are replayed in one schedule, with vector clocks. Two accesses of
 the same bytes that no clock orders are a race. Every arrival, and every wait, must be ordered behind all that
 could let it fall into another phase. Then every schedule has the same phases, and the same order; so none has
-a race, and all come to the end. Threads of one warp count as ordered. Another block is not followed.
+a race, and all come to the end. Threads of one warp count as ordered. The blocks of a cluster, where the text
+says how many there are, are replayed together; what one does to another must happen before that one may end.
 Parameters have a few numbers each, in turn: with others the proof says nothing. Threads that write the same
 bytes by one statement, in the same round, count as writing the same: compilers spread copies of a value so.
 A thread that reads what its warp has written so need not wait for the others.
@@ -21,14 +22,16 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from itertools import count
+from math import prod
 
 from kernel_statements import Kernel, NoTrace
 from shared_footprints import GRANULE
-from warp_traces import TooLong, WarpEvent, traces
+from warp_traces import BLOCK, TooLong, WarpEvent, traces
 
-__all__ = ["Flaw", "is_right", "prove"]
+__all__ = ["SIZES", "Flaw", "is_right", "prove", "reached"]
 
 SIZES = (448, 7, 3)
+_WARPGROUP = 4  # warps
 _WIDEST = 1 << 15  # bytes that a copy of unknown size brings, at most
 _ASYNC = frozenset(("bulk", "drain", "mma"))  # accesses through the async proxy
 _READS = frozenset(("read", "drain", "mma"))
@@ -101,8 +104,20 @@ class _Access:
 
 
 class _Replay:
-    def __init__(self, kernel: Kernel, found: Sequence[Sequence[WarpEvent]]) -> None:
+    """`together`: a wgmma is one operation of its warpgroup. So what waits for it knows that all four warps
+    have issued it, and that it is complete for all of them.
+    """
+
+    def __init__(self, kernel: Kernel, found: Sequence[Sequence[WarpEvent]], together: bool) -> None:
         self.threads = kernel.threads
+        self.blocks = prod(kernel.cluster)
+        self.width = len(found) // self.blocks  # warps of a block
+        self.together = together
+        self.products: dict[tuple[int, int, int], int] = {}  # by warpgroup, statement and round
+        self.issued: dict[int, dict[int, _Clock]] = {}  # by product: by warp, what it knew when it issued it
+        self.published: dict[int, _Clock] = {}  # by warp: at its last memory fence
+        # What is done to another block: that block, the warp and its time, and the bit of a copy.
+        self.remote: list[tuple[int, int, int, int]] = []
         self.traces = found
         self.clocks = [_Clock([0] * len(found)) for _ in found]
         self.barriers: dict[object, _Barrier] = {}
@@ -115,7 +130,7 @@ class _Replay:
         self.groups: dict[str, list[list[list[int]]]] = {
             kind: [[] for _ in found] for kind in ("mma", "copy", "drain")
         }
-        self.left = 0  # threads that have come to the end
+        self.left = [0] * self.blocks  # threads that have come to the end
         self.met: dict[tuple[object, int], int] = {}  # by barrier and warp: the phase
         self.rounds: Counter[tuple[int, int]] = Counter()  # by warp and statement
 
@@ -133,11 +148,12 @@ class _Replay:
                     moved = True
                 if places[warp] == len(trace) and warp not in ended:
                     ended.add(warp)
-                    self.left += min(32, self.threads - 32 * warp)
+                    self.left[warp // self.width] += min(32, self.threads - 32 * (warp % self.width))
                     moved = True
             if not moved and not self._settle():
                 raise Flaw("warps wait for ever")
         self._check_waits()
+        self._check_ends()
         committed = (group for groups in self.groups["drain"] for group in groups)
         return sum(map(len, (*committed, *self.under_way["drain"])))
 
@@ -148,14 +164,24 @@ class _Replay:
             if phase.open and not phase.lacks:
                 self._end(barrier)
                 return True
-            if barrier.name in self._for_all and 0 < phase.lacks <= self.left and phase.lacks < barrier.count:
-                self._end(barrier)
-                return True
+            if isinstance(barrier.name, tuple) and 0 < phase.lacks < barrier.count:
+                kind, block = barrier.name[:2]
+                if phase.lacks <= (self.left[block] if kind == "named" else sum(self.left)):
+                    self._end(barrier)
+                    return True
         return False
 
-    @property
-    def _for_all(self) -> set[object]:
-        return {name for name, barrier in self.barriers.items() if isinstance(name, tuple) and barrier.count}
+    def _check_ends(self) -> None:
+        """What is done to another block must be known to some warp there before it ends."""
+        for block, warp, time, bit in self.remote:
+            ends = self.clocks[block * self.width : (block + 1) * self.width]
+            if all(clock.seen[warp] < time and not clock.complete & bit for clock in ends):
+                raise Flaw("a block may end before another one has done with it")
+
+    def _visit(self, warp: int, clock: _Clock, place: int, bit: int = 0) -> None:
+        """Remember what a warp does to another block."""
+        if place // BLOCK != warp // self.width:
+            self.remote.append((place // BLOCK, warp, clock.seen[warp] + 1, bit))
 
     def _check_waits(self) -> None:
         """The phase behind a wait's own cannot end before the wait is over."""
@@ -200,6 +226,7 @@ class _Replay:
             return False
         for address, number, expected in event.lanes:
             barrier = self.barriers[address]
+            self._visit(warp, clock, address)
             if expected % GRANULE:
                 raise Flaw("bytes that no copy brings")
             self._check_phase(barrier, clock)
@@ -215,11 +242,18 @@ class _Replay:
         if clock.phases.get(barrier.name, 0) < len(barrier.ended):
             raise Flaw("an arrival may fall into an earlier phase")
 
-    def _count(self, barrier: _Barrier, clock: _Clock, warp: int, number: int) -> None:
+    def _publish(self, warp: int, clock: _Clock, event: WarpEvent) -> None:
+        self.published[warp] = clock.copy()
+
+    def _count(self, barrier: _Barrier, clock: _Clock, warp: int, number: int, relaxed: bool = False) -> None:
         if number > barrier.phase.lacks:
             raise Flaw("more arrive than are counted")
         told = clock.copy()
-        told.seen[warp] += 1
+        if relaxed:  # it makes known what the last fence did, and that it has happened
+            fenced = self.published.get(warp, _Clock([0] * len(self.traces)))
+            told = replace(fenced.copy(), phases=told.phases)
+        else:
+            told.seen[warp] += 1
         barrier.phase.clock.join(told)
         barrier.phase.lacks -= number
         self._maybe(barrier)
@@ -255,16 +289,26 @@ class _Replay:
 
     def _meet(self, warp: int, clock: _Clock, event: WarpEvent) -> bool | None:
         number, threads, waits = event.lanes[0]
+        name = "named", warp // self.width, number
         if any(words != event.lanes[0] for words in event.lanes):
             raise Flaw("lanes of a warp meet at different barriers")
-        return self._meeting(warp, clock, event, ("named", number), threads or self.threads, waits, True)
+        return self._meeting(warp, clock, event, name, threads or self.threads, waits, True)
 
     def _cluster(self, warp: int, clock: _Clock, event: WarpEvent) -> bool | None:
-        (arrives,) = event.lanes[0]
-        return self._meeting(warp, clock, event, ("cluster", 0), self.threads, not arrives, arrives)
+        arrives, relaxed = event.lanes[0]
+        threads = self.threads * self.blocks
+        return self._meeting(warp, clock, event, ("cluster", 0), threads, not arrives, arrives, relaxed)
 
     def _meeting(
-        self, warp: int, clock: _Clock, event: WarpEvent, name: object, count: int, waits: bool, arrives: bool
+        self,
+        warp: int,
+        clock: _Clock,
+        event: WarpEvent,
+        name: object,
+        count: int,
+        waits: bool,
+        arrives: bool,
+        relaxed: bool = False,
     ) -> bool | None:
         barrier = self.barriers.get(name)
         if barrier is None or (barrier.count != count and barrier.phase.lacks == barrier.count):
@@ -277,7 +321,7 @@ class _Replay:
         if arrives and (phase < 0 or not waits or name == ("cluster", 0)):
             self._check_phase(barrier, clock)
             phase = self.met[name, warp] = len(barrier.ended)
-            self._count(barrier, clock, warp, len(event.lanes))
+            self._count(barrier, clock, warp, len(event.lanes), relaxed)
         if waits:
             if phase < 0:
                 raise Flaw("a wait at a barrier without an arrival")
@@ -307,8 +351,16 @@ class _Replay:
     def _commit(self, warp: int, clock: _Clock, event: WarpEvent) -> None:
         self._commit_of("mma", warp)
 
-    def _wait(self, warp: int, clock: _Clock, event: WarpEvent) -> None:
-        self._wait_of("mma", warp, clock, event.lanes[0][0])
+    def _wait(self, warp: int, clock: _Clock, event: WarpEvent) -> bool | None:
+        left, groups = event.lanes[0][0], self.groups["mma"][warp]
+        issued = [self.issued[bit] for group in groups[: max(len(groups) - left, 0)] for bit in group]
+        if self.together:
+            if any(len(warps) < _WARPGROUP for warps in issued):
+                return False
+            for told in (told for warps in issued for told in warps.values()):
+                clock.join(told)
+        self._wait_of("mma", warp, clock, left)
+        return None
 
     def _copy_commit(self, warp: int, clock: _Clock, event: WarpEvent) -> None:
         self._commit_of("copy", warp)
@@ -371,7 +423,9 @@ class _Replay:
             barrier = self.barriers[address]
             self._check_phase(barrier, clock)
             bit = next(self.bits)
-            barrier.phase.clock.complete |= bit
+            self._visit(warp, clock, low, bit)
+            told = _Clock([0] * len(self.traces), bit, dict(clock.phases))  # the copy began behind these
+            barrier.phase.clock.join(told)
             high = low + (size if size is not None else self._room(low))
             self._access(_Access("bulk", warp, clock.seen[warp] + 1, low, high, bit, event.statement), clock)
             if size is None:
@@ -409,7 +463,11 @@ class _Replay:
 
     def _mma(self, warp: int, clock: _Clock, event: WarpEvent) -> None:
         (granules,) = event.lanes[0]
-        bit = next(self.bits)
+        key = warp // _WARPGROUP, event.statement, self.rounds[warp, event.statement]
+        bit = self.products[key] if self.together and key in self.products else next(self.bits)
+        self.products[key] = bit
+        told = self.issued.setdefault(bit, {})[warp] = clock.copy()
+        told.seen[warp] += 1
         self.under_way["mma"][warp].append(bit)
         time = clock.seen[warp] + 1
         for granule in granules:
@@ -474,9 +532,9 @@ class _Replay:
         return False
 
 
-def prove(kernel: Kernel, sizes: Sequence[int] = SIZES) -> int:
+def prove(kernel: Kernel, sizes: Sequence[int] = SIZES, together: bool = False) -> int:
     """Raises Flaw, or NoTrace, where a kernel is not proven right with each of some sizes. Returns how many
-    bulk stores no thread has waited for, at most.
+    bulk stores no thread has waited for, at most. `together` is as in a replay.
     """
     left = 0
     followed: list[list[list[WarpEvent]]] = []
@@ -487,15 +545,23 @@ def prove(kernel: Kernel, sizes: Sequence[int] = SIZES) -> int:
             continue
         if found not in followed:
             followed.append(found)
-            left = max(left, _Replay(kernel, found).run())
+            left = max(left, _Replay(kernel, found, together).run())
     if not followed:
         raise NoTrace("no trace ends")
     return left
 
 
-def is_right(kernel: Kernel, sizes: Sequence[int] = SIZES) -> tuple[str, int]:
+def reached(kernel: Kernel, size: int) -> frozenset[int]:
+    """The statements that count and that some warp comes to."""
+    try:
+        return frozenset(event.statement for trace in traces(kernel, size) for event in trace)
+    except NoTrace:
+        return frozenset()
+
+
+def is_right(kernel: Kernel, sizes: Sequence[int] = SIZES, together: bool = False) -> tuple[str, int]:
     """Why a kernel is not proven right, empty if it is; and how many bulk stores no thread waits for."""
     try:
-        return "", prove(kernel, sizes)
+        return "", prove(kernel, sizes, together)
     except (Flaw, NoTrace) as error:
         return str(error) or type(error).__name__, 0

@@ -31,7 +31,7 @@ class Statement:
 @dataclass(frozen=True)
 class Kernel:
     """An entry: statements in the order of the text, labels before them, shared symbols, threads of a CTA.
-    `sized`: the text says how many threads; otherwise there are MANY.
+    `sized`: the text says how many threads; otherwise there are MANY. `cluster`: the blocks of a cluster.
     """
 
     name: str
@@ -40,6 +40,7 @@ class Kernel:
     symbols: dict[str, int]
     threads: int
     sized: bool = True
+    cluster: tuple[int, int, int] = (1, 1, 1)
 
 
 TOKEN = re.compile(
@@ -47,6 +48,7 @@ TOKEN = re.compile(
 )
 ENTRY = re.compile(r"\.entry\s+([$\w]+)")
 THREADS = re.compile(r"\.(?:req|max)ntid\s+([\d, ]+)")
+CLUSTER = re.compile(r"\.reqnctapercluster\s+([\d, ]+)")
 MANY = 384
 LOCAL = re.compile(r"%?[A-Za-z_$][\w$]*")
 
@@ -69,7 +71,7 @@ def kernels(text: str) -> Iterator[Kernel]:
     """The entries of a file."""
     symbols: dict[str, int] = {}
     place = 1024
-    for found in re.finditer(r"\.shared\s+(?:\.align\s+\d+\s+)?\.b(\d+)\s+([$\w]+)(?:\[(\d*)\])?", text):
+    for found in re.finditer(r"\.shared\s+(?:\.align\s+\d+\s+)?\.[busf](\d+)\s+([$\w]+)(?:\[(\d*)\])?", text):
         symbols.setdefault(found[2], place)
         place += (int(found[3] or 65536) * int(found[1]) // 8 + 2047) // 1024 * 1024
     for found in ENTRY.finditer(text):
@@ -77,7 +79,11 @@ def kernels(text: str) -> Iterator[Kernel]:
         start = text.index("{", close)
         sizes = THREADS.search(text, close, start)
         threads = prod(map(int, sizes[1].split(","))) if sizes else MANY
-        yield replace(_kernel(found[1], text, start, symbols, threads), sized=sizes is not None)
+        blocks = CLUSTER.search(text, close, start)
+        across = [*map(int, blocks[1].split(","))] if blocks else []
+        width, height, depth = (*across, *(1, 1, 1)[len(across) :])
+        made = _kernel(found[1], text, start, symbols, threads)
+        yield replace(made, sized=sizes is not None, cluster=(width, height, depth))
 
 
 def _kernel(name: str, text: str, start: int, symbols: dict[str, int], threads: int) -> Kernel:

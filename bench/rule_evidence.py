@@ -30,6 +30,7 @@ from mutants import mutants as group_mutants
 from spelling_slips import slips
 
 from ptxmma.check.check_file import check_text
+from ptxmma.check.cuda.check_source import check_source
 from ptxmma.check.findings import INFO, TIERS
 from ptxmma.check.rules import rules
 from ptxmma.cli.main import run_script
@@ -48,7 +49,8 @@ HEAD = """# What shows that each rule of `ptxmma check` is right, and needed
 *needed*: no other rule finds anything as sure there (for a remark: no other remark stands there). The first
 such kernel is named. A cell is empty where the rule did not fire.
 
-- examples: the wrong and the right example of each rule ([the rules](rules.md)).
+- examples: the wrong and the right example of each rule ([the rules](rules.md)); those of `inline.*` are
+  CUDA, so they say nothing about the other rules, and the other sources nothing about these.
 - litmus: the litmus tests as PTX; the models say which are undefined.
 - cases: `tests/check/cases`, judged by the text before any tool ran.
 - corpus: `tests/kernels`, judged by hand in `tests/kernels/FINDINGS.md`.
@@ -60,12 +62,15 @@ such kernel is named. A cell is empty where the rule did not fire.
 
 @dataclass(frozen=True)
 class Kernel:
-    """A kernel to check: its source, its name, its text, whether it is right, and what is known before."""
+    """A kernel to check: its source, its name, its text, whether it is right, and what is known before.
+    `cuda`: the text is CUDA; rules are about CUDA or about PTX.
+    """
 
     source: str
     name: str
     text: str
     right: bool
+    cuda: bool = False
     before: frozenset[tuple[str, str, str, int]] = frozenset()
 
 
@@ -110,6 +115,8 @@ class Table:
         """Count a kernel with what is found in it: tiers by rule."""
         order = list(TIERS)
         for rule in rules():
+            if rules()[rule].cuda is not kernel.cuda:
+                continue
             cell = self.cells[rule][kernel.source]
             if kernel.right:
                 cell.silent += rule not in found
@@ -149,8 +156,8 @@ class Table:
 def examples() -> Iterator[Kernel]:
     """The examples of the rules."""
     for rule in rules().values():
-        yield Kernel("examples", rule.name, rule.wrong, False)
-        yield Kernel("examples", rule.name, rule.right, True)
+        yield Kernel("examples", rule.name, rule.wrong, False, rule.cuda)
+        yield Kernel("examples", rule.name, rule.right, True, rule.cuda)
 
 
 def cases() -> Iterator[Kernel]:
@@ -193,7 +200,8 @@ def mutants(path: Path) -> list[BarrierMutant]:
 
 def judged(kernel: Kernel) -> tuple[Kernel, dict[str, str]]:
     """What is found in a kernel: the highest tier of each rule."""
-    return kernel, highest({(f.rule, f.tier) for f in check_text(kernel.text, kernel.name).findings})
+    check = check_source if kernel.cuda else check_text
+    return kernel, highest({(f.rule, f.tier) for f in check(kernel.text, kernel.name).findings})
 
 
 def highest(found: set[tuple[str, str]]) -> dict[str, str]:

@@ -55,7 +55,7 @@ def measure(mnemonic: str, products: int) -> tuple[str, str, bool]:
     jobs = max(1, products // count)
     a, b, c = patterns("A", (jobs, count)), patterns("B", (jobs, count)), patterns("C", (jobs,))
     few = slice(0, max(1, jobs // SHARE))
-    sums.arrays.codes(a[few], b[few], c[few])  # tables are made once
+    sums.arrays.codes(a[few], b[few], c[few])  # programs are made once
     by_numpy = rates(lambda: sums.arrays.codes(a[few], b[few], c[few]), count * len(a[few]))
     compiled = sums.compiled
     if compiled is None or compiled.codes(a[:1], b[:1], c[:1]) is None:

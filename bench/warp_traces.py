@@ -1,29 +1,39 @@
 """Walk every thread of a block with numbers, and record what each warp does to shared memory and its order.
 
 This module reads PTX by itself, on purpose: it shares no code with `check/`, because it judges the checker.
-Waits succeed at once, so a warp's trace does not depend on the others. What depends on memory, on other
-blocks of a cluster, or on more than the walk knows, has no trace.
+Waits succeed at once, so a warp's trace does not depend on the others. The blocks of a cluster are walked one
+after another. What depends on memory, on other parameters, or on more than the walk knows, has no trace.
 """
 
 from __future__ import annotations
 
+import operator
 import re
-from collections.abc import Iterator, Sequence
+import struct
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
+from math import prod
 from typing import Any, NamedTuple
 
 from kernel_statements import Kernel, NoTrace, Statement
 from kernel_walk import access_bytes, computed
 from shared_footprints import GRANULE, matrix
 
-__all__ = ["TooLong", "WarpEvent", "traces"]
+__all__ = ["BLOCK", "TooLong", "WarpEvent", "traces"]
 
 _WARP = 32
 _LONGEST = 2_500  # statements that count, of one warp
 _SHARED = 1 << 32  # addresses from here on are not of shared memory
+_MAPPED = 1 << 31  # an address in a block that `mapa` names; below it are the rank and the address there
+_RANK, _OFFSET = 24, (1 << 24) - 1
+BLOCK = 1 << 26  # places of shared memory from one block of a cluster to the next
 _NAME = re.compile(r"%?[A-Za-z_$][\w$@]*")  # with the scope that `kernel_statements.py` adds
 _ENDS = ("ret", "exit", "trap")
+_COMPARES: dict[str, Callable[..., bool]] = {
+    name: getattr(operator, name) for name in ("eq", "ne", "lt", "le", "gt", "ge")
+}
+_BY_WARP = frozenset(("mma", "commit", "wait", "proxy", "publish", "copy-commit", "copy-wait"))
 _MASK = (1 << 64) - 1
 
 
@@ -139,6 +149,10 @@ def _kind(statement: Statement) -> str:
         return {"mma_async": "mma", "commit_group": "commit", "wait_group": "wait"}.get(word, "")
     if name.startswith("fence.proxy.async") and ".global" not in name:
         return "proxy"
+    if root == "membar" or name.startswith(
+        ("fence.acq_rel", "fence.sc", "fence.release", "fence.mbarrier_init")
+    ):
+        return "publish"
     outside = (".global", ".param", ".local", ".const")
     if root in ("ld", "st", "ldmatrix", "stmatrix", "atom", "red") and not any(o in name for o in outside):
         return {"ld": "read", "ldmatrix": "read", "st": "write", "stmatrix": "write"}.get(root, "update")
@@ -178,10 +192,13 @@ def _terms(operand: str) -> tuple[str, ...]:
 
 
 def traces(kernel: Kernel, size: int) -> list[list[WarpEvent]]:
-    """The trace of every warp. `size` is the number of every 32-bit parameter. Raises NoTrace."""
+    """The trace of every warp, block by block of the cluster. `size` is the number of every 32-bit parameter.
+    Raises NoTrace.
+    """
     code = _Code(kernel, size)
     return [
-        list(_WarpWalk(code, range(first, min(first + _WARP, kernel.threads))).events())
+        list(_WarpWalk(code, range(first, min(first + _WARP, kernel.threads)), rank).events())
+        for rank in range(prod(kernel.cluster))
         for first in range(0, kernel.threads, _WARP)
     ]
 
@@ -189,8 +206,10 @@ def traces(kernel: Kernel, size: int) -> list[list[WarpEvent]]:
 class _WarpWalk:
     """The lanes of one warp: those that are furthest behind in the text go on first."""
 
-    def __init__(self, code: _Code, threads: Sequence[int]) -> None:
+    def __init__(self, code: _Code, threads: Sequence[int], rank: int) -> None:
         self.code = code
+        self.rank = rank
+        self.special = dict(_in_cluster(code.kernel.cluster, rank))
         self.lanes = [_Lane(thread) for thread in threads]
 
     def events(self) -> Iterator[WarpEvent]:
@@ -220,12 +239,8 @@ class _WarpWalk:
             elif root in ("brx", "call"):
                 raise NoTrace(f"{root} is not followed")
             elif code.kinds[at]:
-                one = code.kinds[at] in ("mma", "commit", "wait", "proxy", "copy-commit", "copy-wait")
-                words = [
-                    found
-                    for lane in going[: 1 if one else None]
-                    if (found := self._words(at, lane)) is not None
-                ]
+                one = code.kinds[at] in _BY_WARP
+                words = [found for lane in going[: 1 if one else None] for found in self._words(at, lane)]
                 if words:
                     yield WarpEvent(code.kinds[at], at, tuple(words))
             else:
@@ -261,6 +276,8 @@ class _WarpWalk:
         }
         if operand in special:
             return special[operand]
+        if operand in self.special:
+            return self.special[operand]
         if operand.startswith(("%nct", "%ncluster", "%ntid", "%cluster_nct")):
             return 1
         return 0 if operand.startswith(("%tid", "%ctaid", "%cluster")) else None
@@ -274,6 +291,21 @@ class _WarpWalk:
     def address(self, lane: _Lane, operand: str) -> int:
         """The address `[a + b]`, of shared memory or of another."""
         return sum(self.known(lane, part) for part in _terms(operand)) & _MASK
+
+    def place(self, lane: _Lane, operand: str) -> int:
+        """The place of an address of shared memory: those of the blocks lie apart."""
+        address = self.address(lane, operand)
+        if address >= _SHARED:
+            raise NoTrace(f"{operand} is not known to be of shared memory")
+        if not address & _MAPPED:
+            return address + self.rank * BLOCK
+        rank = (address & ~_MAPPED) >> _RANK
+        self._must_exist(rank)
+        return (address & _OFFSET) + rank * BLOCK
+
+    def _must_exist(self, rank: int) -> None:
+        if rank >= prod(self.code.kernel.cluster):
+            raise NoTrace("a block that the cluster lacks")
 
     def _assign(self, at: int, lanes: Sequence[_Lane]) -> None:
         statement, parts, targets = self.code.statements[at], self.code.parts[at], self.code.targets[at]
@@ -289,7 +321,11 @@ class _WarpWalk:
                 result = self._parameter(statement.operands[1], parts[-1])
             elif root in ("mov", "cvta"):
                 result = self._moved(lane, statement.operands[1])
-            elif root not in ("ld", "mapa", "vote", "activemask", "match"):
+            elif root == "mapa":
+                address, rank = (self.value(lane, operand) for operand in statement.operands[1:])
+                if address is not None and rank is not None and address < _SHARED:
+                    result = _MAPPED | rank << _RANK | address & _OFFSET
+            elif root not in ("ld", "vote", "activemask", "match"):
                 result = self._computed(at, lane, parts, statement.operands[1:])
             single = len(targets) == 1
             for place, target in enumerate(targets):
@@ -311,6 +347,10 @@ class _WarpWalk:
             return None if values[2] is None else values[0] if values[2] else values[1]
         if parts[0] in ("and", "or") and parts[-1] == "pred" and int(parts[0] == "or") in values:
             return int(parts[0] == "or")
+        if parts[-1] in ("f32", "f64"):
+            numbers = [_real(o) if v is None else v for o, v in zip(operands, values, strict=True)]
+            compares = parts[0] == "setp" and parts[1] in _COMPARES and None not in numbers
+            return int(_COMPARES[parts[1]](*numbers)) if compares else None
         key = at, tuple(values)
         if key not in self.code.results:
             self.code.results[key] = computed(parts, values)
@@ -350,13 +390,21 @@ class _WarpWalk:
 
     # Events
 
-    def _words(self, at: int, lane: _Lane) -> tuple[Any, ...] | None:
-        """What one lane does at a statement; None if nothing that counts."""
+    def _words(self, at: int, lane: _Lane) -> Iterator[tuple[Any, ...]]:
+        """What one lane does at a statement; nothing if that does not count, and more than one thing where a
+        copy goes to several blocks.
+        """
+        if self.code.kinds[at] == "bulk":
+            yield from self._bulk(lane, self.code.statements[at].operands, self.code.parts[at])
+        elif (found := self._one(at, lane)) is not None:
+            yield found
+
+    def _one(self, at: int, lane: _Lane) -> tuple[Any, ...] | None:
         statement, parts, kind = self.code.statements[at], self.code.parts[at], self.code.kinds[at]
         operands = statement.operands
         if kind in ("read", "write", "update"):
             return self._access(lane, operands, parts)
-        if "relaxed" in parts:
+        if "relaxed" in parts and kind not in ("cluster", "expect"):
             raise NoTrace("a relaxed operation")
         if kind in ("init", "await", "arrive", "expect"):
             return self._mbarrier(lane, statement, kind)
@@ -366,19 +414,17 @@ class _WarpWalk:
                 raise NoTrace("a barrier that reduces")
             return self.known(lane, operands[0]), count, "arrive" not in parts
         if kind == "cluster":
-            return ("arrive" in parts,)
+            return "arrive" in parts, "relaxed" in parts
         if kind in ("wait", "copy-wait", "bulk-wait"):
             return (self.known(lane, operands[0]) if operands else -1,)
         if kind == "copy":
-            return self.address(lane, operands[0]), self.known(lane, operands[2])
+            return self.place(lane, operands[0]), self.known(lane, operands[2])
         if kind == "copy-arrive":
-            return self.address(lane, operands[0]), "noinc" in parts
-        if kind == "bulk":
-            return self._bulk(lane, operands, parts)
+            return self.place(lane, operands[0]), "noinc" in parts
         if kind == "drain":
             place = next(o for o in operands[::-1] if o.startswith("[") and "," not in o)
             size = None if "tensor" in parts else self.known(lane, operands[2])
-            return self.address(lane, place), size
+            return self.place(lane, place), size
         if kind == "mma":
             return self._product(lane, operands, parts)
         return ()
@@ -388,15 +434,18 @@ class _WarpWalk:
             count = next(int(part[1:]) for part in parts if re.fullmatch(r"x\d", part))
             if lane.thread % _WARP >= (8 if "m8n8" in parts else 16) * count:
                 return None
-        low = self.address(lane, next(operand for operand in operands if operand.startswith("[")))
-        return None if low >= _SHARED else (low, low + access_bytes(parts))
+        place = next(operand for operand in operands if operand.startswith("["))
+        if self.address(lane, place) >= _SHARED:
+            return None
+        low = self.place(lane, place)
+        return low, low + access_bytes(parts)
 
     def _mbarrier(self, lane: _Lane, statement: Statement, kind: str) -> tuple[Any, ...]:
         operands, name = statement.operands, statement.name
-        if "shared::cluster" in name or ".noComplete" in name:
-            raise NoTrace("an mbarrier of another block")
+        if ".noComplete" in name:
+            raise NoTrace("an arrival that completes no phase")
         place = next(index for index, operand in enumerate(operands) if operand.startswith("["))
-        barrier = self.address(lane, operands[place])
+        barrier = self.place(lane, operands[place])
         rest = operands[place + 1 :]
         if kind == "await":
             lane.values[operands[0]] = 1
@@ -409,12 +458,18 @@ class _WarpWalk:
             return barrier, int(kind == "arrive"), self.known(lane, rest[0])
         return barrier, self.known(lane, rest[0]) if rest else 1, 0
 
-    def _bulk(self, lane: _Lane, operands: Sequence[str], parts: Sequence[str]) -> tuple[Any, ...]:
-        if any("multicast" in part for part in parts):
-            raise NoTrace("a copy to several blocks")
-        barrier = next(o for o in operands[:0:-1] if o.startswith("[") and "," not in o)
+    def _bulk(self, lane: _Lane, operands: Sequence[str], parts: Sequence[str]) -> Iterator[tuple[Any, ...]]:
+        last = max(at for at, o in enumerate(operands) if at and o.startswith("[") and "," not in o)
         size = None if "tensor" in parts else self.known(lane, operands[2])
-        return self.address(lane, operands[0]), size, self.address(lane, barrier)
+        to, barrier = self.place(lane, operands[0]), self.place(lane, operands[last])
+        if not any("multicast" in part for part in parts):
+            yield to, size, barrier
+            return
+        mask = self.known(lane, operands[last + 1])
+        for rank in range(mask.bit_length()):
+            if mask >> rank & 1:
+                self._must_exist(rank)
+                yield to % BLOCK + rank * BLOCK, size, barrier % BLOCK + rank * BLOCK
 
     def _product(self, lane: _Lane, operands: Sequence[str], parts: Sequence[str]) -> tuple[Any, ...]:
         sparse = parts[2] == "sp"
@@ -428,7 +483,24 @@ class _WarpWalk:
             read |= a or set()
         depth = 64 if sparse else 32
         b = matrix(self.known(lane, operands[2]), int(size[2]), depth, types[2], bool(turned) and turned[-1])
-        return (frozenset(read | (b or set())),)
+        return (frozenset(granule + self.rank * BLOCK // GRANULE for granule in read | (b or set())),)
+
+
+def _real(operand: str) -> float | None:
+    """A literal of 32 bits."""
+    word = re.fullmatch(r"0f([0-9a-fA-F]{8})", operand)
+    return struct.unpack(">f", bytes.fromhex(word[1]))[0] if word else None
+
+
+def _in_cluster(shape: tuple[int, int, int], rank: int) -> Iterator[tuple[str, int]]:
+    """The special registers that say where a block stands in its cluster; it is the grid's first cluster."""
+    yield "%cluster_ctarank", rank
+    yield "%cluster_nctarank", prod(shape)
+    for axis, count in zip("xyz", shape, strict=True):
+        for name, number in (("ctaid", rank % count), ("nctaid", count)):
+            yield f"%cluster_{name}.{axis}", number
+            yield f"%{name}.{axis}", number
+        rank //= count
 
 
 assert GRANULE == 16

@@ -35,15 +35,17 @@ from .values.register_intervals import RegisterIntervals
 from .values.register_threads import RegisterThreads
 
 if TYPE_CHECKING:
+    from .cuda.counts import InlineCounts
     from .paths.parted_ways import PartedWays
 
-__all__ = ["FileReport", "check_text", "unread"]
+__all__ = ["FileReport", "accepted", "check_text", "unread"]
 
 
 @dataclass(frozen=True)
 class FileReport:
     """The report on a file: its findings, the text that could not be read, and the instructions without a
     rule. `error` says why nothing of the file was judged, if so. Baselines and fingerprints go by `path`.
+    `inline` counts the statements in the inline assembly of a CUDA source.
 
     A report is true if it `holds`. A finding has a `rule`, a `tier` (error, likely, reading or info), a
     `place`, the `function`, a `message`, the `section` of the text, and in `right` what would be right.
@@ -60,6 +62,7 @@ class FileReport:
     not_judged: tuple[NotJudged, ...] = ()
     error: str | None = None
     path: str = ""
+    inline: InlineCounts | None = None
 
     @property
     def faults_told(self) -> tuple[Finding, ...]:
@@ -71,7 +74,7 @@ class FileReport:
         """What a reader must know besides the findings: where, and what was not judged."""
         for one in self.not_judged:
             yield one.place, one.message
-        if not self.functions and not self.faults:
+        if not self.functions and not self.faults and self.inline is None:
             yield Place(self.name, 1, 1), "the file defines no function, so there was nothing to judge"
 
     @property
@@ -122,7 +125,7 @@ def check_text(
     names: dict[str, RegisterNames] = {}
     findings = [_located(module, finding, names) for finding in findings]
     path = name if path is None else path
-    findings, suppressed = _suppressed(findings, Suppressions(text, name), dict(baseline or {}), path)
+    findings, suppressed = accepted(findings, text, name, baseline, path)
     return FileReport(
         name,
         module.version,
@@ -174,9 +177,11 @@ def _must_be_known(module: PtxModule, target: str | None) -> None:
         raise UnreadableFile(module.place(module.heads[word]), str(error)) from None
 
 
-def _suppressed(
-    findings: list[Finding], comments: Suppressions, known: dict[str, int], path: str
+def accepted(
+    findings: list[Finding], text: str, name: str, baseline: Mapping[str, int] | None, path: str
 ) -> tuple[list[Finding], list[Suppressed]]:
+    """The findings that stay, and those that a comment of the text or the baseline accepts."""
+    comments, known = Suppressions(text, name), dict(baseline or {})
     kept: list[Finding] = []
     suppressed: list[Suppressed] = []
     for finding in findings:

@@ -14,6 +14,7 @@ from ..spec.api import load
 from ..spec.editions import brief
 from ..spec.quantities import counted
 from .check_file import FileReport
+from .cuda.counts import InlineCounts, total
 from .findings import EVERYWHERE, TIERS, Finding, MemoryRange
 from .kernel_names import demangled
 from .readings import shown as shown_readings
@@ -28,6 +29,9 @@ _PLACES = 8  # other places of a fault that text names
 CLAIM = (
     "These are claims about the PTX as given: "
     "the fault may be the compiler's, and ptxas may or may not repair it."
+)
+_INLINE_CLAIM = (
+    "These are claims about the asm statements as written, whether or not a program instantiates them."
 )
 
 
@@ -45,6 +49,17 @@ class CheckReport(NamedTuple):
     def counts(self) -> Counter[str]:
         """How many findings there are of each tier."""
         return Counter(finding.tier for report in self.files for finding in report.faults_told)
+
+    @property
+    def inline(self) -> InlineCounts | None:
+        """The statements in the inline assembly of CUDA sources; None where PTX was checked."""
+        counts = [report.inline for report in self.files if report.inline is not None]
+        return total(counts) if counts else None
+
+    @property
+    def claim(self) -> str:
+        """What the findings are claims about."""
+        return CLAIM if self.inline is None else _INLINE_CLAIM
 
     @property
     def unreadable(self) -> int:
@@ -74,28 +89,32 @@ def as_text(answer: CheckReport, shown: frozenset[str]) -> str:
     functions = sum(report.functions for report in reports)
     statements = sum(report.statements for report in reports)
     found = ", ".join(f"{counts[tier]} {tier}" for tier in TIERS)
-    lines.append(
-        f"{counted(len(reports), 'file')}, {counted(functions, 'function')}, {statements} statements: {found}"
-    )
+    inline = answer.inline
+    if inline is None:
+        read = f"{counted(functions, 'function')}, {statements} statements: {found}"
+    else:
+        read = f"{inline}; {found}"
+    lines.append(f"{counted(len(reports), 'file')}, {read}")
     suppressed = sum(len(report.suppressed) for report in reports)
     if suppressed:
         lines[-1] += f"; {suppressed} suppressed"
     unjudged = sum(one.statements for report in reports for one in report.not_judged)
-    if unjudged:
+    if unjudged and inline is None:
         lines[-1] += f"; {unjudged} not judged"
     if answer.unreadable:
         lines[-1] += f"; {counted(answer.unreadable, 'place')} unreadable"
     if any(counts[tier] for tier in shown):
-        lines.append(CLAIM)
+        lines.append(answer.claim)
     return "\n".join(lines)
 
 
 def _finding(finding: Finding) -> Iterable[str]:
     section = f" ({brief(load().index, finding.section)})" if finding.section else ""
     yield f"{finding.place}: {finding.tier} {finding.rule}: {finding.message}{section}"
-    yield f"  in {_short(demangled(finding.function))}" + (
-        f"; and {finding.more} more like it" if finding.more else ""
-    )
+    more = f"and {finding.more} more like it" if finding.more else ""
+    where = f"in {_short(demangled(finding.function))}" if finding.function else ""
+    if where or more:
+        yield f"  {'; '.join(part for part in (where, more) if part)}"
     if finding.source:
         yield f"  source: {finding.source}"
     if finding.also:
@@ -151,7 +170,7 @@ def _parted(schedules: Sequence[Sequence[str]]) -> list[Sequence[str]]:
 def as_json(answer: CheckReport) -> dict[str, Any]:
     """Everything, all tiers."""
     return {
-        "claim": CLAIM,
+        "claim": answer.claim,
         "files": [
             {
                 "file": report.name,
@@ -160,6 +179,7 @@ def as_json(answer: CheckReport) -> dict[str, Any]:
                 "error": report.error,
                 "functions": report.functions,
                 "statements": report.statements,
+                "inline": None if report.inline is None else _inline_json(report.inline),
                 "unreadable": [
                     {"line": f.place.line, "column": f.place.column, "message": f.what} for f in report.faults
                 ],
@@ -200,8 +220,21 @@ def as_json(answer: CheckReport) -> dict[str, Any]:
     }
 
 
+def _inline_json(counts: InlineCounts) -> dict[str, int]:
+    """The counts of a CUDA source."""
+    return {
+        "asm": counts.asm,
+        "legal": counts.legal,
+        "illegal": counts.illegal,
+        "with_holes": counts.holed,
+        "not_judged": counts.unjudged,
+        "not_compiled": counts.left_out,
+    }
+
+
 def _as_dict(finding: Finding, path: str) -> dict[str, Any]:
     from .baseline import fingerprint  # text needs none
+    from .rules import rules
 
     return {
         "rule": finding.rule,
@@ -217,6 +250,7 @@ def _as_dict(finding: Finding, path: str) -> dict[str, Any]:
         ],
         "message": finding.message,
         "section": finding.section,
+        "address": rules()[finding.rule].address,
         "right": finding.right,
         "more": finding.more,
         "witness": [

@@ -13,7 +13,15 @@ from .findings import TIERS
 from .rule_texts import CheckRule, rule_texts
 from .rules import rules
 
-__all__ = ["as_explanation", "as_list", "as_list_json", "as_page", "help_text"]
+__all__ = [
+    "as_explanation",
+    "as_list",
+    "as_list_json",
+    "as_page",
+    "help_text",
+    "published",
+    "suppression",
+]
 
 _WIDTH = 100
 
@@ -37,7 +45,7 @@ def as_list_json(asked: Iterable[CheckRule]) -> list[dict[str, Any]]:
             "section": rule.section,
             "tiers": list(rule.tiers),
             "mend": rule.mend,
-            "published": _published(rule),
+            "published": published(rule),
             "wrong": rule.wrong,
             "right": rule.right,
             "address": rule.address,
@@ -51,17 +59,17 @@ def as_explanation(rule: CheckRule) -> str:
     lines = [f"{rule.name}: {rule.title}", "", *textwrap.wrap(rule.says, _WIDTH)]
     if rule.section:
         lines += ["", f"text: {_section(rule)}"]
-    if reports := _published(rule):
+    if reports := published(rule):
         lines += ["", "published:", *(f"  {report}" for report in reports)]
     lines += ["", "found as:", *(f"  {tier}: {TIERS[tier]}" for tier in rule.tiers)]
     lines += ["", "examples (docs/rules.md shows the file around them; --format json prints whole files)"]
     lines += ["wrong:", textwrap.indent(rule.wrong_lines.rstrip(), "  ")]
     lines += ["right:", textwrap.indent(rule.right_lines.rstrip(), "  ")]
     lines += ["", *textwrap.wrap(f"what to do: {rule.mend}", _WIDTH)]
-    return "\n".join([*lines, f"to suppress it: {_suppression(rule)}"])
+    return "\n".join([*lines, f"to suppress it: {suppression(rule)}", f"page: {rule.address}"])
 
 
-def _published(rule: CheckRule) -> list[str]:
+def published(rule: CheckRule) -> list[str]:
     """The public reports of such faults, each with what its litmus test shows."""
     return [
         f"{test.source}: {test.title}"
@@ -74,7 +82,8 @@ def _section(rule: CheckRule) -> str:
     return brief(load().index, rule.section)
 
 
-def _suppression(rule: CheckRule) -> str:
+def suppression(rule: CheckRule) -> str:
+    """How a finding is suppressed."""
     return (
         f"`// ptxmma: ignore {rule.name}` in the line or the one before; --ignore {rule.name}; or a baseline"
     )
@@ -84,7 +93,7 @@ def help_text(rule: CheckRule, markdown: bool = False) -> str:
     """What SARIF viewers show beside a finding."""
     if markdown:
         return "\n".join(_body(rule))
-    return f"{rule.says} What to do: {rule.mend}. To suppress it: {_suppression(rule)}."
+    return f"{rule.says} What to do: {rule.mend}. To suppress it: {suppression(rule)}."
 
 
 def _body(rule: CheckRule) -> Iterator[str]:
@@ -95,8 +104,9 @@ def _body(rule: CheckRule) -> Iterator[str]:
     else:
         yield f"Found as: {', '.join(rule.tiers)}."
     yield ""
-    yield f"Wrong:\n```ptx\n{rule.wrong_lines.rstrip()}\n```"
-    yield f"Right:\n```ptx\n{rule.right_lines.rstrip()}\n```"
+    language = "cuda" if rule.cuda else "ptx"
+    yield f"Wrong:\n```{language}\n{rule.wrong_lines.rstrip()}\n```"
+    yield f"Right:\n```{language}\n{rule.right_lines.rstrip()}\n```"
     yield f"What to do: {rule.mend}."
 
 
@@ -121,16 +131,17 @@ def as_page() -> str:
         "```ptx",
         rule_texts().frame.rstrip().replace("BODY", "// the example"),
         "```",
+        "An example of `inline` stands in this one, for `ptxmma check --cuda`:",
+        "```cuda",
+        rule_texts().cuda_frame.rstrip().replace("BODY", "// the example"),
+        "```",
         "",
         "| rule | title |",
         "|---|---|",
-        *(
-            f"| [{rule.name}](#{rule.address.partition('#')[2]}) | {rule.title} |"
-            for rule in rules().values()
-        ),
+        *(f"| [{rule.name}](#{rule.name.replace('.', '')}) | {rule.title} |" for rule in rules().values()),
     ]
     for rule in rules().values():
         parts += ["", f"## {rule.name}", f"{rule.title[0].upper()}{rule.title[1:]}.", "", *_body(rule)]
-        if reports := _published(rule):
+        if reports := published(rule):
             parts += ["", f"Published: {'; '.join(reports)}."]
     return "\n".join(parts) + "\n"

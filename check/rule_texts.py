@@ -41,6 +41,9 @@ class RuleText:
     right: str
     """Statements without the fault; a test finds none in them.
     Noticed by: readers. Example: `ret;`. Refuses: `null` (text must stand)."""
+    cuda: bool = False
+    """Whether the examples are CUDA C++, not PTX.
+    Noticed by: tests. Example: `true`. Refuses: `often` (neither true nor false)."""
     section: str | None = None
     """Where the text forbids it, if it does.
     Noticed by: readers. Example: `"9.7.15.7"`. Refuses: `9.7` (without quotes it is a number)."""
@@ -66,11 +69,14 @@ class RuleTexts:
     """check/rules.yaml."""
 
     address: str
-    """Where docs/rules.md is published.
-    Noticed by: readers. Example: `https://example.com/rules.md`. Refuses: `null` (text must stand)."""
+    """Where the atlas has the pages of the rules, NAME.html each.
+    Noticed by: readers. Example: `https://example.com/rules/`. Refuses: `null` (text must stand)."""
     frame: str
     """The file around an example.
     Noticed by: readers. Example: `BODY`. Refuses: `null` (text must stand)."""
+    cuda_frame: str
+    """The file around an example in CUDA C++.
+    Noticed by: tests. Example: `BODY`. Refuses: `null` (text must stand)."""
     switches: Mapping[str, Switch]
     """Questions that the text leaves open and no model follows.
     Noticed by: tests. Example: `{}`. Refuses: `{mine: {}}` (the key question is missing)."""
@@ -81,8 +87,10 @@ class RuleTexts:
     """Examples of the rules of spec/ordering/rules.yaml, by name.
     Noticed by: tests. Example: `{}`. Refuses: `{mine: {}}` (the key tiers is missing)."""
 
-    def file(self, example: str) -> str:
-        """The whole PTX file of an example; its own .version, .target and .reqntid replace the frame's."""
+    def file(self, example: str, cuda: bool) -> str:
+        """The whole file of an example; its own .version, .target and .reqntid replace the frame's."""
+        if cuda:
+            return self.cuda_frame.replace("BODY", example.rstrip("\n"))
         lines, frame = example.rstrip("\n").split("\n"), self.frame
         while lines and _DIRECTIVE.match(lines[0]):
             word = re.escape(lines[0].split()[0])
@@ -95,7 +103,9 @@ FILES: Mapping[str, type] = {_NAME: RuleTexts}
 
 @dataclass(frozen=True)
 class CheckRule:
-    """A rule as reports show it. `wrong` and `right` are PTX files; `…_lines` are what the frame lacks."""
+    """A rule as reports show it. `wrong` and `right` are files, of CUDA C++ or PTX; `…_lines` are what the
+    frame lacks.
+    """
 
     name: str
     title: str
@@ -108,6 +118,7 @@ class CheckRule:
     wrong: str
     right: str
     address: str
+    cuda: bool
 
 
 def rule_texts() -> RuleTexts:
@@ -141,6 +152,7 @@ def _rule(
     texts: RuleTexts, name: str, words: tuple[str, str, str, str], example: RuleText | OrderingExample
 ) -> CheckRule:
     title, says, section, mend = words
+    cuda = isinstance(example, RuleText) and example.cuda
     return CheckRule(
         name,
         title,
@@ -150,12 +162,8 @@ def _rule(
         example.tiers,
         example.wrong,
         example.right,
-        texts.file(example.wrong),
-        texts.file(example.right),
-        f"{texts.address}#{_anchor(name)}",
+        texts.file(example.wrong, cuda),
+        texts.file(example.right, cuda),
+        f"{texts.address}{name}.html",
+        cuda,
     )
-
-
-def _anchor(rule: str) -> str:
-    """The anchor of a rule's heading on a page, as GitHub makes it."""
-    return rule.replace(".", "")

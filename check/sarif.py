@@ -17,7 +17,7 @@ from .baseline import fingerprint
 from .check_file import FileReport
 from .findings import ERROR, EVERYWHERE, INFO, LIKELY, READING, Finding, Moment
 from .kernel_names import demangled
-from .reports import CLAIM, CheckReport, as_range
+from .reports import CheckReport, as_range
 from .rule_pages import help_text
 from .rule_texts import CheckRule
 from .rules import rules
@@ -44,7 +44,7 @@ def as_sarif(answer: CheckReport, shown: frozenset[str]) -> str:
     driver = {
         "name": "ptxmma",
         "version": _version(),
-        "fullDescription": {"text": CLAIM},
+        "fullDescription": {"text": answer.claim},
         "rules": [_rule(rule) for rule in known.values()],
         "notifications": [
             {"id": name, "shortDescription": {"text": text}, "defaultConfiguration": {"level": level}}

@@ -5,8 +5,9 @@ Read `clocks.py` (what happens before what), `barriers.py` (mbarriers and named 
 nothing orders), `thread_bytes.py` (the bytes that threads access), `shared_words.py` and `unknown_bytes.py`
 (numbers that threads hand on in shared memory), `warps.py` (what a warp has in flight), `barrier_acts.py`
 (what a statement does to barriers), `warp_acts.py` (and to shared memory), `assumed_paths.py`
-(where threads went by assumed numbers), `stuck_waits.py` (waits that never end), `execution.py`
-(the threads, one step after another), `block_sizes.py` (smaller blocks), `phase_findings.py` and
+(where threads went by assumed numbers), `tile_loops.py` (numbers for a second tile), `stuck_waits.py`
+(waits that never end), `execution.py` (the threads, one step after another), `block_sizes.py` (smaller
+blocks), `phase_findings.py` and
 `phase_reports.py` (what is reported, and how), `guessed_blocks.py` (the same of blocks whose size the PTX
 does not say), `generic_accesses.py`, `copy_accesses.py` and `generic_findings.py` (loads and stores of
 several warps, and copies). Registers are those of the walks (`walks/registers.py`).

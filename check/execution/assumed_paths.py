@@ -2,26 +2,34 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from math import log2
+
 from ..ptx.flow import Block
 from ..values.lane_numbers import LaneNumbers, Numbers
+from ..walks.parameters import AssumedSizes
 from ..walks.walk_plan import WalkPlan
+from .deciding_numbers import deciding_numbers, rounds_by
 from .thread_groups import ThreadGroup
+from .tile_loops import more_tiles
 
 __all__ = ["LAST_ROUNDS", "AssumedPaths", "true_threads"]
 
 LAST_ROUNDS = 7  # of a loop that shall end: its last rounds meet what many stages hold
+_EVEN_ROUNDS = (8, 12)  # in steps of 2 and 4, too: sizes that kernels ask for are multiples of such
 _STEPPED_ROUNDS = 5  # of one whose rounds count more than one
 
 
 class AssumedPaths:
     """What one execution assumed. `left` are the loops that ended by an assumed number, by their heads.
-    `passed`: by an assumed number, some threads did not do what others or other numbers do.
+    `passed_by`: predicates by whose assumed numbers some threads did not do what others or other numbers do.
     """
 
     def __init__(self, plan: WalkPlan) -> None:
         self.plan = plan
         self.left: set[int] = set()
-        self.passed = False
+        self.passed_by: set[str] = set()
+        self.gone_round: set[int] = set()  # loops, by their heads
         self._gaps: dict[int, list[int]] = {}  # by loop: how far from its end its first two rounds are
         self._paused_at: int | None = None  # the first loop after whose rounds a group stopped
 
@@ -30,20 +38,45 @@ class AssumedPaths:
         if self._paused_at is None:
             self._paused_at = head
 
-    def endings(self, size: int) -> list[int]:
-        """Numbers of every parameter with which the loop that paused ends: after some rounds, whatever each
-        of its rounds counts; and after LAST_ROUNDS that count one, which are few where they count more.
-        `size` is the number with which it paused.
+    def endings(self, size: int) -> Iterator[AssumedSizes]:
+        """Other numbers of parameters than `size`: those with which the loop that paused ends, and those with
+        which a loop over tiles goes on.
         """
-        gaps = [] if self._paused_at is None else self._gaps.get(self._paused_at, [])
+        ends = [] if self._paused_at is None else self._ends(self._paused_at, size)
+        yield from map(AssumedSizes, ends)
+        tiles = more_tiles(self.plan, self.gone_round, self._paused_at, size, min(ends[:1], default=size))
+        if tiles is not None:
+            yield tiles
+
+    def _ends(self, paused_at: int, size: int) -> list[int]:
+        """Numbers of every parameter with which a loop ends: after some rounds, whatever each of its rounds
+        counts; and after LAST_ROUNDS that count one, which are few where they count more. `size` is the
+        number with which it paused.
+        """
+        gaps = self._gaps.get(paused_at, [])
         if len(gaps) < 2 or gaps[0] <= gaps[1]:
             return [LAST_ROUNDS]
         many = size * _STEPPED_ROUNDS * (gaps[0] - gaps[1]) // gaps[0]
         return [many, LAST_ROUNDS] if many > LAST_ROUNDS else [LAST_ROUNDS]
 
+    def even_endings(self, size: int) -> tuple[int, ...]:
+        """Several numbers of every parameter with which the loop that paused ends after whole rounds.
+        `size` is the number with which it paused.
+        """
+        gaps = () if self._paused_at is None else self._gaps.get(self._paused_at, ())
+        if len(gaps) < 2 or gaps[0] <= gaps[1]:
+            return ()
+        step: float = gaps[0] - gaps[1]
+        if size - gaps[0] not in range(
+            2 * (gaps[0] - gaps[1]) + 1
+        ):  # a multiple of the parameter is compared
+            step = 2.0 ** round(log2(size * step / gaps[0]))
+        return tuple(int(rounds * step) for rounds in _EVEN_ROUNDS)
+
     def guard(self, group: ThreadGroup, name: str | None, holds: Numbers, negated: bool) -> None:
         """Threads execute a statement, or pass it by, by an assumed guard."""
-        self.passed |= not self._is_most(group, name, holds, negated)
+        if name is not None and not self._is_most(group, name, holds, negated):
+            self.passed_by.add(name)
 
     def split(
         self,
@@ -60,7 +93,8 @@ class AssumedPaths:
         fall = self.plan.flow.blocks[number].fall
         most = self._is_most(group, name, holds, negated) and not self.acts(fall, number)
         least = self._is_most(group, name, holds, negated, False) and not self.acts(taken, number)
-        self.passed |= not (most or least)
+        if name is not None and not (most or least):
+            self.passed_by.add(name)
 
     def acts(self, side: int | None, number: int) -> bool:
         """Whether any statement on one side of a branch acts."""
@@ -83,8 +117,16 @@ class AssumedPaths:
                 threads = threads if holding is None else holding
         return threads == (true if value else tuple(thread for thread in group.threads if thread not in true))
 
-    def take(self, number: int, following: int | None) -> None:
-        """Remember that an assumed number ends a loop, or passes work by."""
+    def decided(self, group: ThreadGroup, predicate: str | None, value: bool) -> bool:
+        """Whether a predicate has its value with other assumed numbers, too: a known part of it decides."""
+        if predicate is None:
+            return True
+        registers = group.registers
+        parts = self.plan.steps.conjuncts(predicate, "or" if value else "and")
+        return any(part not in registers.assumed and registers.numbers.get(part) == value for part in parts)
+
+    def take(self, number: int, name: str, following: int | None) -> None:
+        """Remember that the assumed number of a predicate ends a loop, or passes work by."""
         ended = {
             head
             for head in self.plan.loops.around.get(number, ())
@@ -92,7 +134,7 @@ class AssumedPaths:
         }
         self.left |= ended
         if not ended and following is not None and not self.plan.acts(following, number):
-            self.passed = True
+            self.passed_by.add(name)
 
     def measure(self, group: ThreadGroup, number: int, name: str | None) -> None:
         """Remember how far two numbers are apart whose comparison decides how long a loop is."""
@@ -125,6 +167,23 @@ class AssumedPaths:
                 return True
         busy = [side for side in block.successors if self.plan.acts(side, number)]
         return not busy or (len(busy) < 2 and self.plan.accesses(busy[0], number))
+
+    @property
+    def passed(self) -> bool:
+        """Whether some threads did not do, by an assumed number, what others or other numbers do."""
+        return bool(self.passed_by)
+
+    def is_shown(self, wait: int, changed_at: set[int]) -> bool:
+        """Whether the numbers with which the wait at a statement lacks what others bring may show a fault:
+        the same ones decide how often threads come to the wait and to these, and what threads passed by.
+        """
+        rounds = rounds_by(self.plan, (wait,))
+        if not rounds or not changed_at or rounds != rounds_by(self.plan, changed_at):
+            return False
+        return all(
+            not by.isdisjoint(rounds) and by <= rounds
+            for by in (deciding_numbers(self.plan, (name,)) for name in self.passed_by)
+        )
 
     def may_bring(self, changed_at: set[int]) -> bool:
         """Whether other numbers of parameters may bring what a wait lacks, which statements change: a loop

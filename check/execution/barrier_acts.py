@@ -61,10 +61,12 @@ class BarrierActs:
             warp.clock.seen[number] = 1
         self.mbarriers: dict[int, Mbarrier] = {}
         self.named: dict[int, NamedBarrier] = {}
+        self.invalid: set[int] = set()  # mbarriers that were invalidated, and not initialised again
         self.uncounted: set[int] = set()  # mbarriers with an unknown count
         self.unpublished: dict[tuple[int, int], Unpublished] = {}
         self.drifts: dict[int, Drift] = {}  # by mbarrier
         self.wrong_counts: dict[int, WrongCount] = {}  # by statement
+        self._waited: dict[int, int] = {}  # by thread: the phase of the cluster's barrier that it waited for
         self.whole = True  # no group has stopped before its end
 
     def order(self, group: ThreadGroup, step: WalkStep, threads: tuple[int, ...]) -> Iterator[GroupWait]:
@@ -76,6 +78,9 @@ class BarrierActs:
             case "init":
                 for value, some in self._barriers(group, statement, threads):
                     self._init(group, step, value, some)
+            case "invalidate":
+                for value, _ in self._barriers(group, statement, threads):
+                    self.invalid.add(value)
             case "arrive" | "expect" | "copy-arrive" if statement.operation.action.barrier == "object":
                 for value, some in self._barriers(group, statement, threads):
                     yield from self._arrive(group, step, value, some)
@@ -146,6 +151,7 @@ class BarrierActs:
             warp.clock.seen[number] += 1
 
     def _init(self, group: ThreadGroup, step: WalkStep, address: int, threads: tuple[int, ...]) -> None:
+        self.invalid.discard(address)
         position = step.statement.operation.action.count
         count = number_at(self._operand(group, step.statement, position, 0), threads[0])
         number = threads[0] // WARP
@@ -175,6 +181,8 @@ class BarrierActs:
                 step.position,
                 address,
             )
+        if address in self.invalid:
+            yield GroupWait(lambda: address not in self.invalid, "invalid", step.position, address)
         barrier = self.mbarriers.get(address)
         if barrier is None:
             return None
@@ -311,7 +319,10 @@ class BarrierActs:
                 raise HaltedError
             barrier = self.named.setdefault(value, NamedBarrier(self.count))
             if in_cluster and statement.does == "meet":
-                phases = {number: self.warps[number].arrivals.get(_CLUSTER, -1) for number in by_warp(some)}
+                if any(self._waited.get(thread) == self._phase_of(thread) >= 0 for thread in some):
+                    yield GroupWait(lambda: False, "arrival", step.position, value)
+                phases = {number: self._phase_of(threads[0]) for number, threads in by_warp(some).items()}
+                self._waited.update((thread, self._phase_of(thread)) for thread in some)
             else:
                 phases = self._gather(group, step, barrier, some)
                 if in_cluster:
@@ -325,6 +336,10 @@ class BarrierActs:
             for number, phase in phases.items():
                 if phase >= 0:
                     self.warps[number].clock.join(barrier.told[phase])
+
+    def _phase_of(self, thread: int) -> int:
+        """The phase of the cluster's barrier in which a thread's warp has arrived last; −1: none."""
+        return self.warps[thread // WARP].arrivals.get(_CLUSTER, -1)
 
     def _gather(
         self, group: ThreadGroup, step: WalkStep, barrier: NamedBarrier, threads: tuple[int, ...]

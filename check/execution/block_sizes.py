@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Set
 
 from ..ptx.operands import number_of
 from ..values.block_threads import WARP, WARPGROUP
+from ..walks.parameters import AssumedSizes
 from ..walks.walk_plan import WalkPlan
 from .execution import Execution
 
@@ -27,8 +28,8 @@ def usual_sizes(plan: WalkPlan) -> list[int]:
 def right_size(
     plan: WalkPlan,
     threads: int,
-    sizes: Iterable[int],
-    done_with: Callable[[int], Set[int]],
+    sizes: Iterable[AssumedSizes],
+    done_with: Callable[[AssumedSizes], Set[int]],
     is_right: Callable[[Execution], bool],
 ) -> int | None:
     """A smaller number of threads that barriers name, and with which all that a function does is right; None

@@ -38,8 +38,12 @@ class ByteIndex(Generic[Key]):
     def meeting(self, region: ByteRegion) -> list[Key]:
         """The keys whose regions meet one, in the order in which they were put."""
         _, low, high = region
+        units = _units(region)
+        if len(units) == 1:  # the keys of one unit are in order
+            here = self._units.get(units[0], _NOTHING).items()
+            return [key for key, (_, (_, start, end)) in here if start < high and low < end]
         found: dict[int, Key] = {}  # by place in the order
-        for unit in _units(region):
+        for unit in units:
             for key, (number, (_, start, end)) in self._units.get(unit, _NOTHING).items():
                 if start < high and low < end:
                     found[number] = key

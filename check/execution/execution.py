@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 from ..ptx.flow import Block
 from ..values.block_threads import WARP, by_warp
 from ..values.lane_numbers import LaneNumbers
+from ..walks.parameters import AssumedSizes
 from ..walks.registers import Registers
 from ..walks.walk_plan import WalkPlan
 from .assumed_paths import AssumedPaths, true_threads
@@ -29,6 +30,8 @@ __all__ = ["ROUNDS", "Execution"]
 
 ROUNDS = 14  # rounds of a loop with accesses: more than twice what kernels have stages
 _COUNTED_ROUNDS = 16  # rounds of one whose end the PTX shows, so that what stands behind it is executed
+_OUTER_ROUNDS = 8  # rounds of a loop around such a loop: more than LAST_ROUNDS
+_TILES = 3  # rounds of one over tiles, where its block comes to a second tile by other numbers
 _IDLE_ROUNDS = 1 << 8  # rounds of another loop
 _MOST_STEPS = 40_000  # statements of all groups
 _MOST_GROUPS = 48
@@ -46,8 +49,8 @@ class _Task:
 
 
 class Execution:
-    """One execution of a block's threads. `size` is the number of every parameter that is a size, `rounds`
-    the most rounds of a loop with accesses. `only_right`: it ends, halted, at the first thing that is wrong.
+    """One execution of a block's threads. `sizes` are the numbers of its parameters, `rounds` the
+    most rounds of a loop with accesses. `only_right`: it ends, halted, at the first thing that is wrong.
 
     `acts` holds what was done: the races among accesses, and the mbarriers that were used too early. `stuck`
     are the waits that never end. `followed`: no group stopped because the PTX does not show how it goes on.
@@ -61,18 +64,19 @@ class Execution:
         self,
         plan: WalkPlan,
         threads: int,
-        size: int,
+        sizes: AssumedSizes,
         acts: WarpActs | None = None,
         rounds: int = ROUNDS,
         only_right: bool = False,
     ) -> None:
         self.plan = plan
-        self.size = size
+        self.sizes = sizes
         self.acts = acts or WarpActs(threads)
         self.rounds = rounds
         self.only_right = only_right
         self.words = SharedWords([warp.clock for warp in self.acts.warps]) if plan.reread else None
         self.stuck: list[Stuck] = []
+        self.excused: list[Stuck] = []
         self.followed = True
         self.skipped = False
         self.paused = False
@@ -86,7 +90,7 @@ class Execution:
         self._joins: list[Join] = []
         self._ended = 0  # threads
         self._lost: set[int] = set()  # warps with threads that the PTX does not show the way of
-        registers = Registers(plan.steps, range(threads), size)
+        registers = Registers(plan.steps, range(threads), *sizes)
         if plan.function.threads is None and not plan.function.plane:
             registers.numbers |= {"%ntid.x": threads, "%ntid.y": 1, "%ntid.z": 1}
         self._start(ThreadGroup(tuple(range(threads)), 0 if plan.flow.blocks else None, registers))
@@ -103,9 +107,14 @@ class Execution:
         return self.followed and not (self.paused or self.halted or self.doubtful)
 
     @property
-    def endings(self) -> list[int]:
-        """Numbers of every parameter with which the loop that paused ends."""
-        return self._assumed.endings(self.size)
+    def endings(self) -> list[AssumedSizes]:
+        """Numbers of parameters with which the loop that paused ends, or one over tiles goes on."""
+        return list(self._assumed.endings(self.sizes.most))
+
+    @property
+    def even_endings(self) -> tuple[int, ...]:
+        """Numbers of parameters with which the loop that paused ends after whole rounds."""
+        return self._assumed.even_endings(self.sizes.most)
 
     # The scheduler
 
@@ -118,7 +127,8 @@ class Execution:
                 break
         if not self.halted and self.followed and not self.paused:
             waits = [(task.group, task.wait) for task in self._tasks if task.wait is not None]
-            self.stuck += stuck_waits(self.plan, self.acts, self._assumed, waits, self.together.keys())
+            for one in stuck_waits(self.plan, self.acts, self._assumed, waits, self.together.keys()):
+                (self.excused if one.excused else self.stuck).append(one)
 
     def _advance(self) -> bool:
         """Let every group go on that can; whether any did."""
@@ -276,11 +286,13 @@ class Execution:
                 self._assumed.split(group, number, name, guard, statement.negated, taken)
             return self._split(group, number, guard, taken, block.fall)
         following = taken if guard else block.fall
-        counted = name not in group.registers.assumed
+        counted = name not in group.registers.assumed or self._assumed.decided(
+            group, name, guard != statement.negated
+        )
         if not counted:
-            if self._assumed.closes(number, block):
+            if name is not None and self._assumed.closes(number, block):
                 self._assumed.measure(group, number, name)
-                self._assumed.take(number, following)
+                self._assumed.take(number, name, following)
             else:
                 group.doubtful = True
         return self._enter(group, number, following, counted)
@@ -347,8 +359,13 @@ class Execution:
         if following is not None and following in self.plan.loops.blocks:
             again = number in self.plan.loops.blocks[following]
             group.rounds[following] = group.rounds.get(following, 0) + 1 if again else 0
+            if again:
+                self._assumed.gone_round.add(following)
             busy = self.plan.busy(following)
-            most = max(self.rounds, _COUNTED_ROUNDS * counted) if busy else _IDLE_ROUNDS
+            rounds = self.rounds
+            if not self.plan.innermost(following):
+                rounds = min(rounds, _TILES if self.sizes.others else _OUTER_ROUNDS)
+            most = max(rounds, _COUNTED_ROUNDS * counted) if busy else _IDLE_ROUNDS
             if group.rounds[following] > most:
                 self.paused = True
                 self._assumed.pause(following)

@@ -10,6 +10,7 @@ from ..ptx.decode import DecodedStatement
 from ..rules import rules
 from ..values.block_threads import LARGEST_BLOCK, WARP, WARPGROUP, size_of
 from ..walks.kernel_walks import KernelWalks
+from ..walks.parameters import AssumedSizes
 from ..walks.walk_plan import WalkPlan
 from .assumed_paths import LAST_ROUNDS
 from .block_sizes import usual_sizes
@@ -102,24 +103,24 @@ def _raced(plan: WalkPlan, threads: int) -> tuple[dict[_Key, GenericRace], bool]
     """The races in a block of so many threads; and whether each of them was followed to its end."""
     races: dict[_Key, GenericRace] = {}
     executions: list[Execution] = []
-    sizes = [_SIZE]
+    sizes = [AssumedSizes(_SIZE)]
     for size in sizes:
         last = len(sizes) > 1
         found = _execute(plan, threads, size, LAST_ROUNDS + 1 if last else _ROUNDS)
         executions.append(found)
         races = _races(found) | races
-        if found.paused and not last:
+        if not last:
             sizes += found.endings
     followed = all(one.followed and not (one.skipped or one.halted or one.doubtful) for one in executions)
-    followed &= not executions[-1].paused
+    followed &= not all(one.paused for one in executions)
     if any(race.placed for race in races.values()):
-        executions += (_execute(plan, threads, size, _ROUNDS) for size in _OTHER_SIZES)
+        executions += (_execute(plan, threads, AssumedSizes(size), _ROUNDS) for size in _OTHER_SIZES)
         cleared = {key for key, race in races.items() if _is_cleared(key, race, plan, executions)}
         races = {key: race for key, race in races.items() if key not in cleared}
     return races, followed
 
 
-def _execute(plan: WalkPlan, threads: int, size: int, rounds: int) -> Execution:
+def _execute(plan: WalkPlan, threads: int, size: AssumedSizes, rounds: int) -> Execution:
     return Execution(plan, threads, size, _acts(plan, threads), rounds)
 
 

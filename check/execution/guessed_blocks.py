@@ -1,7 +1,8 @@
 """Barriers with phases, where the PTX does not say how many threads a block has.
 
 What is found is likely if there is something with each number of threads that blocks usually have, or that
-barriers name. One number with which nothing is found clears the function.
+barriers name. One number with which nothing is found clears the function; one with which the readings of the
+text decide leaves these.
 """
 
 from __future__ import annotations
@@ -9,10 +10,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from ..findings import ERROR, LIKELY, Finding
+from ..findings import ERROR, LIKELY, READING, Finding
 from ..ptx.decode import DecodedFunction
 from ..ptx.flow import Flow
 from ..ptx.source import PtxModule
+from ..values.block_threads import WARP, WARPGROUP
 from ..walks.kernel_walks import KernelWalks
 from .block_sizes import usual_sizes
 from .phase_findings import PhaseFindings
@@ -27,17 +29,24 @@ def guessed_findings(
     if code.function.threads is not None or code.function.plane:
         return ()
     found: tuple[Finding, ...] = ()
+    open_ones: tuple[Finding, ...] = ()
     most = 0  # blocks of the function that some number of threads comes to
+    least = WARPGROUP if any(statement.does == "multiply" for statement in code) else WARP
     for threads in usual_sizes(walked.plan):
+        if threads < least:
+            continue
         phases = PhaseFindings(module, code, flow, walked)
         phases.execute(threads)
-        here = tuple(one for one in phases if one.tier in (ERROR, LIKELY))
+        told = tuple(one for one in phases if one.tier in (ERROR, LIKELY, READING))
+        here = tuple(one for one in told if one.tier != READING)
         came = len(phases.executed)
         if came > most or (came == most and not here):
             found, most = here, came
-        if not here and phases.multiplies:
-            return ()  # otherwise too few threads, or the PTX does not show who comes to a product
-    return tuple(
+        if not here and phases.multiplies:  # otherwise too few threads, or nobody knows who multiplies
+            if not told:
+                return ()
+            open_ones = open_ones or told
+    return open_ones or tuple(
         replace(one, tier=LIKELY, message=f"{one.message}; no usual number of threads is right")
         for one in found
     )

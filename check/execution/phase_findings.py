@@ -15,6 +15,7 @@ from ..ptx.flow import Flow
 from ..ptx.operands import number_of
 from ..ptx.source import PtxModule
 from ..walks.kernel_walks import KernelWalks
+from ..walks.parameters import AssumedSizes
 from ..walks.walk_plan import WalkPlan
 from .assumed_paths import LAST_ROUNDS
 from .barrier_acts import Drift, Unpublished, WrongCount
@@ -22,6 +23,7 @@ from .block_sizes import right_size
 from .execution import ROUNDS, Execution
 from .phase_reports import RACE_RULES, PhaseReports
 from .shared_accesses import PhaseRace
+from .shown_waits import shown_waits
 from .stuck_waits import Stuck
 from .warp_acts import Short
 
@@ -39,7 +41,7 @@ _WRITER: Undefined = ((("proxy-fence-side", "writer"),),)  # an execution takes 
 
 def _causes(stuck: list[Stuck]) -> list[Stuck]:
     """The waits that explain the others: for what nobody initialises, or else for phases of mbarriers."""
-    for kind in ("init", "phase"):
+    for kind in ("arrival", "init", "invalid", "phase"):
         if found := [one for one in stuck if one.kind == kind]:
             return found
     return stuck
@@ -77,7 +79,7 @@ class PhaseFindings:
     synchronised: set[tuple[int, int]] = field(default_factory=set)  # and only a proxy fence is missing
     plan: WalkPlan | None = None
     followed: bool = False  # every execution knew how each thread goes on, and one came to the end
-    _done: dict[int, Set[int]] = field(default_factory=dict)  # by size: the executed blocks
+    _done: dict[AssumedSizes, Set[int]] = field(default_factory=dict)  # by sizes: the executed blocks
     told: tuple[Finding, ...] = ()  # what was found elsewhere for certain, with the bytes of every thread
     unfenced: set[tuple[int, int]] = field(default_factory=set)  # the stores and products that it stands for
 
@@ -93,14 +95,17 @@ class PhaseFindings:
             return
         plan = self.plan = self.walked.plan
         alone = not self._in_cluster()
-        followed = True
+        followed, ended = True, False
         rounds = ROUNDS if len(self.code) <= _SHORT or self._has_phases() else _FEW_ROUNDS
-        sizes = [_SIZE]
+        sizes = [AssumedSizes(_SIZE)]
+        excusing: list[AssumedSizes] = []
+        even: tuple[int, ...] = ()
         for size in sizes:
             last = len(sizes) > 1
             found = Execution(plan, threads, size, rounds=max(rounds, LAST_ROUNDS + 1) if last else rounds)
             followed &= found.followed and not (found.halted or found.doubtful)
-            self.followed = followed and found.certain
+            ended |= found.certain
+            self.followed = followed and ended
             self.races += found.acts.accesses
             self.unpublished |= found.acts.unpublished
             self.wrong_counts |= found.acts.wrong_counts
@@ -118,7 +123,8 @@ class PhaseFindings:
                 stuck = [
                     replace(one, doubtful=True)
                     for one in stuck
-                    if one.kind == "init" or (alike and one.kind == "phase" and not one.lacks_bytes)
+                    if one.kind in ("arrival", "init", "invalid")
+                    or (alike and one.kind == "phase" and not one.lacks_bytes)
                 ]
             self.stuck |= {one.statement: one for one in stuck}
             self.drifts |= {
@@ -134,8 +140,13 @@ class PhaseFindings:
             if found.certain:
                 self.ordered |= found.acts.accesses.ordered
                 self.together |= {number for number, whole in found.together.items() if whole}
-            if found.paused and not last:
+            if found.excused:
+                excusing.append(size)
+            if not last:
                 sizes += found.endings
+                even = found.even_endings
+        if excusing and alone and not self.stuck and not self._is_signalled():
+            self.stuck |= {one.statement: one for one in shown_waits(plan, threads, excusing[0], even)}
         for race in self.races:
             pair = race.first, race.second
             self.ordered.discard(pair)
@@ -222,7 +233,7 @@ class PhaseFindings:
             return None
         plan, threads = self.plan, prod(function.threads)
 
-        def done_with(size: int) -> Set[int]:
+        def done_with(size: AssumedSizes) -> Set[int]:
             known = self._done.get(size)
             return Execution(plan, threads, size).together.keys() if known is None else known
 

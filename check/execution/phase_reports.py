@@ -87,17 +87,29 @@ class PhaseReports:
             steps = [(stuck.statement, "uses the mbarrier")]
             what = f"no thread initialises the one at byte {stuck.barrier} of shared memory"
             return self._of_barrier("barrier-uninitialised", stuck.doubtful, what, steps)
+        if stuck.kind == "invalid":
+            steps = [(stuck.statement, "uses the mbarrier")]
+            where = f"the one at byte {stuck.barrier} of shared memory"
+            what = f"{where} was invalidated, and none has initialised it again"
+            return self._of_barrier("barrier-uninitialised", stuck.doubtful, what, steps)
         if stuck.kind == "meet":
             steps = [(stuck.statement, "waits for ever")]
             what = (
                 f"when no thread can go on, barrier {stuck.barrier} lacks {counted(stuck.pending, 'thread')}"
             )
             return self._of_barrier("barrier-stuck", stuck.doubtful, what, steps)
+        if stuck.kind == "arrival":
+            steps = [(stuck.statement, "waits for ever")]
+            what = "a thread waits at the cluster's barrier again, and has not arrived since its last wait"
+            return self._of_barrier("barrier-stuck", stuck.doubtful, what, steps)
         lacks = [counted(stuck.pending, "arrival")] if stuck.pending else []
         if stuck.lacks_bytes:
             lacks.append("bytes that no copy brings")
         where = f"phase {stuck.phase} of the mbarrier at byte {stuck.barrier} of shared memory"
         what = f"when no thread can go on, {where} lacks {' and '.join(lacks)}"
+        if stuck.shown:
+            numbers = " and ".join(map(str, stuck.shown))
+            what += f", with {numbers} for the parameters that decide how long the loops are"
         steps = [(stuck.statement, "waits for ever")]
         return self._of_barrier("barrier-stuck", stuck.doubtful, what, steps)
 

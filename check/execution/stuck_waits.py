@@ -16,7 +16,9 @@ __all__ = ["Stuck", "stuck_waits"]
 
 @dataclass(frozen=True)
 class Stuck:
-    """A wait that never ends: its kind (of GroupWait), statement, barrier and phase, and what it lacks."""
+    """A wait that never ends: its kind (of GroupWait), statement, barrier and phase, and what it lacks.
+    `excused`: with the numbers that are assumed, and maybe not with others; `shown` are several of them.
+    """
 
     kind: str
     statement: int
@@ -25,6 +27,8 @@ class Stuck:
     pending: int
     lacks_bytes: bool
     doubtful: bool
+    excused: bool = False
+    shown: tuple[int, ...] = ()
 
 
 def stuck_waits(
@@ -34,14 +38,17 @@ def stuck_waits(
     waits: Sequence[tuple[ThreadGroup, GroupWait]],
     executed: Set[int],
 ) -> Iterator[Stuck]:
-    """The waits that are left where no group can go on, and that no other numbers of parameters may end.
+    """The waits that are left where no group can go on, but for those that other numbers may well end.
     `executed` are the blocks that threads have come to.
     """
     is_open = any(_is_open(plan, acts, wait) for _, wait in waits)
     for group, wait in waits:
         if is_open and not (wait.kind == "init" and _is_past_inits(plan, executed)):
             continue
-        if (wait.kind == "meet" and wait.barrier < 0) or _is_assumed(acts, assumed, wait):
+        if wait.kind == "meet" and wait.barrier < 0:
+            continue
+        excused = _is_assumed(acts, assumed, wait)
+        if excused and not _is_shown(acts, assumed, wait):
             continue
         lacks = 0, False
         if wait.kind == "phase":
@@ -49,7 +56,15 @@ def stuck_waits(
             lacks = barrier.pending, barrier.lacks_bytes
         elif wait.kind == "meet":
             lacks = acts.named[wait.barrier].missing, False
-        yield Stuck(wait.kind, wait.statement, wait.barrier, wait.phase, *lacks, group.doubtful)
+        yield Stuck(
+            wait.kind,
+            wait.statement,
+            wait.barrier,
+            wait.phase,
+            *lacks,
+            group.doubtful or wait.kind == "invalid",
+            excused,
+        )
 
 
 def _is_past_inits(plan: WalkPlan, executed: Set[int]) -> bool:
@@ -72,7 +87,14 @@ def _is_open(plan: WalkPlan, acts: WarpActs, wait: GroupWait) -> bool:
 
 def _is_assumed(acts: WarpActs, assumed: AssumedPaths, wait: GroupWait) -> bool:
     """Whether what a wait lacks may come with other numbers of parameters."""
-    if wait.kind == "init":
+    if wait.kind in ("init", "invalid", "arrival"):
         return assumed.passed
     waited = acts.named if wait.kind == "meet" else acts.mbarriers
     return assumed.may_bring(waited[wait.barrier].changed_at)
+
+
+def _is_shown(acts: WarpActs, assumed: AssumedPaths, wait: GroupWait) -> bool:
+    """Whether the numbers that are assumed may show that a wait for a phase never ends."""
+    if wait.kind != "phase":
+        return False
+    return assumed.is_shown(wait.statement, acts.mbarriers[wait.barrier].changed_at)

@@ -18,7 +18,8 @@ _FULL = (1 << WARP) - 1
 @dataclass(frozen=True)
 class GroupWait:
     """What a group waits for: that a phase of an mbarrier ends (`phase`), that an mbarrier is initialised
-    (`init`), or that threads meet at a barrier with a number (`meet`).
+    (`init`), or again (`invalid`), that threads meet at a barrier with a number (`meet`), or for an
+    arrival of its own that is missing (`arrival`).
     """
 
     over: Callable[[], bool]

@@ -153,7 +153,7 @@ class _Allocations:
 
     def _other_amount(self) -> Iterator[Finding]:
         """Deallocations of another amount than all allocations make, if each of these is executed once."""
-        looped = set[int]().union(*self.sliced.loops.values())
+        looped = set[int]().union(*self.flow.loops.values())
         if any(self.flow.block_of(index) in looped for index in self.made):
             return
         made = sum(self.columns[index] for index in self.made)

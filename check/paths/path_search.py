@@ -20,6 +20,7 @@ from .path_question import PathAnswer, PathQuestion
 from .path_slice import PathSlice
 from .path_terms import PathTerm, PathValue, stripped
 from .path_values import PathValues
+from .related_terms import Literals, related, unwritten
 
 __all__ = ["PathSearch"]
 
@@ -27,7 +28,6 @@ _BUDGET = 3000  # visits of blocks for one question
 _ROUNDS = 3  # rounds of a loop, beside those that wait for a group, before its registers may hold anything
 _REFUTED = 40  # paths that are refuted before the question stays open
 S = TypeVar("S")
-Literals = Mapping[PathTerm, bool]
 
 
 @dataclass(slots=True)
@@ -117,7 +117,7 @@ class PathSearch(Generic[S]):
     def _refuted(self, literals: Literals) -> frozenset[tuple[PathTerm, bool]] | None:
         """Conditions that cannot hold together; None if all can, nothing if the solver does not know."""
         threads = self.code.function.threads
-        groups = [group for group in _related(literals) if not hold_together(group, threads)]
+        groups = [group for group in related(literals) if not hold_together(group, threads)]
         if not groups:
             return None
         from .path_solver import refuted  # z3 is slow to import, and most paths need no solver
@@ -325,7 +325,7 @@ class PathSearch(Generic[S]):
         self, question: PathQuestion[S], node: _Node[S], run: _Run[S], successor: int, opened: frozenset[int]
     ) -> _Node[S]:
         """The node at the start of a block: a loop that went round often enough holds anything."""
-        loops = self.slice.loops
+        loops = self.slice.flow.loops
         rounds = {head: count for head, count in node.rounds.items() if successor in loops[head]}
         opened = frozenset(head for head in opened if successor in loops[head])
         values, truth, loose = run.values, run.truth, node.loose
@@ -372,36 +372,5 @@ class PathSearch(Generic[S]):
         node.truth = {
             term: holds
             for term, holds in node.truth.items()
-            if term in held or any(leaf in live for leaf in _unwritten(term))
+            if term in held or any(leaf in live for leaf in unwritten(term))
         }
-
-
-def _unwritten(term: PathTerm) -> Iterator[str]:
-    """The register that a leaf stands for, if nothing has written it."""
-    for leaf in term.leaves if not term.words else ():
-        if isinstance(leaf, tuple) and leaf[0] == "entry":
-            yield leaf[1]
-
-
-def _related(literals: Literals) -> Iterator[dict[PathTerm, bool]]:
-    """The groups of conditions that share an input, without those that syntax shows to hold together."""
-    groups: list[tuple[set[Hashable], dict[PathTerm, bool]]] = []
-    for term, holds in literals.items():
-        leaves, group = set(term.leaves), {term: holds}
-        rest = []
-        for others, known in groups:
-            if others.isdisjoint(leaves):
-                rest.append((others, known))
-            else:
-                leaves |= others
-                group = {**known, **group}
-        groups = [*rest, (leaves, group)]
-    for _, group in groups:
-        if len(group) > 1 or any(_is_compound(term) for term in group):
-            yield group
-
-
-def _is_compound(term: PathTerm) -> bool:
-    """Whether a condition may be impossible by itself: it is more than a comparison of inputs."""
-    sides = [arg for arg in term.args if isinstance(arg, PathTerm)]
-    return bool(term.words) and (any(side.words for side in sides))

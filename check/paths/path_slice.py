@@ -188,24 +188,6 @@ class PathSlice:
         return tuple(name for text in statement.operands[1:] for name in NAME.findall(text))
 
     @cached_property
-    def loops(self) -> Mapping[int, frozenset[int]]:
-        """By head: the blocks of each loop."""
-        rank = {number: position for position, number in enumerate(self.flow.order)}
-        found: dict[int, set[int]] = {}
-        for number in self.flow.order:
-            for head in self.flow.blocks[number].successors:
-                if rank[head] > rank[number]:
-                    continue
-                body = found.setdefault(head, {head})
-                waiting = [number]
-                while waiting:
-                    block = waiting.pop()
-                    if block not in body:
-                        body.add(block)
-                        waiting += [p for p in self.flow.blocks[block].predecessors if p in rank]
-        return {head: frozenset(body) for head, body in found.items()}
-
-    @cached_property
     def changed(self) -> Mapping[int, frozenset[str]]:
         """By head of a loop: the wanted registers that the loop writes."""
         return {
@@ -216,14 +198,14 @@ class PathSlice:
                 for register in self.code[index].writes
                 if register in self.wanted
             )
-            for head, body in self.loops.items()
+            for head, body in self.flow.loops.items()
         }
 
     @cached_property
     def exits(self) -> Mapping[int, tuple[int, ...]]:
         """By block with a branch: the heads of the loops that it may leave."""
         found: dict[int, list[int]] = defaultdict(list)
-        for head, body in self.loops.items():
+        for head, body in self.flow.loops.items():
             for number in body:
                 block = self.flow.blocks[number]
                 if block.leaves or any(successor not in body for successor in block.successors):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
@@ -86,6 +86,27 @@ class Flow:
                 order.append(number)
                 stack.pop()
         return order[::-1]
+
+    @cached_property
+    def loops(self) -> Mapping[int, frozenset[int]]:
+        """By the block that a branch leads back to: the blocks of the loop. The flow decides which block that
+        is, and not the text: a compiler may lay a loop's body out before its head.
+        """
+        rank = {number: position for position, number in enumerate(self.order)}
+        found: dict[int, set[int]] = {}
+        for number in self.order:
+            for head in self.blocks[number].successors:
+                if rank[head] > rank[number]:
+                    continue
+                body = found.setdefault(head, {head})
+                waiting = [number]
+                while waiting:
+                    block = waiting.pop()
+                    if block in body or rank.get(block, -1) < rank[head]:
+                        continue  # of a loop with two entries, the way to the other one is left out
+                    body.add(block)
+                    waiting += self.blocks[block].predecessors
+        return {head: frozenset(body) for head, body in found.items()}
 
     def reached(self, starts: Iterable[int], end: int | None) -> set[int]:
         """The blocks that some blocks lead to, themselves among them, without passing `end`."""

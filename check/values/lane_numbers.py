@@ -8,7 +8,7 @@ from functools import lru_cache
 from .arithmetic import DECIDED, ArithmeticRule, computed, rule_of
 from .word_algebra import FIELD, WORD, NoResultError, packed_words
 
-__all__ = ["LaneMath", "LaneNumbers", "Numbers", "lane_math", "number_at"]
+__all__ = ["LaneMath", "LaneNumbers", "Numbers", "lane_math", "number_at", "numbers_key", "some_surely"]
 
 _BYTES = FIELD // 8
 _WORDS = FIELD // WORD
@@ -205,3 +205,13 @@ class LaneMath:
 def lane_math(count: int) -> LaneMath:
     """The arithmetic of so many threads."""
     return LaneMath(count)
+
+
+def numbers_key(numbers: Numbers) -> object:
+    """Equal for equal numbers."""
+    return (numbers.packed, numbers.unknown) if isinstance(numbers, LaneNumbers) else numbers
+
+
+def some_surely(flag: Numbers) -> bool:
+    """Whether a flag is surely 1 in some thread."""
+    return 1 in flag.values if isinstance(flag, LaneNumbers) else flag == 1

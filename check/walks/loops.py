@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Mapping
 from functools import cached_property
 
 from ..ptx.flow import Flow
@@ -17,30 +18,16 @@ class Loops:
         self.flow = flow
         self._sides: dict[tuple[int, int], frozenset[int]] = {}
 
-    @cached_property
-    def blocks(self) -> dict[int, frozenset[int]]:
+    @property
+    def blocks(self) -> Mapping[int, frozenset[int]]:
         """By the block that a branch leads back to: the blocks of the loop."""
-        found: dict[int, set[int]] = {}
-        for number in self.flow.order:
-            for head in self.flow.blocks[number].successors:
-                if head > number:
-                    continue
-                body, waiting = {number}, [number] if number != head else []
-                while waiting:
-                    for block in self.flow.blocks[waiting.pop()].predecessors:
-                        if block not in body and block >= head:
-                            body.add(block)
-                            if block > head:
-                                waiting.append(block)
-                if head in body:
-                    found.setdefault(head, set()).update(body)
-        return {head: frozenset(body) for head, body in found.items()}
+        return self.flow.loops
 
     @cached_property
     def around(self) -> dict[int, tuple[int, ...]]:
         """By block: the loops that it stands in, the outermost first, by their heads."""
         found: dict[int, list[int]] = defaultdict(list)
-        for head, body in sorted(self.blocks.items()):
+        for head, body in sorted(self.blocks.items(), key=lambda loop: (-len(loop[1]), loop[0])):
             for block in body:
                 found[block].append(head)
         return {block: tuple(heads) for block, heads in found.items()}

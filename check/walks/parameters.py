@@ -10,16 +10,24 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from functools import cached_property
+from typing import NamedTuple
 from zlib import crc32
 
 from ..ptx.decode import DecodedStatement
 from ..values.arithmetic import bits_of
 
-__all__ = ["ParameterNumbers", "parameter_number"]
+__all__ = ["AssumedSizes", "ParameterNumbers", "parameter_number"]
 
 _PLACE = re.compile(r"\[\s*([\w$%.]+?)\s*(?:\+\s*(\d+))?\s*\]")
 _SLOT = 8  # bytes of the widest element
 _POINTERS = 97
+
+
+class AssumedSizes(NamedTuple):
+    """The number of every parameter that is a size, but for some parameters, by name, with another one."""
+
+    most: int
+    others: tuple[tuple[str, int], ...] = ()
 
 
 class ParameterNumbers:
@@ -28,16 +36,18 @@ class ParameterNumbers:
     def __init__(self, statements: Iterable[DecodedStatement]) -> None:
         self._statements = statements
 
-    def source(self, operand: str, words: tuple[str, ...]) -> int | tuple[int, int] | None:
-        """What an element of a load has: a pointer; or the bytes of each size in it, and how many sizes it
-        spells; None for a floating-point number.
+    def source(self, operand: str, words: tuple[str, ...]) -> int | tuple[int | str, ...] | None:
+        """What an element of a load has: a pointer; or the bytes of each size in it, and the names of the
+        sizes that it spells; None for a floating-point number.
         """
         name, offset = _place(operand)
         width = bits_of(words) // 8
         unit = self._units.get((name, offset // _SLOT), width)
         if unit == _SLOT:
             return (crc32(f"{name}+{offset}".encode()) % _POINTERS + 1) << 32
-        return (unit, width // unit) if words[-1][0] in "usb" else None
+        if words[-1][0] not in "usb":
+            return None
+        return unit, *(f"{name}+{low}" for low in range(offset, offset + width, unit))
 
     @cached_property
     def _units(self) -> dict[tuple[str, int], int]:
@@ -53,11 +63,10 @@ class ParameterNumbers:
         return found
 
 
-def parameter_number(size: int, unit: int, count: int) -> int:
-    """A number that spells a size so many times; 1 in place of one that does not fit."""
+def parameter_number(sizes: Iterable[int], unit: int) -> int:
+    """A number that spells some sizes of so many bytes each; 1 in place of one that does not fit."""
     bits = 8 * unit
-    fitting = size if size < 1 << bits - 1 else 1
-    return sum(fitting << bits * place for place in range(count))
+    return sum((size if size < 1 << bits - 1 else 1) << bits * place for place, size in enumerate(sizes))
 
 
 def _place(operand: str) -> tuple[str, int]:

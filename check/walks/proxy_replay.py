@@ -18,10 +18,10 @@ from ..memory.proxy_findings import Meeting, Suspicion
 from ..memory.shared_memory import WIDEST, fences_shared, fills_shared, stores_shared
 from ..ptx.decode import DecodedStatement
 from ..ptx.operands import Address, number_of
-from ..values.block_threads import WARP, WARPGROUP, size_of
-from ..values.lane_numbers import LaneNumbers, Numbers, number_at
+from ..values.block_threads import WARP
+from ..values.lane_numbers import LaneNumbers, Numbers, number_at, numbers_key, some_surely
 from .registers import Registers
-from .thread_walk import Walked, walk_of
+from .thread_walk import Walked, followed, walk_of
 from .walk_plan import WalkPlan
 from .walk_steps import WalkStep
 
@@ -53,7 +53,7 @@ def replayed(plan: WalkPlan, walked: Sequence[Walked], suspicions: Collection[Su
     read: dict[int, set[int]] = defaultdict(set)
     unknown: set[int] = set()
     together: set[Suspicion] = set()
-    waiting = deque((walk, _followed(plan, walk, walked)) for walk in walked)
+    waiting = deque((walk, followed(plan, walk, walked)) for walk in walked)
     strays = 0
     while waiting:
         walk, threads = waiting.popleft()
@@ -254,7 +254,7 @@ class _Replay:
             return
         named = None if address is None else address.base
         base = None if named is None else self.registers.value(named, step.statement.scope)
-        key = step.position, _key(base), _key(active)
+        key = step.position, numbers_key(base), numbers_key(active)
         stored = self._written.get(key)
         if stored is None:
             stored = self._written[key] = self._stored(step, active)
@@ -320,7 +320,7 @@ class _Replay:
         elif does == "proxy-fence":
             if fences_shared(statement):
                 self._fence(active)
-        elif statement.operation.action.barrier != "warp" and _some(active):
+        elif statement.operation.action.barrier != "warp" and some_surely(active):
             self.fenced.clear()
             self._changed(True)
 
@@ -394,23 +394,3 @@ class _Replay:
 def _ends(matrix: frozenset[int]) -> tuple[int, int]:
     """The first and the last granule of a matrix."""
     return min(matrix), max(matrix)
-
-
-def _key(numbers: Numbers) -> object:
-    """Equal for equal numbers."""
-    return (numbers.packed, numbers.unknown) if isinstance(numbers, LaneNumbers) else numbers
-
-
-def _some(flag: Numbers) -> bool:
-    """Whether a flag is surely 1 in some thread."""
-    return 1 in flag.values if isinstance(flag, LaneNumbers) else flag == 1
-
-
-def _followed(plan: WalkPlan, walk: Walked, walked: Sequence[Walked]) -> range:
-    """The threads that go a walk's way: those of its warpgroup, up to the next one that was walked alone."""
-    shape = plan.function.threads
-    limit = size_of(shape) if shape else WARPGROUP
-    end = walk.thread - walk.thread % WARPGROUP + WARPGROUP
-    if not any(act.kind == "mma" for act in walk.acts):
-        end = min((one.thread for one in walked if walk.thread < one.thread < end), default=end)
-    return range(walk.thread, max(min(end, limit), walk.thread + 1))

@@ -5,7 +5,7 @@ A register holds a number for all the threads, or one for each, or nothing that 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 
 from ..ptx.operands import Address
@@ -28,11 +28,13 @@ class Registers:
 
     __slots__ = ("assumed", "chosen", "math", "numbers", "remote", "steps", "threads")
 
-    def __init__(self, steps: WalkSteps, threads: Sequence[int], size: int) -> None:
+    def __init__(
+        self, steps: WalkSteps, threads: Sequence[int], size: int, others: Iterable[tuple[str, int]] = ()
+    ) -> None:
         self.steps = steps
         self.threads = threads
         self.math = lane_math(len(threads))
-        self.numbers: dict[str, Numbers] = {**dict(self._own()), SIZE: size}
+        self.numbers: dict[str, Numbers] = {**dict(self._own()), SIZE: size, **dict(others)}
         self.assumed: set[str] = set()
         self.chosen: set[str] = set()
         self.remote: set[str] = set()
@@ -181,16 +183,22 @@ class Registers:
             return 1
         if step.result == "computed":
             return self._computed(step, self._sources(step))
+        if step.result == "parameter" and len(step.sources) > 1:
+            return self._parameter(*step.sources)
         values = self._sources(step)
         for place in step.negates:
             values[place] = self.math.negated(values[place])
         if step.result == "packed":
             return self._packed(values, step.bits)
-        if step.result == "parameter" and len(step.sources) > 1:
-            return parameter_number(*(value for value in values if isinstance(value, int)))
         if step.result == "lane":
             return self._shuffled(step, values)
         return values[0]
+
+    def _parameter(self, unit: int | str, *names: int | str) -> int:
+        """The number of a parameter that spells some sizes."""
+        held = self.numbers
+        sizes = [held.get(name, held[SIZE]) if isinstance(name, str) else None for name in names]
+        return parameter_number([size for size in sizes if isinstance(size, int)], int(unit))
 
     def _sources(self, step: WalkStep) -> list[Numbers]:
         """What the sources of a statement hold, before any is negated."""

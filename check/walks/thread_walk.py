@@ -13,12 +13,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from ..ptx.decode import DecodedStatement
-from ..values.block_threads import WARP, WARPGROUP
+from ..values.block_threads import WARP, WARPGROUP, size_of
 from .acts import Act, act_of
 from .registers import Registers
 from .walk_plan import WalkPlan
 
-__all__ = ["Walked", "short_walks", "walk_of", "walks"]
+__all__ = ["Walked", "followed", "short_walks", "walk_of", "walks"]
 
 _LONGEST = 60_000  # statements of one walk
 _SIZES = (512, 1024, 8)  # numbers for parameters, elements or steps: the first with which a walk multiplies
@@ -296,3 +296,13 @@ class _Walk:
                 if rounds.count > _ROUND:
                     return None
         return following
+
+
+def followed(plan: WalkPlan, walk: Walked, walked: Sequence[Walked]) -> range:
+    """The threads that go a walk's way: those of its warpgroup, up to the next one that was walked alone."""
+    shape = plan.function.threads
+    limit = size_of(shape) if shape else WARPGROUP
+    end = walk.thread - walk.thread % WARPGROUP + WARPGROUP
+    if not any(act.kind == "mma" for act in walk.acts):
+        end = min((one.thread for one in walked if walk.thread < one.thread < end), default=end)
+    return range(walk.thread, max(min(end, limit), walk.thread + 1))

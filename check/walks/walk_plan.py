@@ -27,7 +27,9 @@ _DATA = frozenset(("load", "store", "update"))  # they move data, which no addre
 _ELSEWHERE = frozenset(("global", "param", "local", "const"))  # not in shared memory
 _WORDS = frozenset(("load", "store"))
 _PRODUCTS = frozenset(("multiply", "commit", "wait"))
-_SETUP = frozenset(("init", "expect", "memory-fence"))  # what only barriers with phases are about
+_SETUP = frozenset(
+    ("init", "invalidate", "expect", "memory-fence")
+)  # what only barriers with phases are about
 COUNTED = _SIGNALS | _SETUP | _ACCESSES  # actions on shared memory, and actions that order them
 _THREAD = ("%tid", "%laneid")
 _GUARDED = frozenset(("jump", "leave"))
@@ -74,7 +76,7 @@ class WalkPlan:
                 waiting += (register for register in guard if register in self.differing)
             if statement.does == "bulk-copy" and statement.address is not None and statement.address.base:
                 waiting += self.code.unique((statement.address.base,), statement.scope)
-        return self._closed(waiting)
+        return self.closed(waiting)
 
     @cached_property
     def differing(self) -> set[str]:
@@ -102,11 +104,11 @@ class WalkPlan:
                 if not (self.reads and statement.does in _PRODUCTS):
                     self._acting.add(index)
                     waiting += self._named(statement)
-        wanted = self._closed(waiting)
+        wanted = self.closed(waiting)
         if self._rereads(wanted) and not (self.reads and self._stores_anywhere):
             self.reread = True
             words = (s for s in self.code if s.does in _WORDS and s.operation.space == "shared")
-            wanted = self._closed([*wanted, *(name for s in words for name in s.reads)])
+            wanted = self.closed([*wanted, *(name for s in words for name in s.reads)])
         return wanted
 
     def _rereads(self, wanted: set[str]) -> bool:
@@ -122,8 +124,9 @@ class WalkPlan:
         """Whether threads write where the PTX does not say whether it is shared memory."""
         return any(s.does in ("store", "update") and s.operation.space == "generic" for s in self.code)
 
-    def _closed(self, waiting: list[str]) -> set[str]:
+    def closed(self, registers: Iterable[str]) -> set[str]:
         """Some registers, and all that their values are computed from."""
+        waiting = list(registers)
         wanted: set[str] = set()
         while waiting:
             register = waiting.pop()

@@ -43,7 +43,8 @@ class WalkStep(NamedTuple):
     """A statement prepared for walking: registers by their unique names, sources as numbers or names.
 
     negates: the positions of the sources that are negated predicates.
-    result: how its value is found: `parameter` (the number `sources` holds), `packed` (a vector of sources),
+    result: how its value is found: `parameter` (the number that `sources` holds, or the bytes of a size and
+    the names of sizes), `packed` (a vector of sources),
     `lane` (of the first lane), `same` (the first source), `computed`, `awaited` (a wait is over), `elected`,
     or `unknown`. `rule` computes it; `strict`: no result is known where a source is not. `assumes`: the value
     is an assumed one, whatever the sources. `maps`: it is an address in another block of the cluster.
@@ -178,7 +179,7 @@ class WalkSteps:
             is_parameter = statement.operation.space == "param"
             brought = self._parameters.source(parts[1], words) if is_parameter else None
             if isinstance(brought, tuple):
-                return "parameter", (SIZE, *brought), ()
+                return "parameter", brought, ()
             return ("unknown", (), ()) if brought is None else ("parameter", (brought,), ())
         if parts[1][:1] == "{":
             names = vector_elements(parts[1]) if statement.operation.is_move else ()

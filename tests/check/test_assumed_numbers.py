@@ -146,3 +146,34 @@ PLAIN = (
 )
 def test_maxntid_allows_fewer_threads(block: str, body: str, tier: set[str]) -> None:
     assert tiers(HEAD.replace("BLOCK", block + ", 1, 1") + body) == tier
+
+
+# One thread fills two stages, or as many as there are rounds; all wait for the first.
+PROLOGUE = (
+    HEAD.replace("BLOCK", ".reqntid 128, 1, 1")
+    + """
+setp.ne.u32 %p5,%r1,0; @%p5 bra NI;
+mbarrier.init.shared::cta.b64 [%r30],COUNT; mbarrier.init.shared::cta.b64 [%r30+8],1; mov.u64 %d5,0;
+NI: bar.sync 0;
+setp.lt.s32 %p6,%r0,1; or.pred %p7,%p5,%p6; @%p7 bra FILLED;
+mov.u32 %r10,0;
+L: shl.b32 %r11,%r10,3; add.u32 %r11,%r30,%r11; shl.b32 %r12,%r10,10; add.u32 %r12,%r2,%r12;
+mbarrier.arrive.expect_tx.shared::cta.b64 _,[%r11],BYTES;
+cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%r12],[%d5],1024,[%r11];
+add.s32 %r10,%r10,1; setp.lt.u32 %p1,%r10,2; setp.lt.s32 %p2,%r10,%r0; and.pred %p3,%p1,%p2;
+@%p3 bra L;
+FILLED: @%p6 bra DONE;
+W: mbarrier.try_wait.parity.shared::cta.b64 %p9,[%r30],0; @!%p9 bra W;
+DONE: ret; }
+"""
+)
+
+
+@pytest.mark.parametrize(
+    ("count", "size", "expected"),
+    [("1", "1024", set()), ("2", "1024", {"barrier-stuck"}), ("1", "1040", {"barrier-stuck"})],
+)
+def test_a_loop_that_a_known_number_ends_brings_no_more(count: str, size: str, expected: set[str]) -> None:
+    """The other half of its condition is about a parameter."""
+    text = PROLOGUE.replace("COUNT", count).replace("BYTES", size)
+    assert {one.rule for one in check_text(text, "k.ptx").findings if one.tier != "info"} == expected

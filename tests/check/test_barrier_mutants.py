@@ -9,7 +9,7 @@ from types import ModuleType
 
 import pytest
 
-from .test_phases import BACK, ELECTED, RING, TENSOR, TURNS
+from .test_phases import BACK, ELECTED, MULTICAST, RELAXED, RING, TENSOR, TURNS
 
 ROOT = Path(__file__).resolve().parents[2]
 CASES = Path(__file__).parent / "cases"
@@ -57,7 +57,7 @@ def test_the_replay_refutes_a_wrong_case(name: str) -> None:
     assert WRONG[name] in why((CASES / f"{name}.ptx").read_text())
 
 
-@pytest.mark.parametrize("kernel", [RING, TURNS, BACK])
+@pytest.mark.parametrize("kernel", [RING, TURNS, BACK, RELAXED])
 def test_the_replay_proves_kernels_with_phases(kernel: str) -> None:
     assert why(kernel) == ""
 
@@ -114,9 +114,9 @@ def test_a_block_that_may_end_before_its_bulk_stores_is_not_called_equivalent() 
 def test_a_block_without_a_size_has_one_with_which_it_is_right() -> None:
     original = bench("barrier_mutants").original
     text = TWICE.replace("OTHER", "st.shared.b32 [%r3+4],%r3;")
-    why, _, threads = original(text, "k")
-    assert ("not ordered" in why, threads) == (True, 64)
-    assert original(text.replace(".reqntid 64, 1, 1", ""), "k") == ("", 0, 32)
+    known = original(text, "k")
+    assert ("not ordered" in known.why, known.threads) == (True, 64)
+    assert original(text.replace(".reqntid 64, 1, 1", ""), "k")[:3] == ("", 0, 32)
 
 
 def test_threads_that_write_the_same_by_one_statement() -> None:
@@ -167,3 +167,77 @@ def test_what_nobody_proves_is_not_called_equivalent() -> None:
     assert mutants.judged(tensor)[0] == "not judged"
     wrong = next(one for one in mutants.mutants("k.ptx", RING) if one.kind == "parity flipped")
     assert mutants.judged(wrong)[0] == "missed"  # had the checker not caught it
+
+
+# Two blocks of a cluster: each copies one part of a stage to both, and each consumer releases it in both.
+PAIR = (
+    MULTICAST.replace("\n{", "\n.reqnctapercluster 2, 1, 1\n{", 1)
+    .replace(
+        "xor.b32 %r14,%r12,1;", "xor.b32 %r14,%r12,1; mov.u32 %r44,%cluster_ctarank; setp.eq.u32 %p12,%r44,0;"
+    )
+    .replace(
+        "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster [%r21]",
+        "@%p12 COPY [%r21]",
+    )
+    .replace(
+        "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster [%r41]",
+        "@!%p12 COPY [%r41]",
+    )
+    .replace("COPY", "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster")
+    .replace("DONE:\n", "DONE:\nbarrier.cluster.arrive.aligned;\nbarrier.cluster.wait.aligned;\n")
+)
+
+
+def test_the_blocks_of_a_cluster_are_replayed_together() -> None:
+    assert why(PAIR) == ""
+    last = PAIR.rindex("barrier.cluster.wait.aligned;")
+    assert "may end before" in why(PAIR[:last] + PAIR[last:].replace("barrier.cluster.wait.aligned;", ""))
+    assert "without an arrival" in why(
+        PAIR[: last - 35] + PAIR[last - 35 :].replace("barrier.cluster.arrive.aligned;", "")
+    )
+    own = PAIR.replace("mbarrier.arrive.release.cluster.shared::cluster.b64 _,[%r43];", "")
+    assert why(own) and why(PAIR.replace(",3;", ",2;")) and why(PAIR.replace("%r24,1;\n", "%r24,0;\n"))
+    assert "lacks" in why(PAIR.replace(",3;", ",7;"))
+
+
+def test_a_relaxed_arrival_tells_what_the_last_fence_did() -> None:
+    assert "init is known" in why(RELAXED.replace("fence.mbarrier_init.release.cluster;", ""))
+
+
+def test_a_product_of_a_warpgroup_that_one_warp_waits_for() -> None:
+    """One thread releases a stage behind its own warp's wait: right where that wait is its warpgroup's."""
+    released = ELECTED.replace("bar.sync 1,128;\n", "")
+    known = bench("barrier_mutants").original(released, "k")
+    assert (known.why, known.together) == ("", True)
+    assert bench("barrier_mutants").original(ELECTED, "k").together is False
+    early = released.replace("wgmma.wait_group.sync.aligned 0;", "wgmma.wait_group.sync.aligned 1;")
+    assert bench("barrier_mutants").original(early, "k").why
+
+
+def test_nothing_is_equivalent_that_no_thread_comes_to() -> None:
+    """The loop's odd last round, say; a number with which threads come there is tried, too."""
+    mutants = bench("barrier_mutants")
+    head, body = "mov.u32 %r4,8;", "setp.CMP.u32 %p1,%r4,5;\n@%p1 bra N;\nbar.sync 0;\nN:"
+    text = TWICE.replace("OTHER", f"{head}\n{body}")
+    for compare, column in (("ge", "not judged"), ("lt", "equivalent")):
+        made = [
+            one for one in mutants.mutants("k.ptx", text.replace("CMP", compare)) if "deleted" in one.kind
+        ]
+        assert mutants.judged(made[0])[0] == column
+    sized = (
+        text.replace("k()", "k(.param .u32 n)").replace(head, "ld.param.u32 %r4,[n];").replace("CMP", "ne")
+    )
+    sized = sized.replace("5;", "9;")
+    made = [one for one in mutants.mutants("k.ptx", sized) if "deleted" in one.kind]
+    assert mutants.judged(made[0])[0] == "equivalent"
+    (kernel,) = bench("kernel_statements").kernels(sized)
+    assert 9 in mutants.coming_to(
+        sized, "k", next(i for i, s in enumerate(kernel.statements) if s.name == "bar.sync")
+    )
+
+
+def test_a_parameter_with_a_fraction_is_compared() -> None:
+    text = TWICE.replace(
+        "OTHER", "ld.param.f32 %f1,[x]; setp.gt.f32 %p1,%f1,0f00000000;\n@%p1 bra N;\nbar.sync 0;\nN:"
+    )
+    assert why(text.replace("k()", "k(.param .f32 x)").replace(".pred", ".f32 %f<2>; .reg .pred")) == ""

@@ -48,6 +48,19 @@ add.u32 %r2, %r2, 1;
 ret;
 """  # 0 the outer head, 1 the inner loop, 2 the outer branch, 3 the end
 
+LAID_OUT_BEFORE = """
+bra OUTER;
+INNER:
+add.u32 %r2, %r2, 1;
+HEAD:
+@%p1 bra INNER;
+@%p2 bra OUTER;
+ret;
+OUTER:
+add.u32 %r1, %r1, 1;
+bra HEAD;
+"""  # 0 the entry, 1 the inner body, 2 the inner head, 3 the outer branch, 4 the end, 5 the outer head
+
 ENDLESS = """
 @%p1 bra OUT;
 L:
@@ -114,6 +127,7 @@ def test_immediate_post_dominators(kernel: Any, body: str, expected: dict[int, i
         (IF_ELSE, {}),
         (LOOP, {1: {1}}),
         (NESTED, {0: {0, 1, 2}, 1: {1}}),
+        (LAID_OUT_BEFORE, {5: {1, 2, 3, 5}, 2: {1, 2}}),
         (ENDLESS, {1: {1}}),
     ],
 )
@@ -193,3 +207,20 @@ def test_post_dominators_are_what_no_path_to_the_end_leaves_out(flow: Flow) -> N
             chain.add(above)
             above = found[above]
         assert chain == others
+
+
+@given(flows())
+def test_a_loop_is_all_that_leads_back_to_a_head_that_every_path_passes(flow: Flow) -> None:
+    """Where a block dominates one that leads to it; other cycles have a head each, too."""
+    for head in flow.order:
+        ends = [end for end in flow.blocks[head].predecessors if end in flow.order]
+        back = [end for end in ends if end == head or end not in flow.reached([0], head)]
+        if back and len(back) == len([end for end in ends if end in flow.reached([head], None)]):
+            among = {block for block in flow.order if any(end in flow.reached([block], head) for end in back)}
+            assert flow.loops[head] == {head, *(b for b in among if b not in flow.reached([0], head))}
+    left = {number: set(flow.blocks[number].successors) - {h for h, b in flow.loops.items() if number in b}
+            for number in flow.order}  # fmt: skip
+    while free := [number for number, after in left.items() if not after & left.keys()]:
+        for number in free:
+            del left[number]
+    assert not left  # no cycle is left without the edges to heads

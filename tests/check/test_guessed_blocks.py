@@ -126,3 +126,11 @@ def test_a_number_of_threads_that_comes_further_and_is_right() -> None:
     """A parameter skips the product with every number; with 160 threads everything else is right."""
     assert tiers(SKIPPED) == set()
     assert tiers(SKIPPED.replace("[smem+65536], 32", "[smem+65536], 700")) == {("likely", "barrier-stuck")}
+
+
+def test_what_the_readings_decide_is_told_for_a_guessed_block_too() -> None:
+    """One thread refills a stage behind its own warp's wait; with a barrier it is right under all readings."""
+    released = "bar.sync 1,128;\nsetp.eq.u32 %p8,%r1,0;"
+    text = unsized(ELECTED)
+    assert text.count(released) == 1
+    assert tiers(text.replace(released, "setp.eq.u32 %p8,%r1,0;")) == {("reading", "shared-overwritten")}

@@ -62,6 +62,7 @@ cp.reduce.async.bulk.tensor: bulk-copy barrier=object
 cp.async.bulk.commit_group: bulk-commit
 cp.async.bulk.wait_group: bulk-wait count=0
 mbarrier.init: init barrier=object count=1
+mbarrier.inval: invalidate barrier=object
 mbarrier.expect_tx: expect barrier=object size=1
 mbarrier.arrive: arrive barrier=object count=2
 mbarrier.arrive.expect_tx: arrive barrier=object size=2

@@ -790,3 +790,12 @@ ret;
 def test_what_stands_behind_a_long_loop_in_a_loop_is_executed() -> None:
     assert tiers(NESTED) == set()
     assert tiers(NESTED.replace("1,128", "1,160")) == {("error", "barrier-stuck")}
+
+
+def test_a_wait_of_the_cluster_without_a_new_arrival() -> None:
+    again = "DONE:\nbarrier.cluster.arrive.aligned;\nbarrier.cluster.wait.aligned;\n"
+    text = MULTICAST.replace("DONE:\n", again)
+    assert tiers(text) == tiers(CLUSTER.replace("DONE:\n", again)) == set()
+    slip = again.replace("barrier.cluster.arrive.aligned;\n", "")
+    assert tiers(MULTICAST.replace("DONE:\n", slip)) == {("likely", "barrier-stuck")}
+    assert tiers(CLUSTER.replace("DONE:\n", slip)) == {("error", "barrier-stuck")}

@@ -13,21 +13,23 @@ TIERS = {
         legality.qualifier.combination legality.qualifier.layouts legality.qualifier.missing
         legality.qualifier.operations legality.qualifier.repeated legality.qualifier.types
         legality.qualifier.unexpected legality.qualifier.unknown legality.qualifier.value legality.syntax
-        qualifier-mixed""",
+        qualifier-mixed inline.input-written inline.operand-number inline.output-read inline.semicolon""",
     "error likely": """aligned-divergent aligned-exited barrier-count barrier-stuck barrier-uninitialised barrier-unpublished bulk-store-pending
         descriptor-alignment descriptor-divergent descriptor-field wmma-divergent shared-unsynchronised copy-incomplete
-        proxy-fence-copy allocation-freed allocation-kept allocation-late""",
+        proxy-fence-copy allocation-freed allocation-kept allocation-late inline.constraint""",
+    "likely error": "inline.guard",
     "error likely reading": """bulk-store-fence first-fence register-fence accumulator-in-flight a-written-in-flight
         accumulator-as-a a-as-accumulator proxy-fence shared-overwritten""",
     "error reading": "metadata-code accumulator-reshaped",
     "likely": "legality.unknown",
     "reading": "a-read-in-flight fence-after-mma fence-after-load allocation-warp tensor-load-overwritten",
     "info": """aligned-unknown idle-suppression matrix-lanes redundant-fence redundant-wait repaired serialised
-        legality.deprecated tensor-load-read""",
+        legality.deprecated tensor-load-read inline.operand-unused""",
 }  # fmt: skip
 ORDERING = """shared-unsynchronised copy-incomplete first-fence register-fence accumulator-in-flight a-written-in-flight
     accumulator-as-a a-as-accumulator proxy-fence shared-overwritten accumulator-reshaped proxy-fence-copy
     a-read-in-flight fence-after-mma fence-after-load"""
+CUDA = "constraint guard input-written operand-number operand-unused output-read semicolon"
 
 
 def test_every_rule_has_its_tiers() -> None:
@@ -46,3 +48,8 @@ def test_every_question_that_no_model_follows() -> None:
         "allocating-warp": ("any", "same", "any", "same"),
     }
     assert all(setting.machine.settled == {} for s in switches.values() for setting in s.settings.values())
+
+
+def test_which_rules_are_of_cuda_sources() -> None:
+    found = {name for name, rule in rule_texts().rules.items() if rule.cuda}
+    assert found == {f"inline.{name}" for name in CUDA.split()}

@@ -9,9 +9,11 @@ from collections.abc import Callable
 import jsonschema
 import pytest
 
-from ptxmma.check.check_file import check_text
+from ptxmma.check.check_file import FileReport, check_text
+from ptxmma.check.cuda.check_source import check_source
 from ptxmma.check.findings import ERROR, LIKELY, READING, TIERS
 from ptxmma.check.rule_pages import as_page
+from ptxmma.check.rule_texts import CheckRule
 from ptxmma.check.rules import rules
 from ptxmma.gen.litmus.litmus_ptx import module
 from ptxmma.gen.litmus.litmus_tests import suite
@@ -23,7 +25,7 @@ Run = Callable[..., tuple[int, str, str]]
 RULES = tuple(rules().values())
 QUOTED = re.compile(
     r'"((?:aligned|allocation|barrier|descriptor|matrix|wmma|metadata|idle|qualifier|redundant)-[a-z]+|'
-    r'bulk-store-[a-z]+|tensor-load-[a-z]+|repaired|serialised)"'
+    r'bulk-store-[a-z]+|tensor-load-[a-z]+|inline\.[a-z-]+|repaired|serialised)"'
 )
 REASON = re.compile(r'"((?:gate|guard|operand|qualifier)\.[a-z_]+|syntax)"')
 
@@ -48,9 +50,9 @@ def test_there_are_many() -> None:
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: str(rule.name))
-def test_the_wrong_example_is_found_and_the_right_one_passes(rule: object) -> None:
-    assert isinstance(rule, type(RULES[0]))
-    wrong, right = check_text(rule.wrong, "wrong.ptx"), check_text(rule.right, "right.ptx")
+def test_the_wrong_example_is_found_and_the_right_one_passes(rule: CheckRule) -> None:
+    check: Callable[[str, str], FileReport] = check_source if rule.cuda else check_text
+    wrong, right = check(rule.wrong, "wrong"), check(rule.right, "right")
     assert not wrong.faults and not right.faults
     unjudged = {one.instruction for one in (*wrong.not_judged, *right.not_judged)}
     assert unjudged <= {"tcgen05"}  # of which the order between threads is left open, in every file
@@ -101,7 +103,8 @@ def test_the_page_of_rules_is_what_the_rules_say() -> None:
     headings = re.findall(r"^## (.+)$", page, re.M)
     assert headings == list(rules())
     for rule in RULES:
-        assert rule.address.startswith("https://") and rule.address.endswith(f"#{rule.name.replace('.', '')}")
+        assert f"(#{rule.name.replace('.', '')})" in page
+        assert rule.address.startswith("https://") and rule.address.endswith(f"/rules/{rule.name}.html")
 
 
 def test_list_rules(run: Run) -> None:

@@ -1,0 +1,60 @@
+"""Which assumed numbers decide whether a branch is taken: parameters, and the block's place in the grid."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from ..walks.walk_plan import WalkPlan
+
+__all__ = ["deciding_numbers", "deciding_sizes", "ends_by", "rounds_by"]
+
+
+def deciding_sizes(plan: WalkPlan, registers: Iterable[str]) -> set[str]:
+    """The parameters from which registers are computed."""
+    made = (index for name in plan.closed(registers) for index in plan.code.definitions.get(name, ()))
+    return {name for index in made for name in _loaded(plan, index)}
+
+
+def deciding_numbers(plan: WalkPlan, registers: Iterable[str]) -> set[str]:
+    """The parameters and the special registers of the grid from which registers are computed."""
+    needed = plan.closed(registers)
+    made = (index for name in needed for index in plan.code.definitions.get(name, ()))
+    grid = plan.steps.grid.keys()
+    return deciding_sizes(plan, needed).union(*(grid & set(plan.code[index].operands) for index in made))
+
+
+def rounds_by(plan: WalkPlan, statements: Iterable[int]) -> set[str]:
+    """The assumed numbers that decide how often loops come to statements; none, where a register may hold
+    one of two parameters, since this asks for no path.
+    """
+    around, block_of = plan.loops.around, plan.flow.block_of
+    heads = {head for index in statements for head in around.get(block_of(index), ())}
+    needed = {name for head in heads for name in ends_by(plan, head)}
+    return set() if any(_is_shared(plan, name) for name in needed) else deciding_numbers(plan, needed)
+
+
+def _is_shared(plan: WalkPlan, register: str) -> bool:
+    """Whether different parameters decide what different statements write to a register."""
+    made = plan.code.definitions.get(register, ())
+    return len(made) > 1 and len({sizes for index in made if (sizes := _sizes_of(plan, index))}) > 1
+
+
+def _sizes_of(plan: WalkPlan, index: int) -> frozenset[str]:
+    """The parameters that decide what a statement writes."""
+    return frozenset(_loaded(plan, index) | deciding_sizes(plan, plan.code[index].reads))
+
+
+def _loaded(plan: WalkPlan, index: int) -> set[str]:
+    """The parameters that a statement loads."""
+    step = plan.steps.step(index)
+    if step.result != "parameter":
+        return set()
+    return {name for name in step.sources if isinstance(name, str)}
+
+
+def ends_by(plan: WalkPlan, head: int) -> set[str]:
+    """The registers that decide whether a loop goes on."""
+    body = plan.loops.blocks[head]
+    ends = (plan.flow.blocks[number] for number in body)
+    lasts = (plan.code[block.end - 1] for block in ends if not body.issuperset(block.successors))
+    return plan.closed(name for last in lasts if (name := plan.steps.guard(last)) is not None)

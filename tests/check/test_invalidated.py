@@ -1,0 +1,52 @@
+"""An mbarrier that was invalidated (9.7.13.15.11) is used again only behind another init."""
+
+from __future__ import annotations
+
+import pytest
+
+from ptxmma.check.check_file import check_text
+
+WATCHES = ("spec/effects.yaml",)
+KERNEL = """
+.version 8.3
+.target sm_90a
+.address_size 64
+.extern .shared .align 1024 .b8 smem[];
+.visible .entry k()
+.reqntid 64, 1, 1
+{
+.reg .pred %p<8>; .reg .b32 %r<16>;
+mov.u32 %r1,%tid.x; mov.u32 %r2,smem; setp.ne.u32 %p1,%r1,0;
+@!%p1 mbarrier.init.shared::cta.b64 [%r2],64;
+@!%p1 mbarrier.init.shared::cta.b64 [%r2+8],64;
+bar.sync 0;
+mbarrier.arrive.shared::cta.b64 _,[%r2];
+W: mbarrier.try_wait.parity.shared::cta.b64 %p2,[%r2],0; @!%p2 bra W;
+bar.sync 0;
+@!%p1 mbarrier.inval.shared::cta.b64 [%r2];
+bar.sync 0;
+THEN
+ret;
+}
+"""
+INIT = "@!%p1 mbarrier.init.shared::cta.b64 [%r2],64; bar.sync 0;"
+ARRIVE = "mbarrier.arrive.shared::cta.b64 _,[%r2];"
+WAIT = "V: mbarrier.try_wait.parity.shared::cta.b64 %p3,[%r2],0; @!%p3 bra V;"
+
+
+@pytest.mark.parametrize(
+    ("then", "rules"),
+    [
+        ("", set()),
+        (ARRIVE, {"barrier-uninitialised"}),
+        (WAIT, {"barrier-uninitialised"}),
+        (INIT + ARRIVE + WAIT, set()),
+        (INIT + WAIT, {"barrier-stuck"}),  # it counts anew
+        ((ARRIVE + WAIT).replace("[%r2]", "[%r2+8]"), set()),
+    ],
+    ids=["none", "arrival", "wait", "again", "again, without arrivals", "another one"],
+)
+def test_an_invalidated_mbarrier(then: str, rules: set[str]) -> None:
+    findings = check_text(KERNEL.replace("THEN", then), "k.ptx").findings
+    assert {one.rule for one in findings} == rules
+    assert all(one.tier == "likely" for one in findings if one.rule == "barrier-uninitialised")
