@@ -1,0 +1,66 @@
+// What every page has: the one name `ptxmma`, the theme, and the key that leads to the search box.
+"use strict";
+
+globalThis.ptxmma = globalThis.ptxmma || { data: {} };
+
+// The state of a page is its address behind #: `a=1&b=2`. So every state has a link.
+ptxmma.state = {
+  read() {
+    return Object.fromEntries(new URLSearchParams(location.hash.slice(1)));
+  },
+  write(values) {
+    const words = new URLSearchParams(Object.entries(values).filter(([, value]) => value !== "" && value != null));
+    const hash = words.toString();
+    history.replaceState(null, "", hash ? `#${hash}` : location.pathname + location.search);
+  },
+};
+
+// An element: its name, attributes (on… are listeners), and children, of which texts are escaped by the browser.
+ptxmma.element = function (name, attributes = {}, ...children) {
+  const made = document.createElement(name);
+  for (const [key, value] of Object.entries(attributes)) {
+    if (key.startsWith("on")) made.addEventListener(key.slice(2), value);
+    else if (value === true) made.setAttribute(key, "");
+    else if (value !== false && value != null) made.setAttribute(key, value);
+  }
+  made.append(...children.flat(Infinity).filter((child) => child != null));
+  return made;
+};
+
+// Load data/NAME.js when it is needed; a script, since a page at file:// may not fetch.
+ptxmma.load = function (name) {
+  if (name in ptxmma.data) return Promise.resolve(ptxmma.data[name]);
+  return new Promise((resolve, reject) => {
+    const script = document.createElement("script");
+    script.src = `${document.documentElement.dataset.root}data/${name}.js`;
+    script.onload = () => resolve(ptxmma.data[name]);
+    script.onerror = () => reject(new Error(`data/${name}.js cannot be loaded`));
+    document.head.append(script);
+  });
+};
+
+// A file that the page made, as a download.
+ptxmma.download = function (name, text, type = "text/plain") {
+  const address = URL.createObjectURL(new Blob([text], { type }));
+  ptxmma.element("a", { href: address, download: name }).click();
+  setTimeout(() => URL.revokeObjectURL(address), 1000);
+};
+
+if (typeof document !== "undefined") {
+  const root = document.documentElement;
+  const remembered = (() => {
+    try { return localStorage.getItem("ptxmma-theme"); } catch { return null; }
+  })();
+  root.dataset.theme = remembered || (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light");
+  document.addEventListener("DOMContentLoaded", () => {
+    document.getElementById("theme").addEventListener("click", () => {
+      root.dataset.theme = root.dataset.theme === "dark" ? "light" : "dark";
+      try { localStorage.setItem("ptxmma-theme", root.dataset.theme); } catch { /* a browser may forbid it */ }
+    });
+    document.addEventListener("keydown", (event) => {
+      if (event.key !== "/" || event.target.closest("input, textarea, select")) return;
+      event.preventDefault();
+      document.getElementById("find").focus();
+    });
+  });
+}

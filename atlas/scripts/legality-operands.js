@@ -1,0 +1,128 @@
+// Whether an argument fits an operand: by form, length, value and types of registers. No DOM.
+"use strict";
+
+ptxmma.operands = (() => {
+  const { reason } = ptxmma.diagnosis;
+  const { argument: argumentOf, elementKind } = ptxmma.statements;
+  const { counted, oneOf } = ptxmma.texts;
+  const SHOWN = {
+    vector: "a vector",
+    register: "a register",
+    negated: "a negated predicate",
+    immediate: "an integer literal",
+    address: "an address",
+    float: "a floating-point literal",
+    sink: "'_'",
+  };
+  const ELEMENTS = { integer: SHOWN.immediate, float: SHOWN.float, sink: SHOWN.sink };
+  const LISTED = 8; // so many registers of a vector are written one by one
+
+  // An operand as it is written, by its name: `{d0, d1, d2, d3}`, `[p]`, `scale-d`.
+  function written(variant, name) {
+    const operand = variant.operands[name];
+    if (operand.elements) return `{${operand.elements.join(", ")}}`;
+    if (operand.accepts[0] === "address") return `[${name}]`;
+    if (operand.accepts[0] !== "vector" || operand.registers === null) return name;
+    const registers = Array.from({ length: variant.evaluate(operand.registers) }, (_, number) => `${name}${number}`);
+    if (registers.length > LISTED) registers.splice(2, registers.length - 3, "…");
+    return `{${registers.join(", ")}}`;
+  }
+
+  // What is wrong with the argument that stands in an operand's place.
+  function* fits(variant, name, argument, statement) {
+    const operand = variant.operands[name];
+    if (!operand.accepts.includes(argument.shape)) {
+      const wanted = operand.accepts.map((shape) => SHOWN[shape]).join(" or ");
+      yield reason("operand.kind", `${name} is ${SHOWN[argument.shape]}; it must be ${wanted}`);
+      return;
+    }
+    if (operand.elements) {
+      yield* elementsOf(variant, name, operand.elements, argument, statement);
+      return;
+    }
+    if (operand.registers !== null && argument.shape === "vector") {
+      const length = variant.evaluate(operand.registers);
+      if (argument.value !== length) {
+        yield reason("operand.length", `${name} has ${counted(argument.value, "register")}; it must have ${length}`);
+      }
+    }
+    if (argument.shape === "immediate") yield* inRange(variant, name, operand, argument.value);
+    else if (argument.shape === "vector") yield* elementsFit(variant, name, operand, argument);
+    else if (argument.shape === "address" && !argument.registers.length) {
+      yield reason("operand.address", `${name} is an immediate address; it must be a register or a variable`);
+    }
+    if (argument.registers.length && !statement.declared.empty) yield* typed(variant, name, argument, statement);
+  }
+
+  function* inRange(variant, name, operand, value) {
+    if (operand.values !== null) {
+      const allowed = variant.values(operand);
+      if (!allowed.some((one) => BigInt(one) === value)) {
+        yield reason("operand.range", `${name} is ${value}; it must be ${oneOf(allowed)}`);
+      }
+    } else if (operand.valid && !variant.allows(operand.valid, Number(value))) {
+      yield reason("operand.range", `${name} is ${value}; the rule is ${operand.valid.text}`);
+    }
+  }
+
+  function* elementsFit(variant, name, operand, argument) {
+    const sinks = argument.registers.filter((one) => one === "_").length;
+    const { literals } = argument;
+    const limited = variant.row.record.elements[name];
+    if (sinks && operand.role !== "destination") {
+      yield reason("operand.sink", `${name}: '_' may not stand where a value is read`);
+    } else if (literals && operand.role !== "source") {
+      yield reason("operand.literal", `${name}: a literal may not stand where a result is written`);
+    } else if (sinks + literals === argument.value && (sinks || !typedByLiterals(variant, name, argument))) {
+      yield reason("operand.vector", `${name} names no register; at least one must be`);
+    } else if ((sinks || literals) && limited) {
+      for (const [kind, what] of Object.entries(ELEMENTS)) {
+        if (!limited.includes(kind) && argument.registers.some((text) => elementKind(text) === kind)) {
+          const code = kind === "sink" ? "operand.sink" : "operand.literal";
+          yield reason(code, `${name}: ${what} may not stand in this vector`);
+        }
+      }
+    }
+  }
+
+  // Whether literals alone give a vector its type: each element fills a register of the literals' kind.
+  function typedByLiterals(variant, name, argument) {
+    const { holds } = variant.operands[name];
+    if (holds === null) return false;
+    const { bits } = variant.row.family.isa.data.types[variant.fields[holds]];
+    const kinds = new Set(argument.registers.map(elementKind));
+    const allowed = variant.registerTypes(name) || [];
+    const only = (kind) => kinds.size === 1 && kinds.has(kind);
+    return (only("float") && allowed.includes(`f${bits}`)) || (only("integer") && allowed.includes(`s${bits}`));
+  }
+
+  function* elementsOf(variant, name, wanted, argument, statement) {
+    if (argument.value !== wanted.length) {
+      yield reason("operand.length", `${name} has ${counted(argument.value, "element")}; it must have ${wanted.length}`);
+      return;
+    }
+    for (const [i, inner] of wanted.entries()) {
+      yield* fits(variant, inner, argumentOf(argument.registers[i]), statement);
+    }
+    const types = new Set(argument.registers.map((one) => statement.declared.get(one)).filter((one) => one));
+    if (new Set([...types].map((kind) => kind.replace(/\D/g, ""))).size > 1) {
+      const shown = [...types].sort().map((kind) => `.${kind}`).join(", ");
+      yield reason("operand.type", `${name} has registers of unlike widths: ${shown}`);
+    }
+  }
+
+  function* typed(variant, name, argument, statement) {
+    const allowed = variant.registerTypes(name);
+    if (!allowed) return;
+    for (const register of argument.registers) {
+      const declared = statement.declared.get(register);
+      if (declared !== undefined && !allowed.includes(declared)) {
+        const wanted = allowed.map((word) => `.${word}`).join(", ");
+        yield reason("operand.type", `${name}: ${register} is .${declared}; it must be ${wanted}`);
+        return;
+      }
+    }
+  }
+
+  return { fits, written };
+})();

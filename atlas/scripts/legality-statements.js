@@ -1,0 +1,219 @@
+// Reads one PTX statement: guard, qualifiers, the form of every operand, declared register types. No DOM.
+"use strict";
+
+ptxmma.statements = (() => {
+  const { SPACE, strip, rstrip, isAscii, points, repr } = ptxmma.texts;
+  const S = `[${SPACE}]`;
+  const W = "[\\p{L}\\p{N}_]"; // \w of Python
+  const END = "(?=\\n?(?![^]))"; // $ of Python
+  const pattern = (text, flags = "") => new RegExp(text, `u${flags}`);
+  const whole = (text) => pattern(`^(?:${text})$`);
+
+  const REGISTER = `[%$A-Za-z_][\\p{L}\\p{N}_$]*(?:\\.[xyzwrgba])?`;
+  const IS_REGISTER = whole(REGISTER);
+  const BEGINS_REGISTER = pattern(`^${REGISTER}`);
+  const DECLARATION = pattern(`^${S}*\\.reg${S}+(?:\\.v[0-9]${S}+)?\\.(${W}+)${S}+([^;]*?)${S}*(?:;|${END})`, "d");
+  const DECLARED = pattern(`^([%$\\p{L}\\p{N}_]+)${S}*(?:<${S}*([0-9]+)${S}*>)?${END}`);
+  const LABEL = pattern(`^${S}*[A-Za-z_$%][\\p{L}\\p{N}_$]*${S}*:(?!:)`);
+  const GUARD = pattern(`^${S}*@${S}*(!?)${S}*([%$A-Za-z_][\\p{L}\\p{N}_$%]*)${S}+`);
+  const MNEMONIC = pattern(`^${S}*([A-Za-z_][\\p{L}\\p{N}_:]*(?:${S}*\\.${S}*[\\p{L}\\p{N}_:]+)*)${S}*`);
+  const PLAIN = `[^${SPACE},{}\\[\\];][^,{}\\[\\];]*?`;
+  const ARGUMENT = pattern(`${S}*(?:\\{([^{}]*)\\}|\\[([^\\[\\]]*)\\]|(${PLAIN}))${S}*(?:,|${END})`, "y");
+  const INTEGER = whole(`([+-]?)${S}*(0[xX][0-9a-fA-F]+|0[bB][01]+|0[0-7]*|[1-9][0-9]*)U?`);
+  const FLOAT = whole("[+-]?(?:0[fFdD][0-9a-fA-F]+|[0-9]+\\.[0-9]*(?:[eE][+-]?[0-9]+)?|[0-9]+[eE][+-]?[0-9]+)");
+  const MASK = (1n << 64n) - 1n;
+  const MOST = 1 << 20; // registers of one declaration
+
+  // The text is not one PTX statement; `column` counts from 1.
+  class Fault extends Error {
+    constructor(message, column = 1) {
+      super(message);
+      this.column = column;
+    }
+  }
+
+  // Types of declared registers: by name, and by the beginning of numbered names.
+  class Declared {
+    constructor() { this.made = []; }
+
+    add(name, count, type) { if (count !== 0) this.made.push({ name, count, type }); }
+
+    get empty() { return this.made.length === 0; }
+
+    get(register) {
+      for (let i = this.made.length - 1; i >= 0; i -= 1) {
+        const { name, count, type } = this.made[i];
+        if (count === null ? register === name : numbered(register, name, count)) return type;
+      }
+      return undefined;
+    }
+  }
+
+  function numbered(register, name, count) {
+    const number = register.startsWith(name) ? register.slice(name.length) : "";
+    return /^(0|[1-9][0-9]{0,6})$/.test(number) && Number(number) < count;
+  }
+
+  function uncommented(text) {
+    let [made, at, closes] = ["", 0, true];
+    for (;;) {
+      const slash = text.indexOf("/", at);
+      if (slash < 0) break;
+      const close = text[slash + 1] === "*" && closes ? text.indexOf("*/", slash + 2) : -1;
+      if (text[slash + 1] === "*" && close < 0) closes = false;
+      const line = text.indexOf("\n", slash);
+      const end = close >= 0 ? close + 2 : text[slash + 1] !== "/" ? -1 : line < 0 ? text.length : line;
+      made += end < 0 ? text.slice(at, slash + 1) : `${text.slice(at, slash)} `;
+      at = end < 0 ? slash + 1 : end;
+    }
+    return made + text.slice(at);
+  }
+
+  function declarations(text) {
+    const declared = new Declared();
+    for (let found = DECLARATION.exec(text); found; found = DECLARATION.exec(text)) {
+      const names = found[2];
+      const begin = points(text, found.indices[2][0]);
+      for (const item of names.split(",")) {
+        const name = DECLARED.exec(strip(item));
+        if (!name) throw new Fault(`${repr(strip(item))} is not a register name`, begin + 1);
+        const digits = (name[2] || "").replace(/^0+/, "");
+        if (digits.length > 20) throw new Fault(`a number of ${digits.length} digits of registers`, begin + 1);
+        if (BigInt(digits || 0) > MOST) throw new Fault(`${BigInt(digits)} registers in one declaration`, begin + 1);
+        declared.add(name[1], name[2] === undefined ? null : Number(digits), found[1]);
+      }
+      text = text.slice(found[0].length);
+    }
+    return { rest: text, declared };
+  }
+
+  // Register declarations, then exactly one statement; throws Fault.
+  function read(text) {
+    if (text.includes("/")) {
+      text = uncommented(text);
+      const open = text.indexOf("/*");
+      if (open >= 0) throw new Fault("a comment begins with '/*' and does not end", points(text, open) + 1);
+    }
+    let [rest, offset, declared] = [text, 0, new Declared()];
+    if (text.includes(".reg")) {
+      ({ rest, declared } = declarations(text));
+      offset = text.length - rest.length;
+    }
+    const column = (behind) => points(text, offset + behind) + 1;
+    rest = rstrip(rest);
+    if (!rest) {
+      const where = declared.empty ? "" : " behind the declarations";
+      throw new Fault(`there is no statement${where}; one ends with ';'`, column(0));
+    }
+    if (!rest.endsWith(";")) throw new Fault("the statement does not end with ';'", column(rest.length));
+    rest = rest.slice(0, -1);
+    if (rest.includes(";")) throw new Fault("more than one statement", column(rest.indexOf(";") + 1));
+    let guard = null;
+    if (rest.includes("@") || rest.includes(":")) {
+      const label = LABEL.exec(rest);
+      if (label) [rest, offset] = [rest.slice(label[0].length), offset + label[0].length];
+      const found = GUARD.exec(rest);
+      if (found) {
+        guard = found[1] + found[2];
+        [rest, offset] = [rest.slice(found[0].length), offset + found[0].length];
+      }
+    }
+    const opcode = MNEMONIC.exec(rest);
+    if (!opcode) throw new Fault("no instruction name", column(0));
+    if (!isAscii(opcode[1])) throw new Fault("an instruction name is ASCII", column(0));
+    const mnemonic = ptxmma.texts.words(opcode[1]).join("");
+    return { guard, mnemonic, operands: rest.slice(opcode[0].length), declared };
+  }
+
+  // The operands of a statement, by their form; throws Fault.
+  function argumentsOf(text) {
+    const found = [];
+    const end = rstrip(text).length;
+    let position = 0;
+    while (position < end) {
+      ARGUMENT.lastIndex = position;
+      const match = ARGUMENT.exec(text);
+      if (!match) {
+        const shown = strip([...text.slice(position, position + 40)].slice(0, 20).join(""));
+        throw new Fault(`no operand at ${repr(shown)}`, points(text, position) + 1);
+      }
+      const [, vector, address, plain] = match;
+      if (vector !== undefined) found.push(vectorOf(vector));
+      else if (address !== undefined) found.push(addressOf(strip(address)));
+      else found.push(argument(plain));
+      const behind = position + match[0].length;
+      if (rstrip(match[0]).endsWith(",") && behind >= end) {
+        throw new Fault("an operand is missing behind the last ','", points(text, end));
+      }
+      position = behind;
+    }
+    return found;
+  }
+
+  const argumentWith = (shape, value, registers = [], literals = 0) => ({ shape, value, registers, literals });
+
+  function vectorOf(text) {
+    const registers = text.split(",").map(strip);
+    if (!registers.every((one) => one)) throw new Fault("a vector has an empty element");
+    let literals = 0;
+    for (const element of registers) {
+      if (!IS_REGISTER.test(element)) {
+        argument(element);
+        literals += 1;
+      }
+    }
+    return argumentWith("vector", registers.length, registers, literals);
+  }
+
+  // What an element of a vector is: integer, float, sink or register.
+  function elementKind(text) {
+    if (text === "_") return "sink";
+    if (IS_REGISTER.test(text)) return "register";
+    return argument(text).shape === "float" ? "float" : "integer";
+  }
+
+  // `[name]`, `[name+offset]` or an immediate address.
+  function addressOf(text) {
+    const base = BEGINS_REGISTER.exec(text);
+    if (!base || text === "_") {
+      if (argument(text).shape !== "immediate") throw new Fault(`[${text}] is not an address`);
+      return argumentWith("address", 0);
+    }
+    const behind = strip(text.slice(base[0].length));
+    if (behind) {
+      if (behind[0] === "-") throw new Fault(`[${text}] is not an address; write [${base[0]}+${behind}]`);
+      if (behind[0] !== "+" || argument(strip(behind.slice(1))).shape !== "immediate") {
+        throw new Fault(`[${text}] is not an address; it may be [${base[0]}] or [${base[0]}+offset]`);
+      }
+    }
+    return argumentWith("address", 0, [base[0]]);
+  }
+
+  // The form of an operand (or of a vector's element) that is neither a vector nor an address.
+  function argument(text) {
+    if (IS_REGISTER.test(text) && text !== "_") return argumentWith("register", 1, [text]);
+    const integer = INTEGER.exec(text);
+    if (integer) {
+      const octal = /^0[0-7]+$/.test(integer[2]);
+      const value = BigInt(octal ? `0o${integer[2].slice(1)}` : integer[2]);
+      if (value > MASK) throw new Fault(`${text} does not fit in the 64 bits of an integer constant (4.5.1)`);
+      return argumentWith("immediate", BigInt.asIntN(64, integer[1] === "-" ? -value : value));
+    }
+    if (text.startsWith("!")) {
+      const behind = strip(text.slice(1));
+      if (IS_REGISTER.test(behind)) return argumentWith("negated", 1, [behind]);
+    }
+    if (text === "_") return argumentWith("sink", 0);
+    if (FLOAT.test(text)) return argumentWith("float", 0);
+    return argumentWith("immediate", constant(text));
+  }
+
+  // The value of a constant expression, in 64-bit arithmetic as ptxas has it.
+  function constant(text) {
+    const value = ptxmma.constantExpression(text);
+    if (value === null) throw new Fault(`${repr(text)} is not an operand`);
+    return BigInt.asIntN(64, value);
+  }
+
+  return { Fault, Declared, read, argumentsOf, argument, elementKind };
+})();

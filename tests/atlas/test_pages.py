@@ -1,0 +1,116 @@
+"""Every page: it loads in silence, its links resolve, it reads well for everybody, at every width."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from urllib.parse import unquote
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+
+from ptxmma.atlas.files import AtlasFile
+from ptxmma.atlas.site import AREAS, files
+from ptxmma.spec.api import load
+
+from .conftest import Open
+
+LIMIT = 15_000_000  # bytes
+
+
+@cache
+def made() -> Mapping[str, AtlasFile]:
+    return {one.path: one for one in files(load())}
+
+
+def pages() -> list[str]:
+    return [path for path in made() if path.endswith(".html")]
+
+
+def test_the_site_is_small() -> None:
+    assert sum(len(one.content.encode()) for one in made().values()) <= LIMIT
+
+
+def test_every_area_leads_to_a_page() -> None:
+    assert [path for path, _ in AREAS if path.split("#")[0] not in made()] == []
+
+
+def anchors(text: str) -> set[str]:
+    return set(re.findall(r'\sid="([^"]+)"', text))
+
+
+def test_links_resolve() -> None:
+    broken = []
+    for path in pages():
+        text = made()[path].content
+        for link in re.findall(r'\s(?:href|src)="([^"]*)"', text):
+            target, _, anchor = unquote(link).partition("#")
+            if target.startswith(("data:", "https:", "mailto:")):
+                continue
+            resolved = (
+                str(Path("/", path).parent.joinpath(target).resolve().relative_to("/")) if target else path
+            )
+            if resolved not in made():
+                broken.append(f"{path}: {link}")
+            elif anchor and "=" not in anchor and anchor not in anchors(made()[resolved].content):
+                broken.append(f"{path}: {link}: no such anchor")
+    assert broken == []
+
+
+def test_nothing_is_asked_of_another_host() -> None:
+    loads = (
+        r'<(?:script|img|iframe)[^>]*\ssrc="https?:|<link[^>]*\shref="https?:|@import|url\(\s*["\']?https?:'
+    )
+    assert [one.path for one in made().values() if re.search(loads, one.content)] == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "state",
+    [
+        "%E0%A4%A",
+        "layout=__proto__&operand=constructor&view=x&colour=y&zoom=z&with=toString&row=-1&thread=1e99",
+        "mnemonic=nosuch&operand=A&row=999&col=x&descriptor=__proto__&word=0xzz&k=-1.5&major=x",
+        "test=__proto__&words=((&step=-5&from=9.9&to=x&who=constructor&q=%00&ptx=x&target=__proto__&matrix=x&s=9",
+    ],
+    ids=["cut", "prototypes", "wrong", "others"],
+)
+def test_a_corrupt_address_is_no_fault(open_page: Open, state: str) -> None:
+    for path, _ in AREAS:
+        page = open_page(f"{path.split('#')[0]}#{state}")
+        page.wait_for_function("document.readyState === 'complete'")
+        assert page.inner_text("h1")
+
+
+@pytest.mark.slow
+def test_every_page_loads_in_silence(open_page: Open) -> None:
+    for path in pages():
+        page = open_page(path)
+        assert page.title().endswith("· ptxmma")
+        assert page.locator("h1").count() == 1
+
+
+# A page of each kind: those of one template are alike.
+KINDS = list({re.sub(r"[^/]+$", "", path): path for path in pages()}.values()) + [path for path, _ in AREAS]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("path", sorted(set(KINDS)))
+def test_everybody_can_read_it(open_page: Open, path: str) -> None:
+    for theme in ("light", "dark"):
+        page = open_page(path)
+        page.evaluate("theme => { document.documentElement.dataset.theme = theme }", theme)
+        found = Axe().run(page, options={"preload": False}).response["violations"]
+        serious = [one for one in found if one["impact"] in ("serious", "critical")]
+        assert [(one["id"], one["nodes"][0]["html"][:200]) for one in serious] == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("path", sorted(set(KINDS)))
+@pytest.mark.parametrize("width", [360, 768, 1280])
+def test_no_page_is_wider_than_the_screen(open_page: Open, path: str, width: int) -> None:
+    page = open_page(path)
+    page.set_viewport_size({"width": width, "height": 900})
+    assert page.evaluate("document.documentElement.scrollWidth") <= width

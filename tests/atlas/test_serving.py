@@ -1,0 +1,70 @@
+"""`ptxmma atlas --serve` answers on this machine alone, until it is interrupted."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import urllib.request
+from pathlib import Path
+from threading import Thread
+
+import pytest
+
+from ptxmma.atlas.files import AtlasFile
+from ptxmma.atlas.serving import server
+from ptxmma.atlas.site import write
+from ptxmma.spec.errors import Question
+
+
+def test_files_are_served(tmp_path: Path) -> None:
+    write(tmp_path, [AtlasFile("index.html", "<h1>é</h1>")])
+    served, address = server(tmp_path, 0)
+    assert served.server_address[0] == "127.0.0.1"
+    with served:
+        Thread(target=served.serve_forever, daemon=True).start()
+        with urllib.request.urlopen(address) as answer:
+            assert answer.read().decode() == "<h1>é</h1>"
+        with pytest.raises(
+            Question, match=f"port {served.server_port} cannot be served: Address already in use"
+        ):
+            server(tmp_path, served.server_port)
+        served.shutdown()
+
+
+@pytest.mark.parametrize("port", [-1, 70000])
+def test_a_port_that_is_none(tmp_path: Path, port: int) -> None:
+    with pytest.raises(Question, match=f"port {port} cannot be served"):
+        server(tmp_path, port)
+
+
+@pytest.mark.slow
+def test_the_command_serves_until_it_is_interrupted(tmp_path: Path) -> None:
+    words = [sys.executable, "-m", "ptxmma", "atlas", "--out", str(tmp_path / "site"), "--serve"]
+    silent = {**os.environ, "BROWSER": "true"}
+    with subprocess.Popen(
+        words,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=silent,
+        # a shell's background jobs ignore the signal, and so would what they start
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL) and None,
+    ) as process:
+        try:
+            assert process.stdout and process.stderr
+            assert "index.html" in process.stdout.readline()
+            address = process.stdout.readline().split(",")[0]
+            with urllib.request.urlopen(address) as answer:
+                assert b"ptxmma" in answer.read()
+            process.send_signal(signal.SIGINT)
+            assert process.wait(60) == 130
+            assert "Traceback" not in process.stderr.read()
+        finally:
+            process.kill()
+
+
+def test_neither_folder_nor_port() -> None:
+    done = subprocess.run([sys.executable, "-m", "ptxmma", "atlas"], capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (2, "") and "--out DIR" in done.stderr
