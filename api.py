@@ -6,6 +6,7 @@ arguments raises Question, wrong YAML raises SpecError, and both are PtxmmaError
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
     from .audit.version_differences import Change
     from .check.check_file import FileReport
+    from .gen.arithmetic.explanation_text import ExplainedElement
     from .gen.arithmetic.type_sets import SumKind
     from .gen.pictures.grid import Grid
     from .gen.pictures.places import Load
@@ -43,6 +45,7 @@ __all__ = [
     "descriptor",
     "diff",
     "dot",
+    "explain",
     "layout",
     "legal",
     "load",
@@ -75,9 +78,10 @@ def variants(
     >>> ptxmma.variants("wgmma.mma_async.sp.*m64n8k16*", ptx="8.3", target="sm_90a")
     (Variant(wgmma.mma_async.sp.sync.aligned.m64n8k16.f32.tf32.tf32),)
     """
+    from .gen.variant_table import VariantTable
     from .spec.selection import select
 
-    return tuple(select(load(), _pattern(pattern), _version(ptx), _target(target)))
+    return VariantTable(select(load(), _pattern(pattern), _version(ptx), _target(target)))
 
 
 @asked
@@ -270,6 +274,16 @@ class OperandLayout:
         from .gen.pictures.svg import svg
 
         return svg(self._grid())
+
+    def _repr_svg_(self) -> str:
+        """What a notebook shows that takes pictures alone."""
+        return self.svg()
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the picture, which may be wider than the page."""
+        from .spec.html import scrolled
+
+        return scrolled(self.svg())
 
     def _grid(self) -> Grid:
         from .gen.pictures.grid import grid_of
@@ -582,6 +596,37 @@ def dot(
 
 
 @asked
+def explain(
+    mnemonic: str,
+    a: str | Sequence[float | str],
+    b: str | Sequence[float | str],
+    c: float | str = 0,
+    *,
+    target: str = "sm_90a",
+    scale_a: int = 1,
+    scale_b: int = 1,
+) -> ExplainedElement:
+    """One element of D step by step: terms, window, what was cut, sum, rounding, against the exact value.
+
+    `a` is a row of A and `b` a column of B: numbers, or texts as `ptxmma explain` takes them ("1,0x1p-14",
+    "0x3c00", "448*16"); what is missing is 0. The answer prints itself as that command does, and shows
+    itself in a notebook. Raises Question where an element is not one of its type, and where nobody has
+    measured the arithmetic of the target.
+
+    >>> MMA = "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32"
+    >>> print(str(ptxmma.explain(MMA, "1,0x1p-14", "1,0x1p-12", -1)).splitlines()[-1])
+    exact: 2^-26; D - exact = -2^-26
+    """
+    from .gen.arithmetic.explained_elements import explained_element
+
+    specification, variant = load(), _variant(mnemonic)
+    name = target_name(specification.isa, target)
+    written = {"a": _elements(a), "b": _elements(b), "c": str(c)}
+    scales = integer("scale_a", scale_a), integer("scale_b", scale_b)
+    return explained_element(specification, variant, name, written, scales)
+
+
+@asked
 def matmul(
     mnemonic: str,
     a: ArrayLike,
@@ -635,6 +680,11 @@ def matmul(
     numbers, form = product.numbers(), load().formats.get(sums.arithmetic.types["A"])
     coded = form is not None and given.dtype.kind in "iu"
     return found if coded or numbers is None else found.view(numbers)
+
+
+def _elements(given: str | Sequence[float | str]) -> str:
+    """Elements as the command line takes them."""
+    return given if isinstance(given, str) else ",".join(map(str, given))
 
 
 def _codes(name: str, given: ArrayLike) -> NDArray[Any]:

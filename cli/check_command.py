@@ -1,4 +1,4 @@
-"""ptxmma check: check whole PTX files, as compilers emit them, against the specification."""
+"""ptxmma check: check whole PTX files, or the inline assembly of CUDA sources, against the specification."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from ..check.suppression import Suppressed
 from ..spec.api import load
 from ..spec.errors import Place, Question
 from ..spec.writing import write_file
-from .check_files import STDIN, AskedFile, Exclusion, asked_files, text_of
+from .check_files import CUDA, PTX, STDIN, AskedFile, Exclusion, asked_files, text_of
 from .check_settings import CheckSettings, read_settings
 from .options import add_scheduler
 
@@ -41,7 +41,16 @@ def add(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="PTX files, folders (every *.ptx below), quoted patterns ('build/**/*.ptx'), - (standard input)",
     )
-    parser.add_argument("--target", metavar="T", help="the target (default: the file's own)")
+    parser.add_argument(
+        "--cuda",
+        action="store_true",
+        help="the files are CUDA C++ (in folders every *.cu, *.cuh, *.h, *.hpp, *.inl): check their inline "
+        "assembly, for what the #if around it admits, or for --ptx and --target",
+    )
+    parser.add_argument("--ptx", metavar="V", help="with --cuda: the PTX ISA version (default: any)")
+    parser.add_argument(
+        "--target", metavar="T", help="the target (default: the file's own; with --cuda: any)"
+    )
     parser.add_argument("--format", choices=("text", "json", "sarif", "github"), default="text")
     parser.add_argument(
         "--strict",
@@ -95,11 +104,18 @@ def run(args: argparse.Namespace) -> int:
         raise Question("--stdin-name names standard input; write - among the files")
     if settings.target is not None:
         load().isa.target(settings.target)
+    if args.ptx is not None:
+        if not args.cuda:
+            raise Question("--ptx goes with --cuda; a PTX file says its version")
+        load().isa.version(args.ptx)
     baseline = _baseline(settings.baseline)
-    asked = asked_files(args.files, settings.exclude, partial(_standard_input, args.stdin_name))
+    stdin = partial(_standard_input, args.stdin_name)
+    asked = asked_files(args.files, settings.exclude, stdin, CUDA if args.cuda else PTX)
     folder = os.path.dirname(settings.baseline or args.write_baseline or "") or "."
     by_path = baseline is not None or args.format == "sarif"
     questions = [_question(file, folder if by_path else None, settings, baseline) for file in asked]
+    if args.cuda:
+        questions = [question._replace(cuda=True, ptx=args.ptx) for question in questions]
     reports = _check_all(questions, args.scheduler is not None)
     stale = () if baseline is None else tuple(_stale(baseline, reports))
     answer = CheckReport(tuple(_selected(report, settings) for report in reports), settings.baseline, stale)
@@ -186,6 +202,8 @@ class CheckQuestion(NamedTuple):
     target: str | None
     readings: Mapping[str, str]
     accepted: Mapping[str, int]
+    cuda: bool = False
+    ptx: str | None = None
 
 
 def _baseline(file: str | None) -> AcceptedFindings | None:
@@ -304,6 +322,10 @@ def _check(asked: CheckQuestion, folder: str = "") -> FileReport:
         text = file.text
         if text is None:
             text = text_of(os.path.join(folder, file.name))
+        if asked.cuda:
+            from ..check.cuda.check_source import check_source
+
+            return check_source(text, file.name, asked.ptx, asked.target, asked.accepted, asked.path)
         return check_text(text, file.name, asked.target, asked.accepted, asked.path, asked.readings)
     except UnreadableFile as error:
         return unread(file.name, error.place, error.what)

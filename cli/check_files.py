@@ -1,4 +1,4 @@
-"""Which PTX files the words of `ptxmma check` name: files, folders, patterns, standard input.
+"""Which files the words of `ptxmma check` name: files, folders, patterns, standard input.
 
 Records are named tuples here and in check_settings: dataclasses take a hundredth of a second more to import.
 """
@@ -10,9 +10,11 @@ import stat
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
-__all__ = ["STDIN", "AskedFile", "Exclusion", "asked_files", "text_of"]
+__all__ = ["CUDA", "PTX", "STDIN", "AskedFile", "Exclusion", "asked_files", "text_of"]
 
 STDIN = "-"
+PTX = (".ptx",)
+CUDA = (".cu", ".cuh", ".h", ".hpp", ".inl")
 _WILD = frozenset("*?[")
 _PATIENCE = 2000  # milliseconds that a pipe may be without a writer
 
@@ -44,15 +46,19 @@ class Exclusion(NamedTuple):
 
 
 def asked_files(
-    words: Sequence[str], exclusions: Sequence[Exclusion], stdin: Callable[[], AskedFile]
+    words: Sequence[str],
+    exclusions: Sequence[Exclusion],
+    stdin: Callable[[], AskedFile],
+    endings: tuple[str, ...] = PTX,
 ) -> list[AskedFile]:
     """The files in the order of the words, each once. A word that names no file is one with a problem.
 
-    Exclusions concern what is found in folders and by patterns, not a file that is named itself.
+    Folders hold the files with these endings. Exclusions concern what is found in folders and by patterns,
+    not a file that is named itself.
     """
     found: dict[str, AskedFile] = {}
     for word in words:
-        for asked in _named(word, exclusions, stdin):
+        for asked in _named(word, exclusions, stdin, endings):
             found.setdefault(asked.name if asked.text is not None else os.path.abspath(asked.name), asked)
     return list(found.values())
 
@@ -80,49 +86,53 @@ def _pipe(path: str) -> int:
     return descriptor
 
 
-def _named(word: str, exclusions: Sequence[Exclusion], stdin: Callable[[], AskedFile]) -> Iterator[AskedFile]:
+def _named(
+    word: str, exclusions: Sequence[Exclusion], stdin: Callable[[], AskedFile], endings: tuple[str, ...]
+) -> Iterator[AskedFile]:
+    kinds = ", ".join(f"*{ending}" for ending in endings)
     if word == STDIN:
         yield stdin()
     elif not word:
         yield AskedFile("", "an empty word names no file")
     elif os.path.isdir(word):
-        below = list(_below(word))
-        yield from _left(word, below, exclusions, "no *.ptx file lies in this folder or below it")
+        below = list(_below(word, endings))
+        yield from _left(word, below, exclusions, kinds, f"no {kinds} file lies in this folder or below it")
     elif _WILD.intersection(word) and not os.path.lexists(word):
-        yield from _left(word, list(_matching(word)), exclusions, "no file matches this pattern")
+        matching = list(_matching(word, endings))
+        yield from _left(word, matching, exclusions, kinds, "no file matches this pattern")
     else:
         yield AskedFile(word)
 
 
 def _left(
-    word: str, found: Sequence[AskedFile], exclusions: Sequence[Exclusion], none: str
+    word: str, found: Sequence[AskedFile], exclusions: Sequence[Exclusion], kinds: str, none: str
 ) -> Iterator[AskedFile]:
     """What the exclusions leave; a problem where nothing is left."""
     left = [f for f in found if f.problem is not None or not any(e.covers(f.name) for e in exclusions)]
     yield from left
     if not left:
-        yield AskedFile(word, "every *.ptx file here is excluded" if found else none)
+        yield AskedFile(word, f"every {kinds} file here is excluded" if found else none)
 
 
-def _below(folder: str) -> Iterator[AskedFile]:
-    """Every *.ptx file below a folder, and every folder that cannot be listed."""
+def _below(folder: str, endings: tuple[str, ...]) -> Iterator[AskedFile]:
+    """Every file with one of the endings below a folder, and every folder that cannot be listed."""
     faults: list[OSError] = []
     for place, folders, names in os.walk(folder, onerror=faults.append):
         folders.sort()
         for name in sorted(names):
-            if name.endswith(".ptx"):
+            if name.endswith(endings):
                 yield AskedFile(os.path.normpath(os.path.join(place, name)))
     for fault in faults:
         yield AskedFile(str(fault.filename), f"this folder cannot be listed: {fault.strerror}")
 
 
-def _matching(pattern: str) -> Iterator[AskedFile]:
-    """Every file that matches a pattern, and every *.ptx file below a folder that matches."""
+def _matching(pattern: str, endings: tuple[str, ...]) -> Iterator[AskedFile]:
+    """Every file that matches a pattern, and every file with an ending below a folder that matches."""
     from glob import glob
 
     any_file = os.path.basename(pattern) == "**"
     for name in sorted(glob(pattern, recursive=True, include_hidden=True)):
         if os.path.isdir(name):
-            yield from _below(name)
-        elif not any_file or name.endswith(".ptx"):
+            yield from _below(name, endings)
+        elif not any_file or name.endswith(endings):
             yield AskedFile(os.path.normpath(name))

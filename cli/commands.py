@@ -133,11 +133,11 @@ COMMANDS: Mapping[str, Command] = {
         "a field or a value is not one of a descriptor, or fields to encode do not go together",
     ),
     "check": Command(
-        "are the kernels of a PTX file right",
+        "are the kernels of a PTX file (or inline assembly) right",
         (
             Example("ptxmma check kernel.ptx --write-baseline baseline.json"),
             Example("ptxmma check '**/*.ptx' --format sarif"),
-            Example("ptxmma check --explain first-fence"),
+            Example("ptxmma check --cuda source.cu --target sm_90a"),
         ),
         "nothing was found that fails",
         "a finding of the tier error or likely; with --strict also reading",
@@ -250,6 +250,23 @@ COMMANDS: Mapping[str, Command] = {
         "the differences are printed",
         "with --exit-code: there are differences",
         "a version, a target or a specification is not known",
+    ),
+    "atlas": Command(
+        "the specification as a static site",
+        (
+            Example("ptxmma atlas --out site"),
+            Example("ptxmma atlas --serve", "a browser"),
+        ),
+        "the site is written",
+        "",
+        "the folder holds something else or cannot be written, or the port is taken",
+    ),
+    "lsp": Command(
+        "a language server, which an editor starts",
+        (Example("ptxmma lsp", "an editor that starts it, and pygls"),),
+        "the editor has said goodbye",
+        "",
+        "the package pygls is missing",
     ),
     "schema": Command(
         "the JSON Schemas of the YAML files and of the answers",

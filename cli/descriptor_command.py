@@ -72,6 +72,8 @@ def _kind(given: str | None) -> str:
 
 def run(args: argparse.Namespace) -> int:
     """Encode or decode; both print the word and every field, and refuse a word that is not legal."""
+    from .witness_lines import word_lines
+
     descriptor = load().descriptors[_kind(args.kind)]
     if args.verb == "address":
         return _locate(args, _word(args.word))
@@ -108,6 +110,7 @@ def run(args: argparse.Namespace) -> int:
             f"zeroes the columns {shown_columns(zeroed)} of {columns}, from the first that is multiplied"
         )
         lines.append(f"  {shortest:#018x} zeroes the same, with the shortest spans and no shift")
+    lines += word_lines(about["witnesses"])
     print(json.dumps(about, indent=1) if args.format == "json" else "\n".join(lines))
     return 0 if found else 1
 
@@ -148,6 +151,8 @@ def _word(text: str) -> int:
 
 def word_json(descriptor: Descriptor, found: WordVerdict, counts: list[int]) -> dict[str, Any]:
     """A word as the JSON output has it; what is about legality only where the descriptor has rules."""
+    from .witness_lines import word_witnesses
+
     word = f"{found.word:#0{descriptor.bits // 4 + 2}x}"
     about: dict[str, Any] = {"word": word, "fields": dict(found.fields)}
     if descriptor.rules:
@@ -155,6 +160,7 @@ def word_json(descriptor: Descriptor, found: WordVerdict, counts: list[int]) -> 
         about["settings"] = dict(found.settings)
         about["reasons"] = [{"code": r.code, "message": r.message} for r in found.reasons]
         about["legal_values"] = counts
+    about["witnesses"] = word_witnesses(load(), descriptor, found)
     return about
 
 

@@ -8,8 +8,8 @@ from typing import Any
 
 from ..audit.checkouts import read
 from ..audit.layout_changes import LayoutChange
+from ..audit.pages import Page, some
 from ..audit.specification_changes import Meaning, VariantChange, Wording, meaning
-from .pages import Page, some
 
 __all__ = ["compare"]
 

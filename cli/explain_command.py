@@ -5,22 +5,15 @@ from __future__ import annotations
 import argparse
 import json
 import re
-from collections.abc import Sequence
-from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from ..spec.api import find, load
-from ..spec.arithmetic import arithmetic_of, negated
-from ..spec.errors import Question
-from ..spec.parts import computes, without_sums
-from ..spec.quantities import counted
 
 if TYPE_CHECKING:
-    from ..gen.arithmetic.explanations import ExplainedBlock, ExplainedTerm, Explanation
+    from ..gen.arithmetic.explanations import ExplainedTerm, Explanation
 
 __all__ = ["add"]
 
-_Row = tuple[str, str, str, str]
 _ELEMENTS = (
     "elements, separated by commas: numbers (1.5, -0, inf, nan), patterns (0x3c00), VALUE*COUNT for several"
 )
@@ -46,99 +39,17 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Explain one element of D."""
-    from ..gen.arithmetic.element_codes import code_of, codes_of
-    from ..gen.arithmetic.explanations import explained
-    from ..spec.dot_product import ElementCode
+    from ..gen.arithmetic.explained_elements import explained_element
 
-    specification, variant = load(), find(args.mnemonic)
-    if not computes(variant.instruction):
-        raise Question(without_sums(variant))
-    arithmetic = arithmetic_of(variant, args.target)
-    types, count = arithmetic.types, arithmetic.products
-    negates = negated(variant, args.scale_a, args.scale_b)
-    a, b = (
-        [ElementCode(code, negate) for code in codes_of(specification, types[part], text, count, name)]
-        for part, text, name, negate in zip(
-            ("A", "B"), (args.a, args.b), ("--a", "--b"), negates, strict=True
-        )
-    )
-    c = code_of(specification, types["C"], args.c, "--c")
-    found = explained(specification, arithmetic, a, b, c)
+    variant = find(args.mnemonic)
+    written = {"--a": args.a, "--b": args.b, "--c": args.c}
+    found = explained_element(load(), variant, args.target, written, (args.scale_a, args.scale_b))
     if args.format == "json":
-        print(json.dumps({"mnemonic": variant.mnemonic, "target": args.target, **_as_json(found)}, indent=1))
-        return 0
-    source = arithmetic.row.source
-    print(f"{variant.mnemonic} on {args.target}: {counted(count, 'product')}")
-    print(f"row {arithmetic.row.id}: {source.note or source.section}")
-    for number, block in enumerate(found.blocks, 1):
-        print()
-        _print_block(number, block, len(found.blocks))
-    print()
-    _print_end(found)
-    return 0
-
-
-def _print_block(number: int, block: ExplainedBlock, count: int) -> None:
-    from ..gen.arithmetic.element_codes import number_text
-
-    print(f"{f'sum {number}: ' if count > 1 else ''}{block.steps.block.model.what}")
-    zeros = [term for term in block.terms if term.name.startswith("k ") and term.exact == 0]
-    rows = _folded([_row(term) for term in block.terms if term not in zeros])
-    widths = [max((len(row[at]) for row in rows), default=0) for at in range(3)]
-    for row in rows:
-        cells = [cell.ljust(width) for cell, width in zip(row, widths, strict=False)]
-        print("  " + "  ".join([*cells, row[3]]).rstrip())
-    if zeros:
-        print(f"  {counted(len(zeros), 'product')} {'is' if len(zeros) == 1 else 'are'} 0")
-    if block.quantum is not None:
-        print(f"  window: the greatest exponent is {block.top}; its last place is 2^{block.quantum}")
-    if block.total is not None:
-        print(f"  sum: {number_text(block.total)}")
-    print(f"  result: {_code(block.steps.block.result, block.steps.code)} = {number_text(block.value)}")
-
-
-def _folded(rows: Sequence[_Row]) -> list[_Row]:
-    """Rows of which neighbours that differ in their name alone are one."""
-    found: list[_Row] = []
-    firsts: list[str] = []
-    for row in rows:
-        if found and found[-1][1:] == row[1:] and row[0].startswith("k ") and firsts[-1].startswith("k "):
-            found[-1] = (f"{firsts[-1]}..{row[0].removeprefix('k ')}", *row[1:])
-        else:
-            found.append(row)
-            firsts.append(row[0])
-    return found
-
-
-def _row(term: ExplainedTerm) -> _Row:
-    """A term's name, its patterns, its value, and what was cut off."""
-    from ..gen.arithmetic.element_codes import number_text
-
-    patterns = " x ".join(_code(element, code) for element, code in term.codes)
-    value = number_text(term.exact)
-    if isinstance(term.exact, Fraction) and term.kept is not None and term.kept != term.exact:
-        return term.name, patterns, f"= {value}", f"kept {number_text(term.kept)}"
-    return term.name, patterns, f"= {value}", ""
-
-
-def _code(element: str, code: int) -> str:
-    """A bit pattern with the digits of its type."""
-    digits = -(-load().index.types[element].bits // 4)
-    return f"{code:#0{digits + 2}x}"
-
-
-def _print_end(found: Explanation) -> None:
-    from ..gen.arithmetic.element_codes import number_text
-
-    print(f"D = {_code(found.arithmetic.types['D'], found.code)} = {number_text(found.value)}")
-    if found.exact is None:
-        return
-    if found.exact == found.value:
-        print("exact: the same")
-    elif isinstance(found.value, Fraction):
-        print(f"exact: {number_text(found.exact)}; D - exact = {number_text(found.value - found.exact)}")
+        record = {"mnemonic": variant.mnemonic, "target": args.target, **_as_json(found.explanation)}
+        print(json.dumps(record, indent=1))
     else:
-        print(f"exact: {number_text(found.exact)}")
+        print(found)
+    return 0
 
 
 def _as_json(found: Explanation) -> dict[str, Any]:

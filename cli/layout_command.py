@@ -26,7 +26,7 @@ _PLACES = ("lane", "column", "cta", "byte")
 _QUESTIONS = ("thread", "element", "bit", "matrix", "row", "col", "chunk", *_PLACES)
 _ALSO = {"bit": "element", "chunk": "col"}
 _PICTURES = ("text", "markdown", "svg")
-_FORMATS = ("text", "json", "csv", "markdown", "svg", "cuda", "python", "cute")
+_FORMATS = ("text", "json", "csv", "markdown", "svg", "cuda", "python", "cute", "triton")
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -192,6 +192,11 @@ def _render(args: argparse.Namespace, table: MapTable) -> str:
             from ..gen.pictures.cute import cute
 
             return cute(table)
+        case "triton":
+            from ..gen.pictures.linear_layout import linear_layout
+
+            points = f"equal to the specification at all {len(table.entries)} points"
+            return f"{linear_layout(table)}\n// (register, lane, warp) -> (row, column), {points}"
     return _picture(args, table)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from collections.abc import Mapping
 from typing import Any
 
 from ..spec.api import judge
@@ -51,10 +52,11 @@ def run(args: argparse.Namespace) -> int:
         return _described(args, asked)
     verdict = asked.judge(args.statement)
     suggestion = _suggest(asked, args.statement) if verdict.verdict != "legal" else None
+    witnesses = _witnesses(asked, args.statement, verdict)
     if args.format == "json":
-        print(json.dumps(as_json(verdict, suggestion), indent=1))
+        print(json.dumps(as_json(verdict, suggestion) | witnesses, indent=1))
     else:
-        print(as_text(verdict, suggestion))
+        print(as_text(verdict, suggestion, _witness_line(witnesses)))
     return _EXIT[verdict.verdict]
 
 
@@ -63,16 +65,19 @@ def _described(args: argparse.Namespace, asked: Judge) -> int:
     from ..spec.api import load
     from ..spec.described_operands import holding, judge_with_word, legal_words
     from .descriptor_command import field_lines, word_json
+    from .witness_lines import word_lines
 
     word = descriptor_word(args.idesc)
     verdict, found, descriptor = judge_with_word(load(), asked, args.statement, word)
     suggestion = _suggest(asked, args.statement) if verdict.variant is None else None
-    about: dict[str, Any] = as_json(verdict, suggestion)
-    lines = [as_text(verdict, suggestion)]
+    witnesses = _witnesses(asked, args.statement, verdict)
+    about: dict[str, Any] = as_json(verdict, suggestion) | witnesses
+    lines = [as_text(verdict, suggestion, _witness_line(witnesses))]
     if found is not None and descriptor is not None:
         counts = list(legal_words(descriptor, found.settings, holding(asked)))
         about["idesc"] = word_json(descriptor, found, counts)
         lines += field_lines(descriptor, found, counts)
+        lines += word_lines(about["idesc"]["witnesses"])
     print(json.dumps(about, indent=1) if args.format == "json" else "\n".join(lines))
     return _EXIT[verdict.verdict]
 
@@ -84,6 +89,29 @@ def _suggest(asked: Judge, text: str) -> str | None:
     except SyntaxFault:
         words = text.split()
         return asked.suggest(Statement(None, words[0], "", {})) if len(words) == 1 else None
+
+
+def _witnesses(asked: Judge, text: str, verdict: Verdict) -> dict[str, Any]:
+    """Who witnessed the row that judged a statement; without a row, what is asked beside the nearest ones."""
+    from ..spec.api import load
+    from .witness_lines import universe_witnesses, variant_witnesses
+
+    if verdict.variant is not None:
+        return {"witnesses": variant_witnesses(load(), verdict.variant), "universe": None}
+    try:
+        mnemonic = read_statement(text).mnemonic
+    except SyntaxFault:
+        mnemonic = text.split(None, 1)[0] if text.strip() else ""
+    closest = asked.closest(mnemonic)
+    return {"witnesses": None, "universe": universe_witnesses(closest) if closest else None}
+
+
+def _witness_line(found: Mapping[str, Any]) -> str | None:
+    from .witness_lines import row_line, universe_line
+
+    if found["witnesses"] is not None:
+        return row_line(found["witnesses"])
+    return universe_line(found["universe"]) if found["universe"] is not None else None
 
 
 def as_json(verdict: Verdict, suggestion: str | None) -> dict[str, Any]:
@@ -101,7 +129,7 @@ def as_json(verdict: Verdict, suggestion: str | None) -> dict[str, Any]:
     }
 
 
-def as_text(verdict: Verdict, suggestion: str | None) -> str:
+def as_text(verdict: Verdict, suggestion: str | None, witnesses: str | None) -> str:
     """A verdict for a person."""
     lines = [verdict.verdict]
     if verdict.variant and verdict.verdict == "legal":
@@ -109,6 +137,8 @@ def as_text(verdict: Verdict, suggestion: str | None) -> str:
         lines[0] += f": {verdict.variant.mnemonic} (row {verdict.variant.row.id}, since {gate.since})"
     lines += [f"  {reason.code}: {reason.message}" for reason in verdict.reasons]
     lines += [f"  note: {note}" for note in verdict.notes]
+    if witnesses:
+        lines.append(f"  {witnesses}")
     if suggestion:
         lines.append(f"  nearest legal form: {suggestion}")
     return "\n".join(lines)

@@ -37,6 +37,9 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--ptxas", action="store_true", help="what every assembler on this machine does with them"
     )
+    parser.add_argument(
+        "--record", action="store_true", help="with --ptxas: record what they do, for the atlas"
+    )
     parser.add_argument("--synthesise", action="store_true", help="make the synthesised tests anew, as YAML")
     parser.add_argument("--phases", action="store_true", help="the tests of barriers with phases")
     parser.add_argument("--switches", action="store_true", help="the readings that the text leaves open")
@@ -65,8 +68,10 @@ def run(args: argparse.Namespace) -> int:
         return 0
     if args.emit:
         return _emit(Path(args.emit), tests)
+    if args.record and (args.pattern or not args.ptxas):
+        raise Question("--record goes with --ptxas, and with all tests")
     if args.ptxas:
-        return _reactions(tests, args.format)
+        return _reactions(tests, args.format, args.record)
     return _verdicts(tests, args.format)
 
 
@@ -189,14 +194,17 @@ def _in_full(test: SuiteLitmus, verdict: ModelVerdict, seconds: float, wrong: st
     return lines
 
 
-def _reactions(tests: Sequence[SuiteLitmus], form: str) -> int:
+def _reactions(tests: Sequence[SuiteLitmus], form: str, record: bool) -> int:
     from ..assemblers.litmus_reactions import KINDS, react
     from ..assemblers.toolchains import available
+    from ..ledger.litmus_record import load_litmus_record, recorded_anew, write_litmus_record
 
     releases = available()
     if not releases:
         raise Question("no ptxas is at hand; `ptxmma toolchain fetch` gets one")
     found = {ptxas.version: react(ptxas, tests) for ptxas in releases}
+    if record:
+        write_litmus_record(recorded_anew(load_litmus_record(), tests, found))
     if form == "json":
         print(
             json.dumps(

@@ -137,15 +137,9 @@ def _folded(records: Iterable[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]
 
 def _growth(record: dict[str, Any]) -> str:
     """Where 1 is lost, in words."""
-    last = record["one_is_lost_at"]
-    if record["one_times_one"] != "1":
-        return f"1 * 1 is {record['one_times_one']}"
-    if last is None:
-        return "never"
-    for number, rest in ((last, ""), (last + 1, " - 1")):
-        if number & number - 1 == 0:
-            return f"{'wraps at ' if record['wraps'] else ''}2^{number.bit_length() - 1}{rest}"
-    return f"{'wraps at ' if record['wraps'] else ''}{last}"
+    from ..gen.arithmetic.type_sets import growth_text
+
+    return growth_text(record["one_times_one"], record["one_is_lost_at"], record["wraps"])
 
 
 def _integer(value: int | None) -> str:

@@ -44,6 +44,11 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--dump", metavar="DIR", help="also write every obligation as SMT-LIB")
     parser.add_argument("--record", action="store_true", help="prove it all, and write it to evidence/")
     parser.add_argument("--format", choices=("text", "json"), default="text")
+    parser.add_argument(
+        "--claims",
+        metavar="FILE",
+        help="layouts of other codebases as JSON: is each equal to the specification's?",
+    )
     parser.add_argument("--list", action="store_true", help="the theorems and what they state")
     add_scheduler(parser)
     parser.set_defaults(run=run)
@@ -63,6 +68,12 @@ def run(args: argparse.Namespace) -> int:
         else:
             print("\n".join(f"{name:<26} {says}" for name, says in STATEMENTS.items()))
         return 0
+    if args.claims is not None:
+        from .layout_claims import prove_claims
+
+        if args.pattern or args.record or args.dump:
+            raise Question("--claims goes with no pattern, and with neither --record nor --dump")
+        return prove_claims(args.claims, args.format)
     if args.record and args.pattern:
         raise Question("a record is of everything: --record goes with no pattern")
     if args.record:
@@ -215,7 +226,7 @@ def _report(
 
 def parts_in_words(specification: Specification, results: Sequence[ProofResult]) -> Iterator[str]:
     """A line for each part: whether all that was asked about it is proven, what it is, and the theorems."""
-    from ..formal.catalogue import titles
+    from ..formal.catalogue import STATEMENTS, titles
 
     known = titles(specification)
     by_part: dict[str, list[ProofResult]] = defaultdict(list)
@@ -226,7 +237,8 @@ def parts_in_words(specification: Specification, results: Sequence[ProofResult])
         own = by_part[part]
         bad = [r for r in own if not r.holds]
         verdict = f"{len(own) - len(bad)} of {len(own)} PROVEN" if bad else _best(own)
-        theorems = ", ".join(dict.fromkeys(r.obligation.theorem for r in own))
+        named = {r.obligation.theorem for r in own}
+        theorems = ", ".join(theorem for theorem in STATEMENTS if theorem in named)
         yield f"{verdict}: {part}" + (f": {known[part]}" if part in known else "") + f" ({theorems})"
 
 

@@ -5,23 +5,22 @@ from __future__ import annotations
 import argparse
 import json
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from ..spec.api import find, load
 from ..spec.arithmetic import known_arithmetic
 from ..spec.chip_arithmetic import SumBlock
-from ..spec.described_products import described_product
 from ..spec.editions import cited
 from ..spec.errors import Question
 from ..spec.expressions import source
 from ..spec.model import Form
-from ..spec.parts import placed_parts
 from ..spec.quantities import counted, one_of
 from ..spec.specification import Specification
 from ..spec.variants import OPAQUE, Variant
+from .variant_layouts import variant_layouts
 
-__all__ = ["add", "describe"]
+__all__ = ["add", "describe", "described_lines"]
 
 _WIDTH = 120
 
@@ -36,50 +35,62 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print one variant."""
-    from .witness_lines import row_lines
-
     specification = load()
     variant = find(args.mnemonic)
     if args.latex:
         return _print_latex(variant, args.format)
-    record = describe(specification, variant)
     if args.format == "json":
-        print(json.dumps(record, indent=1))
+        print(json.dumps(describe(specification, variant), indent=1))
         return 0
-    print(record["ptx"])
-    print(f"  {record['title']} (row {record['row']})")
-    print(f"  section {cited(specification.index, record['section'])}")
-    _say(f"  {variant.gate.versions} on ", _targets(specification, record["gate"]["targets"]))
+    print("\n".join(described_lines(specification, variant)))
+    return 0
+
+
+def described_lines(specification: Specification, variant: Variant, width: int = _WIDTH) -> list[str]:
+    """What the command prints of a variant."""
+    return list(_lines(specification, variant, describe(specification, variant), width))
+
+
+def _lines(
+    specification: Specification, variant: Variant, record: Mapping[str, Any], width: int
+) -> Iterator[str]:
+    from .witness_lines import row_lines
+
+    yield record["ptx"]
+    yield f"  {record['title']} (row {record['row']})"
+    yield f"  section {cited(specification.index, record['section'])}"
+    targets = _targets(specification, record["gate"]["targets"])
+    yield from _folded(f"  {variant.gate.versions} on ", targets, width)
     for form in record["forms"]:
         label = f" (A from {form['a']})" if form["a"] else ""
-        _say(f"  form{label}: ", ", ".join(form["operands"]) or "no operands")
+        yield from _folded(f"  form{label}: ", ", ".join(form["operands"]) or "no operands", width)
         if form["gate"]:
-            _say("    ", form["gate"])
+            yield from _folded("    ", form["gate"], width)
     if record["operands"]:
-        print("  operands")
+        yield "  operands"
     for name, text in record["operands"].items():
-        _say(f"    {name:<14} ", text)
+        yield from _folded(f"    {name:<14} ", text, width)
     if record["layouts"]:
-        print("  layouts")
+        yield "  layouts"
         for name, layout in record["layouts"].items():
-            _say(f"    {name:<14} ", f"{layout['id']}: {layout['formula']}")
+            yield from _folded(f"    {name:<14} ", f"{layout['id']}: {layout['formula']}", width)
             if layout["source"]:
-                _say(f"    {'':<14}   ", layout["source"])
+                yield from _folded(f"    {'':<14}   ", layout["source"], width)
     if record["codes"]:
-        print(f"  metadata codes\n    {' '.join(record['codes'])}")
+        yield "  metadata codes"
+        yield f"    {' '.join(record['codes'])}"
     for family, known in record["arithmetic"].items():
-        print(f"  arithmetic on {family}: {known['note']}")
+        yield f"  arithmetic on {family}: {known['note']}"
         for name, text in known["steps"].items():
-            _say(f"    {name:<14} ", text)
+            yield from _folded(f"    {name:<14} ", text, width)
     for kind in ("numerical", "execution"):
         if record[kind]:
-            print(f"  {kind} contract")
+            yield f"  {kind} contract"
             for clause, says in record[kind].items():
-                _say(f"    {clause:<26} ", says)
-    print("  witnesses")
+                yield from _folded(f"    {clause:<26} ", says, width)
+    yield "  witnesses"
     for who, says in row_lines(record["witnesses"]):
-        _say(f"    {who:<14} ", says)
-    return 0
+        yield from _folded(f"    {who:<14} ", says, width)
 
 
 def _print_latex(variant: Variant, form: str) -> int:
@@ -97,10 +108,10 @@ def _print_latex(variant: Variant, form: str) -> int:
     return 0
 
 
-def _say(head: str, text: str) -> None:
-    """Print a line, folded behind its head where it is long."""
-    folded = textwrap.wrap(text, _WIDTH - len(head), break_long_words=False, break_on_hyphens=False)
-    print(head + f"\n{' ' * len(head)}".join(folded))
+def _folded(head: str, text: str, width: int) -> Iterator[str]:
+    """A line, folded behind its head where it is long."""
+    folded = textwrap.wrap(text, width - len(head), break_long_words=False, break_on_hyphens=False)
+    yield head + f"\n{' ' * len(head)}".join(folded)
 
 
 def _targets(specification: Specification, names: Sequence[str]) -> str:
@@ -113,7 +124,7 @@ def _targets(specification: Specification, names: Sequence[str]) -> str:
 
 def describe(specification: Specification, variant: Variant) -> dict[str, Any]:
     """Everything that the specification says about one variant."""
-    from .witness_lines import row_witnesses
+    from .witness_lines import variant_witnesses
 
     instruction = variant.row.family.instruction
     row = variant.row.row
@@ -124,9 +135,8 @@ def describe(specification: Specification, variant: Variant) -> dict[str, Any]:
     gate = variant.gate
     layouts = {
         operand: _layout(specification, identifier)
-        for operand, identifier in (*variant.layouts.items(), *_placed(specification, variant))
+        for operand, identifier in variant_layouts(specification, variant)
     }
-    named = (layout["id"] for layout in layouts.values() if layout["id"] != OPAQUE)
     return {
         "ptx": variant.mnemonic,
         "title": instruction.title,
@@ -148,7 +158,7 @@ def describe(specification: Specification, variant: Variant) -> dict[str, Any]:
         "arithmetic": _arithmetic(variant),
         "numerical": {name: specification.clauses[name].says for name in row.numerical},
         "execution": {name: specification.clauses[name].says for name in instruction.execution},
-        "witnesses": row_witnesses(specification, variant.row, named),
+        "witnesses": variant_witnesses(specification, variant),
     }
 
 
@@ -199,18 +209,6 @@ def _codes(specification: Specification, variant: Variant) -> list[str]:
         return []
     width = specification.sparsity_of(variant).code_bits
     return [f"0b{code:0{width}b}" for code in specification.codes_of(variant)]
-
-
-def _placed(specification: Specification, variant: Variant) -> Iterator[tuple[str, str]]:
-    """The layouts that the parts of a product may have in tensor memory, each with what decides."""
-    try:
-        product = described_product(specification, variant)
-    except Question:  # it takes no instruction descriptor, or none that is known
-        return
-    for part in placed_parts(specification.layouts, variant):
-        for identifier, deciding in product.possible(part).items():
-            said = ", ".join(f"{name} {one_of(values)}" for name, values in deciding.items())
-            yield f"{part}{f', {said}' if said else ''}", identifier
 
 
 def _layout(specification: Specification, identifier: str) -> dict[str, Any]:

@@ -48,6 +48,7 @@ def folder(tmp_path: Path) -> Path:
     numpy.save(tmp_path / "A.npy", matrix[:16])
     numpy.save(tmp_path / "B.npy", matrix[:32, :16])
     (tmp_path / "kernel.ptx").write_text(KERNEL)
+    (tmp_path / "source.cu").write_text('void f() { asm volatile("wgmma.fence.sync.aligned;"); }\n')
     (tmp_path / "statements.txt").write_text("wgmma.fence.sync.aligned;\nwgmma.commit_group.sync.aligned;\n")
     for name in (".zfunc", ".local/share/bash-completion/completions"):
         (tmp_path / name).mkdir(parents=True)

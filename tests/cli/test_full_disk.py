@@ -14,6 +14,7 @@ SPARSE = "wgmma.mma_async.sp.sync.aligned.m64n16k32.f32.f16.f16"
 WRITES = {
     "gen": ("gen movmatrix --out suite", "suite/ptx/"),
     "schema": ("schema --write out", "out/docs/"),
+    "atlas": ("atlas --out site", "site/scripts/"),
     "litmus": ("litmus --emit tests", "tests/"),
     "compress": (f"compress {SPARSE} matrix.npy", "packed.npy"),
     "check": ("check unwaited.ptx --write-baseline base.json", "base.json"),

@@ -28,9 +28,9 @@ PAGES = {
 SHOWN = {
     "README.md": 9,
     "add-an-instruction.md": 8,
-    "cookbook.md": 18,
+    "cookbook.md": 19,
     "how-it-is-checked.md": 1,
-    "guides/kernel-engineer.md": 4,
+    "guides/kernel-engineer.md": 5,
 }
 
 INSTALLED = os.environ.get("PTXMMA_INSTALLED")

@@ -86,4 +86,4 @@ def test_the_address_is_one_and_contributing_says_where_it_stands() -> None:
     """Nobody has to look for a second address on the day that there is one."""
     base = ADDRESS.removesuffix(".git")
     assert base in (ROOT / "CONTRIBUTING.md").read_text()
-    assert {rule.address.partition("#")[0] for rule in rules().values()} == {f"{base}/docs/rules.md"}
+    assert {rule.address for rule in rules().values()} == {f"{base}/rules/{name}.html" for name in rules()}

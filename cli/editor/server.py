@@ -1,0 +1,77 @@
+"""The language server: diagnostics, hovers and completions over the Language Server Protocol."""
+
+from __future__ import annotations
+
+from pathlib import PurePosixPath
+from urllib.parse import unquote, urlparse
+
+from lsprotocol import types as lsp
+from pygls.lsp.server import LanguageServer
+
+from .completions import completions
+from .diagnostics import EditorDiagnostic, diagnostics
+from .documents import EditorText
+from .hovers import hover
+
+__all__ = ["language_server"]
+
+_GRAVE = {
+    "error": lsp.DiagnosticSeverity.Error,
+    "warning": lsp.DiagnosticSeverity.Warning,
+    "information": lsp.DiagnosticSeverity.Information,
+    "hint": lsp.DiagnosticSeverity.Hint,
+}
+
+
+def language_server(version: str) -> LanguageServer:
+    """A server with all that an editor may ask."""
+    server = LanguageServer("ptxmma", version)
+
+    def text_of(uri: str) -> EditorText:
+        name = PurePosixPath(unquote(urlparse(uri).path)).name
+        return EditorText(name, server.workspace.get_text_document(uri).source)
+
+    def publish(uri: str) -> None:
+        document = server.workspace.get_text_document(uri)
+        found = [_diagnostic(one) for one in diagnostics(text_of(uri))]
+        server.text_document_publish_diagnostics(lsp.PublishDiagnosticsParams(uri, found, document.version))
+
+    @server.feature(lsp.TEXT_DOCUMENT_DID_OPEN)
+    def opened(params: lsp.DidOpenTextDocumentParams) -> None:
+        publish(params.text_document.uri)
+
+    @server.feature(lsp.TEXT_DOCUMENT_DID_CHANGE)
+    def changed(params: lsp.DidChangeTextDocumentParams) -> None:
+        publish(params.text_document.uri)
+
+    @server.feature(lsp.TEXT_DOCUMENT_DID_CLOSE)
+    def closed(params: lsp.DidCloseTextDocumentParams) -> None:
+        server.text_document_publish_diagnostics(lsp.PublishDiagnosticsParams(params.text_document.uri, []))
+
+    @server.feature(lsp.TEXT_DOCUMENT_HOVER)
+    def hovered(params: lsp.HoverParams) -> lsp.Hover | None:
+        at = params.position
+        word = text_of(params.text_document.uri).mnemonic_at(at.line, at.character)
+        said = hover(word.text.rstrip(".")) if word else None
+        if said is None or word is None:
+            return None
+        span = lsp.Range(lsp.Position(at.line, word.begin), lsp.Position(at.line, word.end))
+        return lsp.Hover(lsp.MarkupContent(lsp.MarkupKind.Markdown, said), span)
+
+    @server.feature(lsp.TEXT_DOCUMENT_COMPLETION, lsp.CompletionOptions(trigger_characters=["."]))
+    def completed(params: lsp.CompletionParams) -> list[lsp.CompletionItem]:
+        at, document = params.position, text_of(params.text_document.uri)
+        word = document.mnemonic_at(at.line, at.character)
+        written = word.text[: at.character - word.begin] if word else ""
+        if "." not in written:
+            return []
+        words = completions(written, *document.heads)
+        return [lsp.CompletionItem(one, kind=lsp.CompletionItemKind.Keyword) for one in words]
+
+    return server
+
+
+def _diagnostic(one: EditorDiagnostic) -> lsp.Diagnostic:
+    span = lsp.Range(lsp.Position(one.line, one.begin), lsp.Position(one.line, one.end))
+    about = lsp.CodeDescription(one.address) if one.address else None
+    return lsp.Diagnostic(span, one.message, _GRAVE[one.grave], one.code, about, "ptxmma")
