@@ -2,6 +2,7 @@
 # make test:  set up what is missing, and run all tests, on all cores.
 # make quick: the tests that take no seconds each: the loop while you edit.
 # make lint:  style, as CI checks it.
+# make atlas: the specification as a static site, in site/.
 # make mutants: change one thing in the YAML at a time, and ask who notices: the files that changed since that was last
 #               recorded, then the table of all (ALL=1: every file again, hours; SAMPLE=200 takes a minute).
 #
@@ -10,7 +11,7 @@ VENV ?= .venv
 PYTHON ?= python3
 INSTALLED := $(VENV)/.installed
 
-.PHONY: prove test quick lint mutants
+.PHONY: prove test quick lint mutants atlas
 
 prove: $(INSTALLED)
 	$(VENV)/bin/ptxmma prove
@@ -20,6 +21,9 @@ test: $(INSTALLED)
 
 quick: $(INSTALLED)
 	$(VENV)/bin/pytest -n auto --dist worksteal -m 'not slow'
+
+atlas: $(INSTALLED)
+	$(VENV)/bin/ptxmma atlas --out site
 
 mutants: $(INSTALLED)
 	$(VENV)/bin/python bench/watched.py $(if $(SAMPLE),--sample $(SAMPLE),--record $(if $(ALL),,--stale)) $(if $(SEED),--seed $(SEED))

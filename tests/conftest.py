@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, settings
 
 import ptxmma
 from ptxmma.cli.main import main
-from ptxmma.spec.loading import ROOT
+from ptxmma.spec.loading import ROOT, load_files
 from ptxmma.spec.specification import Specification
 
 # No deadline for examples, and no limit on drawing them: a busy machine is slow. No database: what failed in one
@@ -49,8 +49,14 @@ def specification() -> Specification:
     return ptxmma.load()
 
 
+@pytest.fixture(scope="session")
+def read_once() -> None:
+    """Read the files, so that of a spoilt copy only what is spoilt is read."""
+    load_files()
+
+
 @pytest.fixture
-def files(tmp_path: Path) -> Path:
+def files(tmp_path: Path, read_once: None) -> Path:
     """A copy of the YAML that a test may spoil."""
     root = tmp_path / "files"
     shutil.copytree(ROOT / "spec", root / "spec", ignore=shutil.ignore_patterns("*.py", "__pycache__"))
