@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -83,26 +83,38 @@ def ended(process: subprocess.Popen[str]) -> tuple[int, str, list[int], float]:
     return process.returncode, said, left, seconds
 
 
+def soon(trial: Callable[[], float], limit: float) -> bool:
+    """Whether one of three trials takes fewer seconds than that: a machine may stall, a command may not."""
+    return any(trial() < limit for _ in range(3))
+
+
 @pytest.mark.parametrize("whole", [True, False], ids=["group", "parent"])
 @pytest.mark.parametrize("words", WITH_WORKERS, ids=lambda words: " ".join(words[:2])[:20])
 def test_workers_end_with_the_command(words: tuple[str, ...], whole: bool, tmp_path: Path) -> None:
     if words[0] != "ordering" and len(os.sched_getaffinity(0)) < 2:
         pytest.skip("on one core there are no workers")
-    with started([sys.executable, "-m", "ptxmma", *words], tmp_path) as process:
-        waited(process, 2)
-        (os.killpg if whole else os.kill)(process.pid, signal.SIGINT)
-        code, said, left, seconds = ended(process)
-    assert (code, said, left) == (130, "ptxmma: interrupted\n", [])
-    assert seconds < 1
+
+    def trial() -> float:
+        with started([sys.executable, "-m", "ptxmma", *words], tmp_path) as process:
+            waited(process, 2)
+            (os.killpg if whole else os.kill)(process.pid, signal.SIGINT)
+            code, said, left, seconds = ended(process)
+        assert (code, said, left) == (130, "ptxmma: interrupted\n", [])
+        return seconds
+
+    assert soon(trial, 1)
 
 
 def test_nothing_is_left_of_a_suite(tmp_path: Path) -> None:
-    with started([sys.executable, "-m", "ptxmma", "gen", "--out", "suite"], tmp_path) as process:
-        time.sleep(1.5)
-        os.kill(process.pid, signal.SIGTERM)
-        code, said, _, seconds = ended(process)
-    assert (code, said, list(tmp_path.iterdir())) == (143, "ptxmma: terminated\n", [])
-    assert seconds < 1
+    def trial() -> float:
+        with started([sys.executable, "-m", "ptxmma", "gen", "--out", "suite"], tmp_path) as process:
+            time.sleep(1.5)
+            os.kill(process.pid, signal.SIGTERM)
+            code, said, _, seconds = ended(process)
+        assert (code, said, list(tmp_path.iterdir())) == (143, "ptxmma: terminated\n", [])
+        return seconds
+
+    assert soon(trial, 1)
 
 
 SWALLOWED = """
@@ -136,13 +148,17 @@ def test_whatever_the_command_does(text: str, tmp_path: Path) -> None:
         "import subprocess, sys, time\nfrom concurrent.futures import ThreadPoolExecutor\n"
         f"from ptxmma.cli import main\ndef work(words):\n    {work}\nmain._run = work\nmain.entry()\n"
     )
-    with started([sys.executable, "-c", program], tmp_path) as process:
-        assert process.stdout is not None and process.stdout.readline() == "x\n"
-        time.sleep(0.1)
-        os.kill(process.pid, signal.SIGINT)
-        code, said, left, seconds = ended(process)
-    assert (code, said, left) == (130, "ptxmma: interrupted\n", [])
-    assert seconds < 1.5
+
+    def trial() -> float:
+        with started([sys.executable, "-c", program], tmp_path) as process:
+            assert process.stdout is not None and process.stdout.readline() == "x\n"
+            time.sleep(0.1)
+            os.kill(process.pid, signal.SIGINT)
+            code, said, left, seconds = ended(process)
+        assert (code, said, left) == (130, "ptxmma: interrupted\n", [])
+        return seconds
+
+    assert soon(trial, 1.5)
 
 
 def test_a_signal_that_is_ignored_stays_ignored(tmp_path: Path) -> None:
