@@ -22,6 +22,7 @@ from .sections import (
     order,
     rules,
     sparse,
+    theorems,
 )
 
 __all__ = ["AREAS", "files", "write"]
@@ -38,6 +39,7 @@ AREAS = (
     ("order.html", "Order"),
     ("changes.html", "Changes"),
     ("register.html", "Register"),
+    ("theorems.html", "Proofs"),
     ("docs.html", "Docs"),
 )
 _SECTIONS: tuple[Section, ...] = (
@@ -51,6 +53,7 @@ _SECTIONS: tuple[Section, ...] = (
     rules.made,
     changes.made,
     contradictions.made,
+    theorems.made,
     documents.made,
 )
 

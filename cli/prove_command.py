@@ -56,17 +56,11 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Prove; exit code 0: everything holds, 1: something refuted or unknown, 2: nothing to prove."""
-    from ..formal.catalogue import STATEMENTS
     from ..formal.prove import prove
     from ..formal.smt.obligations import Obligation
 
     if args.list:
-        if args.format == "json":
-            print(
-                json.dumps([{"theorem": name, "says": says} for name, says in STATEMENTS.items()], indent=1)
-            )
-        else:
-            print("\n".join(f"{name:<26} {says}" for name, says in STATEMENTS.items()))
+        _list(args.format)
         return 0
     if args.claims is not None:
         from .layout_claims import prove_claims
@@ -113,6 +107,29 @@ def run(args: argparse.Namespace) -> int:
     else:
         _report(specification, results, solvers, seconds, meant if args.pattern else None)
     return 1 if bad else 0
+
+
+def _list(wanted: str) -> None:
+    """Print every theorem: what it states, its formula, and what is found where it is false."""
+    from ..formal.catalogue import GROUPS, STATEMENTS
+
+    listed = [theorem for group in GROUPS for theorem in group.theorems]
+    if wanted == "json":
+        said = [
+            {
+                "theorem": one.name,
+                "says": STATEMENTS[one.name],
+                "formula": one.formula,
+                "fails": one.fails,
+            }
+            for one in listed
+        ]
+        print(json.dumps(said, indent=1, ensure_ascii=False))
+        return
+    for one in listed:
+        print(f"{one.name:<26} {STATEMENTS[one.name]}")
+        print(f"  {one.formula}")
+        print(f"  would fail with: {one.fails}")
 
 
 @dataclass(frozen=True)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 
 from ..spec.expressions import Expression, fold
 
-__all__ = ["equation", "mathml"]
+__all__ = ["MathMLAlgebra", "MathMLTerm", "equation", "mathml"]
 
 # How tightly each kind of term holds together; a looser one inside a tighter one gets parentheses.
 _OR, _AND, _COMPARED, _MOD, _BITS, _SUM, _PRODUCT, _ATOM = range(8)
@@ -17,7 +17,7 @@ _BITWISE: Mapping[str, str] = {"&": "and", "|": "or", "^": "xor"}
 
 
 @dataclass(frozen=True)
-class _Term:
+class MathMLTerm:
     """MathML, how tightly it holds together, and the bitwise operator that it ends in, if any."""
 
     text: str
@@ -37,72 +37,99 @@ def _row(*parts: str) -> str:
     return f"<mrow>{''.join(parts)}</mrow>"
 
 
-def _floor(above: str, below: str) -> _Term:
-    return _Term(_row(_sign("⌊"), f"<mfrac>{above}{below}</mfrac>", _sign("⌋")))
+def _floor(above: str, below: str) -> MathMLTerm:
+    return MathMLTerm(_row(_sign("⌊"), f"<mfrac>{above}{below}</mfrac>", _sign("⌋")))
 
 
-def _power(exponent: _Term) -> str:
+def _power(exponent: MathMLTerm) -> str:
     return f"<msup><mn>2</mn>{exponent.text}</msup>"
 
 
-class _MathML:
-    def number(self, value: int) -> _Term:
-        return _Term(f"<mn>{value}</mn>")
+class MathMLAlgebra:
+    """Terms of the expression language, and a few more that statements have, as MathML."""
 
-    def name(self, identifier: str) -> _Term:
-        return _Term(f"<mi>{escape(identifier)}</mi>")
+    def number(self, value: int) -> MathMLTerm:
+        return MathMLTerm(f"<mn>{value}</mn>")
 
-    def binary(self, op: str, left: _Term, right: _Term) -> _Term:
+    def name(self, identifier: str) -> MathMLTerm:
+        return MathMLTerm(f"<mi>{escape(identifier)}</mi>")
+
+    def binary(self, op: str, left: MathMLTerm, right: MathMLTerm) -> MathMLTerm:
         match op:
             case "+":
-                return _Term(_row(left.inside(_SUM), _sign("+"), right.inside(_SUM)), _SUM)
+                return MathMLTerm(_row(left.inside(_SUM), _sign("+"), right.inside(_SUM)), _SUM)
             case "-":
-                return _Term(_row(left.inside(_SUM), _sign("−"), right.inside(_PRODUCT)), _SUM)
+                return MathMLTerm(_row(left.inside(_SUM), _sign("−"), right.inside(_PRODUCT)), _SUM)
             case "*":
-                return _Term(_row(left.inside(_PRODUCT), _sign("·"), right.inside(_PRODUCT)), _PRODUCT)
+                return MathMLTerm(_row(left.inside(_PRODUCT), _sign("·"), right.inside(_PRODUCT)), _PRODUCT)
             case "//":
                 return _floor(left.text, right.text)
             case "%":
-                return _Term(_row(left.inside(_PRODUCT), _sign("mod"), right.inside(_ATOM)), _MOD)
+                return MathMLTerm(_row(left.inside(_PRODUCT), _sign("mod"), right.inside(_ATOM)), _MOD)
             case "<<" if left == self.number(1):
-                return _Term(_power(right))
+                return MathMLTerm(_power(right))
             case "<<":
-                return _Term(_row(left.inside(_PRODUCT), _sign("·"), _power(right)), _PRODUCT)
+                return MathMLTerm(_row(left.inside(_PRODUCT), _sign("·"), _power(right)), _PRODUCT)
             case ">>":
                 return _floor(left.text, _power(right))
         same = left.text if left.bitwise == op else left.inside(_PRODUCT)
-        return _Term(_row(same, _sign(_BITWISE[op]), right.inside(_PRODUCT)), _BITS, op)
+        return MathMLTerm(_row(same, _sign(_BITWISE[op]), right.inside(_PRODUCT)), _BITS, op)
 
-    def compare(self, op: str, left: _Term, right: _Term) -> _Term:
-        return _Term(_row(left.inside(_MOD), _sign(_COMPARE[op]), right.inside(_MOD)), _COMPARED)
+    def compare(self, op: str, left: MathMLTerm, right: MathMLTerm) -> MathMLTerm:
+        return MathMLTerm(_row(left.inside(_MOD), _sign(_COMPARE[op]), right.inside(_MOD)), _COMPARED)
 
-    def connective(self, op: str, left: _Term, right: _Term) -> _Term:
+    def chain(self, terms: Sequence[MathMLTerm], ops: Sequence[str]) -> MathMLTerm:
+        """Terms, each compared with the next."""
+        parts = [terms[0].inside(_MOD)]
+        for op, term in zip(ops, terms[1:], strict=True):
+            parts += [_sign(_COMPARE[op]), term.inside(_MOD)]
+        return MathMLTerm(_row(*parts), _COMPARED)
+
+    def connective(self, op: str, left: MathMLTerm, right: MathMLTerm) -> MathMLTerm:
         tight, sign = (_AND, "∧") if op == "and" else (_OR, "∨")
-        return _Term(_row(left.inside(tight), _sign(sign), right.inside(tight)), tight)
+        return MathMLTerm(_row(left.inside(tight), _sign(sign), right.inside(tight)), tight)
 
-    def negation(self, operand: _Term) -> _Term:
-        return _Term(_row(_sign("¬"), operand.inside(_ATOM)))
+    def negation(self, operand: MathMLTerm) -> MathMLTerm:
+        return MathMLTerm(_row(_sign("¬"), operand.inside(_ATOM)))
 
-    def where(self, condition: _Term, then: _Term, otherwise: _Term) -> _Term:
+    def where(self, condition: MathMLTerm, then: MathMLTerm, otherwise: MathMLTerm) -> MathMLTerm:
         cases = (
             (then.text, _row("<mtext>if&#160;</mtext>", condition.text)),
             (otherwise.text, "<mtext>else</mtext>"),
         )
         rows = "".join(f"<mtr><mtd>{value}</mtd><mtd>{when}</mtd></mtr>" for value, when in cases)
-        return _Term(_row(_sign("{"), f"<mtable>{rows}</mtable>"), _MOD)
+        return MathMLTerm(_row(_sign("{"), f"<mtable>{rows}</mtable>"), _MOD)
 
-    def bits(self, operand: _Term) -> _Term:
-        return _Term(_row("<mi>bits</mi>", _sign("("), operand.text, _sign(")")))
+    def negative(self, operand: MathMLTerm) -> MathMLTerm:
+        return MathMLTerm(_row(_sign("−"), operand.inside(_ATOM)), _SUM)
+
+    def power(self, base: MathMLTerm, exponent: MathMLTerm) -> MathMLTerm:
+        return MathMLTerm(f"<msup>{base.inside(_ATOM)}{exponent.text}</msup>")
+
+    def fraction(self, above: MathMLTerm, below: MathMLTerm) -> MathMLTerm:
+        return MathMLTerm(f"<mfrac>{above.text}{below.text}</mfrac>")
+
+    def listed(self, function: str, terms: Sequence[MathMLTerm]) -> MathMLTerm:
+        """A tuple, or what a function is of."""
+        between = _sign(",").join(term.text for term in terms)
+        name = f"<mi>{escape(function)}</mi>" if function else ""
+        return MathMLTerm(_row(name, _sign("("), between, _sign(")")))
+
+    def indexed(self, name: str, index: MathMLTerm) -> MathMLTerm:
+        return MathMLTerm(f"<msub><mi>{escape(name)}</mi>{index.text}</msub>")
+
+    def bits(self, operand: MathMLTerm) -> MathMLTerm:
+        return MathMLTerm(_row("<mi>bits</mi>", _sign("("), operand.text, _sign(")")))
 
 
 def mathml(tree: Expression) -> str:
     """The expression as MathML, without the math element around it."""
-    return fold(tree, _MathML()).text
+    return fold(tree, MathMLAlgebra()).text
 
 
 def equation(name: str, tree: Expression, over: str = "", sign: str = "=") -> str:
     """A line `name = …` as a math element; `over` names what is taken of it over all terms."""
-    text = fold(tree, _MathML())
+    text = fold(tree, MathMLAlgebra())
     taken = (
         _row(f"<munder>{_sign(over)}<mtext>terms</mtext></munder>", text.inside(_PRODUCT))
         if over

@@ -6,7 +6,10 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from markupsafe import Markup
+
 from ...formal.catalogue import GROUPS
+from ...formal.statement_mathml import statement
 from ...ledger.asked_names import devices_of
 from ...ledger.assembler_record import ClaimVerdict, claims, load_records, verdicts
 from ...ledger.contradictions import register
@@ -74,6 +77,7 @@ def made(atlas: Atlas) -> Iterator[AtlasPage | AtlasFile]:
             entries=entries.get(name, []),
             theorems=_theorems(specification, family),
             answers=answers,
+            statement=lambda text: Markup(statement(text)),
             manual=MANUAL,
             assemblers=len(records),
         )

@@ -257,31 +257,55 @@ GROUP = TheoremGroup(
     60,
     (
         Theorem(
-            "swizzle.involution", "a swizzle is its own inverse, for every mode and base offset", small=True
+            "swizzle.involution",
+            "a swizzle is its own inverse, for every mode and base offset",
+            small=True,
+            formula="for each mode, address x, base offset b: swizzle(swizzle(x, b), b) == x",
+            fails="an address that is not found again",
         ),
         Theorem(
             "swizzle.line",
             "a swizzle moves units of 16 (or 32) bytes inside a 128-byte line only",
             small=True,
+            formula="for y = swizzle(x, b): y // line == x // line and y % unit == x % unit",
+            fails="an address that leaves its line, or its place in a unit",
         ),
         Theorem(
             "swizzle.spreads",
             "the rows of an atom lie in different units of a line: no bank conflict",
             small=True,
+            formula="for rows r != s, x of the first row: "
+            "unit(swizzle(x + r * W, b)) != unit(swizzle(x + s * W, b))",
+            fails="two rows of an atom that share a unit of a line",
         ),
         Theorem(
-            "address.unique", "an address comes from one block, column and offset only, for all strides apart"
+            "address.unique",
+            "an address comes from one block, column and offset only, for all strides apart",
+            formula="for near >= atom, far >= count * near: "
+            "far * i + near * j + offset has one (i, j, offset)",
+            fails="two bytes of a matrix that share an address",
         ),
-        Theorem("address.span", "every address lies inside the span of the matrix, for all strides apart"),
+        Theorem(
+            "address.span",
+            "every address lies inside the span of the matrix, for all strides apart",
+            formula="for strides as in address.unique: "
+            "0 <= address < (total - 1) * far + (count - 1) * near + atom",
+            fails="a byte outside the span of the matrix",
+        ),
         Theorem(
             "address.tight",
             "the matrix has no more atoms than its elements need, and atoms no more bytes",
             small=True,
+            formula="for each index of block, column, offset: some element has index == extent - 1",
+            fails="a block, a column or a byte that no element needs",
         ),
         Theorem(
             "address.domain",
             "a shared-memory layout's domain is the largest matrix that a row reads",
             small=True,
+            formula="for each size of elements: "
+            "the layout's (x, k) == the greatest M or N, and K, of the rows",
+            fails="a size of elements at which the largest matrix is not the layout's domain",
         ),
     ),
     _parts,

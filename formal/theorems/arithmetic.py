@@ -352,69 +352,106 @@ GROUP = TheoremGroup(
             "arithmetic.decode",
             "an element has the sign and the value that its format gives it, and is a zero, an "
             "infinity or a NaN where the format says so (subnormal numbers: in words of 64 bits)",
+            formula="for each code: "
+            "(negative, zero, infinite, nan, significand, exponent) == what the format says",
+            fails="a code that a sum takes for another number",
         ),
         Theorem(
             "arithmetic.integers",
             "an addend of an integer sum, and an element times one, count as their type says",
             small=True,
+            formula="for each code x: plus - minus, of x * 1 or of the addend x, == the integer that x is",
+            fails="a code that counts as another integer",
         ),
         Theorem(
             "arithmetic.exchange",
             "where A and B have one type, a product is the same with both exchanged, unless one is a NaN",
             small=True,
+            formula="for codes a, b, no NaN: product(a, b) == product(b, a), in all that a sum reads of it",
+            fails="two elements whose product is another one when they are exchanged",
         ),
-        Theorem("arithmetic.order", "the terms of one block give the same sum in every order"),
+        Theorem(
+            "arithmetic.order",
+            "the terms of one block give the same sum in every order",
+            formula="for terms x, y, what was taken before s: take(take(s, x), y) == take(take(s, y), x)",
+            fails="two terms that come to something else in the other order",
+        ),
         Theorem(
             "arithmetic.zero",
             "where A may be sparse, a product of a zero of A and a finite B changes no bit of a sum: A with "
             "its zeros written out gives the same",
+            formula="for a == 0, finite b: "
+            "what is summed of a * b is 0, and its greatest <= that of any addend",
+            fails="a zero of A and a B whose product changes a sum",
         ),
         Theorem(
             "arithmetic.fit",
             "an integer sum is kept modulo the width of its type, or clamped once where the text clamps it",
+            formula="for plus, minus < 2**40: "
+            "code == (plus - minus) % 2**bits, or clamp(plus - minus) % 2**bits",
+            fails="a sum that is kept as another integer",
         ),
         Theorem(
             "arithmetic.round",
             "a floating-point sum becomes the nearest number of its type, ties to even, or the next one in "
             "the direction that its model gives, a subnormal number or an infinity where it has to be one "
             "(sums of fewer digits than their type has: in words of 64 bits)",
+            formula="for each sum: "
+            "code == the neighbour of abs(sum) in the type that the mode asks for, and its sign",
+            fails="a sum whose code is another number than the one next to it",
         ),
         Theorem(
             "arithmetic.negation",
             "where all terms have the other sign, and none is a NaN, so has a floating-point sum that is not "
             "zero (it is rounded up where it was rounded down)",
+            formula="for terms, none a NaN, sum != 0: code(-terms) == code(terms) ^ sign_bit; rm for rp",
+            fails="an element, a term or a sum that differs in more than its sign",
         ),
         Theorem(
             "arithmetic.signs",
             "but 1 - 1 is the zero that -1 + 1 is, and some sums that are rounded down or up, or clamped, "
             "differ in more than their sign",
+            formula="for some terms: code(-terms) ^ code(terms) != sign_bit",
+            fails="no such terms: a sum of a kind that is excepted changes its sign alone",
         ),
         Theorem(
             "arithmetic.bound",
             "a floating-point sum, of however many terms, is no farther from the exact one than "
             "`ptxmma numerics` says",
+            formula="abs(sum - exact) <= terms * unit of the window + unit of the last digit (rn: "
+            "half of it)",
+            fails="a term that loses a unit of the window or more, or a sum beyond the bound",
         ),
         Theorem(
             "arithmetic.exact",
             "under a plan whose sums are exact, a chip gives the exact result: no term is cut, and no sum on "
             "the way is rounded (of integers: `arithmetic.integers` and `arithmetic.fit`)",
+            formula="for each plan: last place <= unit of the terms, and each sum is of the type: "
+            "code == exact",
+            fails="a plan under which a term may be cut, or a sum on the way rounded",
         ),
         Theorem(
             "arithmetic.split",
             "of each kind of floating-point sum with C, two products added at once give another result than "
             "one after the other, for some inputs",
             enumerated=True,
+            formula="for some products p, q, addend c: sum(c, p, q) != sum(sum(c, p), q)",
+            fails="a kind of sum for which trying finds no such inputs",
         ),
         Theorem(
             "arithmetic.factors",
             "each such sum can become less though no term does: where a product is made of other factors",
             enumerated=True,
+            formula="for some a * b == x * y: sum(x * y and other terms) < sum(a * b and other terms)",
+            fails="a kind of sum for which trying finds no such factors",
         ),
         Theorem(
             "arithmetic.tight",
             "the error of some sum of each kind with a window, with its most products, is three quarters of "
             "its bound or more",
             enumerated=True,
+            formula="for some sum with most products: abs(sum - exact) >= 3/4 * bound",
+            fails="a kind of sum of which no error that is tried comes so near to its bound",
         ),
     ),
     _parts,

@@ -152,12 +152,26 @@ def _parts(specification: Specification) -> Iterator[ProofPart]:
 GROUP = TheoremGroup(
     75,
     (
-        Theorem("arrangement.apart", "no two layouts side by side share a place", small=True),
-        Theorem("arrangement.fits", "layouts side by side lie inside their memory", small=True),
+        Theorem(
+            "arrangement.apart",
+            "no two layouts side by side share a place",
+            small=True,
+            formula="for layouts a != b side by side, points p, q: place(a, p) != place(b, q)",
+            fails="a place of memory that two layouts share",
+        ),
+        Theorem(
+            "arrangement.fits",
+            "layouts side by side lie inside their memory",
+            small=True,
+            formula="for each layout a, point p: place(a, p) < the memory's sizes",
+            fails="a place outside the memory",
+        ),
         Theorem(
             "arrangement.exceeds",
             "layouts that are said not to fit have a place outside their memory",
             small=True,
+            formula="for some layout a, point p: place(a, p) >= a size of the memory",
+            fails="no place outside the memory, though the layouts are said not to fit",
         ),
     ),
     _parts,

@@ -245,18 +245,47 @@ def _parts(specification: Specification) -> Iterator[ProofPart]:
 GROUP = TheoremGroup(
     70,
     (
-        Theorem("bridge.covers", "a bridge speaks of every element of the layout on its left", small=True),
-        Theorem("bridge.equal", "two layouts said to be the same are the same function"),
-        Theorem("bridge.between", "what is read through a layout is held there", small=True),
-        Theorem("bridge.differs", "two layouts said to differ do so at some point"),
+        Theorem(
+            "bridge.covers",
+            "a bridge speaks of every element of the layout on its left",
+            small=True,
+            formula="for each x of left's domain: some p of right's domain has at(p) == x",
+            fails="an element of the layout on the left that the bridge passes over",
+        ),
+        Theorem(
+            "bridge.equal",
+            "two layouts said to be the same are the same function",
+            formula="for each p of right's domain: "
+            "at(p) is in left's domain, and left(at(p)) == equals(right(p))",
+            fails="a point at which two layouts that are said to be the same differ",
+        ),
+        Theorem(
+            "bridge.between",
+            "what is read through a layout is held there",
+            small=True,
+            formula="for each p of right's domain: through(right(p)) is in the domain of the layout between",
+            fails="a place that is named, at which the layout between holds nothing",
+        ),
+        Theorem(
+            "bridge.differs",
+            "two layouts said to differ do so at some point",
+            formula="for some p of right's domain: "
+            "at(p) is not in left's domain, or left(at(p)) != equals(right(p))",
+            fails="no such point: two layouts that are said to differ are the same",
+        ),
         Theorem(
             "bridge.permutation",
             "one permutation of a coordinate and one order of elements make them the same",
+            formula="for some permutations f, g, each p of right: "
+            "left(thread(p), f(element(p))) == g(right(p))",
+            fails="no permutation of the coordinate that makes the two layouts the same",
         ),
         Theorem(
             "bridge.widest",
             "a bridge names every value of a parameter at which it holds, and reaches all that is held",
             True,
+            formula="for each value v of a parameter: the bridge holds at v only if it names v",
+            fails="a value at which it holds and that it leaves out, or an element that it does not reach",
         ),
     ),
     _parts,

@@ -97,11 +97,27 @@ def _parts(specification: Specification) -> Iterator[ProofPart]:
 GROUP = TheoremGroup(
     53,
     (
-        Theorem("mask.fits", "the fields of a mask hold every length of its spans and of its first run"),
         Theorem(
-            "mask.runs", "the mask of given runs has them: its first run, and a span of each kind behind it"
+            "mask.fits",
+            "the fields of a mask hold every length of its spans and of its first run",
+            formula="for zeros, used <= most, run <= the first span: "
+            "0 <= field(zeros, used, first, run) <= its limit",
+            fails="lengths of runs that some field has no room for",
         ),
-        Theorem("mask.turns", "columns go through a pair of spans, and then through it again"),
+        Theorem(
+            "mask.runs",
+            "the mask of given runs has them: its first run, and a span of each kind behind it",
+            formula="for column < run + zeros + used: "
+            "zeroed == any and (first != (run <= column < run + other))",
+            fails="runs whose mask zeroes another column, or leaves one out",
+        ),
+        Theorem(
+            "mask.turns",
+            "columns go through a pair of spans, and then through it again",
+            formula="for each column: "
+            "position(column + 1) == position(column) + 1, or 0 where that is zeros + used",
+            fails="a column that does not follow the one before it",
+        ),
     ),
     _parts,
 )

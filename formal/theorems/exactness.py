@@ -325,26 +325,58 @@ GROUP = TheoremGroup(
             "exact.inputs",
             "every element that a plan draws is a normal number (or an integer) of its type",
             small=True,
+            formula="for each value of a draw: "
+            "value * 2**exponent is 0, a normal number or an integer of the type",
+            fails="a drawn element that its type does not have",
         ),
         Theorem(
-            "exact.products", "every product is exact in the precision that the text guarantees", small=True
+            "exact.products",
+            "every product is exact in the precision that the text guarantees",
+            small=True,
+            formula="for drawn a, b: a * b has the digits that the text guarantees (integers: is in range)",
+            fails="two elements whose product is not exact",
         ),
         Theorem(
             "exact.sums",
             "every partial sum, in every order, is exact in the precision that the text guarantees",
+            formula="for n products: n * low <= partial <= n * high, by induction; "
+            "partial + C is exact in sums and in D",
+            fails="a number of products, and a C, that can make a sum which is not exact",
         ),
         Theorem(
-            "exact.wrap", "an accumulator that wraps gives one result in every order of additions", small=True
+            "exact.wrap",
+            "an accumulator that wraps gives one result in every order of additions",
+            small=True,
+            formula="for partial sums x, y: wrap(wrap(x) + wrap(y)) == wrap(x + y)",
+            fails="two partial sums that wrap otherwise apart than together",
         ),
         Theorem(
             "exact.clamp",
             "an accumulator that clamps, at the end or on the way, has one result in every order",
             small=True,
+            formula="for partial sums x, y: clamp(clamp(x) + clamp(y)) == clamp(x + y)",
+            fails="two partial sums that clamp otherwise apart than together",
         ),
-        Theorem("exact.overflows", "some results of a plan overflow, and some do not", small=True),
-        Theorem("exact.fills", "some sum takes every bit of the precision that is guaranteed", small=True),
         Theorem(
-            "exact.modes", "some inputs tell any two rounding modes apart, and ties to even from ties away"
+            "exact.overflows",
+            "some results of a plan overflow, and some do not",
+            small=True,
+            formula="for some sums x, y != 0, addends c, d: x + c is beyond the type, and y + d is not",
+            fails="a plan under which no result overflows, or all do",
+        ),
+        Theorem(
+            "exact.fills",
+            "some sum takes every bit of the precision that is guaranteed",
+            small=True,
+            formula="for some product x != 0, addend c: count * x + c is odd and >= 2**(bits - 1)",
+            fails="a plan of which no sum takes every bit that is guaranteed",
+        ),
+        Theorem(
+            "exact.modes",
+            "some inputs tell any two rounding modes apart, and ties to even from ties away",
+            formula="for two of rn, rz, rm, rp, ties away: "
+            "some inputs have one(product + c) != other(product + c)",
+            fails="two rounding modes that no inputs of the plans tell apart",
         ),
     ),
     _parts,

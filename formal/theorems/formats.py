@@ -84,7 +84,16 @@ def _enumerations(specification: Specification) -> Iterator[Enumeration]:
 
 GROUP = TheoremGroup(
     55,
-    (Theorem("types.agree", "an element type's name, kind, width and format say the same", enumerated=True),),
+    (
+        Theorem(
+            "types.agree",
+            "an element type's name, kind, width and format say the same",
+            enumerated=True,
+            formula="for each type: "
+            "(kind, bits, sign, exponent, fraction) by its name == by its record and format",
+            fails="a type of which its name, its record and its format say different things",
+        ),
+    ),
     _parts,
     enumerations=_enumerations,
 )

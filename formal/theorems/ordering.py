@@ -52,23 +52,59 @@ def _enumerations(specification: Specification) -> Iterator[Enumeration]:
 GROUP = TheoremGroup(
     90,
     (
-        Theorem("ordering.agree", "axioms and machine agree on every short program, under every reading"),
-        Theorem("ordering.rules", "the rules on values forbid what the axioms forbid, and all are needed"),
-        Theorem("ordering.broken", "each rule can be broken; one on the text alone without a changed value"),
-        Theorem("ordering.strict", "a hazard under any reading is one under the strict settings"),
+        Theorem(
+            "ordering.agree",
+            "axioms and machine agree on every short program, under every reading",
+            formula="for each program whose first step has no earlier hazard: "
+            "hazard(last) == overtaken(first, last)",
+            fails="a program about which axioms and machine disagree",
+        ),
+        Theorem(
+            "ordering.rules",
+            "the rules on values forbid what the axioms forbid, and all are needed",
+            formula="for each program: hazard(first, last) == some rule on values is broken by (first, last)",
+            fails="a hazard that breaks no rule, or a broken rule without a hazard",
+        ),
+        Theorem(
+            "ordering.broken",
+            "each rule can be broken; one on the text alone without a changed value",
+            formula="for each rule: some program breaks it (on the text alone: and has no hazard)",
+            fails="a rule that no program breaks, or one on the text alone that changes values",
+        ),
+        Theorem(
+            "ordering.strict",
+            "a hazard under any reading is one under the strict settings",
+            formula="for each program, reading r: "
+            "a rule is broken under r only if one is under the strict settings",
+            fails="a program with a hazard under some reading and none under the strict settings",
+        ),
         Theorem(
             "ordering.counts",
             "machine and axioms say the same of one mbarrier of any count, whatever is done to it",
+            formula="for each step, before and after it: phase == ended; pending + arrived == count; "
+            "lacking == sum",
+            fails="a step after which machine and axioms say different things of an mbarrier",
         ),
         Theorem(
             "ordering.rings",
             "both let no round of a ring of stages meet another, for any stages, consumers, bytes and rounds",
+            formula="for each round n, by induction: "
+            "its waits end in phase n, its reads see its copy, some thread moves",
+            fails="a move or a history in which two rounds meet, or in which nobody can go on",
         ),
-        Theorem("ordering.slips", "with a count, a parity or a step of a ring that is wrong, they do not"),
+        Theorem(
+            "ordering.slips",
+            "with a count, a parity or a step of a ring that is wrong, they do not",
+            formula="for each slip of a count, a parity or a step: some state or history breaks its claim",
+            fails="a slip that the proof would not notice",
+        ),
         Theorem(
             "ordering.phases",
             "axioms and machine agree about barriers with phases, on short programs and slips of protocols",
             enumerated=True,
+            formula="for each program: stuck, overrun, early by the axioms == in the machine; "
+            "else race == results > 1",
+            fails="a program about which the two models of phases disagree",
         ),
     ),
     _parts,

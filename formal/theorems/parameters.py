@@ -218,9 +218,20 @@ GROUP = TheoremGroup(
     25,
     (
         Theorem(
-            "row.parameters", "a row's fields and selectors have values that its layouts have", small=True
+            "row.parameters",
+            "a row's fields and selectors have values that its layouts have",
+            small=True,
+            formula="a field's value is in the layout's list; "
+            "an operand may select v == v is in the layout's list",
+            fails="a value of a field or a selector that its layout lacks, or one of a selector left out",
         ),
-        Theorem("layout.parameters", "each value of a layout's parameter is that of some row", small=True),
+        Theorem(
+            "layout.parameters",
+            "each value of a layout's parameter is that of some row",
+            small=True,
+            formula="for each value v of a layout's parameter: some variant of some row has v",
+            fails="a value of a parameter that no row uses",
+        ),
     ),
     _parts,
     _behind,

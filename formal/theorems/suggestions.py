@@ -123,7 +123,12 @@ GROUP = TheoremGroup(
     37,
     (
         Theorem(
-            "legal.nearest", "the nearest form that is suggested is legal where it was asked", enumerated=True
+            "legal.nearest",
+            "the nearest form that is suggested is legal where it was asked",
+            enumerated=True,
+            formula="for each mnemonic, each set of gates open at some (v, t): "
+            "suggested(mnemonic) is legal at (v, t)",
+            fails="a suggestion that is not legal at the version and target where it is made",
         ),
     ),
     _parts,

@@ -156,11 +156,19 @@ def _behind(specification: Specification, row: RowView) -> Iterator[str]:
 GROUP = TheoremGroup(
     36,
     (
-        Theorem("targets.order", "inclusion of targets is a partial order"),
+        Theorem(
+            "targets.order",
+            "inclusion of targets is a partial order",
+            formula="where >= is inclusion: a >= a; a >= b >= a only if a == b; a >= b >= c only if a >= c",
+            fails="two targets that include each other, or one that lacks what a target it includes has",
+        ),
         Theorem(
             "targets.exact",
             "targets include what their names say: sm_Xa is exact, sm_Xf for its family",
             small=True,
+            formula="(t >= sm_X) == (number(t) >= X); t >= sm_Xa only if t == sm_Xa; "
+            "t >= sm_Xf only in its family",
+            fails="two targets of which one includes the other against their names",
         ),
     ),
     _parts,

@@ -5,11 +5,13 @@ import re
 from markupsafe import escape
 
 from ptxmma.atlas.files import Atlas, AtlasPage
+from ptxmma.atlas.sections import theorems
 from ptxmma.atlas.sections.instruction_answers import answered
 from ptxmma.atlas.sections.instruction_formulas import arithmetic, layouts, models
 from ptxmma.atlas.sections.instructions import made
 from ptxmma.formal.arithmetic_latex import arithmetic_latex
 from ptxmma.formal.catalogue import GROUPS
+from ptxmma.formal.statement_mathml import statement
 from ptxmma.ledger.solver_record import SolverRecord
 from ptxmma.spec.arithmetic import known_arithmetic
 from ptxmma.spec.specification import Specification
@@ -57,7 +59,17 @@ def test_a_page_has_formulas_texts_and_answers(specification: Specification) -> 
     body = next(page.body for page in pages if page.title == "mma")
     group = next(group for group in GROUPS if group.name == "layout")
     for theorem in group.theorems[:5]:
-        assert str(escape(theorem.formula)) in body and str(escape(theorem.fails)) in body
+        assert statement(theorem.formula) in body and str(escape(theorem.fails)) in body
     assert re.search(r"z3 [\d.]+: \d+ questions, \d+ unsat", body)
     assert body.count("<math") > 100
     assert 'href="https://docs.nvidia.com/cuda/parallel-thread-execution/' in body
+
+
+def test_one_page_has_every_theorem(specification: Specification) -> None:
+    (page,) = (one for one in theorems.made(Atlas(specification)) if isinstance(one, AtlasPage))
+    every = [theorem for group in GROUPS for theorem in group.theorems]
+    assert page.lead.startswith(f"{len(every)} theorems") and page.body.count("<dt>") == len(every)
+    for theorem in every:
+        assert statement(theorem.formula) in page.body and str(escape(theorem.fails)) in page.body
+    assert "for each mode, address x, base offset b: <math>" in page.body
+    assert len(re.findall(r"z3 [\d.]+: [\d,]+ questions?, \d+ (?:un)?sat", page.body)) > 60

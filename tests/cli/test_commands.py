@@ -368,7 +368,16 @@ def test_clauses_and_prove(run: Run, tmp_path: Path) -> None:
 def test_what_is_listed_has_schemas(run: Run) -> None:
     for schema, words, count, part in (
         ("contradictions", ("contradictions",), 133, {"id": "text-mma-m8n84"}),
-        ("prove-list", ("prove", "--list"), None, {"theorem": "sparse.product"}),
+        (
+            "prove-list",
+            ("prove", "--list"),
+            None,
+            {
+                "theorem": "swizzle.involution",
+                "formula": "for each mode, address x, base offset b: swizzle(swizzle(x, b), b) == x",
+                "fails": "an address that is not found again",
+            },
+        ),
     ):
         code, out, _ = run(*words, "--format", "json")
         records = json.loads(out)
