@@ -186,7 +186,8 @@ def _thorough(
 def _reasons(found: Disagreement) -> list[str]:
     """Why the specification calls a statement illegal there."""
     from ..assemblers.asking import register_types
-    from ..spec.statements import SyntaxFault, read_statement
+    from ..spec.constants import SyntaxFault
+    from ..spec.statements import read_statement
 
     asked = judge(str(found.setting.ptx), found.setting.target)
     try:

@@ -10,9 +10,10 @@ from typing import Any
 
 from ..spec.api import judge
 from ..spec.batch import judge_lines
+from ..spec.constants import SyntaxFault
 from ..spec.errors import Question
 from ..spec.legality import Judge, Verdict
-from ..spec.statements import Statement, SyntaxFault, read_statement
+from ..spec.statements import Statement, read_statement
 from .options import descriptor_word
 
 __all__ = ["add"]

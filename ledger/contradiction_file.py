@@ -9,11 +9,12 @@ from pathlib import Path
 from typing import Literal
 
 from ..assemblers.asking import kernel
+from ..spec.constants import SyntaxFault
 from ..spec.errors import Place, SpecError
 from ..spec.model import Instruction
 from ..spec.nodes import Scalars, Version, compose, structure
 from ..spec.specification import Specification
-from ..spec.statements import SyntaxFault, arguments, read_statement
+from ..spec.statements import arguments, read_statement
 from .listed import Listed, ListedVersions, expanded, known_names, releases_of
 from .register_questions import ExplainedPeer, MinimalQuestion, check_questions
 

@@ -14,12 +14,13 @@ from functools import cache, cached_property, lru_cache
 
 from ..assemblers.asking import register_types
 from ..assemblers.universe import Universe
+from ..spec.constants import SyntaxFault
 from ..spec.gates import EffectiveGate
 from ..spec.legality import Judge
 from ..spec.model import Form
 from ..spec.nodes import Version
 from ..spec.specification import Specification
-from ..spec.statements import Argument, Statement, SyntaxFault, arguments, read_statement
+from ..spec.statements import Argument, Statement, arguments, read_statement
 from ..spec.variants import ABSENT, Variant
 from .contradiction_file import Points, alternatives, written_out
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from .constants import SyntaxFault
 from .diagnosis import Reason
 from .gates import EffectiveGate, Isa
 from .mnemonics import ANY_SHAPE, ILLEGAL, LEGAL, UNKNOWN, MnemonicGroup, NamedMnemonic, fill_shape
@@ -17,7 +18,7 @@ from .nodes import Version, nearest
 from .operand_rules import fits, written
 from .quantities import counted
 from .spellings import MnemonicSpellings
-from .statements import Argument, Statement, SyntaxFault, arguments, read_statement
+from .statements import Argument, Statement, arguments, read_statement
 from .variants import Variant
 
 __all__ = ["ANY_SHAPE", "ILLEGAL", "LEGAL", "Judge", "Verdict"]

@@ -2,33 +2,22 @@
 
 from __future__ import annotations
 
-import ast
-import operator
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
 
-from .errors import PtxmmaError
+from .constants import SyntaxFault, constant_of, literal_of, signed
 
 __all__ = [
     "Argument",
     "Statement",
-    "SyntaxFault",
     "argument_of",
     "arguments",
     "element_kind",
     "read_statement",
 ]
-
-
-class SyntaxFault(PtxmmaError):
-    """The text is not one PTX statement; `column` counts from 1."""
-
-    def __init__(self, message: str, column: int = 1) -> None:
-        self.column = column
-        super().__init__(message)
 
 
 class Argument(NamedTuple):
@@ -55,38 +44,19 @@ class Statement:
     declared: Mapping[str, str]
 
 
+_NAME = r"(?:[A-Za-z]|[%$_][A-Za-z0-9_$])[A-Za-z0-9_$]*"  # an identifier (4.4)
 _COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.S)
+_FOREIGN = re.compile(r"[^ -~\t\n\r\f]")  # outside comments, no assembler reads another character
 _DECLARATION = re.compile(r"\s*\.reg\s+(?:\.v\d\s+)?\.(\w+)\s+([^;]*?)\s*(?:;|$)")
-_DECLARED = re.compile(r"([%$\w]+)\s*(?:<\s*(\d+)\s*>)?$")
-_LABEL = re.compile(r"\s*[A-Za-z_$%][\w$]*\s*:(?!:)")
-_GUARD = re.compile(r"\s*@\s*(!?)\s*([%$A-Za-z_][\w$%]*)\s+")
-_MNEMONIC = re.compile(r"\s*([A-Za-z_][\w:]*(?:\s*\.\s*[\w:]+)*)\s*")
+_DECLARED = re.compile(rf"({_NAME})\s*(?:<\s*(\d+)\s*>)?$")
+_LABELS = re.compile(rf"(?:\s*{_NAME}\s*:(?!:))+")
+_GUARD = re.compile(rf"\s*@\s*(!?)\s*({_NAME})\s+")
+_MNEMONIC = re.compile(r"\s*([A-Za-z_][\w:]*(?:\s*\.[\w:]+)*)\s*")
 _ARGUMENT = re.compile(r"\s*(?:\{([^{}]*)\}|\[([^\[\]]*)\]|([^\s,{}\[\];][^,{}\[\];]*?))\s*(?:,|$)")
-_REGISTER = re.compile(r"[%$A-Za-z_][\w$]*(?:\.[xyzwrgba])?")
+_REGISTER = re.compile(rf"(?!WARP_SZ$)(?:{_NAME}(?:\.[xyzwrgba])?|_)")
 _INTEGER = re.compile(r"([+-]?)\s*(0[xX][0-9a-fA-F]+|0[bB][01]+|0[0-7]*|[1-9][0-9]*)U?")
-_UNSIGNED = re.compile(r"\b(0[xX][0-9a-fA-F]+|0[bB][01]+|\d+)U\b")
-_OCTAL = re.compile(r"(^|[^\w.])0([0-7]+)\b")
-_MASK = (1 << 64) - 1
-_DIGITS = 20  # decimal ones that 64 bits may have
-_UNARY: Mapping[type[ast.unaryop], Callable[[int], int]] = {
-    ast.UAdd: operator.pos,
-    ast.USub: operator.neg,
-    ast.Invert: operator.invert,
-    ast.Not: operator.not_,
-}
-_BINARY: Mapping[type[ast.operator], Callable[[int, int], int]] = {
-    ast.Add: operator.add,
-    ast.Sub: operator.sub,
-    ast.Mult: operator.mul,
-    ast.Div: operator.floordiv,
-    ast.Mod: operator.mod,
-    ast.BitAnd: operator.and_,
-    ast.BitOr: operator.or_,
-    ast.BitXor: operator.xor,
-    ast.LShift: lambda a, b: a << min(b, 64),
-    ast.RShift: lambda a, b: a >> min(b, 64),
-}
 _FLOAT = re.compile(r"[+-]?(?:0[fFdD][0-9a-fA-F]+|\d+\.\d*(?:[eE][+-]?\d+)?|\d+[eE][+-]?\d+)")
+_DIGITS = 20  # decimal ones that a number of registers may have
 
 
 def read_statement(text: str) -> Statement:
@@ -95,6 +65,9 @@ def read_statement(text: str) -> Statement:
         text = _COMMENT.sub(" ", text)
         if "/*" in text:
             raise SyntaxFault("a comment begins with '/*' and does not end", text.index("/*") + 1)
+    foreign = None if text.isascii() and text.isprintable() else _FOREIGN.search(text)
+    if foreign:
+        raise SyntaxFault(f"{foreign[0]!r} may stand in a comment only", foreign.start() + 1)
     rest, offset = text, 0
     declared: dict[str, str] = {}
     if ".reg" in text:
@@ -111,9 +84,9 @@ def read_statement(text: str) -> Statement:
         raise SyntaxFault("more than one statement", offset + rest.index(";") + 2)
     guard = None
     if "@" in rest or ":" in rest:
-        label = _LABEL.match(rest)
-        if label:
-            rest, offset = rest[label.end() :], offset + label.end()
+        labels = _LABELS.match(rest)
+        if labels:
+            rest, offset = rest[labels.end() :], offset + labels.end()
         found = _GUARD.match(rest)
         if found:
             guard = found[1] + found[2]
@@ -121,10 +94,7 @@ def read_statement(text: str) -> Statement:
     opcode = _MNEMONIC.match(rest)
     if not opcode:
         raise SyntaxFault("no instruction name", offset + 1)
-    mnemonic = opcode[1]
-    if not mnemonic.isascii():
-        raise SyntaxFault("an instruction name is ASCII", offset + 1)
-    return Statement(guard, "".join(mnemonic.split()), rest[opcode.end() :], declared)
+    return Statement(guard, "".join(opcode[1].split()), rest[opcode.end() :], declared)
 
 
 def _declarations(text: str) -> tuple[str, dict[str, str]]:
@@ -214,14 +184,8 @@ def argument_of(text: str) -> Argument:
         return Argument("register", 1, (text,))
     integer = _INTEGER.fullmatch(text)
     if integer:
-        digits = integer[2]
-        base = 0 if digits[:2].lower() in ("0x", "0b") else 8 if digits[0] == "0" else 10
-        # int() refuses thousands of decimal digits. ptxas 12.0 to 13.5 say "Constant overflow" of most too
-        # large numbers, and take a few for small ones.
-        value = _MASK + 1 if base == 10 and len(digits) > _DIGITS else int(digits, base)
-        if value > _MASK:
-            raise SyntaxFault(f"{text} does not fit in the 64 bits of an integer constant (4.5.1)")
-        return Argument("immediate", _wrap(-value if integer[1] == "-" else value), ())
+        value = literal_of(integer[2], text)
+        return Argument("immediate", signed(-value if integer[1] == "-" else value), ())
     if text.startswith("!"):
         behind = text[1:].strip()
         if _REGISTER.fullmatch(behind):
@@ -230,31 +194,4 @@ def argument_of(text: str) -> Argument:
         return Argument("sink", 0, ())
     if _FLOAT.fullmatch(text):
         return Argument("float", 0, ())
-    return Argument("immediate", _constant(text), ())
-
-
-def _constant(text: str) -> int:
-    """The value of a constant expression, in 64-bit arithmetic as ptxas has it."""
-    plain = _OCTAL.sub(r"\g<1>0o\g<2>", _UNSIGNED.sub(r"\g<1>", text)).replace("!", " not ")
-    try:
-        value = _evaluate(ast.parse(plain.strip(), mode="eval").body)
-    except (SyntaxError, ValueError, ZeroDivisionError, RecursionError, MemoryError):
-        raise SyntaxFault(f"{text!r} is not an operand") from None
-    return _wrap(value)
-
-
-def _wrap(value: int) -> int:
-    """The value as a signed 64-bit integer."""
-    value &= _MASK
-    return value - (1 << 64) if value >> 63 else value
-
-
-def _evaluate(node: ast.expr) -> int:
-    match node:
-        case ast.Constant(value=int() as value):
-            return int(value)
-        case ast.UnaryOp(op=op, operand=operand) if type(op) in _UNARY:
-            return int(_UNARY[type(op)](_evaluate(operand)))
-        case ast.BinOp(left=left, op=op, right=right) if type(op) in _BINARY:
-            return int(_BINARY[type(op)](_evaluate(left), _evaluate(right))) & _MASK
-    raise ValueError
+    return Argument("immediate", constant_of(text), ())

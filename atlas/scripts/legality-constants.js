@@ -1,125 +1,163 @@
-// The value of a constant expression of PTX, read as the specification reads it: Python's syntax. No DOM.
+// The value of an integer constant expression of PTX: 64 bits, signed or unsigned (PTX ISA 4.5). No DOM.
 "use strict";
 
-ptxmma.constantExpression = (() => {
+ptxmma.constants = (() => {
   const MASK = (1n << 64n) - 1n;
-  const DEEPEST = 900; // operators in one another; Python's own reader gives up about there
-  const LEVELS = [["|"], ["^"], ["&"], ["<<", ">>"], ["+", "-"], ["*", "/", "%"]];
-  const TOKEN = /[ \t\f]+|\\\r?\n|#[^\n\r]*|(\r\n?|\n)|(0[xX](?:_?[0-9a-fA-F])+|0[oO](?:_?[0-7])+|0[bB](?:_?[01])+|0(?:_?0)*|[1-9](?:_?[0-9])*)(?![\p{L}\p{N}_.])|(True|False|not)(?![\p{L}\p{N}_])|(<<|>>|[|^&+\-*/%~()])/uy;
-
-  // The tokens of a text; null where something else stands there.
-  function tokens(text) {
-    const found = [];
-    let depth = 0;
-    for (TOKEN.lastIndex = 0; TOKEN.lastIndex < text.length;) {
-      const match = TOKEN.exec(text);
-      if (!match) return null;
-      const [, newline, number, word, sign] = match;
-      if (sign === "(") depth += 1;
-      if (sign === ")") depth -= 1;
-      if (depth > 200 || depth < 0) return null;
-      if (newline && !depth) return null;
-      if (number) {
-        const plain = number.replaceAll("_", "");
-        if (/^[1-9]/.test(plain) && plain.length > 4300) return null;
-        found.push(BigInt(/^0+$/.test(plain) ? 0 : plain));
-      } else if (word || sign) found.push(word || sign);
-    }
-    return found;
-  }
-
-  class NoValue extends Error {}
-
-  const floor = (a, b) => {
-    const quotient = a / b;
-    return a % b !== 0n && (a < 0n) !== (b < 0n) ? quotient - 1n : quotient;
-  };
-
-  const shift = (b) => {
-    if (b < 0n) throw new NoValue();
-    return b < 64n ? b : 64n;
-  };
-
-  const BINARY = {
-    "|": (a, b) => a | b,
-    "^": (a, b) => a ^ b,
-    "&": (a, b) => a & b,
-    "<<": (a, b) => a << shift(b),
-    ">>": (a, b) => a >> shift(b),
+  const DEEPEST = 50; // expressions inside one another
+  const DIGITS = 20; // decimal ones that 64 bits may have
+  const WARP = 32n; // WARP_SZ
+  const NUMBER = "(?<number>0[xX][0-9a-fA-F]+|0[bB][01]+|0[0-7]*|[1-9][0-9]*)(?<unsigned>U?)(?![A-Za-z0-9_.$])";
+  const WORD = "(?<warp>WARP_SZ)(?![A-Za-z0-9_$])|\\([ \\t\\n\\r\\f]*(?<cast>\\.[su]64)[ \\t\\n\\r\\f]*\\)";
+  const SIGN = "(?<sign>\\|\\||&&|<<|>>|[=!<>]=|%(?![A-Za-z0-9_$])|[-+*/&|^<>!~?:()])";
+  const TOKEN = new RegExp(`[ \\t\\n\\r\\f]*(?:${NUMBER}|${WORD}|${SIGN})`, "y");
+  const LEVELS = new Map(
+    ["||", "&&", "|", "^", "&", "== !=", "< <= > >=", "<< >>", "+ -", "* / %"].flatMap(
+      (signs, level) => signs.split(" ").map((sign) => [sign, level + 1]),
+    ),
+  );
+  const ARITHMETIC = {
     "+": (a, b) => a + b,
     "-": (a, b) => a - b,
     "*": (a, b) => a * b,
-    "/": (a, b) => { if (!b) throw new NoValue(); return floor(a, b); },
-    "%": (a, b) => { if (!b) throw new NoValue(); return a - b * floor(a, b); },
+    "&": (a, b) => a & b,
+    "|": (a, b) => a | b,
+    "^": (a, b) => a ^ b,
   };
-  const UNARY = { "+": (a) => a, "-": (a) => -a, "~": (a) => ~a };
+  const COMPARISONS = {
+    "<": (a, b) => a < b,
+    "<=": (a, b) => a <= b,
+    ">": (a, b) => a > b,
+    ">=": (a, b) => a >= b,
+    "==": (a, b) => a === b,
+    "!=": (a, b) => a !== b,
+  };
 
-  // Reads tokens from left to right; each reading is its value and how deep it is.
-  class Reader {
-    constructor(found) {
-      this.found = found;
-      this.at = 0;
-    }
-
-    next() { return this.found[this.at++]; }
-
-    deeper(...depths) {
-      const depth = Math.max(...depths) + 1;
-      if (depth > DEEPEST) throw new NoValue();
-      return depth;
-    }
-
-    negation() {
-      let count = 0;
-      while (this.found[this.at] === "not") { count += 1; this.at += 1; }
-      let [value, depth] = this.level(0);
-      for (; count; count -= 1) [value, depth] = [value ? 0n : 1n, this.deeper(depth)];
-      return [value, depth];
-    }
-
-    level(number) {
-      if (number === LEVELS.length) return this.signed();
-      let [value, depth] = this.level(number + 1);
-      while (LEVELS[number].includes(this.found[this.at])) {
-        const operator = BINARY[this.next()];
-        const [right, other] = this.level(number + 1);
-        [value, depth] = [operator(value, right) & MASK, this.deeper(depth, other)];
-      }
-      return [value, depth];
-    }
-
-    signed() {
-      const signs = [];
-      while (this.found[this.at] in UNARY) signs.push(this.next());
-      let [value, depth] = this.primary();
-      for (const sign of signs.reverse()) [value, depth] = [UNARY[sign](value), this.deeper(depth)];
-      return [value, depth];
-    }
-
-    primary() {
-      const token = this.next();
-      if (typeof token === "bigint") return [token, 1];
-      if (token === "True" || token === "False") return [token === "True" ? 1n : 0n, 1];
-      if (token !== "(") throw new NoValue();
-      const inner = this.negation();
-      if (this.next() !== ")") throw new NoValue();
-      return inner;
+  // The text is not one PTX statement, or not an operand of one; `column` counts from 1.
+  class Fault extends Error {
+    constructor(message, column = 1) {
+      super(message);
+      this.column = column;
     }
   }
 
-  // The value; null where the text is no constant expression.
-  return function (text) {
-    const unsigned = text.replace(/(?<![\p{L}\p{N}_])(0[xX][0-9a-fA-F]+|0[bB][01]+|[0-9]+)U(?![\p{L}\p{N}_])/gu, "$1");
-    const octal = unsigned.replace(/(^|[^\p{L}\p{N}_.])0([0-7]+)(?![\p{L}\p{N}_])/gu, (_, before, digits) => `${before}0o${digits}`);
-    const found = tokens(ptxmma.texts.strip(octal.replaceAll("!", " not ")));
-    if (!found) return null;
-    const reader = new Reader(found);
-    try {
-      const [value] = reader.negation();
-      return reader.at === found.length ? value : null;
-    } catch (error) {
-      if (error instanceof NoValue) return null;
-      throw error;
+  const signed = (value) => BigInt.asIntN(64, value);
+  const made = (value, unsigned) => ({ value: unsigned ? value & MASK : signed(value), unsigned });
+  const truth = (value) => ({ value: value ? 1n : 0n, unsigned: false });
+
+  // The value of an integer literal without sign and `U`, which stands in `text`.
+  function literalOf(digits, text) {
+    const octal = /^0[0-7]+$/.test(digits);
+    const value = digits.length > DIGITS && /^[1-9]/.test(digits) ? MASK + 1n : BigInt(octal ? `0o${digits.slice(1)}` : digits);
+    if (value > MASK) throw new Fault(`${text} does not fit in the 64 bits of an integer constant (4.5.1)`);
+    return value;
+  }
+
+  // Reads the tokens of an expression from left to right.
+  class Reader {
+    constructor(text) {
+      this.text = text;
+      this.at = 0;
+      this.end = ptxmma.texts.rstrip(text).length;
+      this.depth = 0;
+      this.next();
     }
-  };
+
+    fault() { return new Fault(`${ptxmma.texts.repr(this.text)} is not an operand`); }
+
+    next() {
+      this.token = null;
+      if (this.at < this.end) {
+        TOKEN.lastIndex = this.at;
+        const found = TOKEN.exec(this.text);
+        if (!found) throw this.fault();
+        this.at = TOKEN.lastIndex;
+        this.token = found.groups;
+      }
+      this.sign = this.token?.sign || "";
+    }
+
+    expect(sign) {
+      if (this.sign !== sign || (!sign && this.token)) throw this.fault();
+      this.next();
+    }
+
+    // A conditional expression. Its value keeps its own type: so ptxas has it, against 4.5.5.
+    expression() {
+      this.depth += 1;
+      if (this.depth > DEEPEST) throw this.fault();
+      let found = this.binary(1);
+      if (this.sign === "?") {
+        this.next();
+        const first = this.expression();
+        this.expect(":");
+        const second = this.expression();
+        found = found.value ? first : second;
+      }
+      this.depth -= 1;
+      return found;
+    }
+
+    binary(lowest) {
+      let left = this.unary();
+      for (let level = LEVELS.get(this.sign); level >= lowest; level = LEVELS.get(this.sign)) {
+        const sign = this.sign;
+        this.next();
+        left = this.applied(sign, left, this.binary(level + 1));
+      }
+      return left;
+    }
+
+    unary() {
+      const before = [];
+      for (; this.token && (this.token.cast || "+-!~".includes(this.sign || "?")); this.next()) before.push(this.token.cast || this.sign);
+      let found = this.primary();
+      for (const sign of before.reverse()) {
+        if (sign === "-") found = made(-found.value, found.unsigned);
+        else if (sign === "!") found = truth(!found.value);
+        else if (sign === "~") found = made(~found.value, true);
+        else if (sign !== "+") found = made(found.value, sign === ".u64");
+      }
+      return found;
+    }
+
+    primary() {
+      const token = this.token;
+      if (!token) throw this.fault();
+      if (token.sign) {
+        this.expect("(");
+        const found = this.expression();
+        this.expect(")");
+        return found;
+      }
+      this.next();
+      const value = token.warp ? WARP : literalOf(token.number, token.number);
+      return { value, unsigned: Boolean(token.unsigned) || value >> 63n > 0n };
+    }
+
+    applied(sign, left, right) {
+      const unsigned = left.unsigned || right.unsigned;
+      if (sign === "&&") return truth(left.value && right.value);
+      if (sign === "||") return truth(left.value || right.value);
+      if (sign === "<<" || sign === ">>") {
+        const count = right.value & 63n; // as ptxas counts; the text says nothing of 64 and more
+        return made(sign === "<<" ? left.value << count : left.value >> count, left.unsigned);
+      }
+      const [a, b] = [made(left.value, unsigned).value, made(right.value, unsigned).value];
+      if (sign in ARITHMETIC) return made(ARITHMETIC[sign](a, b), unsigned);
+      if (sign in COMPARISONS) return truth(COMPARISONS[sign](a, b));
+      if (!b) throw new Fault(`${ptxmma.texts.repr(this.text)} divides by zero`);
+      // The remainder is of unsigned numbers; so is the result, by ptxas: the text calls it signed.
+      return sign === "%" ? made((a & MASK) % (b & MASK), true) : made(a / b, unsigned);
+    }
+  }
+
+  // The 64 bits of an expression, as a signed number; throws Fault.
+  function constantOf(text) {
+    const reader = new Reader(text);
+    const found = reader.expression();
+    reader.expect("");
+    return signed(found.value);
+  }
+
+  return { Fault, constantOf, literalOf, signed };
 })();

@@ -2,35 +2,28 @@
 "use strict";
 
 ptxmma.statements = (() => {
-  const { SPACE, strip, rstrip, isAscii, points, repr } = ptxmma.texts;
-  const S = `[${SPACE}]`;
-  const W = "[\\p{L}\\p{N}_]"; // \w of Python
+  const { strip, rstrip, points, repr } = ptxmma.texts;
+  const { Fault, constantOf, literalOf, signed } = ptxmma.constants;
+  const NAME = "(?:[A-Za-z]|[%$_][A-Za-z0-9_$])[A-Za-z0-9_$]*"; // an identifier (4.4)
+  const S = "[ \\t\\n\\r\\f]";
   const END = "(?=\\n?(?![^]))"; // $ of Python
   const pattern = (text, flags = "") => new RegExp(text, `u${flags}`);
   const whole = (text) => pattern(`^(?:${text})$`);
 
-  const REGISTER = `[%$A-Za-z_][\\p{L}\\p{N}_$]*(?:\\.[xyzwrgba])?`;
+  const FOREIGN = pattern("[^ -~\\t\\n\\r\\f]"); // outside comments, no assembler reads another character
+  const REGISTER = `(?!WARP_SZ${END})(?:${NAME}(?:\\.[xyzwrgba])?|_)`;
   const IS_REGISTER = whole(REGISTER);
   const BEGINS_REGISTER = pattern(`^${REGISTER}`);
-  const DECLARATION = pattern(`^${S}*\\.reg${S}+(?:\\.v[0-9]${S}+)?\\.(${W}+)${S}+([^;]*?)${S}*(?:;|${END})`, "d");
-  const DECLARED = pattern(`^([%$\\p{L}\\p{N}_]+)${S}*(?:<${S}*([0-9]+)${S}*>)?${END}`);
-  const LABEL = pattern(`^${S}*[A-Za-z_$%][\\p{L}\\p{N}_$]*${S}*:(?!:)`);
-  const GUARD = pattern(`^${S}*@${S}*(!?)${S}*([%$A-Za-z_][\\p{L}\\p{N}_$%]*)${S}+`);
-  const MNEMONIC = pattern(`^${S}*([A-Za-z_][\\p{L}\\p{N}_:]*(?:${S}*\\.${S}*[\\p{L}\\p{N}_:]+)*)${S}*`);
-  const PLAIN = `[^${SPACE},{}\\[\\];][^,{}\\[\\];]*?`;
+  const DECLARATION = pattern(`^${S}*\\.reg${S}+(?:\\.v[0-9]${S}+)?\\.([A-Za-z0-9_]+)${S}+([^;]*?)${S}*(?:;|${END})`, "d");
+  const DECLARED = pattern(`^(${NAME})${S}*(?:<${S}*([0-9]+)${S}*>)?${END}`);
+  const LABELS = pattern(`^(?:${S}*${NAME}${S}*:(?!:))+`);
+  const GUARD = pattern(`^${S}*@${S}*(!?)${S}*(${NAME})${S}+`);
+  const MNEMONIC = pattern(`^${S}*([A-Za-z_][A-Za-z0-9_:]*(?:${S}*\\.[A-Za-z0-9_:]+)*)${S}*`);
+  const PLAIN = "[^ \\t\\n\\r\\f,{}\\[\\];][^,{}\\[\\];]*?";
   const ARGUMENT = pattern(`${S}*(?:\\{([^{}]*)\\}|\\[([^\\[\\]]*)\\]|(${PLAIN}))${S}*(?:,|${END})`, "y");
   const INTEGER = whole(`([+-]?)${S}*(0[xX][0-9a-fA-F]+|0[bB][01]+|0[0-7]*|[1-9][0-9]*)U?`);
   const FLOAT = whole("[+-]?(?:0[fFdD][0-9a-fA-F]+|[0-9]+\\.[0-9]*(?:[eE][+-]?[0-9]+)?|[0-9]+[eE][+-]?[0-9]+)");
-  const MASK = (1n << 64n) - 1n;
   const MOST = 1 << 20; // registers of one declaration
-
-  // The text is not one PTX statement; `column` counts from 1.
-  class Fault extends Error {
-    constructor(message, column = 1) {
-      super(message);
-      this.column = column;
-    }
-  }
 
   // Types of declared registers: by name, and by the beginning of numbered names.
   class Declared {
@@ -94,6 +87,8 @@ ptxmma.statements = (() => {
       const open = text.indexOf("/*");
       if (open >= 0) throw new Fault("a comment begins with '/*' and does not end", points(text, open) + 1);
     }
+    const foreign = FOREIGN.exec(text);
+    if (foreign) throw new Fault(`${repr(foreign[0])} may stand in a comment only`, points(text, foreign.index) + 1);
     let [rest, offset, declared] = [text, 0, new Declared()];
     if (text.includes(".reg")) {
       ({ rest, declared } = declarations(text));
@@ -110,8 +105,8 @@ ptxmma.statements = (() => {
     if (rest.includes(";")) throw new Fault("more than one statement", column(rest.indexOf(";") + 1));
     let guard = null;
     if (rest.includes("@") || rest.includes(":")) {
-      const label = LABEL.exec(rest);
-      if (label) [rest, offset] = [rest.slice(label[0].length), offset + label[0].length];
+      const labels = LABELS.exec(rest);
+      if (labels) [rest, offset] = [rest.slice(labels[0].length), offset + labels[0].length];
       const found = GUARD.exec(rest);
       if (found) {
         guard = found[1] + found[2];
@@ -120,7 +115,6 @@ ptxmma.statements = (() => {
     }
     const opcode = MNEMONIC.exec(rest);
     if (!opcode) throw new Fault("no instruction name", column(0));
-    if (!isAscii(opcode[1])) throw new Fault("an instruction name is ASCII", column(0));
     const mnemonic = ptxmma.texts.words(opcode[1]).join("");
     return { guard, mnemonic, operands: rest.slice(opcode[0].length), declared };
   }
@@ -194,10 +188,8 @@ ptxmma.statements = (() => {
     if (IS_REGISTER.test(text) && text !== "_") return argumentWith("register", 1, [text]);
     const integer = INTEGER.exec(text);
     if (integer) {
-      const octal = /^0[0-7]+$/.test(integer[2]);
-      const value = BigInt(octal ? `0o${integer[2].slice(1)}` : integer[2]);
-      if (value > MASK) throw new Fault(`${text} does not fit in the 64 bits of an integer constant (4.5.1)`);
-      return argumentWith("immediate", BigInt.asIntN(64, integer[1] === "-" ? -value : value));
+      const value = literalOf(integer[2], text);
+      return argumentWith("immediate", signed(integer[1] === "-" ? -value : value));
     }
     if (text.startsWith("!")) {
       const behind = strip(text.slice(1));
@@ -205,14 +197,7 @@ ptxmma.statements = (() => {
     }
     if (text === "_") return argumentWith("sink", 0);
     if (FLOAT.test(text)) return argumentWith("float", 0);
-    return argumentWith("immediate", constant(text));
-  }
-
-  // The value of a constant expression, in 64-bit arithmetic as ptxas has it.
-  function constant(text) {
-    const value = ptxmma.constantExpression(text);
-    if (value === null) throw new Fault(`${repr(text)} is not an operand`);
-    return BigInt.asIntN(64, value);
+    return argumentWith("immediate", constantOf(text));
   }
 
   return { Fault, Declared, read, argumentsOf, argument, elementKind };

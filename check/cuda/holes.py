@@ -7,9 +7,10 @@ from collections.abc import Callable, Iterator
 from functools import cache, lru_cache
 
 from ...spec.api import load
+from ...spec.constants import SyntaxFault
 from ...spec.gates import EffectiveGate
 from ...spec.legality import Judge, Verdict
-from ...spec.statements import Statement, SyntaxFault, arguments
+from ...spec.statements import Statement, arguments
 from ...spec.variants import Variant
 from .templates import HOLE, NUMBER
 

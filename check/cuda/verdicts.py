@@ -6,9 +6,10 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
+from ...spec.constants import SyntaxFault
 from ...spec.gates import EffectiveGate
 from ...spec.legality import ILLEGAL, Verdict
-from ...spec.statements import Statement, SyntaxFault, arguments
+from ...spec.statements import Statement, arguments
 from ..findings import ERROR, INFO, LIKELY
 from ..ptx.operation import Operations
 from ..ptx.source import PtxStatement, declared_types

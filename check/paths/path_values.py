@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping
 
+from ...spec.constants import SyntaxFault
 from ...spec.effects import Effects
-from ...spec.statements import SyntaxFault, argument_of
+from ...spec.statements import argument_of
 from ..ptx.decode import DecodedFunction, DecodedStatement
 from ..ptx.source import NAME
 from ..values.arithmetic import MASK

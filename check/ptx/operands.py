@@ -6,8 +6,9 @@ import re
 from functools import lru_cache
 from typing import NamedTuple
 
+from ...spec.constants import SyntaxFault
 from ...spec.model import Operand
-from ...spec.statements import SyntaxFault, argument_of
+from ...spec.statements import argument_of
 
 __all__ = ["Address", "NamedOperand", "address_of", "number_of", "operand_texts", "vector_elements"]
 

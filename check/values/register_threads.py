@@ -6,8 +6,9 @@ unknown.
 
 from __future__ import annotations
 
+from ...spec.constants import SyntaxFault
 from ...spec.effects import RESULT
-from ...spec.statements import SyntaxFault, argument_of
+from ...spec.statements import argument_of
 from ..ptx.dataflow import Equations
 from ..ptx.decode import DecodedFunction, DecodedStatement
 from ..ptx.operation import Operation
