@@ -12,7 +12,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from ...spec.arithmetic_records import ArithmeticStage
-from ...spec.chip_arithmetic import FACTORS, ChipArithmetic, SumBlock, block_constants, constants_of
+from ...spec.chip_arithmetic import (
+    FACTORS,
+    ZERO,
+    ChipArithmetic,
+    SumBlock,
+    block_constants,
+    constants_of,
+)
 from ...spec.errors import Question
 from ...spec.expressions import fold
 from ...spec.specification import Specification
@@ -28,9 +35,24 @@ from .listed_operations import (
 )
 from .value_bounds import bounds_of, decided
 
-__all__ = ["array_program"]
+__all__ = ["array_program", "block_programs"]
 
 _Named = dict[str, ArrayValue]
+
+
+def block_programs(
+    specification: Specification, arithmetic: ChipArithmetic, negated: tuple[bool, bool]
+) -> tuple[ArrayProgram, ...]:
+    """The program of each block; blocks that differ in which products they add share one."""
+    made: dict[object, ArrayProgram] = {}
+    found: list[ArrayProgram] = []
+    for block in arithmetic.blocks:
+        zeros = tuple(addend == ZERO for addend in block.addends)
+        key = id(block.step), len(block.products), block.types, block.result, zeros
+        if key not in made:
+            made[key] = array_program(specification, arithmetic, block, negated, zeros)
+        found.append(made[key])
+    return tuple(found)
 
 
 def array_program(

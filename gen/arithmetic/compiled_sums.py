@@ -21,6 +21,7 @@ from ...spec.cache import cache_folder
 from ...spec.chip_arithmetic import ChipArithmetic
 from ...spec.specification import Specification
 from ...spec.workers import cores
+from .lane_text import lane_text
 from .sum_text import SumText
 
 __all__ = ["CompiledSums", "compiler"]
@@ -57,7 +58,8 @@ class CompiledSums:
 
     @cached_property
     def _text(self) -> str:
-        return SumText(self.specification, self.arithmetic).many()
+        lanes = lane_text(self.specification, self.arithmetic)
+        return SumText(self.specification, self.arithmetic).many(lanes)
 
     @cached_property
     def path(self) -> Path:

@@ -9,7 +9,16 @@ from typing import Any
 from . import array_operations
 from .array_operations import WIDE, WIDTHS
 
-__all__ = ["ArrayProgram", "ArrayValue", "ArrayWord", "ListedOperations", "key_of", "span_of", "width_of"]
+__all__ = [
+    "ArrayProgram",
+    "ArrayStep",
+    "ArrayValue",
+    "ArrayWord",
+    "ListedOperations",
+    "key_of",
+    "span_of",
+    "width_of",
+]
 
 
 @dataclass(frozen=True)
@@ -28,7 +37,11 @@ _OperationKey = tuple[object, ...]
 
 
 @dataclass(frozen=True)
-class _ArrayStep:
+class ArrayStep:
+    """An operation on the words of a width; where they are read and written."""
+
+    operation: str
+    width: int
     function: Callable[..., Any]
     given: tuple[int, ...]
     slot: int
@@ -43,7 +56,7 @@ class ArrayProgram:
     and of the addends that are not known to be 0. The result is in `output`, or a number if all jobs have it.
     """
 
-    steps: tuple[_ArrayStep, ...]
+    steps: tuple[ArrayStep, ...]
     values: tuple[Any, ...]
     inputs: tuple[int, ...]
     output: int
@@ -146,12 +159,13 @@ class ListedOperations:
     def program(self, inputs: Sequence[int], output: ArrayValue) -> ArrayProgram:
         """What the output needs, in order."""
         last = self._place(output, width_of(span_of(output)[1]))
-        needed, steps = {last}, list[_ArrayStep]()
+        needed, steps = {last}, list[ArrayStep]()
         for operation, width, given, slot in reversed(self.listed):
             if slot in needed:
                 dead = tuple(sorted(set(given) - needed - set(self.numbers.values())))
                 needed |= set(given)
-                steps.append(_ArrayStep(array_operations.function_of(operation, width), given, slot, dead))
+                function = array_operations.function_of(operation, width)
+                steps.append(ArrayStep(operation, width, function, given, slot, dead))
         values: list[Any] = [None] * len(self.made)
         for (number, width), slot in self.numbers.items():
             values[slot] = array_operations.typed(number, width)

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from ...spec.chip_arithmetic import PARTS, ZERO, C, ChipArithmetic, constants_of
 from ...spec.specification import Specification
 from ...spec.workers import cores
-from .array_programs import array_program
+from .array_programs import block_programs
 from .listed_operations import ArrayProgram, width_of
 
 __all__ = ["NumpySums"]
@@ -32,7 +32,7 @@ class NumpySums:
 
     specification: Specification
     arithmetic: ChipArithmetic
-    _programs: dict[object, ArrayProgram] = field(default_factory=dict)
+    _programs: dict[tuple[bool, bool], Sequence[ArrayProgram]] = field(default_factory=dict)
 
     def codes(
         self,
@@ -65,17 +65,10 @@ class NumpySums:
         return f"u{width_of((1 << known['width']) - 1) // 8}"
 
     def _listed(self, negated: tuple[bool, bool]) -> Sequence[ArrayProgram]:
-        """The program of each block; blocks that differ in which products they add share one."""
-        found: list[ArrayProgram] = []
-        for block in self.arithmetic.blocks:
-            zeros = tuple(addend == ZERO for addend in block.addends)
-            key = id(block.step), len(block.products), block.types, block.result, zeros, negated
-            if key not in self._programs:
-                self._programs[key] = array_program(
-                    self.specification, self.arithmetic, block, negated, zeros
-                )
-            found.append(self._programs[key])
-        return found
+        """The program of each block. Kept."""
+        if negated not in self._programs:
+            self._programs[negated] = block_programs(self.specification, self.arithmetic, negated)
+        return self._programs[negated]
 
     def _blocks(
         self, programs: Sequence[ArrayProgram], a: _CodeArray, b: _CodeArray, c: _CodeArray

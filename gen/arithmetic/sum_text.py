@@ -30,7 +30,7 @@ _HEAD = """\
 #ifdef __CUDACC__
 #define FUNCTION static __device__ __forceinline__
 #else
-#define FUNCTION static inline
+#define FUNCTION static inline __attribute__((always_inline))
 #endif
 #endif
 typedef unsigned long long word64;
@@ -98,18 +98,27 @@ class SumText:
         lines += [f"FUNCTION word64 sum_of_products({self._factors}, word64 c) {{", *calls]
         return "\n".join([*lines, f"  return sum_{last};", "}", ""])
 
-    def many(self) -> str:
-        """The same, and `sums_of_products` for jobs one after another."""
+    def many(self, lanes: str = "") -> str:
+        """The same, and `sums_of_products` for jobs one after another.
+
+        `lanes` may define LANES and `sums_of_lanes`, which computes so many jobs at once.
+        """
         count = self.arithmetic.products
         a, b, c, d = (self.type_of(part) for part in PARTS)
+        at = f"a + {count} * job, b + {count} * job"
         return self.text() + "\n".join(
             [
-                "",
+                lanes,
                 f"void sums_of_products(const {a} *a, const {b} *b, const {c} *c, {d} *d, word64 jobs,",
                 "                      unsigned negated_a, unsigned negated_b) {",
-                "  for (word64 job = 0; job < jobs; job++)",
-                f"    d[job] = ({d})sum_of_products(a + {count} * job, b + {count} * job,",
-                "                                  negated_a, negated_b, c[job]);",
+                "  word64 job = 0;",
+                "#ifdef LANES",
+                "  if (!(negated_a | negated_b))",
+                "    for (; job + LANES <= jobs; job += LANES)",
+                f"      sums_of_lanes({at}, c + job, d + job);",
+                "#endif",
+                "  for (; job < jobs; job++)",
+                f"    d[job] = ({d})sum_of_products({at}, negated_a, negated_b, c[job]);",
                 "}",
                 "",
             ]

@@ -239,6 +239,33 @@ def added(values: Iterable[Node | int]) -> Node:
     return found
 
 
+def _greater(one: Node, other: Node) -> Node:
+    """The other, where it is greater."""
+    return Node.of("where", Node.of(">", other, one), other, one)
+
+
+def _taken(condition: Node, then: Node) -> Node:
+    return Node.of("where", condition, then, lifted(0))
+
+
+def _low(value: Node, count: Node) -> Node:
+    return Node.of("&", value, Node.of("-", Node.of("<<", lifted(1), count), lifted(1)))
+
+
+# What operations of arrays mean; others are operators of the language.
+MEANINGS: dict[str, Callable[..., Node]] = {
+    "where": partial(Node.of, "where"),
+    "taken": _taken,
+    "difference": lambda a, b: _taken(Node.of(">", a, b), Node.of("-", a, b)),
+    "minimum": lambda a, b: Node.of("where", Node.of("<", a, b), a, b),
+    "maximum": _greater,
+    "low": _low,
+    "power": lambda by: Node.of("<<", lifted(1), by),
+    "scaled": lambda value, by, mask: Node.of("&", Node.of("<<", value, by), mask),
+}
+REDUCTIONS: dict[str, Callable[..., Node]] = {"greatest": _greater, "total": partial(Node.of, "+")}
+
+
 def define_by_nodes(monkeypatch: pytest.MonkeyPatch) -> None:
     """The definition takes the greatest and the sum of nodes; none is made yet."""
     monkeypatch.setattr(dot_product, "max", greatest, raising=False)

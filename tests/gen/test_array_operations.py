@@ -6,7 +6,7 @@ written down here; that numpy does so is shown with numbers.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -37,6 +37,9 @@ from ptxmma.formal.smt.terms import (
 )
 from ptxmma.gen.arithmetic import array_operations
 from ptxmma.gen.arithmetic.array_operations import WIDE, function_of, typed
+from ptxmma.gen.arithmetic.lane_words import lane_function
+
+from .lane_reader import run_lanes
 
 TRUTH, FLOAT = np.dtype(bool), np.dtype(np.float64)
 ORDERS: Mapping[Any, Callable[[Term, Term], Term]] = {
@@ -160,7 +163,19 @@ def amount(width: int) -> tuple[AnyWords, Term]:
     return AnyWords(by, f"u{size // 8}"), by if size == width else ZeroExt(width - size, by)
 
 
-def claims(width: int) -> Iterator[tuple[str, Term, Term]]:
+def in_c(operation: str, width: int) -> Callable[..., Any]:
+    """The function of an operation in C, which computes words of 64 bits."""
+    return lambda *given: run_lanes(lane_text_of(operation, width, given), given)
+
+
+def lane_text_of(operation: str, width: int, given: Sequence[Any]) -> str:
+    kinds = ["pair" if isinstance(one, tuple) else "lanes" for one in given]
+    return lane_function("function", operation, width, kinds)[0]
+
+
+def claims(
+    width: int, functions: Callable[[str, int], Callable[..., Any]] = function_of
+) -> Iterator[tuple[str, Term, Term]]:
     """Each operation that has two operands of a width, or one: the word that it gives, and its meaning."""
     (a, x), (b, y) = given(width, "a", "b")
     meant, one = BitVectors(width, {}), BitVecVal(1, width)
@@ -169,14 +184,14 @@ def claims(width: int) -> Iterator[tuple[str, Term, Term]]:
     zero = BitVecVal(0, width)
 
     def of(operation: str, *operands: Any) -> Term:
-        return stands_for(function_of(operation, width)(*operands), width)
+        return stands_for(functions(operation, width)(*operands), width)
 
     for op, order in truth.items():
         yield op, of(op, a, b), If(order(x, y), one, zero)
     for op in ("+", "-", "&", "|", "^"):
         yield op, of(op, a, b), meant.binary(op, x, y)
     chooses, holds = condition()
-    mask = function_of(f"mask{min(width, 64)}", 8)(chooses)
+    mask = functions(f"mask{min(width, 64)}", 8)(chooses)
     yield "where", of("where", mask, a, b), If(holds, x, y)
     yield "taken", of("taken", mask, a), If(holds, x, zero)
     yield "difference", of("difference", a, b), If(UGT(x, y), x - y, zero)
@@ -197,11 +212,47 @@ def claims(width: int) -> Iterator[tuple[str, Term, Term]]:
     else:
         yield "scaled", of("scaled", a, by, b), (x << count) & y
         yield "*", of("*", a, b), x * y
-        yield "as128", stands_for(function_of("as128", width)(a), WIDE), ZeroExt(WIDE - width, x)
-        for wanted in (8, 16, 32, 64):
+        yield "as128", stands_for(functions("as128", width)(a), WIDE), ZeroExt(WIDE - width, x)
+        for wanted in (8, 16, 32, 64) if functions is function_of else ():
             found = function_of(f"as{wanted}", width)(a).term
             kept = Extract(wanted - 1, 0, x) if wanted < width else x
             yield f"as{wanted}", found, ZeroExt(wanted - width, kept) if wanted > width else kept
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+@pytest.mark.parametrize("width", [64, WIDE])
+def test_operations_in_c_mean_what_they_say(width: int, solver: str) -> None:
+    listed = list(claims(width, in_c))
+    assert len(listed) > 18
+    for operation, found, meant in listed:
+        assert ask(solver, refuting(found != meant)).status == "unsat", operation
+
+
+@pytest.mark.parametrize(
+    ("operation", "width", "right", "slip"),
+    [
+        ("+", WIDE, "p0.low + p1.low", "p0.low + p1.high"),
+        ("+", WIDE, " < p0.low", " <= p0.low"),
+        ("<", WIDE, "p0.high == p1.high", "p0.high != p1.high"),
+        ("difference", 64, "greater(", "lesser("),
+        ("where", 64, "p1 ^ p2", "p1 | p2"),
+        ("bits", 64, "N(1022)", "N(1021)"),
+        (">>", WIDE, "left(", "right("),
+    ],
+)
+def test_a_slip_of_the_c_is_refuted(operation: str, width: int, right: str, slip: str) -> None:
+    def slipped(asked: str, of: int) -> Callable[..., Any]:
+        def run(*given: Any) -> Any:
+            text = lane_text_of(asked, of, given)
+            if asked == operation:
+                assert right in text, text
+                text = text.replace(right, slip, 1)
+            return run_lanes(text, given)
+
+        return run
+
+    wrong = [found != meant for name, found, meant in claims(width, slipped) if name == operation]
+    assert [ask("z3", refuting(one)).status for one in wrong] == ["sat"]
 
 
 @pytest.mark.parametrize("solver", SOLVERS)
@@ -230,7 +281,10 @@ def test_shifts_of_pairs_by_a_number(by: int, solver: str) -> None:
 
 
 @pytest.mark.parametrize("solver", SOLVERS)
-def test_the_product_of_two_words(solver: str, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("functions", [function_of, in_c])
+def test_the_product_of_two_words(
+    functions: Callable[[str, int], Callable[..., Any]], solver: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """It is put together of products of halves: they may be any here, of which solvers know the greatest."""
     halves = {name: BitVec(name, 64) for name in ("low low", "low high", "high low", "high high")}
     a, b = (AnyWords(BitVec(name, 64), "u8") for name in "ab")
@@ -250,7 +304,7 @@ def test_the_product_of_two_words(solver: str, monkeypatch: pytest.MonkeyPatch) 
         return halves[f"{half(x)} {half(y)}"]
 
     monkeypatch.setitem(OPERATORS, np.multiply, product)
-    found = stands_for(function_of("*", WIDE)(a, b), WIDE)
+    found = stands_for(functions("*", WIDE)(a, b), WIDE)
     wide = {name: ZeroExt(64, term) for name, term in halves.items()}
     middle = wide["low high"] + wide["high low"]
     meant = (wide["high high"] << 64) + (middle << 32) + wide["low low"]

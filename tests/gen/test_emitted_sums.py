@@ -151,8 +151,10 @@ def test_what_is_taken_where_a_condition_holds(specification: Specification, wid
 def test_many_sums_are_one_after_another(specification: Specification) -> None:
     known = arithmetic_of(specification.find(FP8), TARGET)
     text = " ".join(SumText(specification, known).many().split())
-    wanted = "for (word64 job = 0; job < jobs; job++) d[job] = (unsigned int)sum_of_products(a + 32 * job, b + 32 * job, "
-    assert wanted + "negated_a, negated_b, c[job]); }" in text
+    one = "d[job] = (unsigned int)sum_of_products(a + 32 * job, b + 32 * job, negated_a, negated_b, c[job]);"
+    several = "if (!(negated_a | negated_b)) for (; job + LANES <= jobs; job += LANES) "
+    several += "sums_of_lanes(a + 32 * job, b + 32 * job, c + job, d + job);"
+    assert f"word64 job = 0; #ifdef LANES {several} #endif for (; job < jobs; job++) {one} }}" in text
     (declared,) = re.findall(r"void sums_of_products\((.*?)\)", text)
     assert declared.startswith(
         "const unsigned char *a, const unsigned char *b, const unsigned int *c, unsigned int *d,"

@@ -26,39 +26,21 @@ from ptxmma.spec.errors import Question
 from ptxmma.spec.expressions import fold, parse
 from ptxmma.spec.specification import Specification
 
-from .symbolic_sums import Node, define_by_nodes, defined, element, elements, lifted
+from .symbolic_sums import (
+    MEANINGS,
+    REDUCTIONS,
+    Node,
+    define_by_nodes,
+    defined,
+    element,
+    elements,
+    lifted,
+)
 
 TARGET = "sm_90a"
 SIGNS = ((False, False), (True, False), (False, True))
 FP8 = "mma.sync.aligned.m16n8k32.row.col.f32.e4m3.e5m2.f32"
 F64 = "mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64"
-
-
-def greater(one: Node, other: Node) -> Node:
-    """The other, where it is greater."""
-    return Node.of("where", Node.of(">", other, one), other, one)
-
-
-def taken(condition: Node, then: Node) -> Node:
-    return Node.of("where", condition, then, lifted(0))
-
-
-def low(value: Node, count: Node) -> Node:
-    return Node.of("&", value, Node.of("-", Node.of("<<", lifted(1), count), lifted(1)))
-
-
-# What operations mean; others are operators of the language.
-MEANINGS: dict[str, Callable[..., Node]] = {
-    "where": partial(Node.of, "where"),
-    "taken": taken,
-    "difference": lambda a, b: taken(Node.of(">", a, b), Node.of("-", a, b)),
-    "minimum": lambda a, b: Node.of("where", Node.of("<", a, b), a, b),
-    "maximum": greater,
-    "low": low,
-    "power": lambda by: Node.of("<<", lifted(1), by),
-    "scaled": lambda value, by, mask: Node.of("&", Node.of("<<", value, by), mask),
-}
-REDUCTIONS: dict[str, Callable[..., Node]] = {"greatest": greater, "total": partial(Node.of, "+")}
 
 
 def held(width: int, word: int, node: Node) -> Node:

@@ -118,6 +118,9 @@ COMPILED = (
     MMA,
     "mma.sync.aligned.m16n8k32.row.col.f16.e4m3.e5m2.f16",
     "mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64",
+    "mma.sync.aligned.m16n8k16.row.col.rp.f64.f64.f64.f64",
+    "mma.sync.aligned.m8n8k4.row.col.f32.f16.f16.f32",
+    "mma.sync.aligned.m8n8k4.row.col.f16.f16.f16.f16",
     "wgmma.mma_async.sync.aligned.m64n8k32.f32.e4m3.e4m3",
     "wgmma.mma_async.sync.aligned.m64n8k32.satfinite.s32.s8.u8",
 )
@@ -131,7 +134,7 @@ def test_compiled(
     monkeypatch.setattr(compiled_sums, "cache_folder", lambda: tmp_path / "cache")
     (variant,) = ptxmma.variants(mnemonic)
     known = arithmetic_of(variant, TARGET)
-    given = codes(specification, known, Random(3), 600)
+    given = codes(specification, known, Random(3), 603)
     compiled = CompiledSums(specification, known, compiler() or "")
     got = compiled.codes(*given)
     assert got is not None and got.tolist() == NumpySums(specification, known).codes(*given).tolist()
