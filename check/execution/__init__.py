@@ -9,6 +9,7 @@ nothing orders), `thread_bytes.py` (the bytes that threads access), `shared_word
 (waits that never end), `execution.py` (the threads, one step after another), `block_sizes.py` (smaller
 blocks), `phase_findings.py` and
 `phase_reports.py` (what is reported, and how), `guessed_blocks.py` (the same of blocks whose size the PTX
-does not say), `generic_accesses.py`, `copy_accesses.py` and `generic_findings.py` (loads and stores of
-several warps, and copies). Registers are those of the walks (`walks/registers.py`).
+does not say), `access_records.py`, `generic_accesses.py`, `copy_accesses.py` and `generic_findings.py` (loads
+and stores of several warps, and copies), `peer_accesses.py` and `cluster_ends.py` (accesses of other blocks
+of the cluster). Registers are those of the walks (`walks/registers.py`).
 """

@@ -23,12 +23,14 @@ _STEPPED_ROUNDS = 5  # of one whose rounds count more than one
 class AssumedPaths:
     """What one execution assumed. `left` are the loops that ended by an assumed number, by their heads.
     `passed_by`: predicates by whose assumed numbers some threads did not do what others or other numbers do.
+    `decided_by`: all predicates by whose assumed numbers threads went a way, but for the ends of loops.
     """
 
     def __init__(self, plan: WalkPlan) -> None:
         self.plan = plan
         self.left: set[int] = set()
         self.passed_by: set[str] = set()
+        self.decided_by: set[str] = set()
         self.gone_round: set[int] = set()  # loops, by their heads
         self._gaps: dict[int, list[int]] = {}  # by loop: how far from its end its first two rounds are
         self._paused_at: int | None = None  # the first loop after whose rounds a group stopped
@@ -75,6 +77,7 @@ class AssumedPaths:
 
     def guard(self, group: ThreadGroup, name: str | None, holds: Numbers, negated: bool) -> None:
         """Threads execute a statement, or pass it by, by an assumed guard."""
+        self.decided_by.update(() if name is None else (name,))
         if name is not None and not self._is_most(group, name, holds, negated):
             self.passed_by.add(name)
 
@@ -90,6 +93,7 @@ class AssumedPaths:
         """Threads take both sides of a branch, by an assumed predicate; those for which it holds go to
         `taken`.
         """
+        self.decided_by.update(() if name is None else (name,))
         fall = self.plan.flow.blocks[number].fall
         most = self._is_most(group, name, holds, negated) and not self.acts(fall, number)
         least = self._is_most(group, name, holds, negated, False) and not self.acts(taken, number)
@@ -133,6 +137,8 @@ class AssumedPaths:
             if following not in self.plan.loops.blocks[head]
         }
         self.left |= ended
+        if not ended:
+            self.decided_by.add(name)
         if not ended and following is not None and not self.plan.acts(following, number):
             self.passed_by.add(name)
 

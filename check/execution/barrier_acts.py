@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from ..ptx.decode import DecodedStatement
+from ..ptx.operands import Address
 from ..values.block_threads import WARP, by_warp
 from ..values.lane_numbers import LaneNumbers, Numbers, number_at
 from ..walks.walk_steps import WalkStep
@@ -15,7 +16,7 @@ from .clocks import Clock
 from .thread_groups import ThreadGroup
 from .warps import ExecutedWarp, GroupWait, HaltedError, LostError
 
-__all__ = ["BarrierActs", "Drift", "Unpublished", "WrongCount"]
+__all__ = ["BarrierActs", "Drift", "Sent", "Unpublished", "WrongCount"]
 
 _CLUSTER = -1
 _REDUCED = 3  # operands of a barrier that reduces predicates, without a count
@@ -50,6 +51,15 @@ class WrongCount:
     doubtful: bool
 
 
+@dataclass(frozen=True)
+class Sent:
+    """A warp reaches into another block of the cluster, at a statement, by an act of its own."""
+
+    statement: int
+    warp: int
+    act: int
+
+
 class BarrierActs:
     """The warps and the barriers of a block."""
 
@@ -66,6 +76,9 @@ class BarrierActs:
         self.unpublished: dict[tuple[int, int], Unpublished] = {}
         self.drifts: dict[int, Drift] = {}  # by mbarrier
         self.wrong_counts: dict[int, WrongCount] = {}  # by statement
+        self.sent: dict[tuple[int, int], Sent] = {}  # the last one, by statement and warp
+        self._left: dict[int, dict[int, int]] = {}  # by phase of the cluster's barrier: the warps' acts
+        self._parted = [0] * self.count  # of the warps of other blocks: the acts that some warp waited for
         self._waited: dict[int, int] = {}  # by thread: the phase of the cluster's barrier that it waited for
         self.whole = True  # no group has stopped before its end
 
@@ -225,6 +238,7 @@ class BarrierActs:
             if None in counted:
                 raise HaltedError
             act = number, warp.clock.seen[number]
+            self.send(group, step, statement.barrier, number)
             clock = self._published(number, step) or Clock(self.count)
             if group.registers.is_remote(statement.barrier, statement.scope):
                 clock.exchange()
@@ -241,6 +255,19 @@ class BarrierActs:
                 self.drifts.setdefault(address, Drift(barrier.init[2], step.position, barrier.count))
             phase = warp.arrivals[address] = clock.least.get(address, 0)
             warp.clock.knows(address, phase)
+
+    def send(self, group: ThreadGroup, step: WalkStep, address: Address | None, warp: int) -> None:
+        """Remember that a warp accesses an address, if that surely lies in another block of the cluster."""
+        if group.registers.is_elsewhere(address, step.statement.scope):
+            act = self.warps[warp].clock.seen[warp]
+            self.sent[step.position, warp] = Sent(step.position, warp, act)
+
+    def unawaited(self) -> Iterator[Sent]:
+        """What warps did to other blocks, and no warp of those knew of when it ended."""
+        for one in self.sent.values():
+            known = self._parted[one.warp] >= one.act
+            if not known and all(warp.clock.peers[one.warp] < one.act for warp in self.warps):
+                yield one
 
     @staticmethod
     def _operand(
@@ -328,6 +355,7 @@ class BarrierActs:
                 if in_cluster:
                     for number, phase in phases.items():
                         self.warps[number].arrivals[_CLUSTER] = phase
+                        self._left.setdefault(phase, {})[number] = self.warps[number].clock.seen[number] - 1
             if statement.does == "arrive":
                 continue
             last = max(phases.values())
@@ -336,6 +364,9 @@ class BarrierActs:
             for number, phase in phases.items():
                 if phase >= 0:
                     self.warps[number].clock.join(barrier.told[phase])
+            if in_cluster:  # whatever the arrivals make known, what stands before them is done
+                for number, act in self._left.get(last, {}).items():
+                    self._parted[number] = max(self._parted[number], act)
 
     def _phase_of(self, thread: int) -> int:
         """The phase of the cluster's barrier in which a thread's warp has arrived last; −1: none."""

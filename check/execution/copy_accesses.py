@@ -17,9 +17,10 @@ from ..memory.shared_memory import WIDEST, fences_shared
 from ..ptx.operands import Address, number_of
 from ..values.block_threads import by_warp
 from ..walks.walk_steps import WalkStep
+from .access_records import AccessedBytes, GenericAccess, GenericRace, both_access
 from .byte_index import ByteIndex
 from .clocks import Clock
-from .generic_accesses import AccessedBytes, GenericAccess, GenericActs, GenericRace
+from .generic_accesses import GenericActs
 from .shared_accesses import NEVER, SharedAccesses, TimedWrite
 from .thread_bytes import ADDRESSES
 from .thread_groups import ThreadGroup
@@ -63,8 +64,8 @@ class CopyActs(GenericActs):
 
     skips = GenericActs.skips - _GROUPS
 
-    def __init__(self, threads: int, fills: bool, drains: bool) -> None:
-        super().__init__(threads)
+    def __init__(self, threads: int, fills: bool, drains: bool, maps: bool = False) -> None:
+        super().__init__(threads, maps)
         self.fills = fills
         self.fenced = fills or drains
         self.accesses = _Fills(lambda warp: self.warps[warp].clock, self._fill)
@@ -237,14 +238,11 @@ class CopyActs(GenericActs):
                 yield store
 
     def _race(self, what: str, other: int, before: GenericAccess, warp: int, access: GenericAccess) -> None:
-        met = before.bytes.flags << before.bytes.start & access.bytes.flags << access.bytes.start
+        region = both_access(before, access)
         key = what, before.statement, access.statement
         doubtful = before.doubtful or access.doubtful
-        if met and (key not in self.copy_races or (self.copy_races[key].doubtful and not doubtful)):
-            low = (met & -met).bit_length() - 1
-            high = low + (~(met >> low) & (met >> low) + 1).bit_length() - 1
-            region, placed = ByteRegion("shared", low, high), before.placed or access.placed
-            pair = before.statement, access.statement
+        if region and (key not in self.copy_races or (self.copy_races[key].doubtful and not doubtful)):
+            pair, placed = (before.statement, access.statement), before.placed or access.placed
             self.copy_races[key] = GenericRace(*pair, (other, warp), region, doubtful, placed, what)
 
     # What is remembered

@@ -19,7 +19,9 @@ from ..values.lane_numbers import LaneNumbers
 from ..walks.parameters import AssumedSizes
 from ..walks.registers import Registers
 from ..walks.walk_plan import WalkPlan
+from ..walks.walk_steps import PLACES
 from .assumed_paths import AssumedPaths, true_threads
+from .deciding_numbers import deciding_numbers
 from .shared_words import SharedWords
 from .stuck_waits import Stuck, stuck_waits
 from .thread_groups import Join, ThreadGroup, merged
@@ -86,6 +88,7 @@ class Execution:
         self.together: dict[int, bool] = {}  # by executed block: whether whole warpgroups executed it
         self.ranks: set[int | None] = set()  # of blocks of the cluster whose memory threads address
         self._assumed = AssumedPaths(plan)
+        self._guessed = False  # whether threads end was not known
         self._tasks: deque[_Task] = deque()
         self._joins: list[Join] = []
         self._ended = 0  # threads
@@ -105,6 +108,19 @@ class Execution:
     def _is_certain(self) -> bool:
         """Whether nothing was left out so far, and no path assumed but how long loops are."""
         return self.followed and not (self.paused or self.halted or self.doubtful)
+
+    @property
+    def is_alike(self) -> bool:
+        """Whether threads went their ways by numbers that all blocks of a cluster have; but for how long
+        loops are.
+        """
+        by = deciding_numbers(self.plan, self._assumed.decided_by)
+        return self.followed and not self._guessed and by.isdisjoint(PLACES)
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether everything was executed, to the end, whatever was assumed."""
+        return self.followed and not (self.paused or self.halted or self.skipped or self._tasks)
 
     @property
     def endings(self) -> list[AssumedSizes]:
@@ -273,6 +289,7 @@ class Execution:
         if statement.does in _LEAVES:
             if guard is None:
                 group.doubtful |= statement.does == "leave"
+                self._guessed |= statement.does == "leave"
                 return self._enter(group, number, block.fall)
             taken: int | None = None
         else:
@@ -295,6 +312,7 @@ class Execution:
                 self._assumed.take(number, name, following)
             else:
                 group.doubtful = True
+                self._assumed.decided_by.update(() if name is None else (name,))
         return self._enter(group, number, following, counted)
 
     def _skip(self, group: ThreadGroup, number: int, block: Block) -> bool:

@@ -8,58 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
-from ..memory.byte_regions import ByteRegion
+from ..values.block_threads import by_warp
 from ..values.lane_numbers import Numbers
 from ..walks.walk_steps import WalkStep
+from .access_records import AccessedBytes, GenericAccess, GenericRace, both_access, first_of
+from .peer_accesses import PeerAccesses
 from .thread_bytes import ADDRESSES, ThreadBytes
 from .thread_groups import ThreadGroup
 from .warp_acts import WarpActs
 from .warps import GroupWait
 
-__all__ = ["AccessedBytes", "GenericAccess", "GenericActs", "GenericRace"]
+__all__ = ["GenericActs"]
 
 _ACCESSES = frozenset(("load", "store"))
-
-
-class GenericRace(NamedTuple):
-    """Two accesses of the same bytes, by two warps unless one is a copy; `first` is executed first.
-
-    `placed`: an assumed number decides where one of them lies. what: `unsynchronised` (no barrier and no
-    phase orders the two), or of copies `incomplete` (no wait covers the copy), `draining` (no wait covers the
-    bulk store), `unfenced` (no proxy fence between a generic write and a bulk copy).
-    """
-
-    first: int
-    second: int
-    warps: tuple[int, int]
-    region: ByteRegion
-    doubtful: bool
-    placed: bool
-    what: str = "unsynchronised"
-
-
-class AccessedBytes(NamedTuple):
-    """Some bytes from an address on, a bit for each."""
-
-    start: int
-    flags: int
-
-
-class GenericAccess(NamedTuple):
-    """An access by some threads of a warp. `placed`: an assumed number decides where it lies."""
-
-    statement: int
-    does: str
-    bytes: AccessedBytes
-    doubtful: bool
-    placed: bool
-
-    def meets(self, other: GenericAccess) -> bool:
-        """Whether the two have a byte in common."""
-        (start, flags), (at, others) = self.bytes, other.bytes
-        return bool(flags >> at - start & others if at >= start else others >> start - at & flags)
 
 
 @dataclass(slots=True)
@@ -73,17 +35,21 @@ class _Span:
 
 
 class GenericActs(WarpActs):
-    """The warps and barriers of a block, and its ordinary accesses of shared memory."""
+    """The warps and barriers of a block, and its ordinary accesses of shared memory. `maps`: they may lie in
+    other blocks of the cluster.
+    """
 
     skips = frozenset(
         ("load", "store", "update", "copy", "copy-commit", "copy-wait", "multiply", "commit", "wait")
     )
 
-    def __init__(self, threads: int) -> None:
+    def __init__(self, threads: int, maps: bool = False) -> None:
         super().__init__(threads)
         self.races: dict[tuple[int, int], GenericRace] = {}
+        self.elsewhere: dict[tuple[int, int], GenericRace] = {}  # one of the two accesses is another block's
         self._spans: list[list[_Span]] = [[] for _ in range(self.count)]
         self._threads = ThreadBytes()
+        self._peers = PeerAccesses(self.warps, self._found_elsewhere) if maps else None
 
     def act(self, group: ThreadGroup, step: WalkStep, threads: tuple[int, ...]) -> Iterator[GroupWait]:
         """Do a statement in some threads of a group; yields what they wait for."""
@@ -95,8 +61,14 @@ class GenericActs(WarpActs):
     def _access(self, group: ThreadGroup, step: WalkStep, threads: tuple[int, ...]) -> None:
         statement = step.statement
         address, width = statement.address, statement.bytes
-        if address is None or width is None or group.registers.is_remote(address, step.statement.scope):
+        if address is None or width is None:
             return
+        remote = group.registers.is_remote(address, statement.scope)
+        if remote:
+            for warp in by_warp(threads):
+                self.send(group, step, address, warp)
+            if not group.registers.is_elsewhere(address, statement.scope):
+                return
         base: Numbers = 0 if address.base is None else group.registers.value(address.base, statement.scope)
         if base is None:
             return
@@ -108,7 +80,11 @@ class GenericActs(WarpActs):
         for warp, start, last, flags in self._threads.of(base, threads, width, statement.rows):
             if start + offset >= 0 and last + offset < ADDRESSES:
                 found = AccessedBytes(start + offset, flags)
-                self._judge(warp, GenericAccess(step.position, statement.does, found, doubtful, placed))
+                access = GenericAccess(step.position, statement.does, found, doubtful, placed)
+                if not remote:
+                    self._judge(warp, access)
+                if self._peers is not None:
+                    (self._peers.sent if remote else self._peers.own)(warp, access)
 
     def _judge(self, warp: int, access: GenericAccess) -> None:
         """Hold an access against those of other warps that its warp does not know of."""
@@ -127,6 +103,15 @@ class GenericActs(WarpActs):
                 if met:
                     self._found(other, span, warp, access, met << start)
         self._remember(warp, access)
+
+    def _found_elsewhere(self, other: int, before: GenericAccess, warp: int, access: GenericAccess) -> None:
+        """An access by a warp of another block, and one of this block's, that nothing orders."""
+        region = both_access(before, access)
+        key = before.statement, access.statement
+        if region is not None:
+            placed, doubtful = before.placed or access.placed, before.doubtful or access.doubtful
+            race = GenericRace(*key, (other, warp), region, doubtful, placed, "elsewhere")
+            self.elsewhere.setdefault(key, race)
 
     def _known(self, warp: int) -> int:
         """The bytes that a warp has stored since all others knew of it."""
@@ -156,8 +141,5 @@ class GenericActs(WarpActs):
             key = before.statement, access.statement
             doubtful = before.doubtful or access.doubtful
             if key not in self.races or (self.races[key].doubtful and not doubtful):
-                low = (both & -both).bit_length() - 1
-                high = low + (~(both >> low) & (both >> low) + 1).bit_length() - 1
-                region = ByteRegion("shared", low, high)
                 placed = before.placed or access.placed
-                self.races[key] = GenericRace(*key, (other, warp), region, doubtful, placed)
+                self.races[key] = GenericRace(*key, (other, warp), first_of(both), doubtful, placed)

@@ -12,11 +12,14 @@ from ..values.block_threads import LARGEST_BLOCK, WARP, WARPGROUP, size_of
 from ..walks.kernel_walks import KernelWalks
 from ..walks.parameters import AssumedSizes
 from ..walks.walk_plan import WalkPlan
+from .access_records import GenericRace
 from .assumed_paths import LAST_ROUNDS
+from .barrier_acts import Sent
 from .block_sizes import usual_sizes
+from .cluster_ends import cluster_ends, unawaited
 from .copy_accesses import CopyActs
 from .execution import Execution
-from .generic_accesses import GenericActs, GenericRace
+from .generic_accesses import GenericActs
 
 __all__ = ["GenericFindings"]
 
@@ -27,6 +30,10 @@ _COPIES = frozenset(("copy", "bulk-copy"))
 # By what a race is: the rule, and why.
 _RULES = {
     "unsynchronised": ("shared-unsynchronised", "no barrier orders the two"),
+    "elsewhere": (
+        "shared-unsynchronised",
+        "one of them does so from another block, and no barrier of the cluster orders the two",
+    ),
     "incomplete": ("copy-incomplete", "no wait that the second knows of covers the copy"),
     "draining": ("bulk-store-pending", "no wait covers the bulk store"),
     "unfenced-store": ("bulk-store-fence", "no thread that is ordered between the two executes one"),
@@ -54,6 +61,7 @@ class GenericFindings:
         self.walked = walked
         self.plan = walked.reading_plan
         self.followed = False
+        self._sent: list[Sent] = []
         self._races = {} if self.plan.meets_in_memory else self._found()
 
     @property
@@ -62,7 +70,7 @@ class GenericFindings:
         walks judge.
         """
         copies = (self.plan.code.operation(index).does for index in self.plan.roles)
-        return self.followed and not self._races and "bulk-copy" not in copies
+        return self.followed and not self._races and not self._sent and "bulk-copy" not in copies
 
     def __iter__(self) -> Iterator[Finding]:
         told: set[tuple[str, int]] = set()
@@ -72,12 +80,15 @@ class GenericFindings:
             if key not in told:
                 told.add(key)
                 yield _finding(self.walked, race)
+        if not told:
+            yield from cluster_ends(self.walked.module, self.walked.code, self._sent)
 
     def _found(self) -> dict[_Key, GenericRace]:
         races: dict[_Key, GenericRace] | None = None
         for threads in _blocks(self.plan):
-            found, followed = _raced(self.plan, threads)
-            self.followed = followed and self.plan.function.threads is not None
+            found, followed, sent = _raced(self.plan, threads)
+            if self.plan.function.threads is not None:
+                self.followed, self._sent = followed, sent
             races = found if races is None else {key: race for key, race in races.items() if key in found}
             if not races:
                 break
@@ -99,8 +110,10 @@ def _blocks(plan: WalkPlan) -> Sequence[int]:
     return [size for size in usual_sizes(plan) if least <= size <= LARGEST_BLOCK]
 
 
-def _raced(plan: WalkPlan, threads: int) -> tuple[dict[_Key, GenericRace], bool]:
-    """The races in a block of so many threads; and whether each of them was followed to its end."""
+def _raced(plan: WalkPlan, threads: int) -> tuple[dict[_Key, GenericRace], bool, list[Sent]]:
+    """The races in a block of so many threads; whether each of them was followed to its end; and what they
+    did to other blocks that none waited for.
+    """
     races: dict[_Key, GenericRace] = {}
     executions: list[Execution] = []
     sizes = [AssumedSizes(_SIZE)]
@@ -117,7 +130,7 @@ def _raced(plan: WalkPlan, threads: int) -> tuple[dict[_Key, GenericRace], bool]
         executions += (_execute(plan, threads, AssumedSizes(size), _ROUNDS) for size in _OTHER_SIZES)
         cleared = {key for key, race in races.items() if _is_cleared(key, race, plan, executions)}
         races = {key: race for key, race in races.items() if key not in cleared}
-    return races, followed
+    return races, followed, [sent for found in executions for sent in unawaited(found)]
 
 
 def _execute(plan: WalkPlan, threads: int, size: AssumedSizes, rounds: int) -> Execution:
@@ -126,16 +139,19 @@ def _execute(plan: WalkPlan, threads: int, size: AssumedSizes, rounds: int) -> E
 
 def _acts(plan: WalkPlan, threads: int) -> GenericActs:
     """What threads do, and with copies, if there are any."""
+    maps = bool(plan.mapped) and not plan.is_polling
     copies = [plan.code[index] for index in plan.roles if plan.code.operation(index).does in _COPIES]
     if not copies:
-        return GenericActs(threads)
+        return GenericActs(threads, maps)
     does = set(map(_does, copies))
-    return CopyActs(threads, "fill" in does, "drain" in does)
+    return CopyActs(threads, "fill" in does, "drain" in does, maps)
 
 
 def _races(found: Execution) -> dict[_Key, GenericRace]:
     assert isinstance(found.acts, GenericActs)
-    races: dict[_Key, GenericRace] = {(race.what, *pair): race for pair, race in found.acts.races.items()}
+    elsewhere = found.acts.elsewhere if found.acts.elsewhere and found.is_alike else {}
+    pairs = (*found.acts.races.items(), *elsewhere.items())
+    races: dict[_Key, GenericRace] = {(race.what, *pair): race for pair, race in pairs}
     return {**races, **found.acts.copy_races} if isinstance(found.acts, CopyActs) else races
 
 
@@ -161,6 +177,7 @@ def _finding(walked: KernelWalks, race: GenericRace) -> Finding:
     statements = [walked.code.function.statements[index] for index in (race.first, race.second)]
     places = [walked.module.place(statement.offset) for statement in statements]
     does = [_does(walked.code[index]) for index in (race.first, race.second)]
+    doubtful = race.doubtful or race.what == "elsewhere"  # other blocks are taken to do the same
     usual = "" if walked.code.function.threads else "; so it is with each usual number of threads"
     says = [
         f"warp {warp} {_DOES[what]} bytes {region.low} to {region.high - 1} of {region.variable}"
@@ -168,7 +185,7 @@ def _finding(walked: KernelWalks, race: GenericRace) -> Finding:
     ]
     return Finding(
         name,
-        LIKELY if race.doubtful or not walked.code.function.exact else ERROR,
+        LIKELY if doubtful or not walked.code.function.exact else ERROR,
         places[1],
         walked.code.function.name,
         f"{rule.title}: {says[0]}, then {says[1]}; {why}{usual}",

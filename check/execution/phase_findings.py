@@ -18,8 +18,9 @@ from ..walks.kernel_walks import KernelWalks
 from ..walks.parameters import AssumedSizes
 from ..walks.walk_plan import WalkPlan
 from .assumed_paths import LAST_ROUNDS
-from .barrier_acts import Drift, Unpublished, WrongCount
+from .barrier_acts import Drift, Sent, Unpublished, WrongCount
 from .block_sizes import right_size
+from .cluster_ends import cluster_ends, unawaited
 from .execution import ROUNDS, Execution
 from .phase_reports import RACE_RULES, PhaseReports
 from .shared_accesses import PhaseRace
@@ -74,6 +75,7 @@ class PhaseFindings:
     together: set[int] = field(default_factory=set)  # blocks that whole warpgroups execute
     parted: set[int] = field(default_factory=set)  # blocks that parts of them execute
     executed: set[int] = field(default_factory=set)  # blocks that some thread comes to
+    sent: list[Sent] = field(default_factory=list)  # what is done to other blocks, and none there waits for
     short: dict[int, Short] = field(default_factory=dict)  # by product
     ordered: set[tuple[int, int]] = field(default_factory=set)
     synchronised: set[tuple[int, int]] = field(default_factory=set)  # and only a proxy fence is missing
@@ -134,6 +136,7 @@ class PhaseFindings:
             }
             for barrier in found.acts.named.values():
                 self.unequal |= barrier.unequal
+            self.sent += unawaited(found)
             self.executed |= found.together.keys()
             self._done[size] = found.together.keys()
             self.parted |= {number for number, whole in found.together.items() if not whole}
@@ -253,6 +256,8 @@ class PhaseFindings:
         yield from (self._reports.unlike(*ends, *counts) for ends, counts in self.unlike.items())
         for (first, second), doubtful in self.unequal.items():
             yield self._reports.unequal(first, second, doubtful)
+        if not self.stuck and all(race.partly for race in self.races):
+            yield from cluster_ends(self.module, self.code, self.sent)
         for init, use in self.unpublished:
             yield self._reports.unpublished(self.unpublished[init, use])
 

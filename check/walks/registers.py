@@ -13,7 +13,7 @@ from ..values.block_threads import WARP, own_numbers
 from ..values.lane_numbers import LaneNumbers, Numbers, lane_math
 from ..values.word_algebra import NUMBER, NoResultError
 from .parameters import parameter_number
-from .walk_steps import SIZE, WalkStep, WalkSteps
+from .walk_steps import RANK, SIZE, WalkStep, WalkSteps
 
 __all__ = ["Registers"]
 
@@ -22,8 +22,8 @@ class Registers:
     """The registers of some threads of a block, by unique name.
 
     `assumed` follow from assumed numbers, of parameters or of the grid; `chosen` are unknown predicates of
-    which a walk has taken one value, and what follows from them; `remote` follow from addresses in other
-    blocks of the cluster.
+    which a walk has taken one value, and what follows from them; `remote` follow from addresses in blocks of
+    the cluster, with the ranks of those (None: one is unknown).
     """
 
     __slots__ = ("assumed", "chosen", "math", "numbers", "remote", "steps", "threads")
@@ -37,7 +37,7 @@ class Registers:
         self.numbers: dict[str, Numbers] = {**dict(self._own()), SIZE: size, **dict(others)}
         self.assumed: set[str] = set()
         self.chosen: set[str] = set()
-        self.remote: set[str] = set()
+        self.remote: dict[str, frozenset[int | None]] = {}
 
     def _own(self) -> Iterator[tuple[str, Numbers]]:
         """The special registers whose numbers are known."""
@@ -52,7 +52,7 @@ class Registers:
         made = Registers.__new__(Registers)
         made.steps, made.threads, made.math = self.steps, self.threads, self.math
         made.numbers = dict(self.numbers)
-        made.assumed, made.chosen, made.remote = set(self.assumed), set(self.chosen), set(self.remote)
+        made.assumed, made.chosen, made.remote = set(self.assumed), set(self.chosen), dict(self.remote)
         return made
 
     # What they hold
@@ -72,6 +72,18 @@ class Registers:
         if not self.remote or address is None or address.base is None:
             return False
         return self.steps.source(address.base, scope) in self.remote
+
+    def ranks(self, address: Address | None, scope: int) -> frozenset[int | None]:
+        """The ranks of the blocks in whose shared memory an address may lie; none: in that of its own."""
+        if not self.is_remote(address, scope):
+            return frozenset()
+        assert address is not None and address.base is not None
+        return self.remote[str(self.steps.source(address.base, scope))]
+
+    def is_elsewhere(self, address: Address | None, scope: int) -> bool:
+        """Whether some thread's address surely lies in another block of the cluster."""
+        own = self.numbers.get(RANK)
+        return any(rank not in (None, own) for rank in self.ranks(address, scope))
 
     def guard(self, name: str | None, negated: bool) -> Numbers:
         """Whether a guard is true, as 0 or 1; None if unknown."""
@@ -131,8 +143,13 @@ class Registers:
             self.chosen.update(written)
         elif surely:
             self.chosen.difference_update(written)
-        if step.maps or (self.remote and not self.remote.isdisjoint(step.read)):
-            self.remote.update(written)
+        if step.maps:
+            rank = self.value(step.statement.operands[-1], step.statement.scope)
+            ranks = frozenset(rank.values if isinstance(rank, LaneNumbers) else (rank,))
+            self.remote.update(dict.fromkeys(written, ranks))
+        elif self.remote and (mapped := self.remote.keys() & {*step.read}):
+            ranks = frozenset(rank for register in mapped for rank in self.remote[register])
+            self.remote.update(dict.fromkeys(written, ranks))
 
     def receive(self, step: WalkStep, values: Sequence[Numbers], guard: Numbers, assumed: bool) -> None:
         """Write what a load brings, by destination; `assumed`: it follows from an assumed number."""

@@ -81,14 +81,21 @@ class WalkPlan:
     @cached_property
     def differing(self) -> set[str]:
         """The registers that are computed from what tells threads apart."""
-        waiting: list[str] = []
+        return self._made_of(
+            name
+            for statement in self.code
+            if statement.does not in _OPAQUE and _tells_apart(statement)
+            for name in statement.writes
+        )
+
+    def _made_of(self, registers: Iterable[str]) -> set[str]:
+        """Some registers, and all that are computed from them."""
+        waiting = list(registers)
         made: dict[str, list[str]] = defaultdict(list)  # by register: those that are computed from it
-        for statement in self.code:
+        for statement in self.code if waiting else ():
             if statement.writes and statement.does not in _OPAQUE:
                 for register in statement.reads:
                     made[register] += statement.writes
-                if _tells_apart(statement):
-                    waiting += statement.writes
         return closure(waiting, made)
 
     def _slice(self) -> set[str]:
@@ -98,7 +105,7 @@ class WalkPlan:
             if statement.does in _GUARDED and statement.guard:
                 waiting += self.code.unique((statement.guard,), statement.scope)
             elif statement.does in COUNTED or (statement.does == "load" and self.reads):
-                if self.reads and statement.does in _DATA and statement.operation.space != "shared":
+                if self.reads and statement.does in _DATA and not self._is_shared(statement):
                     continue
                 self.roles.append(index)
                 if not (self.reads and statement.does in _PRODUCTS):
@@ -110,6 +117,23 @@ class WalkPlan:
             words = (s for s in self.code if s.does in _WORDS and s.operation.space == "shared")
             wanted = self.closed([*wanted, *(name for s in words for name in s.reads)])
         return wanted
+
+    def _is_shared(self, statement: DecodedStatement) -> bool:
+        """Whether data lie in shared memory, of this block or of another one of the cluster."""
+        space = statement.operation.space
+        return space == "shared" or (
+            space == "generic"
+            and bool(self.mapped)
+            and not self.mapped.isdisjoint(
+                self.code.registers_in(" ".join(statement.addresses), statement.scope)
+            )
+        )
+
+    @cached_property
+    def mapped(self) -> set[str]:
+        """The registers with addresses in other blocks of the cluster."""
+        maps = [statement for statement in self.code if statement.does == "map-address"]
+        return self._made_of(name for statement in maps for name in statement.writes)
 
     def _rereads(self, wanted: set[str]) -> bool:
         """Whether wanted numbers are read from shared memory."""
@@ -198,6 +222,11 @@ class WalkPlan:
         """Whether a block stands in a loop that reads memory until another thread has written it."""
         heads = self.loops.around.get(number, ())[-1:]
         return any(not self._polling_blocks.isdisjoint(self.loops.blocks[head]) for head in heads)
+
+    @property
+    def is_polling(self) -> bool:
+        """Whether threads may wait for what others write to memory."""
+        return bool(self._polling_blocks)
 
     @cached_property
     def _polling_blocks(self) -> frozenset[int]:

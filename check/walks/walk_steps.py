@@ -20,8 +20,11 @@ from ..values.arithmetic import DECIDED, MASK, MOVES, ArithmeticRule, bits_of, r
 from .loops import Loops
 from .parameters import ParameterNumbers
 
-__all__ = ["SIZE", "WalkStep", "WalkSteps"]
+__all__ = ["PLACES", "RANK", "SIZE", "WalkStep", "WalkSteps"]
 
+RANK = "%cluster_ctarank"  # of the block in its cluster
+# What tells the blocks of a cluster apart.
+PLACES = frozenset({RANK} | {f"%{name}.{axis}" for name in ("ctaid", "cluster_ctaid") for axis in "xyz"})
 SIZE = "size"  # names the number of every parameter that is not a pointer
 _RESULTS = {
     "await": "awaited",
@@ -36,7 +39,7 @@ _GRID = {
     f"%{name}{axis}": int(name.startswith(("n", "cluster_n")))
     for name in ("ctaid", "nctaid", "clusterid", "nclusterid", "cluster_ctaid", "cluster_nctaid")
     for axis in (".x", ".y", ".z", "")
-} | {"%cluster_ctarank": 0, "%cluster_nctarank": 1}
+} | {RANK: 0, "%cluster_nctarank": 1}
 
 
 class WalkStep(NamedTuple):

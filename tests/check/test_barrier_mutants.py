@@ -184,7 +184,8 @@ PAIR = (
         "@!%p12 COPY [%r41]",
     )
     .replace("COPY", "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster")
-    .replace("DONE:\n", "DONE:\nbarrier.cluster.arrive.aligned;\nbarrier.cluster.wait.aligned;\n")
+    .replace("barrier.cluster.arrive; ", "barrier.cluster.arrive.aligned;\n")
+    .replace("barrier.cluster.wait;", "barrier.cluster.wait.aligned;")
 )
 
 

@@ -151,6 +151,7 @@ MULTICAST = (
         "mbarrier.arrive.release.cluster.shared::cluster.b64 _,[%r42];\n"
         "mbarrier.arrive.release.cluster.shared::cluster.b64 _,[%r43];",
     )
+    .replace("ret;", "barrier.cluster.arrive; barrier.cluster.wait;\nret;")
 )
 # A round late, and nothing is lost: the producer waits for the stages in turn.
 LATE = RING.replace(

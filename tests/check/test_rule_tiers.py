@@ -21,7 +21,7 @@ TIERS = {
     "error likely reading": """bulk-store-fence first-fence register-fence accumulator-in-flight a-written-in-flight
         accumulator-as-a a-as-accumulator proxy-fence shared-overwritten""",
     "error reading": "metadata-code accumulator-reshaped",
-    "likely": "legality.unknown",
+    "likely": "legality.unknown cluster-ended",
     "reading": "a-read-in-flight fence-after-mma fence-after-load allocation-warp tensor-load-overwritten",
     "info": """aligned-unknown idle-suppression matrix-lanes redundant-fence redundant-wait repaired serialised
         legality.deprecated tensor-load-read inline.operand-unused""",

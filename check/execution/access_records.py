@@ -1,0 +1,62 @@
+"""What an access of shared memory by threads of a warp is, and a pair of accesses that nothing orders."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from ..memory.byte_regions import ByteRegion
+
+__all__ = ["AccessedBytes", "GenericAccess", "GenericRace", "both_access", "first_of"]
+
+
+class GenericRace(NamedTuple):
+    """Two accesses of the same bytes, by two warps unless one is a copy; `first` is executed first.
+
+    `placed`: an assumed number decides where one of them lies. what: `unsynchronised` (no barrier and no
+    phase orders the two), `elsewhere` (so it is, and one is by a warp of another block of the cluster), or of
+    copies `incomplete` (no wait covers the copy), `draining` (no wait covers the bulk store), `unfenced` (no
+    proxy fence between a generic write and a bulk copy).
+    """
+
+    first: int
+    second: int
+    warps: tuple[int, int]
+    region: ByteRegion
+    doubtful: bool
+    placed: bool
+    what: str = "unsynchronised"
+
+
+class AccessedBytes(NamedTuple):
+    """Some bytes from an address on, a bit for each."""
+
+    start: int
+    flags: int
+
+
+class GenericAccess(NamedTuple):
+    """An access by some threads of a warp. `placed`: an assumed number decides where it lies."""
+
+    statement: int
+    does: str
+    bytes: AccessedBytes
+    doubtful: bool
+    placed: bool
+
+    def meets(self, other: GenericAccess) -> bool:
+        """Whether the two have a byte in common."""
+        (start, flags), (at, others) = self.bytes, other.bytes
+        return bool(flags >> at - start & others if at >= start else others >> start - at & flags)
+
+
+def both_access(first: GenericAccess, second: GenericAccess) -> ByteRegion | None:
+    """The first bytes that two accesses have in common; None if they have none."""
+    met = first.bytes.flags << first.bytes.start & second.bytes.flags << second.bytes.start
+    return first_of(met) if met else None
+
+
+def first_of(flags: int) -> ByteRegion:
+    """The first bytes in a row that have their bits set."""
+    low = (flags & -flags).bit_length() - 1
+    high = low + (~(flags >> low) & (flags >> low) + 1).bit_length() - 1
+    return ByteRegion("shared", low, high)
