@@ -48,8 +48,8 @@ class PeerMap:
     `inputs` and `outputs` have the size of each, as the peer has them; they may be those of the layout
     exchanged, where the peer says at which place an element lies. `map` is a CuTe layout with a mode for
     each input, whose value is output 0 + size 0 * output 1 + …; or it has, for each bit of each input, what
-    that bit adds (XOR) to each output. `origin` says whose numbers they are where the peer says that it
-    follows another.
+    that bit adds (XOR) to each output; an input with as many places as values has what each value adds.
+    `origin` says whose numbers they are where the peer says that it follows another.
     """
 
     layout: str
@@ -85,18 +85,24 @@ class PeerMap:
             yield values
 
     def _linear(self, bases: Sequence[Sequence[int]], size: int) -> list[int]:
+        numbers = [self._number(base) for base in bases]
+        if len(numbers) == size:
+            return numbers
         values = [0]
-        for base in bases:
-            number, weight = 0, 1
-            for part, extent in zip(base, self.outputs.values(), strict=True):
-                if not 0 <= part < extent or extent & extent - 1:
-                    raise ValueError(f"the basis {base} does not lie in {dict(self.outputs)}")
-                number += part * weight
-                weight *= extent
+        for number in numbers:
             values += [value ^ number for value in values]
         if len(values) != size:
             raise ValueError(f"{len(bases)} bases make {len(values)} values, not {size}")
         return values
+
+    def _number(self, place: Sequence[int]) -> int:
+        number, weight = 0, 1
+        for part, extent in zip(place, self.outputs.values(), strict=True):
+            if not 0 <= part < extent or extent & extent - 1:
+                raise ValueError(f"the basis {place} does not lie in {dict(self.outputs)}")
+            number += part * weight
+            weight *= extent
+        return number
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
 """Ask CuTe (nvidia-cutlass-dsl) for its layouts, and record them in evidence/peers-nvidia-cutlass-dsl.json.
 
-python -m venv V && V/bin/pip install nvidia-cutlass-dsl && V/bin/python bench/peers/cute_dsl.py
+python -m venv V && V/bin/pip install "nvidia-cutlass-dsl[cu13]" && V/bin/python bench/peers/cute_dsl.py
 
 No GPU is needed: CuTe computes the layouts while it builds a kernel, which nobody runs. CuTe writes B as
 (n, k), so the column of B comes first.
@@ -8,7 +8,12 @@ No GPU is needed: CuTe computes the layouts while it builds a kernel, which nobo
 
 from __future__ import annotations
 
+import json
 import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from peer_file import Observations, bases_of
@@ -16,6 +21,7 @@ from peer_file import Observations, bases_of
 os.environ["CUTE_DSL_ARCH"] = "sm_100a"
 
 import cutlass
+from cute_scales import record_factors
 from cute_words import record_words
 from cutlass import cute
 from cutlass._mlir.dialects import cute_nvgpu as ir
@@ -23,6 +29,7 @@ from cutlass.cute.atom import MmaAtom, Trait, make_atom
 from cutlass.cute.core import _pack_shape
 from cutlass.cute.nvgpu import OperandMajorMode, tcgen05, warp
 from cutlass.cute.nvgpu.warpgroup import OperandSource
+from cutlass.utils import blockscaled_layout
 
 TYPES: dict[str, Any] = {
     "f16": cutlass.Float16,
@@ -96,7 +103,7 @@ def matrices() -> None:
             store = cute.make_copy_atom(warp.StMatrix8x8x16bOp(transposed, count), half)
             move("LdMatrix8x8x16bOp.layout_dst_tv", load.layout_dst_tv, name, 8, count)
             move("StMatrix8x8x16bOp.layout_src_tv", store.layout_src_tv, name, 8, count)
-            rows(load.layout_src_tv, count)
+            rows("LdMatrix8x8x16bOp", load.layout_src_tv, 8, count)
         unpacking = cute.make_copy_atom(warp.LdMatrix8x16x8bOp(False, count, 4), byte)
         move("LdMatrix8x16x8bOp.layout_dst_tv", unpacking.layout_dst_tv, "matrix.m8n16", 16, count)
         narrow = cute.make_copy_atom(warp.StMatrix16x8x8bOp(True, count), byte)
@@ -105,6 +112,7 @@ def matrices() -> None:
         square = cute.make_copy_atom(warp.LdMatrix16x16x8bOp(True, count), byte)
         name = "matrix.m16n16.trans"
         move("LdMatrix16x16x8bOp.layout_dst_tv", square.layout_dst_tv, name, 16, count, 16)
+        rows("LdMatrix16x16x8bOp", square.layout_src_tv, 16, count)
 
 
 def move(function: str, whole: Any, name: str, width: int, count: int, height: int = 8) -> None:
@@ -113,16 +121,16 @@ def move(function: str, whole: Any, name: str, width: int, count: int, height: i
     seen.add_map(name, function, inputs, {"col": width, "row": height * count}, str(whole), matrices=count)
 
 
-def rows(source: Any, count: int) -> None:
-    """Record which thread supplies the address of which row of 8x8 matrices."""
+def rows(operation: str, source: Any, height: int, count: int) -> None:
+    """Record which thread supplies the address of which row; a row has 8 elements of 16 bits or 16 of 8."""
 
     def place(t: int) -> tuple[int, int]:
-        row = source((t, 0)) // 8
-        return row % 8, row // 8
+        row = source((t, 0)) // height
+        return row % height, row // height
 
-    inputs, outputs = {"t": 8 * count}, {"row": 8, "matrix": count}
-    function = "LdMatrix8x8x16bOp.layout_src_tv"
-    seen.add_map("matrix.rows.8", function, inputs, outputs, bases_of(inputs, place), matrices=count)
+    inputs, outputs = {"t": height * count}, {"row": height, "matrix": count}
+    function, name = f"{operation}.layout_src_tv", f"matrix.rows.{height}"
+    seen.add_map(name, function, inputs, outputs, bases_of(inputs, place), matrices=count)
 
 
 def transfers() -> None:
@@ -183,6 +191,12 @@ def accumulators() -> None:
         tiled = cute.make_tiled_mma(sparse)
         whole = tiled.make_fragment_C(tiled.partition_shape_C((128, n))).layout[0]
         accumulator("make_fragment_C of MmaF16BF16SparseOp, 2 CTA, M = 128", whole, "C", 128, n, 2)
+    sparse = tcgen05.MmaF16BF16SparseOp(
+        f16, f32, (128, 64, 32), two, tcgen05.OperandSource.TMEM, k, k, tcgen05.SparseMetadataFormat.TID
+    )
+    tiled = cute.make_tiled_mma(sparse)
+    whole = tiled.make_fragment_A(tiled.partition_shape_A((128, 32))).layout[0]
+    multiplicand("make_fragment_A of MmaF16BF16SparseOp, 2 CTA, M = 128", whole, "C", 128, 16)
 
 
 def eight_bits(m: int, group: Any) -> Any:
@@ -209,7 +223,7 @@ def accumulator(function: str, whole: Any, letter: str, m: int, n: int, ctas: in
 
 def multiplicand(function: str, whole: Any, letter: str, m: int, width: int) -> None:
     """Record where each element of A lies; an address counts elements in the columns."""
-    ctas, held = (2 if letter in "AB" else 1), 32 // width
+    ctas, held = (2 if letter in "ABC" else 1), 32 // width
     rows = m // ctas
 
     def place(row: int, col: int, copy: int = 0) -> tuple[int, ...]:
@@ -219,8 +233,50 @@ def multiplicand(function: str, whole: Any, letter: str, m: int, width: int) -> 
 
     inputs = {"row": m, "col": 256 // width, **({"copy": 2} if letter == "B" else {})}
     outputs = {"i": held, "column": 8, "lane": 128, **({"cta": 2} if ctas == 2 else {})}
-    parameters = {"width": width, **({"half": 0} if letter == "F" else {"bytes": 32})}
+    parameters = {"width": width, **({"half": 0} if letter in "CF" else {"bytes": 32})}
     seen.add_map(f"tcgen05.a.{letter}", function, inputs, outputs, bases_of(inputs, place), **parameters)
+
+
+def scale_factors() -> None:
+    """Where each scale factor of a product with K = 96 lies: some products have theirs behind one another."""
+    one, source = tcgen05.CtaGroup.ONE, tcgen05.OperandSource.SMEM
+    for kind, scales, vector in (("3X", 3, 32), ("6X", 6, 16)):
+        for n in (128, 256):
+            shape = (128, n, 96)
+            made = (
+                tcgen05.SM103MmaMXF4Op(shape, one, source)
+                if vector == 32
+                else tcgen05.SM103MmaMXF4NVF4Op(cutlass.Float8E4M3FN, shape, one, source)
+            )
+            tiled, tile = cute.make_tiled_mma(made), (128, n, 4 * 96)
+            for side, rows, ask in (
+                ("a", 128, blockscaled_layout.make_tmem_layout_sfa),
+                ("b", n, blockscaled_layout.make_tmem_layout_sfb),
+            ):
+                if side == "a" and n != 128:
+                    continue
+                each = (((32, 4), rows // 128), (vector, 1)), 1, 4 * scales
+                whole = ask(tiled, tile, vector, cute.make_layout(each))
+                for product in range(4 if scales == 3 else 2):
+                    function = f"{ask.__name__} of {type(made).__name__}, product {product}"
+                    at = factor_address(whole, product * scales)
+                    record_factors(seen, function, side, kind, rows, scales, at)
+
+
+def factor_address(whole: Any, before: int) -> Callable[[int, int, int], int]:
+    """The address of a copy of a factor of a product; so many factors come before."""
+
+    def of(copy: int, row: int, factor: int) -> int:
+        return int(whole(((((row % 32, row // 32), copy), (0, 0)), 0, before + factor)))
+
+    return of
+
+
+def other_target() -> None:
+    """What CuTe has for sm_107 only."""
+    command = [sys.executable, Path(__file__).with_name("cute_rubin.py")]
+    lines = subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines()
+    seen.maps += [json.loads(line) for line in lines if line.startswith("{")]
 
 
 def every() -> None:
@@ -248,6 +304,7 @@ def every() -> None:
     matrices()
     transfers()
     accumulators()
+    scale_factors()
     for k, ab, c, a_layout in WARPGROUP:
         for n in range(8, 257, 8):
             if ab != "f16" and n not in (8, 64, 256):
@@ -271,5 +328,6 @@ def ask() -> None:
 
 if __name__ == "__main__":
     ask()
+    other_target()
     record_words(seen)
     seen.write()

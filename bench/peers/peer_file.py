@@ -44,6 +44,7 @@ class Observations:
     ) -> None:
         """A map: a CuTe layout with a mode for each input, or what each bit of each input adds (XOR).
 
+        Of an input with a place for each value it is what each value adds.
         `origin` says whose numbers they are where the peer says that it follows another.
         """
         known = {
@@ -96,13 +97,22 @@ class Observations:
         print(f"{path}: {len(self.maps)} maps, {len(self.words)} words")
 
 
-def bases_of(inputs: Mapping[str, int], place: Callable[..., Sequence[int]]) -> dict[str, list[list[int]]]:
-    """What each bit of each input adds to a function's outputs; raises ValueError if XOR does not give it."""
-    if any(place(**dict.fromkeys(inputs, 0))):
+def bases_of(
+    inputs: Mapping[str, int], place: Callable[..., Sequence[int]], listed: str = ""
+) -> dict[str, list[list[int]]]:
+    """What each bit of each input adds to a function's outputs; raises ValueError if XOR does not give it.
+
+    Of the input `listed` it is what each value adds, and the first one need not add 0.
+    """
+    zeros = dict.fromkeys(inputs, 0)
+    begin = place(**zeros)
+    if any(begin) and not listed:
         raise ValueError("the function does not begin at 0")
     bases = {
-        name: [
-            list(place(**{**dict.fromkeys(inputs, 0), name: 1 << bit}))
+        name: [list(place(**{**zeros, name: value})) for value in range(size)]
+        if name == listed
+        else [
+            [one ^ other for one, other in zip(place(**{**zeros, name: 1 << bit}), begin, strict=True)]
             for bit in range((size - 1).bit_length())
         ]
         for name, size in inputs.items()
@@ -111,11 +121,15 @@ def bases_of(inputs: Mapping[str, int], place: Callable[..., Sequence[int]]) -> 
     for name, size in inputs.items():
         points = [{**point, name: value} for point in points for value in range(size)]
     for point in points:
-        parts = list(place(**dict.fromkeys(inputs, 0)))
+        parts = [0] * len(begin)
         for name, value in point.items():
-            for bit, base in enumerate(bases[name]):
-                if value >> bit & 1:
-                    parts = [one ^ other for one, other in zip(parts, base, strict=True)]
+            added = (
+                [bases[name][value]]
+                if name == listed
+                else [base for bit, base in enumerate(bases[name]) if value >> bit & 1]
+            )
+            for base in added:
+                parts = [one ^ other for one, other in zip(parts, base, strict=True)]
         if parts != list(place(**point)):
             raise ValueError(f"the function is not XOR of bits at {point}")
     return bases

@@ -40,6 +40,9 @@ ANSWERS: dict[str, list[dict[str, set[str]]]] = {
     "cutlass-tcgen05-k96-n-step": [{"yes": {SHAPES, CUTE, TVM}, "no": {CUTLASS}}],
     "text-tcgen05-ti16-transpose": [{"no": {"PTX ISA 9.4, Table 51"}, "yes": {"PTX ISA 9.4, Table 62"}}],
     "text-tcgen05-small-transpose": [{"yes": {"PTX ISA 9.4, Table 62"}, "no": {"PTX ISA 9.4, Table 65"}}],
+    "text-tcgen05-mxf8f6f4-k64-scales": [
+        {"1": {"PTX ISA 9.4, Table 68"}, "2": {CUTE}}  # 64 elements, 32 a factor
+    ],
     "text-tcgen05-k128-one-cta": [
         {"no": {"PTX ISA 9.4, Table 48"}, "yes": {"nvidia-cutlass-dsl 4.8.1"}}  # two CTAs; (128, 24) with one
     ],

@@ -118,6 +118,11 @@ def test_a_word_says_it_all(specification: Specification) -> None:
     assert product.placed("scale-a", {}).layout == "tcgen05.scale-a.6X"
     assert product.placed("scale-a", {}).parameters == {"id": 0}
     assert product.placed("scale-b", {}).parameters == {"n": 48, "id": 2}
+    word = 1 << 3 | 1 << 7 | 1 << 10 | 1 << 12 | (48 >> 3) << 17 | 1 << 27  # K = 128, a version of sm_107
+    product = described_product(specification, scaled, word)
+    assert product.placed("scale-a", {}).layout == "tcgen05.scale-a.8X"
+    assert product.placed("scale-b", {}).layout == "tcgen05.scale-b.8X"
+    assert product.placed("scale-b", {}).parameters == {"n": 48}
 
 
 def test_scale_factors_in_128_lanes_have_no_known_layout(specification: Specification) -> None:

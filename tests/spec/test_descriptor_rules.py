@@ -373,6 +373,9 @@ FIRST = [
     ("mxf4nvf4", 0x08100480, {"block": 32}, None),  # on sm_107
     ("mxf4nvf4", 0x089004A0, {"block": 16}, "scale-id.16"),
     ("mxf4nvf4", 0x90900484, {}, None),
+    ("mxf4", 0x08901488, {"cta_group": 1}, None),
+    ("mxf4", 0x08901488, {"cta_group": 2}, "K.128.M"),
+    ("mxf4nvf4", 0x10101488, {"cta_group": 2}, None),
     ("ti16", 0x08100DA0, {"sp": 0}, None),
     ("ti16", 0x08108DA0, {}, "value"),
     ("ti16", 0x08100D20, {}, "value"),
@@ -563,7 +566,7 @@ SHAPES = ["M.one", "M.two", "M.ws", "M.ashift", "N.one", "N.two", "N.ws"]
 SCALED_SHAPES = ["M.one", "M.two", "N.one", "N.two"]
 LONG = ["K.96", "K.dense", "K.96.N", "scale-id.32"]
 LOOKUP = ["lookup.dense", "lookup.type", "lookup.transpose", "lookup.K"]
-FOUR = ["K.128", "K.128.alone", "sparsity-version", "sparsity-version.one", "scale-layout"]
+FOUR = ["K.128", "K.128.alone", "K.128.M", "sparsity-version", "sparsity-version.one", "scale-layout"]
 IDS = {
     "shared": ["absolute.target", "absolute.swizzle", "absolute.base", "start.top", "leading.top", "segment"],
     "zero-columns": ["shift.most", "shift.M32"],

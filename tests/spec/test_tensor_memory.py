@@ -242,6 +242,18 @@ def test_scale_factors_of_k_96_go_on_in_the_next_word(
                 )
 
 
+def test_eight_scale_factors_are_in_two_words(specification: Specification) -> None:
+    """Typed from 9.7.18.10.7.2.6 of PTX ISA 9.4: words of four bytes, the second four columns on, or eight."""
+    for part, size in (("a", 128), ("b", 8), ("b", 128), ("b", 136), ("b", 256)):
+        found = points(specification, f"tcgen05.scale-{part}.8X", **({"n": size} if part == "b" else {}))
+        assert len(found) == 4 * size * 8
+        words = 4 if size <= 128 else 8
+        for p in found:
+            own, factor = (p["row"], p["col"]) if part == "a" else (p["col"], p["row"])
+            column = own // 32 + (words if factor >= 4 else 0)
+            assert (p["lane"] - 32 * p["copy"], p["column"], p["byte"]) == (own % 32, column, factor % 4)
+
+
 def test_scale_factors_in_shared_memory_are_those_of_cutlass(specification: Specification) -> None:
     """Sm1xxBlockScaledBasicChunk ((32,4),(VS,4)):((16,4),(0,1)), copied by 32x128b.warpx4, is what mma reads."""
     source = {
@@ -380,6 +392,7 @@ PARAMETERS: dict[str, dict[str, tuple[int, ...]]] = {
     "scale-b.4X": {"n": EIGHTS},
     "scale-b.3X": {"n": EIGHTS, "id": (0, 1, 2, 3)},
     "scale-b.6X": {"n": EIGHTS, "id": (0, 2)},
+    "scale-b.8X": {"n": EIGHTS},
     "scale-b.4X.B": {"n": (128, 256)},
     "metadata.16b": {"s": (0, 1)},
     "metadata.tf32": {"s": (0, 1)},
