@@ -691,7 +691,8 @@ def _codes(name: str, given: ArrayLike) -> NDArray[Any]:
     """An array of bit patterns, Python's integers too; raises Question for anything else."""
     import numpy as np
 
-    array = given if isinstance(given, np.ndarray) else _matrix(name, given)
+    plain = isinstance(given, np.ndarray) and not isinstance(given, np.ma.MaskedArray)
+    array = np.asarray(given) if plain else _matrix(name, given)
     if array.dtype.kind not in "ui":
         raise Question(f"{name} holds {array.dtype}; bit patterns are unsigned integers")
     return array
@@ -704,15 +705,21 @@ def _matrix(name: str, given: ArrayLike) -> NDArray[Any]:
         raise Question(f"{name} is text, not numbers; the mnemonic comes first, then the matrix")
     if isinstance(given, SparseMatrix):
         raise Question(f"{name} is a SparseMatrix; give its packed, its metadata and its selector")
+    if isinstance(given, np.ma.MaskedArray):
+        raise Question(f"{name} is a masked array; .filled(0) puts numbers where it has none")
     try:
         array = np.asarray(given)
     except ValueError:
         raise Question(f"the rows of {name} must be of one length") from None
-    if array.dtype.kind == "O":
+    if array.dtype.kind == "O" and not array.ndim:
         raise Question(f"{name} must be an array of numbers, not {described(given)}")
+    if array.dtype.kind == "O":
+        raise Question(
+            f"{name} holds Python objects or longer integers; numbers of at most 64 bits are needed"
+        )
     if array.dtype.kind not in "fiuV" or array.dtype.itemsize not in (1, 2, 4, 8):
         raise Question(f"{name} holds {array.dtype}; numbers of at most 64 bits are needed")
-    return array
+    return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
 
 
 def _pattern(given: str | None) -> str | None:

@@ -124,7 +124,7 @@ class SparseA:
         tiles = self._tiles(packed.shape, self.packed_k, "packed A")
         shape = *tiles, self.threads
         if words.shape not in (shape, (prod(shape),)) or words.dtype.kind not in "ui":
-            wanted, given = (" x ".join(map(str, sizes)) for sizes in (shape, words.shape))
+            wanted, given = (" x ".join(map(str, sizes)) or "one" for sizes in (shape, words.shape))
             raise Question(
                 f"the metadata must be {wanted} integers (row tiles x column tiles x threads), "
                 f"not {given} of {words.dtype}"

@@ -13,8 +13,8 @@ from ...spec.specification import Specification
 __all__ = ["code_of", "codes_of", "number_text", "value_of"]
 
 _HEXADECIMAL = re.compile(r"0x[0-9a-f]+")
-_POWER = re.compile(r"([-+]?)0x([0-9a-f]*)\.?([0-9a-f]*)p([-+]?\d+)")
-_DECIMAL = re.compile(r"-?\d+(\.\d+)?")
+_POWER = re.compile(r"([-+]?)0x([0-9a-f]*)\.?([0-9a-f]*)p([-+]?\d+)", re.ASCII)
+_DECIMAL = re.compile(r"-?\d+(\.\d+)?", re.ASCII)
 _WIDEST = 4096  # binary places of a number that is written with a decimal point and an exponent
 _SHORT = 12  # characters of a decimal number that is shown as it is
 
@@ -97,7 +97,7 @@ def _number(words: str) -> Fraction | None:
             return None
         value = int(power[2] + power[3], 16) * Fraction(2) ** scale
         return -value if power[1] == "-" else value
-    if not re.fullmatch(r"[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d{1,3})?", words):
+    if not re.fullmatch(r"[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d{1,3})?", words, re.ASCII):
         return None
     return Fraction(words)
 

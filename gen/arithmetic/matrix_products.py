@@ -31,6 +31,10 @@ def _codes(given: _NumberArray, element: str, name: str) -> _NumberArray:
         raise Question(f"{name} has the shape {given.shape}; a matrix is needed")
     width = f"u{max(1, kind.bits // 8)}"
     if form is not None and given.dtype.kind not in "iu":
+        if given.dtype.type is np.void:
+            raise Question(
+                f"{name} holds {given.dtype}: a .npy file keeps no type of ml_dtypes; save bit patterns"
+            )
         if not _same_numbers(given.dtype, form):
             raise Question(
                 f"{name} holds {given.dtype}; .{element} needs a type with its numbers, or bit patterns"
@@ -44,6 +48,19 @@ def _codes(given: _NumberArray, element: str, name: str) -> _NumberArray:
         wrong = int(given.min()) if int(given.min()) < low else int(given.max())
         raise Question(f"{name} holds {wrong}; .{element} has {low} to {high}")
     return (given.astype(np.int64) & (1 << kind.bits) - 1).astype(width) if signed else given.astype(width)
+
+
+def _plain(given: _NumberArray) -> _NumberArray:
+    """The integers of ml_dtypes (int4 and others) as those of numpy; other arrays as they are."""
+    if given.dtype.kind != "V" or given.dtype.type is np.void:
+        return given
+    try:
+        import ml_dtypes
+
+        ml_dtypes.iinfo(given.dtype)  # type: ignore[no-untyped-call]
+    except (ImportError, ValueError, TypeError):
+        return given
+    return given.astype(np.int64)
 
 
 def _same_numbers(dtype: np.dtype[Any], form: Format) -> bool:
@@ -81,6 +98,7 @@ class MatrixProduct:
         """The bit patterns of D, (M, N); see `ptxmma.matmul`."""
         types, fields = self.sums.arithmetic.types, self.sums.variant.fields
         m, n, k = (int(fields[name]) for name in "mnk")
+        a, b = _plain(a), _plain(b)
         columns: _NumberArray | None = None
         if self.sums.variant.row.row.sparsity:
             sparse = SparseA(load(), self.sums.variant, selector)

@@ -72,6 +72,28 @@ def test_integers() -> None:
     assert (found == a.astype(np.int64) @ b.astype(np.int64) - 5).all()
 
 
+def test_arrays_of_every_order_are_the_same_numbers() -> None:
+    """Bytes the other way round, columns first, every second element, backwards."""
+    a, b, c = drawn((16, 32), np.float16), drawn((32, 8), np.float16), drawn((16, 8), np.float32)
+    wanted = ptxmma.matmul(MMA, a, b, c).view(np.uint32)
+    swapped = [one.astype(one.dtype.newbyteorder(">")) for one in (a, b, c)]
+    columns = [np.asfortranarray(one) for one in (a, b, c)]
+    second = [np.repeat(one, 2, 1)[:, ::2] for one in (a, b, c)]
+    backwards = [one[::-1].copy()[::-1] for one in (a, b, c)]
+    for given in (swapped, columns, second, backwards):
+        assert (ptxmma.matmul(MMA, *given).view(np.uint32) == wanted).all()
+    codes = [one.view(f"u{one.itemsize}") for one in (a, b, c)]
+    assert (ptxmma.matmul(MMA, *(one.astype(one.dtype.newbyteorder(">")) for one in codes)) == wanted).all()
+    packed = ptxmma.compress(SPARSE, np.eye(16, 32).astype(">u2"), selector=0)
+    assert packed.packed.dtype == np.uint16 and packed.packed.max() == 1
+
+
+def test_integers_of_ml_dtypes() -> None:
+    s4 = "mma.sync.aligned.m16n8k32.row.col.s32.s4.u4.s32"
+    a, b = RANDOM.integers(-8, 8, (16, 32)), RANDOM.integers(0, 16, (32, 8))
+    assert (ptxmma.matmul(s4, a.astype(ml_dtypes.int4), b.astype(ml_dtypes.uint4)) == a @ b).all()
+
+
 HALF = np.ones((16, 16), np.float16)
 
 
@@ -90,6 +112,10 @@ HALF = np.ones((16, 16), np.float16)
         ((HALF, HALF), {"accumulate": 1.5}, "accumulate must be an integer"),
         ((HALF, HALF), {"target": "sm_80"}, "not measured"),
         ((np.full((16, 16), 65536), HALF), {}, "A holds 65536; .f16 has 0 to 65535"),
+        ((np.ma.masked_equal(HALF, 0), HALF), {}, r"a is a masked array; \.filled\(0\)"),
+        ((HALF.astype(object), HALF), {}, "a holds Python objects"),
+        (([[2**70] * 16] * 16, HALF), {}, "a holds Python objects or longer integers"),
+        ((np.zeros((16, 16), "V2"), HALF), {}, "A holds .V2: a .npy file keeps no type of ml_dtypes"),
     ],
 )
 def test_what_is_refused(words: tuple[Any, ...], options: dict[str, Any], why: str) -> None:
