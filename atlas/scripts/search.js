@@ -22,6 +22,7 @@ ptxmma.search = (() => {
       const said = `This text has ${text.length.toLocaleString("en")} characters; a statement has far fewer. Paste one statement.`;
       return [element("p", { class: "bad" }, said)];
     }
+    if (ptxmma.inlineAsm.isSource(text)) return inline(text, ptx, target);
     const alone = words(text).length === 1 && !strip(text).endsWith(";");
     const listed = alone ? opened().matching(text) : [];
     return listed.length ? list(strip(text), listed, ptx, target) : verdict(text, ptx, target, idesc);
@@ -30,7 +31,18 @@ ptxmma.search = (() => {
   function verdict(text, ptx, target, idesc) {
     const judge = opened().judge(ptx, target);
     const word = strip(idesc);
-    const answer = word ? ptxmma.described.answer(judge, ptxmma.data.descriptors, text, word, ptx, target) : judge.answer(text);
+    return answered(word ? ptxmma.described.answer(judge, ptxmma.data.descriptors, text, word, ptx, target) : judge.answer(text), ptx, target);
+  }
+
+  // What inline assembly of C++ says: a verdict on each statement that the specification judges.
+  function inline(text, ptx, target) {
+    const found = ptxmma.inlineAsm.answers(opened().judge(ptx, target), text, ptxmma.data.inline.constraints);
+    if (!found.length) return [element("p", { class: "bad" }, "This is C++ without a statement of PTX in a string.")];
+    return found.flatMap(({ statement, ...answer }) => [element("pre", { tabindex: 0 }, statement), ...answered(answer, ptx, target)]);
+  }
+
+  // An answer of the judge as elements.
+  function answered(answer, ptx, target) {
     if (answer.why) return [element("p", { class: "bad" }, answer.why)];
     return [
       element("h2", {}, element("span", { class: TONES[answer.verdict] }, answer.verdict), ` ${where(ptx, target)}`),
@@ -54,7 +66,7 @@ ptxmma.search = (() => {
 
   // Whether a text is a statement that takes an instruction descriptor.
   function isDescribed(text, ptx, target) {
-    if (!strip(text) || text.length > LONGEST) return false;
+    if (!strip(text) || text.length > LONGEST || ptxmma.inlineAsm.isSource(text)) return false;
     const { variant, form } = opened().judge(ptx, target).judge(text);
     return Boolean(variant && ptxmma.described.operandOf(variant, form));
   }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ...check.cuda.nvcc import nvcc
 from ..files import Atlas, AtlasFile, AtlasPage, data_file
 from ..frame import rendered
 from ..legality_data import legality_data, page_of
@@ -24,6 +25,7 @@ def made(atlas: Atlas) -> Iterator[AtlasPage | AtlasFile]:
     """The page."""
     specification = atlas.specification
     yield data_file("legality", legality_data(specification))
+    yield data_file("inline", {"constraints": nvcc().constraints})
     index = specification.index
     body = rendered(
         "home.html",
@@ -37,7 +39,7 @@ def made(atlas: Atlas) -> Iterator[AtlasPage | AtlasFile]:
         "Which statement, layout or sum do you ask about?",
         "Search",
         body,
-        "Paste a PTX statement, or type a mnemonic or a part of one.",
-        scripts=(*JUDGE, *DESCRIBED, "module_head", "search"),
-        data=("legality",),
+        "Paste a PTX statement or inline assembly, or type a mnemonic or a part of one.",
+        scripts=(*JUDGE, *DESCRIBED, "module_head", "inline_asm", "search"),
+        data=("legality", "inline"),
     )

@@ -70,7 +70,7 @@ def filled(judge: Judge, statement: Statement) -> Verdict:
     for verdict in _numbers(judge, None, statement):
         if all(reason.code != "operand.range" for reason in verdict.reasons):
             return verdict
-    return verdict or judge.judge_statement(statement)
+    return judge.judge_statement(statement) if verdict is None else verdict
 
 
 def _numbers(judge: Judge, variant: Variant | None, statement: Statement) -> Iterator[Verdict]:

@@ -209,7 +209,7 @@ class _AsmReader:
                 found = filled(self.operations.judge, read)
             else:
                 found = self.operations.judge.judge_statement(read)
-            verdict = verdict or found
+            verdict = found if verdict is None else verdict
             if all(reason.code != "operand.type" for reason in found.reasons):
                 return found
         assert verdict is not None

@@ -51,6 +51,22 @@ def test_what_chooses_nothing_stays_in_the_box(open_page: Open, head: str) -> No
     assert page.input_value("#ptx") == page.input_value("#target") == ""
 
 
+ASM = """asm volatile(
+    "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, "
+    "{%10, %11, %12, %13};\\n"
+    : "=f"(d[0]), "=f"(d[1]), "=f"(d[2]), "=f"(d[3])
+    : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]), "f"(c[0]), "f"(c[1]), "f"(c[2]), "f"(c[3]));"""
+
+
+def test_inline_assembly_is_judged(open_page: Open) -> None:
+    said = answer(open_page, ASM, "ptx=8.3&target=sm_90a")
+    assert said.startswith("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}")
+    assert "legal under PTX ISA 8.3 on sm_90a" in said
+    said = answer(open_page, ASM.replace('"f"(c[3])', '"l"(c[3])'), "ptx=8.3&target=sm_75")
+    assert "illegal under" in said and "gate.target" in said and "operand.type: c" in said
+    assert "C++ without a statement" in answer(open_page, 'printf("");')
+
+
 def test_the_nearest_form_goes_into_the_box(open_page: Open) -> None:
     page = open_page("index.html?q=wgmma.fence.sync.alinged%3B")
     assert "did you mean .aligned?" in page.inner_text("#answer")
@@ -109,7 +125,7 @@ def test_hostile_texts_are_answered_at_once(open_page: Open, text: str, said: st
 MOST = 50  # milliseconds
 TYPED = (
     "mma", "wgmma", "tcgen05", "m16n8k32", "f16.f16", "wgmma.fence.sync.alinged;", "tcgen05.mma;", "nosuch.thing;",
-    "mma.sync.aligned.m16n8k17.row.col.f32.f16.f16.f32;", STATEMENT,
+    "mma.sync.aligned.m16n8k17.row.col.f32.f16.f16.f32;", STATEMENT, ASM,
 )  # fmt: skip
 _TIMES = """texts => texts.map((text) => {
   const box = document.getElementById("answer");

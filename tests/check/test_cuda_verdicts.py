@@ -150,6 +150,13 @@ def test_statements_with_holes_are_never_accused(text: str, kind: str) -> None:
     assert bool(found.not_judged) == (kind == "unjudged")
 
 
+def test_a_number_out_of_range_accuses_no_open_number_beside_it() -> None:
+    text = WGMMA.replace('"n"(int32_t(scaleB))', '"n"(2)')
+    (finding,) = check(text).findings
+    assert finding.rule == "legality.operand.range"
+    assert "imm-scale-b is 2; it must be -1 or 1" in finding.message
+
+
 def test_braces_around_one_register_are_not_accused() -> None:
     """ptxas takes `{%r8}` for the metadata of mma.sp; for other operands of one register nothing is said."""
     text = """asm("mma.sp::ordered_metadata.sync.aligned.m16n8k32.row.col.f32.f16.f16.f32 {%0,%1,%2,%3},{%4,%5,%6,%7},"
