@@ -7,7 +7,6 @@ file.
 
 from __future__ import annotations
 
-import itertools
 import os
 import re
 import select
@@ -16,8 +15,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
-from functools import cache
-from operator import itemgetter
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING, BinaryIO
 
 from ..spec.api import load
@@ -66,8 +64,11 @@ _REFUSED = " mov.b32 %b0, %bd0;"  # by every release, whatever the .version and 
 _SAID = re.compile(
     r"ptxas (?:([^,\n]*), line (\d+); )?(error|fatal|warning|info|advisory)\s*: (.*\S)\s*$", re.MULTILINE
 )
-_ERROR = re.compile(r"^ptxas /dev/stdin, line (\d+); error   : (.*\S)\s*$", re.MULTILINE)
-_LINE, _WORDS = itemgetter(0), itemgetter(1)  # of a match of _ERROR
+# All errors of one line of the file, one after another: its number, and what follows the first one's colon.
+_ERRORS = re.compile(
+    r"^ptxas /dev/stdin, line (\d+); error   : (.*\S.*(?:\nptxas /dev/stdin, line \1; error   : .*\S.*)*)$",
+    re.MULTILINE,
+)
 _INTERNAL = re.compile(r"\binternal\b", re.IGNORECASE)  # an error of ptxas's own, not the name of a symbol
 _TOO_DEEP = "macro nesting too deep"
 _CLOSING = "Ptx assembly aborted due to errors"
@@ -85,7 +86,7 @@ class PtxasAnswer:
     """
 
     code: int | None
-    faults: dict[int, list[str]] = field(default_factory=lambda: defaultdict(list))
+    faults: dict[int, tuple[str, ...]] = field(default_factory=dict)
     warnings: dict[int, list[str]] = field(default_factory=lambda: defaultdict(list))
     unplaced: list[str] = field(default_factory=list)
     advisories: list[str] = field(default_factory=list)
@@ -128,6 +129,12 @@ class Several:
     faults: Sequence[FileFault | str | None]
     ended: str | None
     killed: bool
+
+
+@lru_cache(4096)
+def _sentences(several: str) -> tuple[str, ...]:
+    """What stands on each of some lines; many statements share one."""
+    return tuple(map(str.rstrip, several.split("\n")))
 
 
 def _end(code: int | None, words: Sequence[str]) -> str | None:
@@ -224,10 +231,13 @@ class Asking:
         text = kernel(statements, self.ptx, self.target, together, _REFUSED if early else "")
         code, said, _ = self.assemble(text)
         answer = PtxasAnswer(code)
-        lines: dict[int, list[str]] = defaultdict(list)
-        errors = _ERROR.findall(said)  # nearly all of its output, so read in the fastest way
-        for line, of_line in itertools.groupby(errors, _LINE):
-            lines[int(line)] += map(_WORDS, of_line)
+        lines: dict[int, tuple[str, ...]] = {}
+        errors = 0
+        for line, several in _ERRORS.findall(said):  # nearly all of its output, so read in the fastest way
+            words_of = _sentences(several.replace(f"ptxas {_FILE}, line {line}; error   : ", ""))
+            at = int(line)
+            lines[at] = lines[at] + words_of if at in lines else words_of
+            errors += len(words_of)
         if early:
             answer.shut = lines.pop(_BEFORE, None) is not None
         for at, all_words in lines.items():
@@ -236,13 +246,16 @@ class Asking:
                 answer.faults[number] = all_words
             else:
                 answer.unplaced += all_words
-        if said.count("\n") == len(errors) + 1 and _CLOSING in said:
+        if said.count("\n") == errors + 1 and _CLOSING in said:
             return answer
-        for file, line, kind, words in _SAID.findall(_ERROR.sub("", said)):
+        for file, line, kind, words in _SAID.findall(_ERRORS.sub("", said)):
             number = _statement(int(line), together) if file == _FILE else None
             fault = kind in ("error", "fatal")
             if number is not None and number < count:
-                (answer.faults if fault else answer.warnings)[number].append(words)
+                if fault:
+                    answer.faults[number] = (*answer.faults.get(number, ()), words)
+                else:
+                    answer.warnings[number].append(words)
                 if kind == "fatal":
                     answer.stopped = number
             elif words != _CLOSING:

@@ -61,9 +61,20 @@ class Session:
             numbers = list(range(start, min(start + _BATCH, len(statements))))
             if any(self._memory.words.values()):
                 numbers = self._readable(statements, numbers, outcomes)
-            for group in _in_one_kernel(statements, numbers):
+            for places in _in_one_kernel(tuple(map(statements.__getitem__, numbers))):
+                group = list(map(numbers.__getitem__, places))
                 self._settle(statements, group, outcomes, "early")
-        return [outcomes[number] for number in range(len(statements))]
+        return list(map(outcomes.__getitem__, range(len(statements))))
+
+    def answers(self, statements: Sequence[str]) -> list[StatementOutcome] | None:
+        """The outcome of every statement; None where nothing can be asked."""
+        try:
+            found = self.classify(statements)
+            if not self._heard:
+                self._hear()
+        except SilentAssembler:
+            return None
+        return found
 
     def _settle(
         self,
@@ -82,6 +93,8 @@ class Session:
             answer, left, suspects = self._sweep(
                 statements, numbers, outcomes, early and len(numbers) > TOGETHER
             )
+            if answer.clean or (answer.shut and not (answer.unplaced or answer.death)):
+                self._heard = True
             if answer.clean:
                 self._accept(statements, numbers, outcomes, answer)
                 return
@@ -107,8 +120,14 @@ class Session:
     def _each(
         self, statements: Sequence[str], numbers: list[int], outcomes: dict[int, StatementOutcome]
     ) -> list[int]:
-        """Ask about each in a file of its own, without generating code; return those without a fault."""
-        suspects = numbers
+        """Ask about each in a file of its own, without generating code; return those without a fault.
+
+        What ptxas is known to die of gets a process of its own, since it would end one for many files.
+        """
+        deadly = self._memory.deadly
+        for number in [number for number in numbers if statements[number] in deadly]:
+            self._settle(statements, [number], outcomes)
+        numbers = suspects = [number for number in numbers if number not in outcomes]
         if len(numbers) > TOGETHER:
             groups = [numbers[start : start + TOGETHER] for start in range(0, len(numbers), TOGETHER)]
             faults = self._faults([[statements[number] for number in group] for group in groups])
@@ -198,7 +217,7 @@ class Session:
                 if words is None:
                     left.append(number)
                 else:
-                    outcomes[number] = _refused(tuple(words))
+                    outcomes[number] = _refused(words)
             behind = rest[end:]
             if answer.death:
                 return answer, left + behind, behind[:2]
@@ -310,15 +329,19 @@ def _uniform_pattern() -> re.Pattern[str]:
     return re.compile("|".join(map(re.escape, sorted(_uniform_words()))) or "$.")
 
 
-def _in_one_kernel(statements: Sequence[str], numbers: list[int]) -> Iterator[list[int]]:
-    """The statements in groups that may stand in one kernel, by the qualifiers that a kernel has but once."""
+@lru_cache(4)
+def _in_one_kernel(statements: tuple[str, ...]) -> tuple[tuple[int, ...], ...]:
+    """The places of statements in groups that may stand in one kernel, by the qualifiers that a kernel has
+    but once.
+
+    The same statements are asked under every version.
+    """
     words, mentioned = _uniform_words(), _uniform_pattern().search
     groups: dict[frozenset[str], list[int]] = {}
-    for number in numbers:
-        text = statements[number]
+    for place, text in enumerate(statements):
         shared = words.intersection(qualifiers(text)) if mentioned(text) else frozenset[str]()
-        groups.setdefault(shared, []).append(number)
-    yield from groups.values()
+        groups.setdefault(shared, []).append(place)
+    return tuple(map(tuple, groups.values()))
 
 
 def _parts(numbers: list[int]) -> Iterator[list[int]]:

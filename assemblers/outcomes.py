@@ -47,12 +47,14 @@ class AskedBefore:
     - `late`: a later phase refuses a statement for a target whatever the .version, unless its words name a
       version.
     - `apart`: the statements that a later phase ever refused or died of; each is asked about on its own.
+    - `deadly`: the statements that it is known to die of; each is asked about in a process of its own.
     - `assembled`: what it assembled for a target it assembles again whenever the first phase finds no fault.
     """
 
     words: dict[str, str | None] = field(default_factory=dict)
     late: dict[tuple[str, str], StatementOutcome] = field(default_factory=dict)
     apart: set[str] = field(default_factory=set)
+    deadly: frozenset[str] = frozenset()
     assembled: dict[tuple[str, str], StatementOutcome] = field(default_factory=dict)
     _unread: dict[str, str] = field(default_factory=dict)
 

@@ -122,7 +122,7 @@ def again(specification: Specification, every: Mapping[str, Sequence[UniversePoi
     recorded = next((known for known in load_universes(FOLDER) if known.release == ptxas.version), None)
     if recorded is None:
         raise Question(f"no universe is recorded of ptxas {ptxas.version}")
-    now = observe_universes(specification, every, ptxas)
+    now = observe_universes(specification, every, ptxas, likely=recorded)
     differing = changed(now.instructions, recorded.instructions)
     for name in differing:
         print(f"ptxas {ptxas.version} does not do what is recorded of the universe of {name}")

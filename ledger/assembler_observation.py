@@ -79,10 +79,10 @@ def _accepted(
     memory, found = AskedBefore(), {}
     for version in column.versions:
         setting = AssemblerSetting(column.ptxas, version, column.target)
-        session = Session(setting.ptxas, setting.ptx, setting.target, memory=memory)
-        if session.mute() is None:
-            outcomes = zip(statements, session.classify(statements), strict=True)
-            accepted = {text for text, outcome in outcomes if outcome.verdict == "accepted"}
+        outcomes = Session(setting.ptxas, setting.ptx, setting.target, memory=memory).answers(statements)
+        if outcomes is not None:
+            pairs = zip(statements, outcomes, strict=True)
+            accepted = {text for text, outcome in pairs if outcome.verdict == "accepted"}
             found[setting] = [
                 sum(1 << bit for bit, text in enumerate(claim.statements) if text in accepted)
                 for claim in asked

@@ -22,7 +22,7 @@ from ..spec.specification import Specification
 from ..spec.workers import over_jobs
 from .contradictions import ContradictionRegister
 from .records import bits_of
-from .register_record import AskedCase, CaseOutcome, RegisterRecord, ReleaseObservations
+from .register_record import AskedCase, AskedSetting, CaseOutcome, RegisterRecord, ReleaseObservations
 from .register_statements import chosen_statements
 
 __all__ = ["asked_again", "cases_of", "observe_register", "widened"]
@@ -85,7 +85,8 @@ def asked_again(record: RegisterRecord, ptxas: Ptxas) -> Iterator[str]:
     newest = {target: (ptx, target) for ptx, target in reversed(recorded.settings)}
     jobs = [(target, (Version.of(ptx),)) for ptx, target in newest.values()]
     asked = replace(record, statements=statements, cases=())
-    now = _told(asked, ptxas, recorded.sha256, over_jobs(jobs, partial(_column, asked, ptxas)))
+    work = partial(_column, asked, ptxas, before=recorded)
+    now = _told(asked, ptxas, recorded.sha256, over_jobs(jobs, work))
     now = _asked_alone(record, now, ptxas)
     for ptx, target in newest.values():
         if (ptx, target) not in now.settings:
@@ -226,24 +227,38 @@ def _beginnings(specification: Specification) -> frozenset[str]:
 
 
 def _column(
-    record: RegisterRecord, ptxas: Ptxas, column: _TargetColumn
+    record: RegisterRecord, ptxas: Ptxas, column: _TargetColumn, before: ReleaseObservations | None = None
 ) -> dict[tuple[str, str], _SettingAnswer]:
-    """By setting and instruction, the bitmaps of what is accepted on one target, and of what it dies of."""
+    """By setting and instruction, the bitmaps of what is accepted on one target, and of what it dies of.
+
+    What was recorded `before` says which statements to ask apart from the others, and no more.
+    """
     target, versions = column
-    memory = AskedBefore()
+    memory = AskedBefore() if before is None else _likely(record, before, (str(versions[0]), target))
     found: dict[tuple[str, str], _SettingAnswer] = {}
     statements = [text for every in record.statements.values() for text in every]
     for version in versions:
-        session = Session(ptxas, version, target, memory=memory)
-        if session.mute() is None:
-            outcomes = iter(session.classify(statements))
-            answer = {}
+        outcomes = Session(ptxas, version, target, memory=memory).answers(statements)
+        if outcomes is not None:
+            answer, rest = {}, iter(outcomes)
             for name, every in record.statements.items():
-                own = list(itertools.islice(outcomes, len(every)))
+                own = list(itertools.islice(rest, len(every)))
                 taken, killing = ([one.verdict == verdict for one in own] for verdict in ("accepted", "died"))
                 answer[name] = _bits(taken), _bits(killing)
             found[str(version), target] = answer
     return found
+
+
+def _likely(record: RegisterRecord, before: ReleaseObservations, setting: AskedSetting) -> AskedBefore:
+    """A memory that expects what is recorded of one setting."""
+    place = before.settings.index(setting)
+    refused: set[str] = set()
+    deadly: set[str] = set()
+    for name, every in record.statements.items():
+        accepted, died = (before.of(which, name)[place] for which in (before.accepted, before.died))
+        refused |= {text for number, text in enumerate(every) if not accepted >> number & 1}
+        deadly |= {every[number] for number in bits_of(died)}
+    return AskedBefore(apart=refused, deadly=frozenset(deadly))
 
 
 def _bits(which: Sequence[bool]) -> int:

@@ -19,6 +19,7 @@ from .records import FOLDER, in_order, put, read
 
 __all__ = [
     "AskedCase",
+    "AskedSetting",
     "CaseOutcome",
     "RegisterRecord",
     "ReleaseObservations",

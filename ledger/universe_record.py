@@ -21,6 +21,7 @@ import numpy as np
 from ..assemblers.assembler_settings import AssemblerSetting, Job, home, split
 from ..assemblers.classification import Session
 from ..assemblers.comparison import AssemblerVerdict, ContradictionLookup
+from ..assemblers.outcomes import AskedBefore
 from ..assemblers.toolchains import Ptxas, digest
 from ..assemblers.universe import Universe
 from ..assemblers.universe_cache import PackedUniverse, packed, whole
@@ -83,10 +84,27 @@ def _bits(accepted: Sequence[bool]) -> bytes:
     return bytes(packed)
 
 
-def _accepted(job: Job) -> list[bool]:
-    at = job.setting
-    outcomes = Session(at.ptxas, at.ptx, at.target).classify([point.statement for point in job.points])
+def _accepted(part: tuple[Job, int | None]) -> list[bool]:
+    """Which points are accepted; those that are not `likely` to be are asked about apart from the others."""
+    job, likely = part
+    at, statements = job.setting, [point.statement for point in job.points]
+    memory = AskedBefore()
+    if likely is not None:
+        unlikely = bits_of(~likely & (1 << len(statements)) - 1)
+        memory.apart.update(statements[number] for number in unlikely)
+    outcomes = Session(at.ptxas, at.ptx, at.target, memory=memory).classify(statements)
     return [outcome.verdict == "accepted" for outcome in outcomes]
+
+
+def _parts(job: Job, accepted: bytes | None) -> list[tuple[Job, int | None]]:
+    """A job in parts, each with its bits of what is known to be accepted."""
+    found: list[tuple[Job, int | None]] = []
+    bits, start = None if accepted is None else int.from_bytes(accepted, "little"), 0
+    for part in split([job]):
+        count = len(part.points)
+        found.append((part, None if bits is None else bits >> start & (1 << count) - 1))
+        start += count
+    return found
 
 
 def universes(specification: Specification) -> dict[str, tuple[UniversePoint, ...]]:
@@ -101,8 +119,12 @@ def observe_universes(
     every: Mapping[str, Sequence[UniversePoint]],
     ptxas: Ptxas,
     before: UniverseRecord | None = None,
+    likely: UniverseRecord | None = None,
 ) -> UniverseRecord:
-    """Ask an assembler about every universe that it was not asked about before."""
+    """Ask an assembler about every universe that it was not asked about before.
+
+    A `likely` record says which statements to ask about apart from the others, and no more.
+    """
     sha256 = digest(ptxas.path)
     found: dict[str, Mapping[str, Any]] = {}
     jobs: dict[str, Job] = {}
@@ -114,7 +136,10 @@ def observe_universes(
         target = home(specification.isa, points, ptxas)
         if target is not None:
             jobs[name] = Job(AssemblerSetting(ptxas, ptxas.ptx, target), points)
-    parts = {name: split([job]) for name, job in jobs.items()}
+    parts = {}
+    for name, job in jobs.items():
+        cases = cases_digest(point.statement for point in every[name])
+        parts[name] = _parts(job, likely.accepted(name, cases) if likely else None)
     answers = over_jobs([part for several in parts.values() for part in several], _accepted)
     today = datetime.datetime.now(datetime.UTC).date().isoformat()
     for name, several in parts.items():

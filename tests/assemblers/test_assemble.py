@@ -21,7 +21,7 @@ from ptxmma.assemblers.classification import Session, classify
 from ptxmma.assemblers.comparison import Comparison, compare, stale
 from ptxmma.assemblers.gate_probes import probe, representatives
 from ptxmma.assemblers.machine_code import Coded, coded, entries, entry, opcodes
-from ptxmma.assemblers.outcomes import StatementOutcome
+from ptxmma.assemblers.outcomes import AskedBefore, StatementOutcome
 from ptxmma.assemblers.toolchains import Ptxas, available
 from ptxmma.assemblers.universe import Universe
 from ptxmma.assemblers.universe_cache import whole
@@ -235,6 +235,46 @@ def test_many_later_faults_take_few_runs(fake: Fake) -> None:
     mixed = [one for n, text in enumerate(good) for one in (text, f"later {n};")]
     assert verdicts(session.classify(mixed)) == " ".join("ar" * 300)
     assert session.runs < 12
+
+
+def test_known_deaths_take_a_process_each_and_end_no_other(fake: Fake) -> None:
+    fake.accept(good := [f"a{n};" for n in range(120)])
+    deaths = [f"killer {n};" for n in range(10)]
+    later = [f"later {n};" for n in range(120)]
+    session = Session(fake.ptxas, PTX, "sm_90a", memory=AskedBefore(deadly=frozenset(deaths)))
+    outcomes: dict[int, StatementOutcome] = {}
+    left = session._each(asked := [*good, *deaths, *later], list(range(250)), outcomes)
+    assert [asked[number] for number in left] == good
+    assert {asked[n] for n, one in outcomes.items() if one.verdict == "died"} == {*deaths}
+    assert {asked[n] for n, one in outcomes.items() if one.verdict == "refused"} == {*later}
+    assert session.runs == 10 + 1 + 2  # the deaths, an empty kernel, groups and single files
+
+
+@pytest.mark.parametrize("likely", ["all", "none", "some"])
+def test_what_is_expected_changes_no_verdict(fake: Fake, likely: str) -> None:
+    fake.accept(good := [f"a{n};" for n in range(60)])
+    mixed = [one for n, text in enumerate(good) for one in (text, f"later {n};", f"x{n};")]
+    mixed += ["crash;", "killer;"]
+    expected = {"all": mixed, "none": [], "some": mixed[::2]}[likely]
+    memory = AskedBefore(apart=set(expected), deadly=frozenset(expected[::3]))
+    session = Session(fake.ptxas, PTX, "sm_90a", memory=memory)
+    assert verdicts(session.classify(mixed)) == " ".join("arr" * 60 + "dd")
+
+
+def test_there_are_no_answers_where_nothing_is_taken(fake: Fake) -> None:
+    fake.accept(many := [f"a{n};" for n in range(80)])
+    for statements in (many, many[:2], ["x;"], []):
+        assert Session(fake.ptxas, Version(99, 9), "sm_90a").answers(statements) is None
+        answers = Session(fake.ptxas, PTX, "sm_90a").answers(statements)
+        assert answers is not None
+        assert verdicts(answers) == " ".join("r" if text == "x;" else "a" for text in statements)
+
+
+def test_answers_of_many_statements_show_that_something_is_taken(fake: Fake) -> None:
+    fake.accept(many := [f"a{n};" for n in range(80)])
+    session = Session(fake.ptxas, PTX, "sm_90a")
+    assert session.answers(many) is not None
+    assert session.runs == 2  # the faults, and the code: no empty kernel
 
 
 @pytest.mark.slow

@@ -25,11 +25,8 @@ def test_what_is_older_than_a_version_without_the_target_is_not_asked(
             self.ptx = str(ptx)
             asked.append(self.ptx)
 
-        def mute(self) -> str | None:
-            return None if self.ptx in taken else "no such target"
-
-        def classify(self, statements: Sequence[str]) -> list[StatementOutcome]:
-            return [StatementOutcome("refused") for _ in statements]
+        def answers(self, statements: Sequence[str]) -> list[StatementOutcome] | None:
+            return [StatementOutcome("refused") for _ in statements] if self.ptx in taken else None
 
     monkeypatch.setattr(assembler_observation, "Session", OneSession)
     versions = tuple(map(Version.of, ("8.0", "7.1", "7.0", "5.1", "5.0", "4.3")))

@@ -9,7 +9,7 @@ from typing import Literal
 
 import pytest
 
-from ptxmma.assemblers.outcomes import StatementOutcome
+from ptxmma.assemblers.outcomes import AskedBefore, StatementOutcome
 from ptxmma.assemblers.toolchains import Ptxas
 from ptxmma.ledger import register_observation
 from ptxmma.ledger.contradiction_file import Contradiction, Points
@@ -190,6 +190,9 @@ class StandIn:
         verdicts = [self.said.get((self.target, text), "refused") for text in statements]
         return [StatementOutcome(verdict, (self.words,)) for verdict in verdicts]
 
+    def answers(self, statements: Sequence[str]) -> list[StatementOutcome] | None:
+        return None if self.mute() else self.classify(statements)
+
 
 def differences(monkeypatch: pytest.MonkeyPatch, **answers: object) -> list[str]:
     """What an assembler does otherwise than is recorded, if it answers so."""
@@ -220,6 +223,21 @@ def test_an_assembler_that_does_otherwise_is_named(
     monkeypatch: pytest.MonkeyPatch, answers: dict[str, object], said: list[str]
 ) -> None:
     assert differences(monkeypatch, **answers) == said
+
+
+def test_what_is_recorded_as_refused_or_deadly_is_asked_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    told: dict[str, tuple[set[str], frozenset[str]]] = {}
+
+    class Answers(StandIn):
+        def __init__(self, ptxas: Ptxas, version: object, target: str, memory: object = None) -> None:
+            super().__init__(ptxas, version, target)
+            if isinstance(memory, AskedBefore):
+                told[target] = memory.apart, memory.deadly
+
+    monkeypatch.setattr(register_observation, "over_jobs", lambda jobs, work: map(work, jobs))
+    monkeypatch.setattr(register_observation, "Session", Answers)
+    assert list(asked_again(RECORDED, Ptxas(Path("ptxas"), FIRST.release, version("8.0")))) == []
+    assert told == {"sm_80": ({"b;"}, frozenset({"b;"})), "sm_90": (set(), frozenset())}
 
 
 def test_new_settings_are_asked_about_old_statements(monkeypatch: pytest.MonkeyPatch) -> None:
