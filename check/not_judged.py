@@ -29,8 +29,8 @@ _CALLED = (
     "ways through the call were not judged"
 )
 _PLANE = (
-    "threads read %tid.y or %tid.z, and no .reqntid says how those of a block lie, so one warp was followed: "
-    "whether these barriers order what other warps copy, load and store was not judged"
+    "threads read %tid.y or %tid.z, and no .reqntid says how those of a block lie: of what these barriers "
+    "order, only what is wrong with every usual shape of a block was judged"
 )
 
 

@@ -10,10 +10,12 @@ from ..walks.parameters import AssumedSizes
 from ..walks.walk_plan import WalkPlan
 from .execution import Execution
 
-__all__ = ["named_sizes", "right_size", "usual_sizes"]
+__all__ = ["named_sizes", "right_size", "usual_shapes", "usual_sizes"]
 
 # The usual ones first: whole warpgroups, then those with a warp beside them, then few threads.
 _BLOCKS = (128, 256, 384, 512, 160, 288, 416, 64, 32)
+_PLANES = (256, 128, 512, 64)  # threads of those that do not lie along x
+_WIDTHS = (32, 16, 64, 8, 128)  # their extents along x
 _OTHERS = range(WARP, 512, WARP)  # then all smaller ones: some have two warps beside their warpgroups
 
 
@@ -23,6 +25,25 @@ def usual_sizes(plan: WalkPlan) -> list[int]:
     """
     named = (size + beside for size in named_sizes(plan) for beside in (0, WARP, WARPGROUP))
     return list(dict.fromkeys((*_BLOCKS, *named, *_OTHERS)))
+
+
+def usual_shapes(plan: WalkPlan) -> Iterator[tuple[int, int, int]]:
+    """The shapes that blocks usually have where the PTX names none: along x; or, where threads read their
+    place along y or z, with a usual extent along x and the rest along these.
+    """
+    function = plan.function
+    if not function.plane:
+        yield from ((size, 1, 1) for size in usual_sizes(plan))
+        return
+    most = function.most or _PLANES[0]
+    read = {text for statement in plan.code for text in statement.operands if text.startswith("%tid.")}
+    for size in dict.fromkeys((most, *(size for size in _PLANES if size <= (function.most or size)))):
+        for width in dict.fromkeys((size, *_WIDTHS)):
+            rest, left = divmod(size, width)
+            for tall in () if left else dict.fromkeys((rest, 2, max(rest // 2, 1), 1)):
+                flat = rest // tall == 1 or "%tid.z" in read
+                if rest % tall == 0 and flat and (tall == 1 or "%tid.y" in read):
+                    yield width, tall, rest // tall
 
 
 def right_size(

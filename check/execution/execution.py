@@ -53,6 +53,7 @@ class _Task:
 class Execution:
     """One execution of a block's threads. `sizes` are the numbers of its parameters, `rounds` the
     most rounds of a loop with accesses. `only_right`: it ends, halted, at the first thing that is wrong.
+    `shape`: how the threads lie, where the PTX does not say it.
 
     `acts` holds what was done: the races among accesses, and the mbarriers that were used too early. `stuck`
     are the waits that never end. `followed`: no group stopped because the PTX does not show how it goes on.
@@ -70,6 +71,7 @@ class Execution:
         acts: WarpActs | None = None,
         rounds: int = ROUNDS,
         only_right: bool = False,
+        shape: tuple[int, int, int] | None = None,
     ) -> None:
         self.plan = plan
         self.sizes = sizes
@@ -93,9 +95,9 @@ class Execution:
         self._joins: list[Join] = []
         self._ended = 0  # threads
         self._lost: set[int] = set()  # warps with threads that the PTX does not show the way of
-        registers = Registers(plan.steps, range(threads), *sizes)
-        if plan.function.threads is None and not plan.function.plane:
-            registers.numbers |= {"%ntid.x": threads, "%ntid.y": 1, "%ntid.z": 1}
+        if shape is None and plan.function.threads is None and not plan.function.plane:
+            shape = threads, 1, 1
+        registers = Registers(plan.steps, range(threads), *sizes, shape)
         self._start(ThreadGroup(tuple(range(threads)), 0 if plan.flow.blocks else None, registers))
         self._run()
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 
 from ..findings import ERROR, LIKELY, Finding, MemoryRange, Moment
 from ..memory.shared_memory import fills_shared
@@ -15,7 +15,7 @@ from ..walks.walk_plan import WalkPlan
 from .access_records import GenericRace
 from .assumed_paths import LAST_ROUNDS
 from .barrier_acts import Sent
-from .block_sizes import usual_sizes
+from .block_sizes import usual_shapes
 from .cluster_ends import cluster_ends, unawaited
 from .copy_accesses import CopyActs
 from .execution import Execution
@@ -85,8 +85,8 @@ class GenericFindings:
 
     def _found(self) -> dict[_Key, GenericRace]:
         races: dict[_Key, GenericRace] | None = None
-        for threads in _blocks(self.plan):
-            found, followed, sent = _raced(self.plan, threads)
+        for shape in _blocks(self.plan):
+            found, followed, sent = _raced(self.plan, shape)
             if self.plan.function.threads is not None:
                 self.followed, self._sent = followed, sent
             races = found if races is None else {key: race for key, race in races.items() if key in found}
@@ -95,22 +95,21 @@ class GenericFindings:
         return races or {}
 
 
-def _blocks(plan: WalkPlan) -> Sequence[int]:
-    """The numbers of threads of a block: what is wrong must be so with each of them. Where the PTX names
-    none, they are those that blocks with a warpgroup, or with a barrier for several warps, may have.
+def _blocks(plan: WalkPlan) -> Iterable[tuple[int, int, int]]:
+    """The shapes of a block: what is wrong must be so with each of them. Where the PTX names none, they are
+    those that blocks with a warpgroup, or with a barrier for several warps, may have.
     """
     function = plan.function
     if function.threads is not None:
-        threads = size_of(function.threads)
-        return (threads,) if WARP < threads <= LARGEST_BLOCK else ()
+        return (function.threads,) if WARP < size_of(function.threads) <= LARGEST_BLOCK else ()
     least = WARPGROUP if any(one.does == "multiply" for one in plan.code) else 2 * WARP
     meets = any(one.does == "meet" and one.operation.action.barrier == "named" for one in plan.code)
-    if function.plane or not (meets or least == WARPGROUP):
+    if not (meets or least == WARPGROUP):
         return ()
-    return [size for size in usual_sizes(plan) if least <= size <= LARGEST_BLOCK]
+    return (shape for shape in usual_shapes(plan) if least <= size_of(shape) <= LARGEST_BLOCK)
 
 
-def _raced(plan: WalkPlan, threads: int) -> tuple[dict[_Key, GenericRace], bool, list[Sent]]:
+def _raced(plan: WalkPlan, shape: tuple[int, int, int]) -> tuple[dict[_Key, GenericRace], bool, list[Sent]]:
     """The races in a block of so many threads; whether each of them was followed to its end; and what they
     did to other blocks that none waited for.
     """
@@ -119,7 +118,7 @@ def _raced(plan: WalkPlan, threads: int) -> tuple[dict[_Key, GenericRace], bool,
     sizes = [AssumedSizes(_SIZE)]
     for size in sizes:
         last = len(sizes) > 1
-        found = _execute(plan, threads, size, LAST_ROUNDS + 1 if last else _ROUNDS)
+        found = _execute(plan, shape, size, LAST_ROUNDS + 1 if last else _ROUNDS)
         executions.append(found)
         races = _races(found) | races
         if not last:
@@ -127,14 +126,16 @@ def _raced(plan: WalkPlan, threads: int) -> tuple[dict[_Key, GenericRace], bool,
     followed = all(one.followed and not (one.skipped or one.halted or one.doubtful) for one in executions)
     followed &= not all(one.paused for one in executions)
     if any(race.placed for race in races.values()):
-        executions += (_execute(plan, threads, AssumedSizes(size), _ROUNDS) for size in _OTHER_SIZES)
+        executions += (_execute(plan, shape, AssumedSizes(size), _ROUNDS) for size in _OTHER_SIZES)
         cleared = {key for key, race in races.items() if _is_cleared(key, race, plan, executions)}
         races = {key: race for key, race in races.items() if key not in cleared}
     return races, followed, [sent for found in executions for sent in unawaited(found)]
 
 
-def _execute(plan: WalkPlan, threads: int, size: AssumedSizes, rounds: int) -> Execution:
-    return Execution(plan, threads, size, _acts(plan, threads), rounds)
+def _execute(plan: WalkPlan, shape: tuple[int, int, int], size: AssumedSizes, rounds: int) -> Execution:
+    threads = size_of(shape)
+    assumed = None if plan.function.threads is not None else shape
+    return Execution(plan, threads, size, _acts(plan, threads), rounds, shape=assumed)
 
 
 def _acts(plan: WalkPlan, threads: int) -> GenericActs:
@@ -178,7 +179,8 @@ def _finding(walked: KernelWalks, race: GenericRace) -> Finding:
     places = [walked.module.place(statement.offset) for statement in statements]
     does = [_does(walked.code[index]) for index in (race.first, race.second)]
     doubtful = race.doubtful or race.what == "elsewhere"  # other blocks are taken to do the same
-    usual = "" if walked.code.function.threads else "; so it is with each usual number of threads"
+    how_many = "shape of a block" if walked.code.function.plane else "number of threads"
+    usual = "" if walked.code.function.threads else f"; so it is with each usual {how_many}"
     says = [
         f"warp {warp} {_DOES[what]} bytes {region.low} to {region.high - 1} of {region.variable}"
         for warp, what in zip(race.warps, does, strict=True)

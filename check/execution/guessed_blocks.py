@@ -14,9 +14,9 @@ from ..findings import ERROR, LIKELY, READING, Finding
 from ..ptx.decode import DecodedFunction
 from ..ptx.flow import Flow
 from ..ptx.source import PtxModule
-from ..values.block_threads import WARP, WARPGROUP
+from ..values.block_threads import WARP, WARPGROUP, size_of
 from ..walks.kernel_walks import KernelWalks
-from .block_sizes import usual_sizes
+from .block_sizes import usual_shapes
 from .phase_findings import PhaseFindings
 
 __all__ = ["guessed_findings"]
@@ -25,18 +25,18 @@ __all__ = ["guessed_findings"]
 def guessed_findings(
     module: PtxModule, code: DecodedFunction, flow: Flow, walked: KernelWalks
 ) -> Sequence[Finding]:
-    """The findings with the number of threads that comes furthest, if none is right."""
-    if code.function.threads is not None or code.function.plane:
+    """The findings with the shape of a block that comes furthest, if none is right."""
+    if code.function.threads is not None:
         return ()
     found: tuple[Finding, ...] = ()
     open_ones: tuple[Finding, ...] = ()
     most = 0  # blocks of the function that some number of threads comes to
     least = WARPGROUP if any(statement.does == "multiply" for statement in code) else WARP
-    for threads in usual_sizes(walked.plan):
-        if threads < least:
+    for shape in usual_shapes(walked.plan):
+        if size_of(shape) < least:
             continue
         phases = PhaseFindings(module, code, flow, walked)
-        phases.execute(threads)
+        phases.execute(shape)
         told = tuple(one for one in phases if one.tier in (ERROR, LIKELY, READING))
         here = tuple(one for one in told if one.tier != READING)
         came = len(phases.executed)
@@ -46,7 +46,7 @@ def guessed_findings(
             if not told:
                 return ()
             open_ones = open_ones or told
+    usual = "shape of a block" if code.function.plane else "number of threads"
     return open_ones or tuple(
-        replace(one, tier=LIKELY, message=f"{one.message}; no usual number of threads is right")
-        for one in found
+        replace(one, tier=LIKELY, message=f"{one.message}; no usual {usual} is right") for one in found
     )

@@ -85,14 +85,11 @@ class PhaseFindings:
     told: tuple[Finding, ...] = ()  # what was found elsewhere for certain, with the bytes of every thread
     unfenced: set[tuple[int, int]] = field(default_factory=set)  # the stores and products that it stands for
 
-    def execute(self, threads: int = 0) -> None:
-        """Execute the function with several numbers for its parameters. `threads`: so many, if the PTX does
-        not say how many a block has.
+    def execute(self, shape: tuple[int, int, int] | None = None) -> None:
+        """Execute the function with several numbers for its parameters. `shape`: that of a block, if the PTX
+        does not say it.
         """
-        shape = self.code.function.threads
-        if shape is None and not threads:
-            return
-        threads = threads or prod(shape or ())
+        threads = prod(shape or self.code.function.threads or (0,))
         if not 0 < threads <= _MOST_THREADS:
             return
         plan = self.plan = self.walked.plan
@@ -104,7 +101,8 @@ class PhaseFindings:
         even: tuple[int, ...] = ()
         for size in sizes:
             last = len(sizes) > 1
-            found = Execution(plan, threads, size, rounds=max(rounds, LAST_ROUNDS + 1) if last else rounds)
+            most = max(rounds, LAST_ROUNDS + 1) if last else rounds
+            found = Execution(plan, threads, size, rounds=most, shape=shape)
             followed &= found.followed and not (found.halted or found.doubtful)
             ended |= found.certain
             self.followed = followed and ended

@@ -7,6 +7,7 @@ file that does not begin with .version and .target, and where a comment, a strin
 from __future__ import annotations
 
 import re
+from math import prod
 from sys import intern
 
 from .plain_text import without_comments
@@ -243,6 +244,7 @@ class _Reader:
         self._body(function, self.position - 1)
         if not function.exact and _PLANE.search(self.text, start, self.position):
             # .maxntid limits the product of the extents (11.4.2), so a block may have any shape.
+            function.most = None if function.threads is None else prod(function.threads)
             function.threads, function.plane = None, True
 
     def _declare(self, scope: PtxScope, kinds: str, names: str, offset: int) -> None:

@@ -98,8 +98,8 @@ class Function:
     """A kernel or a device function. `labels` in scopes point to the statement that follows them.
 
     `returns` and `parameters` are the names in its head. `threads` is the shape of a block, `exact` whether
-    each block has it. Blocks of unknown shape that do not lie along x are `plane`. `cluster` is the shape of
-    a cluster, in blocks, if the head says it.
+    each block has it. Blocks of unknown shape that do not lie along x are `plane`; they have at most `most`
+    threads. `cluster` is the shape of a cluster, in blocks, if the head says it.
     """
 
     name: str
@@ -108,6 +108,7 @@ class Function:
     threads: tuple[int, int, int] | None = None
     exact: bool = False
     plane: bool = False
+    most: int | None = None
     cluster: tuple[int, int, int] | None = None
     returns: tuple[str, ...] = ()
     parameters: tuple[str, ...] = ()

@@ -29,22 +29,28 @@ class Registers:
     __slots__ = ("assumed", "chosen", "math", "numbers", "remote", "steps", "threads")
 
     def __init__(
-        self, steps: WalkSteps, threads: Sequence[int], size: int, others: Iterable[tuple[str, int]] = ()
+        self,
+        steps: WalkSteps,
+        threads: Sequence[int],
+        size: int,
+        others: Iterable[tuple[str, int]] = (),
+        shape: tuple[int, int, int] | None = None,
     ) -> None:
         self.steps = steps
         self.threads = threads
         self.math = lane_math(len(threads))
-        self.numbers: dict[str, Numbers] = {**dict(self._own()), SIZE: size, **dict(others)}
+        self.numbers: dict[str, Numbers] = {**dict(self._own(shape)), SIZE: size, **dict(others)}
         self.assumed: set[str] = set()
         self.chosen: set[str] = set()
         self.remote: dict[str, frozenset[int | None]] = {}
 
-    def _own(self) -> Iterator[tuple[str, Numbers]]:
-        """The special registers whose numbers are known."""
+    def _own(self, shape: tuple[int, int, int] | None) -> Iterator[tuple[str, Numbers]]:
+        """The special registers whose numbers are known. `shape`: that of the block, if it is assumed."""
         function = self.steps.function
-        yield from _own_numbers(function.threads, self.threads)
-        if function.exact and function.threads:
-            yield from zip(("%ntid.x", "%ntid.y", "%ntid.z"), function.threads, strict=True)
+        yield from _own_numbers(shape or function.threads, self.threads)
+        known = function.threads if function.exact else shape
+        if known is not None:
+            yield from zip(("%ntid.x", "%ntid.y", "%ntid.z"), known, strict=True)
         yield from self.steps.grid.items()
 
     def copy(self) -> Registers:

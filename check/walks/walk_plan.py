@@ -210,10 +210,10 @@ class WalkPlan:
 
     @cached_property
     def meets_in_memory(self) -> bool:
-        """Whether threads may meet by what they read and write: by atomics, or strong accesses."""
+        """Whether threads may meet by what they read: by atomics, or strong loads."""
         return any(
             statement.does == "update"
-            or (statement.does in _DATA and not _STRONG.isdisjoint(statement.operation.words))
+            or (statement.does == "load" and not _STRONG.isdisjoint(statement.operation.words))
             for statement in self.code
             if statement.operation.space in ("shared", "generic")
         )
