@@ -30,6 +30,10 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Write the site, and serve it if that is asked for."""
+    if args.serve:
+        from ..atlas.serving import require_free
+
+        require_free(args.serve)
     if args.out:
         folder = Path(args.out)
         written = _write(folder)

@@ -169,6 +169,6 @@ def _error(step: dict[str, Any]) -> str:
     """The bound of one sum; those of a chain differ in their terms at most."""
     if not step["bounds"]:
         return "0"
-    bound = max(step["bounds"], key=lambda one: int(one["terms"]))
-    unit = f"u{bound['digits']}" + "/2" * bound["nearest"]
-    return unit if bound["window"] is None else f"{bound['terms']} * 2^(e - {bound['window']}) + {unit}"
+    from ..spec.sum_bounds import SumBound
+
+    return SumBound(**max(step["bounds"], key=lambda one: int(one["terms"]))).text

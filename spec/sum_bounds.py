@@ -29,6 +29,12 @@ class SumBound:
     digits: int
     nearest: bool
 
+    @property
+    def text(self) -> str:
+        """The bound in short: `9 * 2^(e - 25) + u24/2`; u24 is one unit of the 24th significant digit."""
+        unit = f"u{self.digits}" + "/2" * self.nearest
+        return unit if self.window is None else f"{self.terms} * 2^(e - {self.window}) + {unit}"
+
 
 def sum_bound(terms: int, integers: Mapping[str, int], form: Format) -> SumBound:
     """The bound of so many terms, by the integers of their model and the format of the sum."""

@@ -197,9 +197,10 @@
   const names = Object.keys(data.instructions).filter((name) => data.instructions[name].variants.some((variant) => choice.operands(data, variant).length));
   options(by("instruction"), ["", ...names], "", (name) => name || "a layout alone");
   by("instruction").addEventListener("change", (event) => {
-    const instruction = data.instructions[event.target.value];
-    const variants = instruction ? instruction.variants.filter((variant) => choice.operands(data, variant).length) : [];
-    changeOperand(instruction ? { mnemonic: choice.mnemonic(instruction, variants[Math.floor(variants.length / 2)]), operand: "", layout: "" } : { mnemonic: "", operand: "", layout: Object.keys(data.layouts)[0] });
+    const name = event.target.value;
+    const start = [...by("start").querySelectorAll("[data-instruction]")].find((one) => one.dataset.instruction === name);
+    const { mnemonic } = start ? Object.fromEntries(new URLSearchParams(start.querySelector("a").hash.slice(1))) : {};
+    changeOperand(mnemonic ? { mnemonic, operand: "", layout: "" } : { mnemonic: "", operand: "", layout: Object.keys(data.layouts)[0] });
   });
   by("operand").addEventListener("change", (event) => changeOperand({ operand: event.target.value, layout: "" }));
   by("layout").addEventListener("change", (event) => changeOperand({ layout: event.target.value }));

@@ -17,7 +17,9 @@ from ..files import Atlas, AtlasFile, AtlasPage, data_file
 from ..frame import rendered
 from ..sums_data import sums_data
 
-__all__ = ["made"]
+__all__ = ["SHOWN", "made"]
+
+SHOWN = arithmetic().families[0]  # the chip family that the page is about
 
 
 # Elements of which some instructions lose the smaller product, and others keep it.
@@ -46,6 +48,16 @@ class _KeptRow:
         return _each(
             f"{bound.digits} digits, {'to nearest' if bound.nearest else 'directed'}" for bound in self.bounds
         )
+
+    @property
+    def error(self) -> str:
+        """How far a sum is at most from the exact sum of its terms, the longest sum of each kind."""
+        longest = {
+            (bound.window, bound.digits, bound.nearest): bound
+            for bound in sorted(self.bounds, key=lambda bound: bound.terms)
+        }
+        kept = longest.values()
+        return ", then ".join(dict.fromkeys(bound.text for bound in self.bounds if bound in kept)) or "0"
 
 
 def _each(words: Iterator[str]) -> str:
@@ -89,12 +101,11 @@ def _example(specification: Specification, target: str, sets: Sequence[TypeSet])
 
 def made(atlas: Atlas) -> Iterator[AtlasPage | AtlasFile]:
     """The page and its data, of the first chip family whose arithmetic is known."""
-    family = arithmetic().families[0]
-    target = family.targets[-1]
+    target = SHOWN.targets[-1]
     sets = list(type_sets(atlas.specification, summing(atlas.specification, None, target), target))
     example = _example(atlas.specification, target, sets)
     yield data_file("sums", {**sums_data(atlas.specification, target), "example": example})
-    notes = {row.id: row.source.note or row.source.section for row in family.rows}
+    notes = {row.id: row.source.note or row.source.section for row in SHOWN.rows}
     yield AtlasPage(
         "arithmetic.html",
         "What does a dot product come to?",

@@ -18,12 +18,14 @@ from ...ledger.solver_record import load_answers
 from ...spec.editions import cited
 from ...spec.gates import EffectiveGate
 from ...spec.quantities import counted
+from ...spec.selection import summing
 from ...spec.specification import Specification
 from ...spec.variants import Family, RowView
 from ..asked_data import asked_data, releases_data
 from ..files import Atlas, AtlasFile, AtlasPage, data_file, slug
 from ..frame import rendered
 from ..legality_data import page_of
+from .arithmetic import SHOWN
 from .home import DESCRIBED, JUDGE
 from .instruction_answers import answered
 from .instruction_formulas import arithmetic, layouts, models
@@ -45,6 +47,7 @@ def made(atlas: Atlas) -> Iterator[AtlasPage | AtlasFile]:
     peers = {str(one.peer): frozenset(each.layout for each in one.maps) for one in load_peers()}
     entries = _entries()
     answers = answered(load_answers())
+    sums = _sums(specification)
     for name, family in specification.families.items():
         own = [claim for claim in listed if claim.view.family is family]
         data = f"asked-{slug(name)}"
@@ -73,6 +76,7 @@ def made(atlas: Atlas) -> Iterator[AtlasPage | AtlasFile]:
             clauses=_clauses(specification, family),
             layouts=list(layouts(specification, family)),
             arithmetic=arithmetic(family),
+            summed=sums.get(name),
             models=models(family),
             entries=entries.get(name, []),
             theorems=_theorems(specification, family),
@@ -193,6 +197,18 @@ def _entries() -> Mapping[str, list[tuple[str, str]]]:
         concerned = [points.instruction for points in entry.points]
         for instruction in dict.fromkeys((*concerned, *(one.instruction.instruction for one in near))):
             found.setdefault(instruction, []).append((name, entry.title))
+    return found
+
+
+def _sums(specification: Specification) -> Mapping[str, str]:
+    """By instruction, the shortest mnemonic whose sums the page of arithmetic shows."""
+    target = SHOWN.targets[-1]
+    found: dict[str, str] = {}
+    for variant in summing(specification, None, target):
+        name = variant.row.family.instruction.instruction
+        found[name] = min(
+            found.get(name, variant.mnemonic), variant.mnemonic, key=lambda one: (len(one), one)
+        )
     return found
 
 

@@ -6,7 +6,10 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 from urllib.parse import urlencode
 
+from ...spec.errors import Question
+from ...spec.parts import element_type
 from ...spec.specification import Specification
+from ...spec.variants import Variant
 from ..files import Atlas, AtlasFile, AtlasPage, data_file
 from ..frame import rendered
 from ..layout_data import layout_data
@@ -27,6 +30,9 @@ _SCRIPTS = (
 )
 
 
+_COLUMNS = 64  # of a plain variant; 256 are more than a screen shows
+
+
 def made(atlas: Atlas) -> Iterator[AtlasPage | AtlasFile]:
     """The page and its data."""
     data = layout_data(atlas.specification)
@@ -44,7 +50,7 @@ def made(atlas: Atlas) -> Iterator[AtlasPage | AtlasFile]:
 
 
 def _starts(specification: Specification, data: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """Links to begin with: the operands of one variant of each instruction, from the middle of its list."""
+    """Links to begin with: the operands of a plain variant of each instruction."""
     for name, family in specification.families.items():
         rows = data["instructions"][name]["variants"]
         sets = [data["sets"][row[-1]] for row in rows]
@@ -55,7 +61,7 @@ def _starts(specification: Specification, data: Mapping[str, Any]) -> Iterator[d
         ]
         if not laid_out:
             continue
-        variant, own = laid_out[len(laid_out) // 2]
+        variant, own = min(laid_out, key=lambda pair: _plainness(specification, pair[0]))
         links = []
         for operand in (data["operands"][number] for number in own["operands"]):
             if not _has_layout(operand):
@@ -66,6 +72,24 @@ def _starts(specification: Specification, data: Mapping[str, Any]) -> Iterator[d
                 asked = urlencode({**state, "row": 9, "col": 3})
                 links.append(("row 9, column 3 of A and its metadata bits", asked))
         yield {"instruction": name, "links": links}
+
+
+def _plainness(specification: Specification, variant: Variant) -> tuple[int, ...]:
+    """The less, the plainer: elements of A of 16 bits, an N not far from 64, sums of 32 bits, few letters."""
+    return (
+        _bits_away(specification, variant, "A", 16),
+        abs(int(variant.fields.get("n") or _COLUMNS) - _COLUMNS),
+        _bits_away(specification, variant, "D", 32),
+        len(variant.mnemonic),
+    )
+
+
+def _bits_away(specification: Specification, variant: Variant, part: str, bits: int) -> int:
+    """By how many bits the elements of a matrix differ from a width; 0 where it has none."""
+    try:
+        return abs(specification.index.types[element_type(variant, part)].bits - bits)
+    except (KeyError, Question):
+        return 0
 
 
 def _has_layout(operand: Mapping[str, Any]) -> bool:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
 import subprocess
 import sys
 import urllib.request
+from collections.abc import Callable
 from pathlib import Path
 from threading import Thread
 
@@ -37,6 +39,16 @@ def test_files_are_served(tmp_path: Path) -> None:
 def test_a_port_that_is_none(tmp_path: Path, port: int) -> None:
     with pytest.raises(Question, match=f"port {port} cannot be served"):
         server(tmp_path, port)
+
+
+def test_a_taken_port_is_said_before_the_site_is_made(
+    tmp_path: Path, run: Callable[..., tuple[int, str, str]]
+) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        code, out, error = run("atlas", "--out", str(tmp_path / "site"), "--serve", str(port))
+    assert (code, out) == (2, "") and f"port {port} cannot be served: Address already in use" in error
+    assert not (tmp_path / "site").exists()
 
 
 @pytest.mark.slow

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import random
+import re
 from collections.abc import Callable, Iterator
 from functools import cache
+from html import unescape
 from typing import Any
+from urllib.parse import parse_qsl
 
 import pytest
 
+from ptxmma.atlas.files import Atlas, AtlasPage
+from ptxmma.atlas.sections import arithmetic as section
+from ptxmma.atlas.sections import instructions
 from ptxmma.atlas.sums_data import sums_data
 from ptxmma.gen.arithmetic.explained_elements import explained_element
 from ptxmma.spec.api import find, load
@@ -128,6 +135,28 @@ def test_scripts_explain_as_the_command_does() -> None:
     assert sum("\n" in text for text in wanted) > 200
 
 
+def test_the_pages_of_instructions_lead_to_their_own_sums() -> None:
+    pages = {one.path: one for one in instructions.made(Atlas(load())) if isinstance(one, AtlasPage)}
+    asked: list[Asked] = []
+    for path, page in pages.items():
+        for link in re.findall(r'href="../arithmetic.html#([^"]+)"', page.body):
+            state = dict(parse_qsl(unescape(link)))
+            assert find(state["m"]).row.family.instruction.instruction == page.title, path
+            asked.append((state["m"], {part: state[part] for part in "abc"}, [1, 1]))
+    assert {mnemonic.split(".sync")[0] for mnemonic, _, _ in asked} >= {"mma", "mma.sp", "wgmma.mma_async"}
+    said = in_scripts(asked)
+    assert all("D - exact" in text or "exact: the same" in text for text in said), said
+
+
+def test_the_table_has_the_bounds_that_numerics_prints(run: Run) -> None:
+    (page,) = (one for one in section.made(Atlas(load())) if isinstance(one, AtlasPage))
+    printed = json.loads(run("numerics", "--format", "json")[1])["sums"]
+    shown = re.findall(r"<code>([^<]*u\d+[^<]*)</code></td>", page.body)
+    assert "9 * 2^(e - 25) + u24" in shown and len(shown) > 20
+    units = {f"u{one['digits']}" for sum_ in printed for step in sum_["steps"] for one in step["bounds"]}
+    assert set(re.findall(r"u\d+", " ".join(shown))) == units
+
+
 def test_a_wrong_formula_is_seen() -> None:
     asked = list(sampled(1))
     spoilt = sums_data(load(), TARGET)
@@ -220,8 +249,17 @@ def test_the_table_says_what_sums_lose(open_page: Open) -> None:
     page = open_page("arithmetic.html")
     lines = {tuple(line.locator("th, td").all_inner_texts()) for line in page.locator("tbody tr").all()}
     fp8 = "e4m3 x e4m3, e4m3 x e5m2, e5m2 x e4m3, e5m2 x e5m2"
-    assert (fp8, "f32", "f32", "32", "13", "14 digits, directed", "2^14") in lines
-    assert ("f16 x f16", "f16", "f16", "16", "25", "11 digits, to nearest", "2^11") in lines
-    assert ("b1 x b1", "s32", "s32", "128", "exact", "exact", "1 * 1 is 0") in lines
+    assert (fp8, "f32", "f32", "32", "13", "14 digits, directed", "33 * 2^(e - 13) + u14", "2^14") in lines
+    assert (
+        "f16 x f16",
+        "f16",
+        "f16",
+        "16",
+        "25",
+        "11 digits, to nearest",
+        "17 * 2^(e - 25) + u11/2",
+        "2^11",
+    ) in lines
+    assert ("b1 x b1", "s32", "s32", "128", "exact", "exact", "0", "1 * 1 is 0") in lines
     page.get_by_role("link", name="tf32 x tf32").first.click()
     assert "row wgmma.float" in page.locator("#steps").inner_text()
