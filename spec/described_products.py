@@ -154,8 +154,8 @@ class DescribedProduct:
         values = {name: one_of(sorted({world[name] for world in worlds})) for name in roots}
         shown = ", and ".join(f"{name} must be given: {some}" for name, some in values.items())
         return (
-            f"{part} of {self.variant.mnemonic} lies by {' and '.join(roots)}, which its instruction "
-            f"descriptor has; {shown} (or the descriptor)"
+            f"where {part} of {self.variant.mnemonic} lies depends on {' and '.join(roots)}, which its "
+            f"instruction descriptor has; {shown} (or the descriptor)"
         )
 
     def _roots(self, asked: frozenset[str], worlds: Sequence[World]) -> list[str]:

@@ -97,7 +97,13 @@ class Specification:
         key = None if own is not None and own.descriptor else layout_key(variant, operand)
         if key is None:
             meant = [own] if own is not None else [found for _, found in operands_of(instruction, operand)]
-            if any(found.descriptor for found in meant):
+            kinds = [found.descriptor for found in meant if found.descriptor]
+            if kinds and not any(self.descriptors[kind].addresses for kind in kinds):
+                raise Question(
+                    f"{operand} of {variant.mnemonic} is a word, and no matrix lies behind it; "
+                    f"see `ptxmma descriptor decode WORD --kind {kinds[0]}`"
+                )
+            if kinds:
                 raise Question(
                     f"{operand} of {variant.mnemonic} lies in shared memory, behind a matrix descriptor; "
                     "see `ptxmma descriptor address`"

@@ -1,4 +1,4 @@
-"""Print CuTe's layouts of scale factors for products that only sm_107 has, as JSON: one map a line.
+"""Print CuTe's layouts of A and of scale factors for products that only sm_107 has, as JSON: one map a line.
 
 cute_dsl.py runs it, since CuTe builds for one target a process.
 """
@@ -17,7 +17,7 @@ from cute_scales import record_factors
 from cutlass import cute
 from cutlass.cute.nvgpu import OperandMajorMode, tcgen05
 from cutlass.utils import blockscaled_layout
-from peer_file import Observations
+from peer_file import Observations, bases_of
 
 seen = Observations("CuTe DSL", "NVIDIA/cutlass", "nvidia-cutlass-dsl")
 
@@ -53,10 +53,38 @@ def every() -> None:
                     record_factors(seen, function, side, kind, rows, scales, at)
 
 
+def multiplicands() -> None:
+    """A in tensor memory, of products whose rows of A have 64 bytes."""
+    e4m3, f32, k = cutlass.Float8E4M3FN, cutlass.Float32, OperandMajorMode.K
+    source = tcgen05.OperandSource.TMEM
+    for letter, group, ctas in (("D", tcgen05.CtaGroup.ONE, 1), ("A", tcgen05.CtaGroup.TWO, 2)):
+        m = 128 * ctas
+        for width, made in (
+            (8, tcgen05.SM107MmaFP8Op(e4m3, e4m3, f32, (m, 64, 64), group, source, k, k)),
+            (4, tcgen05.SM107MmaMXF4NVF4Op(e4m3, 16, (m, 64, 128), group, source)),
+        ):
+            tiled, held = cute.make_tiled_mma(made), 32 // width
+            whole = tiled.make_fragment_A(tiled.partition_shape_A((m, 512 // width))).layout[0]
+
+            def place(
+                row: int, col: int, of: Any = whole, each: int = held, pair: bool = ctas == 2
+            ) -> tuple[int, ...]:
+                address = int(of((row % 128, col)))
+                element, lane = address % (65536 * each), address // (65536 * each)
+                return element % each, element // each, lane, *((row // 128,) if pair else ())
+
+            inputs = {"row": m, "col": 512 // width}
+            outputs = {"i": held, "column": 16, "lane": 128, **({"cta": 2} if ctas == 2 else {})}
+            function = f"make_fragment_A of {type(made).__name__}, {ctas} CTA, M = {m}"
+            bases = bases_of(inputs, place)
+            seen.add_map(f"tcgen05.a.{letter}", function, inputs, outputs, bases, width=width, bytes=64)
+
+
 @cute.jit
 def ask() -> None:
     """A function that CuTe traces."""
     every()
+    multiplicands()
 
 
 if __name__ == "__main__":

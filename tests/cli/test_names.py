@@ -149,6 +149,13 @@ def test_a_matrix_behind_a_descriptor_is_said_to_be_there(run: Run) -> None:
         assert code == 2 and "lies in shared memory, behind a matrix descriptor" in err
 
 
+def test_a_descriptor_of_no_matrix_is_said_to_be_a_word(run: Run) -> None:
+    mnemonic = "tcgen05.mma.ws.cta_group::1.kind::f16"
+    code, _, err = run("layout", mnemonic, "--operand", "zero-column-mask-desc")
+    assert code == 2 and "is a word, and no matrix lies behind it" in err
+    assert "`ptxmma descriptor decode WORD --kind tcgen05.zero-columns`" in err
+
+
 def test_a_selector_is_named_in_the_title(run: Run) -> None:
     assert run("layout", SP, "--operand", "metadata")[1].startswith(f"metadata (selector 0) of {SP}\n")
     out = run("layout", MX4, "--operand", "scale-a", "--byte-id", "2")[1]

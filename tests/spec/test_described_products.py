@@ -57,14 +57,14 @@ def test_plain_kinds(specification: Specification, kind: str) -> None:
             else:
                 columns = {} if half else {"bytes": 32}
                 wanted = (f"a.{path}", {**columns, "width": width, **half})
-                assert _place(specification, mnemonic, "A", m=m, **half) == wanted
+                assert _place(specification, mnemonic, "A", m=m, k=k, **half) == wanted
             if not sp:
                 assert "metadata" not in placed_parts(specification.layouts, specification.find(mnemonic))
                 continue
             selector = {} if METADATA[width] == "8b" else {"s": 1}
             which = ".ws" if ws and m < 128 else ".m64" if path in "CF" else ""
             more = {"m": m} if which == ".ws" else half
-            given = {"m": m, **selector, **half}
+            given = {"m": m, "k": k, **selector, **half}
             wanted = (f"metadata.{METADATA[width]}{which}", {**more, **selector})
             assert _place(specification, mnemonic, "metadata", **given) == wanted
 
@@ -125,6 +125,42 @@ def test_a_word_says_it_all(specification: Specification) -> None:
     assert product.placed("scale-b", {}).parameters == {"n": 48}
 
 
+@pytest.mark.parametrize(
+    ("mnemonic", "part", "told"),
+    [
+        ("tcgen05.mma.sp.cta_group::1.kind::f8f6f4", "metadata", {"m": 128, "k": 128}),
+        ("tcgen05.mma.ws.sp.cta_group::1.kind::f8f6f4", "metadata", {"m": 64, "k": 128}),
+        ("tcgen05.mma.sp.cta_group::1.kind::f8f6f4", "A", {"m": 64, "k": 128}),
+        ("tcgen05.mma.sp.cta_group::2.kind::f8f6f4", "A", {"m": 128, "k": 128}),
+        ("tcgen05.mma.sp.cta_group::1.kind::mxf4.block_scale", "metadata", {"m": 128, "k": 192}),
+    ],
+)
+def test_what_a_longer_k_moves_elsewhere(
+    specification: Specification, mnemonic: str, part: str, told: dict[str, int]
+) -> None:
+    """On sm_107: twice the metadata of 9.7.16.10.8.4.6, and 64 bytes of A where each row has 32 in all figures."""
+    with pytest.raises(Question, match=f"no layout of {part} in tensor memory is known with"):
+        _place(specification, mnemonic, part, **told)
+
+
+def test_rows_of_64_bytes(specification: Specification) -> None:
+    """CuTe's SM107 products with A in tensor memory: (128,64):(1 lane,1 byte)."""
+    for group, path, m in ((1, "D", 128), (2, "A", 256)):
+        mnemonic = f"tcgen05.mma.cta_group::{group}.kind::f8f6f4"
+        wanted = (f"a.{path}", {"bytes": 64, "width": 8})
+        assert _place(specification, mnemonic, "A", m=m, k=64) == wanted
+
+
+def test_version_1_of_the_sparse_coding_has_no_known_metadata(specification: Specification) -> None:
+    scaled = specification.find("tcgen05.mma.sp.cta_group::1.kind::mxf4.block_scale")
+    word = 1 << 2 | 1 << 7 | 1 << 10 | (64 >> 3) << 17 | 1 << 23 | 1 << 27
+    assert (
+        described_product(specification, scaled, word).placed("metadata", {}).layout == "tcgen05.metadata.8b"
+    )
+    with pytest.raises(Question, match="no layout of metadata in tensor memory is known"):
+        described_product(specification, scaled, word | 1 << 12).placed("metadata", {})
+
+
 def test_scale_factors_in_128_lanes_have_no_known_layout(specification: Specification) -> None:
     scaled = specification.find("tcgen05.mma.cta_group::1.kind::mxf8f6f4.block_scale")
     word = (64 >> 3) << 17 | 1 << 23 | 1 << 27
@@ -136,7 +172,7 @@ def test_scale_factors_in_128_lanes_have_no_known_layout(specification: Specific
 @pytest.mark.parametrize(
     ("part", "given", "why"),
     [
-        ("D", {}, "lies by m, which its instruction descriptor has; m must be given: 64 or 128"),
+        ("D", {}, "lies depends on m, which its instruction descriptor has; m must be given: 64 or 128"),
         ("D", {"m": 128}, "n must be given: 8 to 256 in steps of 8"),
         ("D", {"m": 64, "n": 8}, "needs half: one of 0, 1"),
         ("D", {"m": 32}, "m of tcgen05.mma.cta_group::1.kind::f16 is 32; it must be 64 or 128"),

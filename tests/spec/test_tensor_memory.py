@@ -142,7 +142,8 @@ def test_multiplicands_lie_in_the_lanes_of_cutlass(specification: Specification,
     ctas, rows, atom, _ = PATHS[path]
     sizes = specification.layouts[f"tcgen05.a.{path}"].layout.params
     assert sizes["width"].values == (4, 8, 16, 32)
-    assert "bytes" not in sizes or sizes["bytes"].values == (32, 48)
+    wanted = {"A": (32, 48, 64), "B": (32, 48), "D": (32, 48, 64)}
+    assert path not in wanted or sizes["bytes"].values == wanted[path]
     for width, half in product((4, 8, 16, 32), (0, 1) if path in HALVES else (0,)):
         given = {"width": width, **({"half": half} if path in HALVES else {"bytes": 32})}
         found = points(specification, f"tcgen05.a.{path}", **given)
@@ -377,10 +378,10 @@ PARAMETERS: dict[str, dict[str, tuple[int, ...]]] = {
     "d.E": {"n": (64, 128, 256)},
     "d.F": {"n": EIGHTS, "half": (0, 1)},
     "d.G": {"n": (64, 128, 256)},
-    "a.A": {"bytes": (32, 48), "width": (4, 8, 16, 32)},
+    "a.A": {"bytes": (32, 48, 64), "width": (4, 8, 16, 32)},
     "a.B": {"bytes": (32, 48), "width": (4, 8, 16, 32)},
     "a.C": {"width": (4, 8, 16, 32), "half": (0, 1)},
-    "a.D": {"bytes": (32, 48), "width": (4, 8, 16, 32)},
+    "a.D": {"bytes": (32, 48, 64), "width": (4, 8, 16, 32)},
     "a.F": {"width": (4, 8, 16, 32), "half": (0, 1)},
     "scale-a.1X": {"m": (64, 128), "id": (0, 1, 2, 3)},
     "scale-a.2X": {"m": (64, 128), "id": (0, 2)},
@@ -503,7 +504,7 @@ def test_data_paths_are_those_of_the_table(specification: Specification) -> None
     rest = dict.fromkeys(path_values(specification.descriptors), 0)
     for part, known in (("D", "ABCDEFG"), ("A", "ABCDF")):
         for m, group, ws, sp in product((16, 32, 64, 128, 256), (1, 2), (0, 1), (0, 1)):
-            given = rest | {"m": m, "cta_group": group, "ws": ws, "sp": sp}
+            given = rest | {"m": m, "cta_group": group, "ws": ws, "sp": sp, "bytes": 32}
             wanted = [
                 f"tcgen05.{part.lower()}.{path}"
                 for rows, groups, stationary, sparse, path in TABLE
