@@ -86,7 +86,11 @@ def _assemblers(said: Mapping[str, int]) -> str:
     every = sum(said.values())
     if not every:
         return "nothing is recorded"
-    others = "".join(f", {count} {state}" for state, count in said.items() if state != "agrees")
+    others = "".join(
+        f", {count} {'differ' if state == 'differs' and count > 1 else state}"
+        for state, count in said.items()
+        if state != "agrees"
+    )
     return f"{said.get('agrees', 0)} of {counted(every, 'release')} agree with the row{others}"
 
 

@@ -53,6 +53,7 @@ _LABELS = re.compile(rf"(?:\s*{_NAME}\s*:(?!:))+")
 _GUARD = re.compile(rf"\s*@\s*(!?)\s*({_NAME})\s+")
 _MNEMONIC = re.compile(r"\s*([A-Za-z_][\w:]*(?:\s*\.[\w:]+)*)\s*")
 _ARGUMENT = re.compile(r"\s*(?:\{([^{}]*)\}|\[([^\[\]]*)\]|([^\s,{}\[\];][^,{}\[\];]*?))\s*(?:,|$)")
+_NAMED = re.compile(rf"(?!WARP_SZ\b){_NAME}")
 _REGISTER = re.compile(rf"(?!WARP_SZ$)(?:{_NAME}(?:\.[xyzwrgba])?|_)")
 _INTEGER = re.compile(r"([+-]?)\s*(0[xX][0-9a-fA-F]+|0[bB][01]+|0[0-7]*|[1-9][0-9]*)U?")
 _FLOAT = re.compile(r"[+-]?(?:0[fFdD][0-9a-fA-F]+|\d+\.\d*(?:[eE][+-]?\d+)?|\d+[eE][+-]?\d+)")
@@ -164,8 +165,8 @@ def element_kind(text: str) -> str:
 
 def _address(text: str) -> Argument:
     """`[name]`, `[name+offset]` or an immediate address."""
-    base = _REGISTER.match(text)
-    if base is None or text == "_":
+    base = _NAMED.match(text)
+    if base is None:
         if argument_of(text).shape != "immediate":
             raise SyntaxFault(f"[{text}] is not an address")
         return Argument("address", 0, ())

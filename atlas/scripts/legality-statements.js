@@ -13,7 +13,7 @@ ptxmma.statements = (() => {
   const FOREIGN = pattern("[^ -~\\t\\n\\r\\f]"); // outside comments, no assembler reads another character
   const REGISTER = `(?!WARP_SZ${END})(?:${NAME}(?:\\.[xyzwrgba])?|_)`;
   const IS_REGISTER = whole(REGISTER);
-  const BEGINS_REGISTER = pattern(`^${REGISTER}`);
+  const NAMED = pattern(`^(?!WARP_SZ(?![A-Za-z0-9_]))${NAME}`);
   const DECLARATION = pattern(`^${S}*\\.reg${S}+(?:\\.v[0-9]${S}+)?\\.([A-Za-z0-9_]+)${S}+([^;]*?)${S}*(?:;|${END})`, "d");
   const DECLARED = pattern(`^(${NAME})${S}*(?:<${S}*([0-9]+)${S}*>)?${END}`);
   const LABELS = pattern(`^(?:${S}*${NAME}${S}*:(?!:))+`);
@@ -168,8 +168,8 @@ ptxmma.statements = (() => {
 
   // `[name]`, `[name+offset]` or an immediate address.
   function addressOf(text) {
-    const base = BEGINS_REGISTER.exec(text);
-    if (!base || text === "_") {
+    const base = NAMED.exec(text);
+    if (!base) {
       if (argument(text).shape !== "immediate") throw new Fault(`[${text}] is not an address`);
       return argumentWith("address", 0);
     }

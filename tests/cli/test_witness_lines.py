@@ -30,6 +30,13 @@ def answer(run: Run, *words: str) -> dict[str, Any]:
     return found
 
 
+def test_how_many_differ(run: Run) -> None:
+    _, out, _ = run("legal", "ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%r1}, [%r2];")
+    assert "15 of 17 releases agree with the row, 2 differ, " in out
+    _, out, _ = run("legal", "movmatrix.sync.aligned.m8n8.trans.b16 %r1, %r2;")
+    assert "16 of 17 releases agree with the row, 1 differs, " in out
+
+
 def test_legal_says_who_witnessed_the_row(run: Run) -> None:
     found = answer(run, "legal", PRODUCT)
     assert found["witnesses"]["assemblers"] == {"agrees": 17}
@@ -88,9 +95,9 @@ def test_the_word_of_a_descriptor_has_its_own_witnesses(run: Run) -> None:
 
 
 def test_a_field_that_no_peer_sets_is_named(run: Run) -> None:
-    found = answer(run, "descriptor", "decode", "0", "--kind", "tcgen05.shared")["witnesses"]
-    assert "segment-start" in found["unstated"] and "start-address" not in found["unstated"]
-    assert "no peer sets " in run("descriptor", "decode", "0", "--kind", "tcgen05.shared")[1]
+    found = answer(run, "descriptor", "decode", "0", "--kind", "tcgen05.ti16")["witnesses"]
+    assert "transpose-A" in found["unstated"] and "N" not in found["unstated"]
+    assert "no peer sets " in run("descriptor", "decode", "0", "--kind", "tcgen05.ti16")[1]
 
 
 def test_list_ends_with_who_was_asked(run: Run) -> None:

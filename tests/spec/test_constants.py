@@ -109,6 +109,9 @@ SIGNS = {
     "wgmma.wait_group.sync.aligned 0?2:-3;": False,
     "ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%b0}, [%b1+WARP_SZ*(1<2)];": True,
     "ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%b0}, [%b1-4];": False,
+    "ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%b0}, [%tid.x];": False,
+    "ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%b0}, [%b1.x+4];": False,
+    "ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%b0}, [_];": False,
     "ldmatrix.sync.aligned.m8n8.x1.shared ::cta.b16 {%b0}, [%b1];": False,
 }  # fmt: skip
 
