@@ -22,6 +22,9 @@ __all__ = ["FOLDER", "bits_of", "by_release", "changed", "in_order", "put", "rea
 _OWN = PACKAGE / "evidence"
 FOLDER = Path(os.environ.get("PTXMMA_EVIDENCE") or _OWN)
 
+# By path and reader: what the file said when it was last read, and the record.
+_read: dict[tuple[Path, Callable[[Any], Any]], tuple[str, Any]] = {}
+
 T = TypeVar("T")
 
 
@@ -56,23 +59,32 @@ def put(folder: Path, name: str, text: str) -> Path:
 
 
 def read(folder: Path, names: str, written_as: int, make: Callable[[Any], T]) -> list[T]:
-    """Every record whose name fits, by name; raises Question for any other file."""
-    found = []
-    for path in sorted(folder.glob(names)):
-        try:
-            value = json.loads(path.read_text())
+    """Every record whose name fits, by name; raises Question for any other file.
+
+    A file that says what it said when it was last read gives the same record, which nobody may change.
+    """
+    return [_record(path, written_as, make) for path in sorted(folder.glob(names))]
+
+
+def _record(path: Path, written_as: int, make: Callable[[Any], T]) -> T:
+    try:
+        text = path.read_text()
+        earlier = _read.get((path, make))
+        if earlier is None or earlier[0] != text:
+            value = json.loads(text)
             if value["format"] != written_as:
                 raise Question(
                     f"{path} is not a record of observations of format {written_as}, but of format "
                     f"{value['format']}; record it again"
                 )
-            found.append(make(value))
-        except json.JSONDecodeError as error:
-            raise Question(
-                f"{path}:{error.lineno}:{error.colno} is not a record of observations: not JSON ({error.msg})"
-            ) from None
-        except (KeyError, TypeError, ValueError, AttributeError, lzma.LZMAError) as error:
-            raise Question(f"{path} is not a record of observations: {error!r}") from None
+            earlier = _read[path, make] = text, make(value)
+    except json.JSONDecodeError as error:
+        raise Question(
+            f"{path}:{error.lineno}:{error.colno} is not a record of observations: not JSON ({error.msg})"
+        ) from None
+    except (KeyError, TypeError, ValueError, AttributeError, lzma.LZMAError) as error:
+        raise Question(f"{path} is not a record of observations: {error!r}") from None
+    found: T = earlier[1]
     return found
 
 

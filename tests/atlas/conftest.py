@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import fcntl
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page, Request, sync_playwright
 
 from ptxmma.atlas.site import files, write
 from ptxmma.spec.specification import Specification
@@ -20,11 +22,25 @@ _PATIENCE = 60_000.0
 
 
 @pytest.fixture(scope="session")
-def site(specification: Specification, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The whole site, written once."""
-    folder = tmp_path_factory.mktemp("atlas") / "site"
-    write(folder, files(specification))
+def site(specification: Specification, tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Path:
+    """The whole site, written once for all workers of pytest-xdist: the first that needs it makes it."""
+    place = tmp_path_factory.getbasetemp()
+    folder = (place if worker_id == "master" else place.parent) / "atlas" / "site"
+    folder.parent.mkdir(exist_ok=True)
+    with (folder.parent / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not folder.exists():
+            unfinished = folder.with_name(f"of-{worker_id}")
+            write(unfinished, files(specification))
+            unfinished.rename(folder)
     return folder
+
+
+@pytest.fixture(scope="session")
+def made(site: Path) -> Mapping[str, str]:
+    """What every file of the site holds, by its path."""
+    found = sorted(path for path in site.rglob("*") if path.is_file() and path.name != ".ptxmma-atlas")
+    return {path.relative_to(site).as_posix(): path.read_bytes().decode() for path in found}
 
 
 @pytest.fixture(scope="session")
@@ -41,30 +57,43 @@ def browser() -> Iterator[Browser]:
         launched.close()
 
 
-@pytest.fixture
-def open_page(site: Path, browser: Browser) -> Iterator[Open]:
-    """Opens pages from file:// addresses; afterwards nothing was written to the console or asked of a network."""
+@pytest.fixture(scope="module")
+def tab(browser: Browser) -> Iterator[Page]:
+    """One tab for the tests of a module: a new one takes half a second of a processor."""
     context = browser.new_context(offline=True, reduced_motion="reduce")
     context.set_default_timeout(_PATIENCE)
-    page = context.new_page()
+    yield context.new_page()
+    context.close()
+
+
+@pytest.fixture
+def open_page(site: Path, tab: Page) -> Iterator[Open]:
+    """Opens pages from file:// addresses; afterwards nothing was written to the console or asked of a network."""
     complaints: list[str] = []
-    page.on("console", lambda message: complaints.append(f"{page.url}: {message.text}"))
-    page.on("pageerror", lambda error: complaints.append(f"{page.url}: {error}"))
-    page.on("requestfailed", lambda request: complaints.append(f"{page.url}: no {request.url}"))
-    page.on(
-        "request",
-        lambda request: (
-            None
-            if request.url.startswith(("file:", "data:", "blob:"))
-            else complaints.append(f"asks {request.url}")
-        ),
-    )
+
+    def asked(request: Request) -> None:
+        if not request.url.startswith(("file:", "data:", "blob:")):
+            complaints.append(f"asks {request.url}")
+
+    heard: Mapping[Any, Callable[[Any], None]] = {
+        "console": lambda message: complaints.append(f"{tab.url}: {message.text}"),
+        "pageerror": lambda error: complaints.append(f"{tab.url}: {error}"),
+        "requestfailed": lambda request: complaints.append(f"{tab.url}: no {request.url}"),
+        "request": asked,
+    }
 
     def opened(path: str) -> Page:
-        page.goto("about:blank")
-        page.goto(f"file://{site}/{path}")
-        return page
+        address = f"file://{site}/{path}"
+        if address.partition("#")[0] == tab.url.partition("#")[0]:
+            tab.goto("about:blank")  # else a page that is there would only be told its new #state
+        tab.goto(address)
+        return tab
 
+    for event, hear in heard.items():
+        tab.on(event, hear)
+    tab.set_viewport_size({"width": 1280, "height": 720})
     yield opened
-    context.close()
+    tab.evaluate("localStorage.clear()")
+    for event, hear in heard.items():
+        tab.remove_listener(event, hear)
     assert complaints == []

@@ -51,9 +51,19 @@ def test_a_taken_port_is_said_before_the_site_is_made(
     assert not (tmp_path / "site").exists()
 
 
+# The command, with one page for the site: what is served is not the point.
+SMALL = """
+from ptxmma.atlas import site
+from ptxmma.atlas.files import AtlasFile
+from ptxmma.cli.main import entry
+site.files = lambda specification: [AtlasFile("index.html", "<h1>ptxmma</h1>")]
+entry()
+"""
+
+
 @pytest.mark.slow
 def test_the_command_serves_until_it_is_interrupted(tmp_path: Path) -> None:
-    words = [sys.executable, "-m", "ptxmma", "atlas", "--out", str(tmp_path / "site"), "--serve"]
+    words = [sys.executable, "-c", SMALL, "atlas", "--out", str(tmp_path / "site"), "--serve"]
     silent = {**os.environ, "BROWSER": "true"}
     with subprocess.Popen(
         words,
