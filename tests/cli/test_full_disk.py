@@ -31,7 +31,8 @@ def shell(
         capture_output=True,
         text=True,
         cwd=folder,
-        env={**os.environ, **variables},
+        # Python would keep the bytecode of a module cut off where the limit is.
+        env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1", **variables},
     )
 
 
