@@ -19,15 +19,16 @@ from ...spec.chip_arithmetic import PARTS
 from ...spec.expressions import names
 from ...spec.specification import Specification
 from ...spec.variants import RowView
-from ..exact_sums import ExactSums, planned_sums
+from ..exact_sums import ExactSums
 from ..float_codes import FloatCode
 from ..hard_sums import HardSum
+from ..shipped_sums import planned_of, sums_of
 from ..smt.obligations import Model, Obligation, refuting
 from ..smt.terms import SLE, UGT, ULE, ULT, And, BitVecs, BitVecVal, If, Not, Or, SignExt, Term, ZeroExt
 from ..sum_errors import SumErrors
 from ..sum_examples import FloatSums, SumExample
 from ..sum_rounding import SumRounding
-from ..sum_shapes import SumShape, family_sums
+from ..sum_shapes import SumShape
 from ..sum_signs import SumSigns
 from ..sums_of_bits import counted_claims
 from ..symbolic_sums import SumNames, SymbolicSum, taken
@@ -270,7 +271,7 @@ def _exact(sums: SymbolicSum) -> Iterator[_Claim]:
 
 def _planned(specification: Specification, family: ArithmeticFile, shape: SumShape) -> Iterator[Obligation]:
     """The obligation of the plans that make sums of a shape, if any do."""
-    listed = planned_sums(specification, family).get(shape)
+    listed = planned_of(specification, family).get(shape)
     if listed:
         plans = list(listed.values())
 
@@ -285,7 +286,7 @@ def _planned(specification: Specification, family: ArithmeticFile, shape: SumSha
 def family_parts(specification: Specification, family: ArithmeticFile) -> Iterator[ProofPart]:
     """A part for each shape of a family's sums."""
     claims = _SharedClaims(specification)
-    for shape in family_sums(specification, family).shapes:
+    for shape in sums_of(specification, family).shapes:
         yield ProofPart(_part(family, str(shape)), partial(_of_shape, claims, family, shape))
 
 
@@ -306,7 +307,7 @@ def _parts(specification: Specification) -> Iterator[ProofPart]:
 def _behind(specification: Specification, row: RowView) -> Iterator[str]:
     """The row's own sums on the chip families that know them."""
     for family in arithmetic().families:
-        for sums in family_sums(specification, family).of_rows.get(row.id, ()):
+        for sums in sums_of(specification, family).of_rows.get(row.id, ()):
             yield _part(family, sums)
 
 
@@ -317,7 +318,7 @@ def _enumerations(specification: Specification) -> Iterator[Enumeration]:
 
 def family_examples(specification: Specification, family: ArithmeticFile) -> Iterator[Enumeration]:
     """What is shown of a family's sums by examples."""
-    sums = family_sums(specification, family)
+    sums = sums_of(specification, family)
     for kind, known in sums.floats.items():
         for theorem, find in _EXAMPLES.items():
             faults = partial(_without_example, FloatSums(specification, known), find)

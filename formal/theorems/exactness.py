@@ -14,9 +14,9 @@ from itertools import combinations
 from ...spec.specification import Specification
 from ...spec.variants import RowView
 from ..exact_numbers import number_text, outside, significant_bits, unrepresentable, why_outside, within
-from ..kept import kept
 from ..plan_bounds import Bounds, SumBounds, addend_bounds, drawn_elements, sum_bounds, term_bounds, widest
 from ..plans import Computation, Draw, InputPlan, Range, computations
+from ..shipped_sums import all_computations
 from ..smt.obligations import Model, Obligation, refuting
 from ..smt.terms import SLE, And, BitVecs, BitVecVal, Extract, If, Ints, Or, SignExt, Term
 from ..theorem import ProofPart, Theorem, TheoremGroup
@@ -273,19 +273,8 @@ def _modes_text(computed: Computation, plans: Sequence[InputPlan], one: str, oth
     return refuting(Or(*cases), logic="QF_LIA")
 
 
-@kept
-def _computed(specification: Specification) -> Mapping[str, tuple[Computation, tuple[InputPlan, ...]]]:
-    """Every arithmetic with its plans, by its name. Kept."""
-    return {
-        str(computed): (computed, listed)
-        for family in specification.families.values()
-        for view in family.rows
-        for computed, listed in computations(specification, view)
-    }
-
-
 def _parts(specification: Specification) -> Iterator[ProofPart]:
-    found = _computed(specification)
+    found = all_computations(specification)
     drawn: dict[Range, dict[Draw, str]] = {}
     summed: dict[str, tuple[Computation, dict[SumBounds, str]]] = {}
     for computed, listed in found.values():
