@@ -18,6 +18,7 @@ from triton.experimental.gluon.language.nvidia.blackwell import (
     TensorMemoryLayout,
     TensorMemoryScalesLayout,
 )
+from triton_words import record_words
 
 _CONTEXT = ir.context()
 ir.load_dialects(_CONTEXT)
@@ -130,4 +131,5 @@ if __name__ == "__main__":
     transfers()
     accumulators()
     scales()
+    record_words(seen)
     seen.write()
