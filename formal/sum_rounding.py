@@ -45,7 +45,6 @@ MODES = ("rn", "rz", "rm", "rp")  # by the integer `mode` of a model that rounds
 _MODE, _NEAREST, _DIGITS = "mode", "nearest", "digits"
 _PLUS, _MINUS = "plus", "minus"
 _POSITIVE, _NEGATIVE = "any_positive", "any_negative"
-_NARROW = 64  # bits; in a wider word, a solver needs long for what is shifted to the left
 _FIELDS = 1 << 14  # more than any exponent of a sum
 
 
@@ -57,11 +56,9 @@ class SumRounding:
 
     def claims(self) -> Iterator[tuple[str, Callable[[], str]]]:
         """Each claim by what it is about."""
-        claims = [self.difference, self.length, self.place, self.above, self.nearest]
+        claims = [self.difference, self.length, self.place, self.above, self.beyond, self.nearest]
         if self.digits:
             claims += [self.kept, self.surplus]
-        if self.sums.shape.word <= _NARROW:
-            claims.append(self.beyond)
         return ((claim.__name__, claim) for claim in claims)
 
     @property

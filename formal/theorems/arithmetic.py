@@ -30,6 +30,8 @@ from ..sum_examples import FloatSums, SumExample
 from ..sum_rounding import SumRounding
 from ..sum_shapes import SumShape
 from ..sum_signs import SumSigns
+from ..sum_specials import SumSpecials
+from ..sum_tails import SumTails
 from ..sums_of_bits import counted_claims
 from ..symbolic_sums import SumNames, SymbolicSum, taken
 from ..theorem import Enumeration, ProofPart, Theorem, TheoremGroup
@@ -41,7 +43,6 @@ _PLUS, _MINUS = "plus", "minus"  # what the positive and the negative terms of a
 _KINDS = ("signed", "unsigned")  # of integers
 _ANY = "any"  # prefix of an element that is alone
 _GREATEST_SUM = 1 << 40  # of magnitudes; more than the products of any K come to
-_NARROW = 64  # bits; in a wider word, a solver needs minutes for subnormal numbers that are normalised
 _ANY_WIDTH = 8  # the greatest and the sum of numbers are the same in every width that holds them
 
 
@@ -68,7 +69,20 @@ class _SharedClaims:
     def of(self, shape: SumShape) -> Iterator[Obligation]:
         """Every obligation of a shape."""
         sums = SymbolicSum(self.specification, shape)
-        for make in (_decode, _integers, _exchange, _order, _zero, _fit, _round, _negation, _bound, _exact):
+        for make in (
+            _decode,
+            _integers,
+            _exchange,
+            _order,
+            _zero,
+            _fit,
+            _round,
+            _fused,
+            _special,
+            _negation,
+            _bound,
+            _exact,
+        ):
             for claim in make(sums):
                 text = self._texts.setdefault(self.key(claim, sums), cache(claim.text))
                 subject = f"{claim.about}: {shape}" if claim.about else str(shape)
@@ -167,9 +181,7 @@ def _misread(sums: SymbolicSum, element: str) -> str:
     code = sums.element("code", element)
     form = FloatCode(sums.specification.formats[element], code)
     found = sums.decoded(_ANY, element, code)
-    narrow = sums.shape.word <= _NARROW
-    asked = True if narrow else Or(form.field != 0, form.fraction == 0)
-    return refuting(asked, Not(_stands_for(sums, form, found)))
+    return refuting(Not(_stands_for(sums, form, found)))
 
 
 def _stands_for(sums: SymbolicSum, form: FloatCode, found: SumNames) -> Term:
@@ -245,6 +257,18 @@ def _round(sums: SymbolicSum) -> Iterator[_Claim]:
     if sums.shape.result in sums.specification.formats:
         for about, text in SumRounding(sums).claims():
             yield _Claim("round", ("result",), (sums.shape.result,), text, about)
+
+
+def _fused(sums: SymbolicSum) -> Iterator[_Claim]:
+    if sums.shape.result in sums.specification.formats:
+        for about, stages, types, text in SumTails(sums).claims():
+            yield _Claim("fused", stages, types, text, about)
+
+
+def _special(sums: SymbolicSum) -> Iterator[_Claim]:
+    if sums.shape.result in sums.specification.formats:
+        for about, stages, types, text in SumSpecials(sums).claims():
+            yield _Claim("special", stages, types, text, about)
 
 
 def _negation(sums: SymbolicSum) -> Iterator[_Claim]:
@@ -352,7 +376,7 @@ GROUP = TheoremGroup(
         Theorem(
             "arithmetic.decode",
             "an element has the sign and the value that its format gives it, and is a zero, an "
-            "infinity or a NaN where the format says so (subnormal numbers: in words of 64 bits)",
+            "infinity or a NaN where the format says so",
             formula="for each code: "
             "(negative, zero, infinite, nan, significand, exponent) == what the format says",
             fails="a code that a sum takes for another number",
@@ -395,11 +419,24 @@ GROUP = TheoremGroup(
         Theorem(
             "arithmetic.round",
             "a floating-point sum becomes the nearest number of its type, ties to even, or the next one in "
-            "the direction that its model gives, a subnormal number or an infinity where it has to be one "
-            "(sums of fewer digits than their type has: in words of 64 bits)",
+            "the direction that its model gives, a subnormal number or an infinity where it has to be one",
             formula="for each sum: "
             "code == the neighbour of abs(sum) in the type that the mode asks for, and its sign",
             fails="a sum whose code is another number than the one next to it",
+        ),
+        Theorem(
+            "arithmetic.fused",
+            "a fused sum is rounded as the exact sum of its terms is: what is too far below to be added "
+            "is one bit, and changes no rounding",
+            formula="for each even place n: (sum < n) == (exact < n) and (sum == n) == (exact == n)",
+            fails="a sum that is rounded to another number than the exact sum of its terms",
+        ),
+        Theorem(
+            "arithmetic.special",
+            "a NaN, an infinity times zero and infinities of both signs make a NaN, and another infinity "
+            "stays; f64 keeps the bits of the NaN of B, else of C, else of A",
+            formula="for each sum: nan == (a term is a NaN or +inf and -inf are terms)",
+            fails="a sum with an infinity or a NaN that has another code",
         ),
         Theorem(
             "arithmetic.negation",
