@@ -17,7 +17,7 @@ __all__ = ["LAST_ROUNDS", "AssumedPaths", "true_threads"]
 
 LAST_ROUNDS = 7  # of a loop that shall end: its last rounds meet what many stages hold
 _EVEN_ROUNDS = (8, 12)  # in steps of 2 and 4, too: sizes that kernels ask for are multiples of such
-_STEPPED_ROUNDS = 5  # of one whose rounds count more than one
+_STEPPED_ROUNDS = 5  # at least, of one whose rounds count more than one
 
 
 class AssumedPaths:
@@ -52,13 +52,17 @@ class AssumedPaths:
 
     def _ends(self, paused_at: int, size: int) -> list[int]:
         """Numbers of every parameter with which a loop ends: after some rounds, whatever each of its rounds
-        counts; and after LAST_ROUNDS that count one, which are few where they count more. `size` is the
-        number with which it paused.
+        counts, so that the last one is in the first stage, where waits leave all but two stages in flight;
+        and after LAST_ROUNDS that count one, which are few where they count more. `size` is the number with
+        which it paused.
         """
         gaps = self._gaps.get(paused_at, [])
         if len(gaps) < 2 or gaps[0] <= gaps[1]:
             return [LAST_ROUNDS]
-        many = size * _STEPPED_ROUNDS * (gaps[0] - gaps[1]) // gaps[0]
+        stages = self.plan.depth + 2
+        first = (rounds for rounds in range(_STEPPED_ROUNDS, LAST_ROUNDS) if rounds % stages == 1)
+        rounds = next(first, LAST_ROUNDS)
+        many = size * rounds * (gaps[0] - gaps[1]) // gaps[0]
         return [many, LAST_ROUNDS] if many > LAST_ROUNDS else [LAST_ROUNDS]
 
     def even_endings(self, size: int) -> tuple[int, ...]:
