@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cached_property
 
 from ..spec.chip_arithmetic import FACTORS, ZERO, C, ChipArithmetic, SumBlock
 from ..spec.dot_product import DotProduct, ElementCode
@@ -17,13 +18,13 @@ __all__ = ["HardSum"]
 _HIGHEST = 60  # exponent of the greatest terms; no window or result reaches from there to its end
 _SPARE = 4  # binary places between the greatest terms and the greatest number
 _GREAT = ((1, 1), (3, 3))  # significands of a great product: the second makes a sum of a digit more
-_COUNTS = (1, 2)  # of great products
+_COUNTS = (1, 2, 4)  # of great products
 
 
 @dataclass(frozen=True)
 class HardSum:
-    """Sums of a block with a window: one or two great products, one that leaves as much as possible to
-    rounding, and all others, with C, just below the window.
+    """Sums of a block with a window: some great products, one just below the last place of the result, which
+    leaves as much as possible to rounding, and all others, with C, just below the window.
     """
 
     specification: Specification
@@ -47,7 +48,7 @@ class HardSum:
         digits = _exponent(sum_) - bound.digits + 1 - bound.nearest - quantum
         pairs = [self._pair(*factors, places)] * count
         if digits > 0:
-            pairs.append(self._ones(digits, quantum))
+            pairs.append(self._small(quantum + digits))
         pairs += [self._small(quantum)] * (len(self.block.products) - len(pairs))
         found = [pair for pair in pairs if pair is not None]
         if len(found) < len(pairs):
@@ -80,21 +81,21 @@ class HardSum:
                 return a, b
         return None
 
-    def _ones(self, digits: int, exponent: int) -> tuple[int, int] | None:
-        """The codes of two elements whose product has so many digits above 2^exponent: mostly ones."""
-        for ones in range(digits, 0, -1):
-            number = (1 << ones) - 1
-            for x in range(1, 2 << self._fraction("A")):
-                if number % x == 0 and number // x < 2 << self._fraction("B"):
-                    return self._pair(x, number // x, exponent + digits - ones)
-        return None
-
     def _small(self, exponent: int) -> tuple[int, int] | None:
-        """The codes of two elements whose product is just below 2^exponent."""
-        digits, part = max((self._fraction(part) + 1, part) for part in FACTORS)
-        number = (1 << digits) - 1
-        factors = (number, 1) if part == FACTORS[0] else (1, number)
-        return self._pair(*factors, exponent - digits)
+        """The codes of two elements whose product is as near below 2^exponent as the types have it."""
+        found = (self._pair(x, y, exponent - digits) for x, y, digits in self._nearest)
+        return next((pair for pair in found if pair is not None), None)
+
+    @cached_property
+    def _nearest(self) -> list[tuple[int, int, int]]:
+        """Significands with a product just below a power of two, and that power; the nearest first."""
+        first, second = (2 << self._fraction(part) for part in FACTORS)
+        found = []
+        for digits in range(1, (first * second).bit_length()):
+            pairs = ((x, min(second - 1, ((1 << digits) - 1) // x)) for x in range(1, first))
+            x, y = max(pairs, key=lambda pair: pair[0] * pair[1])
+            found.append((x, y, digits))
+        return sorted(found, key=lambda one: Fraction(one[0] * one[1], 1 << one[2]), reverse=True)
 
     def _below(self, element: str, exponent: int) -> int:
         """The code of a number just below 2^exponent, or of zero."""

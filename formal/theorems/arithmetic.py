@@ -38,7 +38,7 @@ from ..theorem import Enumeration, ProofPart, Theorem, TheoremGroup
 
 __all__ = ["GROUP", "family_examples", "family_parts"]
 
-_NEAR = Fraction(3, 4)  # so much of its bound some error comes to
+_NEAR = Fraction(17, 20)  # so much of its bound some error comes to
 _PLUS, _MINUS = "plus", "minus"  # what the positive and the negative terms of a sum come to
 _KINDS = ("signed", "unsigned")  # of integers
 _ANY = "any"  # prefix of an element that is alone
@@ -485,10 +485,10 @@ GROUP = TheoremGroup(
         ),
         Theorem(
             "arithmetic.tight",
-            "the error of some sum of each kind with a window, with its most products, is three quarters of "
+            "the error of some sum of each kind with a window, with its most products, is 85 percent of "
             "its bound or more",
             enumerated=True,
-            formula="for some sum with most products: abs(sum - exact) >= 3/4 * bound",
+            formula="for some sum with most products: abs(sum - exact) >= 17/20 * bound",
             fails="a kind of sum of which no error that is tried comes so near to its bound",
         ),
     ),
