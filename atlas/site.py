@@ -8,8 +8,9 @@ from pathlib import Path
 from ..spec.errors import Question
 from ..spec.specification import Specification
 from ..spec.writing import write_folder
-from .files import Atlas, AtlasFile, AtlasPage
+from .files import Atlas, AtlasFile, AtlasPage, data_file
 from .frame import framed
+from .page_index import page_index
 from .sections import (
     arithmetic,
     changes,
@@ -68,9 +69,13 @@ def files(specification: Specification) -> Iterator[AtlasFile]:
     for folder, pattern in _COPIED.items():
         for path in sorted((Path(__file__).parent / folder).glob(pattern)):
             yield AtlasFile(f"{folder}/{path.name}", path.read_text(encoding="utf-8"))
+    pages: list[AtlasPage] = []
     for section in _SECTIONS:
         for one in section(atlas):
+            if isinstance(one, AtlasPage):
+                pages.append(one)
             yield framed(atlas, one) if isinstance(one, AtlasPage) else one
+    yield data_file("pages", page_index(specification, pages))
 
 
 def write(folder: Path, made: Iterable[AtlasFile]) -> int:

@@ -25,8 +25,22 @@ ptxmma.search = (() => {
     if (ptxmma.inlineAsm.isSource(text)) return inline(text, ptx, target);
     const alone = words(text).length === 1 && !strip(text).endsWith(";");
     const listed = alone ? opened().matching(text) : [];
-    return listed.length ? list(strip(text), listed, ptx, target) : verdict(text, ptx, target, idesc);
+    if (listed.length) return list(strip(text), listed, ptx, target);
+    return ptxmma.pages.areWords(text) ? pages(text, ptx, target, idesc) : verdict(text, ptx, target, idesc);
   }
+
+  // The pages that words are about; the verdict on them where there is none.
+  function pages(text, ptx, target, idesc) {
+    const place = element("div", {});
+    ptxmma.load("pages").then((index) => {
+      const lists = [["In the explorer", ptxmma.pages.places(index, text)], ["Pages about it", ptxmma.pages.find(index, text)]].filter(([, found]) => found.length);
+      place.replaceChildren(...(lists.length ? lists.flatMap(([title, found]) => [element("h2", {}, title), links(found)])
+        : verdict(text, ptx, target, idesc).filter((one) => one)));
+    });
+    return [place];
+  }
+
+  const links = (found) => element("ul", {}, found.map(({ title, path, of }) => element("li", {}, element("a", { href: path }, title), of ? element("span", { class: "faint" }, ` ${of}`) : null)));
 
   function verdict(text, ptx, target, idesc) {
     const judge = opened().judge(ptx, target);

@@ -39,7 +39,7 @@ def made(atlas: Atlas) -> Iterator[AtlasPage | AtlasFile]:
         "Which statement, layout or sum do you ask about?",
         "Search",
         body,
-        "Paste a PTX statement or inline assembly, or type a mnemonic or a part of one.",
-        scripts=(*JUDGE, *DESCRIBED, "module_head", "inline_asm", "search"),
+        "Paste a PTX statement or inline assembly, or type a mnemonic, a part of one, or words.",
+        scripts=(*JUDGE, *DESCRIBED, "module_head", "inline_asm", "pages", "search"),
         data=("legality", "inline"),
     )

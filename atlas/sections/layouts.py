@@ -14,7 +14,7 @@ from ..files import Atlas, AtlasFile, AtlasPage, data_file
 from ..frame import rendered
 from ..layout_data import layout_data
 
-__all__ = ["made"]
+__all__ = ["made", "starts"]
 
 _SCRIPTS = (
     "layout_maps",
@@ -41,7 +41,7 @@ def made(atlas: Atlas) -> Iterator[AtlasPage | AtlasFile]:
         "layouts.html",
         "Who holds which element?",
         "Layouts",
-        rendered("layouts.html", starts=list(_starts(atlas.specification, data))),
+        rendered("layouts.html", starts=list(starts(atlas.specification, data))),
         "One matrix, drawn: from a place to its thread, register and bits, and back.",
         scripts=_SCRIPTS,
         data=("layouts", "descriptors"),
@@ -49,8 +49,9 @@ def made(atlas: Atlas) -> Iterator[AtlasPage | AtlasFile]:
     )
 
 
-def _starts(specification: Specification, data: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """Links to begin with: the operands of a plain variant of each instruction."""
+def starts(specification: Specification, made: Mapping[str, Any] | None = None) -> Iterator[dict[str, Any]]:
+    """Links to begin with: the operands of a plain variant of each instruction. `made` is the page's data."""
+    data = made or layout_data(specification)
     for name, family in specification.families.items():
         rows = data["instructions"][name]["variants"]
         sets = [data["sets"][row[-1]] for row in rows]
@@ -71,25 +72,29 @@ def _starts(specification: Specification, data: Mapping[str, Any]) -> Iterator[d
             if operand["name"] == "A" and "sparsity" in own:
                 asked = urlencode({**state, "row": 9, "col": 3})
                 links.append(("row 9, column 3 of A and its metadata bits", asked))
-        yield {"instruction": name, "links": links}
+        yield {"instruction": name, "links": links, "sparse": "sparsity" in own}
 
 
 def _plainness(specification: Specification, variant: Variant) -> tuple[int, ...]:
-    """The less, the plainer: elements of A of 16 bits, an N not far from 64, sums of 32 bits, few letters."""
+    """The less, the plainer: elements of A of 16 bits, a large M, an N near 64, sums of 32 bits.
+    Without A, elements of 16 bits.
+    """
+    product = _bits_away(specification, variant, "A", 16)
     return (
-        _bits_away(specification, variant, "A", 16),
+        0 if product is None else product,
+        0 if product is None else -int(variant.fields.get("m") or 0),
         abs(int(variant.fields.get("n") or _COLUMNS) - _COLUMNS),
-        _bits_away(specification, variant, "D", 32),
+        _bits_away(specification, variant, "D", 16 if product is None else 32) or 0,
         len(variant.mnemonic),
     )
 
 
-def _bits_away(specification: Specification, variant: Variant, part: str, bits: int) -> int:
-    """By how many bits the elements of a matrix differ from a width; 0 where it has none."""
+def _bits_away(specification: Specification, variant: Variant, part: str, bits: int) -> int | None:
+    """By how many bits the elements of a matrix differ from a width; None where nothing says their type."""
     try:
         return abs(specification.index.types[element_type(variant, part)].bits - bits)
     except (KeyError, Question):
-        return 0
+        return None
 
 
 def _has_layout(operand: Mapping[str, Any]) -> bool:

@@ -67,6 +67,34 @@ def test_inline_assembly_is_judged(open_page: Open) -> None:
     assert "C++ without a statement" in answer(open_page, 'printf("");')
 
 
+def test_words_lead_to_pages(open_page: Open) -> None:
+    page = open_page("index.html?q=proxy+fence")
+    page.wait_for_selector("#answer a")
+    assert "Pages about it" in page.inner_text("#answer")
+    with page.expect_navigation():
+        page.get_by_role("link", name="proxy fence", exact=True).click()
+    assert page.inner_text("h1") == "Glossary"
+
+
+def test_words_about_a_place_lead_to_it(open_page: Open) -> None:
+    page = open_page("index.html")
+    page.fill(
+        "#statement", "which thread holds row 9, column 3 of sparse A, and which metadata bits are mine?"
+    )
+    page.wait_for_selector("#answer a")
+    with page.expect_navigation():
+        page.locator("#answer a").first.click()
+    page.wait_for_selector("#facts p")
+    assert "holds row 9, column 3" in page.inner_text("#answer")
+    assert "metadata" in page.inner_text("#facts")
+
+
+def test_words_that_no_page_has_are_judged(open_page: Open) -> None:
+    page = open_page("index.html?q=zzyzx")
+    page.wait_for_selector("#answer h2")
+    assert page.inner_text("#answer h2").startswith("unknown under")
+
+
 def test_the_nearest_form_goes_into_the_box(open_page: Open) -> None:
     page = open_page("index.html?q=wgmma.fence.sync.alinged%3B")
     assert "did you mean .aligned?" in page.inner_text("#answer")
@@ -128,7 +156,7 @@ def test_hostile_texts_are_answered_at_once(open_page: Open, text: str, said: st
 
 MOST = 50  # milliseconds
 TYPED = (
-    "mma", "wgmma", "tcgen05", "m16n8k32", "f16.f16", "wgmma.fence.sync.alinged;", "tcgen05.mma;", "nosuch.thing;",
+    "mma", "wgmma", "tcgen05", "row 9 of sparse A", "proxy fence", "m16n8k32", "f16.f16", "wgmma.fence.sync.alinged;", "tcgen05.mma;", "nosuch.thing;",
     "mma.sync.aligned.m16n8k17.row.col.f32.f16.f16.f32;", STATEMENT, ASM,
 )  # fmt: skip
 _TIMES = """([texts, most]) => texts.map((text) => {

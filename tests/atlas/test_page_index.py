@@ -1,0 +1,109 @@
+"""The index of pages: where words lead, and that every entry leads somewhere."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from typing import Any
+from urllib.parse import parse_qs, unquote
+
+import pytest
+
+from ptxmma.atlas.files import Atlas, AtlasPage
+from ptxmma.atlas.page_index import page_index
+from ptxmma.atlas.sections import (
+    contradictions,
+    documents,
+    instructions,
+    layouts,
+    order,
+    rules,
+    theorems,
+)
+from ptxmma.spec.api import find, load
+
+from .in_node import in_node
+
+_SECTIONS = (instructions, layouts, order, rules, contradictions, theorems, documents)
+
+
+@cache
+def pages() -> list[AtlasPage]:
+    atlas = Atlas(load())
+    return [one for section in _SECTIONS for one in section.made(atlas) if isinstance(one, AtlasPage)]
+
+
+@cache
+def index() -> dict[str, Any]:
+    return page_index(load(), pages())
+
+
+def asked(texts: list[str]) -> list[dict[str, Any]]:
+    """The first results of each text, places, and whether it is taken for words."""
+    body = (
+        "return given.map((text) => ({ are: ptxmma.pages.areWords(text),"
+        " found: ptxmma.pages.find(ptxmma.data.pages, text).map(({ path }) => path),"
+        " places: ptxmma.pages.places(ptxmma.data.pages, text).map(({ path }) => path) }));"
+    )
+    found: list[dict[str, Any]] = in_node(("pages",), {"pages": index()}, texts, body)
+    return found
+
+
+def test_every_entry_leads_to_a_page_and_an_anchor() -> None:
+    known = {page.path: set(re.findall(r'\sid="([^"]+)"', page.body)) for page in pages()}
+    for title, path, _, _ in index()["entries"]:
+        page, _, anchor = path.partition("#")
+        assert title and page in known, path
+        assert not anchor or "=" in anchor or unquote(anchor) in known[page], path
+    assert len(index()["entries"]) > 1000
+    titles = [(title, of) for title, _, of, _ in index()["entries"]]
+    assert len(titles) == len(set(titles))
+
+
+@pytest.mark.parametrize(
+    ("text", "path"),
+    [
+        ("fragment", "docs/glossary.html"),
+        ("swizzle", "docs/yaml.html#swizzle"),
+        ("Swizzles", "docs/yaml.html#swizzle"),
+        ("bank conflicts", "theorems.html#swizzle.involution"),
+        ("what is a hazard?", "docs/glossary.html"),
+        ("fp8 accumulation", "register.html#text-fp8-accumulation"),
+        ("is my kernel right?", "docs/cookbook.html#is-my-kernel-right"),
+        ("proxy fence", "docs/glossary.html"),
+        ("smem.mn-major", "layouts.html#layout=smem.mn-major"),
+        ("for auditors", "docs/guides/auditor.html"),
+    ],
+)
+def test_words_lead_to_a_page(text: str, path: str) -> None:
+    (found,) = asked([text])
+    assert path in found["found"], found["found"]
+
+
+def test_places_lead_to_the_explorer() -> None:
+    sparse, plain, thread, none = asked(["row 9, column 3 of sparse A", "row 9", "thread 5 of D", "metadata"])
+    states = [parse_qs(path.partition("#")[2]) for path in sparse["places"]]
+    assert {find(one["mnemonic"][0]).row.family.instruction.instruction for one in states} == {
+        "wgmma.mma_async.sp",
+        "mma.sp",
+    }
+    assert all((one["operand"], one["row"], one["col"]) == (["A"], ["9"], ["3"]) for one in states)
+    assert len(plain["places"]) > 4 and "col" not in parse_qs(plain["places"][0].partition("#")[2])
+    assert all("operand=D" in path and "thread=5" in path for path in thread["places"])
+    assert none["places"] == []
+
+
+def test_ptx_is_no_words() -> None:
+    texts = ["mma.sync", "wgmma.fence.sync.aligned;", "mma {a}, b", "%r1", "", "1 2", "fragment", "row 9"]
+    assert [one["are"] for one in asked(texts)] == [False] * 6 + [True] * 2
+
+
+def test_nothing_is_found_for_nonsense() -> None:
+    assert [one["found"] for one in asked(["zzyzx", "the of", "\\ ( * ?"])] == [[], [], []]
+
+
+def test_the_explorer_begins_with_plain_shapes() -> None:
+    starts = {one["instruction"]: one["mnemonic"] for one in index()["starts"]}
+    assert starts["wgmma.mma_async"] == "wgmma.mma_async.sync.aligned.m64n64k16.f32.f16.f16"
+    assert starts["wgmma.mma_async.sp"] == "wgmma.mma_async.sp.sync.aligned.m64n64k32.f32.f16.f16"
+    assert starts["mma"].startswith("mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32")
