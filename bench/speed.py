@@ -94,12 +94,12 @@ def main() -> None:
 
     table = Table("statements", "lines", "legal --batch", "ptxas", "rate to ptxas's", "wanted")
     with tempfile.TemporaryDirectory() as folder:
-        for name, (lines, target, wanted) in FAMILIES.items():
+        for name, (lines, version, target, wanted) in FAMILIES.items():
             statements = list(lines())
             plain, wrapped = Path(folder, f"{name}.txt"), Path(folder, f"{name}.ptx")
             plain.write_text("\n".join(statements))
-            wrapped.write_text(kernel(statements, target))
-            batch = [*ptxmma, "legal", "--batch", str(plain), "--ptx", "8.4", "--target", target]
+            wrapped.write_text(kernel(statements, version, target))
+            batch = [*ptxmma, "legal", "--batch", str(plain), "--ptx", version, "--target", target]
             ours, _ = best(args.runs, quietly(batch))
             if args.ptxas is None:
                 table.add_row(name, str(len(statements)), f"{ours:.2f} s", "no ptxas", "", "")

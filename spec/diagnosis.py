@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 
@@ -264,18 +264,31 @@ class Profile:
     def closest(self, spelling: Spelling) -> tuple[tuple[int, int], Variant]:
         """The row's variant that keeps the most of the written qualifiers, behind how unlike it is."""
         numbers = [int(n) for n in _NUMBERS.findall(spelling.shape or "")]
+        wanted, written = spelling.free, spelling.ordered
+        plain = not numbers and not any(
+            written
+        )  # so only qualifiers that may be permuted tell variants apart
 
-        def unlike(variant: Variant) -> tuple[int, int]:
-            tokens = variant.mnemonic[len(self.view.family.name) + 1 :].split(".")
-            shape = next((token for token in tokens if is_shape(token)), "")
-            own = [int(n) for n in _NUMBERS.findall(shape)]
-            theirs = Spelling.of(tokens, self.index)
+        def unlike(theirs: Spelling, own: Sequence[int]) -> tuple[int, int]:
+            if plain:
+                return len(theirs.free - wanted), 0
             moved = sum(
                 a != b
-                for mine, other in zip(spelling.ordered, theirs.ordered, strict=True)
+                for mine, other in zip(written, theirs.ordered, strict=True)
                 for a, b in zip(mine, other, strict=False)
             )
             far = sum(abs(a - b) for a, b in zip(numbers, own, strict=False))
-            return len(theirs.free - spelling.free) + moved, far
+            return len(theirs.free - wanted) + moved, far
 
-        return min(((unlike(variant), variant) for variant in self.variants), key=lambda pair: pair[0])
+        found = ((unlike(theirs, own), variant) for variant, theirs, own in self._spelled)
+        return min(found, key=lambda pair: pair[0])
+
+    @cached_property
+    def _spelled(self) -> tuple[tuple[Variant, Spelling, tuple[int, ...]], ...]:
+        """The row's variants, how each is spelled, and the numbers of its shape."""
+        return tuple(self._spelling(variant) for variant in self.variants)
+
+    def _spelling(self, variant: Variant) -> tuple[Variant, Spelling, tuple[int, ...]]:
+        tokens = variant.mnemonic[len(self.view.family.name) + 1 :].split(".")
+        shape = next((token for token in tokens if is_shape(token)), "")
+        return variant, Spelling.of(tokens, self.index), tuple(map(int, _NUMBERS.findall(shape)))

@@ -81,11 +81,14 @@ class _NameIndex:
 
     def beginning(self, wanted: str) -> list[Variant]:
         """Those whose names begin with some whole words."""
-        if f"\n{wanted}." not in self.text:
+        head = f"{wanted}."
+        if f"\n{head}" not in self.text:
             return []
-        return [
-            v for v, name in zip(self.listed, self.names, strict=True) if f"{name}.".startswith(f"{wanted}.")
-        ]
+        return [v for v, name in zip(self.listed, self._lines, strict=True) if name.startswith(head)]
+
+    @cached_property
+    def _lines(self) -> tuple[str, ...]:
+        return tuple(f"{name}." for name in self.names)
 
     def holding(self, wanted: str) -> list[Variant]:
         """Those that hold a text; with wildcards, those that it matches."""
