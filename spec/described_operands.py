@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
 
 from .descriptor_rules import RuleHolds, WordVerdict, assignments, count_legal, judge_word
 from .errors import Question, SpecError
@@ -47,8 +48,14 @@ def settings_of(operand: Operand, variant: Variant, descriptor: Descriptor) -> d
     return {name: variant.evaluate(formula) for name, formula in stated.items() if name in known}
 
 
+# By instruction: the descriptors with which its words were last found right.
+_right: WeakKeyDictionary[Family, Mapping[str, Descriptor]] = WeakKeyDictionary()
+
+
 def check_words(specification: Specification, family: Family) -> None:
     """Every descriptor of an operand exists, and has the settings and values that the statement says."""
+    if _right.get(family) == specification.descriptors:
+        return
     words = [(operand, operand.word) for operand in family.instruction.operands.values() if operand.word]
     asked: set[str] = set()
     for variant in family.variants() if words else ():
@@ -73,6 +80,7 @@ def check_words(specification: Specification, family: Family) -> None:
             if name not in asked:
                 what = f"no descriptor of {family.instruction.instruction} has the setting {name!r}"
                 raise SpecError(what, word.place, ", ".join(sorted(asked)))
+    _right[family] = specification.descriptors
 
 
 def holding(judge: Judge) -> RuleHolds:

@@ -123,10 +123,10 @@ def nearest(word: str, known: typing.Iterable[str]) -> str | None:
 
 def must_exist(kind: str, name: str, known: typing.Iterable[str], place: Place) -> None:
     """Raise SpecError, with the nearest, where a name is not one of those known."""
-    names = list(known)
+    names = known if isinstance(known, Mapping) else list(known)
     if name not in names:
         raise SpecError(
-            f"there is no {kind} {name!r}", place, nearest(name, names) or f"a {kind} that exists"
+            f"there is no {kind} {name!r}", place, nearest(name, list(names)) or f"a {kind} that exists"
         )
 
 

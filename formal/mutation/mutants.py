@@ -91,7 +91,9 @@ class Mutant:
         value: Any = Formula(source(self.new), self.new, self.old.place)
         if self.key is not None:
             value = {**getattr(record, self.field), self.key: value}
-        return self.subject.put(specification, replace(record, **{self.field: value}))
+        mutated = self.subject.put(specification, replace(record, **{self.field: value}))
+        mutated.derive_from(specification)
+        return mutated
 
 
 @dataclass(frozen=True)
