@@ -136,9 +136,7 @@ WMMA = (
     "wmma.mma.sync.aligned.row.col.m16n16k16.f32.f32 {%f8,%f9,%f10,%f11,%f12,%f13,%f14,%f15}, "
     "{%h0,%h1,%h2,%h3,%h4,%h5,%h6,%h7}, {%h8,%h9,%h10,%h11,%h12,%h13,%h14,%h15}, {%f0,%f1,%f2,%f3,%f4,%f5,%f6,%f7};\n"
 )
-STORE = (
-    "wmma.store.d.sync.aligned.row.m16n16k16.shared.f32 [tile], {%f8,%f9,%f10,%f11,%f12,%f13,%f14,%f15}, %r1;"
-)
+STORE = "wmma.store.d.sync.aligned.row.m16n16k16.shared.f32 [tile+2048], {%f8,%f9,%f10,%f11,%f12,%f13,%f14,%f15}, %r1;"
 
 
 def test_fragments_that_agree() -> None:

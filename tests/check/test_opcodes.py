@@ -42,6 +42,8 @@ mov: move
 ld: load
 ldu: load
 ldmatrix: load space=shared bytes=16
+wmma.load: load
+wmma.store: store
 st: store
 st.async: store space=shared
 st.bulk: store space=shared
