@@ -254,6 +254,11 @@
     by("start").open = Object.keys(state).length === 0;
     if (by("start").open) state = Object.fromEntries(new URLSearchParams(by("start").querySelector("a").hash.slice(1)));
     show();
+    if (Object.keys(asked()).length) reveal();
+  }
+  // On a small screen the answer to a link is below the controls: it is brought into sight.
+  function reveal() {
+    if (by("answer").getBoundingClientRect().bottom > innerHeight) by("title").scrollIntoView();
   }
   addEventListener("hashchange", read);
   read();

@@ -3,6 +3,7 @@
 
 ptxmma.pages = (() => {
   const SHOWN = 12;
+  const TITLED = 6; // the score of a word that a title has
   const PASSED = new Set(("a an and are at by can do does for from has have how i in is it its me mine my of on or the their there this to what when where which " +
     "who whose why with holds hold").split(" "));
   const PLACE = /\b(row|column|col|thread|element)\s*[=:]?\s*(\d+)/gi;
@@ -26,7 +27,7 @@ ptxmma.pages = (() => {
 
   // How well a word is met: in the title, the more the shorter that is, or among the other words.
   function met(word, { lower, own, others }) {
-    if (own.includes(word)) return 6 + 4 / own.length;
+    if (own.includes(word)) return TITLED + 4 / own.length;
     if (lower.includes(word)) return 3;
     return others.includes(` ${word}`) ? 1 : 0;
   }
@@ -39,7 +40,9 @@ ptxmma.pages = (() => {
       return { title: entry.title, path: entry.path, of: entry.of, place, count: scores.filter(Boolean).length, score: scores.reduce((sum, one) => sum + one, 0) };
     });
     const most = Math.max(1, ...found.map(({ count }) => count));
-    return found.filter(({ count }) => count === most).sort((x, y) => y.score - x.score || x.place - y.place).slice(0, SHOWN);
+    // Those that lack a word follow where a title has another one.
+    return found.filter(({ count, score }) => count && (count === most || score >= TITLED))
+      .sort((x, y) => y.count - x.count || y.score - x.score || x.place - y.place).slice(0, SHOWN);
   }
 
   // Places that a text asks for (`row 9, column 3 of sparse A`), in the explorer: a title and an address each.

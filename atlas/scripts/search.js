@@ -4,7 +4,7 @@
 ptxmma.search = (() => {
   const LONGEST = 20000; // characters; a statement of 255 registers has some 3000
   const LISTED = 50;
-  const EXAMPLE = "wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {d0, d1, d2, d3}, a-desc, b-desc, 1, 1, 1, 0, 0;";
+  const EXAMPLE = "wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%f0, %f1, %f2, %f3}, %rd0, %rd1, 1, 1, 1, 0, 0;";
   const { element } = ptxmma;
   const { strip, words, counted } = ptxmma.texts;
   const TONES = { legal: "good", illegal: "bad", unknown: "open" };
@@ -107,8 +107,17 @@ ptxmma.search = (() => {
     return [
       element("h3", {}, "Nearest legal form"),
       element("pre", { tabindex: 0 }, form),
-      element("button", { type: "button", onclick: () => ask(form) }, "Put it into the box"),
+      element("button", { type: "button", onclick: () => ask(statementOf(form)) }, "Put it into the box"),
     ];
+  }
+
+  // A form as a statement: registers, declared in front of it, in place of the operands' names.
+  function statementOf(text) {
+    const [mnemonic] = words(text.replace(/;$/, ""));
+    const variant = opened().variantOf(mnemonic);
+    const spelled = (form) => `${mnemonic} ${form.operands.map((name) => ptxmma.operands.written(variant, name)).join(", ")}`.trim();
+    const form = variant && variant.forms.find((one) => `${spelled(one)};` === text);
+    return form ? ptxmma.paste.ptx(variant, form) : text;
   }
 
   // The mnemonics that a text means; its own verdict above, where it is one of them.

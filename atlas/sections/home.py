@@ -40,6 +40,6 @@ def made(atlas: Atlas) -> Iterator[AtlasPage | AtlasFile]:
         "Search",
         body,
         "Paste a PTX statement or inline assembly, or type a mnemonic, a part of one, or words.",
-        scripts=(*JUDGE, *DESCRIBED, "module_head", "inline_asm", "pages", "search"),
+        scripts=(*JUDGE, *DESCRIBED, "module_head", "inline_asm", "pages", "paste", "search"),
         data=("legality", "inline"),
     )

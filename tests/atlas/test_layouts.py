@@ -25,6 +25,16 @@ def test_a_link_is_a_question(open_page: Open, run: Run) -> None:
     assert answer(page) == said.strip() == "thread 5 d3 (register 3, bits 0..31) holds row 9, column 3"
 
 
+def test_the_answer_to_a_link_is_in_sight_on_a_small_screen(open_page: Open) -> None:
+    page = open_page("index.html")
+    page.set_viewport_size({"width": 390, "height": 844})
+    with page.expect_navigation():
+        page.get_by_role("link", name="Layouts", exact=True).first.click()
+    page.get_by_role("link", name="row 9, column 3 of A and its metadata bits").first.click()
+    page.wait_for_selector("#facts p")
+    page.wait_for_function("document.getElementById('answer').getBoundingClientRect().bottom <= innerHeight")
+
+
 def test_three_clicks_to_a_sparse_element_and_its_metadata(open_page: Open, run: Run) -> None:
     page = open_page("index.html")
     with page.expect_navigation():

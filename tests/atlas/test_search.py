@@ -103,6 +103,27 @@ def test_the_nearest_form_goes_into_the_box(open_page: Open) -> None:
     assert page.evaluate("ptxmma.state.read().q") == "wgmma.fence.sync.aligned;"
 
 
+def test_a_nearest_form_with_operands_is_legal_in_the_box(open_page: Open) -> None:
+    page = open_page("index.html")
+    for text in (
+        STATEMENT.replace("m64n8k16", "m64n9k16"),
+        "ldmatrix.sync.aligned.m8n8.x3.shared.b16 {%r0}, [%rd0];",
+        "mma.sync.aligned.m16n8k16.row.row.f32.f16.f16.f32 {%f0};",
+    ):
+        page.fill("#statement", text)
+        page.get_by_text("Put it into the box").click()
+        page.wait_for_timeout(200)
+        assert page.inner_text("#answer h2").startswith("legal"), page.input_value("#statement")
+        page.reload()
+
+
+def test_the_example_in_the_empty_box_is_legal(open_page: Open) -> None:
+    page = open_page("index.html")
+    page.fill("#statement", str(page.get_attribute("#statement", "placeholder")))
+    page.wait_for_timeout(200)
+    assert page.inner_text("#answer h2").startswith("legal")
+
+
 def test_a_part_of_a_mnemonic_is_listed(open_page: Open) -> None:
     said = answer(open_page, "mma.e2m1", "target=sm_90a")
     assert "mnemonics under PTX ISA 9.5 on sm_90a" in said and "illegal" in said
