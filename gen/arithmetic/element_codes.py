@@ -69,10 +69,9 @@ def _integer(specification: Specification, element: str, words: str, name: str) 
     low, high = 0, (1 << kind.bits) - 1
     if kind.kind == "signed":
         low, high = -(1 << kind.bits - 1), (1 << kind.bits - 1) - 1
-    try:
-        value = int(words)
-    except ValueError:
-        raise Question(f"{name}: {words!r} is not an integer of .{element}") from None
+    if not re.fullmatch(r"[-+]?[0-9]{1,99}", words):
+        raise Question(f"{name}: {words!r} is not an integer of .{element}")
+    value = int(words)
     if not low <= value <= high:
         raise Question(f"{name}: {value} is not an element of .{element}: {low} to {high}")
     return value & (1 << kind.bits) - 1

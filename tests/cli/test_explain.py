@@ -86,6 +86,9 @@ def test_as_json(run: Run) -> None:
         (("mma.nosuch", "--a", "1", "--b", "1"), "mma.nosuch"),
         (("wgmma.mma_async.sync.aligned.m64n8k32.s32.s8.u8", "--a", "200", "--b", "1"), "-128 to 127"),
         (("wgmma.mma_async.sync.aligned.m64n8k32.s32.s8.u8", "--a", "1.5", "--b", "1"), "not an integer"),
+        (("wgmma.mma_async.sync.aligned.m64n8k32.s32.s8.u8", "--a", "1_0", "--b", "1"), "not an integer"),
+        ((MMA, "--a", "\u0663", "--b", "1"), "--a: '\u0663' is not an element"),  # the Arabic digit 3
+        ((MMA, "--a", "0x1p\u0663", "--b", "1"), "is not an element"),
     ],
 )
 def test_what_is_refused(run: Run, words: tuple[str, ...], why: str) -> None:
