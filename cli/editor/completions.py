@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_left
 from collections import Counter
 from functools import cache
@@ -13,6 +14,7 @@ from ...spec.selection import select
 __all__ = ["completions"]
 
 _MOST = 200
+_NUMBER = re.compile(r"(\d+)")
 
 
 def completions(written: str, ptx: str | None, target: str | None) -> list[str]:
@@ -23,7 +25,12 @@ def completions(written: str, ptx: str | None, target: str | None) -> list[str]:
     """
     begun, _, part = written.rpartition(".")
     found = _next(begun, *_known(ptx, target))
-    return [word for word in found if word.startswith(part)][:_MOST]
+    return sorted((word for word in found if word.startswith(part)), key=_by_numbers)[:_MOST]
+
+
+def _by_numbers(word: str) -> list[tuple[int, str]]:
+    """The order of a person: m64n8k16 before m64n16k16."""
+    return [(int(part), "") if part.isdigit() else (-1, part) for part in _NUMBER.split(word)]
 
 
 def _known(ptx: str | None, target: str | None) -> tuple[str | None, str | None]:

@@ -66,7 +66,11 @@ def language_server(version: str) -> LanguageServer:
         if "." not in written:
             return []
         words = completions(written, *document.heads)
-        return [lsp.CompletionItem(one, kind=lsp.CompletionItemKind.Keyword) for one in words]
+        keyword = lsp.CompletionItemKind.Keyword
+        # Editors order by their own alphabet, unless they are told.
+        return [
+            lsp.CompletionItem(one, kind=keyword, sort_text=f"{place:04}") for place, one in enumerate(words)
+        ]
 
     return server
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from ptxmma.cli.editor.completions import completions
 from ptxmma.cli.main import main
 
 MMA = "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32"
@@ -152,6 +153,17 @@ def test_qualifiers_that_are_legal_so_far(client: Client) -> None:
     assert words("stmatrix.", ".target sm_80") == set()
     assert "f32" in words("mma.m16n8k16.f16.")
     assert words("nosuch.") == set() == words("plain")
+    client.diagnostics("order.ptx", "wgmma.mma_async.sync.aligned.")
+    found = client.at("textDocument/completion", "order.ptx", 0, 29)
+    items = found["items"] if isinstance(found, dict) else found
+    ordered = [item["label"] for item in sorted(items, key=lambda item: item["sortText"])]
+    assert ordered[:5] == ["m64n8k8", "m64n8k16", "m64n8k32", "m64n8k256", "m64n16k8"]
+
+
+def test_completions_stand_in_the_order_of_their_numbers() -> None:
+    found = completions("wgmma.mma_async.sync.aligned.m64n", None, "sm_90a")
+    assert found[:5] == ["m64n8k8", "m64n8k16", "m64n8k32", "m64n8k256", "m64n16k8"]
+    assert found[-1] == "m64n256k256"
 
 
 @pytest.mark.parametrize(
