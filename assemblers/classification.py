@@ -53,8 +53,8 @@ class Session:
         text = "\n".join(statements)
         if text.count("\n") != max(len(statements) - 1, 0) or "/*" in text or "//" in text:
             raise ValueError("a statement is not one statement when it has line breaks or comments")
-        unfinished = next((text for text in statements if not text.endswith(";")), None)
-        if unfinished is not None:
+        if statements and f"{text}\n".count(";\n") != len(statements):
+            unfinished = next(text for text in statements if not text.endswith(";"))
             raise ValueError(f"{unfinished!r} is not one statement: it ends without a semicolon")
         outcomes: dict[int, StatementOutcome] = {}
         for start in range(0, len(statements), _BATCH):

@@ -16,6 +16,7 @@ from ..ledger.assembler_record import (
     Claim,
     ClaimVerdict,
     Record,
+    assembled,
     claims,
     load_records,
     unclaimed,
@@ -79,13 +80,7 @@ def answer(args: argparse.Namespace) -> int:
         )
     records = with_unrecorded(specification.index, records)
     if args.again:
-        codes = [_again(specification, records, release) for release in args.again]
-        if args.universes:
-            every = universes(specification)
-            codes += [
-                not universe_report.again(specification, every, locate(release)) for release in args.again
-            ]
-        return max(codes)
+        return _all_again(specification, records, args.again, args.universes)
     if args.prove and not args.pattern:
         raise Question("--prove goes with a pattern; `ptxmma prove` proves everything")
     asked = _chosen(specification, args.pattern)
@@ -338,8 +333,23 @@ def _differing(open_points: Mapping[tuple[str, str], Sequence[MeasuredPoint]]) -
     return lines[:_SHOWN] + more
 
 
-def _again(specification: Specification, records: Sequence[Record], release: str) -> int:
-    """Ask one assembler again; exit code 1 when it does not do what is recorded."""
+def _all_again(
+    specification: Specification, records: Sequence[Record], releases: Sequence[str], with_universes: bool
+) -> int:
+    """Ask assemblers again; exit code 1 when one does not do what is recorded."""
+    rows = [_again(specification, records, release) for release in releases]
+    codes = [code for code, _ in rows]
+    if with_universes:
+        every = universes(specification)
+        for release, (_, now) in zip(releases, rows, strict=True):
+            ptxas = locate(release)
+            forms = assembled(now, ptxas.ptx, claims(specification))
+            codes.append(0 if universe_report.again(specification, every, ptxas, forms) else 1)
+    return max(codes)
+
+
+def _again(specification: Specification, records: Sequence[Record], release: str) -> tuple[int, Record]:
+    """Ask one assembler again: exit code 1 when it does not do what is recorded; what it does with rows."""
     ptxas = locate(release)
     recorded = next((r for r in records if r.release == ptxas.version and r.rows), None)
     if recorded is None:
@@ -356,4 +366,4 @@ def _again(specification: Specification, records: Sequence[Record], release: str
         print(
             f"ptxas {ptxas.version} does what is recorded: {len(now.rows)} rows, {len(now.settings)} settings"
         )
-    return 1 if differing or of_register else 0
+    return 1 if differing or of_register else 0, now

@@ -13,6 +13,7 @@ from ..ledger.contradictions import register
 from ..ledger.listed import releases_of
 from ..ledger.records import FOLDER, changed
 from ..ledger.universe_record import (
+    ExpectedAnswers,
     UniverseVerdict,
     load_universes,
     observe_universes,
@@ -115,14 +116,20 @@ def record(specification: Specification, releases: Sequence[Ptxas]) -> None:
         print(f"{write(found, FOLDER)}: {len(found.instructions)} universes, {points} points")
 
 
-def again(specification: Specification, every: Mapping[str, Sequence[UniversePoint]], ptxas: Ptxas) -> bool:
+def again(
+    specification: Specification,
+    every: Mapping[str, Sequence[UniversePoint]],
+    ptxas: Ptxas,
+    assembled: Mapping[str, frozenset[str]],
+) -> bool:
     """Ask an assembler again about every universe and print differences from the record; whether there are
-    none.
+    none. What it has `assembled` just now, by target, it need not assemble twice.
     """
     recorded = next((known for known in load_universes(FOLDER) if known.release == ptxas.version), None)
     if recorded is None:
         raise Question(f"no universe is recorded of ptxas {ptxas.version}")
-    now = observe_universes(specification, every, ptxas, likely=recorded)
+    expected = ExpectedAnswers(recorded, assembled)
+    now = observe_universes(specification, every, ptxas, expected=expected)
     differing = changed(now.instructions, recorded.instructions)
     for name in differing:
         print(f"ptxas {ptxas.version} does not do what is recorded of the universe of {name}")

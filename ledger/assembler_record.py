@@ -32,6 +32,7 @@ __all__ = [
     "Claim",
     "ClaimVerdict",
     "Record",
+    "assembled",
     "claims",
     "load_records",
     "unclaimed",
@@ -115,6 +116,17 @@ class Record:
         which = zlib.decompress(base64.b64decode(row["observed"]))
         bitmaps = [int(text, 16) for text in row["bitmaps"]]
         return [bitmaps[number] for number in which]
+
+
+def assembled(record: Record, ptx: Version, asked: Iterable[Claim]) -> dict[str, frozenset[str]]:
+    """By target, the forms that an assembler accepted under a version."""
+    places = {target: at for at, (version, target) in enumerate(record.settings) if version == str(ptx)}
+    found: dict[str, set[str]] = {target: set() for target in places}
+    for claim in asked:
+        bitmaps = record.seen(claim) or []
+        for target, at in places.items() if bitmaps else ():
+            found[target].update(claim.statements[number] for number in bits_of(bitmaps[at]))
+    return {target: frozenset(texts) for target, texts in found.items()}
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ import numpy as np
 from ..assemblers.assembler_settings import AssemblerSetting, Job, home, split
 from ..assemblers.classification import Session
 from ..assemblers.comparison import AssemblerVerdict, ContradictionLookup
-from ..assemblers.outcomes import AskedBefore
+from ..assemblers.outcomes import AskedBefore, StatementOutcome
 from ..assemblers.toolchains import Ptxas, digest
 from ..assemblers.universe import Universe
 from ..assemblers.universe_cache import PackedUniverse, packed, whole
@@ -35,6 +35,7 @@ from .claims import cases_digest
 from .records import bits_of, by_release, put, read
 
 __all__ = [
+    "ExpectedAnswers",
     "UniverseRecord",
     "UniverseVerdict",
     "judged",
@@ -84,25 +85,50 @@ def _bits(accepted: Sequence[bool]) -> bytes:
     return bytes(packed)
 
 
-def _accepted(part: tuple[Job, int | None]) -> list[bool]:
-    """Which points are accepted; those that are not `likely` to be are asked about apart from the others."""
-    job, likely = part
-    at, statements = job.setting, [point.statement for point in job.points]
+@dataclass(frozen=True)
+class ExpectedAnswers:
+    """What was observed of an assembler earlier: it says what to ask apart, and what need not be asked twice.
+
+    `assembled`: by target, the statements that it has assembled just now under its newest version.
+    """
+
+    recorded: UniverseRecord
+    assembled: Mapping[str, frozenset[str]]
+
+
+@dataclass(frozen=True)
+class _UniversePart:
+    """Some points of a universe, and as bits which of them are recorded as accepted (None: not recorded)."""
+
+    job: Job
+    likely: int | None
+    assembled: frozenset[str]
+
+
+def _accepted(part: _UniversePart) -> list[bool]:
+    """Which points are accepted; those that are not likely to be are asked about apart from the others."""
+    at, statements = part.job.setting, [point.statement for point in part.job.points]
     memory = AskedBefore()
-    if likely is not None:
-        unlikely = bits_of(~likely & (1 << len(statements)) - 1)
+    if part.likely is not None:
+        unlikely = bits_of(~part.likely & (1 << len(statements)) - 1)
         memory.apart.update(statements[number] for number in unlikely)
+    known = part.assembled.intersection(statements)
+    memory.assembled.update({(at.target, text): StatementOutcome("accepted") for text in known})
     outcomes = Session(at.ptxas, at.ptx, at.target, memory=memory).classify(statements)
     return [outcome.verdict == "accepted" for outcome in outcomes]
 
 
-def _parts(job: Job, accepted: bytes | None) -> list[tuple[Job, int | None]]:
-    """A job in parts, each with its bits of what is known to be accepted."""
-    found: list[tuple[Job, int | None]] = []
+def _parts(job: Job, cases: str, expected: ExpectedAnswers | None) -> list[_UniversePart]:
+    """A job in parts."""
+    name = job.points[0].instruction
+    accepted = expected.recorded.accepted(name, cases) if expected else None
+    assembled = expected.assembled.get(job.setting.target) if expected else None
     bits, start = None if accepted is None else int.from_bytes(accepted, "little"), 0
+    found = []
     for part in split([job]):
         count = len(part.points)
-        found.append((part, None if bits is None else bits >> start & (1 << count) - 1))
+        likely = None if bits is None else bits >> start & (1 << count) - 1
+        found.append(_UniversePart(part, likely, assembled or frozenset()))
         start += count
     return found
 
@@ -119,12 +145,9 @@ def observe_universes(
     every: Mapping[str, Sequence[UniversePoint]],
     ptxas: Ptxas,
     before: UniverseRecord | None = None,
-    likely: UniverseRecord | None = None,
+    expected: ExpectedAnswers | None = None,
 ) -> UniverseRecord:
-    """Ask an assembler about every universe that it was not asked about before.
-
-    A `likely` record says which statements to ask about apart from the others, and no more.
-    """
+    """Ask an assembler about every universe that it was not asked about before."""
     sha256 = digest(ptxas.path)
     found: dict[str, Mapping[str, Any]] = {}
     jobs: dict[str, Job] = {}
@@ -136,10 +159,10 @@ def observe_universes(
         target = home(specification.isa, points, ptxas)
         if target is not None:
             jobs[name] = Job(AssemblerSetting(ptxas, ptxas.ptx, target), points)
-    parts = {}
-    for name, job in jobs.items():
-        cases = cases_digest(point.statement for point in every[name])
-        parts[name] = _parts(job, likely.accepted(name, cases) if likely else None)
+    parts = {
+        name: _parts(job, cases_digest(point.statement for point in job.points), expected)
+        for name, job in jobs.items()
+    }
     answers = over_jobs([part for several in parts.values() for part in several], _accepted)
     today = datetime.datetime.now(datetime.UTC).date().isoformat()
     for name, several in parts.items():

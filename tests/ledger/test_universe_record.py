@@ -12,13 +12,19 @@ from pathlib import Path
 
 import pytest
 
+from ptxmma.assemblers.assembler_settings import AssemblerSetting, Job
+from ptxmma.assemblers.outcomes import AskedBefore, StatementOutcome
+from ptxmma.assemblers.toolchains import Ptxas
 from ptxmma.assemblers.universe import Universe
 from ptxmma.assemblers.universe_cache import PackedUniverse, packed
 from ptxmma.assemblers.universe_points import UniversePoint
+from ptxmma.ledger import universe_record
+from ptxmma.ledger.assembler_record import assembled, claims, load_records
 from ptxmma.ledger.claims import cases_digest
 from ptxmma.ledger.contradictions import register
 from ptxmma.ledger.records import FOLDER
 from ptxmma.ledger.universe_record import (
+    ExpectedAnswers,
     UniverseRecord,
     UniverseVerdict,
     judged,
@@ -27,6 +33,7 @@ from ptxmma.ledger.universe_record import (
     write,
 )
 from ptxmma.spec.errors import Question
+from ptxmma.spec.nodes import Version
 from ptxmma.spec.specification import Specification
 from ptxmma.spec.statements import read_statement
 from ptxmma.spec.workers import using
@@ -136,3 +143,53 @@ def test_no_other_qualifier_may_be_repeated(specification: Specification) -> Non
     twice = [took for text, took in taken(specification, "mma") if ".aligned.aligned" in text]
     assert twice
     assert not any(twice)
+
+
+def test_an_assembler_is_told_what_is_expected_and_answers_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Five statements in parts of two: b and d are recorded as refused, and c was assembled just now."""
+    told: list[tuple[list[str], set[str], set[str]]] = []
+
+    class Answers:
+        def __init__(self, ptxas: Ptxas, ptx: Version, target: str, memory: AskedBefore) -> None:
+            self.memory = memory
+            assert target == "sm_90a"
+
+        def classify(self, statements: list[str]) -> list[StatementOutcome]:
+            known = {text for target, text in self.memory.assembled if target == "sm_90a"}
+            told.append((statements, self.memory.apart, known))
+            return [StatementOutcome("accepted" if text in "a;d;" else "refused") for text in statements]
+
+    def in_twos(jobs: list[Job]) -> list[Job]:
+        return [
+            Job(job.setting, job.points[at : at + 2]) for job in jobs for at in range(0, len(job.points), 2)
+        ]
+
+    points = [UniversePoint("x", f"{letter};", None) for letter in "abcde"]
+    cases = cases_digest(point.statement for point in points)
+    entry = {"cases": cases, "accepted": base64.b64encode(zlib.compress(bytes([0b10101]))).decode()}
+    recorded = UniverseRecord("12.0.140", "", "8.0", {"x": entry})
+    monkeypatch.setattr(universe_record, "Session", Answers)
+    monkeypatch.setattr(universe_record, "split", in_twos)
+    ptxas = Ptxas(Path("ptxas"), "12.0.140", Version.of("8.0"))
+    job = Job(AssemblerSetting(ptxas, ptxas.ptx, "sm_90a"), points)
+    just_now = {"sm_90a": frozenset({"c;", "other;"}), "sm_80": frozenset({"a;"})}
+
+    parts = universe_record._parts(job, cases, ExpectedAnswers(recorded, just_now))
+    assert [universe_record._accepted(part) for part in parts] == [[True, False], [False, True], [False]]
+    wanted = [(["a;", "b;"], {"b;"}, set()), (["c;", "d;"], {"d;"}, {"c;"}), (["e;"], set(), set())]
+    assert told == wanted
+    told.clear()
+    for other in (None, ExpectedAnswers(replace(recorded, instructions={}), {})):
+        for part in universe_record._parts(job, cases, other):
+            universe_record._accepted(part)
+    assert all(not apart and not known for _, apart, known in told) and len(told) == 6
+
+
+def test_what_was_assembled_is_what_was_accepted_under_that_version(specification: Specification) -> None:
+    record = next(one for one in load_records() if one.release == "12.0.140")
+    every = [claim for claim in claims(specification) if claim.id.startswith("wgmma.mma_async/f16")]
+    found = assembled(record, Version.of("8.0"), every)
+    assert {target for version, target in record.settings if version == "8.0"} == set(found)
+    assert found["sm_90a"] == {text for claim in every for text in claim.statements}
+    assert found["sm_90"] == found["sm_80"] == frozenset()
+    assert all(not texts for texts in assembled(record, Version.of("7.8"), every).values())
