@@ -53,6 +53,7 @@ class MnemonicGroup:
         self.is_open = is_open
         self._free_costs: dict[frozenset[str], list[int]] = {}
         self._ordered_costs: dict[tuple[int, int, str | None], list[int]] = {}
+        self._closest: dict[Spelling, Variant] = {}
         self._diagnosed: dict[tuple[str, str | None, int | None], NamedMnemonic] = {}
         self._opened_alike: dict[tuple[object, ...], Sequence[tuple[int, Variant]]] = {}
 
@@ -194,8 +195,10 @@ class MnemonicGroup:
 
     def closest(self, spelling: Spelling) -> Variant:
         """The nearest rows' variant that keeps the most qualifiers; of equals, that of the nearest shape."""
-        found = (profile.closest(spelling) for profile in self.nearest_profiles(spelling))
-        return min(found, key=lambda pair: pair[0])[1]
+        if spelling not in self._closest:
+            found = (profile.closest(spelling) for profile in self.nearest_profiles(spelling))
+            self._closest[spelling] = min(found, key=lambda pair: pair[0])[1]
+        return self._closest[spelling]
 
     def lacks_one(self, spelling: Spelling) -> bool:
         """Whether the nearest variant has one qualifier more, in a group without element types."""

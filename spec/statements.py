@@ -114,7 +114,7 @@ def _declarations(text: str) -> tuple[str, dict[str, str]]:
             if count is None:
                 declared[name[1]] = found[1]
             else:
-                declared.update((f"{name[1]}{i}", found[1]) for i in range(count))
+                declared.update(dict.fromkeys(map(name[1].__add__, map(str, range(count))), found[1]))
         text = text[found.end() :]
     return text, declared
 

@@ -306,7 +306,7 @@ def test_what_is_no_ptxas(name: str, bench: Bench, run: Run, monkeypatch: pytest
         locate(None, path)
     assert words in str(told.value) and str(path) in str(told.value)
     assert "\x1b" not in str(told.value)
-    assert time.monotonic() - begun < 5
+    assert time.monotonic() - begun < 25  # they sleep for 30
     code, out, err = run("toolchain", "list", "--ptxas", str(path))
     assert (code, out) == (2, "") and words in err
     # the same on PATH: told, and no hindrance to what is cached

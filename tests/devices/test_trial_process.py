@@ -15,6 +15,9 @@ from ptxmma.devices.trial import TrialCounts
 from ptxmma.devices.trial_process import TrialProcess, TrialTask
 from ptxmma.spec.errors import Question
 
+# Seconds: longer than a machine stalls, shorter than twelve parts of the slow one.
+LIMIT = 2.0
+
 
 def chip(pipe: Connection, target: str, number: int) -> None:
     """In place of a GPU: what it is asked says what it does."""
@@ -22,7 +25,7 @@ def chip(pipe: Connection, target: str, number: int) -> None:
     while True:
         task = pipe.recv()
         if task.mnemonic == "slow":
-            for _ in range(4):
+            for _ in range(12):
                 time.sleep(0.2)
                 pipe.send(None)
         elif task.mnemonic == "hangs":
@@ -49,7 +52,7 @@ def _found_by_processes() -> Iterator[None]:
 
 @pytest.fixture(scope="module")
 def process() -> Iterator[TrialProcess]:
-    with TrialProcess("sm_90a", 0, 0.5, chip) as found:
+    with TrialProcess("sm_90a", 0, LIMIT, chip) as found:
         yield found
 
 
@@ -70,7 +73,7 @@ def test_one_process_answers_what_ends_in_time(process: TrialProcess) -> None:
 @pytest.mark.parametrize(
     ("mnemonic", "said"),
     [
-        ("hangs", "it did not end within 0.5 s"),
+        ("hangs", "it did not end within 2 s"),
         ("ends", "the process ended without an answer"),
         ("loses", "the driver says no"),
     ],
@@ -83,5 +86,8 @@ def test_the_next_trial_has_another_process(process: TrialProcess, mnemonic: str
 
 
 def test_where_there_is_no_gpu() -> None:
-    with TrialProcess("sm_90a", 7, 0.5, no_chip) as found, pytest.raises(Question, match="there is no GPU 7"):
+    with (
+        TrialProcess("sm_90a", 7, LIMIT, no_chip) as found,
+        pytest.raises(Question, match="there is no GPU 7"),
+    ):
         counts(found, "quick")

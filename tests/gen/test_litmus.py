@@ -44,9 +44,9 @@ def test_what_is_synthesised() -> None:
     assert len(chosen) > 50
     seconds = []
     for test in chosen:
-        begun = time.perf_counter()
+        begun = time.process_time()
         verdict = judge(test.program, DEFAULT)
-        seconds.append(time.perf_counter() - begun)
+        seconds.append(time.process_time() - begun)
         assert verdict.rules == test.hazards, test.name
         assert verdict.disagreement is None, test.name
     assert statistics.median(seconds) < 0.1

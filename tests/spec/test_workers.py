@@ -86,8 +86,8 @@ def test_workers_die_with_the_parent(how: signal.Signals) -> None:
     with parent.stdout as lines:
         workers = [int(lines.readline()) for _ in range(2)]
     parent.send_signal(how)
-    parent.wait(10)
-    for _ in range(100):
+    parent.wait(60)
+    for _ in range(600):
         alive = [pid for pid in workers if Path(f"/proc/{pid}/stat").exists() and not _zombie(pid)]
         if not alive:
             return
@@ -180,7 +180,7 @@ def test_a_cluster_that_loses_its_workers(monkeypatch: pytest.MonkeyPatch) -> No
             ):
                 cluster.scale(0)
                 ask(executor)
-            assert time.monotonic() - begun < 20
+            assert time.monotonic() - begun < 300  # not the 600 of the work
 
 
 @pytest.mark.slow
