@@ -15,7 +15,7 @@ from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import chain
+from itertools import chain, pairwise
 
 from ..values.block_threads import WARP
 from ..values.lane_numbers import LaneNumbers, Numbers, number_at
@@ -31,6 +31,8 @@ from .block_accesses import (
 from .block_walk import BlockAct
 
 __all__ = ["races"]
+
+_ADDRESSES = 1 << 32
 
 
 @dataclass(slots=True)
@@ -263,21 +265,31 @@ class _BlockOrder:
         what a statement writes, it is taken to store what other warps write by that statement, too.
         """
         yield first, second
-        if self._stores_for_all(second) and first.act.kind in GENERIC_WRITES:
-            yield from ((one, second) for one in first.beside if one.lane != first.lane)
-        elif self._stores_for_all(first) and second.act.kind in GENERIC_WRITES:
-            yield from ((first, one) for one in second.beside if one.lane != second.lane)
+        if second.act.kind == "drain" and first.act.kind in GENERIC_WRITES:
+            stored = self._stored_for_all(second)
+            yield from ((one, second) for one in first.beside if one.lane != first.lane and one.low in stored)
+        elif first.act.kind == "drain" and second.act.kind in GENERIC_WRITES:
+            stored = self._stored_for_all(first)
+            yield from (
+                (first, one) for one in second.beside if one.lane != second.lane and one.low in stored
+            )
 
-    def _stores_for_all(self, access: BlockAccess) -> bool:
-        """Whether an access is a bulk store of unknown size that only threads of one warp start.
+    def _stored_for_all(self, access: BlockAccess) -> range:
+        """The bytes that a bulk store of unknown size stores, which one warp alone starts for others.
 
-        Where other threads hold another address for it, each warp has a part of its own, and this run lets
-        one of them alone store.
+        Where several warps each start one, and the PTX shows which do, each stores the bytes up to where the
+        next one begins, and the last one as many. Where other threads hold another address for it than the
+        one that starts it, each warp has a part of its own, and this run lets one of them alone store.
         """
         act = access.act
-        if act.kind != "drain" or not act.is_open or len({self.warps[lane] for lane in act.lanes}) != 1:
-            return False
-        return not isinstance(act.low, LaneNumbers) or len({*act.low.values} - {None}) == 1
+        if not act.is_open:
+            return range(0)
+        if len({self.warps[lane] for lane in act.lanes}) == 1:
+            alone = not isinstance(act.low, LaneNumbers) or len({*act.low.values} - {None}) == 1
+            return range(_ADDRESSES if alone else 0)
+        lows = sorted(one.low for one in access.beside)
+        apart = min(after - before for before, after in pairwise(lows)) if act.certain and lows[1:] else 0
+        return range(access.low, access.low + apart)
 
     def _between(self, first: BlockAccess, second: BlockAccess) -> tuple[int, ...]:
         """The statements between two accesses that might have ordered them."""

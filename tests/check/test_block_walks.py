@@ -383,3 +383,30 @@ def test_a_lane_releases_for_its_warp() -> None:
     release = "@!%p1 mbarrier.arrive.shared::cta.b64 _,[%r2+4104];\n"
     waits = RELEASED[RELEASED.index("FREE:") : RELEASED.index("mbarrier.arrive.expect")]
     assert told_of(RELEASED.replace(release, "").replace(waits, ""))
+
+
+# Each of two warpgroups stores a half, meets, and one of its threads starts a bulk store of it.
+HALVES = (
+    "shr.u32 %r9, %r1, 7;\nshl.b32 %r10, %r9, 11;\nadd.u32 %r11, %r2, %r10;\nadd.u32 %r13, %r9, 1;\n"
+    "add.u32 %r5, %r2, %r4;\nand.b32 %r14, %r1, 127;\nsetp.ne.u32 %p1, %r14, 0;\n"
+    "st.shared.v4.b32 [%r5], {%a0,%a1,%a2,%a3};\n"
+    "fence.proxy.async.shared::cta;\n"
+    "bar.sync %r13, 128; // stored\n"
+    "@%p1 bra S;\n"
+    "cp.async.bulk.tensor.2d.global.shared::cta.bulk_group [map, {%r6, %r7}], [%r11];\n"
+    "cp.async.bulk.commit_group;\n"
+    "cp.async.bulk.wait_group.read 0;\n"
+    "S:\n"
+    "bar.sync %r13, 128; // again\n"
+    "st.shared.v4.b32 [%r5], {%a0,%a1,%a2,%a3};\n"
+    "ret;\n}\n"
+)
+
+
+def test_several_warps_each_start_a_bulk_store_for_others() -> None:
+    """The bytes of each reach to where the next one begins."""
+    assert told(HALVES, threads=256) == set()
+    for barrier in ("bar.sync %r13, 128; // stored\n", "bar.sync %r13, 128; // again\n"):
+        assert told(HALVES.replace(barrier, ""), threads=256) == {MAYBE}
+    every = PARTS.replace("@%p3 bra S;\n", "")
+    assert every != PARTS and told(every) == set()  # each warp starts one of its own part
