@@ -23,6 +23,7 @@ __all__ = ["SumTails"]
 
 _WINDOW = "window"
 _ANY = "any"  # prefix of an element that is alone
+_SIGNED, _SPECIAL = ("plus", "minus"), ("any_nan", "plus_infinity", "minus_infinity")
 _MORE = 3  # places that a sum of two terms has beyond theirs
 
 
@@ -53,6 +54,9 @@ class SumTails:
             yield "the sum is odd where anything is lost", (), (), self._odd
             yield "the digits of a sum of which anything is lost", ("term",), types, self._long
             yield "the last place of the result", ("result",), types, self._placed
+        if shape.factors and shape.addends:
+            types = (*shape.factors, *shape.addends)
+            yield "a product of zero", ("element", "product", "addend", "term"), types, self._nothing
 
     @property
     def _most(self) -> int:
@@ -151,3 +155,23 @@ class SumTails:
             Not(And(found["left"] <= 0, found["shift"] >= 2)),
             logic="QF_LIA",
         )
+
+    def _nothing(self) -> str:
+        """A product of zero and a number is added to another number, and it is not that number alone which
+        is rounded: the sum has something of the product, or begins elsewhere.
+        """
+        shape = self.sums.shape
+        types = (*shape.factors, shape.addends[0])
+        codes = [
+            self.sums.element(name, element)
+            for name, element in zip(("zero", "other", "addend"), types, strict=True)
+        ]
+        formats = [self.sums.specification.formats[element] for element in types]
+        a, b, c = (FloatCode(form, code) for form, code in zip(formats, codes, strict=True))
+        product, addend = self.sums.product(codes[0], codes[1]), self.sums.addend(codes[2], types[2])
+        sums = self.sums.reduced([product], self.sums.any_sums("sums"))
+        added = [sums[name] != 0 for name in (*_SIGNED, *_SPECIAL)]
+        elsewhere = self.sums.reduced([product, addend])["top"] != addend["c_exponent"]
+        zero = And(a.field == 0, a.fraction == 0)
+        number = And(c.finite, Or(c.field != 0, c.fraction != 0))
+        return refuting(zero, b.finite, number, Or(*added, elsewhere))

@@ -427,7 +427,7 @@ GROUP = TheoremGroup(
         Theorem(
             "arithmetic.fused",
             "a fused sum is rounded as the exact sum of its terms is: what is too far below to be added "
-            "is one bit, and changes no rounding",
+            "is one bit, and changes no rounding; a product of zero leaves a number as it is",
             formula="for each even place n: (sum < n) == (exact < n) and (sum == n) == (exact == n)",
             fails="a sum that is rounded to another number than the exact sum of its terms",
         ),

@@ -63,6 +63,7 @@ SPOILT = [
     ("fused", "where(far < word, far, word - 1)", "where(far < word, far, 0)"),
     ("fused", "where(most_places > places, most_places - places, 0) + 3", "where(most_places > places, most_places - places, 0) + 2"),
     ("fused", "where(down > up, down - up, 0)", "where(down > up, down - up - 1, 0)"),
+    ("fused", "where(significand == 0, offset // 4, exponent)", "exponent"),
     ("special", "a_nan | b_nan | a_infinite & b_zero | a_zero & b_infinite", "a_nan | b_nan | a_infinite & b_zero"),
     ("special", "(a_infinite | b_infinite) & (nan ^ 1)", "a_infinite | b_infinite"),
     ("special", "infinite & (negative ^ 1)", "infinite & negative"),
