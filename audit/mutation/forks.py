@@ -44,7 +44,8 @@ def outcomes(base: Baseline, slips: Sequence[Slip], at_once: int, seconds: float
     """The outcome of every slip as trials end; a trial that takes longer than so many seconds is killed."""
     find_caches()
     _import_solver()
-    gc.collect()
+    if gc.isenabled():  # else no trial collects what is garbage now
+        gc.collect()
     gc.freeze()
     try:
         yield from _Trials(base, at_once, seconds).run(slips)

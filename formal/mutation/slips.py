@@ -14,6 +14,7 @@ import types
 import typing
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, Literal, Union, get_args, get_origin
 
 from ...spec.errors import Place, SpecError
@@ -129,7 +130,7 @@ def _sites(site: _Site) -> Iterator[_Site]:
             own = f"{site.label}.{key.value}" if inner is Scalars else label
             yield from _sites(site.inner(number, value, inner, own, f".{key.value}"))
     elif node.id == "mapping" and _is_record(wanted):
-        hints = typing.get_type_hints(wanted)
+        hints = _hints(wanted)
         known = written_fields(wanted)
         for number, (key, value) in enumerate(node.value):
             if key.value in known:
@@ -152,6 +153,9 @@ def _step(number: int, member: Node) -> str:
             if key.value == "id" and value.id == "scalar":
                 return f"[{value.value}]"
     return f"[{number}]"
+
+
+_hints = cache(typing.get_type_hints)
 
 
 def _is_record(wanted: Any) -> bool:
