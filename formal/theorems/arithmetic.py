@@ -434,7 +434,7 @@ GROUP = TheoremGroup(
         Theorem(
             "arithmetic.special",
             "a NaN, an infinity times zero and infinities of both signs make a NaN, and another infinity "
-            "stays; f64 keeps the bits of the NaN of B, else of C, else of A",
+            "stays; a fused sum keeps the bits of the NaN of B, else of C, else of A",
             formula="for each sum: nan == (a term is a NaN or +inf and -inf are terms)",
             fails="a sum with an infinity or a NaN that has another code",
         ),
