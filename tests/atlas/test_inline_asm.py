@@ -125,3 +125,14 @@ def test_strings_alone_macros_and_open_numbers(specification: Specification) -> 
     assert answers[1][0]["why"].startswith("A macro spells a part of it")
     assert answers[2][0]["verdict"] == "legal" and ", p, …, -1, …, 0;" in answers[2][0]["statement"]
     assert answers[3][0]["verdict"] == "unknown" and answers[4] == []
+
+
+def test_open_numbers_take_what_their_operands_allow(specification: Specification) -> None:
+    """The selector of 8-bit types must be 0, which most numbers need not be."""
+    text = (
+        'asm("wgmma.mma_async.sp.sync.aligned.m64n8k64.f16.e4m3.e4m3 {%0, %1}, %2, %3, %4, %5, p, %6, %7;"'
+        ' : "+r"(a), "+r"(b) : "l"(x), "l"(y), "r"(e), "n"(sel), "n"(sa), "n"(sb));'
+    )
+    (answer,), (guarded,) = in_scripts(specification, [text, PREDICATED], "", "")
+    assert answer["verdict"] == "legal"
+    assert guarded["statement"] == "@%p0 wgmma.commit_group.sync.aligned;"

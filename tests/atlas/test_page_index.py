@@ -107,3 +107,9 @@ def test_the_explorer_begins_with_plain_shapes() -> None:
     assert starts["wgmma.mma_async"] == "wgmma.mma_async.sync.aligned.m64n64k16.f32.f16.f16"
     assert starts["wgmma.mma_async.sp"] == "wgmma.mma_async.sp.sync.aligned.m64n64k32.f32.f16.f16"
     assert starts["mma"].startswith("mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32")
+
+
+def test_who_has_more_words_comes_first() -> None:
+    entries = [["alpha", "title.html", "", ""], ["gamma", "both.html", "", "alpha beta"]]
+    body = "return ptxmma.pages.find(given, 'alpha beta').map(({ path }) => path);"
+    assert in_node(("pages",), {}, {"entries": entries}, body) == ["both.html", "title.html"]
