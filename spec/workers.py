@@ -14,8 +14,8 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import BrokenExecutor, Executor, Future, ProcessPoolExecutor
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import BrokenExecutor, Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import ContextVar
 from multiprocessing.context import BaseContext
@@ -25,7 +25,7 @@ from typing import Any, TypeVar
 from .counting import tell
 from .errors import Question
 
-__all__ = ["cores", "dask_cluster", "leave_signals", "over_jobs", "pool", "pool_with", "using"]
+__all__ = ["cores", "dask_cluster", "in_threads", "leave_signals", "over_jobs", "pool", "pool_with", "using"]
 
 _EXECUTOR: ContextVar[Executor | None] = ContextVar("_EXECUTOR", default=None)
 _DIE_WITH_PARENT = 1  # PR_SET_PDEATHSIG of Linux's prctl
@@ -102,6 +102,17 @@ def over_jobs(jobs: Sequence[J], work: Callable[[J], T]) -> Iterator[T]:
         gc.unfreeze()
         if collects:
             gc.enable()
+
+
+def in_threads(work: Callable[[J], T], jobs: Iterable[J], count: int | None = None) -> list[T]:
+    """The result of `work` for every job, by so many threads (default: one a core).
+
+    For work that leaves Python.
+    """
+    if count == 1:
+        return [work(job) for job in jobs]
+    with ThreadPoolExecutor(count or cores()) as threads:
+        return list(threads.map(work, jobs))
 
 
 _INHERITED: tuple[Sequence[Any], Callable[[Any], Any]] = ((), repr)

@@ -9,7 +9,6 @@ import platform
 import shutil
 import subprocess
 import tempfile
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
@@ -20,7 +19,7 @@ from numpy.typing import NDArray
 from ...spec.cache import cache_folder
 from ...spec.chip_arithmetic import ChipArithmetic
 from ...spec.specification import Specification
-from ...spec.workers import cores
+from ...spec.workers import cores, in_threads
 from .lane_text import lane_text
 from .sum_text import SumText
 
@@ -103,6 +102,7 @@ class CompiledSums:
         b: NDArray[np.integer],
         c: NDArray[np.integer],
         negated: tuple[bool, bool] = (False, False),
+        threads: int | None = None,
     ) -> NDArray[np.uint64] | None:
         """The bit patterns of D: of a and b (jobs, products) and c (jobs,); None if not compiled."""
         if self._library is None:
@@ -120,11 +120,10 @@ class CompiledSums:
             count = ctypes.c_ulonglong(len(found[rows]))
             function(*pointers, count, ctypes.c_uint(negated[0]), ctypes.c_uint(negated[1]))
 
-        threads = cores()
+        threads = threads or cores()
         step = max(1, -(-len(c) // threads))
         parts = [slice(start, start + step) for start in range(0, len(c), step)]
-        with ThreadPoolExecutor(threads) as pool:
-            list(pool.map(part, parts))
+        in_threads(part, parts, threads)
         return found.astype(np.uint64)
 
     def _type(self, part: str) -> str:

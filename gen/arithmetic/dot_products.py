@@ -55,16 +55,25 @@ class SumsOfProducts:
         return array
 
     def results(
-        self, a: NDArray[Any], b: NDArray[Any], c: NDArray[Any], negated: tuple[bool, bool]
+        self,
+        a: NDArray[Any],
+        b: NDArray[Any],
+        c: NDArray[Any],
+        negated: tuple[bool, bool],
+        threads: int | None = None,
+        looks: bool = True,
     ) -> NDArray[np.unsignedinteger[Any]]:
-        """The codes of D (jobs,), in the least type that holds them."""
-        found = None
-        if self.compiled is not None and (a.size >= _MANY or self.compiled.path.exists()):
-            found = self.compiled.codes(a, b, c, negated)
-        if found is not None and not self._agrees(found, a, b, c, negated):
+        """The codes of D (jobs,) in the least type that holds them, by so many threads (default: one a core).
+
+        `looks` says whether numpy computes the first jobs too.
+        """
+        found, compiled = None, self.compiled
+        if compiled is not None and (a.size >= _MANY or compiled.path.exists()):
+            found = compiled.codes(a, b, c, negated, threads)
+        if found is not None and looks and not self._agrees(found, a, b, c, negated):
             self.compiled = found = None
         if found is None:
-            found = self.arrays.codes(a, b, c, negated)
+            found = self.arrays.codes(a, b, c, negated, threads)
         return found.astype(np.min_scalar_type((1 << self.widths["D"]) - 1))
 
     def _agrees(

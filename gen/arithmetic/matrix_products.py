@@ -14,13 +14,14 @@ from ...spec.api import load
 from ...spec.errors import Question
 from ...spec.numerics_records import Format
 from ...spec.patterns import greatest
+from ...spec.workers import cores, in_threads
 from ..sparse_arrays import SparseA
 from .dot_products import SumsOfProducts
 
 __all__ = ["MatrixProduct"]
 
 _NumberArray = NDArray[Any]
-_AT_ONCE = 1 << 22  # products, whose elements are laid side by side
+_AT_ONCE = 1 << 21  # products of a thread, whose elements are laid side by side
 
 
 def _codes(given: _NumberArray, element: str, name: str) -> _NumberArray:
@@ -163,8 +164,8 @@ class MatrixProduct:
         """One accumulator for all steps along K."""
         k, products = int(self.sums.variant.fields["k"]), self.sums.arithmetic.products
         turned = np.ascontiguousarray(b.T)
-        parts = []
-        for rows in self._rows(len(a), len(turned)):
+
+        def part(rows: slice) -> _NumberArray:
             count = len(a[rows])
             sums = np.zeros(count * len(turned), np.uint64) if c is None else c[rows].reshape(-1)
             for step in steps:
@@ -176,12 +177,16 @@ class MatrixProduct:
                     met = turned[:, chosen].swapaxes(0, 1)
                 left = np.repeat(own, len(turned), 0)
                 right = np.ascontiguousarray(met).reshape(-1, products)
-                sums = self.sums.results(left, right, sums, self.negated)
-            parts.append(sums.reshape(count, -1))
-        return np.concatenate(parts)
+                # numpy computes some jobs too, but not of every step: of 0, 1, 2, 4, 8 …
+                looks = not step & (step - 1)
+                sums = self.sums.results(left, right, sums, self.negated, threads=1, looks=looks)
+            return sums.reshape(count, -1)
+
+        return np.concatenate(in_threads(part, self._rows(len(a), len(turned))))
 
     def _rows(self, count: int, across: int) -> Iterator[slice]:
-        step = max(1, _AT_ONCE // max(1, across * self.sums.arithmetic.products))
+        fits = _AT_ONCE // max(1, across * self.sums.arithmetic.products)
+        step = max(1, min(fits, -(-count // cores())))
         return (slice(start, start + step) for start in range(0, count, step))
 
     def numbers(self) -> np.dtype[Any] | None:

@@ -7,7 +7,6 @@ the first axis. What is the same for all jobs stays a number.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,7 +15,7 @@ from numpy.typing import NDArray
 
 from ...spec.chip_arithmetic import PARTS, ZERO, C, ChipArithmetic, constants_of
 from ...spec.specification import Specification
-from ...spec.workers import cores
+from ...spec.workers import in_threads
 from .array_programs import block_programs
 from .listed_operations import ArrayProgram, width_of
 
@@ -40,6 +39,7 @@ class NumpySums:
         b: NDArray[np.integer],
         c: NDArray[np.integer],
         negated: tuple[bool, bool] = (False, False),
+        threads: int | None = None,
     ) -> NDArray[np.uint64]:
         """The bit patterns of D: of a and b (jobs, products) and c (jobs,)."""
         found = np.empty(len(c), np.uint64)
@@ -56,8 +56,7 @@ class NumpySums:
             with np.errstate(all="ignore"):
                 found[rows] = self._blocks(programs, x, y, c[rows].astype(types[2]))
 
-        with ThreadPoolExecutor(cores()) as pool:
-            list(pool.map(part, range(0, len(c), step)))
+        in_threads(part, range(0, len(c), step), threads)
         return found
 
     def _type(self, part: str) -> str:

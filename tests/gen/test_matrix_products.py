@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -144,10 +145,12 @@ def test_a_chain_along_k_whatever_a_sum_is(monkeypatch: pytest.MonkeyPatch) -> N
     """A sum of which nothing is known but its elements: every element of D is the chain of its steps."""
     numbers: dict[tuple[bytes, bytes, int], int] = {}
 
-    def free(a: Any, b: Any, c: Any, negated: tuple[bool, bool]) -> Any:
+    fresh = itertools.count(1 << 20)
+
+    def free(a: Any, b: Any, c: Any, negated: tuple[bool, bool], **_: object) -> Any:
         assert negated == (False, False)
         keys = [(x.tobytes(), y.tobytes(), int(z)) for x, y, z in zip(a, b, c, strict=True)]
-        return np.array([numbers.setdefault(key, (1 << 20) + len(numbers)) for key in keys], np.uint32)
+        return np.array([numbers.setdefault(key, next(fresh)) for key in keys], np.uint32)
 
     sums = sums_of(MMA, "sm_90a")
     monkeypatch.setattr(sums, "results", free)
