@@ -67,14 +67,15 @@ class Session:
         return list(map(outcomes.__getitem__, range(len(statements))))
 
     def answers(self, statements: Sequence[str]) -> list[StatementOutcome] | None:
-        """The outcome of every statement; None where nothing can be asked."""
-        try:
-            found = self.classify(statements)
-            if not self._heard:
-                self._hear()
-        except SilentAssembler:
+        """The outcome of every statement; None where nothing can be asked.
+
+        An empty kernel says that: faults of statements, and what is remembered, hide a version without the
+        target.
+        """
+        if self.mute() is not None:
             return None
-        return found
+        self._heard = True
+        return self.classify(statements)
 
     def _settle(
         self,
@@ -93,8 +94,6 @@ class Session:
             answer, left, suspects = self._sweep(
                 statements, numbers, outcomes, early and len(numbers) > TOGETHER
             )
-            if answer.clean or (answer.shut and not (answer.unplaced or answer.death)):
-                self._heard = True
             if answer.clean:
                 self._accept(statements, numbers, outcomes, answer)
                 return

@@ -270,13 +270,6 @@ def test_there_are_no_answers_where_nothing_is_taken(fake: Fake) -> None:
         assert verdicts(answers) == " ".join("r" if text == "x;" else "a" for text in statements)
 
 
-def test_answers_of_many_statements_show_that_something_is_taken(fake: Fake) -> None:
-    fake.accept(many := [f"a{n};" for n in range(80)])
-    session = Session(fake.ptxas, PTX, "sm_90a")
-    assert session.answers(many) is not None
-    assert session.runs == 2  # the faults, and the code: no empty kernel
-
-
 @pytest.mark.slow
 def test_what_reads_one_file_only_is_asked_as_often_as_that_takes(fake: Fake) -> None:
     fake.accept(good := [f"a{n};" for n in range(30)])

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Literal
 
 import pytest
 
 from ptxmma.assemblers.outcomes import AskedBefore, StatementOutcome
-from ptxmma.assemblers.toolchains import Ptxas
+from ptxmma.assemblers.toolchains import Ptxas, available
 from ptxmma.ledger import register_observation
 from ptxmma.ledger.contradiction_file import Contradiction, Points
 from ptxmma.ledger.contradictions import ContradictionRegister, register
@@ -20,7 +21,7 @@ from ptxmma.ledger.register_faults import RegisterFaults
 from ptxmma.ledger.register_observation import asked_again
 from ptxmma.ledger.register_record import RegisterRecord, ReleaseObservations, load_register, write_register
 from ptxmma.spec.errors import Question
-from ptxmma.spec.nodes import Scalars
+from ptxmma.spec.nodes import Scalars, Version
 
 Change = Callable[[Contradiction], Contradiction]
 
@@ -285,3 +286,12 @@ WRITTEN = register().entries[SCALES].points[0].written
 def test_points_that_cover_the_same_are_equal(identifier: str, change: Change, same: bool) -> None:
     entry = register().entries[identifier]
     assert cover_the_same(register().specification, entry, change(entry)) is same
+
+
+@pytest.mark.parametrize("ptxas", available(), ids=lambda ptxas: ptxas.version)
+def test_a_version_without_the_target_is_no_setting(ptxas: Ptxas) -> None:
+    """Some statement of the register hides this from who asks about all of them at once."""
+    observe = partial(register_observation._column, load_register(), ptxas)
+    before, since = Version(6, 5), Version(7, 0)  # of sm_80
+    assert observe(("sm_80", (before,))) == {}
+    assert observe(("sm_80", (since, before))).keys() == {("7.0", "sm_80")}
