@@ -123,7 +123,8 @@ class _ConstantReader:
         self._next()
 
     def expression(self) -> _TypedInteger:
-        """A conditional expression. Its value keeps its own type: so ptxas has it, against 4.5.5."""
+        """A conditional expression. Its value keeps its own type: so ptxas has it, against 4.5.5
+        (asm-constant-types in the register)."""
         self._depth += 1
         if self._depth > _DEEPEST:
             raise self._fault()
