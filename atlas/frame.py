@@ -10,6 +10,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from .files import Atlas, AtlasFile, AtlasPage
+from .manual import linked
 from .markdown import inline
 
 __all__ = ["framed", "rendered"]
@@ -40,7 +41,7 @@ def framed(atlas: Atlas, page: AtlasPage) -> AtlasFile:
     text = rendered(
         "frame.html", page=page, body=Markup(page.body), areas=atlas.areas, version=_version(atlas)
     )
-    return AtlasFile(page.path, text)
+    return AtlasFile(page.path, linked(atlas.specification.index, text))
 
 
 def _version(atlas: Atlas) -> str:

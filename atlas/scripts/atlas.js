@@ -27,6 +27,12 @@ ptxmma.element = function (name, attributes = {}, ...children) {
   return made;
 };
 
+// A text whose section numbers lead to the manual; for the numbers of data, which are all of one edition.
+ptxmma.cited = function (text) {
+  const { page, anchors } = ptxmma.data.manual;
+  return text.split(/(\d+(?:\.\d+){2,})/).map((part) => (part in anchors ? ptxmma.element("a", { href: `${page}#${anchors[part]}` }, part) : part));
+};
+
 // Load data/NAME.js when it is needed; a script, since a page at file:// may not fetch.
 ptxmma.load = function (name) {
   if (name in ptxmma.data) return Promise.resolve(ptxmma.data[name]);

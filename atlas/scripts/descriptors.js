@@ -62,7 +62,7 @@
     const legal = !verdict.reasons.length;
     const first = descriptor.rules.length ? `${legal ? "legal" : "illegal"}${settings ? ` with ${settings}` : ""}` : "every bit outside the fields is 0";
     by("answer").replaceChildren(element("p", { class: legal ? "good" : "bad" }, first),
-      ...verdict.reasons.map((one) => element("p", {}, `${one.code}: ${one.message}`, one.section ? element("span", { class: "faint" }, ` (${one.section})`) : null)));
+      ...verdict.reasons.map((one) => element("p", {}, `${one.code}: ${one.message}`, one.section ? element("span", { class: "faint" }, " (", ptxmma.cited(one.section), ")") : null)));
   }
 
   function drawFields(descriptor, word, values, verdict) {

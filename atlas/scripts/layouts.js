@@ -142,7 +142,7 @@
     const { layout } = map;
     const line = (name, text) => element("tr", {}, element("th", { scope: "row" }, element("code", {}, name)), element("td", {}, element("code", {}, text)));
     by("about").replaceChildren(...[
-      element("p", {}, `${layout.title}. Section ${layout.section}${layout.origin ? ` (${layout.origin})` : ""}; layout `, element("a", { href: `#layout=${map.id}` }, map.id), "."),
+      element("p", {}, `${layout.title}. Section `, ptxmma.cited(layout.section), `${layout.origin ? ` (${layout.origin})` : ""}; layout `, element("a", { href: `#layout=${map.id}` }, map.id), "."),
       element("div", { class: "scroll", tabindex: "0" }, element("table", {}, Object.entries({ ...layout.let, ...layout.formulas }).map(([name, text]) => line(name, text)))),
       map.mnemonic || map.placed ? element("p", { class: "faint" }, "In a terminal: ", element("code", {}, `ptxmma layout ${map.mnemonic || map.id}${map.mnemonic ? ` --operand ${map.operand}${state.idesc && current.own.choices ? ` --idesc ${state.idesc}` : ""}` : ""}`)) : null,
     ].filter(Boolean));

@@ -31,6 +31,6 @@ def made(atlas: Atlas) -> Iterator[AtlasPage | AtlasFile]:
         rendered("descriptors.html"),
         "A word and its fields, both ways; whether it is legal, and where its matrix lies in shared memory.",
         scripts=_SCRIPTS,
-        data=("layouts", "descriptors"),
+        data=("layouts", "descriptors", "manual"),
         styles=("layouts",),
     )

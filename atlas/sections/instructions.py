@@ -32,9 +32,6 @@ from .instruction_formulas import arithmetic, layouts, models
 
 __all__ = ["made"]
 
-# The manual's public page. Its sections have no lasting anchors, and it is of the newest edition.
-MANUAL = "https://docs.nvidia.com/cuda/parallel-thread-execution/index.html"
-
 
 def made(atlas: Atlas) -> Iterator[AtlasPage | AtlasFile]:
     """A page for each instruction, and what assemblers said about its forms."""
@@ -82,7 +79,6 @@ def made(atlas: Atlas) -> Iterator[AtlasPage | AtlasFile]:
             theorems=_theorems(specification, family),
             answers=answers,
             statement=lambda text: Markup(statement(text)),
-            manual=MANUAL,
             assemblers=len(records),
         )
         yield AtlasPage(

@@ -13,6 +13,7 @@ from ...spec.variants import Variant
 from ..files import Atlas, AtlasFile, AtlasPage, data_file
 from ..frame import rendered
 from ..layout_data import layout_data
+from ..manual import manual
 
 __all__ = ["made", "starts"]
 
@@ -37,6 +38,7 @@ def made(atlas: Atlas) -> Iterator[AtlasPage | AtlasFile]:
     """The page and its data."""
     data = layout_data(atlas.specification)
     yield data_file("layouts", data)
+    yield data_file("manual", {"page": manual().page, "anchors": manual().anchors})
     yield AtlasPage(
         "layouts.html",
         "Who holds which element?",
@@ -44,7 +46,7 @@ def made(atlas: Atlas) -> Iterator[AtlasPage | AtlasFile]:
         rendered("layouts.html", starts=list(starts(atlas.specification, data))),
         "One matrix, drawn: from a place to its thread, register and bits, and back.",
         scripts=_SCRIPTS,
-        data=("layouts", "descriptors"),
+        data=("layouts", "descriptors", "manual"),
         styles=("layouts",),
     )
 

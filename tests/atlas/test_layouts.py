@@ -44,6 +44,8 @@ def test_three_clicks_to_a_sparse_element_and_its_metadata(open_page: Open, run:
     _, said, _ = run("layout", mnemonic, "--operand", "A", "--row", "9", "--col", "3")
     assert answer(page) == said.strip()
     _, bits, _ = run("layout", mnemonic, "--operand", "metadata", "--row", "9", "--chunk", "1")
+    leads = "index.html#asynchronous-warpgroup-level-matrix-"
+    assert page.locator(f"#about a[href*='{leads}']").count() > 0  # its section in the manual
     facts = page.locator("#facts").inner_text()
     index_bits = [line for line in bits.splitlines() if "of index 1 " in line] or bits.splitlines()
     assert index_bits and all(line in facts for line in index_bits)

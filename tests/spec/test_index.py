@@ -139,7 +139,9 @@ def test_the_sections_that_moved(specification: Specification) -> None:
     assert (str(index.manual), str(index.isa)) == ("9.2", "9.5")
     moved = {old: (str(new.manual), new.section) for old, new in index.moved.items()}
     chapters = {"9.7.14": "9.7.16", "9.7.15": "9.7.17", "9.7.16": "9.7.18"}
-    assert moved == {old: ("9.4", new) for old, new in chapters.items()}
+    # In 9.4 a section on decompression stands before that of sparse matrices of tcgen05, 9.7.16.10.8 in 9.2.
+    shifted = {"9.7.16.10.8": "9.7.18.10.9", "9.7.16.10.9": "9.7.18.10.10"}
+    assert moved == {old: ("9.4", new) for old, new in (chapters | shifted).items()}
 
 
 def test_element_types(specification: Specification) -> None:
