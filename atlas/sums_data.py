@@ -7,7 +7,7 @@ from typing import Any
 
 from ..gen.arithmetic.type_sets import TypeSet, type_sets
 from ..gen.javascript_reading import javascript_text
-from ..spec.arithmetic import negatable
+from ..spec.arithmetic import arithmetic, negatable
 from ..spec.arithmetic_records import ArithmeticModel, ArithmeticStage
 from ..spec.chip_arithmetic import FACTORS, PARTS, SumBlock, constants_of
 from ..spec.selection import summing
@@ -17,15 +17,24 @@ __all__ = ["sums_data"]
 
 
 def sums_data(specification: Specification, target: str) -> dict[str, Any]:
-    """The data of scripts/sums.js and scripts/explained.js; integers beyond 2^53 stand as text."""
+    """The data of scripts/sums.js and scripts/explained.js; integers beyond 2^53 stand as text.
+
+    `targets` are sets of targets: each mnemonic has the number of that which it is legal on.
+    `measured` are the targets of the chip family of `target`.
+    """
     sets = list(type_sets(specification, summing(specification, None, target), target))
     blocks = [block for one in sets for block in one.arithmetic.blocks]
     used = {name for one in sets for name in one.arithmetic.types.values()} | {one.result for one in blocks}
+    (measured,) = (family.targets for family in arithmetic().families if target in family.targets)
+    targets: dict[tuple[str, ...], int] = {}
+    described = [_set(one, targets) for one in sets]
     return {
         "target": target,
+        "measured": measured,
+        "targets": list(targets),
         "types": {name: _type(specification, name) for name in sorted(used)},
         "models": {one.step.model: _model(one.model) for one in blocks},
-        "sets": [_set(one) for one in sets],
+        "sets": described,
     }
 
 
@@ -58,20 +67,25 @@ def _stage(stage: ArithmeticStage) -> dict[str, Any]:
     return {"each": stage.each, "reduce": stage.reduce, "let": formulas}
 
 
-def _set(one: TypeSet) -> dict[str, Any]:
-    """Mnemonics with the same sums, by whether they negate A and B."""
-    arithmetic = one.arithmetic
+def _set(one: TypeSet, targets: dict[tuple[str, ...], int]) -> dict[str, Any]:
+    """Mnemonics with the same sums, by whether they negate A and B; adds their targets to `targets`."""
+    known = one.arithmetic
     mnemonics: dict[str, list[str]] = {}
+    legal: dict[str, list[int]] = {}
     for variant in one.variants:
         parts = "".join(part for part in FACTORS if negatable(variant, part))
         mnemonics.setdefault(parts, []).append(variant.mnemonic)
+        legal.setdefault(parts, []).append(
+            targets.setdefault(tuple(dict(variant.gate.targets)), len(targets))
+        )
     return {
-        "row": arithmetic.row.id,
-        "note": arithmetic.row.source.note or arithmetic.row.source.section,
-        "types": {part: arithmetic.types[part] for part in PARTS},
-        "products": arithmetic.products,
+        "row": known.row.id,
+        "note": known.row.source.note or known.row.source.section,
+        "types": {part: known.types[part] for part in PARTS},
+        "products": known.products,
         "mnemonics": mnemonics,
-        "blocks": [_block(block) for block in arithmetic.blocks],
+        "legal": legal,
+        "blocks": [_block(block) for block in known.blocks],
     }
 
 

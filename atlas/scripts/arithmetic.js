@@ -6,7 +6,7 @@
   const data = ptxmma.data.sums;
   const by = (id) => document.getElementById(id);
   const most = 40; // mnemonics that are offered
-  const fields = { m: "mnemonic-0", n: "mnemonic-1", a: "a", b: "b", c: "c", sa: "sa", sb: "sb" };
+  const fields = { m: "mnemonic-0", n: "mnemonic-1", a: "a", b: "b", c: "c", sa: "sa", sb: "sb", target: "target" };
   const mnemonics = data.sets.flatMap((set) => Object.values(set.mnemonics).flat()).sort();
 
   const clean = (text) => text.trim().replace(/;\s*$/, "").toLowerCase();
@@ -18,9 +18,9 @@
     by(`mnemonics-${place}`).replaceChildren(...near.map((value) => element("option", { value })));
   }
 
-  function answer(mnemonic, written, scales) {
-    const said = explained.explain(data, mnemonic, written, undefined, scales);
-    if (said.why && !explained.found(data, mnemonic)) {
+  function answer(mnemonic, written, scales, target) {
+    const said = explained.explain(data, mnemonic, written, undefined, scales, target);
+    if (said.why && data.measured.includes(target) && !explained.found(data, mnemonic)) {
       const count = mnemonics.filter((name) => name.includes(mnemonic)).length;
       if (count) return { why: `${mnemonic} is not a whole mnemonic: ${count} have it as a part` };
     }
@@ -39,7 +39,7 @@
     const state = Object.fromEntries(Object.entries(fields).map(([key, id]) => [key, by(id).value]));
     const written = { a: state.a, b: state.b, c: state.c };
     const asked = [clean(state.m), clean(state.n)].filter((mnemonic, place) => mnemonic || !place);
-    const said = asked.map((mnemonic) => answer(mnemonic, written, [Number(state.sa), Number(state.sb)]));
+    const said = asked.map((mnemonic) => answer(mnemonic, written, [Number(state.sa), Number(state.sb)], state.target));
     by("verdict").textContent = verdict(said);
     by("steps").replaceChildren(...said.map((one, place) => (one.why
       ? element("p", { class: "bad" }, `${["First", "Second"][place]}: ${one.why}.`)
@@ -52,7 +52,7 @@
   // Without an instruction in the address the example stands there.
   function read() {
     const given = ptxmma.state.read();
-    const state = { sa: "1", sb: "1", ...(given.m ? given : data.example) };
+    const state = { sa: "1", sb: "1", target: data.target, ...(given.m ? given : data.example) };
     for (const [key, id] of Object.entries(fields)) by(id).value = state[key] ?? "";
     show();
   }

@@ -6,14 +6,23 @@ ptxmma.explained = (() => {
   const { Question, codeOf, codesOf, valueOf } = ptxmma.elementCodes;
   const zero = made(0n);
 
-  // The set of types that a mnemonic has, and which of A and B it can negate; null where there is none.
+  // The set of types that a mnemonic has, which of A and B it can negate, and its targets; null where there is none.
   function found(data, mnemonic) {
     for (const set of data.sets) {
       for (const [negatable, mnemonics] of Object.entries(set.mnemonics)) {
-        if (mnemonics.includes(mnemonic)) return { set, negatable };
+        const place = mnemonics.indexOf(mnemonic);
+        if (place >= 0) return { set, negatable, targets: data.targets[set.legal[negatable][place]] };
       }
     }
     return null;
+  }
+
+  // Why nothing is known of a mnemonic on a target; null where its sums are.
+  function unknown(data, mnemonic, known, target) {
+    if (!known && data.measured.includes(target)) return `${mnemonic || "nothing"} is not a whole mnemonic that adds products on ${target}`;
+    if (!known) return `no sums are known on ${target}: not measured`;
+    if (!known.targets.includes(target)) return `${mnemonic} is not legal on ${target}`;
+    return data.measured.includes(target) ? null : `no model of ${mnemonic} on ${target}: not measured`;
   }
 
   // The product of two values.
@@ -107,9 +116,10 @@ ptxmma.explained = (() => {
   }
 
   // { text, d, value, exact } or { why }; `written` has a, b, c and their names for messages, `scales` are 1 or -1.
-  function explain(data, mnemonic, written, names = { a: "A", b: "B", c: "C" }, scales = [1, 1]) {
+  function explain(data, mnemonic, written, names = { a: "A", b: "B", c: "C" }, scales = [1, 1], target = data.target) {
     const known = found(data, mnemonic);
-    if (!known) return { why: `${mnemonic || "nothing"} is not a whole mnemonic that adds products on ${data.target}` };
+    const why = unknown(data, mnemonic, known, target);
+    if (why) return { why };
     const { set, negatable } = known;
     try {
       scales.forEach((scale, place) => {
@@ -118,19 +128,19 @@ ptxmma.explained = (() => {
       });
       const [a, b] = ["a", "b"].map((key, place) => codesOf(data.types, set.types["AB"[place]], written[key], set.products, names[key])
         .map((code) => ({ code, negated: scales[place] === -1 })));
-      return explainedCodes(data, mnemonic, set, a, b, codeOf(data.types, set.types.C, written.c, names.c));
+      return explainedCodes(data, mnemonic, target, set, a, b, codeOf(data.types, set.types.C, written.c, names.c));
     } catch (error) {
       if (error instanceof Question) return { why: error.message };
       throw error;
     }
   }
 
-  function explainedCodes(data, mnemonic, set, a, b, c) {
+  function explainedCodes(data, mnemonic, target, set, a, b, c) {
     const blocks = ptxmma.sums.steps(data, set, a, b, c).map((steps) => explainedBlock(data, set, steps, a, b));
     const last = blocks[blocks.length - 1];
     const terms = blocks.flatMap((block) => block.terms).filter((term) => term.counts);
     const exact = terms.every((term) => isNumber(term.exact)) ? terms.map((term) => term.exact).reduce(plus, zero) : null;
-    const lines = [`${mnemonic} on ${data.target}: ${counted(set.products, "product")}`, `row ${set.row}: ${set.note}`];
+    const lines = [`${mnemonic} on ${target}: ${counted(set.products, "product")}`, `row ${set.row}: ${set.note}`];
     blocks.forEach((block, place) => lines.push("", ...blockLines(data, place + 1, blocks.length > 1, block)));
     const ending = [...end(data, last, exact)];
     return { text: [...lines, "", ...ending].join("\n"), d: ending[0], value: last.value };

@@ -106,12 +106,20 @@ def made(atlas: Atlas) -> Iterator[AtlasPage | AtlasFile]:
     example = _example(atlas.specification, target, sets)
     yield data_file("sums", {**sums_data(atlas.specification, target), "example": example})
     notes = {row.id: row.source.note or row.source.section for row in SHOWN.rows}
+    body = rendered(
+        "arithmetic.html",
+        target=target,
+        targets=list(atlas.specification.index.targets),
+        measured=SHOWN.targets,
+        rows=_table(atlas.specification, sets),
+        notes=notes,
+    )
     yield AtlasPage(
         "arithmetic.html",
         "What does a dot product come to?",
         "Arithmetic",
-        rendered("arithmetic.html", target=target, rows=_table(atlas.specification, sets), notes=notes),
-        f"One element of D on {target}, step by step, by two instructions side by side.",
+        body,
+        "One element of D, step by step, by two instructions side by side.",
         scripts=("element_codes", "sums", "explained", "arithmetic"),
         data=("sums",),
     )

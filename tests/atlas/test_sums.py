@@ -92,22 +92,24 @@ def sampled(times: int) -> Iterator[Asked]:
             yield draw.choice(mnemonics), written, scales
 
 
-def answered(mnemonic: str, written: dict[str, str], scales: list[int]) -> str:
+def answered(mnemonic: str, written: dict[str, str], scales: list[int], target: str = TARGET) -> str:
     """What the CLI says, a refusal too."""
     named = {NAMES[part]: text for part, text in written.items()}
     try:
-        return str(explained_element(load(), find(mnemonic), TARGET, named, (scales[0], scales[1])))
+        return str(explained_element(load(), find(mnemonic), target, named, (scales[0], scales[1])))
     except Question as refusal:
         return str(refusal)
 
 
-def in_scripts(asked: list[Asked], changed: dict[str, Any] | None = None) -> list[str]:
+def in_scripts(asked: list[Asked], changed: dict[str, Any] | None = None, target: str = TARGET) -> list[str]:
     body = (
         "return given.asked.map(([mnemonic, written, scales]) => {"
-        " const said = ptxmma.explained.explain(ptxmma.data.sums, mnemonic, written, given.names, scales);"
+        " const said = ptxmma.explained.explain(ptxmma.data.sums, mnemonic, written, given.names, scales, given.target);"
         " return said.text ?? said.why; });"
     )
-    found: list[str] = in_node(SCRIPTS, {"sums": changed or data()}, {"asked": asked, "names": NAMES}, body)
+    found: list[str] = in_node(
+        SCRIPTS, {"sums": changed or data()}, {"asked": asked, "names": NAMES, "target": target}, body
+    )
     return found
 
 
@@ -202,6 +204,23 @@ def test_other_refusals_are_those_of_the_command() -> None:
     assert in_scripts(asked) == wanted
 
 
+@pytest.mark.parametrize("target", ["sm_70", "sm_80", "sm_90", "sm_100a", "sm_120"])
+def test_other_targets_are_answered_as_by_the_command(target: str) -> None:
+    fp8 = "wgmma.mma_async.sync.aligned.m64n8k32.f32.e4m3.e4m3"
+    double = "mma.sync.aligned.m16n8k8.row.col.f64.f64.f64.f64"
+    written = {"a": "1", "b": "1", "c": "0"}
+    asked: list[Asked] = [(one, written, [1, 1]) for one in (MNEMONIC, fp8, double)]
+    wanted = [answered(*one, target) for one in asked]
+    assert in_scripts(asked, target=target) == wanted
+    assert wanted[1] == f"{fp8} is not legal on {target}"
+    assert ("\n" in wanted[0]) == (target == "sm_90")
+    assert in_scripts([("mma.nothing", written, [1, 1])], target=target) == [
+        "mma.nothing is not a whole mnemonic that adds products on sm_90"
+        if target == "sm_90"
+        else f"no sums are known on {target}: not measured"
+    ]
+
+
 def test_the_page_compares_two_instructions(open_page: Open, run: Run) -> None:
     page = open_page("arithmetic.html")
     first, second = page.locator("#steps pre").all_inner_texts()
@@ -217,6 +236,11 @@ def test_the_page_compares_two_instructions(open_page: Open, run: Run) -> None:
     assert page.locator("#verdict").inner_text() == "D is the same number by both."
     page.locator("#sa").select_option("-1")
     assert page.locator("#steps .bad").inner_text().startswith(f"First: {MNEMONIC} cannot negate A")
+    page.locator("#target").select_option("sm_80")
+    assert (
+        page.locator("#steps .bad").first.inner_text()
+        == f"First: no model of {MNEMONIC} on sm_80: not measured."
+    )
     shown = page.locator("#steps").inner_text()
     again = open_page("arithmetic.html#" + page.url.partition("#")[2])
     assert again.locator("#steps").inner_text() == shown
