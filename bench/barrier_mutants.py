@@ -10,11 +10,14 @@ are changed, by `barrier_edits.py`. A kernel is right if `ptxmma check` finds no
   statement that was changed. Either `block_replay.py` replays all warps with numbers and shows that every
   schedule has the same phases, no race, and an end; or the mutant differs in the number of a barrier only,
   and no other statement names the old number or the new one;
-- `reading` if `check` calls it undefined under some readings of the text;
-- `missed` if the original is proven right, and the mutant is not;
-- `not judged` if nobody says what is right: the original is not proven right, a tensor map says how many
-  bytes are copied, the threads of one warp synchronise, which the replay takes for granted, or the block may
-  end while a bulk store reads its shared memory, of which the text says nothing.
+- `reading` if the text leaves it open whether it is right, and `check` calls it undefined under the readings
+  by which it is not: the block may end while a bulk store reads its shared memory; or the replay proves it
+  right only if a wait of one warp covers the products of its warpgroup, or if .sync orders what a warp's
+  threads have written;
+- `missed` if the original is proven right, and the mutant is not; or if the text leaves that open, and
+  `check` does not say so. A phase that expects other bytes of the same tensor copies than in the original
+  is wrong;
+- `not judged` if nobody says what is right: the original is not proven right.
 
 Without FILE: the kernels of tests/kernels, the clean cases of tests/check/cases, and litmus tests.
 --files N takes N of these, and --most N takes N mutants of each kind in each kernel, both drawn by the seed;
@@ -40,9 +43,10 @@ from typing import NamedTuple
 
 import yaml
 from barrier_edits import barrier_edits
-from block_replay import SIZES, is_right, reached
+from block_replay import SIZES, Proof, is_right, reached
 from kernel_statements import Kernel, kernels
 from mutant_table import print_counts
+from warp_traces import Lanes
 
 from ptxmma.check.check_file import check_text
 from ptxmma.check.findings import ERROR, LIKELY, READING
@@ -116,33 +120,44 @@ def outcome(mutant: BarrierMutant) -> BarrierOutcome:
         if rules[tier]:
             return BarrierOutcome(mutant, "caught", f"{tier} {', '.join(rules[tier])}")
     column, why = judged(mutant)
-    if column != "equivalent" and rules[READING]:
-        return BarrierOutcome(mutant, "reading", ", ".join(rules[READING]))
+    if column == "open":
+        column, why = (
+            ("reading", f"{why}: {', '.join(rules[READING])}") if rules[READING] else ("missed", why)
+        )
     return BarrierOutcome(mutant, column, why)
 
 
 def judged(mutant: BarrierMutant) -> tuple[str, str]:
-    """What is known about a mutant that nobody catches: a column of the table, and why."""
-    if mutant.kind.startswith("bytes") and tensor_copies(mutant):
-        return "not judged", "a tensor map says how many bytes are copied"
-    if mutant.kind.startswith("warp"):
-        return "not judged", "the replay takes for granted that the threads of a warp are ordered"
+    """What is known about a mutant that nobody catches: a column of the table, and why. `open`: the text
+    can be read both ways.
+    """
     before, after = (one(text, mutant.kernel) for text in (mutant.before, mutant.text))
     if mutant.kind == "barrier id changed" and is_renamed(before, after):
         return "equivalent", "renamed: no other statement names the old number of the barrier, or the new one"
-    known = original(mutant.before, mutant.kernel)
+    lanes: Lanes = "barriers" if mutant.kind.startswith("warp") else ""
+    known = original(mutant.before, mutant.kernel, lanes)
     if known.why:
         return "not judged", f"the original is not proven right: {known.why}"
     changed = next(at for at, one in enumerate(before.statements) if one.start == mutant.start)
     sizes = coming_to(mutant.before, mutant.kernel, changed)
-    if not sizes:
+    if not sizes and not lanes:
         return "not judged", "with no number that is tried does a thread come to the statement"
-    why, left = proof(replace(after, threads=known.threads), sizes, known.together)
-    if not why and left > known.unwaited:
-        return "not judged", "the text does not say whether a block may end before its bulk stores"
-    if not why:
-        return "equivalent", "replayed: every schedule of the warps has the same phases, no race, and an end"
-    return ("not judged" if why == _LATE else "missed"), why
+    sizes = sizes or known.sizes
+    after = replace(after, threads=known.threads)
+    why, told = proof(after, sizes, known.together, lanes)
+    if why == _LATE:
+        return "not judged", why
+    if why and lanes and not proof(after, sizes, known.together, "sync")[0]:
+        return "open", "it is right if .sync orders what the threads of a warp have written"
+    if why and not known.together and not proof(after, _FEW_SIZES, together=True)[0]:
+        return "open", "it is right if a wait of one warp covers the products of its warpgroup"
+    if why:
+        return "missed", why
+    if told.boxes != proof(replace(before, threads=known.threads), sizes, known.together)[1].boxes:
+        return "missed", "a phase expects other bytes than in the original, of the same tensor copies"
+    if told.unwaited > known.unwaited:
+        return "open", "the text does not say whether a block may end before its bulk stores"
+    return "equivalent", "replayed: every schedule of the warps has the same phases, no race, and an end"
 
 
 _LATE = f"no proof within {SECONDS} seconds"
@@ -152,8 +167,10 @@ class LateError(Exception):
     """A proof has taken too long."""
 
 
-def proof(kernel: Kernel, sizes: Sequence[int] = SIZES, together: bool = False) -> tuple[str, int]:
-    """Why a kernel is not proven right, empty if it is; and how many bulk stores no thread waits for."""
+def proof(
+    kernel: Kernel, sizes: Sequence[int] = SIZES, together: bool = False, lanes: Lanes = ""
+) -> tuple[str, Proof]:
+    """Why a kernel is not proven right, empty if it is; and what the replay tells of it."""
 
     def stop(*_: object) -> None:
         raise LateError
@@ -161,9 +178,9 @@ def proof(kernel: Kernel, sizes: Sequence[int] = SIZES, together: bool = False) 
     signal.signal(signal.SIGVTALRM, stop)
     signal.setitimer(signal.ITIMER_VIRTUAL, SECONDS)
     try:
-        return is_right(kernel, sizes, together)
+        return is_right(kernel, sizes, together, lanes)
     except LateError:
-        return _LATE, 0
+        return _LATE, Proof()
     finally:
         signal.setitimer(signal.ITIMER_VIRTUAL, 0)
 
@@ -182,22 +199,22 @@ class Original(NamedTuple):
 
 
 @lru_cache(maxsize=8)
-def original(text: str, name: str) -> Original:
+def original(text: str, name: str, lanes: Lanes = "") -> Original:
     """What `proof` says of the original. Where the text names no number of threads, it is the first with
     which the original is proven right: with others it may not be launched.
     """
     kernel = one(text, name)
-    why, left = proof(kernel)
+    why, told = proof(kernel, lanes=lanes)
     for threads in _BLOCKS if why and not kernel.sized else ():
         if threads != kernel.threads:
-            without, unwaited = proof(replace(kernel, threads=threads))
+            without, found = proof(replace(kernel, threads=threads), lanes=lanes)
             if not without:
-                return Original("", unwaited, threads)
-    if why and why != _LATE:
-        without, unwaited = proof(kernel, _FEW_SIZES, together=True)
+                return Original("", found.unwaited, threads)
+    if why and why != _LATE and not lanes:
+        without, found = proof(kernel, _FEW_SIZES, together=True)
         if not without:
-            return Original("", unwaited, kernel.threads, _FEW_SIZES, True)
-    return Original(why, left, kernel.threads)
+            return Original("", found.unwaited, kernel.threads, _FEW_SIZES, True)
+    return Original(why, told.unwaited, kernel.threads)
 
 
 @lru_cache(maxsize=64)
@@ -238,14 +255,6 @@ def is_renamed(before: Kernel, after: Kernel) -> bool:
 def is_named(name: str) -> bool:
     """Whether an instruction is about a barrier with a number."""
     return name.startswith(("bar.", "barrier.")) and "warp" not in name and "cluster" not in name
-
-
-def tensor_copies(mutant: BarrierMutant) -> bool:
-    """Whether the kernel's copies bring as many bytes as a tensor map says."""
-    copies = [
-        s.name for s in one(mutant.before, mutant.kernel).statements if s.name.startswith("cp.async.bulk")
-    ]
-    return any(".tensor" in name for name in copies)
 
 
 def sources(litmus: int) -> Iterator[tuple[str, str]]:
@@ -345,14 +354,20 @@ def counted(
 
 
 def shares(outcomes: Iterable[BarrierOutcome]) -> Iterator[str]:
-    """What share of the mutants is caught: of those that are judged, and of all that are not equivalent."""
+    """What share of the mutants is caught: of those that are wrong under every reading of the text; and what
+    share is reported of all that are not equivalent.
+    """
     total = Counter(found.column for found in outcomes)
     others = sum(total.values()) - total["equivalent"]
-    judged = total["caught"] + total["missed"]
-    for many, what in ((judged, "are judged and not equivalent"), (others, "are not proven equivalent")):
-        if many:
-            share = total["caught"] / many
-            yield f"{total['caught']} of {many} mutants that {what} are caught: {share:.2%}"
+    caught, reported = total["caught"], total["caught"] + total["reading"]
+    wrong = caught + total["missed"]
+    if wrong:
+        yield f"{caught} of {wrong} mutants that are judged wrong are caught: {caught / wrong:.2%}"
+    if others:
+        yield (
+            f"{reported} of {others} mutants that are not proven equivalent are caught, or called undefined "
+            f"under the readings by which they are: {reported / others:.2%}"
+        )
 
 
 def page(outcomes: Sequence[BarrierOutcome], words: str) -> str:

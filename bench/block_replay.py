@@ -10,8 +10,17 @@ bytes by one statement, in the same round, count as writing the same: compilers 
 A thread that reads what its warp has written so need not wait for the others.
 
 Whether a block may end while its bulk stores read its shared memory is left open, as the text leaves it open:
-shared memory has the lifetime of its block (2.3), cp.async.bulk.wait_group waits for the reads
-(9.7.9.25.6.2), and nothing says that a thread must have waited before it exits. So these stores are counted.
+shared memory has the lifetime of its block (2.3), a completion mechanism "must be used to wait for the
+completion" of bulk copies (9.7.9.25.2), and nothing says that a thread must have waited before it exits. So
+these stores are counted.
+
+A tensor map says how many bytes a tensor copy brings. So it is taken to bring what its phase expects, and
+what each such phase expects is told: a kernel that expects something else of the same copies is not right, if
+this one is.
+
+With `lanes` every thread is replayed by itself, and the threads of a warp are ordered by barriers only: by
+bar.warp.sync, and also by every instruction with .sync if `lanes` is "sync" (the text says that threads wait
+there for each other, and not that what they have written is then visible).
 
 This module shares no code with `check/`, because it judges the checker.
 """
@@ -23,12 +32,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from itertools import count
 from math import prod
+from typing import NamedTuple
 
 from kernel_statements import Kernel, NoTrace
 from shared_footprints import GRANULE
-from warp_traces import BLOCK, TooLong, WarpEvent, traces
+from warp_traces import BLOCK, Lanes, TooLong, WarpEvent, traces
 
-__all__ = ["SIZES", "Flaw", "is_right", "prove", "reached"]
+__all__ = ["SIZES", "Flaw", "Proof", "is_right", "prove", "reached"]
 
 SIZES = (448, 7, 3)
 _WARPGROUP = 4  # warps
@@ -39,6 +49,15 @@ _READS = frozenset(("read", "drain", "mma"))
 
 class Flaw(Exception):
     """Why a kernel is not proven right."""
+
+
+class Proof(NamedTuple):
+    """What a replay tells of a right kernel: how many bulk stores no thread has waited for, and how many
+    bytes each phase with tensor copies expects, by the replay's number of parameters, mbarrier and phase.
+    """
+
+    unwaited: int = 0
+    boxes: frozenset[tuple[int, object, int, int]] = frozenset()
 
 
 @dataclass
@@ -133,6 +152,8 @@ class _Replay:
         self.left = [0] * self.blocks  # threads that have come to the end
         self.met: dict[tuple[object, int], int] = {}  # by barrier and warp: the phase
         self.rounds: Counter[tuple[int, int]] = Counter()  # by warp and statement
+        self.boxes: dict[tuple[object, int], int] = {}  # bytes that are expected, by mbarrier and phase
+        self.lanes = 1 if len(found) == kernel.threads * self.blocks else 32  # threads of a trace
 
     def run(self) -> int:
         """Replay; raises Flaw at a race, at a wait for ever, or where another schedule may differ. Returns
@@ -148,7 +169,8 @@ class _Replay:
                     moved = True
                 if places[warp] == len(trace) and warp not in ended:
                     ended.add(warp)
-                    self.left[warp // self.width] += min(32, self.threads - 32 * (warp % self.width))
+                    left = self.threads - self.lanes * (warp % self.width)
+                    self.left[warp // self.width] += min(self.lanes, left)
                     moved = True
             if not moved and not self._settle():
                 raise Flaw("warps wait for ever")
@@ -164,7 +186,11 @@ class _Replay:
             if phase.open and not phase.lacks:
                 self._end(barrier)
                 return True
-            if isinstance(barrier.name, tuple) and 0 < phase.lacks < barrier.count:
+            if (
+                isinstance(barrier.name, tuple)
+                and barrier.name[0] != "warp"
+                and 0 < phase.lacks < barrier.count
+            ):
                 kind, block = barrier.name[:2]
                 if phase.lacks <= (self.left[block] if kind == "named" else sum(self.left)):
                     self._end(barrier)
@@ -265,6 +291,8 @@ class _Replay:
 
     def _end(self, barrier: _Barrier) -> None:
         clock = barrier.phase.clock
+        if barrier.phase.open:
+            self.boxes[barrier.name, len(barrier.ended)] = barrier.phase.expected
         barrier.ended.append(clock)
         clock.phases[barrier.name] = len(barrier.ended)
         barrier.phase = _Phase(barrier.count, _Clock([0] * len(self.traces)))
@@ -293,6 +321,12 @@ class _Replay:
         if any(words != event.lanes[0] for words in event.lanes):
             raise Flaw("lanes of a warp meet at different barriers")
         return self._meeting(warp, clock, event, name, threads or self.threads, waits, True)
+
+    def _gather(self, warp: int, clock: _Clock, event: WarpEvent) -> bool | None:
+        """Threads of one warp meet: those of a mask; each is replayed by itself."""
+        first, mask = event.lanes[0]
+        name = "warp", warp // self.width, first, mask
+        return self._meeting(warp, clock, event, name, mask.bit_count(), True, True)
 
     def _cluster(self, warp: int, clock: _Clock, event: WarpEvent) -> bool | None:
         arrives, relaxed = event.lanes[0]
@@ -532,23 +566,26 @@ class _Replay:
         return False
 
 
-def prove(kernel: Kernel, sizes: Sequence[int] = SIZES, together: bool = False) -> int:
+def prove(kernel: Kernel, sizes: Sequence[int] = SIZES, together: bool = False, lanes: Lanes = "") -> Proof:
     """Raises Flaw, or NoTrace, where a kernel is not proven right with each of some sizes. Returns how many
-    bulk stores no thread has waited for, at most. `together` is as in a replay.
+    bulk stores no thread has waited for, at most, and what phases expect. `together` is as in a replay.
     """
     left = 0
+    boxes: set[tuple[int, object, int, int]] = set()
     followed: list[list[list[WarpEvent]]] = []
     for size in sizes:
         try:
-            found = traces(kernel, size)
+            found = traces(kernel, size, lanes)
         except TooLong:
             continue
         if found not in followed:
             followed.append(found)
-            left = max(left, _Replay(kernel, found, together).run())
+            replay = _Replay(kernel, found, together)
+            left = max(left, replay.run())
+            boxes |= {(size, *phase, expected) for phase, expected in replay.boxes.items()}
     if not followed:
         raise NoTrace("no trace ends")
-    return left
+    return Proof(left, frozenset(boxes))
 
 
 def reached(kernel: Kernel, size: int) -> frozenset[int]:
@@ -559,9 +596,11 @@ def reached(kernel: Kernel, size: int) -> frozenset[int]:
         return frozenset()
 
 
-def is_right(kernel: Kernel, sizes: Sequence[int] = SIZES, together: bool = False) -> tuple[str, int]:
-    """Why a kernel is not proven right, empty if it is; and how many bulk stores no thread waits for."""
+def is_right(
+    kernel: Kernel, sizes: Sequence[int] = SIZES, together: bool = False, lanes: Lanes = ""
+) -> tuple[str, Proof]:
+    """Why a kernel is not proven right, empty if it is; and what the replay tells of it."""
     try:
-        return "", prove(kernel, sizes, together)
+        return "", prove(kernel, sizes, together, lanes)
     except (Flaw, NoTrace) as error:
-        return str(error) or type(error).__name__, 0
+        return str(error) or type(error).__name__, Proof()

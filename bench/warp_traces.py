@@ -3,6 +3,7 @@
 This module reads PTX by itself, on purpose: it shares no code with `check/`, because it judges the checker.
 Waits succeed at once, so a warp's trace does not depend on the others. The blocks of a cluster are walked one
 after another. What depends on memory, on other parameters, or on more than the walk knows, has no trace.
+Where the threads of a warp are asked for one by one, each has a trace of its own, with what orders them.
 """
 
 from __future__ import annotations
@@ -14,13 +15,13 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from math import prod
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from kernel_statements import Kernel, NoTrace, Statement
 from kernel_walk import access_bytes, computed
 from shared_footprints import GRANULE, matrix
 
-__all__ = ["BLOCK", "TooLong", "WarpEvent", "traces"]
+__all__ = ["BLOCK", "Lanes", "TooLong", "WarpEvent", "traces"]
 
 _WARP = 32
 _LONGEST = 2_500  # statements that count, of one warp
@@ -35,6 +36,10 @@ _COMPARES: dict[str, Callable[..., bool]] = {
 }
 _BY_WARP = frozenset(("mma", "commit", "wait", "proxy", "publish", "copy-commit", "copy-wait"))
 _MASK = (1 << 64) - 1
+# How the threads of a warp are walked: together; or each by itself, ordered by barriers of the warp, or also
+# by whatever has .sync.
+Lanes = Literal["", "barriers", "sync"]
+_ALL = 0xFFFFFFFF  # the lanes of a warp, as a mask
 
 
 class TooLong(NoTrace):
@@ -42,11 +47,14 @@ class TooLong(NoTrace):
 
 
 class WarpEvent(NamedTuple):
-    """What some lanes of a warp do at one statement: the kind, and for each lane its words."""
+    """What some lanes of a warp do at one statement: the kind, and for each lane its words. `threads` are
+    those that execute it, where each is walked by itself.
+    """
 
     kind: str
     statement: int
     lanes: tuple[tuple[Any, ...], ...]
+    threads: tuple[int, ...] = ()
 
 
 @dataclass
@@ -59,16 +67,19 @@ class _Lane:
 class _Code:
     """A kernel's statements, and the registers on which its branches, addresses and counts depend."""
 
-    def __init__(self, kernel: Kernel, size: int) -> None:
+    def __init__(self, kernel: Kernel, size: int, lanes: Lanes) -> None:
         self.kernel = kernel
         self.size = size
+        self.lanes = lanes
         self.statements = kernel.statements
         self.parts = [statement.name.split(".") for statement in kernel.statements]
         self.targets = [self._targets(at) for at in range(len(self.statements))]
         self.kinds = [_kind(statement) for statement in kernel.statements]
+        self.gathers = [_gathers(parts, lanes) for parts in self.parts]
         wanted = self._wanted()
         self.counts = [
             bool(self.kinds[at])
+            or self.gathers[at]
             or self.parts[at][0] in ("bra", "brx", "call", *_ENDS)
             or not wanted.isdisjoint(self.targets[at])
             for at in range(len(self.statements))
@@ -86,8 +97,10 @@ class _Code:
     def _wanted(self) -> set[str]:
         waiting: list[str] = []
         for at, statement in enumerate(self.statements):
-            if self.kinds[at] or self.parts[at][0] in ("bra", *_ENDS):
+            if self.kinds[at] or self.gathers[at] or self.parts[at][0] in ("bra", *_ENDS):
                 waiting += _NAME.findall(statement.guard)
+            if self.gathers[at] and "aligned" not in self.parts[at]:
+                waiting += _NAME.findall(statement.operands[0 if self.parts[at][0] == "bar" else -1])
             if self.kinds[at] == "mma":
                 waiting += [name for operand in statement.operands[1:3] for name in _NAME.findall(operand)]
             elif self.kinds[at] in ("read", "write", "update"):
@@ -159,6 +172,13 @@ def _kind(statement: Statement) -> str:
     return ""
 
 
+def _gathers(parts: Sequence[str], lanes: Lanes) -> bool:
+    """Whether the threads of a warp wait for each other at a statement, where they are walked one by one."""
+    if parts[:2] == ["bar", "warp"]:
+        return bool(lanes)
+    return lanes == "sync" and "sync" in parts and parts[0] not in ("bar", "barrier")
+
+
 def _copy_kind(name: str) -> str:
     if name.startswith("cp.async.mbarrier"):
         return "copy-arrive"
@@ -191,16 +211,35 @@ def _terms(operand: str) -> tuple[str, ...]:
     return tuple(operand.strip("[] ").split("+"))
 
 
-def traces(kernel: Kernel, size: int) -> list[list[WarpEvent]]:
-    """The trace of every warp, block by block of the cluster. `size` is the number of every 32-bit parameter.
-    Raises NoTrace.
+def traces(kernel: Kernel, size: int, lanes: Lanes = "") -> list[list[WarpEvent]]:
+    """The trace of every warp, or of every thread, block by block of the cluster. `size` is the number of
+    every 32-bit parameter. Raises NoTrace.
     """
-    code = _Code(kernel, size)
-    return [
-        list(_WarpWalk(code, range(first, min(first + _WARP, kernel.threads)), rank).events())
-        for rank in range(prod(kernel.cluster))
-        for first in range(0, kernel.threads, _WARP)
-    ]
+    code = _Code(kernel, size, lanes)
+    found = []
+    for rank in range(prod(kernel.cluster)):
+        for first in range(0, kernel.threads, _WARP):
+            threads = range(first, min(first + _WARP, kernel.threads))
+            events = list(_WarpWalk(code, threads, rank).events())
+            found += _by_thread(code, threads, events) if lanes else [events]
+    return found
+
+
+def _by_thread(code: _Code, threads: range, events: Sequence[WarpEvent]) -> list[list[WarpEvent]]:
+    """The traces of a warp's threads. Each of them reads all rows that ldmatrix loads."""
+    found: dict[int, list[WarpEvent]] = {thread: [] for thread in threads}
+    for event in events:
+        if event.kind in ("mma", "commit", "wait"):
+            raise NoTrace("one thread of a warpgroup's product")
+        shared = (
+            event.kind in _BY_WARP or event.kind == "gather" or code.parts[event.statement][0] == "ldmatrix"
+        )
+        if not shared and len(event.lanes) != len(event.threads):
+            raise NoTrace("a thread that does several things at once")
+        for place, thread in enumerate(event.threads):
+            words = event.lanes if shared else event.lanes[place : place + 1]
+            found[thread].append(event._replace(lanes=words, threads=()))
+    return list(found.values())
 
 
 class _WarpWalk:
@@ -230,6 +269,8 @@ class _WarpWalk:
             for lane in here:
                 lane.at = at + 1
             root = code.parts[at][0]
+            if code.gathers[at] and going:
+                yield WarpEvent("gather", at, (self._gathering(at, going[0]),), _threads(going))
             if root == "bra":
                 for lane in going:
                     lane.at = code.kernel.labels[code.statements[at].operands[0]]
@@ -240,12 +281,25 @@ class _WarpWalk:
                 raise NoTrace(f"{root} is not followed")
             elif code.kinds[at]:
                 one = code.kinds[at] in _BY_WARP
-                words = [found for lane in going[: 1 if one else None] for found in self._words(at, lane)]
+                words, doing = [], going if one else []
+                for lane in going[: 1 if one else None]:
+                    some = list(self._words(at, lane))
+                    words += some
+                    doing += [lane] if some and not one else []
                 if words:
-                    yield WarpEvent(code.kinds[at], at, tuple(words))
-            else:
+                    if root == "ldmatrix":
+                        doing = going
+                    yield WarpEvent(code.kinds[at], at, tuple(words), _threads(doing) if code.lanes else ())
+            elif code.targets[at]:
                 self._assign(at, going)
         raise TooLong("the trace does not end")
+
+    def _gathering(self, at: int, lane: _Lane) -> tuple[int, int]:
+        """The warp's first thread, and the mask of the lanes that meet at a statement."""
+        parts, operands = self.code.parts[at], self.code.statements[at].operands
+        place = 0 if parts[0] == "bar" else -1
+        mask = _ALL if "aligned" in parts else self.known(lane, operands[place])
+        return self.lanes[0].thread, mask & (1 << len(self.lanes)) - 1
 
     def _holds(self, lane: _Lane, guard: str) -> bool:
         if not guard:
@@ -484,6 +538,10 @@ class _WarpWalk:
         depth = 64 if sparse else 32
         b = matrix(self.known(lane, operands[2]), int(size[2]), depth, types[2], bool(turned) and turned[-1])
         return (frozenset(granule + self.rank * BLOCK // GRANULE for granule in read | (b or set())),)
+
+
+def _threads(lanes: Sequence[_Lane]) -> tuple[int, ...]:
+    return tuple(lane.thread for lane in lanes)
 
 
 def _real(operand: str) -> float | None:

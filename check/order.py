@@ -52,6 +52,10 @@ def check_order(
         from .memory.allocations import allocation_findings
 
         yield from allocation_findings(module, whole, flow, values)
+    if "bulk-copy" in does:
+        from .memory.unwaited_stores import unwaited_stores
+
+        yield from unwaited_stores(module, whole, flow)
     if _PRODUCT in does:
         from .registers.register_events import FunctionEvents
 

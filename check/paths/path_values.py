@@ -71,6 +71,8 @@ class PathValues:
                 register: self.terms.leaf(("name", base, statement.operands[1], kind, position), whole)
                 for position, register in enumerate(writes)
             }
+        if statement.does == "elect":
+            return self._elected(statement, values)
         if PathSlice.is_opaque(statement) or self._is_volatile(statement):
             return self._unknown(index, writes, taken)
         words, texts = statement.operation.words, statement.operands
@@ -86,6 +88,15 @@ class PathValues:
         return {
             register: self.terms.apply((*words, f"part{position}"), args)
             for position, register in enumerate(writes)
+        }
+
+    def _elected(self, statement: DecodedStatement, values: Environment) -> dict[str, PathValue]:
+        """Who is elected: of the same lanes the same one each time (9.7.13.14)."""
+        mask = self.operand(statement.operands[-1], statement.scope, values)
+        last = len(statement.writes) - 1  # the predicate; before it stands the lane
+        return {
+            register: self.terms.leaf(("elected", mask, position - last))
+            for position, register in enumerate(statement.writes)
         }
 
     def _is_parameter(self, statement: DecodedStatement) -> bool:

@@ -221,7 +221,8 @@ class WalkSteps:
             if not definitions:
                 return name
             step = self.step(definitions[0])
-            if len(definitions) > 1 or step.guard or step.words[0] not in MOVES or len(step.sources) != 1:
+            moves = step.words[0] in MOVES or _widens(step.words)
+            if len(definitions) > 1 or step.guard or not moves or len(step.sources) != 1:
                 return None
             name = step.sources[0]
         return None
@@ -285,3 +286,13 @@ class WalkSteps:
             else:
                 waiting += (self.flow.blocks[number].start for number in block.successors)
         return False
+
+
+def _widens(words: tuple[str, ...]) -> bool:
+    """Whether an instruction passes an unsigned number on, in at least as many bits."""
+    return (
+        words[0] == "cvt"
+        and len(words) == 3
+        and words[2][0] in "ub"
+        and bits_of(words[:2]) >= bits_of(words[2:])
+    )

@@ -107,7 +107,9 @@ def test_a_block_that_may_end_before_its_bulk_stores_is_not_called_equivalent() 
     text = (CASES / "b68_tmastore_reuse_ok.ptx").read_text()
     made = {one.line: one for one in mutants.mutants("k.ptx", text) if one.kind == "bulk wait deleted"}
     column, why = mutants.judged(made[max(made)])
-    assert (column, "whether a block may end" in why) == ("not judged", True)
+    assert (column, "whether a block may end" in why) == ("open", True)
+    found = mutants.outcome(made[max(made)])
+    assert (found.column, "bulk-store-unwaited" in found.why) == ("reading", True)
     assert mutants.judged(made[min(made)])[0] == "missed"  # had the checker not caught it
 
 
@@ -155,7 +157,7 @@ ret;
 
 
 def test_what_nobody_proves_is_not_called_equivalent() -> None:
-    """The original is not proven right, a tensor map says how many bytes, or threads of one warp meet."""
+    """The original is not proven right."""
     mutants = bench("barrier_mutants")
     unknown = RING.replace("setp.lt.u32 %p1,%r1,128;", "ld.global.u32 %r3,[%d3]; setp.lt.u32 %p1,%r1,%r3;")
     made = mutants.BarrierMutant("k.ptx", unknown, "k", "count + 1", 1, unknown)
@@ -163,10 +165,62 @@ def test_what_nobody_proves_is_not_called_equivalent() -> None:
         "not judged",
         "the original is not proven right: the predicate %p1 is not known",
     )
-    tensor = next(one for one in mutants.mutants("k.ptx", TENSOR) if one.kind == "bytes + 16")
-    assert mutants.judged(tensor)[0] == "not judged"
     wrong = next(one for one in mutants.mutants("k.ptx", RING) if one.kind == "parity flipped")
     assert mutants.judged(wrong)[0] == "missed"  # had the checker not caught it
+
+
+def test_a_tensor_copy_brings_what_the_original_expects() -> None:
+    """A tensor map says how many bytes it brings; that the original is right says so, too."""
+    mutants = bench("barrier_mutants")
+    made = [one for one in mutants.mutants("k.ptx", TENSOR) if one.kind.startswith("bytes")]
+    assert len(made) >= 2
+    for one in made:
+        assert mutants.judged(one) == (
+            "missed",
+            "a phase expects other bytes than in the original, of the same tensor copies",
+        )
+    (kernel,) = bench("kernel_statements").kernels(TENSOR)
+    _, told = bench("block_replay").is_right(kernel, (7,))
+    assert {bytes_ for *_, bytes_ in told.boxes} == {9216}
+
+
+def test_the_threads_of_a_warp_are_replayed_one_by_one() -> None:
+    """A barrier of the warp orders them by the text; .sync of ldmatrix by one reading of it only."""
+    mutants, right = bench("barrier_mutants"), bench("block_replay").is_right
+    text = (CASES / "m07_quads.ptx").read_text()
+    without = text.replace("bar.warp.sync \t-1;", "")
+    assert without != text
+    for some, lanes, said in (
+        (text, "barriers", ""),
+        (text, "sync", ""),
+        (without, "sync", ""),
+        (without, "barriers", "not ordered"),
+        (without, "", ""),  # a warp as one
+    ):
+        (kernel,) = bench("kernel_statements").kernels(some)
+        found = right(kernel, (7,), lanes=lanes)[0]
+        assert said in found and bool(said) == bool(found)
+    half = text.replace("bar.warp.sync \t-1;", "setp.lt.u32 %p1,%r1,16;\n@%p1 bar.warp.sync \t65535;")
+    (kernel,) = bench("kernel_statements").kernels(half)
+    assert "not ordered" in right(kernel, (7,), lanes="barriers")[0]
+    (made,) = mutants.mutants("k.ptx", text)
+    assert mutants.judged(made)[0] == "open"
+
+
+def test_what_is_reported_as_a_reading_is_right_by_another_one() -> None:
+    """What the replay proves right under no reading is not let pass as one."""
+    mutants = bench("barrier_mutants")
+    text = (CASES / "b68_tmastore_reuse_ok.ptx").read_text()
+    made = {one.line: one for one in mutants.mutants("k.ptx", text) if one.kind == "bar.sync deleted"}
+    column, why = mutants.judged(made[min(made)])
+    assert (column, "if a wait of one warp covers" in why) == ("open", True)
+    assert mutants.judged(made[max(made)])[0] == "missed"  # had the checker not caught it
+    assert list(mutants.shares([mutants.BarrierOutcome(made[min(made)], column, "") for column in (
+        "caught", "caught", "missed", "reading", "not judged", "equivalent")])) == [
+        "2 of 3 mutants that are judged wrong are caught: 66.67%",
+        "3 of 5 mutants that are not proven equivalent are caught, or called undefined under the readings "
+        "by which they are: 60.00%",
+    ]  # fmt: skip
 
 
 # Two blocks of a cluster: each copies one part of a stage to both, and each consumer releases it in both.

@@ -432,6 +432,7 @@ BOXES = """.version 8.0
 {
 .reg .b64 %d<8>; .reg .pred %p<4>; .reg .b32 %r<8>;
 mov.b64 %d1,a; cvta.param.u64 %d2,%d1; mov.b64 %d3,b; cvta.param.u64 %d4,%d3; mov.b64 %d5,a; cvta.param.u64 %d6,%d5;
+mov.b32 %r7,a; cvt.u64.u32 %d7,%r7; cvta.param.u64 %d0,%d7;
 mov.u32 %r1,%tid.x; mov.u32 %r2,0;
 setp.eq.u32 %p1,%r1,0;
 @%p1 mbarrier.init.shared::cta.b64 [full],1;
@@ -459,6 +460,8 @@ ret;
         ("%d2", "8192", True),
         ("%d2", "8208", False),
         ("%d6", "8176", False),
+        ("%d0", "8208", False),
+        ("%d0", "8192", True),
         ("%d4", "8208", True),
     ],
 )

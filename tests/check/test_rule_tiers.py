@@ -22,7 +22,7 @@ TIERS = {
         accumulator-as-a a-as-accumulator proxy-fence shared-overwritten""",
     "error reading": "metadata-code accumulator-reshaped",
     "likely": "legality.unknown cluster-ended",
-    "reading": "a-read-in-flight fence-after-mma fence-after-load allocation-warp tensor-load-overwritten",
+    "reading": "a-read-in-flight fence-after-mma fence-after-load allocation-warp tensor-load-overwritten bulk-store-unwaited",
     "info": """aligned-unknown idle-suppression matrix-lanes redundant-fence redundant-wait repaired serialised
         legality.deprecated tensor-load-read inline.operand-unused""",
 }  # fmt: skip
@@ -46,6 +46,7 @@ def test_every_question_that_no_model_follows() -> None:
         "letter": ("undefined", "harmless", "harmless", "undefined"),
         "load-registers": ("every", "true", "every", "true"),
         "allocating-warp": ("any", "same", "any", "same"),
+        "unwaited-store": ("free", "must", "free", "must"),
     }
     assert all(setting.machine.settled == {} for s in switches.values() for setting in s.settings.values())
 
