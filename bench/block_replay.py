@@ -453,7 +453,7 @@ class _Replay:
     def _bulk(self, warp: int, clock: _Clock, event: WarpEvent) -> bool | None:
         if any(self._mbarrier(warp, clock, words[2]) is None for words in event.lanes):
             return False
-        for low, size, address in event.lanes:
+        for low, size, address, source in event.lanes:
             barrier = self.barriers[address]
             self._check_phase(barrier, clock)
             bit = next(self.bits)
@@ -462,6 +462,10 @@ class _Replay:
             barrier.phase.clock.join(told)
             high = low + (size if size is not None else self._room(low))
             self._access(_Access("bulk", warp, clock.seen[warp] + 1, low, high, bit, event.statement), clock)
+            if source is not None:
+                high = source + high - low
+                read = _Access("drain", warp, clock.seen[warp] + 1, source, high, bit, event.statement)
+                self._access(read, clock)
             if size is None:
                 barrier.phase.open = True
             else:

@@ -516,14 +516,15 @@ class _WarpWalk:
         last = max(at for at, o in enumerate(operands) if at and o.startswith("[") and "," not in o)
         size = None if "tensor" in parts else self.known(lane, operands[2])
         to, barrier = self.place(lane, operands[0]), self.place(lane, operands[last])
+        source = self.place(lane, operands[1]) if ".shared::cta" in ".".join(parts[4:]) else None
         if not any("multicast" in part for part in parts):
-            yield to, size, barrier
+            yield to, size, barrier, source
             return
         mask = self.known(lane, operands[last + 1])
         for rank in range(mask.bit_length()):
             if mask >> rank & 1:
                 self._must_exist(rank)
-                yield to % BLOCK + rank * BLOCK, size, barrier % BLOCK + rank * BLOCK
+                yield to % BLOCK + rank * BLOCK, size, barrier % BLOCK + rank * BLOCK, None
 
     def _product(self, lane: _Lane, operands: Sequence[str], parts: Sequence[str]) -> tuple[Any, ...]:
         sparse = parts[2] == "sp"

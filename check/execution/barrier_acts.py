@@ -74,6 +74,7 @@ class BarrierActs:
         self.invalid: set[int] = set()  # mbarriers that were invalidated, and not initialised again
         self.uncounted: set[int] = set()  # mbarriers with an unknown count
         self.unpublished: dict[tuple[int, int], Unpublished] = {}
+        self.unknown_there: dict[tuple[int, int], Unpublished] = {}  # the same in other blocks of the cluster
         self.drifts: dict[int, Drift] = {}  # by mbarrier
         self.wrong_counts: dict[int, WrongCount] = {}  # by statement
         self.sent: dict[tuple[int, int], Sent] = {}  # the last one, by statement and warp
@@ -183,9 +184,16 @@ class BarrierActs:
         )
 
     def _mbarrier(
-        self, group: ThreadGroup, step: WalkStep, address: int, threads: tuple[int, ...]
+        self,
+        group: ThreadGroup,
+        step: WalkStep,
+        address: int,
+        threads: tuple[int, ...],
+        remote: bool = False,
     ) -> Generator[GroupWait, None, Mbarrier | None]:
-        """The mbarrier at an address; waits until it is initialised. None if its count is unknown."""
+        """The mbarrier at an address, of this block or of another one; waits until it is initialised. None if
+        its count is unknown.
+        """
         if address not in self.mbarriers and address not in self.uncounted:
             doubtful = self._doubtful(group, step)
             yield GroupWait(
@@ -201,8 +209,11 @@ class BarrierActs:
             return None
         init, act, statement = barrier.init
         for number in by_warp(threads):
-            if self.warps[number].clock.seen[init] < act and number != init:
-                key = statement, step.position
+            clock, key = self.warps[number].clock, (statement, step.position)
+            if remote:
+                if clock.peers[init] < act:
+                    self.unknown_there.setdefault(key, Unpublished(*key, True))
+            elif clock.seen[init] < act and number != init:
                 self.unpublished.setdefault(key, Unpublished(*key, group.doubtful))
         return barrier
 

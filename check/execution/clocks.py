@@ -10,15 +10,17 @@ __all__ = ["Clock"]
 class Clock:
     """A vector clock. `seen` counts, by warp, the acts that happen before; `peers` the same of the warps of
     the cluster's other blocks, which are taken to do the same; `complete`, by mbarrier, the phases that were
-    waited for; `least`, by mbarrier, the phases that must be complete because a later one has begun.
+    waited for; `told` the same of the mbarriers of other blocks; `least`, by mbarrier, the phases that must
+    be complete because a later one has begun.
     """
 
-    __slots__ = ("complete", "least", "peers", "seen")
+    __slots__ = ("complete", "least", "peers", "seen", "told")
 
     def __init__(self, warps: int) -> None:
         self.seen = [0] * warps
         self.peers = [0] * warps
         self.complete: dict[int, int] = {}
+        self.told: dict[int, int] = {}
         self.least: dict[int, int] = {}
 
     def copy(self) -> Clock:
@@ -27,6 +29,7 @@ class Clock:
         made.seen = self.seen[:]
         made.peers = self.peers[:]
         made.complete = dict(self.complete)
+        made.told = dict(self.told)
         made.least = dict(self.least)
         return made
 
@@ -35,12 +38,15 @@ class Clock:
         self.seen = [a if a > b else b for a, b in zip(self.seen, other.seen, strict=True)]
         self.peers = [a if a > b else b for a, b in zip(self.peers, other.peers, strict=True)]
         _raise(self.complete, other.complete)
+        if other.told:
+            _raise(self.told, other.told)
         _raise(self.least, other.least)
 
     def exchange(self) -> None:
         """Learn what the same warp of the other blocks has seen; it learns the same from here."""
         self.seen = [a if a > b else b for a, b in zip(self.seen, self.peers, strict=True)]
         self.peers = self.seen[:]
+        _raise(self.told, self.complete)
 
     def has_seen(self, acts: Mapping[int, int]) -> bool:
         """Whether acts of warps, by their numbers, are seen here."""

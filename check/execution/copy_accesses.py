@@ -4,6 +4,9 @@ A cp.async is complete for threads that know its thread's wait, or the phase tha
 for those that know its phase; a bulk store for those that know its thread's wait for bulk groups. Two bulk
 copies are not judged here (`shared_accesses.py` does), nor are two warps that copy by one statement: they may
 copy the same.
+
+What a block copies into another one of the cluster, it gets from there, too: the other blocks are taken to do
+the same. It is read here until the other block is known to have waited for it.
 """
 
 from __future__ import annotations
@@ -15,9 +18,11 @@ from dataclasses import dataclass
 from ..memory.byte_regions import ByteRegion
 from ..memory.shared_memory import WIDEST, fences_shared
 from ..ptx.operands import Address, number_of
-from ..values.block_threads import by_warp
+from ..values.block_threads import WARP, by_warp
+from ..values.lane_numbers import number_at
 from ..walks.walk_steps import WalkStep
 from .access_records import AccessedBytes, GenericAccess, GenericRace, both_access
+from .barriers import Landing
 from .byte_index import ByteIndex
 from .clocks import Clock
 from .generic_accesses import GenericActs
@@ -36,13 +41,14 @@ _READS = frozenset(("load", "drain"))
 @dataclass(slots=True, eq=False)
 class _Copy:
     """A copy or bulk store by threads of a warp: its bytes, and when it is complete. `fenced`: no proxy fence
-    is needed before a bulk copy into its bytes.
+    is needed before a bulk copy into its bytes. `shared`: it is between two blocks.
     """
 
     access: GenericAccess
     warp: int
     write: TimedWrite
     fenced: bool
+    shared: bool = False
 
 
 class _Fills(SharedAccesses):
@@ -150,6 +156,58 @@ class CopyActs(GenericActs):
         self._hold_unfenced(write.warp, access)
         self._put(_Copy(access, write.warp, write, True))
 
+    def _send_bytes(
+        self, group: ThreadGroup, step: WalkStep, thread: int, landing: Landing, remote: bool
+    ) -> None:
+        """A copy of known bytes between blocks: read here, and written there by the same address."""
+        statement, registers = step.statement, group.registers
+        starts = [
+            self._place(group, one, statement.scope, thread) for one in (statement.source, statement.address)
+        ]
+        if landing.size is None or None in starts or registers.is_remote(statement.source, statement.scope):
+            return
+        warp, flags = thread // WARP, (1 << landing.size) - 1
+        guessed = group.doubtful or step.guard in registers.assumed
+        for does, start, address in zip(
+            ("drain", "fill"), starts, (statement.source, statement.address), strict=True
+        ):
+            assert start is not None and address is not None
+            placed = registers.steps.source(address.base or "", statement.scope) in registers.assumed
+            doubtful = guessed or placed
+            region = ByteRegion("shared", start, start + landing.size)
+            act, lanes = self.warps[warp].clock.seen[warp], lanes_of((thread,))
+            write = TimedWrite(step.position, does, region, doubtful, warp, act, lanes, landing=landing)
+            write.peer = remote == (does == "drain")
+            access = GenericAccess(step.position, does, AccessedBytes(start, flags), doubtful, placed)
+            made = _Copy(access, warp, write, True, True)
+            if does == "drain":
+                self._hold(warp, access)
+                self._unfenced = list(self._without_fence(warp, access, "unfenced-store"))
+            else:
+                self._hold_there(warp, access, "reduce" in statement.operation.words)
+            self._put(made)
+
+    @staticmethod
+    def _place(group: ThreadGroup, address: Address | None, scope: int, thread: int) -> int | None:
+        """The address that one thread names; None if it is not known."""
+        if address is None:
+            return None
+        base = 0 if address.base is None else number_at(group.registers.value(address.base, scope), thread)
+        return None if base is None else base + address.offset
+
+    def _hold_there(self, warp: int, access: GenericAccess, reduces: bool) -> None:
+        """Hold a copy into another block against what that block does with the bytes, and gets into them."""
+        if self._peers is not None:
+            self._peers.filled(warp, access)
+        told = self.warps[warp].clock.told
+        start, flags = access.bytes
+        for one in self._copies.meeting(ByteRegion("shared", start, start + flags.bit_length())):
+            landing = one.write.landing
+            if not one.shared or one.access.does == "drain" or reduces or landing is None:
+                continue
+            if not 0 <= landing.phase < told.get(landing.barrier, 0) and one.access.meets(access):
+                self._race("incomplete", one.warp, one.access, warp, access, True)
+
     def _judge(self, warp: int, access: GenericAccess) -> None:
         """Hold an ordinary access against those of other warps, and against copies."""
         self._hold_copies(warp, access)
@@ -190,7 +248,7 @@ class CopyActs(GenericActs):
             if before.does == access.does and self._same(one, warp, access):
                 continue
             if before.meets(access):
-                self._race(self._why(one), one.warp, before, warp, access)
+                self._race(self._why(one), one.warp, before, warp, access, one.shared)
 
     def _is_known(self, one: _Copy) -> bool:
         """Whether every warp knows that a copy or bulk store is complete."""
@@ -237,8 +295,22 @@ class CopyActs(GenericActs):
             else:
                 yield store
 
-    def _race(self, what: str, other: int, before: GenericAccess, warp: int, access: GenericAccess) -> None:
+    def _race(
+        self,
+        what: str,
+        other: int,
+        before: GenericAccess,
+        warp: int,
+        access: GenericAccess,
+        shared: bool = False,
+    ) -> None:
+        """A pair that nothing orders; `shared`: unless other blocks do something else."""
         region = both_access(before, access)
+        if shared and region is not None:
+            pair = before.statement, access.statement
+            race = GenericRace(*pair, (other, warp), region, True, before.placed or access.placed, what)
+            self.elsewhere.setdefault(pair, race)
+            return
         key = what, before.statement, access.statement
         doubtful = before.doubtful or access.doubtful
         if region and (key not in self.copy_races or (self.copy_races[key].doubtful and not doubtful)):

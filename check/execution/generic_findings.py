@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from ..findings import ERROR, LIKELY, Finding, MemoryRange, Moment
-from ..memory.shared_memory import fills_shared
+from ..memory.shared_memory import fills_shared, sends_shared
 from ..ptx.decode import DecodedStatement
 from ..rules import rules
 from ..values.block_threads import LARGEST_BLOCK, WARP, WARPGROUP, size_of
@@ -45,6 +45,7 @@ _DOES = {
     "copy": "copies into",
     "fill": "starts a bulk copy into",
     "drain": "starts a bulk store of",
+    "send": "starts a copy between blocks of",
 }
 _READS = ("load", "drain")
 _Key = tuple[str, int, int]  # what a race is, and its two statements
@@ -145,7 +146,7 @@ def _acts(plan: WalkPlan, threads: int) -> GenericActs:
     if not copies:
         return GenericActs(threads, maps)
     does = set(map(_does, copies))
-    return CopyActs(threads, "fill" in does, "drain" in does, maps)
+    return CopyActs(threads, "fill" in does, not does.isdisjoint(("drain", "send")), maps)
 
 
 def _races(found: Execution) -> dict[_Key, GenericRace]:
@@ -166,6 +167,8 @@ def _is_cleared(key: _Key, race: GenericRace, plan: WalkPlan, executions: Iterab
 
 def _does(statement: DecodedStatement) -> str:
     """What a statement does to shared memory, by the names of _DOES."""
+    if sends_shared(statement):
+        return "send"
     if statement.does == "bulk-copy":
         return "fill" if fills_shared(statement) else "drain"
     return statement.does

@@ -15,6 +15,7 @@ from .warps import ExecutedWarp
 __all__ = ["PeerAccesses"]
 
 _Told = Callable[[int, GenericAccess, int, GenericAccess], None]
+_WRITES = frozenset(("store", "fill"))
 _MANY = 64  # accesses that are remembered before those that all warps know of are dropped
 
 
@@ -40,10 +41,14 @@ class PeerAccesses:
         self._hold(self._own, warp, access)
         self._sent = self._remembered(self._sent, warp, access)
 
+    def filled(self, warp: int, access: GenericAccess) -> None:
+        """A warp starts a copy into another block's memory; that block waits for it by a phase."""
+        self._hold(self._own, warp, access)
+
     def _hold(self, before: list[tuple[int, int, GenericAccess]], warp: int, access: GenericAccess) -> None:
         peers = self.warps[warp].clock.peers
         for other, act, one in before:
-            if peers[other] < act and "store" in (one.does, access.does) and one.meets(access):
+            if peers[other] < act and not _WRITES.isdisjoint((one.does, access.does)) and one.meets(access):
                 self.told(other, one, warp, access)
 
     def _remembered(

@@ -108,6 +108,8 @@ class PhaseFindings:
             self.followed = followed and ended
             self.races += found.acts.accesses
             self.unpublished |= found.acts.unpublished
+            if found.is_alike:
+                self.unpublished |= found.acts.unknown_there
             self.wrong_counts |= found.acts.wrong_counts
             self.unlike |= found.acts.unlike()
             self.short |= found.acts.short()
@@ -120,11 +122,13 @@ class PhaseFindings:
                 stuck = []
             if not alone:  # it is taken that other blocks send what this one sends
                 alike = self._reaches_all() or len(found.ranks - {None}) > 1
+                known = found.acts.receives and found.is_alike and not found.acts.shares
                 stuck = [
                     replace(one, doubtful=True)
                     for one in stuck
                     if one.kind in ("arrival", "init", "invalid")
                     or (alike and one.kind == "phase" and not one.lacks_bytes)
+                    or (known and one.kind == "phase")
                 ]
             self.stuck |= {one.statement: one for one in stuck}
             self.drifts |= {

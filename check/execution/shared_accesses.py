@@ -40,7 +40,7 @@ class TimedWrite:
     act: its number among the acts of its warp. end: the number of the act that its warp waited with
     (cp.async). lanes: those that stored and have executed no proxy fence since; fenced: the number of the act
     after which there are none. landing: the phase that tells that it is complete. elsewhere: it writes
-    other blocks of the cluster, too.
+    other blocks of the cluster, too. peer: the mbarrier is that of another block.
     """
 
     statement: int
@@ -55,11 +55,13 @@ class TimedWrite:
     fenced: int = NEVER
     order: int = 0
     elsewhere: bool = False
+    peer: bool = False
 
     def complete(self, clock: Clock) -> bool:
         """Whether the write is complete for a warp with a clock."""
         if self.landing is not None:
-            return 0 <= self.landing.phase < clock.complete.get(self.landing.barrier, 0)
+            known = clock.told if self.peer else clock.complete
+            return 0 <= self.landing.phase < known.get(self.landing.barrier, 0)
         return clock.seen[self.warp] >= (self.act if self.kind == "store" else self.end)
 
 

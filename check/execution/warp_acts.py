@@ -6,13 +6,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from ..memory.byte_regions import ByteRegion
-from ..memory.shared_memory import fences_shared, fills_shared
+from ..memory.shared_memory import fences_shared, fills_shared, sends_shared
 from ..values.block_threads import WARP, WARPGROUP, by_warp
 from ..values.lane_numbers import LaneNumbers, Numbers, number_at
 from ..walks.acts import Act, act_of
 from ..walks.walk_steps import WalkStep
 from .barrier_acts import BarrierActs
-from .barriers import Boxes
+from .barriers import Boxes, Landing
 from .shared_accesses import SharedAccesses, TimedRead, TimedWrite
 from .thread_groups import ThreadGroup
 from .warps import GroupWait, lanes_of
@@ -37,6 +37,8 @@ class WarpActs(BarrierActs):
     def __init__(self, threads: int) -> None:
         super().__init__(threads)
         self.accesses = SharedAccesses(lambda warp: self.warps[warp].clock)
+        self.receives = False  # copies between blocks were followed
+        self.shares = False  # copies were executed that may bring other blocks more than was followed
         self._written: dict[object, list[tuple[int, tuple[int, ...], tuple[ByteRegion, ...]]]] = {}
 
     @property
@@ -73,6 +75,8 @@ class WarpActs(BarrierActs):
             case "bulk-copy" if fills_shared(statement):
                 for value, some in self._barriers(group, statement, threads):
                     yield from self._bulk(group, step, value, some)
+            case "bulk-copy" if sends_shared(statement):
+                yield from self._exchange(group, step, threads)
             case "proxy-fence" if fences_shared(statement):
                 for warp, some in by_warp(threads).items():
                     self.accesses.fence(warp, lanes_of(some))
@@ -185,6 +189,8 @@ class WarpActs(BarrierActs):
                 landing = barrier.copy(bytes_, box)
                 warp.clock.knows(address, landing.phase)
             act = self._act_of_thread(group, step, thread)
+            multicast = self._is_multicast(group, step, thread)
+            self.shares |= bytes_ is None or multicast
             for region in act.regions if act is not None and barrier is not None else ():
                 self.accesses.write(
                     TimedWrite(
@@ -196,9 +202,39 @@ class WarpActs(BarrierActs):
                         warp.clock.seen[number],
                         lanes_of((thread,)),
                         landing=landing,
-                        elsewhere=self._is_multicast(group, step, thread),
+                        elsewhere=multicast,
                     )
                 )
+
+    def _exchange(self, group: ThreadGroup, step: WalkStep, threads: tuple[int, ...]) -> Iterator[GroupWait]:
+        """A bulk copy from here into another block of the cluster. The other blocks are taken to do the same,
+        so this one gets as much: its mbarrier tells that, or that its own copy is complete.
+        """
+        statement, scope = step.statement, step.statement.scope
+        remote = group.registers.is_elsewhere(statement.barrier, scope)
+        known = remote or not group.registers.is_remote(statement.barrier, scope)
+        if not (known and group.registers.is_elsewhere(statement.address, scope)):
+            self.shares = True
+            return  # to which block it goes is not known
+        size = statement.operation.action.size
+        sizes = None if size is None else self._operand(group, statement, size, 0)
+        for value, some in self._barriers(group, statement, threads):
+            barrier = yield from self._mbarrier(group, step, value, some, remote)
+            if barrier is None:
+                continue
+            barrier.changed_at.add(step.position)
+            self.receives = True
+            for thread in some:
+                landing = barrier.copy(number_at(sizes, thread))
+                self.warps[thread // WARP].clock.knows(value, landing.phase)
+                self._send_bytes(group, step, thread, landing, remote)
+
+    def _send_bytes(
+        self, group: ThreadGroup, step: WalkStep, thread: int, landing: Landing, remote: bool
+    ) -> None:
+        """The bytes of a copy between blocks: what products read of them is not judged. `remote`: the
+        mbarrier is that of the other block.
+        """
 
     @staticmethod
     def _box(group: ThreadGroup, step: WalkStep) -> tuple[str, tuple[str, ...]] | None:

@@ -28,6 +28,7 @@ __all__ = [
     "fences_shared",
     "fills_shared",
     "memory_events",
+    "sends_shared",
     "stores_shared",
 ]
 
@@ -104,6 +105,13 @@ def stores_shared(statement: DecodedStatement) -> bool:
 def fills_shared(statement: DecodedStatement) -> bool:
     """Whether a bulk copy writes shared memory from global memory."""
     return statement.does == "bulk-copy" and statement.operation.spaces[:2] == ("shared", "global")
+
+
+def sends_shared(statement: DecodedStatement) -> bool:
+    """Whether a bulk copy or reduction writes the shared memory of another block of the cluster from the own
+    one.
+    """
+    return statement.does == "bulk-copy" and statement.operation.spaces[:2] == ("shared", "shared")
 
 
 def fences_shared(statement: DecodedStatement) -> bool:
