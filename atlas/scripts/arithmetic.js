@@ -59,7 +59,7 @@
 
   by("product").addEventListener("submit", (event) => event.preventDefault());
   by("product").addEventListener("input", () => ptxmma.state.write(show()));
-  addEventListener("hashchange", () => {
+  ptxmma.state.heed(() => {
     read();
     by("mnemonic-0").focus();
   });

@@ -11,7 +11,13 @@ ptxmma.state = {
   write(values) {
     const words = new URLSearchParams(Object.entries(values).filter(([, value]) => value !== "" && value != null));
     const hash = words.toString();
-    history.replaceState(null, "", hash ? `#${hash}` : location.pathname + location.search);
+    history.replaceState(null, "", location.pathname + (hash && `#${hash}`));
+  },
+  // Calls when another state is gone to; a hash that only names a place of the page is no state.
+  heed(listener) {
+    addEventListener("hashchange", () => {
+      if (location.hash.length < 2 || location.hash.includes("=")) listener();
+    });
   },
 };
 

@@ -154,6 +154,6 @@
     state = ptxmma.state.read();
     show();
   }
-  addEventListener("hashchange", read);
+  ptxmma.state.heed(read);
   read();
 })();

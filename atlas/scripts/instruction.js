@@ -16,7 +16,7 @@
     const { instruction } = by("builder").dataset;
     builder = new ptxmma.builder.Builder(new ptxmma.legality.Specification(ptxmma.data.legality), instruction);
     read();
-    addEventListener("hashchange", read);
+    ptxmma.state.heed(read);
     for (const name of ["ptx", "target"]) by(name).addEventListener("change", () => show(""));
   }
 

@@ -260,6 +260,6 @@
   function reveal() {
     if (by("answer").getBoundingClientRect().bottom > innerHeight) by("title").scrollIntoView();
   }
-  addEventListener("hashchange", read);
+  ptxmma.state.heed(read);
   read();
 })();

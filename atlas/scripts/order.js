@@ -36,7 +36,7 @@
     at("test").hidden = !test;
     if (!test) return;
     at("test-name").textContent = name;
-    at("test-title").textContent = `${test.title} (${test.source})`;
+    at("test-title").replaceChildren(`${test.title} (`, ...ptxmma.cited(test.source), ")");
     at("test-verdict").textContent = `${test.hazards ? "undefined" : "defined"}: ${test.why || ""}`;
     at("test-hazards").replaceChildren(...(test.hazards || []).map(([rule, steps]) =>
       element("li", {}, element("a", { href: `#${rule}` }, element("code", {}, rule)),
@@ -66,6 +66,6 @@
     ptxmma.state.write({ words: at("words").value });
   });
   at("find-tests").addEventListener("submit", (event) => event.preventDefault());
-  addEventListener("hashchange", follow);
+  ptxmma.state.heed(follow);
   follow();
 })();

@@ -60,7 +60,7 @@ ptxmma.search = (() => {
     if (answer.why) return [element("p", { class: "bad" }, answer.why)];
     return [
       element("h2", {}, element("span", { class: TONES[answer.verdict] }, answer.verdict), ` ${where(ptx, target)}`),
-      answer.ptx && element("p", {}, linked(opened().variantOf(answer.ptx))),
+      answer.ptx && element("p", {}, linked(opened().variantOf(answer.ptx), ptx, target)),
       answer.row && element("p", {}, `Row ${answer.row}, since PTX ISA ${answer.since}`, operandsOf(answer)),
       reasons(answer.reasons),
       ...answer.notes.map((note) => element("p", {}, `Note: ${note}`)),
@@ -85,9 +85,11 @@ ptxmma.search = (() => {
     return Boolean(variant && ptxmma.described.operandOf(variant, form));
   }
 
-  // A mnemonic that leads to the page of its instruction.
-  const linked = (variant) => element("a", { class: "code", href: `${variant.row.family.record.page}#${new URLSearchParams({ mnemonic: variant.mnemonic })}` },
-    variant.mnemonic);
+  // A mnemonic that leads to the page of its instruction, under the same version and target.
+  const linked = (variant, ptx, target) => element("a", {
+    class: "code",
+    href: `${variant.row.family.record.page}#${new URLSearchParams({ mnemonic: variant.mnemonic, ...(ptx && { ptx }), ...(target && { target }) })}`,
+  }, variant.mnemonic);
 
   const where = (ptx, target) => {
     const version = ptx || ptxmma.data.legality.isa;
@@ -148,7 +150,7 @@ ptxmma.search = (() => {
       `${variant.mnemonic} ${form.operands.map((name) => ptxmma.operands.written(variant, name)).join(", ")}`.trim());
     return element("div", {},
       element("h2", {}, element("span", { class: TONES[named.verdict] }, named.verdict), ` ${where(ptx, target)}`),
-      element("p", {}, linked(variant), `: row ${variant.row.id}, ${gate(variant.gate)}`),
+      element("p", {}, linked(variant, ptx, target), `: row ${variant.row.id}, ${gate(variant.gate)}`),
       reasons(named.reasons),
       named.notes.map((note) => element("p", {}, `Note: ${note}`)),
       element("pre", { tabindex: 0 }, forms.map((form) => `${form};`).join("\n")));
@@ -215,8 +217,12 @@ ptxmma.search = (() => {
     }
     for (const select of [ptx, target]) select.addEventListener("change", answer);
     document.getElementById("ask").addEventListener("submit", (event) => event.preventDefault());
-    addEventListener("hashchange", () => location.reload());
-    if (statement.value) answer();
+    ptxmma.state.heed(() => location.reload());
+    if (statement.value) {
+      const elsewhere = location.search !== ""; // it was asked in the box of some page's head
+      answer();
+      if (elsewhere) document.getElementById("answer").focus();
+    }
     else setTimeout(() => shown("mma", "", "")); // what is made once is made before somebody types
   }
 

@@ -135,6 +135,6 @@
     if (by("matrix").value) compress();
     else tell("Type or drop a matrix, or take the example.");
   }
-  addEventListener("hashchange", read);
+  ptxmma.state.heed(read);
   read();
 })();

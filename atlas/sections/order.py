@@ -40,6 +40,7 @@ def made(atlas: Atlas) -> Iterator[AtlasPage | AtlasFile]:
         body,
         "Small programs, their verdicts under every reading of the text, and two schedules of each fault.",
         scripts=("schedules", "order"),
+        data=("manual",),
     )
     titles = {name: [rule.title, rule.mend] for name, rule in known.rules.items()}
     yield data_file(

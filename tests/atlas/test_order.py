@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 
@@ -23,6 +24,7 @@ def test_a_litmus_test_as_the_command_prints_it(
     page.wait_for_selector("#test:not([hidden])")
     assert page.locator("#test-verdict").inner_text() == f"{record['verdict']}: {record['why']}"
     assert page.locator("#test-steps li").all_inner_texts() == record["program"]
+    assert page.locator("#test-title a").count() == len(re.findall(r"9\.7\.[\d.]+", record["source"]))
     for number, schedule in enumerate(record["schedules"]):
         assert page.locator("ol.schedule").nth(number).locator("li").all_inner_texts() == schedule
     hazards = [f"{one['rule']} at {', '.join(map(str, one['steps']))}" for one in record["hazards"]]

@@ -41,6 +41,42 @@ def test_the_head_of_a_module_chooses_version_and_target(open_page: Open) -> Non
     assert page.evaluate("ptxmma.state.read()") == {"q": STATEMENT, "ptx": "8.3", "target": "sm_90a"}
 
 
+def test_a_question_of_another_page_by_keyboard_alone(open_page: Open) -> None:
+    mnemonic = "wgmma.mma_async.sp.sync.aligned.m64n8k64.s32.s8.u8"
+    page = open_page("docs.html")
+    page.keyboard.press("/")
+    page.keyboard.type(f"{mnemonic} {{%r0, %r1, %r2, %r3}}, %rd0, %rd1, %r9, 0, 1;")
+    with page.expect_navigation():
+        page.keyboard.press("Enter")
+    page.wait_for_selector("#answer h2")
+    assert page.evaluate("document.activeElement.id") == "answer" and "?" not in page.url
+    page.select_option("#ptx", "8.3")
+    page.select_option("#target", "sm_90a")
+    page.focus("#answer")
+    page.keyboard.press("Tab")
+    with page.expect_navigation():
+        page.keyboard.press("Enter")
+    page.wait_for_selector("#chosen p")
+    assert page.input_value("#ptx") == "8.3" and page.input_value("#target") == "sm_90a"
+    assert "gate.since: it needs PTX ISA 8.4 or later, not 8.3" in page.inner_text("#chosen")
+    page.get_by_role("link", name="Rows", exact=True).click()
+    assert page.input_value("#ptx") == "8.3" and mnemonic in page.inner_text("#chosen")
+
+
+@pytest.mark.parametrize(
+    ("path", "field"),
+    [("index.html", "#statement"), ("arithmetic.html", "#a"), ("layouts.html", "#mnemonic")],
+)
+def test_the_link_to_the_content_loses_nothing(open_page: Open, path: str, field: str) -> None:
+    page = open_page(path)
+    page.fill(field, "wgmma.mma_async")
+    page.focus("a.skip")
+    page.keyboard.press("Enter")
+    page.wait_for_function("location.hash === '#content'")
+    page.wait_for_timeout(100)
+    assert page.input_value(field) == "wgmma.mma_async"
+
+
 @pytest.mark.parametrize("head", [".version 8.3", ".version 88.3\n", ".target sm_9\n", ".target\n"])
 def test_what_chooses_nothing_stays_in_the_box(open_page: Open, head: str) -> None:
     text = head if head == ".version 8.3" else head + STATEMENT
