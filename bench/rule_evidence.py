@@ -186,16 +186,21 @@ def corpus() -> Iterator[Kernel]:
 def mutants(path: Path) -> list[BarrierMutant]:
     """The mutants of a file: of barriers, of groups, and of the spelling."""
     made = list(barrier_mutants(path.stem, path.read_text()))
+    text = path.read_text()
     groups = [
-        BarrierMutant(path.stem, path.read_text(), one.kernel, f"group: {one.kind}", one.line, one.text)
+        BarrierMutant(path.stem, text, one.kernel, f"group: {one.kind}", start(text, one.line), one.text)
         for one in group_mutants(path)
     ]
-    text = path.read_text()
     spelt = [
-        BarrierMutant(path.stem, text, "", f"spelling: {kind}", line, changed)
+        BarrierMutant(path.stem, text, "", f"spelling: {kind}", start(text, line), changed)
         for kind, line, changed in slips(text)
     ]
     return made + groups + spelt
+
+
+def start(text: str, line: int) -> int:
+    """Where a line starts in a text; lines count from one."""
+    return sum(map(len, text.splitlines(keepends=True)[: line - 1]))
 
 
 def judged(kernel: Kernel) -> tuple[Kernel, dict[str, str]]:

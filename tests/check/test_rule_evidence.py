@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import re
 from pathlib import Path
 
@@ -39,3 +40,12 @@ def test_the_cases_that_are_named_need_their_rules() -> None:
     for rule, name in asked.items():
         findings = check_text((CASES / f"{name}.ptx").read_text(), name).findings
         assert {f.rule for f in findings if f.tier in ("error", "likely")} == {rule}
+
+
+def test_mutants_are_named_by_the_line_of_the_change(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(ROOT / "bench"))
+    mutants = importlib.import_module("rule_evidence").mutants
+    lines = {one.kind: one.line for one in mutants(CASES / "m01_ampere.ptx")}
+    assert lines["spelling: guard of a number"] == 34 and lines["spelling: type dropped"] == 36
+    groups = {one.kind: one.line for one in mutants(CASES / "a05_w2_three.ptx")}
+    assert groups["group: fence deleted"] == 23
