@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from ..memory.byte_regions import ByteRegion
 
-__all__ = ["AccessedBytes", "GenericAccess", "GenericRace", "both_access", "first_of"]
+__all__ = ["AccessedBytes", "GenericAccess", "GenericRace", "both_access", "first_of", "first_to_last"]
 
 
 class GenericRace(NamedTuple):
@@ -60,3 +60,8 @@ def first_of(flags: int) -> ByteRegion:
     low = (flags & -flags).bit_length() - 1
     high = low + (~(flags >> low) & (flags >> low) + 1).bit_length() - 1
     return ByteRegion("shared", low, high)
+
+
+def first_to_last(flags: int) -> ByteRegion:
+    """From the first to the last byte that has its bit set."""
+    return ByteRegion("shared", (flags & -flags).bit_length() - 1, flags.bit_length())

@@ -19,36 +19,37 @@ class ByteIndex(Generic[Key]):
     """Keys with their regions, all of shared memory and with known bytes."""
 
     def __init__(self) -> None:
-        self._units: dict[int, dict[Key, tuple[int, ByteRegion]]] = {}
+        self._units: dict[int, dict[Key, tuple[int, int, int]]] = {}  # by key: its number, and its region
         self._numbers = count()
 
     def put(self, key: Key, region: ByteRegion) -> None:
         """Remember a key; one that is known keeps its place in the order."""
-        first = region.low // _UNIT
-        known = self._units.get(first, {}).get(key)
-        entry = next(self._numbers) if known is None else known[0], region
-        for unit in _units(region):
+        _, low, high = region
+        known = self._units.get(low // _UNIT, _NOTHING).get(key)
+        entry = next(self._numbers) if known is None else known[0], low, high
+        for unit in _units(low, high):
             self._units.setdefault(unit, {})[key] = entry
 
     def drop(self, key: Key, region: ByteRegion) -> None:
         """Forget a key with the region that it was put with."""
-        for unit in _units(region):
+        for unit in _units(region.low, region.high):
             del self._units[unit][key]
 
     def meeting(self, region: ByteRegion) -> list[Key]:
         """The keys whose regions meet one, in the order in which they were put."""
         _, low, high = region
-        units = _units(region)
+        units = _units(low, high)
         if len(units) == 1:  # the keys of one unit are in order
-            here = self._units.get(units[0], _NOTHING).items()
-            return [key for key, (_, (_, start, end)) in here if start < high and low < end]
+            here = self._units.get(units[0])
+            return [k for k, (_, start, end) in here.items() if start < high and low < end] if here else []
         found: dict[int, Key] = {}  # by place in the order
         for unit in units:
-            for key, (number, (_, start, end)) in self._units.get(unit, _NOTHING).items():
+            here = self._units.get(unit)
+            for key, (number, start, end) in here.items() if here else ():
                 if start < high and low < end:
                     found[number] = key
         return [found[number] for number in sorted(found)]
 
 
-def _units(region: ByteRegion) -> range:
-    return range(region[1] // _UNIT, (region[2] - 1) // _UNIT + 1)
+def _units(low: int, high: int) -> range:
+    return range(low // _UNIT, (high - 1) // _UNIT + 1)

@@ -12,7 +12,7 @@ the same. It is read here until the other block is known to have waited for it.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from ..memory.byte_regions import ByteRegion
@@ -21,7 +21,7 @@ from ..ptx.operands import Address, number_of
 from ..values.block_threads import WARP, by_warp
 from ..values.lane_numbers import number_at
 from ..walks.walk_steps import WalkStep
-from .access_records import AccessedBytes, GenericAccess, GenericRace, both_access
+from .access_records import AccessedBytes, GenericAccess, GenericRace, both_access, first_to_last
 from .barriers import Landing
 from .byte_index import ByteIndex
 from .clocks import Clock
@@ -77,6 +77,7 @@ class CopyActs(GenericActs):
         self.accesses = _Fills(lambda warp: self.warps[warp].clock, self._fill)
         self.copy_races: dict[tuple[str, int, int], GenericRace] = {}
         self._copies: ByteIndex[_Copy] = ByteIndex()
+        self._copied = 0  # a bit for each byte that some of them access
         self._unfenced_copies: list[_Copy] = []
         self._unfenced: list[tuple[int, int, GenericAccess]] = []  # warp and act of stores without a fence
         self._drains: list[list[TimedWrite]] = [[] for _ in range(self.count)]  # by warp, not committed
@@ -235,13 +236,16 @@ class CopyActs(GenericActs):
 
     def _hold_copies(self, warp: int, access: GenericAccess) -> None:
         """Hold an access against copies and bulk stores that are not complete for its warp."""
-        clock = self.warps[warp].clock
         start, flags = access.bytes
+        if not self._copied >> start & flags:
+            return
+        clock = self.warps[warp].clock
+        known = []
         for one in self._copies.meeting(ByteRegion("shared", start, start + flags.bit_length())):
             before = one.access
             if one.write.complete(clock):
                 if self._is_known(one):
-                    self._copies.drop(one, one.write.region)
+                    known.append(one)
                 continue
             if before.does in _READS and access.does in _READS:
                 continue
@@ -249,6 +253,18 @@ class CopyActs(GenericActs):
                 continue
             if before.meets(access):
                 self._race(self._why(one), one.warp, before, warp, access, one.shared)
+        self._forget(known)
+
+    def _forget(self, copies: Sequence[_Copy]) -> None:
+        """Copies and bulk stores that every warp knows to be complete are not looked at again."""
+        bytes_ = 0
+        for one in copies:
+            self._copies.drop(one, one.write.region)
+            bytes_ |= one.access.bytes.flags << one.access.bytes.start
+        if bytes_:
+            self._copied &= ~bytes_
+            for one in self._copies.meeting(first_to_last(bytes_)):  # some may access the same bytes
+                self._copied |= one.access.bytes.flags << one.access.bytes.start
 
     def _is_known(self, one: _Copy) -> bool:
         """Whether every warp knows that a copy or bulk store is complete."""
@@ -321,6 +337,7 @@ class CopyActs(GenericActs):
 
     def _put(self, made: _Copy) -> None:
         self._copies.put(made, made.write.region)
+        self._copied |= made.access.bytes.flags << made.access.bytes.start
         if not made.fenced:
             self._unfenced_copies.append(made)
 

@@ -5,8 +5,15 @@ from __future__ import annotations
 import pytest
 
 from ptxmma.check.check_file import check_text
+from ptxmma.check.execution.generic_findings import GenericFindings
+from ptxmma.check.ptx.decode import DecodedFunction
+from ptxmma.check.ptx.flow import build_flow
+from ptxmma.check.ptx.operation import Operations
+from ptxmma.check.ptx.reader import read_module
+from ptxmma.check.walks.kernel_walks import KernelWalks
 from ptxmma.gen.litmus.litmus_ptx import LitmusKernel, module
 from ptxmma.gen.litmus.litmus_tests import suite
+from ptxmma.spec.api import load
 
 # Warp 1 copies into the tile and arrives; warp 0 waits for it, and does something with the same bytes.
 KERNEL = """\
@@ -228,3 +235,56 @@ def test_the_last_rounds_of_a_loop_whatever_a_round_counts(size: str, step: str)
     assert {one.rule for one in check_text(text, "k.ptx").findings} == set()
     found = check_text(text.replace("bar.sync 0;\nmov", "mov"), "k.ptx").findings
     assert [(one.tier, one.rule) for one in found] == [("error", "shared-unsynchronised")]
+
+
+# Warp 0 copies bytes 0 to 511 and waits. Warp 1 meets it and copies bytes 256 to 767. All meet. Warp 2 copies bytes 0
+# to 255: the first copy is not looked at again. All meet, and warp 3 reads bytes 256 to 511.
+OVER_ANOTHER = """\
+.version 8.0
+.target sm_90a
+.address_size 64
+.shared .align 1024 .b8 tile[1024];
+.visible .entry k(.param .u64 in)
+.reqntid 128, 1, 1
+{
+.reg .b64 %d<4>; .reg .pred %p<8>; .reg .b32 %r<12>;
+ld.param.u64 %d1,[in];
+mov.u32 %r1,%tid.x; shr.u32 %r2,%r1,5; and.b32 %r3,%r1,31; mov.u32 %r4,tile;
+shl.b32 %r5,%r3,4; add.u32 %r5,%r5,%r4; shl.b32 %r6,%r3,3; add.u32 %r6,%r6,%r4;
+setp.ne.u32 %p1,%r2,0; setp.ne.u32 %p2,%r2,1; setp.ne.u32 %p3,%r2,2; setp.ne.u32 %p4,%r2,3;
+@%p1 bra FIRST;
+cp.async.cg.shared.global [%r5],[%d1],16;
+cp.async.wait_all;
+FIRST:
+setp.gt.u32 %p5,%r2,1;
+@!%p5 barrier.sync 2,64;
+@%p2 bra SECOND;
+cp.async.cg.shared.global [%r5+256],[%d1],16;
+WAIT
+SECOND:
+barrier.sync 1;
+@%p3 bra THIRD;
+cp.async.ca.shared.global [%r6],[%d1],8;
+cp.async.wait_all;
+THIRD:
+barrier.sync 1;
+@%p4 bra END;
+ld.shared.v2.b32 {%r7,%r8},[%r6+256];
+END:
+ret;
+}
+"""
+
+
+def executed(text: str) -> set[str]:
+    """The rules of what executions alone find."""
+    module = read_module(text, "k.ptx")
+    operations = Operations(load().judge(module.version, module.target))
+    (function,) = module.functions
+    flow = build_flow(function, module, operations)
+    return {f.rule for f in GenericFindings(KernelWalks(module, DecodedFunction(function, operations), flow))}
+
+
+@pytest.mark.parametrize(("wait", "expected"), [("", {"copy-incomplete"}), ("cp.async.wait_all;", set())])
+def test_a_copy_over_the_bytes_of_one_that_all_know(wait: str, expected: set[str]) -> None:
+    assert executed(OVER_ANOTHER.replace("WAIT", wait)) == expected
