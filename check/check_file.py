@@ -220,7 +220,7 @@ def _check_function(
     values = RegisterIntervals(module, code)
     if held:
         yield from _legality(module, function, operations.judge, held)
-    in_step: frozenset[Place] = frozenset()
+    in_step: frozenset[int] = frozenset()
     if whole is function:
         yield from qualifier_findings(module, code)
         in_step = yield from check_order(module, code, code, flow, values)
@@ -232,7 +232,7 @@ def _check_function(
     if held:
         threads = RegisterThreads(code)
         for finding in divergence_findings(module, code, flow, threads, held, _parting(code, flow, threads)):
-            if finding.rule != "aligned-divergent" or finding.place not in in_step:
+            if finding.rule != "aligned-divergent" or module.offset(finding.place) not in in_step:
                 yield finding
         yield from fragment_findings(module, code, flow)
         yield from constant_findings(module, code, values, held, operations.judge)

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from ..spec.errors import Place
 from .findings import ERROR, EVERYWHERE, LIKELY, Finding, surest
 from .ptx.decode import DecodedFunction
 from .ptx.flow import Flow
@@ -33,10 +32,10 @@ _APART = frozenset(("nothing", "move", _PRODUCT, "fence", "commit", "wait", "lea
 
 def check_order(
     module: PtxModule, code: DecodedFunction, whole: DecodedFunction, flow: Flow, values: RegisterIntervals
-) -> Generator[Finding, None, frozenset[Place]]:
+) -> Generator[Finding, None, frozenset[int]]:
     """Findings about the order of what a function does. `whole` has the bodies that it calls in the place of
-    the calls, and `flow` and `values` are about that. Returns the places of statements that whole warpgroups
-    execute.
+    the calls, and `flow` and `values` are about that. Returns where statements stand in the text that whole
+    warpgroups execute.
     """
     operations = whole.used
     does = {operation.does for operation in operations}
@@ -144,7 +143,7 @@ def _register_order(
 
 def _shared_order(
     module: PtxModule, flow: Flow, values: RegisterIntervals, events: FunctionEvents
-) -> Generator[Finding, None, frozenset[Place]]:
+) -> Generator[Finding, None, frozenset[int]]:
     from .execution.phase_findings import PhaseFindings
     from .memory.proxy_findings import proxy_findings
     from .walks.kernel_walks import KernelWalks

@@ -150,7 +150,7 @@ class BarrierActs:
             return group.doubtful
         statement, steps = step.statement, group.registers.steps
         if statement.does == "multiply":
-            return not group.registers.assumed.isdisjoint({*step.read} - {step.guard})
+            return not group.registers.assumed.isdisjoint(steps.unguarded(step))
         addresses = (statement.address, statement.barrier)
         bases = (address.base for address in addresses if address is not None and address.base is not None)
         return any(steps.source(base, statement.scope) in group.registers.assumed for base in bases)

@@ -35,8 +35,10 @@ class Clock:
 
     def join(self, other: Clock) -> None:
         """Learn what another clock has seen."""
-        self.seen = [a if a > b else b for a, b in zip(self.seen, other.seen, strict=True)]
-        self.peers = [a if a > b else b for a, b in zip(self.peers, other.peers, strict=True)]
+        if self.seen != other.seen:
+            self.seen = [a if a > b else b for a, b in zip(self.seen, other.seen, strict=True)]
+        if self.peers != other.peers:
+            self.peers = [a if a > b else b for a, b in zip(self.peers, other.peers, strict=True)]
         _raise(self.complete, other.complete)
         if other.told:
             _raise(self.told, other.told)

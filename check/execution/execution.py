@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from ..ptx.flow import Block
-from ..values.block_threads import WARP, by_warp
+from ..values.block_threads import WARP, Threads, by_warp
 from ..values.lane_numbers import LaneNumbers
 from ..walks.parameters import AssumedSizes
 from ..walks.registers import Registers
@@ -98,7 +98,7 @@ class Execution:
         if shape is None and plan.function.threads is None and not plan.function.plane:
             shape = threads, 1, 1
         registers = Registers(plan.steps, range(threads), *sizes, shape)
-        self._start(ThreadGroup(tuple(range(threads)), 0 if plan.flow.blocks else None, registers))
+        self._start(ThreadGroup(Threads(range(threads)), 0 if plan.flow.blocks else None, registers))
         self._run()
 
     @property
@@ -222,6 +222,9 @@ class Execution:
                 if place < group.done:
                     continue
                 self.steps += 1
+                if not acts and step.guard is None and step.target is not None:
+                    group.registers.compute(step)
+                    continue
                 guard = group.registers.guard(step.guard, step.negated)
                 threads = true_threads(guard, group.threads)
                 if acts and threads is None:
@@ -363,7 +366,7 @@ class Execution:
     def _divide(self, group: ThreadGroup, number: int, place: int, sides: list[tuple[int, ...]]) -> None:
         """Let threads that wait for different barriers wait apart: what one waits for, another may do."""
         waiting = {thread for some in sides for thread in some}
-        others = tuple(thread for thread in group.threads if thread not in waiting)
+        others = Threads(thread for thread in group.threads if thread not in waiting)
         parts = [*sides, others] if others else sides
         join = self._join(group, number, len(parts))
         for threads in parts:

@@ -217,11 +217,14 @@ class PhaseFindings:
         named = {name for one in maps for name in self.code.unique(one.operands[-1:], one.scope)}
         return len(ranks) > 1 or not named.isdisjoint(self.walked.plan.differing)
 
-    def in_step(self) -> frozenset[Place]:
-        """The places of statements that whole warpgroups execute, whatever their branches look like."""
+    def in_step(self) -> frozenset[int]:
+        """Where statements stand in the text that whole warpgroups execute, whatever their branches look
+        like.
+        """
         blocks = (self.flow.blocks[number] for number in self.together - self.parted)
-        indices = (index for block in blocks for index in range(block.start, block.end))
-        return frozenset(self._place(index) for index in indices if self.code[index].guard is None)
+        statements = self.code.function.statements
+        together = (one for block in blocks for one in statements[block.start : block.end])
+        return frozenset(statement.offset for statement in together if statement.guard is None)
 
     def __iter__(self) -> Iterator[Finding]:
         for finding in self._found():

@@ -40,7 +40,8 @@ class TimedWrite:
     act: its number among the acts of its warp. end: the number of the act that its warp waited with
     (cp.async). lanes: those that stored and have executed no proxy fence since; fenced: the number of the act
     after which there are none. landing: the phase that tells that it is complete. elsewhere: it writes
-    other blocks of the cluster, too. peer: the mbarrier is that of another block.
+    other blocks of the cluster, too. peer: the mbarrier is that of another block. ordered: a bit for each
+    warp whose products are ordered behind it.
     """
 
     statement: int
@@ -56,6 +57,7 @@ class TimedWrite:
     order: int = 0
     elsewhere: bool = False
     peer: bool = False
+    ordered: int = 0
 
     def complete(self, clock: Clock) -> bool:
         """Whether the write is complete for a warp with a clock."""
@@ -139,9 +141,14 @@ class SharedAccesses:
         met = [self.writes[key] for key in self._written.meeting(read.region)]
         copied = max((write.order for write in met if write.kind == "bulk"), default=0)
         self._fills(met, read)
+        readers = sum([1 << warp for warp in clocks])
         for write in met:
-            if write.kind == "bulk" or write.order > copied:  # a copy that came later brought other bytes
-                self._after_write(write, read, clocks)
+            if write.kind != "bulk" and write.order <= copied:
+                continue  # a copy that came later brought other bytes
+            if write.ordered & readers == readers:
+                self.ordered.add((write.statement, read.statement))
+            elif self._after_write(write, read, clocks):
+                write.ordered |= readers
         key = read.statement, read.region, min(read.began)
         self.reads[key] = read
         self._read.put(key, read.region)
@@ -156,7 +163,8 @@ class SharedAccesses:
         if all(one is not None and (one.barrier, one.phase) == phase for one in landings):
             self.filled.setdefault(phase, {})[read.region] = read.statement
 
-    def _after_write(self, write: TimedWrite, read: TimedRead, clocks: Mapping[int, Clock]) -> None:
+    def _after_write(self, write: TimedWrite, read: TimedRead, clocks: Mapping[int, Clock]) -> bool:
+        """Whether a write is ordered before a product; if not, that is a race."""
         stores = write.kind == "store"
         others = [clock for warp, clock in clocks.items() if not (stores and warp == write.warp)]
         lacking = sum([not write.complete(clock) for clock in others])
@@ -168,6 +176,8 @@ class SharedAccesses:
             self._found("unfenced", write, read.statement, read.region, read.doubtful)
         else:
             self.ordered.add((write.statement, read.statement))
+            return True
+        return False
 
     def _fenced(self, write: TimedWrite, clocks: Mapping[int, Clock]) -> bool:
         """Whether a proxy fence stands between a write and a product, by whichever thread. A fence orders a

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from ..values.block_threads import WARP, by_warp
+from ..values.block_threads import WARP, Threads, by_warp
 from ..values.lane_numbers import LaneNumbers
 
 __all__ = ["ADDRESSES", "ThreadBytes", "WarpBytes"]
@@ -36,16 +36,13 @@ class ThreadBytes:
         """What threads access from an address on, `width` bytes each; none of a warp of which an address is
         not known, or whose accesses lie far apart. `rows`: only so many threads of a warp give addresses.
         """
-        numbers: object = base
-        if isinstance(base, LaneNumbers):
-            numbers = base.packed, base.unknown
-        key = numbers, threads, width, rows
+        key = base, threads, width, rows
         found = self._known.get(key)
         if found is None:
             found = self._known[key] = []
             for warp, some in by_warp(threads).items():
                 if rows is not None:
-                    some = tuple(thread for thread in some if thread % WARP < rows)
+                    some = Threads(thread for thread in some if thread % WARP < rows)
                 values: set[int | None] = (
                     set(map(base.values.__getitem__, some)) if isinstance(base, LaneNumbers) else {base}
                 )

@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from ..values.block_threads import WARPGROUP, by_warp
-from ..values.lane_numbers import LaneNumbers
+from ..values.block_threads import WARPGROUP, Threads, by_warp
 from ..walks.registers import Registers
 
 __all__ = ["Join", "ThreadGroup", "merged"]
@@ -84,14 +83,12 @@ def merged(parts: Sequence[ThreadGroup], join: Join) -> ThreadGroup:
         here = math.flags(part.threads)
         for name in join.written:
             mine, other = numbers.get(name), others.get(name)
-            if mine is other:
-                continue
-            if not (mine.same_as(other) if isinstance(mine, LaneNumbers) else mine == other):
+            if mine != other:
                 numbers[name] = math.chosen(here, other, mine)
         registers.assumed |= part.registers.assumed
         registers.remote |= part.registers.remote
     return ThreadGroup(
-        tuple(sorted(thread for part in parts for thread in part.threads)),
+        Threads(sorted(thread for part in parts for thread in part.threads)),
         join.block,
         registers,
         parts[0].joins[: parts[0].joins.index(join)],

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ..memory.byte_regions import ByteRegion
-from ..memory.shared_memory import fences_shared, fills_shared, sends_shared
+from ..memory.shared_memory import fences_shared, fills_shared, sends_shared, stores_shared
 from ..values.block_threads import WARP, WARPGROUP, by_warp
-from ..values.lane_numbers import LaneNumbers, Numbers, number_at
-from ..walks.acts import Act, act_of
+from ..values.lane_numbers import Numbers, number_at
+from ..walks.acts import Act, act_of, written_at
 from ..walks.walk_steps import WalkStep
 from .barrier_acts import BarrierActs
 from .barriers import Boxes, Landing
@@ -39,7 +39,6 @@ class WarpActs(BarrierActs):
         self.accesses = SharedAccesses(lambda warp: self.warps[warp].clock)
         self.receives = False  # copies between blocks were followed
         self.shares = False  # copies were executed that may bring other blocks more than was followed
-        self._written: dict[object, list[tuple[int, tuple[int, ...], tuple[ByteRegion, ...]]]] = {}
 
     @property
     def is_wrong(self) -> bool:
@@ -90,13 +89,10 @@ class WarpActs(BarrierActs):
             by_group.setdefault(warp // (WARPGROUP // WARP), []).append(warp)
         for some in by_group.values():
             act = self._act_of_thread(group, step, lanes[some[0]][0])
+            doubtful = self._doubtful(group, step)
             for region in act.regions if act is not None else ():
-                read = TimedRead(
-                    step.position,
-                    region,
-                    self._doubtful(group, step),
-                    {warp: self.warps[warp].clock.seen[warp] for warp in some},
-                )
+                began = {warp: self.warps[warp].clock.seen[warp] for warp in some}
+                read = TimedRead(step.position, region, doubtful, began)
                 self.accesses.read(read)
                 for warp in some:
                     self.warps[warp].products.append(read)
@@ -152,24 +148,19 @@ class WarpActs(BarrierActs):
                 if made.kind == "copy":
                     warp.copies.append(made)
 
+    @staticmethod
     def _targets(
-        self, group: ThreadGroup, step: WalkStep, threads: tuple[int, ...]
-    ) -> Sequence[tuple[int, tuple[int, ...], tuple[ByteRegion, ...]]]:
+        group: ThreadGroup, step: WalkStep, threads: tuple[int, ...]
+    ) -> Iterator[tuple[int, tuple[int, ...], tuple[ByteRegion, ...]]]:
         """By warp that writes: its threads, and the bytes of the first."""
-        address = step.statement.address
-        base: Numbers = None
+        statement, address = step.statement, step.statement.address
+        if statement.does != "copy" and not stores_shared(statement):
+            return
+        base: Numbers = 0
         if address is not None and address.base is not None:
-            base = group.registers.value(address.base, step.statement.scope)
-        key = step.position, threads, (base.packed, base.unknown) if isinstance(base, LaneNumbers) else base
-        found = self._written.get(key)
-        if found is None:
-            acts = (
-                (warp, some, self._act_of_thread(group, step, some[0]))
-                for warp, some in by_warp(threads).items()
-            )
-            found = [(warp, some, act.regions) for warp, some, act in acts if act is not None]
-            self._written[key] = found
-        return found
+            base = group.registers.value(address.base, statement.scope)
+        for warp, some in by_warp(threads).items():
+            yield warp, some, written_at(statement, number_at(base, some[0]))
 
     def _bulk(
         self, group: ThreadGroup, step: WalkStep, address: int, threads: tuple[int, ...]

@@ -6,10 +6,21 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 
-__all__ = ["LARGEST_BLOCK", "WARP", "WARPGROUP", "by_warp", "own_numbers", "size_of"]
+__all__ = ["LARGEST_BLOCK", "WARP", "WARPGROUP", "Threads", "by_warp", "own_numbers", "size_of"]
 
 WARP, WARPGROUP = 32, 128  # threads
 LARGEST_BLOCK = 1024  # threads
+
+
+class Threads(tuple[int, ...]):
+    """Some threads, in their order. Much is remembered by them, so their hash is computed once."""
+
+    _hash: int | None = None
+
+    def __hash__(self) -> int:
+        if self._hash is None:
+            self._hash = super().__hash__()
+        return self._hash
 
 
 def size_of(shape: Iterable[int]) -> int:
@@ -36,9 +47,9 @@ def own_numbers(
 
 
 @lru_cache(maxsize=1 << 8)
-def by_warp(threads: tuple[int, ...]) -> Mapping[int, tuple[int, ...]]:
+def by_warp(threads: tuple[int, ...]) -> Mapping[int, Threads]:
     """Threads by their warp."""
     found: dict[int, list[int]] = defaultdict(list)
     for thread in threads:
         found[thread // WARP].append(thread)
-    return {warp: tuple(some) for warp, some in found.items()}
+    return {warp: Threads(some) for warp, some in found.items()}

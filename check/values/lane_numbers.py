@@ -6,9 +6,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 
 from .arithmetic import DECIDED, ArithmeticRule, computed, rule_of
+from .block_threads import Threads
 from .word_algebra import FIELD, WORD, NoResultError, packed_words
 
-__all__ = ["LaneMath", "LaneNumbers", "Numbers", "lane_math", "number_at", "numbers_key", "some_surely"]
+__all__ = ["LaneMath", "LaneNumbers", "Numbers", "lane_math", "number_at", "some_surely"]
 
 _BYTES = FIELD // 8
 _WORDS = FIELD // WORD
@@ -17,17 +18,31 @@ _LOW = (1 << WORD) - 1
 
 class LaneNumbers:
     """A number for each thread, as one packed word (word_algebra.py). A field of `unknown` is 1 where the
-    number is not known.
+    number is not known. Equal ones have the same numbers; the hash of so large a number is computed once.
     """
 
-    __slots__ = ("_parts", "_values", "count", "packed", "unknown")
+    __slots__ = ("_hash", "_parts", "_values", "count", "packed", "unknown")
 
     def __init__(self, packed: int, unknown: int, count: int) -> None:
         self.packed = packed
         self.unknown = unknown
         self.count = count
+        self._hash: int | None = None
         self._values: tuple[int | None, ...] | None = None
-        self._parts: dict[tuple[int, ...], Mapping[int | None, tuple[int, ...]]] = {}
+        self._parts: dict[tuple[int, ...], Mapping[int | None, Threads]] | None = None
+
+    def __eq__(self, other: object) -> bool:
+        if self is other:
+            return True
+        if not isinstance(other, LaneNumbers):
+            return NotImplemented
+        mine = self.packed, self.unknown, self.count
+        return mine == (other.packed, other.unknown, other.count)
+
+    def __hash__(self) -> int:
+        if self._hash is None:
+            self._hash = hash((self.packed, self.unknown))
+        return self._hash
 
     @property
     def values(self) -> tuple[int | None, ...]:
@@ -49,22 +64,18 @@ class LaneNumbers:
             return None
         return self.packed >> FIELD * lane & _LOW
 
-    def by_value(self, lanes: tuple[int, ...]) -> Mapping[int | None, tuple[int, ...]]:
+    def by_value(self, lanes: tuple[int, ...]) -> Mapping[int | None, Threads]:
         """Some threads by their number."""
+        if self._parts is None:
+            self._parts = {}
         found = self._parts.get(lanes)
         if found is None:
             made: dict[int | None, list[int]] = {}
             values = self.values
             for lane in lanes:
                 made.setdefault(values[lane], []).append(lane)
-            found = self._parts[lanes] = {value: tuple(some) for value, some in made.items()}
+            found = self._parts[lanes] = {value: Threads(some) for value, some in made.items()}
         return found
-
-    def same_as(self, other: object) -> bool:
-        """Whether other numbers are the same."""
-        return (
-            isinstance(other, LaneNumbers) and self.packed == other.packed and self.unknown == other.unknown
-        )
 
 
 Numbers = int | LaneNumbers | None  # the same in all threads, or one for each, or unknown
@@ -205,11 +216,6 @@ class LaneMath:
 def lane_math(count: int) -> LaneMath:
     """The arithmetic of so many threads."""
     return LaneMath(count)
-
-
-def numbers_key(numbers: Numbers) -> object:
-    """Equal for equal numbers."""
-    return (numbers.packed, numbers.unknown) if isinstance(numbers, LaneNumbers) else numbers
 
 
 def some_surely(flag: Numbers) -> bool:

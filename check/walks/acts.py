@@ -11,7 +11,7 @@ from ..memory.shared_memory import WIDEST, fences_shared, fills_shared, stores_s
 from ..ptx.decode import DecodedStatement
 from ..ptx.operands import Address, number_of
 
-__all__ = ["Act", "act_of"]
+__all__ = ["Act", "act_of", "written_at"]
 
 _WORD = (1 << 32) - 1  # addresses of shared memory have 32 bits
 _ALL = -1  # a wait for every group
@@ -70,15 +70,28 @@ class _Step(NamedTuple):
         number = self.value(self.statement.barrier_name)
         return None if number is None else _CLUSTER - number
 
-    def target(self, width: int) -> tuple[ByteRegion, ...]:
-        """The bytes of shared memory that are written; none behind a generic address of another space."""
+    def target(self, width: int | None = None) -> tuple[ByteRegion, ...]:
+        """The bytes of shared memory that are written."""
         at = self.statement.address
-        address = self.address(at)
-        if at is not None and at.base is not None and self.statement.operation.space == "generic":
-            pointer = self.value(at.base)
-            if pointer is not None and not 0 <= pointer + at.offset <= _WORD:
-                return ()
-        return () if address is None else (ByteRegion("shared", address, address + width),)
+        base = 0 if at is None or at.base is None else self.value(at.base)
+        return written_at(self.statement, base, width)
+
+
+def written_at(
+    statement: DecodedStatement, base: int | None, width: int | None = None
+) -> tuple[ByteRegion, ...]:
+    """The bytes of shared memory that a thread writes at the address of a statement, whose register holds
+    `base` (None: unknown); none behind a generic address of another space. `width`: how many, if it is not
+    the statement that says so.
+    """
+    at = statement.address
+    if at is None or base is None:
+        return ()
+    pointer = base + at.offset
+    if at.base is not None and statement.operation.space == "generic" and not 0 <= pointer <= _WORD:
+        return ()
+    address = pointer & _WORD
+    return (ByteRegion("shared", address, address + (width or statement.bytes or WIDEST)),)
 
 
 def act_of(
@@ -135,13 +148,13 @@ def _bulk(step: _Step) -> Act | None:
 
 
 def _copy(step: _Step) -> Act:
-    return Act("copy", step.position, step.target(step.statement.bytes or WIDEST), loops=step.loops)
+    return Act("copy", step.position, step.target(), loops=step.loops)
 
 
 def _store(step: _Step) -> Act | None:
     if not stores_shared(step.statement):
         return None
-    return Act("store", step.position, step.target(step.statement.bytes or WIDEST), loops=step.loops)
+    return Act("store", step.position, step.target(), loops=step.loops)
 
 
 _ACTS: Mapping[str, Callable[[_Step], Act | None]] = {

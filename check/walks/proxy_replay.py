@@ -19,7 +19,7 @@ from ..memory.shared_memory import WIDEST, fences_shared, fills_shared, stores_s
 from ..ptx.decode import DecodedStatement
 from ..ptx.operands import Address, number_of
 from ..values.block_threads import WARP
-from ..values.lane_numbers import LaneNumbers, Numbers, number_at, numbers_key, some_surely
+from ..values.lane_numbers import LaneNumbers, Numbers, number_at, some_surely
 from .registers import Registers
 from .thread_walk import Walked, followed, walk_of
 from .walk_plan import WalkPlan
@@ -254,7 +254,7 @@ class _Replay:
             return
         named = None if address is None else address.base
         base = None if named is None else self.registers.value(named, step.statement.scope)
-        key = step.position, numbers_key(base), numbers_key(active)
+        key = step.position, base, active
         stored = self._written.get(key)
         if stored is None:
             stored = self._written[key] = self._stored(step, active)

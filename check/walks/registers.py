@@ -17,6 +17,8 @@ from .walk_steps import RANK, SIZE, WalkStep, WalkSteps
 
 __all__ = ["Registers"]
 
+_MOST_RESULTS = 1 << 11  # that are remembered: of a block of 1024 threads, each takes 16 KiB
+
 
 class Registers:
     """The registers of some threads of a block, by unique name.
@@ -106,6 +108,9 @@ class Registers:
         """Write a statement's results. `guard` is whether its guard is true, `within` whether threads come to
         it.
         """
+        if step.target is not None and guard.__class__ is within.__class__ is int and guard and within:
+            self.compute(step)
+            return
         written, assumed, surely = step.written, self.assumed, guard.__class__ is int
         on = within
         if not surely:
@@ -125,22 +130,25 @@ class Registers:
             for register in written:
                 self.numbers[register] = None
             return
-        if step.rule is not None and on.__class__ is int and len(written) == 1:
+        if on.__class__ is int:
             if on:
-                numbers = self.numbers
-                held = numbers.get
-                values: list[Numbers] = [held(s) if s.__class__ is str else s for s in step.sources]  # type: ignore[misc]
-                numbers[written[0]] = self._computed(step, values)
+                self.numbers.update(zip(written, self._results(step), strict=True))
             return
         results = self._results(step)
-        if on.__class__ is int:
-            if on and len(written) == 1:
-                self.numbers[written[0]] = results[0]
-            elif on:
-                self.numbers.update(zip(written, results, strict=True))
-            return
         for register, new in zip(written, results, strict=True):
             self.numbers[register] = self.math.chosen(on, new, self.numbers.get(register))
+
+    def compute(self, step: WalkStep) -> None:
+        """Write the result of a statement with a `target` in all threads, as most statements do."""
+        assumed, register = self.assumed, step.target
+        assert register is not None
+        if step.assumes or not assumed.isdisjoint(step.read):
+            assumed.add(register)
+        else:
+            assumed.discard(register)
+        if self.chosen or self.remote:
+            self._follow(step, True)
+        self.numbers[register] = self._computed(step, self._sources(step))
 
     def _follow(self, step: WalkStep, surely: bool) -> None:
         """Remember which results follow from a choice, or from an address in another block."""
@@ -234,12 +242,24 @@ class Registers:
             values[place] = self.math.negated(values[place])
         for value in values:
             if value.__class__ is not int:
-                unknown = value is None and step.strict
-                return None if unknown else self.math.computed(step.words, values, step.rule)
+                return None if value is None and step.strict else self._of_lanes(step, values)
         try:
             return None if step.rule is None else step.rule(NUMBER, *values)
         except NoResultError:
             return None
+
+    def _of_lanes(self, step: WalkStep, values: list[Numbers]) -> Numbers:
+        """The result of a rule where threads hold different numbers. It is remembered: all executions of a
+        function begin with the same ones.
+        """
+        known = self.steps.results
+        key = step.words, *values
+        if key in known:
+            return known[key]
+        if len(known) >= _MOST_RESULTS:
+            known.clear()
+        found = known[key] = self.math.computed(step.words, values, step.rule)
+        return found
 
     def _bits(self, value: Numbers, low: int, width: int) -> Numbers:
         """Some bits of a number."""

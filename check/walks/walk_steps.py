@@ -17,6 +17,7 @@ from ..ptx.flow import Flow
 from ..ptx.operands import number_of, vector_elements
 from ..ptx.source import PtxModule
 from ..values.arithmetic import DECIDED, MASK, MOVES, ArithmeticRule, bits_of, rule_of
+from ..values.lane_numbers import Numbers
 from .loops import Loops
 from .parameters import ParameterNumbers
 
@@ -49,9 +50,10 @@ class WalkStep(NamedTuple):
     result: how its value is found: `parameter` (the number that `sources` holds, or the bytes of a size and
     the names of sizes), `packed` (a vector of sources),
     `lane` (of the first lane), `same` (the first source), `computed`, `awaited` (a wait is over), `elected`,
-    or `unknown`. `rule` computes it; `strict`: no result is known where a source is not. `assumes`: the value
-    is an assumed one, whatever the sources. `maps`: it is an address in another block of the cluster.
-    `rereads`: it is read from shared memory.
+    or `unknown`. `rule` computes it; `target` is the register that it writes, if no other is written.
+    `strict`: no result is known where a source is not. `assumes`: the value is an assumed one, whatever the
+    sources. `maps`: it is an address in another block of the cluster. `rereads`: it is read from shared
+    memory.
     """
 
     position: int
@@ -66,6 +68,7 @@ class WalkStep(NamedTuple):
     sources: tuple[int | str, ...]
     negates: tuple[int, ...]
     rule: ArithmeticRule | None
+    target: str | None
     strict: bool
     assumes: bool
     maps: bool
@@ -82,10 +85,12 @@ class WalkSteps:
         self.loops = Loops(flow)
         self.bases: dict[str, int] = {}
         self.unsized: set[str] = set()
+        self.results: dict[tuple[object, ...], Numbers] = {}  # by operation and sources, of many threads
         self._sources: dict[tuple[str, int], int | str] = {}
         self._steps: list[WalkStep | None] = [None] * len(code)
         self._located: dict[int, frozenset[str]] = {}
         self._heeded: dict[int, bool] = {}
+        self._unguarded: dict[int, frozenset[str]] = {}
         self._place(module)
 
     @cached_property
@@ -149,6 +154,7 @@ class WalkSteps:
         statement = self.code[index]
         words = statement.operation.words
         result, sources, negates = self._result(statement, words, statement.operands)
+        rule = rule_of(words, len(sources)) if result == "computed" else None
         return WalkStep(
             index,
             statement,
@@ -161,7 +167,8 @@ class WalkSteps:
             result,
             sources,
             negates,
-            rule_of(words, len(sources)) if result == "computed" else None,
+            rule,
+            statement.writes[0] if rule is not None and len(statement.writes) == 1 else None,
             words[0] not in DECIDED,
             statement.does == "load" or not self._assumed.isdisjoint(statement.operands),
             statement.does == "map-address",
@@ -193,6 +200,13 @@ class WalkSteps:
         sources = tuple([self.source(text[1:] if text[:1] == "!" else text, scope) for text in texts])
         negates = tuple([place for place, text in enumerate(texts) if text[:1] == "!"])
         return {"shuffle": "lane", "map-address": "same"}.get(statement.does, "computed"), sources, negates
+
+    def unguarded(self, step: WalkStep) -> frozenset[str]:
+        """The registers that a statement reads, but for its guard."""
+        found = self._unguarded.get(step.position)
+        if found is None:
+            found = self._unguarded[step.position] = frozenset(step.read) - {step.guard or ""}
+        return found
 
     def conjuncts(self, predicate: str, word: str = "and") -> frozenset[str]:
         """Predicates, written once, that are true if another one is: those of which it is `and`. With `or`:

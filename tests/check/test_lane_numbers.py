@@ -106,7 +106,7 @@ def test_what_is_the_same_in_all_threads_is_one_number() -> None:
     assert math.computed(("shr", "u32"), (tid, 2)) == 0
     assert math.computed(("setp", "lt", "u32"), (tid, 4)) == 1
     assert isinstance(tid, LaneNumbers) and tid.by_value((1, 3)) == {1: (1,), 3: (3,)}
-    assert tid.same_as(math.joined([0, 1, 2, 3])) and not tid.same_as(math.joined([0, 1, 2, 4]))
+    assert tid == math.joined([0, 1, 2, 3]) and tid != math.joined([0, 1, 2, 4])
 
 
 def test_what_threads_read_of_themselves() -> None:
