@@ -1,4 +1,4 @@
-"""What a theorem states, for pages: a clause that is a formula as MathML, words as they are.
+"""What a theorem states, for pages: formulas as MathML, words as they are.
 
 A page breaks lines between clauses, not inside of a formula.
 """
@@ -16,6 +16,12 @@ __all__ = ["statement"]
 # What stands between clauses.
 _BETWEEN = re.compile(r"(^for (?:each |some |all )?|: |; |, and |, or | only if | implies | where )")
 _FORMULAS = (ast.Compare, ast.BoolOp, ast.UnaryOp)
+
+# A formula among words begins and ends at a comma, at its clause's end, at one of these, or with no word.
+_BEFORE = frozenset(("has", "have", "is", "of"))
+_BEHIND = frozenset(("has", "have", "is", "or"))
+_WORD = re.compile(r"[A-Za-z']+")
+_SIGN = re.compile(r"==|!=|<=?|>=?|[-+*/%]+|and|or|not")
 _BINARY: dict[type[ast.operator], str] = {
     ast.Add: "+",
     ast.Sub: "-",
@@ -43,13 +49,53 @@ def statement(text: str) -> str:
 
 
 def _clause(text: str) -> str:
-    """A clause: a math element where it compares or negates."""
+    """A clause: a math element where it compares or negates, or for each of the formulas among its words."""
+    whole = _formula(text, _FORMULAS)
+    return _among_words(text.split(" ")) if whole is None else whole
+
+
+def _formula(text: str, kinds: tuple[type[ast.expr], ...]) -> str | None:
+    """A math element; None for what is no formula of these kinds."""
     try:
         tree = ast.parse(text, mode="eval").body
-        found = _term(tree) if isinstance(tree, _FORMULAS) else None
+        return f"<math>{_term(tree).text}</math>" if isinstance(tree, kinds) else None
     except (SyntaxError, KeyError):
-        found = None
-    return escape(text, quote=False) if found is None else f"<math>{found.text}</math>"
+        return None
+
+
+def _among_words(words: list[str]) -> str:
+    """Words, and the longest formulas that stand by themselves among them."""
+    found: list[str] = []
+    start = 0
+    while start < len(words):
+        for end in range(len(words), start + 2, -1):  # a formula has a sign between two operands
+            drawn = _alone(words, start, end)
+            if drawn is not None:
+                found.append(drawn)
+                start = end
+                break
+        else:
+            found.append(escape(words[start], quote=False))
+            start += 1
+    return " ".join(found)
+
+
+def _alone(words: list[str], start: int, end: int) -> str | None:
+    """The formula from one word to another; None where it is none, or goes on beside them."""
+    before = words[start - 1] if start else ","
+    behind = words[end] if end < len(words) else ""
+    last = words[end - 1]
+    ended = last.endswith(",") or not behind
+    if _SIGN.fullmatch(before) or (not ended and _SIGN.fullmatch(behind) and behind not in _BEHIND):
+        return None
+    if not ended and _WORD.fullmatch(last) and behind not in _BEHIND:
+        return None
+    first = words[start]
+    named = _WORD.fullmatch(first) is not None and not (len(first) == 1 and ended)
+    if named and not before.endswith(",") and before not in _BEFORE:
+        return None
+    drawn = _formula(" ".join(words[start:end]).removesuffix(","), (ast.Compare, ast.BinOp))
+    return drawn if drawn is None or not last.endswith(",") else f"{drawn},"
 
 
 def _term(tree: ast.expr) -> MathMLTerm:

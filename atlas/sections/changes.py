@@ -35,7 +35,7 @@ def made(atlas: Atlas) -> Iterator[AtlasPage | AtlasFile]:
         say_renamed(page, renamed_targets(specification, old, new))
         say_silent(page, evidence)
         say_changes(page, specification, found, evidence)
-        return html(page.text, level=1)
+        return html(page.text)
 
     parts = {str(new): part(old, new) for old, new in pairwise(versions)}
     body = rendered("changes.html", parts=parts, first=str(versions[0]), note=note(specification.index))

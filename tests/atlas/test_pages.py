@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from itertools import pairwise
 from pathlib import Path
 from urllib.parse import unquote
 
@@ -43,6 +44,12 @@ def test_the_site_is_small(made: Mapping[str, str]) -> None:
 
 def test_every_area_leads_to_a_page(made: Mapping[str, str]) -> None:
     assert [path for path, _ in AREAS if path.split("#")[0] not in made] == []
+
+
+def test_headings_skip_no_level(made: Mapping[str, str], pages: list[str]) -> None:
+    for path in pages:
+        levels = [int(level) for level in re.findall(r"<h([1-6])[ >]", made[path])]
+        assert levels[0] == 1 and all(b <= a + 1 for a, b in pairwise(levels)), path
 
 
 def anchors(text: str) -> set[str]:
