@@ -29,7 +29,7 @@ def made(atlas: Atlas) -> Iterator[AtlasPage | AtlasFile]:
         "What does a descriptor say?",
         "Descriptors",
         rendered("descriptors.html"),
-        "A word and its fields, both ways; whether it is legal, and where its matrix lies in shared memory.",
+        "A word and its fields, both ways; whether it is legal, where its matrix lies, and bank conflicts.",
         scripts=_SCRIPTS,
         data=("layouts", "descriptors", "manual"),
         styles=("layouts",),

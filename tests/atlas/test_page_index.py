@@ -13,6 +13,7 @@ from ptxmma.atlas.files import Atlas, AtlasPage
 from ptxmma.atlas.page_index import page_index
 from ptxmma.atlas.sections import (
     contradictions,
+    descriptors,
     documents,
     instructions,
     layouts,
@@ -24,7 +25,7 @@ from ptxmma.spec.api import find, load
 
 from .in_node import in_node
 
-_SECTIONS = (instructions, layouts, order, rules, contradictions, theorems, documents)
+_SECTIONS = (instructions, layouts, descriptors, order, rules, contradictions, theorems, documents)
 
 
 @cache
@@ -67,6 +68,7 @@ def test_every_entry_leads_to_a_page_and_an_anchor() -> None:
         ("swizzle", "docs/yaml.html#swizzle"),
         ("Swizzles", "docs/yaml.html#swizzle"),
         ("bank conflicts", "theorems.html#swizzle.involution"),
+        ("bank conflict", "descriptors.html"),
         ("what is a hazard?", "docs/glossary.html"),
         ("fp8 accumulation", "register.html#text-fp8-accumulation"),
         ("is my kernel right?", "docs/cookbook.html#is-my-kernel-right"),
