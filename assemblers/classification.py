@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Literal
 from ..spec.api import load
 from ..spec.nodes import Version
 from .asking import LIMIT, TOGETHER, Asking, FileFault, PtxasAnswer
-from .outcomes import AskedBefore, SilentAssembler, StatementOutcome, qualifiers
+from .outcomes import AskedBefore, SilentAssembler, StatementOutcome, mnemonic_of, qualifiers
 
 if TYPE_CHECKING:
     from .toolchains import Ptxas
@@ -242,7 +242,7 @@ class Session:
         """
         memory = self._memory
         if any(word not in memory.words for word in qualifiers(statements[stopped])):
-            mnemonics = dict.fromkeys(statements[number].split(" ", 1)[0] for number in [stopped, *behind])
+            mnemonics = dict.fromkeys(mnemonic_of(statements[number]) for number in [stopped, *behind])
             self._learn(list(dict.fromkeys(word for text in mnemonics for word in qualifiers(text))))
         if memory.unreadable(statements[stopped]) is None:
             return behind

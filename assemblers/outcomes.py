@@ -8,8 +8,9 @@ from typing import Literal
 
 from ..spec.errors import Question
 
-__all__ = ["AskedBefore", "SilentAssembler", "StatementOutcome", "qualifiers"]
+__all__ = ["AskedBefore", "SilentAssembler", "StatementOutcome", "mnemonic_of", "qualifiers"]
 
+_WORDS = re.compile(r"[\w.:]*")
 # What a later phase says about these depends on the .version.
 _VERSIONED = re.compile(r"\.version|PTX ISA")
 
@@ -60,7 +61,7 @@ class AskedBefore:
 
     def unreadable(self, statement: str) -> str | None:
         """The fault of the first qualifier that is known to be unreadable."""
-        mnemonic = statement.split(" ", 1)[0]
+        mnemonic = mnemonic_of(statement)
         if mnemonic not in self._unread:
             faults = ((word, self.words.get(word)) for word in qualifiers(mnemonic))
             first = next(((word, fault) for word, fault in faults if fault), None)
@@ -95,4 +96,10 @@ def qualifiers(statement: str) -> list[str]:
     """The words of a mnemonic behind its first; none in a directive."""
     if statement.startswith("."):
         return []
-    return statement.split(" ", 1)[0].rstrip(";").split(".")[1:]
+    return mnemonic_of(statement).split(".")[1:]
+
+
+def mnemonic_of(statement: str) -> str:
+    """The text up to the first sign that no qualifier has: operands may stand behind it without a blank."""
+    found = _WORDS.match(statement)
+    return found[0] if found else ""

@@ -66,6 +66,7 @@ def legality_data(specification: Specification) -> dict[str, Any]:
             for name, target in index.targets.items()
         },
         "types": {name: {"bits": one.bits, "registers": one.registers} for name, one in index.types.items()},
+        "special": specification.isa.special_types,
         "ordered": index.ordered,
         "repeatable": index.repeatable,
         "gates": gates.values,
@@ -83,6 +84,7 @@ def _instruction(family: Family, gates: _Gates) -> dict[str, Any]:
     return {
         "instruction": instruction.instruction,
         "name": family.name,
+        "opcode": instruction.opcode,
         "page": page_of(instruction.instruction),
         "pieces": family.pieces,
         "formats": family.formats,
@@ -127,6 +129,8 @@ def _operand(operand: Operand) -> dict[str, Any]:
         "valid": with_text(operand.valid),
         "elements": operand.elements,
         "role": operand.role,
+        "sum": operand.sum,
+        "space": operand.space,
         "word": _word(operand),
         "shared": operand.descriptor,
     }

@@ -257,20 +257,25 @@ def _legality(module: PtxModule, function: Function, judge: Judge, held: list[in
     for index in held:
         statement = function.statements[index]
         types = declared_types(function, statement)
-        key = statement.opcode, _typed(statement, types)
+        key = statement.written or statement.opcode, _typed(statement, types, judge.isa.special_types)
         if key in fine:
             continue
-        verdict = judge.judge_statement(Read(statement.guard, statement.opcode, statement.operands, types))
+        read = Read(statement.guard, statement.opcode, statement.operands, types, statement.written)
+        verdict = judge.judge_statement(read)
         if verdict.verdict != ILLEGAL and not verdict.notes and verdict.variant is not None:
             fine.add(key)
         yield from _verdict(module, function, statement, verdict)
 
 
-def _typed(statement: PtxStatement, types: object) -> str:
-    known: dict[str, str] = dict(types)  # type: ignore[call-overload]
-    return NAME.sub(lambda found: "." + known.get(found[0], "?"), statement.operands) + (
-        "@" if statement.guard else ""
-    )
+def _typed(statement: PtxStatement, types: Mapping[str, str], special: Mapping[str, str]) -> str:
+    """The operands with the types of registers in place of their names; two alike are judged alike."""
+
+    def kind(found: re.Match[str]) -> str:
+        name = found[0]
+        return f".{types[name]}" if name in types else name if name in special else ".?"
+
+    guard = statement.guard or ""
+    return NAME.sub(kind, statement.operands) + "@" + (guard if guard.lstrip("!") not in types else "")
 
 
 def _verdict(

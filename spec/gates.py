@@ -11,6 +11,7 @@ from .errors import Question, SpecError
 from .index import Index
 from .model import Gate
 from .nodes import Version, nearest
+from .special_registers import special_types
 
 __all__ = ["EffectiveGate", "Isa"]
 
@@ -103,6 +104,11 @@ class Isa:
             if by is not None:
                 what = f"{name} includes {included}, which {by} includes already"
                 raise SpecError(what, target.place, "only targets that no other one there includes")
+
+    @cached_property
+    def special_types(self) -> Mapping[str, str]:
+        """The type of every special register, and of every component of one, by its text."""
+        return special_types(self.index)
 
     def _check_acyclic(self, name: str, inside: tuple[str, ...]) -> None:
         """Raise SpecError where a target includes itself, directly or by way of others."""

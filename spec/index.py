@@ -215,6 +215,11 @@ class Index:
     stands for its members.
     Noticed by: tests.
     Example: `{float32: [b32, f32]}`. Refuses: `{float32: [b33]}` (not a register type)."""
+    special_registers: Mapping[str, tuple[str, ...]]
+    """The special registers without their %, by the register type that ptxas gives them; `v4.` stands before
+    the type of the components of a vector, and `pm<8>` for pm0 to pm7.
+    Noticed by: tests.
+    Example: `{b32: [laneid, "pm<8>"], v4.b32: [tid]}`. Refuses: `{b32: laneid}` (a list, also of one)."""
     types: Mapping[str, ElementType]
     """The element types by name.
     Noticed by: tests.

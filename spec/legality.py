@@ -23,6 +23,8 @@ from .variants import Variant
 
 __all__ = ["ANY_SHAPE", "ILLEGAL", "LEGAL", "Judge", "Verdict"]
 
+_SUM = "a register and a constant as one operand: every ptxas adds them, the text has sums in addresses alone"
+
 
 @dataclass(frozen=True)
 class Verdict:
@@ -95,8 +97,9 @@ class Judge:
         if named.variant is None:
             return Verdict(named.verdict, named.reasons)
         form, faults = self.judge_operands(named.variant, statement)
-        reasons = (*named.reasons, *faults, *_guarded(statement))
-        return Verdict(ILLEGAL if reasons else LEGAL, reasons, named.notes, named.variant, form)
+        reasons = (*named.reasons, *_parted(named.variant, statement), *faults, *self._guarded(statement))
+        notes = (*named.notes, _SUM) if "+" in statement.operands and _adds(statement) else named.notes
+        return Verdict(ILLEGAL if reasons else LEGAL, reasons, notes, named.variant, form)
 
     def judge_plain(self, mnemonic: str, operands: str) -> tuple[Verdict, str]:
         """The verdict on a statement already split, without guard or declarations.
@@ -308,6 +311,13 @@ class Judge:
         for name, argument in zip(wanted, given, strict=False):
             yield from fits(variant, name, operands[name], argument, statement)
 
+    def _guarded(self, statement: Statement) -> Iterator[Reason]:
+        """What is wrong with the predicate that guards a statement."""
+        register = statement.guard.lstrip("!") if statement.guard else ""
+        declared = statement.declared.get(register) or self.isa.special_types.get(register, "pred")
+        if declared != "pred":
+            yield Reason("guard.type", f"the guard {register} is .{declared}; it must be .pred")
+
     def suggest(self, statement: Statement) -> str | None:
         """The nearest form that is legal here, mnemonic and operands by name, vectors in braces and addresses
         in brackets; None where none is known, and for a mnemonic that many others begin with.
@@ -345,12 +355,27 @@ class Judge:
         return min(forms, key=lambda f: _weight(tuple(self._compare(variant, f, given, statement))))
 
 
-def _guarded(statement: Statement) -> Iterator[Reason]:
-    """What is wrong with the predicate that guards a statement."""
-    register = statement.guard.lstrip("!") if statement.guard else ""
-    declared = statement.declared.get(register, "pred")
-    if declared != "pred":
-        yield Reason("guard.type", f"the guard {register} is .{declared}; it must be .pred")
+def _parted(variant: Variant, statement: Statement) -> Iterator[Reason]:
+    """Where a blank parts a mnemonic that it may not part: ptxas reads the name as one word."""
+    if statement.written is None:
+        return
+    name = variant.row.family.instruction.opcode or variant.row.family.name
+    stem, place = name.partition("::")[0], 0
+    for word in statement.written.split()[:-1]:
+        place += len(word)
+        behind = statement.mnemonic[place:]
+        if place < len(stem) or not behind.startswith("." if place > len(stem) else (".", "::")):
+            what = f"no blank may part {stem}" if place < len(stem) else f"no blank may stand before {behind}"
+            yield Reason("syntax", f"column {place + 1}: {what}")
+            return
+
+
+def _adds(statement: Statement) -> bool:
+    """Whether an operand that is not an address is a register and a constant."""
+    try:
+        return any(one.shape == "sum" for one in arguments(statement.operands))
+    except SyntaxFault:
+        return False
 
 
 def _weight(reasons: tuple[Reason, ...]) -> int:

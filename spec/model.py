@@ -95,7 +95,7 @@ class ConditionalGate:
     place: Place
 
 
-Element = Literal["integer", "float", "sink"]
+Element = Literal["integer", "float", "sink", "special"]
 OperandShape = Literal["vector", "register", "negated", "immediate", "address"]
 Part = Literal[
     "A",
@@ -190,6 +190,10 @@ class Operand:
     literals, one that is only written may hold `_`.
     Noticed by: universes, tests.
     Example: `destination`. Refuses: `output` (not in the list)."""
+    sum: bool = True
+    """Whether a register plus a constant may stand for a register that is only read.
+    Noticed by: tests.
+    Example: `false`. Refuses: `[a]` (true or false)."""
     part: Part | None = None
     """What the operand is to the operation, whatever its name. Code asks for the part, never for the name.
     Noticed by: proofs, silicon, tests.
@@ -438,6 +442,10 @@ class Instruction:
     Noticed by: observations, universes, proofs, silicon, register, tests.
     Example: `[{matrix: a, rows: m}, {matrix: b, rows: k}]`.
     Refuses: `[{matrix: a, nosuch: m}]` (nothing in the file uses the name)."""
+    opcode: str | None = None
+    """What assemblers read as one word, which no blank may part, where that is not the name.
+    Noticed by: tests.
+    Example: `fence.proxy`. Refuses: `[fence, proxy]` (one text)."""
     apart: bool = False
     """Whether its qualifiers belong to a family of instructions of their own: universes put them in place of
     those of such instructions only.

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from .diagnosis import Reason
 from .model import Operand
 from .quantities import counted, one_of
-from .statements import Argument, Statement, argument_of, element_kind
+from .special_registers import type_of, vector_length
+from .statements import PARTS, Argument, Statement, argument_of, element_kind
 from .variants import Variant
 
 __all__ = ["fits", "written"]
@@ -19,6 +20,7 @@ _SHOWN = {
     "negated": "a negated predicate",
     "immediate": "an integer literal",
     "address": "an address",
+    "sum": "a register and a constant",
     "float": "a floating-point literal",
     "sink": "'_'",
 }
@@ -49,7 +51,10 @@ def fits(
     statement: Statement,
 ) -> Iterator[Reason]:
     """What is wrong with the argument that stands in an operand's place."""
-    if argument.shape not in operand.accepts:
+    argument = _written_out(argument, statement)
+    if argument.shape not in operand.accepts and not (
+        argument.shape == "sum" and operand.sum and "register" in operand.accepts and operand.role == "source"
+    ):
         wanted = " or ".join(_SHOWN[shape] for shape in operand.accepts)
         yield Reason("operand.kind", f"{name} is {_SHOWN[argument.shape]}; it must be {wanted}")
         return
@@ -71,8 +76,62 @@ def fits(
         yield Reason(
             "operand.address", f"{name} is an immediate address; it must be a register or a variable"
         )
-    if argument.registers and statement.declared:
+    special = variant.row.family.isa.special_types
+    if not statement.declared and not any(text[:1] == "%" for text in argument.registers):
+        return
+    fault = _special(variant, name, operand, argument, statement) or _component(
+        name, argument, statement, special
+    )
+    if fault:
+        yield fault
+    else:
         yield from _typed(variant, name, argument, statement)
+
+
+def _written_out(argument: Argument, statement: Statement) -> Argument:
+    """A vector variable as the vector of its components; any other argument as it is."""
+    if argument.shape != "register" or not statement.declared:
+        return argument
+    text = argument.registers[0]
+    length = vector_length(statement.declared.get(text, ""))
+    if not length:
+        return argument
+    return Argument("vector", length, tuple(f"{text}.{part}" for part in PARTS[:length]))
+
+
+def _special(
+    variant: Variant, name: str, operand: Operand, argument: Argument, statement: Statement
+) -> Reason | None:
+    """Why a special register may not stand there: ptxas takes one in vectors and as an address, and adds to
+    one.
+    """
+    types = variant.row.family.isa.special_types
+    found = next((t for t in argument.registers if t in types and t not in statement.declared), None)
+    if found is None or argument.shape == "sum":
+        return None
+    if argument.shape == "vector":
+        allowed = variant.row.row.elements.get(name)
+        if allowed is None or "special" in allowed:
+            return None
+        return Reason("operand.special", f"{name}: the special register {found} may not stand in this vector")
+    if argument.shape == "address" and operand.space is None:
+        return None
+    return Reason(
+        "operand.special", f"{name} is the special register {found}; move it into a register before"
+    )
+
+
+def _component(
+    name: str, argument: Argument, statement: Statement, special: Mapping[str, str]
+) -> Reason | None:
+    """The fault of a component of what is not a vector."""
+    for text in argument.registers:
+        whole, dot, part = text.partition(".")
+        kind = dot and (statement.declared.get(whole) or special.get(whole))
+        if kind and not vector_length(kind):
+            what = f"{name}: {whole} is .{kind}, not a vector: it has no component .{part}"
+            return Reason("operand.component", what)
+    return None
 
 
 def _in_range(variant: Variant, name: str, operand: Operand, value: int) -> Iterator[Reason]:
@@ -134,7 +193,8 @@ def _elements(
     operands = variant.row.family.instruction.operands
     for inner, text in zip(wanted, argument.registers, strict=True):
         yield from fits(variant, inner, operands[inner], argument_of(text), statement)
-    types = {statement.declared[text] for text in argument.registers if text in statement.declared}
+    special = variant.row.family.isa.special_types
+    types = {kind for text in argument.registers if (kind := type_of(text, statement.declared, special))}
     if len({re.sub(r"\D", "", kind) for kind in types}) > 1:
         shown = ", ".join(f".{kind}" for kind in sorted(types))
         yield Reason("operand.type", f"{name} has registers of unlike widths: {shown}")
@@ -149,9 +209,14 @@ def _typed(
     allowed = variant.register_types(name)
     if allowed is None:
         return
-    for register in argument.registers:
-        declared = statement.declared.get(register)
-        if declared is not None and declared not in allowed:
-            wanted = ", ".join(f".{word}" for word in allowed)
-            yield Reason("operand.type", f"{name}: {register} is .{declared}; it must be {wanted}")
-            return
+    special = variant.row.family.isa.special_types
+    address = argument.shape == "address"  # of any width that a special register has
+    types = [type_of(register, statement.declared, special) for register in argument.registers]
+    for register, kind in zip(argument.registers, types, strict=True):
+        if kind is None or kind in allowed:
+            continue
+        if address and register in special and not vector_length(kind):
+            continue
+        wanted = ", ".join(f".{word}" for word in allowed)
+        yield Reason("operand.type", f"{name}: {register} is .{kind}; it must be {wanted}")
+        return

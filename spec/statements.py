@@ -11,6 +11,7 @@ from typing import NamedTuple
 from .constants import SyntaxFault, constant_of, literal_of, signed
 
 __all__ = [
+    "PARTS",
     "Argument",
     "Statement",
     "argument_of",
@@ -23,9 +24,10 @@ __all__ = [
 class Argument(NamedTuple):
     """An operand's written form: what it is, its length or value, the registers it names.
 
-    `shape` is vector, register, negated, immediate, address, float (a literal) or sink (``_`` outside a
-    vector). No operand of a tensor-core instruction takes the last two. `literals` counts those among a
-    vector's elements; an address without a register or a variable is an immediate one.
+    `shape` is vector, register, negated, immediate, address, sum (a register and a constant), float (a
+    literal) or sink (``_`` outside a vector). No operand of a tensor-core instruction takes the last two.
+    `literals` counts those among a vector's elements; an address without a register or a variable is an
+    immediate one.
     """
 
     shape: str
@@ -36,27 +38,35 @@ class Argument(NamedTuple):
 
 @dataclass(frozen=True)
 class Statement:
-    """`mnemonic` with its qualifiers, the operands' text, and the types of declared registers."""
+    """`mnemonic` with its qualifiers, the operands' text, and the types of declared registers.
+
+    `written` is the mnemonic as it stands in the text, where blanks part it. A vector variable is declared as
+    `v4.b32`.
+    """
 
     guard: str | None
     mnemonic: str
     operands: str
     declared: Mapping[str, str]
+    written: str | None = None
 
 
+PARTS = "xyzwrgba"  # the components of a vector variable
 _NAME = r"(?:[A-Za-z]|[%$_][A-Za-z0-9_$])[A-Za-z0-9_$]*"  # an identifier (4.4)
 _COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.S)
 _FOREIGN = re.compile(r"[^ -~\t\n\r\f]")  # outside comments, no assembler reads another character
-_DECLARATION = re.compile(r"\s*\.reg\s+(?:\.v\d\s+)?\.(\w+)\s+([^;]*?)\s*(?:;|$)")
+_DECLARATION = re.compile(r"\s*\.reg\s+(?:\.(v\d)\s*)?\.(\w+)\s+([^;]*?)\s*(?:;|$)")
 _DECLARED = re.compile(rf"({_NAME})\s*(?:<\s*(\d+)\s*>)?$")
 _LABELS = re.compile(rf"(?:\s*{_NAME}\s*:(?!:))+")
 _GUARD = re.compile(rf"\s*@\s*(!?)\s*({_NAME})\s+")
-_MNEMONIC = re.compile(r"\s*([A-Za-z_][\w:]*(?:\s*\.[\w:]+)*)\s*")
+_MNEMONIC = re.compile(r"\s*([A-Za-z_][\w:]*(?:\s*\.[\w:]+|\s+::\w+)*)\s*")
 _ARGUMENT = re.compile(r"\s*(?:\{([^{}]*)\}|\[([^\[\]]*)\]|([^\s,{}\[\];][^,{}\[\];]*?))\s*(?:,|$)")
 _NAMED = re.compile(rf"(?!WARP_SZ\b){_NAME}")
 _REGISTER = re.compile(rf"(?!WARP_SZ$)(?:{_NAME}(?:\.[xyzwrgba])?|_)")
+_SUM = re.compile(rf"((?!WARP_SZ\b){_NAME})\s*\+(?P<constant>.+)")
 _INTEGER = re.compile(r"([+-]?)\s*(0[xX][0-9a-fA-F]+|0[bB][01]+|0[0-7]*|[1-9][0-9]*)U?")
 _FLOAT = re.compile(r"[+-]?(?:0[fFdD][0-9a-fA-F]+|\d+\.\d*(?:[eE][+-]?\d+)?|\d+[eE][+-]?\d+)")
+_LITERAL = frozenset(("immediate", "float"))
 _DIGITS = 20  # decimal ones that a number of registers may have
 
 
@@ -95,26 +105,29 @@ def read_statement(text: str) -> Statement:
     opcode = _MNEMONIC.match(rest)
     if not opcode:
         raise SyntaxFault("no instruction name", offset + 1)
-    return Statement(guard, "".join(opcode[1].split()), rest[opcode.end() :], declared)
+    words = opcode[1].split()
+    written = opcode[1] if len(words) > 1 else None
+    return Statement(guard, "".join(words), rest[opcode.end() :], declared, written)
 
 
 def _declarations(text: str) -> tuple[str, dict[str, str]]:
     declared: dict[str, str] = {}
     while found := _DECLARATION.match(text):
-        for item in found[2].split(","):
+        kind = f"{found[1]}.{found[2]}" if found[1] else found[2]
+        for item in found[3].split(","):
             name = _DECLARED.match(item.strip())
             if not name:
-                raise SyntaxFault(f"{item.strip()!r} is not a register name", found.start(2) + 1)
+                raise SyntaxFault(f"{item.strip()!r} is not a register name", found.start(3) + 1)
             digits = (name[2] or "").lstrip("0")
             if len(digits) > _DIGITS:
-                raise SyntaxFault(f"a number of {len(digits)} digits of registers", found.start(2) + 1)
+                raise SyntaxFault(f"a number of {len(digits)} digits of registers", found.start(3) + 1)
             count = int(digits or "0") if name[2] else None
             if count is not None and count > 1 << 20:
-                raise SyntaxFault(f"{count} registers in one declaration", found.start(2) + 1)
+                raise SyntaxFault(f"{count} registers in one declaration", found.start(3) + 1)
             if count is None:
-                declared[name[1]] = found[1]
+                declared[name[1]] = kind
             else:
-                declared.update(dict.fromkeys(map(name[1].__add__, map(str, range(count))), found[1]))
+                declared.update(dict.fromkeys(map(name[1].__add__, map(str, range(count))), kind))
         text = text[found.end() :]
     return text, declared
 
@@ -149,7 +162,8 @@ def _vector(text: str) -> Argument:
     literals = 0
     for element in registers:
         if not _REGISTER.fullmatch(element):
-            argument_of(element)
+            if argument_of(element).shape not in _LITERAL:
+                raise SyntaxFault(f"{element} may not stand in a vector")
             literals += 1
     return Argument("vector", len(registers), registers, literals)
 
@@ -195,4 +209,8 @@ def argument_of(text: str) -> Argument:
         return Argument("sink", 0, ())
     if _FLOAT.fullmatch(text):
         return Argument("float", 0, ())
+    added = _SUM.fullmatch(text)
+    if added:
+        constant_of(added["constant"].strip())
+        return Argument("sum", 1, (added[1],))
     return Argument("immediate", constant_of(text), ())

@@ -2,6 +2,7 @@
 "use strict";
 
 ptxmma.legality = (() => {
+  const SUM = "a register and a constant as one operand: every ptxas adds them, the text has sums in addresses alone";
   const { Fault, Declared, read, argumentsOf } = ptxmma.statements;
   const { Isa, Family, version, versionText } = ptxmma.rows;
   const { Spellings, Group } = ptxmma.mnemonics;
@@ -119,8 +120,10 @@ ptxmma.legality = (() => {
       const named = this.judgeMnemonic(statement.mnemonic);
       if (!named.variant) return named;
       const { form, reasons: faults } = this.judgeOperands(named.variant, statement);
-      const reasons = [...named.reasons, ...faults, ...guarded(statement)];
-      return { ...named, verdict: reasons.length ? "illegal" : "legal", reasons, form };
+      const { special } = this.isa.data;
+      const reasons = [...named.reasons, ...parted(named.variant, statement), ...faults, ...guarded(statement, special)];
+      const notes = adds(statement) ? [...(named.notes || []), SUM] : named.notes;
+      return { ...named, verdict: reasons.length ? "illegal" : "legal", reasons, notes, form };
     }
 
     // The verdict on text that is no statement; a mnemonic alone is judged all the same.
@@ -300,10 +303,37 @@ ptxmma.legality = (() => {
     }
   }
 
+  // Where a blank parts a mnemonic that it may not part.
+  function parted(variant, statement) {
+    if (!statement.written) return [];
+    const { record, name } = variant.row.family;
+    const [stem] = (record.opcode || name).split("::");
+    let place = 0;
+    for (const word of statement.written.slice(0, -1)) {
+      place += word.length;
+      const behind = statement.mnemonic.slice(place);
+      if (place < stem.length || !(behind.startsWith(".") || (place === stem.length && behind.startsWith("::")))) {
+        const what = place < stem.length ? `no blank may part ${stem}` : `no blank may stand before ${behind}`;
+        return [reason("syntax", `column ${place + 1}: ${what}`)];
+      }
+    }
+    return [];
+  }
+
+  // Whether an operand that is not an address is a register and a constant.
+  function adds(statement) {
+    try {
+      return argumentsOf(statement.operands).some((one) => one.shape === "sum");
+    } catch (fault) {
+      if (!(fault instanceof Fault)) throw fault;
+      return false;
+    }
+  }
+
   // What is wrong with the predicate that guards a statement.
-  function guarded(statement) {
+  function guarded(statement, special) {
     const register = statement.guard ? statement.guard.replace(/^!+/, "") : "";
-    const declared = statement.declared.get(register) ?? "pred";
+    const declared = statement.declared.get(register) || special[register] || "pred";
     if (declared === "pred") return [];
     return [reason("guard.type", `the guard ${register} is .${declared}; it must be .pred`)];
   }

@@ -3,7 +3,7 @@
 
 ptxmma.operands = (() => {
   const { reason } = ptxmma.diagnosis;
-  const { argument: argumentOf, elementKind } = ptxmma.statements;
+  const { PARTS, argument: argumentOf, elementKind } = ptxmma.statements;
   const { counted, oneOf } = ptxmma.texts;
   const SHOWN = {
     vector: "a vector",
@@ -11,6 +11,7 @@ ptxmma.operands = (() => {
     negated: "a negated predicate",
     immediate: "an integer literal",
     address: "an address",
+    sum: "a register and a constant",
     float: "a floating-point literal",
     sink: "'_'",
   };
@@ -31,7 +32,9 @@ ptxmma.operands = (() => {
   // What is wrong with the argument that stands in an operand's place.
   function* fits(variant, name, argument, statement) {
     const operand = variant.operands[name];
-    if (!operand.accepts.includes(argument.shape)) {
+    argument = writtenOut(argument, statement);
+    const summed = argument.shape === "sum" && operand.sum && operand.role === "source";
+    if (!operand.accepts.includes(argument.shape) && !(summed && operand.accepts.includes("register"))) {
       const wanted = operand.accepts.map((shape) => SHOWN[shape]).join(" or ");
       yield reason("operand.kind", `${name} is ${SHOWN[argument.shape]}; it must be ${wanted}`);
       return;
@@ -51,7 +54,59 @@ ptxmma.operands = (() => {
     else if (argument.shape === "address" && !argument.registers.length) {
       yield reason("operand.address", `${name} is an immediate address; it must be a register or a variable`);
     }
-    if (argument.registers.length && !statement.declared.empty) yield* typed(variant, name, argument, statement);
+    const { special } = variant.row.family.isa.data;
+    const fault = specialFault(variant, name, argument, statement) || componentFault(name, argument, statement, special);
+    if (fault) yield fault;
+    else yield* typed(variant, name, argument, statement);
+  }
+
+  // How many registers a vector variable has; 0 for the type of a single register.
+  function vectorLength(kind) {
+    const found = /^v([0-9])\./.exec(kind || "");
+    return found ? Number(found[1]) : 0;
+  }
+
+  // The type of a register, or of a component of a vector variable; undefined where nobody declares it.
+  function typeOf(text, statement, special) {
+    const found = statement.declared.get(text) || special[text];
+    if (found || !text.includes(".")) return found;
+    const whole = statement.declared.get(text.split(".")[0]);
+    return vectorLength(whole) ? whole.slice(3) : undefined;
+  }
+
+  // A vector variable as the vector of its components; any other argument as it is.
+  function writtenOut(argument, statement) {
+    if (argument.shape !== "register") return argument;
+    const [text] = argument.registers;
+    const length = vectorLength(statement.declared.get(text));
+    if (!length) return argument;
+    return { shape: "vector", value: length, registers: [...PARTS.slice(0, length)].map((part) => `${text}.${part}`), literals: 0 };
+  }
+
+  // Why a special register may not stand there: ptxas takes one in vectors and as an address, and adds to one.
+  function specialFault(variant, name, argument, statement) {
+    const { special } = variant.row.family.isa.data;
+    const found = argument.registers.find((one) => special[one] && statement.declared.get(one) === undefined);
+    if (!found || argument.shape === "sum") return null;
+    if (argument.shape === "vector") {
+      const allowed = variant.row.record.elements[name];
+      if (!allowed || allowed.includes("special")) return null;
+      return reason("operand.special", `${name}: the special register ${found} may not stand in this vector`);
+    }
+    if (argument.shape === "address" && variant.operands[name].space === null) return null;
+    return reason("operand.special", `${name} is the special register ${found}; move it into a register before`);
+  }
+
+  // The fault of a component of what is not a vector.
+  function componentFault(name, argument, statement, special) {
+    for (const text of argument.registers) {
+      const [whole, part] = text.split(".");
+      const kind = part && (statement.declared.get(whole) || special[whole]);
+      if (kind && !vectorLength(kind)) {
+        return reason("operand.component", `${name}: ${whole} is .${kind}, not a vector: it has no component .${part}`);
+      }
+    }
+    return null;
   }
 
   function* inRange(variant, name, operand, value) {
@@ -104,7 +159,8 @@ ptxmma.operands = (() => {
     for (const [i, inner] of wanted.entries()) {
       yield* fits(variant, inner, argumentOf(argument.registers[i]), statement);
     }
-    const types = new Set(argument.registers.map((one) => statement.declared.get(one)).filter((one) => one));
+    const { special } = variant.row.family.isa.data;
+    const types = new Set(argument.registers.map((one) => typeOf(one, statement, special)).filter((one) => one));
     if (new Set([...types].map((kind) => kind.replace(/\D/g, ""))).size > 1) {
       const shown = [...types].sort().map((kind) => `.${kind}`).join(", ");
       yield reason("operand.type", `${name} has registers of unlike widths: ${shown}`);
@@ -114,13 +170,15 @@ ptxmma.operands = (() => {
   function* typed(variant, name, argument, statement) {
     const allowed = variant.registerTypes(name);
     if (!allowed) return;
-    for (const register of argument.registers) {
-      const declared = statement.declared.get(register);
-      if (declared !== undefined && !allowed.includes(declared)) {
-        const wanted = allowed.map((word) => `.${word}`).join(", ");
-        yield reason("operand.type", `${name}: ${register} is .${declared}; it must be ${wanted}`);
-        return;
-      }
+    const { special } = variant.row.family.isa.data;
+    const types = argument.registers.map((one) => typeOf(one, statement, special));
+    for (const [place, register] of argument.registers.entries()) {
+      const kind = types[place];
+      if (!kind || allowed.includes(kind)) continue;
+      if (argument.shape === "address" && special[register] && !vectorLength(kind)) continue;
+      const wanted = allowed.map((word) => `.${word}`).join(", ");
+      yield reason("operand.type", `${name}: ${register} is .${kind}; it must be ${wanted}`);
+      return;
     }
   }
 

@@ -14,13 +14,16 @@ ptxmma.statements = (() => {
   const REGISTER = `(?!WARP_SZ${END})(?:${NAME}(?:\\.[xyzwrgba])?|_)`;
   const IS_REGISTER = whole(REGISTER);
   const NAMED = pattern(`^(?!WARP_SZ(?![A-Za-z0-9_]))${NAME}`);
-  const DECLARATION = pattern(`^${S}*\\.reg${S}+(?:\\.v[0-9]${S}+)?\\.([A-Za-z0-9_]+)${S}+([^;]*?)${S}*(?:;|${END})`, "d");
+  const DECLARATION = pattern(`^${S}*\\.reg${S}+(?:\\.(v[0-9])${S}*)?\\.([A-Za-z0-9_]+)${S}+([^;]*?)${S}*(?:;|${END})`, "d");
   const DECLARED = pattern(`^(${NAME})${S}*(?:<${S}*([0-9]+)${S}*>)?${END}`);
   const LABELS = pattern(`^(?:${S}*${NAME}${S}*:(?!:))+`);
   const GUARD = pattern(`^${S}*@${S}*(!?)${S}*(${NAME})${S}+`);
-  const MNEMONIC = pattern(`^${S}*([A-Za-z_][A-Za-z0-9_:]*(?:${S}*\\.[A-Za-z0-9_:]+)*)${S}*`);
+  const MNEMONIC = pattern(`^${S}*([A-Za-z_][A-Za-z0-9_:]*(?:${S}*\\.[A-Za-z0-9_:]+|${S}+::[A-Za-z0-9_]+)*)${S}*`);
   const PLAIN = "[^ \\t\\n\\r\\f,{}\\[\\];][^,{}\\[\\];]*?";
   const ARGUMENT = pattern(`${S}*(?:\\{([^{}]*)\\}|\\[([^\\[\\]]*)\\]|(${PLAIN}))${S}*(?:,|${END})`, "y");
+  const SUM = whole(`((?!WARP_SZ(?![A-Za-z0-9_]))${NAME})${S}*\\+(.+)`);
+  const LITERAL = ["immediate", "float"];
+  const PARTS = "xyzwrgba"; // the components of a vector variable
   const INTEGER = whole(`([+-]?)${S}*(0[xX][0-9a-fA-F]+|0[bB][01]+|0[0-7]*|[1-9][0-9]*)U?`);
   const FLOAT = whole("[+-]?(?:0[fFdD][0-9a-fA-F]+|[0-9]+\\.[0-9]*(?:[eE][+-]?[0-9]+)?|[0-9]+[eE][+-]?[0-9]+)");
   const MOST = 1 << 20; // registers of one declaration
@@ -65,15 +68,16 @@ ptxmma.statements = (() => {
   function declarations(text) {
     const declared = new Declared();
     for (let found = DECLARATION.exec(text); found; found = DECLARATION.exec(text)) {
-      const names = found[2];
-      const begin = points(text, found.indices[2][0]);
+      const kind = found[1] === undefined ? found[2] : `${found[1]}.${found[2]}`;
+      const names = found[3];
+      const begin = points(text, found.indices[3][0]);
       for (const item of names.split(",")) {
         const name = DECLARED.exec(strip(item));
         if (!name) throw new Fault(`${repr(strip(item))} is not a register name`, begin + 1);
         const digits = (name[2] || "").replace(/^0+/, "");
         if (digits.length > 20) throw new Fault(`a number of ${digits.length} digits of registers`, begin + 1);
         if (BigInt(digits || 0) > MOST) throw new Fault(`${BigInt(digits)} registers in one declaration`, begin + 1);
-        declared.add(name[1], name[2] === undefined ? null : Number(digits), found[1]);
+        declared.add(name[1], name[2] === undefined ? null : Number(digits), kind);
       }
       text = text.slice(found[0].length);
     }
@@ -115,8 +119,9 @@ ptxmma.statements = (() => {
     }
     const opcode = MNEMONIC.exec(rest);
     if (!opcode) throw new Fault("no instruction name", column(0));
-    const mnemonic = ptxmma.texts.words(opcode[1]).join("");
-    return { guard, mnemonic, operands: rest.slice(opcode[0].length), declared };
+    const parts = ptxmma.texts.words(opcode[1]);
+    const written = parts.length > 1 ? parts : null; // where blanks part the mnemonic
+    return { guard, mnemonic: parts.join(""), operands: rest.slice(opcode[0].length), declared, written };
   }
 
   // The operands of a statement, by their form; throws Fault.
@@ -152,7 +157,7 @@ ptxmma.statements = (() => {
     let literals = 0;
     for (const element of registers) {
       if (!IS_REGISTER.test(element)) {
-        argument(element);
+        if (!LITERAL.includes(argument(element).shape)) throw new Fault(`${element} may not stand in a vector`);
         literals += 1;
       }
     }
@@ -197,8 +202,13 @@ ptxmma.statements = (() => {
     }
     if (text === "_") return argumentWith("sink", 0);
     if (FLOAT.test(text)) return argumentWith("float", 0);
+    const added = SUM.exec(text);
+    if (added) {
+      constantOf(strip(added[2]));
+      return argumentWith("sum", 1, [added[1]]);
+    }
     return argumentWith("immediate", constantOf(text));
   }
 
-  return { Fault, Declared, read, argumentsOf, argument, elementKind };
+  return { PARTS, Fault, Declared, read, argumentsOf, argument, elementKind };
 })();

@@ -67,6 +67,7 @@ _OF_BODIES = frozenset((*_OF_BOTH, ".branchtargets", ".callprototype", ".calltar
 # Two words side by side, or an opcode among the operands: a semicolon is missing between two statements.
 _TWO = re.compile(r"[\w$\])}]\s+[@.%$A-Za-z_{\[]|^[A-Za-z_]\w*\.(?![xyzwrgba]\b)\w")
 _TWO_DIRECTIVES = re.compile(r'[\w$\]>"]\s*\n\s*[.@%$A-Za-z_]')
+_VECTORS = frozenset(("v2", "v4"))
 _TABLES = frozenset((".branchtargets", ".calltargets"))  # names stand behind them, on further lines, too
 
 
@@ -248,18 +249,18 @@ class _Reader:
             function.threads, function.plane = None, True
 
     def _declare(self, scope: PtxScope, kinds: str, names: str, offset: int) -> None:
-        kind = kinds.split(".")[-1].strip()
-        vector = ".v2" in kinds or ".v4" in kinds
+        words = [word.strip() for word in kinds.split(".")]
+        kind = intern(".".join(words[-2:] if words[-2] in _VECTORS else words[-1:]))
         for item in names.split(","):
             found = _DECLARED.match(item)
             if found is None:
                 self.fault(offset, f"{item.strip()!r} is not a register name")
             elif found[2] is not None:
-                scope.ranges[found[1]] = intern(kind), int(found[2])
+                scope.ranges[found[1]] = kind, int(found[2])
             else:
-                scope.registers[found[1]] = intern(kind)
-                if vector:
-                    scope.registers.update((f"{found[1]}.{part}", kind) for part in "xyzw")
+                scope.registers[found[1]] = kind
+                if words[-2] in _VECTORS:
+                    scope.registers.update((f"{found[1]}.{part}", words[-1]) for part in "xyzw")
 
     def _body(self, function: Function, opened: int) -> None:
         text = self.text
@@ -286,14 +287,17 @@ class _Reader:
                 guard = found["guard"]
                 if guard is not None:
                     guard = intern(found["not"] + guard)
+                written = None
                 if " " in opcode or "\t" in opcode or "\n" in opcode:
-                    opcode = "".join(opcode.split())
+                    written, opcode = opcode, "".join(opcode.split())
                 operands = found["operands"]
                 merged = "\n" in operands or "." in operands  # as it must be if it holds another opcode
                 operands = operands.strip()
                 if merged and _TWO.search(operands):
                     self.fault(found.start(), f"a ';' is missing in or behind {self._first_line(found[0])}")
-                statements.append(PtxStatement(found.start(), intern(opcode), operands, guard, scope))
+                statements.append(
+                    PtxStatement(found.start(), intern(opcode), operands, guard, scope, written)
+                )
                 position = found.end()
                 continue
             position = found.end()

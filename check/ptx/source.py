@@ -35,13 +35,17 @@ _DIGITS = "0123456789"
 
 @dataclass(slots=True)
 class PtxStatement:
-    """One instruction: where it begins, its guard (with `!`), opcode and the text of its operands."""
+    """One instruction: where it begins, its guard (with `!`), opcode and the text of its operands.
+
+    `written` is the opcode as it stands in the file, where blanks part it.
+    """
 
     offset: int
     opcode: str
     operands: str
     guard: str | None
     scope: int
+    written: str | None = None
 
 
 @dataclass(frozen=True)

@@ -34,7 +34,8 @@ _CONSTANTS = (
     "1+1", "0x10", "0b11", "017", "08", "1U", "0x1fU", "-1", "~0", "!0", "!!3", "1<<3", "1<<70", "1>>-1", "(1)", "((2)", "7/2",
     "-7/2", "-7%4", "7%0", "1.5", "0f3f800000", "1e3", "1e", "_", "%p1", "!%p1", "! %p1", "%b1.x", "a.b", "0 1", "2*(3+4)", "5//2",
     "1 if 1 else 2", "True", "1_000", "1&6|1", "6^3&1", "18446744073709551615", "18446744073709551616", "1 # c", "2**3", "1<2",
-    "1" * 30, "1" * 5000, "00", "0o7", "+ 3", "- 3", "--3", "-~3", "[a+4]", "[a-4]", "[a + 1+1]", "[ %b1 ]", "[5]", "[_]", "[a,b]", "{}",
+    "%laneid", "%tid", "%tid.x", "%laneid.x", "!%is_explicit_cluster", "%clock64", "%b1+1", "%laneid + 4", "%p1+0", "%b1.x+1", "a+b",
+    "[%laneid]", "[%tid]", "{%laneid}", "{%tid.y, a}", "{!%p1, a}", "{%b1+1}", "1" * 30, "1" * 5000, "00", "0o7", "+ 3", "- 3", "--3", "-~3", "[a+4]", "[a-4]", "[a + 1+1]", "[ %b1 ]", "[5]", "[_]", "[a,b]", "{}",
     "{a,}", "{1, 2}", "{_, _}", "{_, a}", "{0f00000000, 0f00000000}", "{1.5, a}", "{!a}", "é", "٣", "not 1", "1 not 2",
 )  # fmt: skip
 _SIGNS = " .;:,{}[]_%!@01amsxé/*\n\t-+\"'\\\x00\U0001f600"
@@ -94,7 +95,16 @@ def _odd(text: str, chance: random.Random) -> str:
             case 1 if chance.random() < 0.3:
                 mnemonic = mnemonic[: chance.randrange(len(mnemonic)) + 1]
             case 2:
-                mnemonic = chance.choice((mnemonic.upper(), mnemonic.title(), mnemonic.replace(".", " . ")))
+                mnemonic = chance.choice(
+                    (
+                        mnemonic.upper(),
+                        mnemonic.title(),
+                        mnemonic.replace(".", " . "),
+                        mnemonic.replace(".", " ."),
+                        mnemonic.replace(".", " .", 1),
+                        mnemonic.replace("::", " ::"),
+                    )
+                )
             case 3:
                 mnemonic += (
                     f".{chance.choice(('m64n64k64', 'm8n8', 'f15', 'alinged', 'x' * 250, 'kind::f15'))}"
@@ -115,7 +125,7 @@ def _odd(text: str, chance: random.Random) -> str:
             case 8:
                 mnemonic = chance.choice(_BEFORE) + mnemonic
             case 9:
-                mnemonic = f"{chance.choice((_DECLARED, '.reg .pred p, %p<4>;', '.reg .f32 a b;', '.reg .b64 %bd<2>;'))} {mnemonic}"
+                mnemonic = f"{chance.choice((_DECLARED, '.reg .pred p, %p<4>;', '.reg .f32 a b;', '.reg .b64 %bd<2>;', '.reg .v4 .b32 a;', '.reg .v2.f32 a, %b1;'))} {mnemonic}"
             case _:
                 place = chance.randrange(len(mnemonic) + 1)
                 mnemonic = mnemonic[:place] + chance.choice(_SIGNS) + mnemonic[place + chance.randrange(2) :]

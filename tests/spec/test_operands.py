@@ -291,13 +291,15 @@ def test_registers_of_elements(specification: Specification, name: str) -> None:
         assert {o: set(t) for o, t in row.registers.items()} == {o: set(t.split()) for o, t in own.items()}
 
 
+NOT_SPECIAL = ("m8n8k4.f64", "m8n8k32.subbyte", "m8n8k128.xor", "m8n8k128.and")
 # What stands in a vector beside registers, where it is not what the operand's role says.
 NOT_A_REGISTER = {
-    ("wmma.mma", "m16n16k16.integer"): {"b": ()},
-    ("wmma.mma", "m16n16k8.tf32"): {"b": (), "d": ()},
+    ("wmma.mma", "m16n16k16.integer"): {"b": ("special",)},
+    ("wmma.mma", "m16n16k8.tf32"): {"b": ("special",), "d": ("special",)},
+    **{("wmma.mma", row): dict.fromkeys("ab", ("integer", "float")) for row in NOT_SPECIAL},
     ("wmma.store.d", "m8n8k4.f64"): {"r": ("float",)},
 }
-ALWAYS = {"wmma.load.c": {"r": ("sink",)}, "wmma.store.d": {"r": ("integer",)}}
+ALWAYS = {**{f"wmma.load.{one}": {"r": ("sink",)} for one in "abc"}, "wmma.store.d": {"r": ("integer",)}}
 
 
 @pytest.mark.parametrize("name", PARTS)

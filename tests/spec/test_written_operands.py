@@ -1,0 +1,171 @@
+"""How a statement is written, judged as every ptxas judges it: special registers, vector variables and their
+components, a register and a constant, blanks in a mnemonic. The verdicts are typed from what 17 releases said.
+"""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+import ptxmma
+from ptxmma.assemblers.classification import Session
+from ptxmma.assemblers.toolchains import Ptxas, available
+from ptxmma.check.check_file import check_text
+from ptxmma.spec.nodes import Version
+
+V4, V2 = ".reg .v4 .b32 vv; ", ".reg .v2 .b32 vv; "
+F16 = "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%f0,%f1,%f2,%f3}"
+SP = "mma.sp.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%f0,%f1,%f2,%f3}, {%b0,%b1}, {%b0,%b1}, {%f0,%f1,%f2,%f3}"
+LD = "ldmatrix.sync.aligned.m8n8.x2.shared.b16 {%b0,%b1}"
+WG = "wgmma.mma_async.sync.aligned.m64n8k16.f16.f16.f16 {%b0,%b1}"
+TC = "tcgen05.mma.cta_group::1.kind::f16 [%b0]"
+MOVE = "movmatrix.sync.aligned.m8n8.trans.b16"
+A80, A90, A100 = ("7.8", "sm_80"), ("8.0", "sm_90a"), ("8.6", "sm_100a")
+REST = "{%b0,%b1}, {%f0,%f1,%f2,%f3};"
+
+LEGAL = [
+    (A80, f"{F16}, {{%laneid,%tid.x,%ctaid.w,%b3}}, {REST}"),
+    (A80, f"{F16}, {{%tid.r,%b1,%b2,%b3}}, {REST}"),
+    (A80, f"{F16}, {{%b0,%b1,%b2,%b3}}, {{%b0,%b1}}, {{%laneid,%f1,%f2,%f3}};"),
+    (A80, f"{LD}, [%laneid];"),
+    (A80, f"{LD}, [%clock64 + 16];"),
+    (A80, f"{MOVE} %b0, %b1+1;"),
+    (A80, f"{MOVE} %b0, %laneid + -4;"),
+    (A80, f"{SP}, %b0+1, 0;"),
+    (A80, f"{SP}, {{%laneid}}, 0;"),
+    (A80, f"{V4}{F16}, vv, {REST}"),
+    (A80, f"{V4}{F16}, {{vv.x,vv.g,vv.b,vv.w}}, {REST}"),
+    (A80, f"{V2}{MOVE} vv.x, vv.y;"),
+    (A80, f"{V2}ldmatrix.sync.aligned.m8n8.x2.shared.b16 vv, [%b0];"),
+    (A80, f"{F16.replace('.', ' .')}, {{%b0,%b1,%b2,%b3}}, {REST}"),
+    (A80, f"{SP.replace('mma.sp', 'mma .sp')}, %b0, 0;"),
+    (A90, "@!%is_explicit_cluster ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%b0}, [%bd0];"),
+    (A90, "wgmma.fence .sync .aligned;"),
+    (A90, "wgmma.fence\t.sync.aligned ;"),
+    (A90, f"{WG}, %bd0+16, %bd1, %p0+1, 1, 1, 0, 0;"),
+    (A90, "fence.proxy .async .global;"),
+    (A100, "tcgen05.wait ::ld.sync.aligned;"),
+    (A100, "tcgen05.mma.ws .sp.cta_group::1.kind::f16 [%b0], %bd0, %bd1, [%b2], %b1, %p0, %bd2;"),
+    (A100, f"{TC}, %bd0+1, %bd1+2, %b1, %p0;"),
+    (A100, f"{TC}, %bd0, %bd1, %b1, {{%b0,%laneid,%b1,%b2}}, %p0;"),
+    (A100, "tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [%b0], %b1+1;"),
+]
+ILLEGAL = [
+    (A80, f"{F16}, {{%tid,%b1,%b2,%b3}}, {REST}", "operand.type"),
+    (A80, f"{F16}, {{%clock64,%b1,%b2,%b3}}, {REST}", "operand.type"),
+    (A80, f"{F16}, {{%laneid.x,%b1,%b2,%b3}}, {REST}", "operand.component"),
+    (A80, f"{F16}, {{%b0.x,%b1,%b2,%b3}}, {REST}", "operand.component"),
+    (A80, f"{F16}, {{%b0,%b1,%b2,!%p1}}, {REST}", "syntax"),
+    (A80, f"{F16}, {{%b0,%b1,%b2,%b3+1}}, {REST}", "syntax"),
+    (A80, f"{F16}, %tid, {REST}", "operand.kind"),
+    (A80, f"{V4}{F16}, {{vv,%b1,%b2,%b3}}, {REST}", "operand.type"),
+    (A80, f"{V2}{MOVE} %b0, vv;", "operand.kind"),
+    (A80, f"{V2}{LD}, [vv];", "operand.type"),
+    (A80, f"{LD}, [%tid];", "operand.type"),
+    (A80, f"{LD}, [%tid.x];", "syntax"),
+    (A80, f"{MOVE} %b0, %laneid;", "operand.special"),
+    (A80, f"{MOVE} %tid.x, %b0;", "operand.special"),
+    (A80, f"{MOVE} %b0, %b1.x;", "operand.component"),
+    (A80, f"{MOVE} %b0+1, %b1;", "operand.kind"),
+    (A80, f"{SP}, %laneid, 0;", "operand.special"),
+    (A80, f"@%laneid {LD}, [%bd0];", "guard.type"),
+    (
+        A80,
+        "wmma.load.a.sync.aligned.row.m16n16k16.f16 {%b0,%b1,%b2,%b3,%b4,%b5,%b6,%laneid}, [%bd0];",
+        "operand.special",
+    ),
+    (A80, "wmma .load.a.sync.aligned.row.m16n16k16.f16 {%b0,%b1,%b2,%b3,%b4,%b5,%b6,%b7}, [%bd0];", "syntax"),
+    (A80, f"{F16.replace('.sync', '. sync')}, {{%b0,%b1,%b2,%b3}}, {REST}", "qualifier.missing"),
+    (A90, "wgmma .fence.sync.aligned;", "syntax"),
+    (A90, "fence .proxy.async;", "syntax"),
+    (A90, f"{WG}, %clock64, %bd1, 1, 1, 1, 0, 0;", "operand.special"),
+    (A90, f"{WG}, %bd0, %bd1, !%is_explicit_cluster, 1, 1, 0, 0;", "operand.special"),
+    (A90, f"{WG}, %bd0, %bd1.x, 1, 1, 1, 0, 0;", "operand.component"),
+    (A100, "tcgen05 .wait::ld.sync.aligned;", "syntax"),
+    (A100, "tcgen05.mma .ws.cta_group::1.kind::f16 [%b0], %bd0, %bd1, %b1, %p0, %bd2;", "syntax"),
+    (A100, "tcgen05.alloc.cta_group ::1.sync.aligned.shared::cta.b32 [%b0], 32;", "syntax"),
+    (A100, f"{TC}, %bd0, %bd1, %b1+1, %p0;", "operand.kind"),
+    (A100, f"{TC}, %bd0, %bd1, %b1, %p0+1;", "operand.kind"),
+    (A100, f"{TC.replace('%b0', '%laneid')}, %bd0, %bd1, %b1, %p0;", "operand.special"),
+    (A100, "tcgen05.ld.sync.aligned.32x32b.x2.b32 {%laneid,%b0}, [%b1];", "operand.special"),
+    (A100, "tcgen05.st.sync.aligned.32x32b.x1.b32 [%b0], {%laneid};", "operand.special"),
+]
+DECLARED = (
+    ".reg .pred %p<8>; .reg .b32 %b<160>; .reg .f32 %f<160>; .reg .b64 %bd<160>; .reg .f16x2 %hh<160>; "
+)
+
+
+@pytest.mark.parametrize(("setting", "text"), LEGAL)
+def test_written_so_it_is_legal(setting: tuple[str, str], text: str) -> None:
+    verdict = ptxmma.legal(DECLARED + text, *setting)
+    assert verdict, verdict.reasons
+
+
+@pytest.mark.parametrize(("setting", "text", "code"), ILLEGAL)
+def test_written_so_it_is_illegal(setting: tuple[str, str], text: str, code: str) -> None:
+    verdict = ptxmma.legal(DECLARED + text, *setting)
+    assert verdict.verdict == "illegal"
+    assert code in {reason.code for reason in verdict.reasons}
+
+
+@pytest.mark.parametrize("ptxas", available(), ids=lambda one: one.version)
+def test_every_assembler_says_so(ptxas: Ptxas) -> None:
+    asked = 0
+    for setting in (A80, A90, A100):
+        version = Version(*map(int, setting[0].split(".")))
+        session = Session(ptxas, version, setting[1])
+        if version > ptxas.ptx or session.mute() is not None:
+            continue
+        legal = [text for one, text in LEGAL if one == setting]
+        illegal = [text for one, text, _ in ILLEGAL if one == setting]
+        asked += len(legal)
+        for texts, accepted in ((legal, True), (illegal, False)):
+            for text, outcome in zip(texts, session.classify(_single(texts)), strict=True):
+                assert (outcome.verdict == "accepted") == accepted, (text, outcome)
+    assert asked or ptxas.ptx < Version(7, 8)
+
+
+def _single(texts: list[str]) -> list[str]:
+    """The same, with variables of other names, as they stand in one kernel."""
+    return [re.sub(r"\bvv\b", f"vv{number}", text) for number, text in enumerate(texts)]
+
+
+def test_a_sum_is_noted() -> None:
+    (note,) = ptxmma.legal(f"{MOVE} a, b+1;").notes
+    assert "a register and a constant" in note
+    assert not ptxmma.legal(f"{LD}, [b+16];").notes
+
+
+@pytest.mark.parametrize(
+    ("text", "rule"),
+    [
+        (f"{MOVE} %b0, %laneid;", "legality.operand.special"),
+        (f"{MOVE} %b0, %b1.x;", "legality.operand.component"),
+        (f"{V4}{MOVE} %b0, vv;", "legality.operand.kind"),
+        ("wgmma .fence.sync.aligned;", "legality.syntax"),
+        (f"{F16.replace('.sync', '. sync')}, {{%b0,%b1,%b2,%b3}}, {REST}", "legality.syntax"),
+        (f"{F16}, {{%clock64,%b1,%b2,%b3}}, {REST}", "legality.operand.type"),
+    ],
+)
+def test_check_judges_alike(text: str, rule: str) -> None:
+    assert rule in _findings(text)
+
+
+@pytest.mark.parametrize("text", [text for setting, text in LEGAL if setting == A80])
+def test_check_accepts_alike(text: str) -> None:
+    assert not [found for found in _findings(text) if found.startswith("legality")]
+
+
+def test_alike_names_of_unlike_kinds_are_judged_apart() -> None:
+    """The second statement has the first one's types but for the special register."""
+    assert "legality.operand.type" in _findings(
+        f"{F16}, {{%x,%b1,%b2,%b3}}, {REST} {F16}, {{%clock64,%b1,%b2,%b3}}, {REST}"
+    )
+
+
+def _findings(text: str) -> list[str]:
+    declared = DECLARED.replace("; ", ";\n")
+    head = ".version 8.5\n.target sm_90a\n.address_size 64\n"
+    report = check_text(f"{head}.visible .entry k()\n{{\n{declared}{text}\nret;\n}}\n", "k.ptx")
+    return [finding.rule for finding in report.findings]
