@@ -95,7 +95,7 @@ class ConditionalGate:
     place: Place
 
 
-Element = Literal["integer", "float", "sink", "special"]
+Element = Literal["integer", "float", "single", "double", "sink", "special"]
 OperandShape = Literal["vector", "register", "negated", "immediate", "address"]
 Part = Literal[
     "A",
@@ -290,7 +290,8 @@ class Row:
     Noticed by: observations, universes, tests.
     Example: `{a: [b32, s32, u32]}`. Refuses: `{a: b32}` (a list, also of one)."""
     elements: Mapping[str, tuple[Element, ...]] = field(default_factory=dict)
-    """What a vector may hold beside registers, where that is not all that its role allows.
+    """What a vector may hold beside registers, where that is not all that its role allows. A floating-point
+    literal is single (0f…) or double (all others); where doubles alone may fill a vector, double stands here.
     Noticed by: observations, universes, tests.
     Example: `{r: [integer]}`. Refuses: `{r: [string]}` (not in the list)."""
     sparsity: str | None = None

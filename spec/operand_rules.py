@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 
 from .diagnosis import Reason
 from .model import Operand
@@ -25,7 +25,13 @@ _SHOWN = {
     "sink": "'_'",
 }
 _LISTED = 8  # so many registers of a vector are written one by one
-_ELEMENTS = {"integer": _SHOWN["immediate"], "float": _SHOWN["float"], "sink": _SHOWN["sink"]}
+_ELEMENTS = {
+    "integer": _SHOWN["immediate"],
+    "single": "a floating-point literal of 32 bits",
+    "double": "a floating-point literal of 64 bits",
+    "sink": _SHOWN["sink"],
+}
+_FLOATS = {"single": 32, "double": 64}  # bits
 
 
 def written(variant: Variant, name: str) -> str:
@@ -145,36 +151,46 @@ def _in_range(variant: Variant, name: str, operand: Operand, value: int) -> Iter
 
 
 def _elements_fit(variant: Variant, name: str, operand: Operand, argument: Argument) -> Iterator[Reason]:
-    sinks = argument.registers.count("_")
+    sinks, literals = argument.registers.count("_"), argument.literals
+    if not sinks and not literals:
+        return
+    kinds = dict.fromkeys(map(element_kind, argument.registers))
     if sinks and operand.role != "destination":
         yield Reason("operand.sink", f"{name}: '_' may not stand where a value is read")
-    elif argument.literals and operand.role != "source":
+    elif literals and operand.role != "source":
         yield Reason("operand.literal", f"{name}: a literal may not stand where a result is written")
-    elif sinks + argument.literals == argument.value and (
-        sinks or not _typed_by_literals(variant, name, argument)
-    ):
-        yield Reason("operand.vector", f"{name} names no register; at least one must be")
-    elif (sinks or argument.literals) and name in variant.row.row.elements:
+    elif "integer" in kinds and any(kind in _FLOATS for kind in kinds):
+        yield Reason(
+            "operand.literal", f"{name}: literals of integers and of floating point stand in one vector"
+        )
+    elif sinks + literals == argument.value:
+        if sinks or not _typed_by_literals(variant, name, kinds):
+            yield Reason("operand.vector", f"{name} names no register; at least one must be")
+    elif name in variant.row.row.elements:
         allowed = variant.row.row.elements[name]
-        for kind, what in _ELEMENTS.items():
-            if kind not in allowed and kind in map(element_kind, argument.registers):
+        for kind in kinds:
+            if kind in _ELEMENTS and kind not in allowed and not (kind in _FLOATS and "float" in allowed):
                 code = "operand.sink" if kind == "sink" else "operand.literal"
-                yield Reason(code, f"{name}: {what} may not stand in this vector")
+                yield Reason(code, f"{name}: {_ELEMENTS[kind]} may not stand in this vector")
 
 
-def _typed_by_literals(variant: Variant, name: str, argument: Argument) -> bool:
-    """Whether literals alone give a vector its type: each element fills a register of the literals' kind.
+def _typed_by_literals(variant: Variant, name: str, kinds: Collection[str]) -> bool:
+    """Whether literals of these kinds alone give a vector its type.
 
-    ptxas takes `{0f00000000, …}` as accumulators of .f32 and `{0, …}` as those of .s32; it takes neither
-    where a register packs several elements.
+    ptxas takes `{0f00000000, …}` where registers of .f32 may stand, `{1.0, …}` where those of .f64 may, and
+    beside some 8-bit types, and `{0, …}` where each element is an integer that fills its register.
     """
-    operand = variant.row.family.instruction.operands[name]
-    if operand.holds is None:
-        return False
-    bits = variant.row.element(operand.holds, str(variant.fields[operand.holds])).bits
-    kinds = {element_kind(text) for text in argument.registers}
     allowed = variant.register_types(name) or ()
-    return (kinds == {"float"} and f"f{bits}" in allowed) or (kinds == {"integer"} and f"s{bits}" in allowed)
+    if "integer" not in kinds:
+        if "f64" in allowed:
+            return True
+        return "f32" in allowed and (
+            "double" not in kinds or "double" in variant.row.row.elements.get(name, ())
+        )
+    holds = variant.row.family.instruction.operands[name].holds
+    if holds is None:
+        return False
+    return f"s{variant.row.element(holds, str(variant.fields[holds])).bits}" in allowed
 
 
 def _elements(

@@ -65,8 +65,9 @@ _NAMED = re.compile(rf"(?!WARP_SZ\b){_NAME}")
 _REGISTER = re.compile(rf"(?!WARP_SZ$)(?:{_NAME}(?:\.[xyzwrgba])?|_)")
 _SUM = re.compile(rf"((?!WARP_SZ\b){_NAME})\s*\+(?P<constant>.+)")
 _INTEGER = re.compile(r"([+-]?)\s*(0[xX][0-9a-fA-F]+|0[bB][01]+|0[0-7]*|[1-9][0-9]*)U?")
-_FLOAT = re.compile(r"[+-]?(?:0[fFdD][0-9a-fA-F]+|\d+\.\d*(?:[eE][+-]?\d+)?|\d+[eE][+-]?\d+)")
+_FLOAT = re.compile(r"0[fFdD][0-9a-fA-F]+|[+-]?(?:\d+\.\d*(?:[eE][+-]?\d+)?|\d+[eE][+-]?\d+)")
 _LITERAL = frozenset(("immediate", "float"))
+_SINGLE = re.compile(r"0[fF]")
 _DIGITS = 20  # decimal ones that a number of registers may have
 
 
@@ -169,12 +170,14 @@ def _vector(text: str) -> Argument:
 
 
 def element_kind(text: str) -> str:
-    """What an element of a vector is: integer, float, sink or register."""
+    """What an element of a vector is: integer, single or double (floating point), sink or register."""
     if text == "_":
         return "sink"
     if _REGISTER.fullmatch(text):
         return "register"
-    return "float" if argument_of(text).shape == "float" else "integer"
+    if argument_of(text).shape != "float":
+        return "integer"
+    return "single" if _SINGLE.match(text) else "double"
 
 
 def _address(text: str) -> Argument:

@@ -15,7 +15,13 @@ ptxmma.operands = (() => {
     float: "a floating-point literal",
     sink: "'_'",
   };
-  const ELEMENTS = { integer: SHOWN.immediate, float: SHOWN.float, sink: SHOWN.sink };
+  const ELEMENTS = {
+    integer: SHOWN.immediate,
+    single: "a floating-point literal of 32 bits",
+    double: "a floating-point literal of 64 bits",
+    sink: SHOWN.sink,
+  };
+  const isFloat = (kind) => kind === "single" || kind === "double";
   const LISTED = 8; // so many registers of a vector are written one by one
 
   // An operand as it is written, by its name: `{d0, d1, d2, d3}`, `[p]`, `scale-d`.
@@ -123,32 +129,40 @@ ptxmma.operands = (() => {
   function* elementsFit(variant, name, operand, argument) {
     const sinks = argument.registers.filter((one) => one === "_").length;
     const { literals } = argument;
+    if (!sinks && !literals) return;
     const limited = variant.row.record.elements[name];
+    const kinds = [...new Set(argument.registers.map(elementKind))];
     if (sinks && operand.role !== "destination") {
       yield reason("operand.sink", `${name}: '_' may not stand where a value is read`);
     } else if (literals && operand.role !== "source") {
       yield reason("operand.literal", `${name}: a literal may not stand where a result is written`);
-    } else if (sinks + literals === argument.value && (sinks || !typedByLiterals(variant, name, argument))) {
-      yield reason("operand.vector", `${name} names no register; at least one must be`);
-    } else if ((sinks || literals) && limited) {
-      for (const [kind, what] of Object.entries(ELEMENTS)) {
-        if (!limited.includes(kind) && argument.registers.some((text) => elementKind(text) === kind)) {
+    } else if (kinds.includes("integer") && kinds.some(isFloat)) {
+      yield reason("operand.literal", `${name}: literals of integers and of floating point stand in one vector`);
+    } else if (sinks + literals === argument.value) {
+      if (sinks || !typedByLiterals(variant, name, kinds)) {
+        yield reason("operand.vector", `${name} names no register; at least one must be`);
+      }
+    } else if (limited) {
+      for (const kind of kinds) {
+        if (ELEMENTS[kind] && !limited.includes(kind) && !(isFloat(kind) && limited.includes("float"))) {
           const code = kind === "sink" ? "operand.sink" : "operand.literal";
-          yield reason(code, `${name}: ${what} may not stand in this vector`);
+          yield reason(code, `${name}: ${ELEMENTS[kind]} may not stand in this vector`);
         }
       }
     }
   }
 
-  // Whether literals alone give a vector its type: each element fills a register of the literals' kind.
-  function typedByLiterals(variant, name, argument) {
+  // Whether literals of these kinds alone give a vector its type.
+  function typedByLiterals(variant, name, kinds) {
+    const allowed = variant.registerTypes(name) || [];
+    if (!kinds.includes("integer")) {
+      if (allowed.includes("f64")) return true;
+      const doubles = (variant.row.record.elements[name] || []).includes("double");
+      return allowed.includes("f32") && (doubles || !kinds.includes("double"));
+    }
     const { holds } = variant.operands[name];
     if (holds === null) return false;
-    const { bits } = variant.row.family.isa.data.types[variant.fields[holds]];
-    const kinds = new Set(argument.registers.map(elementKind));
-    const allowed = variant.registerTypes(name) || [];
-    const only = (kind) => kinds.size === 1 && kinds.has(kind);
-    return (only("float") && allowed.includes(`f${bits}`)) || (only("integer") && allowed.includes(`s${bits}`));
+    return allowed.includes(`s${variant.row.family.isa.data.types[variant.fields[holds]].bits}`);
   }
 
   function* elementsOf(variant, name, wanted, argument, statement) {

@@ -25,7 +25,7 @@ ptxmma.statements = (() => {
   const LITERAL = ["immediate", "float"];
   const PARTS = "xyzwrgba"; // the components of a vector variable
   const INTEGER = whole(`([+-]?)${S}*(0[xX][0-9a-fA-F]+|0[bB][01]+|0[0-7]*|[1-9][0-9]*)U?`);
-  const FLOAT = whole("[+-]?(?:0[fFdD][0-9a-fA-F]+|[0-9]+\\.[0-9]*(?:[eE][+-]?[0-9]+)?|[0-9]+[eE][+-]?[0-9]+)");
+  const FLOAT = whole("0[fFdD][0-9a-fA-F]+|[+-]?(?:[0-9]+\\.[0-9]*(?:[eE][+-]?[0-9]+)?|[0-9]+[eE][+-]?[0-9]+)");
   const MOST = 1 << 20; // registers of one declaration
 
   // Types of declared registers: by name, and by the beginning of numbered names.
@@ -164,11 +164,12 @@ ptxmma.statements = (() => {
     return argumentWith("vector", registers.length, registers, literals);
   }
 
-  // What an element of a vector is: integer, float, sink or register.
+  // What an element of a vector is: integer, single or double (literals of floating point), sink, register.
   function elementKind(text) {
     if (text === "_") return "sink";
     if (IS_REGISTER.test(text)) return "register";
-    return argument(text).shape === "float" ? "float" : "integer";
+    if (argument(text).shape !== "float") return "integer";
+    return /^0[fF]/.test(text) ? "single" : "double";
   }
 
   // `[name]`, `[name+offset]` or an immediate address.

@@ -17,6 +17,7 @@ from ptxmma.spec.nodes import Version
 V4, V2 = ".reg .v4 .b32 vv; ", ".reg .v2 .b32 vv; "
 F16 = "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%f0,%f1,%f2,%f3}"
 SP = "mma.sp.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%f0,%f1,%f2,%f3}, {%b0,%b1}, {%b0,%b1}, {%f0,%f1,%f2,%f3}"
+S8 = "mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32 {%b0,%b1,%b2,%b3}"
 LD = "ldmatrix.sync.aligned.m8n8.x2.shared.b16 {%b0,%b1}"
 WG = "wgmma.mma_async.sync.aligned.m64n8k16.f16.f16.f16 {%b0,%b1}"
 TC = "tcgen05.mma.cta_group::1.kind::f16 [%b0]"
@@ -40,6 +41,10 @@ LEGAL = [
     (A80, f"{V2}ldmatrix.sync.aligned.m8n8.x2.shared.b16 vv, [%b0];"),
     (A80, f"{F16.replace('.', ' .')}, {{%b0,%b1,%b2,%b3}}, {REST}"),
     (A80, f"{SP.replace('mma.sp', 'mma .sp')}, %b0, 0;"),
+    (A80, f"{F16}, {{%b0,%b1,%b2,%b3}}, {{%b0,%b1}}, {{0f00000000,0f3f800000,0f00000000,0f00000000}};"),
+    (A80, f"{F16}, {{%b0,%b1,%b2,%b3}}, {{%b0,%b1}}, {{%f0,%f1,1.0,0f00000000}};"),
+    (A80, f"{S8}, {{0f00000000,0f00000000,0f00000000,0f00000000}}, {{%b0,%b1}}, {{0,0,0,1}};"),
+    (A80, "wmma.store.d.sync.aligned.row.m16n16k16.f16 [%bd0], {%b0,%b1,0f00000000,%b3};"),
     (A90, "@!%is_explicit_cluster ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%b0}, [%bd0];"),
     (A90, "wgmma.fence .sync .aligned;"),
     (A90, "wgmma.fence\t.sync.aligned ;"),
@@ -77,6 +82,12 @@ ILLEGAL = [
     ),
     (A80, "wmma .load.a.sync.aligned.row.m16n16k16.f16 {%b0,%b1,%b2,%b3,%b4,%b5,%b6,%b7}, [%bd0];", "syntax"),
     (A80, f"{F16.replace('.sync', '. sync')}, {{%b0,%b1,%b2,%b3}}, {REST}", "qualifier.missing"),
+    (A80, f"{F16}, {{%b0,%b1,%b2,%b3}}, {{%b0,%b1}}, {{1.0,1.0,1.0,1.0}};", "operand.vector"),
+    (A80, f"{F16}, {{%b0,%b1,%b2,%b3}}, {{%b0,%b1}}, {{%f0,%f1,%f2,-0f00000000}};", "syntax"),
+    (A80, f"{F16}, {{%b0,%b1,%b2,%b3}}, {{%b0,%b1}}, {{%f0,%f1,1.0,0}};", "operand.literal"),
+    (A80, f"{F16}, {{0f00000000,0f00000000,0f00000000,0f00000000}}, {REST}", "operand.vector"),
+    (A80, f"{S8}, {{0,0,0,0}}, {{%b0,%b1}}, {{0,0,0,1}};", "operand.vector"),
+    (A80, "wmma.store.d.sync.aligned.row.m16n16k16.f16 [%bd0], {%b0,%b1,1.0,%b3};", "operand.literal"),
     (A90, "wgmma .fence.sync.aligned;", "syntax"),
     (A90, "fence .proxy.async;", "syntax"),
     (A90, f"{WG}, %clock64, %bd1, 1, 1, 1, 0, 0;", "operand.special"),
