@@ -10,6 +10,7 @@ from ..formal.smt.solvers import SOLVERS, solver_version
 from ..ledger.silicon_record import Silicon
 from ..ledger.solver_record import ProofState, SolverRecord
 from ..ledger.witnesses import Agreement, DeviceWitness, Witnessed
+from ..spec.quantities import counted_state
 from .peers_report import verdict_as_json
 
 __all__ = ["as_json", "print_claims"]
@@ -149,7 +150,8 @@ def _peers(claim: Witnessed) -> list[str]:
         own = [said for said in claim.peers if said.peer == peer]
         states = Counter(said.state for said in own)
         entries = "".join(f" ({name})" for name in sorted({said.entry for said in own if said.entry}))
-        lines.append(f"{peer}: {', '.join(f'{count} {state}' for state, count in states.items())}{entries}")
+        said_of = ", ".join(counted_state(count, state) for state, count in states.items())
+        lines.append(f"{peer}: {said_of}{entries}")
     return lines or ([] if claim.subject.kind == "row" else ["none"])
 
 

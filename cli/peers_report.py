@@ -17,6 +17,7 @@ from ..ledger.register_questions import explained_verdicts
 from ..ledger.silicon_record import load_silicon
 from ..spec.errors import Question
 from ..spec.naming import like
+from ..spec.quantities import counted_state
 from ..spec.specification import Specification
 
 __all__ = ["answer_peers", "peer_lines", "peers_now", "print_peers", "verdict_as_json"]
@@ -125,7 +126,9 @@ def peer_lines(said: Sequence[PeerVerdict]) -> list[str]:
         states = Counter(verdict.state for verdict in own)
         points = sum(verdict.points for verdict in own)
         entries = sorted({verdict.entry for verdict in own if verdict.entry})
-        others = "".join(f", {count} {state}" for state, count in states.items() if state != "agrees")
+        others = "".join(
+            f", {counted_state(count, state)}" for state, count in states.items() if state != "agrees"
+        )
         others += f" ({', '.join(entries)})" if entries else ""
         agree = f"{states['agrees']} of {len(own)} observations agree ({points} points)"
         lines.append(f"peer {peer} ({peer.date}): {agree}{others}")

@@ -16,7 +16,7 @@ from ..spec.descriptor_rules import WordVerdict
 from ..spec.maps import LayoutMap
 from ..spec.memory_records import Descriptor
 from ..spec.model import Source
-from ..spec.quantities import counted
+from ..spec.quantities import counted, counted_state
 from ..spec.specification import Specification
 from ..spec.variants import OPAQUE, RowView, Variant
 from .variant_layouts import variant_layouts
@@ -86,11 +86,7 @@ def _assemblers(said: Mapping[str, int]) -> str:
     every = sum(said.values())
     if not every:
         return "nothing is recorded"
-    others = "".join(
-        f", {count} {'differ' if state == 'differs' and count > 1 else state}"
-        for state, count in said.items()
-        if state != "agrees"
-    )
+    others = "".join(f", {counted_state(count, state)}" for state, count in said.items() if state != "agrees")
     return f"{said.get('agrees', 0)} of {counted(every, 'release')} agree with the row{others}"
 
 

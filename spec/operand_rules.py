@@ -182,11 +182,9 @@ def _typed_by_literals(variant: Variant, name: str, kinds: Collection[str]) -> b
     """
     allowed = variant.register_types(name) or ()
     if "integer" not in kinds:
-        if "f64" in allowed:
-            return True
-        return "f32" in allowed and (
-            "double" not in kinds or "double" in variant.row.row.elements.get(name, ())
-        )
+        single, double = (f"f{bits}" in allowed for bits in _FLOATS.values())
+        doubles = "double" in variant.row.row.elements.get(name, ())
+        return double or (single and (doubles or "double" not in kinds))
     holds = variant.row.family.instruction.operands[name].holds
     if holds is None:
         return False

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-__all__ = ["counted", "one_of"]
+__all__ = ["counted", "counted_state", "one_of"]
 
 _LISTED = 4  # so many consecutive integers are listed
 
@@ -22,3 +22,8 @@ def one_of(values: Sequence[object]) -> str:
         if step > 0 and numbers == list(range(first, last + 1, step)):
             return f"{first} to {last}{f' in steps of {step}' if step > 1 else ''}"
     return " or ".join(map(str, values))
+
+
+def counted_state(count: int, state: str) -> str:
+    """How many are in a state, as a person says it: `1 differs`, `2 differ`, `2 stale`."""
+    return f"{count} {state.removesuffix('s') if count != 1 else state}"

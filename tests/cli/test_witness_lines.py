@@ -15,6 +15,7 @@ from ptxmma.ledger.records import FOLDER
 from ptxmma.ledger.silicon_record import load_silicon
 from ptxmma.ledger.universe_record import load_universes
 from ptxmma.spec.loading import ROOT
+from ptxmma.spec.quantities import counted_state
 
 Run = Callable[..., tuple[int, str, str]]
 OUTPUTS = json.loads((ROOT / "cli" / "schemas" / "outputs.json").read_text())
@@ -28,6 +29,11 @@ def answer(run: Run, *words: str) -> dict[str, Any]:
     found: dict[str, Any] = json.loads(out)
     jsonschema.validate(found, {**OUTPUTS, "$ref": f"#/$defs/{words[0]}"})
     return found
+
+
+def test_a_count_has_its_verb() -> None:
+    said = [counted_state(count, state) for count in (1, 2) for state in ("agrees", "differs", "stale")]
+    assert said == ["1 agrees", "1 differs", "1 stale", "2 agree", "2 differ", "2 stale"]
 
 
 def test_how_many_differ(run: Run) -> None:
