@@ -38,8 +38,8 @@ ClaimState = Literal["agrees", "differs", "stale", "unseen", "unclaimed"]
 
 _DIGITS = 16
 # The part of an operand says nothing about legality, nor does what its layout covers; its formulas count by
-# their values, with every variant.
-_ELSEWHERE = ("part", "descriptor", "space", "word", "contains", "matrix", "registers", "valid")
+# their values, with every variant. No recorded statement has a register and a constant for an operand.
+_ELSEWHERE = ("part", "descriptor", "sum", "space", "word", "contains", "matrix", "registers", "valid")
 
 
 def _text(value: object) -> str:
