@@ -8,7 +8,7 @@ around lies in no variable.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 
 from ...spec.api import load
@@ -60,6 +60,10 @@ class Interval:
         """Whether another interval contains this one."""
         return self.join(other) == other
 
+    def bounded(self, low: int, high: int) -> Interval:
+        """The same with other bounds."""
+        return Interval(low, high, self.base, self.shift, self.fields)
+
     def join(self, other: Interval) -> Interval:
         """The interval that contains both."""
         if self == other or self.is_nothing:
@@ -70,7 +74,7 @@ class Interval:
             return TOP
         fields = self.fields if self.fields == other.fields else None
         low, high = min(self.low, other.low), max(self.high, other.high)
-        return _clamped(replace(self, low=low, high=high, fields=fields))
+        return _clamped(Interval(low, high, self.base, self.shift, fields))
 
     def widen(self, grown: Interval) -> Interval:
         """`grown`, which contains this one, without the bounds that moved."""
@@ -78,7 +82,7 @@ class Interval:
             return grown
         low = grown.low if grown.low == self.low else -WIDEST
         high = grown.high if grown.high == self.high else WIDEST
-        return _clamped(replace(grown, low=low, high=high))
+        return _clamped(grown.bounded(low, high))
 
     def plus(self, low: int, high: int) -> Interval:
         """The sum with an interval of bytes; in a descriptor it goes to the address field, whose step is
@@ -87,9 +91,9 @@ class Interval:
         if self.is_nothing:
             return self
         if low <= -WIDEST or high >= WIDEST:
-            return TOP if self.base is None else replace(self, low=-WIDEST, high=WIDEST)
+            return TOP if self.base is None else self.bounded(-WIDEST, WIDEST)
         step = 1 << self.shift
-        return _clamped(replace(self, low=self.low + low * step, high=self.high + high * step))
+        return _clamped(self.bounded(self.low + low * step, self.high + high * step))
 
     def times(self, other: Interval) -> Interval:
         """The products with another plain interval."""
@@ -105,10 +109,10 @@ class Interval:
         if self.base is not None or operator == "ne":
             return self
         if operator == "eq":
-            return replace(self, low=limit, high=limit)
+            return self.bounded(limit, limit)
         low = max(self.low, {"gt": limit + 1, "ge": limit}.get(operator, self.low))
         high = min(self.high, {"lt": limit - 1, "le": limit}.get(operator, self.high))
-        return replace(self, low=low, high=high) if low <= high else NOTHING
+        return self.bounded(low, high) if low <= high else NOTHING
 
 
 TOP = Interval(-WIDEST, WIDEST, fields=None)
@@ -125,7 +129,7 @@ def _clamped(value: Interval) -> Interval:
     if value.low > -WIDEST and value.high < WIDEST:
         return value
     low, high = max(value.low, -WIDEST), min(value.high, WIDEST)
-    return replace(TOP if value.base is None else value, low=low, high=high)
+    return (TOP if value.base is None else value).bounded(low, high)
 
 
 @dataclass(frozen=True, slots=True)

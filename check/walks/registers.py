@@ -130,11 +130,12 @@ class Registers:
             for register in written:
                 self.numbers[register] = None
             return
-        if on.__class__ is int:
-            if on:
-                self.numbers.update(zip(written, self._results(step), strict=True))
+        if on.__class__ is int and not on:
             return
         results = self._results(step)
+        if on.__class__ is int:
+            self.numbers.update(zip(written, results, strict=True))
+            return
         for register, new in zip(written, results, strict=True):
             self.numbers[register] = self.math.chosen(on, new, self.numbers.get(register))
 
@@ -181,6 +182,8 @@ class Registers:
 
     def _results(self, step: WalkStep) -> Sequence[Numbers]:
         """What a statement writes, by its destinations."""
+        if step.target is not None:
+            return (self._computed(step, self._sources(step)),)
         count = len(step.written)
         if step.result == "elected":
             return (0, self._leader(step))[-count:]  # `_` is no register
