@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING
 
 from ..spec.api import load
 from ..spec.errors import Place, Question
+from ..spec.lazy_dataclass import dataclass
 from ..spec.legality import ILLEGAL, Judge, Verdict
 from ..spec.quantities import counted
 from ..spec.statements import Statement as Read

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from ..spec.errors import Place
+from ..spec.lazy_dataclass import dataclass
 
 __all__ = [
     "ERROR",

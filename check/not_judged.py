@@ -5,9 +5,10 @@ blocks whose size or shape nothing says, and memory that a function outside the 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from ..spec.errors import Place
+from ..spec.lazy_dataclass import dataclass
 from .ptx.inlining import call_of
 from .ptx.operation import Operation, Operations
 from .ptx.source import Function, PtxModule

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
 from ..spec.cache import PACKAGE, cached
+from ..spec.lazy_dataclass import dataclass
 from ..spec.ordering import Ordering
 from ..spec.switches import Switch
 

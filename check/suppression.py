@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from ..spec.errors import Place
+from ..spec.lazy_dataclass import dataclass
 from .findings import INFO, Finding
 from .rules import chosen
 

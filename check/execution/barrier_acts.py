@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Iterator, Mapping
-from dataclasses import dataclass
 from functools import partial
 
+from ...spec.lazy_dataclass import dataclass
 from ..ptx.decode import DecodedStatement
 from ..ptx.operands import Address
 from ..values.block_threads import WARP, by_warp

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence, Set
-from dataclasses import dataclass
 
+from ...spec.lazy_dataclass import dataclass
 from ..walks.walk_plan import WalkPlan
 from .assumed_paths import AssumedPaths
 from .thread_groups import ThreadGroup

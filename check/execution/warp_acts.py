@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
+from ...spec.lazy_dataclass import dataclass
 from ..memory.byte_regions import ByteRegion
 from ..memory.shared_memory import fences_shared, fills_shared, sends_shared, stores_shared
 from ..values.block_threads import WARP, WARPGROUP, by_warp

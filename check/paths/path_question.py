@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass
 from typing import Generic, Literal, TypeVar
+
+from ...spec.lazy_dataclass import dataclass
 
 __all__ = ["PathAnswer", "PathQuestion"]
 

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from ...spec.lazy_dataclass import dataclass
 from .operands import address_of, operand_texts, vector_elements
 from .operation import Operations
 from .source import NAME, Function, PtxModule, PtxScope, PtxStatement

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from ...spec.lazy_dataclass import dataclass
 from ..paths.path_question import PathQuestion
 from ..paths.path_search import PathSearch
 from ..paths.path_slice import PathSlice

@@ -6,11 +6,11 @@ wgmmas only form groups. A finding is an ERROR if its program has two results un
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from ...formal.ordering import programs as model
+from ...spec.lazy_dataclass import dataclass
 from ...spec.ordering import ordering
 from ..findings import Undefined
 from ..ptx.dataflow import trail_blocks

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
+from ...spec.lazy_dataclass import dataclass
 from ..ptx.decode import DecodedStatement
 from ..values.block_threads import WARP, WARPGROUP, size_of
 from .acts import Act, act_of
