@@ -51,6 +51,9 @@
     if (!by("memory").hidden) drawMemory();
   }
 
+  // What a select says where the address does not.
+  const first = ({ options: [...all] }) => (all.find((one) => one.defaultSelected) || all[0]).value;
+
   // The word of a descriptor whose fields are all 0, or what they always are.
   function initial(descriptor) {
     return words.hex(descriptor, words.encode(descriptor, {}).word);
@@ -110,7 +113,7 @@
   function drawMemory() {
     const { descriptor, values } = current;
     const rows = Number(state.rows || 16);
-    for (const name of ["major", "bytes", "rows", "colour"]) if (state[name]) by(name).value = state[name];
+    for (const name of ["major", "bytes", "rows", "colour"]) by(name).value = state[name] || first(by(name));
     const one = shared.matrix(data, layouts, descriptor, values, by("major").value, Number(by("bytes").value));
     by("picture").hidden = Boolean(one.why);
     if (one.why) { by("place").replaceChildren(element("p", {}, one.why)); return; }
@@ -144,7 +147,11 @@
     if (kept) change({ row: x, k });
   }
 
-  by("descriptor").addEventListener("change", (event) => { state = { descriptor: event.target.value }; ptxmma.state.write(state); show(); });
+  by("descriptor").addEventListener("change", (event) => {
+    const { ptx, target } = state;
+    state = {};
+    change({ descriptor: event.target.value, ptx, target });
+  });
   by("word").addEventListener("input", (event) => change({ word: event.target.value }));
   for (const name of ["ptx", "target", "major", "bytes", "rows", "colour"]) by(name).addEventListener("change", (event) => change({ [name]: event.target.value }));
   for (const name of ["row", "k"]) by(name).addEventListener("input", (event) => { if (event.target.value !== "") change({ [name]: event.target.value }); });

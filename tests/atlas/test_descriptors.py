@@ -188,3 +188,18 @@ def test_a_field_changes_the_word_and_back(open_page: Open) -> None:
     assert page.locator('[data-field="start-address"]').input_value() == "2048"
     page.locator("#word").fill("x")
     assert "is not an integer" in page.locator("#answer").inner_text()
+
+
+@pytest.mark.slow
+def test_an_address_says_all_that_is_chosen(open_page: Open) -> None:
+    page = open_page("descriptors.html#descriptor=wgmma")
+    page.select_option("#major", "MN")
+    page.select_option("#bytes", "4")
+    page.select_option("#target", "sm_90a")
+    assert page.inner_text("#place") == "MN-major elements have 2 bytes, not 4"
+    page.select_option("#descriptor", "tcgen05.shared")
+    assert page.input_value("#major") == "K" and page.input_value("#target") == "sm_90a"
+    shown = page.inner_text("#place")
+    assert " lies at " in shown
+    again = open_page("descriptors.html#" + page.url.partition("#")[2])
+    assert again.inner_text("#place") == shown and again.input_value("#target") == "sm_90a"
