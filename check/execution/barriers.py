@@ -127,7 +127,7 @@ class Mbarrier:
         self, clock: Clock, act: tuple[int, int], count: int, expected: int | None = 0, statement: int = -1
     ) -> bool:
         """Count arrivals of a warp's act, after the bytes that they expect; whether they fall into several
-        phases. `clock` is what they make known.
+        phases, or are more than are counted. `clock` is what they make known.
         """
         self.settle()
         self.expect(expected, statement)
@@ -143,7 +143,7 @@ class Mbarrier:
             now.clock.knows(self.address, self.phase)
             clock.knows(self.address, self.phase)
             if not taken:
-                break  # bytes are pending, and this arrival is one too many
+                return True  # bytes are pending, and this arrival is one too many
             last = self.phase
             self._end()
         return count > 0 and last > first

@@ -126,6 +126,7 @@ class CopyActs(GenericActs):
         placed = address.base is not None and (
             registers.steps.source(address.base, statement.scope) in registers.assumed
         )
+        self.scattered |= base is None and does == "copy"
         # where a bulk store goes to in global memory is no matter here
         doubtful = group.doubtful or placed if does == "drain" else self._doubtful(group, step)
         doubtful |= step.guard in registers.assumed
@@ -148,6 +149,7 @@ class CopyActs(GenericActs):
     def _fill(self, write: TimedWrite) -> None:
         """A bulk copy into shared memory."""
         region = write.region
+        self.scattered |= write.landing is None or write.landing.size is None or not region.is_known
         if write.landing is None or not region.is_known or write.elsewhere:
             return
         flags = (1 << region.high - region.low) - 1
@@ -336,6 +338,8 @@ class CopyActs(GenericActs):
     # What is remembered
 
     def _put(self, made: _Copy) -> None:
+        if self.count == 1 and made.access.does != "drain":
+            self.put_bytes(made.access)
         self._copies.put(made, made.write.region)
         self._copied |= made.access.bytes.flags << made.access.bytes.start
         if not made.fenced:

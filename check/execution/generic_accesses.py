@@ -49,6 +49,9 @@ class GenericActs(WarpActs):
         self.elsewhere: dict[tuple[int, int], GenericRace] = {}  # one of the two accesses is another block's
         self._spans: list[list[_Span]] = [[] for _ in range(self.count)]
         self._threads = ThreadBytes()
+        self.loaded: dict[int, int] = {}  # by statement, in a block of one warp: the bytes, a bit for each
+        self.stored = 0  # in such a block
+        self.scattered = False  # some bytes were written of which it is not known where they lie
         self._peers = PeerAccesses(self.warps, self._found_elsewhere) if maps else None
 
     def act(self, group: ThreadGroup, step: WalkStep, threads: tuple[int, ...]) -> Iterator[GroupWait]:
@@ -71,6 +74,7 @@ class GenericActs(WarpActs):
                 return
         base: Numbers = 0 if address.base is None else group.registers.value(address.base, statement.scope)
         if base is None:
+            self.scattered |= statement.does == "store"
             return
         doubtful = self._doubtful(group, step) or step.guard in group.registers.assumed
         placed = address.base is not None and (
@@ -88,6 +92,9 @@ class GenericActs(WarpActs):
 
     def _judge(self, warp: int, access: GenericAccess) -> None:
         """Hold an access against those of other warps that its warp does not know of."""
+        if self.count == 1:
+            self.put_bytes(access)
+            return
         seen, is_store = self.warps[warp].clock.seen, access.does == "store"
         start, flags = access.bytes
         known = None if is_store else self._known(warp)
@@ -103,6 +110,14 @@ class GenericActs(WarpActs):
                 if met:
                     self._found(other, span, warp, access, met << start)
         self._remember(warp, access)
+
+    def put_bytes(self, access: GenericAccess) -> None:
+        """Remember which bytes the only warp loads, and which are written."""
+        flags = access.bytes.flags << access.bytes.start
+        if access.does == "load":
+            self.loaded[access.statement] = self.loaded.get(access.statement, 0) | flags
+        else:
+            self.stored |= flags
 
     def _found_elsewhere(self, other: int, before: GenericAccess, warp: int, access: GenericAccess) -> None:
         """An access by a warp of another block, and one of this block's, that nothing orders."""

@@ -93,6 +93,8 @@ class GenericFindings:
             races = found if races is None else {key: race for key, race in races.items() if key in found}
             if not races:
                 break
+        if races and self.plan.function.threads is None and not _has_warps(self.plan):
+            races = _of_several_warps(self.plan, races)
         return races or {}
 
 
@@ -101,13 +103,34 @@ def _blocks(plan: WalkPlan) -> Iterable[tuple[int, int, int]]:
     those that blocks with a warpgroup, or with a barrier for several warps, may have.
     """
     function = plan.function
+    least = WARPGROUP if any(one.does == "multiply" for one in plan.code) else 2 * WARP
     if function.threads is not None:
         return (function.threads,) if WARP < size_of(function.threads) <= LARGEST_BLOCK else ()
-    least = WARPGROUP if any(one.does == "multiply" for one in plan.code) else 2 * WARP
-    meets = any(one.does == "meet" and one.operation.action.barrier == "named" for one in plan.code)
-    if not (meets or least == WARPGROUP):
+    if not _has_warps(plan) and function.plane:
         return ()
     return (shape for shape in usual_shapes(plan) if least <= size_of(shape) <= LARGEST_BLOCK)
+
+
+def _has_warps(plan: WalkPlan) -> bool:
+    """Whether a block surely has several warps: it has a warpgroup, or a barrier for more than one."""
+    meets = any(one.does == "meet" and one.operation.action.barrier == "named" for one in plan.code)
+    return meets or any(one.does == "multiply" for one in plan.code)
+
+
+def _of_several_warps(plan: WalkPlan, races: dict[_Key, GenericRace]) -> dict[_Key, GenericRace]:
+    """The races in a function that is not meant for blocks of one warp: there, a load of theirs would read
+    bytes that nothing writes.
+    """
+    found = _execute(plan, (WARP, 1, 1), AssumedSizes(_SIZE), _ROUNDS)
+    acts = found.acts
+    assert isinstance(acts, GenericActs)
+    updated = any(one.does == "update" and one.operation.space != "global" for one in plan.code)
+    if not found.followed or found.halted or found.skipped or found.doubtful:
+        return {}
+    if acts.scattered or updated or plan.mapped:
+        return {}
+    missing = {at for at, flags in acts.loaded.items() if flags & ~acts.stored}
+    return {key: race for key, race in races.items() if {race.first, race.second} & missing}
 
 
 def _raced(plan: WalkPlan, shape: tuple[int, int, int]) -> tuple[dict[_Key, GenericRace], bool, list[Sent]]:

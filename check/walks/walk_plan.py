@@ -34,6 +34,10 @@ COUNTED = _SIGNALS | _SETUP | _ACCESSES  # actions on shared memory, and actions
 _THREAD = ("%tid", "%laneid")
 _GUARDED = frozenset(("jump", "leave"))
 _STRONG = frozenset(("acquire", "acq_rel", "relaxed", "volatile", "mmio"))  # accesses that threads meet by
+# What accesses shared memory, or makes known what a thread has done.
+_TELLS = frozenset(
+    ("load", "store", "copy", "bulk-copy", "multiply", "init", "arrive", "meet", "copy-arrive")
+)
 _OPAQUE = frozenset(("load", "update"))  # their results do not depend on registers alone
 
 
@@ -210,12 +214,28 @@ class WalkPlan:
 
     @cached_property
     def meets_in_memory(self) -> bool:
-        """Whether threads may meet by what they read: by atomics, or strong loads."""
-        return any(
-            statement.does == "update"
-            or (statement.does == "load" and not _STRONG.isdisjoint(statement.operation.words))
-            for statement in self.code
+        """Whether threads may meet by what they read, by atomics or strong loads, and do anything with shared
+        memory or barriers after that.
+        """
+        meeting = (
+            index
+            for index, statement in enumerate(self.code)
             if statement.operation.space in ("shared", "generic")
+            if statement.does == "update"
+            or (statement.does == "load" and not _STRONG.isdisjoint(statement.operation.words))
+        )
+        return any(self._goes_on(index) for index in meeting)
+
+    def _goes_on(self, index: int) -> bool:
+        """Whether behind a statement some other one accesses shared memory, or tells other threads of it."""
+        number = self.flow.block_of(index)
+        block = self.flow.blocks[number]
+        behind = {*range(index + 1, block.end)}
+        for other in self.flow.reached(block.successors, -1):
+            behind.update(range(self.flow.blocks[other].start, self.flow.blocks[other].end))
+        return any(
+            self.code.operation(at).does in _TELLS and self.code.operation(at).space not in _ELSEWHERE
+            for at in behind
         )
 
     def polls(self, number: int) -> bool:

@@ -40,6 +40,12 @@ WRONG = {
     "no barrier before the next store": ("bar.sync 1, 128;\n", ""),
     "too few threads meet": ("bar.sync 0;\n", "shr.u32 %r20,%r1,6; add.u32 %r20,%r20,2; bar.sync %r20,64;\n"),
     "one warp only": ("bar.sync 0;\n", "bar.warp.sync -1;\n"),
+    "threads meet in memory before the end": (
+        "bar.sync 0;\n",
+        "",
+        "ret;\n",
+        "atom.acquire.cta.shared.add.u32 %r20,[%r2+4096],1;\nret;\n",
+    ),
 }
 RIGHT = {
     "as it is": ("bar.sync 0;", "bar.sync 0;"),
@@ -50,6 +56,9 @@ RIGHT = {
         "bar.sync 0;\n", "and.b32 %r20,%r1,32; shr.u32 %r20,%r20,5; add.u32 %r20,%r20,2; bar.sync %r20,64;\n"
     ),
     "threads meet in memory": ("bar.sync 0;\n", "ld.volatile.shared.u32 %r20,[%r2+4096];\n"),
+    "threads meet in memory at the end of a round": (
+        "bar.sync 0;\n", "", "bar.sync 1, 128;\n", "atom.shared.add.u32 %r20,[%r2+4096],1;\nbar.sync 1, 128;\n"
+    ),
     "it is not known where": ("bar.sync 0;\n", "ld.global.u32 %r4,[%d1];\n"),
     "it is not known whether": ("bar.sync 0;\n", "ld.global.u32 %r20,[%d1];\nsetp.eq.u32 %p2,%r20,0;\n@%p2 "),
 }  # fmt: skip
@@ -76,6 +85,19 @@ def test_what_is_ordered_or_not_known_is_no_race(case: str) -> None:
 def test_what_a_parameter_decides_is_likely() -> None:
     where = ("shl.b32 %r4,%r4,4;", "add.u32 %r4,%r4,%r0; and.b32 %r4,%r4,127; shl.b32 %r4,%r4,4;")
     assert tiers(changed((*where, "bar.sync 0;\n", ""))) == {("likely", "shared-unsynchronised")}
+
+
+ALONE = ("bar.sync 0;\n", "", "bar.sync 1, 128;\n", "", ".reqntid 128, 1, 1\n", "")
+
+
+def test_blocks_without_a_barrier_whose_size_the_text_does_not_say() -> None:
+    """They may have one warp, unless a load would then read bytes that nothing writes."""
+    text = changed(ALONE).replace("%r4,%r1,64", "%r4,%r1,32")
+    assert tiers(text) == {("likely", "shared-unsynchronised")}
+    assert tiers(text.replace("%r4,%r1,32", "%r4,%r1,16")) == set()  # of the same warp
+    assert tiers(text.replace("LOOP:", "st.shared.v4.b32 [%r4],{%r1,%r1,%r1,%r5};\nLOOP:")) == set()
+    unknown = text.replace("LOOP:", "ld.global.u32 %r20,[%d1];\nst.shared.b32 [%r20],%r1;\nLOOP:")
+    assert tiers(unknown) == set()  # it may write them
 
 
 PRODUCT = """

@@ -471,6 +471,18 @@ def test_the_same_boxes_bring_the_same_bytes(tensor_map: str, count: str, right:
     assert found == (set() if right else {("error", "barrier-stuck")})
 
 
+def test_an_arrival_too_many_while_bytes_are_pending() -> None:
+    """Two threads expect the bytes, and one arrival is counted: the second may fall into the next phase."""
+    right = BOXES.replace("MAP", "%d2").replace("BYTES", "8192")
+    arrival = "@%p1 mbarrier.arrive.expect_tx.shared::cta.b64 _,[full],8192;"
+    assert right.count(arrival) == 1
+    twice = right.replace(
+        arrival, "and.b32 %r6,%r1,63; setp.eq.u32 %p3,%r6,0;\n" + arrival.replace("%p1", "%p3")
+    )
+    assert ("likely", "barrier-count") in tiers(twice)
+    assert ("likely", "barrier-count") not in tiers(twice.replace("[full],1;", "[full],2;"))
+
+
 def test_a_tensor_map_that_the_kernel_may_replace() -> None:
     """Its boxes are of another size afterwards; a map that is a parameter stays what it was."""
     text = BOXES.replace(".visible", ".global .align 128 .b8 map[128];\n.visible", 1)
