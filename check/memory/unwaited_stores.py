@@ -6,6 +6,7 @@ needs the block's shared memory.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
@@ -81,10 +82,12 @@ class _UnwaitedStores:
         """A path that can happen from a bulk store to the end of the kernel, past no wait that covers it."""
         if not self.stores or self.calls:  # what is called may wait
             return None
-        events = (*self.stores, *self.commits, *self.waits, *self.ends)
-        sliced, values = PathSlice(self.code, self.flow, events), PathValues(self.code)
+        ends = self._pending_ends()
+        if not ends:
+            return None
+        sliced, values = PathSlice(self.code, self.flow, self._events), PathValues(self.code)
         near = self.flow.block_of(min(self.stores))
-        for end in sorted(self.ends):
+        for end in ends:
             question: PathQuestion[_BulkPending] = PathQuestion(
                 start=_BulkPending(),
                 step=partial(self._step, end),
@@ -99,9 +102,43 @@ class _UnwaitedStores:
                 return answer
         return None
 
+    @property
+    def _events(self) -> list[int]:
+        return sorted((*self.stores, *self.commits, *self.waits, *self.ends))
+
+    def _pending_ends(self) -> list[int]:
+        """The ends to which some path leads past no wait that covers a bulk store, whether it can happen or
+        not. Most kernels have none, and need no search.
+        """
+        by_block: dict[int, list[int]] = defaultdict(list)
+        for index in self._events:
+            by_block[self.flow.block_of(index)].append(index)
+        found: set[int] = set()
+        seen: set[tuple[int, _BulkPending]] = set()
+        waiting = [(0, _BulkPending())]
+        while waiting:
+            place = number, state = waiting.pop()
+            if place in seen:
+                continue
+            seen.add(place)
+            states = {state}
+            for index in by_block[number]:
+                if index in self.ends and any(one.is_pending for one in states):
+                    found.add(index)
+                passed_by = states if self.code[index].guard is not None else set()
+                states = {self._changed(one, index) for one in states} | passed_by
+            waiting += (
+                (following, one) for following in self.flow.blocks[number].successors for one in states
+            )
+        return sorted(found)
+
     def _step(self, end: int, state: _BulkPending, index: int) -> _BulkPending | None:
         if index == end and state.is_pending:
             return None
+        return self._changed(state, index)
+
+    def _changed(self, state: _BulkPending, index: int) -> _BulkPending:
+        """What a path knows behind a statement."""
         if index in self.stores:
             return _BulkPending(True, state.behind)
         if index in self.commits:

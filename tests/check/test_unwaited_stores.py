@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from ptxmma.check.check_file import check_text
 from ptxmma.check.findings import Finding
+from ptxmma.check.paths.path_question import PathAnswer, PathQuestion
+from ptxmma.check.paths.path_search import PathSearch
 
 KERNELS = sorted((Path(__file__).resolve().parents[1] / "kernels").glob("*.ptx"))
 HEAD = """.version 8.6
@@ -101,3 +104,28 @@ def test_kernels_of_compilers_wait() -> None:
         assert "bulk-store-unwaited" not in {f.rule for f in check_text(text, path.name).findings}, path.name
         spoilt = text.replace("cp.async.bulk.wait_group", "// cp.async.bulk.wait_group")
         assert "bulk-store-unwaited" in {f.rule for f in check_text(spoilt, path.name).findings}, path.name
+
+
+@pytest.mark.parametrize(
+    ("body", "searched"),
+    [
+        (IF_FIRST + STORE + COMMIT + END_IF + READ, False),
+        ("L:\n" + STORE + COMMIT + READ + "setp.ne.u32 %p4,%r4,0;\n@%p4 bra L;\n", False),
+        ("L:\n" + READ + STORE + COMMIT + "setp.ne.u32 %p4,%r4,0;\n@%p4 bra L;\n" + READ, False),
+        ("@%p1 " + STORE + "@%p1 " + COMMIT + "@%p1 " + READ, True),  # numbers show that who stores waits
+        (STORE + COMMIT, True),
+    ],
+)
+def test_paths_are_searched_only_where_one_may_be_found(
+    body: str, searched: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[object] = []
+    find = PathSearch.find
+
+    def noted(search: PathSearch[Any], question: PathQuestion[Any]) -> PathAnswer:
+        asked.append(question)
+        return find(search, question)
+
+    monkeypatch.setattr(PathSearch, "find", noted)
+    assert bool(list(unwaited(body))) is (body == STORE + COMMIT)
+    assert bool(asked) is searched
