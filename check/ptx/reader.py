@@ -20,7 +20,7 @@ _STATEMENT = re.compile(
     r"""(?: (?P<label>[%$A-Za-z_][\w$]*)\s*:(?!:)
           | (?P<brace>[{}])
           | (?:@\s*(?P<not>!?)\s*(?P<guard>[%$A-Za-z_][\w$]*)\s*)?
-            (?P<opcode>[A-Za-z_]\w*(?:(?:::|\s*\.\s*)\w+)*)(?P<operands>[^;{}]*+(?:\{[^{};]*+\}[^;{}]*+)*+);
+            (?P<opcode>[A-Za-z_]\w*(?:(?:::|\s*\.\s*|(?<=\d):(?=\d))\w+)*)(?P<operands>[^;{}]*+(?:\{[^{};]*+\}[^;{}]*+)*+);
           | (?P<directive>\.[a-z_]\w*)
         )\s*""",
     re.X,

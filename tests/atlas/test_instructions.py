@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import random
 import re
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -51,6 +53,21 @@ def test_every_form_to_paste_is_legal(specification: Specification, pasted: list
     assert wrong[:3] == []
     for one in random.Random(5).sample(pasted, 100):
         assert ptxmma.legal(one["text"]).verdict == one["verdict"]
+
+
+def test_inline_assembly_to_paste_is_read_and_legal(
+    pasted: list[dict[str, Any]], run: Callable[..., tuple[int, str, str]], tmp_path: Path
+) -> None:
+    draw = random.Random(8)
+    legal = [one for one in pasted if not one["reasons"]]
+    taken = {one["mnemonic"].partition(".m")[0]: one for one in draw.sample(legal, len(legal))}
+    taken |= {one["mnemonic"]: one for one in legal if "::2:4" in one["mnemonic"]}
+    source = tmp_path / "pasted.cu"
+    body = "\n".join("{" + one["cuda"] + "}" for one in taken.values())
+    source.write_text(f"__device__ void f() {{\n{body}\n}}\n", encoding="utf-8")
+    code, said, _ = run("check", "--cuda", str(source))
+    assert code == 0 and f"{len(taken)} asm statements, {len(taken)} of the specification" in said
+    assert f"{len(taken)} legal" in said, said
 
 
 def test_inline_assembly_numbers_each_operand_once(pasted: list[dict[str, Any]]) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 
 from ptxmma.check.check_file import check_text
+from ptxmma.check.ptx.reader import read_module
+from ptxmma.spec.specification import Specification
 
 HEAD = ".version 8.5\n.target sm_90a\n.address_size 64\n.shared .align 1024 .b8 tile[32768];\n"
 REGISTERS = (
@@ -24,6 +26,18 @@ def found(body: str, tiers: tuple[str, ...] = ("error", "likely"), **more: str) 
 
 MMA = "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%f0,%f1,%f2,%f3}, {%r0,%r1,%r2,%r3}, {%r4,%r5}, {%f4,%f5,%f6,%f7};"
 WGMMA_FENCE = "wgmma.fence.sync.aligned;"
+
+
+def test_every_mnemonic_is_read_as_it_stands(specification: Specification) -> None:
+    """One with a ratio behind a double colon too, as in .sp::2:4; a label before it is a label."""
+    every = [variant.mnemonic for family in specification.families.values() for variant in family.listed()]
+    assert any("::2:4" in mnemonic for mnemonic in every)
+    body = "\n".join(f"L{number}:{mnemonic} %r0;" for number, mnemonic in enumerate(every))
+    module = read_module(kernel(body), "k.ptx")
+    assert not module.faults
+    (function,) = module.functions
+    assert [one.opcode for one in function.statements] == [*every, "ret"]
+    assert len(function.scopes[0].labels) == len(every)
 
 
 def test_a_legal_statement_is_found_legal() -> None:
