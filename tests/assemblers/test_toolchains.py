@@ -20,7 +20,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import IO
 
-import jsonschema
 import pytest
 
 from ptxmma.assemblers import fetching, toolchains
@@ -28,8 +27,9 @@ from ptxmma.assemblers.toolchains import KnownRelease, Ptxas, PtxasPlace, availa
 from ptxmma.spec.errors import Place as Position
 from ptxmma.spec.errors import Question
 from ptxmma.spec.index import Assembler, Build
-from ptxmma.spec.loading import ROOT
 from ptxmma.spec.nodes import Version
+
+from ..answers import valid
 
 Run = Callable[..., tuple[int, str, str]]
 Set = Callable[[str], None]
@@ -392,8 +392,7 @@ def test_list_as_json(bench: Bench, run: Run) -> None:
         "toolchain", "list", "--format", "json", "--ptxas", str(fake(bench.bin / "x", "12.3.107", "8.3"))
     )
     entries = json.loads(out)
-    outputs = json.loads((ROOT / "cli" / "schemas" / "outputs.json").read_text())
-    jsonschema.validate(entries, {**outputs, "$ref": "#/$defs/toolchain-list"})
+    valid("toolchain-list", entries)
     assert code == 0
     assert [(entry["version"], entry["source"], entry["fetchable"]) for entry in entries] == [
         ("12.3.107", "given", True), ("12.4.131", "cache", True), ("14.0.7", "PATH", False),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import itertools
 import json
 import random
@@ -15,7 +14,6 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-import jsonschema
 import pytest
 
 import ptxmma.assemblers.classification as classification
@@ -31,18 +29,9 @@ from ptxmma.spec.nodes import Formula, Version
 from ptxmma.spec.specification import Specification
 from ptxmma.spec.variants import Variant
 
+from ..answers import valid
+
 Run = Callable[..., tuple[int, str, str]]
-OUTPUTS = json.loads((ROOT / "cli" / "schemas" / "outputs.json").read_text())
-
-
-@functools.cache
-def validator(name: str) -> jsonschema.Draft202012Validator:
-    return jsonschema.Draft202012Validator({**OUTPUTS, "$ref": f"#/$defs/{name}"})
-
-
-def valid(name: str, value: object) -> None:
-    """Hold a command's JSON against the schema of its output."""
-    validator(name).validate(value)
 
 
 @pytest.fixture

@@ -6,15 +6,15 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
-import jsonschema
 import pytest
 
 from ptxmma.spec.loading import ROOT
 
+from ..answers import valid
+
 Run = Callable[..., tuple[int, str, str]]
 FAULTY = (ROOT / "tests" / "check" / "unwaited.ptx").read_text(encoding="utf-8")
 USE = "st.global.f32 [%rd3], %f0;"
-OUTPUTS = json.loads((ROOT / "cli" / "schemas" / "outputs.json").read_text())
 
 
 @pytest.fixture
@@ -91,7 +91,7 @@ def test_stale_entries_are_named(run: Run, place: Path) -> None:
     assert code == 0 and [line for line in out.splitlines() if "stale" in line] == [f"b.json: stale: {stale}"]
     (place / "y" / "k.ptx").unlink()
     found = json.loads(run("check", "x", "--baseline", "b.json", "--format", "json")[1])
-    jsonschema.validate(found, {"$ref": "#/$defs/check", "$defs": OUTPUTS["$defs"]})
+    valid("check", found)
     assert found["baseline"]["file"] == "b.json"
     assert [(one["file"], one["rule"]) for one in found["baseline"]["stale"]] == [
         ("x/k.ptx", "accumulator-in-flight"),

@@ -7,11 +7,10 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
-import jsonschema
 import pytest
 from pydantic_sarif.model import StaticAnalysisResultsFormatSarifVersion210JsonSchema as Sarif
 
-from ptxmma.spec.loading import ROOT
+from ..answers import valid
 
 Run = Callable[..., tuple[int, str, str]]
 Write = Callable[..., str]
@@ -72,8 +71,7 @@ def test_json(run: Run, file: Write) -> None:
     found = json.loads(out)
     assert code == 1 and found["counts"]["error"] == 1
     assert found["files"][0]["findings"][0]["witness"][0]["line"] == 10
-    outputs = json.loads((ROOT / "cli" / "schemas" / "outputs.json").read_text())
-    jsonschema.validate(found, {"$ref": "#/$defs/check", "$defs": outputs["$defs"]})
+    valid("check", found)
 
 
 def test_sarif_is_valid(run: Run, file: Write) -> None:
@@ -194,8 +192,7 @@ def test_what_was_not_judged_is_said_aloud(run: Run, file: Write) -> None:
     found = json.loads(run("check", "--format", "json", path)[1])
     names = [(one["instruction"], one["statements"]) for one in found["files"][0]["not_judged"]]
     assert names == [("tcgen05", 4), ("frobnicate.sync", 1)]
-    outputs = json.loads((ROOT / "cli" / "schemas" / "outputs.json").read_text())
-    jsonschema.validate(found, {"$ref": "#/$defs/check", "$defs": outputs["$defs"]})
+    valid("check", found)
     sarif = Sarif.model_validate_json(run("check", "--format", "sarif", path)[1])
     (invocation,) = sarif.runs[0].invocations
     assert invocation.executionSuccessful is True

@@ -9,17 +9,17 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-import jsonschema
 import pytest
 from pydantic_sarif.model import StaticAnalysisResultsFormatSarifVersion210JsonSchema as Sarif
 
 from ptxmma.check.rules import rules
 from ptxmma.spec.loading import ROOT
 
+from ..answers import valid
+
 Run = Callable[..., tuple[int, str, str]]
 FAULTY = (ROOT / "tests" / "check" / "unwaited.ptx").read_text(encoding="utf-8")
 RIGHT = FAULTY.replace("    st.global.f32 [%rd3], %f0;\n", "")
-OUTPUTS = json.loads((ROOT / "cli" / "schemas" / "outputs.json").read_text())
 # By name: the content of a file that cannot be read, the line of the fault, and a part of what is said.
 UNREADABLE = {
     "open.ptx": (b".version 8.0\n/* open", 2, "the comment is not closed"),
@@ -63,7 +63,7 @@ def test_what_cannot_be_read_is_said_in_every_format(run: Run, place: Path, name
 
     code, out, _ = run("check", "--format", "json", *asked)
     found = json.loads(out)
-    jsonschema.validate(found, {"$ref": "#/$defs/check", "$defs": OUTPUTS["$defs"]})
+    valid("check", found)
     wrong, right = found["files"]
     assert code == 2 and found["counts"]["unreadable"] == 1
     assert wrong["unreadable"][0]["line"] == line and what in wrong["unreadable"][0]["message"]

@@ -8,11 +8,10 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-import jsonschema
 import pytest
 from pydantic_sarif.model import StaticAnalysisResultsFormatSarifVersion210JsonSchema as Sarif
 
-from ptxmma.spec.loading import ROOT
+from ..answers import valid
 
 Run = Callable[..., tuple[int, str, str]]
 RIGHT = """namespace n {
@@ -76,8 +75,7 @@ def test_version_and_target(run: Run, folder: Path) -> None:
 def test_json_and_sarif(run: Run, folder: Path) -> None:
     code, out, _ = run("check", "--cuda", str(folder), "--format", "json")
     found = json.loads(out)
-    outputs = json.loads((ROOT / "cli" / "schemas" / "outputs.json").read_text())
-    jsonschema.validate(found, {"$ref": "#/$defs/check", "$defs": outputs["$defs"]})
+    valid("check", found)
     (wrong,) = (file for file in found["files"] if file["file"].endswith("wrong.cu"))
     assert code == 1 and wrong["inline"] == {
         "asm": 1, "legal": 0, "illegal": 1, "with_holes": 0, "not_judged": 0, "not_compiled": 0,

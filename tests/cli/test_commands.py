@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import functools
 import io
 import json
 import subprocess
@@ -24,20 +23,11 @@ from ptxmma.spec.loading import ROOT
 from ptxmma.spec.schema import schemas
 from ptxmma.spec.specification import Specification
 
+from ..answers import OUTPUTS, valid
+
 Run = Callable[..., tuple[int, str, str]]
 SP = "wgmma.mma_async.sp.sync.aligned.m64n8k32.f32.f16.f16"
 MMA = "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32"
-OUTPUTS = json.loads((ROOT / "cli" / "schemas" / "outputs.json").read_text())
-
-
-@functools.cache
-def validator(name: str) -> jsonschema.Draft202012Validator:
-    return jsonschema.Draft202012Validator({**OUTPUTS, "$ref": f"#/$defs/{name}"})
-
-
-def valid(name: str, value: object) -> None:
-    """Hold a command's JSON against the schema of its output."""
-    validator(name).validate(value)
 
 
 def test_list(run: Run) -> None:

@@ -8,20 +8,19 @@ import sys
 from collections.abc import Callable
 from fractions import Fraction
 
-import jsonschema
 import pytest
 
 import ptxmma
 from ptxmma.gen.arithmetic.element_codes import code_of, codes_of, number_text, value_of
 from ptxmma.spec.errors import Question
-from ptxmma.spec.loading import ROOT
 from ptxmma.spec.specification import Specification
+
+from ..answers import valid
 
 Run = Callable[..., tuple[int, str, str]]
 MMA = "mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32"
 FP8 = "mma.sync.aligned.m16n8k16.row.col.f32.e4m3.e4m3.f32"
 WGMMA = "wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16"
-OUTPUTS = json.loads((ROOT / "cli" / "schemas" / "outputs.json").read_text())
 
 
 def test_what_is_cut_is_shown(run: Run) -> None:
@@ -60,7 +59,7 @@ def test_specials(run: Run) -> None:
 def test_as_json(run: Run) -> None:
     _, out, _ = run("explain", FP8, "--a", "1.5,2,3", "--b", "0.125*3", "--c", "0x1p-40", "--format", "json")
     found = json.loads(out)
-    jsonschema.Draft202012Validator({**OUTPUTS, "$ref": "#/$defs/explain"}).validate(found)
+    valid("explain", found)
     assert [block["type"] for block in found["sums"]] == ["f32"] * 3
     assert [term["term"] for term in found["sums"][1]["terms"]][-1] == "sum 1"
     a, b = ([0x3C, 0x40, 0x44] + [0] * 13), [0x20] * 3 + [0] * 13

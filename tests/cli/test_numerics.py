@@ -9,7 +9,6 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
-import jsonschema
 import pytest
 
 from ptxmma.gen.arithmetic.element_codes import code_of, value_of
@@ -18,8 +17,9 @@ from ptxmma.spec.arithmetic import arithmetic_of
 from ptxmma.spec.dot_product import DotProduct, ElementCode
 from ptxmma.spec.loading import ROOT
 
+from ..answers import valid
+
 Run = Callable[..., tuple[int, str, str]]
-OUTPUTS = json.loads((ROOT / "cli" / "schemas" / "outputs.json").read_text())
 MMA = "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32"
 FP8 = "mma.sync.aligned.m16n8k16.row.col.f32.e4m3.e4m3.f32"
 WGMMA = "wgmma.mma_async.sync.aligned.m64n8k32.f32.e4m3.e4m3"
@@ -30,7 +30,7 @@ def answer(run: Run, *words: str) -> Any:
     code, out, _ = run("numerics", *words, "--format", "json")
     assert code == 0
     found = json.loads(out)
-    jsonschema.validate(found, {**OUTPUTS, "$ref": "#/$defs/numerics"})
+    valid("numerics", found)
     return found
 
 

@@ -6,7 +6,6 @@ import json
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import jsonschema
 import pytest
 
 from ptxmma.ledger.asked_names import devices_of, releases_of, universes_of
@@ -14,11 +13,11 @@ from ptxmma.ledger.assembler_record import load_records
 from ptxmma.ledger.records import FOLDER
 from ptxmma.ledger.silicon_record import load_silicon
 from ptxmma.ledger.universe_record import load_universes
-from ptxmma.spec.loading import ROOT
 from ptxmma.spec.quantities import counted_state
 
+from ..answers import valid
+
 Run = Callable[..., tuple[int, str, str]]
-OUTPUTS = json.loads((ROOT / "cli" / "schemas" / "outputs.json").read_text())
 PRODUCT = "tcgen05.mma.cta_group::1.kind::f16 [%r1], %rd1, %rd2, %r2, %p1;"
 FENCE = "wgmma.fence.sync.aligned;"
 PEERS = ("TVM", "JAX", "CuTe", "Triton")
@@ -27,7 +26,7 @@ PEERS = ("TVM", "JAX", "CuTe", "Triton")
 def answer(run: Run, *words: str) -> dict[str, Any]:
     _, out, _ = run(*words, "--format", "json")
     found: dict[str, Any] = json.loads(out)
-    jsonschema.validate(found, {**OUTPUTS, "$ref": f"#/$defs/{words[0]}"})
+    valid(words[0], found)
     return found
 
 

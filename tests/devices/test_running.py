@@ -9,14 +9,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import jsonschema
 import pytest
 
 from ptxmma.devices.gpu import Gpu
 from ptxmma.devices.suite_runs import SuiteFolder, execute
 from ptxmma.spec.errors import Question
-from ptxmma.spec.loading import ROOT
 from ptxmma.spec.specification import Specification
+
+from ..answers import valid
 
 Run = Callable[..., tuple[int, str, str]]
 PROGRAM = """#!{python}
@@ -226,8 +226,7 @@ def test_a_suite_runs_on_the_stand_in(run: Run) -> None:
     arguments = ("run", "mma.sync.aligned.m16n8k8.row.col.f32.bf16", "--via", "stand-in", "--format", "json")
     code, out, _ = run(*arguments)
     found = json.loads(out)
-    outputs = json.loads((ROOT / "cli" / "schemas" / "outputs.json").read_text())
-    jsonschema.validate(found, {**outputs, "$ref": "#/$defs/run"})
+    valid("run", found)
     assert code == 0 and found["faults"] == []
     assert found["rows"] == {"mma/m16n8k8.bf16": {"cases": 18, "stand-in passed": 18}}
     assert {"generation", "compilation", "execution, stand-in"} == set(found["seconds"])
@@ -240,8 +239,7 @@ def test_what_chips_keep_is_recorded(run: Run) -> None:
     """13 bits of fp8 in wgmma and 25 of f16, as published for Hopper (MMA-Sim); the text asks for 24."""
     code, out, _ = run("evidence", "--arithmetic", "wgmma", "--format", "json")
     found = json.loads(out)
-    outputs = json.loads((ROOT / "cli" / "schemas" / "outputs.json").read_text())
-    jsonschema.validate(found, {**outputs, "$ref": "#/$defs/arithmetic"})
+    valid("arithmetic", found)
     assert code == 0
     bits = {tuple(row["kernel"].split(".")[-3:]): (row["bits"], row["block"]) for row in found}
     assert bits["f32", "e4m3", "e4m3"] == bits["f32", "e5m2", "e5m2"] == ("13", "32")

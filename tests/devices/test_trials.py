@@ -6,14 +6,12 @@ The text that runs on a GPU is compiled as C here; numpy's reading of the model 
 from __future__ import annotations
 
 import ctypes
-import json
 import subprocess
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import jsonschema
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -27,9 +25,10 @@ from ptxmma.gen.arithmetic.numpy_sums import NumpySums
 from ptxmma.gen.trials.trial_text import DISTRIBUTIONS
 from ptxmma.spec.chip_arithmetic import ChipArithmetic
 from ptxmma.spec.dot_product import DotProduct, ElementCode
-from ptxmma.spec.loading import PACKAGE as ROOT
 from ptxmma.spec.selection import select
 from ptxmma.spec.specification import Specification
+
+from ..answers import valid
 
 WATCHES = ("spec/arithmetic/*.yaml", "spec/layouts/*.yaml")
 TARGET = "sm_90a"
@@ -219,8 +218,7 @@ def test_a_difference_is_told_with_its_steps(
     counts = TrialCounts({"gaps": 1280}, {"gaps": 1}, (one,))
     report = TrialReport("NVIDIA X1", 7, [(trial, 10, counts, 0.5)], {"x": "x is opaque", "y": "y is opaque"})
     found = as_json(specification, report)
-    outputs = json.loads((ROOT / "cli" / "schemas" / "outputs.json").read_text())
-    jsonschema.validate(found, {**outputs, "$ref": "#/$defs/run-arithmetic"})
+    valid("run-arithmetic", found)
     (steps,) = found["trials"][0]["first"][0]["steps"]
     assert steps["code"] == one.expected  # 1 * 1 + 1
     print_report(specification, report)

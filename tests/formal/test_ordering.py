@@ -9,7 +9,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import jsonschema
 import pytest
 
 from ptxmma.formal.ordering.agreement import changing_values, disagreement
@@ -21,13 +20,13 @@ from ptxmma.formal.ordering.schedules import differ, outcomes
 from ptxmma.formal.ordering.verdicts import judge
 from ptxmma.gen.litmus.litmus_tests import MAKER, suite
 from ptxmma.spec.errors import Question, SpecError
-from ptxmma.spec.loading import ROOT
 from ptxmma.spec.ordering import ordering, read
 from ptxmma.spec.switches import Conduct
 
+from ..answers import valid
+
 MMA = "mma m64n8k16.f32.f16.f16 r0 s0 s0"
 EVERY = ordering().every()
-OUTPUTS = json.loads((ROOT / "cli" / "schemas" / "outputs.json").read_text())
 Run = Callable[..., tuple[int, str, str]]
 
 
@@ -215,7 +214,7 @@ def test_the_command(run: Run) -> None:
     assert "of length 1: both models run on 26 programs" in out
     code, out, _ = run("ordering", "strict", *fast[:-1], "3", "--format", "json")
     assert code == 0
-    jsonschema.validate(json.loads(out), {**OUTPUTS, "$ref": "#/$defs/ordering"})
+    valid("ordering", json.loads(out))
     (record,) = json.loads(out)["readings"]
     assert record["faults"] == []
     assert set(record["z3"].values()) == {"unsat"}

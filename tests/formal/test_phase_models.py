@@ -8,7 +8,6 @@ import re
 from collections.abc import Callable, Iterator
 from functools import cache
 
-import jsonschema
 import pytest
 
 from ptxmma.formal.ordering.phases import histories
@@ -27,10 +26,9 @@ from ptxmma.formal.ordering.phases.phase_orders import Order
 from ptxmma.formal.ordering.phases.phase_partitions import PhaseMember, partitions
 from ptxmma.formal.ordering.phases.phase_programs import PhaseProgram, PhaseStep, parse_phases
 from ptxmma.gen.litmus.phase_tests import PhaseLitmus, phase_suite
-from ptxmma.spec.loading import ROOT
 from ptxmma.spec.ordering_records import PHASE_RACES, PHASE_RULES
 
-OUTPUTS = json.loads((ROOT / "cli" / "schemas" / "outputs.json").read_text())
+from ..answers import valid
 
 
 @pytest.mark.parametrize("test", phase_suite(), ids=lambda test: test.name)
@@ -298,7 +296,7 @@ def test_a_program_is_read_as_it_is_written() -> None:
 def test_the_command_lists_and_explains(run: Callable[..., tuple[int, str, str]]) -> None:
     code, out, _ = run("litmus", "--phases", "--format", "json")
     assert code == 0
-    jsonschema.validate(json.loads(out), {**OUTPUTS, "$ref": "#/$defs/litmus-phases"})
+    valid("litmus-phases", json.loads(out))
     assert [record["name"] for record in json.loads(out)] == [test.name for test in phase_suite()]
     code, out, _ = run("litmus", "--phases", "meet-of-two")
     assert code == 0 and "writer" not in out

@@ -8,7 +8,6 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-import jsonschema
 import pytest
 
 from ptxmma.assemblers.litmus_reactions import react
@@ -19,11 +18,11 @@ from ptxmma.formal.ordering.synthesis import renamed
 from ptxmma.formal.ordering.verdicts import judge, rules
 from ptxmma.gen.litmus.litmus_ptx import module, version
 from ptxmma.gen.litmus.litmus_tests import single_settings, suite
-from ptxmma.spec.loading import ROOT
 from ptxmma.spec.nodes import Version
 from ptxmma.spec.ordering import litmus_tests, ordering, synthesised_tests
 
-OUTPUTS = json.loads((ROOT / "cli" / "schemas" / "outputs.json").read_text())
+from ..answers import valid
+
 Run = Callable[..., tuple[int, str, str]]
 BY_NAME = {test.name: test for test in suite()}
 DEFAULT = ordering().default
@@ -148,7 +147,7 @@ def test_the_command(run: Run, tmp_path: Path) -> None:
     assert "ok    text-fence-1: defined" in out
     assert "6 tests, 1 undefined and 5 defined; 0 not as expected" in out
     code, out, _ = run("litmus", "triton-8964", "--format", "json")
-    jsonschema.validate(json.loads(out), {**OUTPUTS, "$ref": "#/$defs/litmus"})
+    valid("litmus", json.loads(out))
     (record,) = json.loads(out)
     assert record["verdict"] == "undefined"
     assert record["hazards"] == [{"rule": "accumulator-in-flight", "steps": [1, 3]}]
@@ -163,5 +162,5 @@ def test_the_command(run: Run, tmp_path: Path) -> None:
     code, out, _ = run("litmus", "--switches")
     assert "m-n-k (default)" in out
     switches = json.loads(run("litmus", "--switches", "--format", "json")[1])
-    jsonschema.validate(switches, {**OUTPUTS, "$ref": "#/$defs/litmus-switches"})
+    valid("litmus-switches", switches)
     assert len(switches) == 10

@@ -9,7 +9,6 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-import jsonschema
 import pytest
 
 from ptxmma.cli.silicon_report import SiliconTables
@@ -27,8 +26,10 @@ from ptxmma.ledger.claims import layout_digest, legality_digest
 from ptxmma.ledger.register_faults import RegisterFaults
 from ptxmma.ledger.solver_record import load_answers
 from ptxmma.spec.errors import Question
-from ptxmma.spec.loading import ROOT, load_files
+from ptxmma.spec.loading import load_files
 from ptxmma.spec.specification import Specification
+
+from ..answers import valid
 
 Run = Callable[..., tuple[int, str, str]]
 ROW = "wgmma.mma_async.sp/integer"
@@ -71,8 +72,7 @@ def test_nothing_is_stale_and_every_difference_is_registered(
     code, out, _ = run("evidence", "--format", "json")
     assert code == 0
     found = json.loads(out)
-    outputs = json.loads((ROOT / "cli" / "schemas" / "outputs.json").read_text())
-    jsonschema.validate(found, {**outputs, "$ref": "#/$defs/evidence"})
+    valid("evidence", found)
     assert {entry["state"] for entry in found} <= {"agrees", "differs"}
     assert all(entry["unregistered"] == 0 and entry["points"] for entry in found)
 

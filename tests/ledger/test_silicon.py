@@ -9,7 +9,6 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-import jsonschema
 import pytest
 
 from ptxmma.devices.gpu import DeviceFault
@@ -27,6 +26,8 @@ from ptxmma.spec.errors import SpecError
 from ptxmma.spec.loading import ROOT, load_files
 from ptxmma.spec.memory_records import Descriptor
 from ptxmma.spec.specification import Specification
+
+from ..answers import valid
 
 Run = Callable[..., tuple[int, str, str]]
 KIND = "wgmma"
@@ -269,8 +270,7 @@ def test_a_difference_between_chips_is_a_finding(
     code, out, _ = run("evidence", "--format", "json")
     assert code == 0
     found = json.loads(out)
-    outputs = json.loads((ROOT / "cli" / "schemas" / "outputs.json").read_text())
-    jsonschema.validate(found, {**outputs, "$ref": "#/$defs/evidence"})
+    valid("evidence", found)
     (sums,) = (entry for entry in found if entry["claim"] == "alike: kernels' sums and special values")
     assert (sums["release"], sums["state"]) == ("NVIDIA H200, Other", "differs")
     assert (sums["points"], sums["differing"], sums["unregistered"]) == (58, 1, 0)

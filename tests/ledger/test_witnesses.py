@@ -8,7 +8,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-import jsonschema
 import pytest
 
 from ptxmma.formal.catalogue import obligations
@@ -18,8 +17,9 @@ from ptxmma.ledger.silicon_record import Silicon, load_silicon
 from ptxmma.ledger.solver_record import SolverRecord, load_answers, write_answers
 from ptxmma.ledger.witnesses import Witnessed, recorded, witnessed
 from ptxmma.spec.errors import Question
-from ptxmma.spec.loading import ROOT
 from ptxmma.spec.specification import Specification
+
+from ..answers import valid
 
 pytestmark = pytest.mark.slow
 
@@ -126,8 +126,7 @@ def test_cases_that_load_are_counted_for_the_load(specification: Specification) 
 def test_a_row_is_named_in_four_ways(run: Run, pattern: str) -> None:
     code, out, _ = run("evidence", pattern, "--format", "json")
     found = json.loads(out)
-    outputs = json.loads((ROOT / "cli" / "schemas" / "outputs.json").read_text())
-    jsonschema.validate(found, {**outputs, "$ref": "#/$defs/evidence"})
+    valid("evidence", found)
     assert code == 0
     assert found[0]["claim"] == ROW and all(claim["holds"] for claim in found)
 
