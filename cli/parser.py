@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import functools
 import importlib
 import sys
 from collections.abc import Collection, Mapping, Sequence
@@ -72,6 +73,7 @@ class _Version(argparse.Action):
         raise SystemExit(0)
 
 
+@functools.cache
 def build_parser(asked: str | None = None) -> CommandParser:
     """The parser with every command; the options of all, or (quicker) of the one that is asked for."""
     parser = CommandParser(
@@ -130,7 +132,7 @@ def read(words: Sequence[str]) -> argparse.Namespace:
     if rest[:1] == ["help"]:
         rest = [*rest[1:], "--help"]
     taken = {}
-    parser = build_parser(rest[0] if rest else "")
+    parser = build_parser(rest[0] if rest and rest[0] in COMMANDS else "")
     while parser.verbs:
         if not rest:
             parser.print_help(sys.stderr)
