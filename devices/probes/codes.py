@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...spec.errors import Question
+from ...spec.numerics_records import Format
 from ...spec.specification import Specification
 
 __all__ = ["decode", "encode", "number_type", "significand"]
+
+
+_SMALL = 16  # bits of a type whose patterns are all decoded at once
 
 
 def number_type(specification: Specification, element: str) -> np.dtype[Any]:
@@ -62,6 +67,22 @@ def decode(specification: Specification, element: str, codes: NDArray[np.integer
         if kind.kind == "signed":
             whole = (whole ^ (1 << (kind.bits - 1))) - (1 << (kind.bits - 1))
         return whole.astype(np.float64)
+    if _bits(form) > _SMALL:
+        return _numbers(form, codes)
+    return _table(form)[codes & ((1 << _bits(form)) - 1)]
+
+
+def _bits(form: Format) -> int:
+    return 1 + form.exponent + form.fraction + form.ignored
+
+
+@lru_cache
+def _table(form: Format) -> NDArray[np.float64]:
+    """The number of every bit pattern of a small type."""
+    return _numbers(form, np.arange(1 << _bits(form)))
+
+
+def _numbers(form: Format, codes: NDArray[np.integer]) -> NDArray[np.float64]:
     pattern = codes.astype(np.uint64) >> np.uint64(form.ignored)
     fraction = (pattern & np.uint64((1 << form.fraction) - 1)).astype(np.float64)
     top = (1 << form.exponent) - 1
