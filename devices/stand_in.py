@@ -12,6 +12,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
+from ..gen.point_arrays import point_array
 from ..spec.addresses import DescribedMatrix
 from ..spec.descriptor import fields_of
 from ..spec.errors import Question
@@ -52,7 +53,7 @@ class StandIn:
     def _points(self, kernel: Raw, letter: str) -> tuple[NDArray[np.int64], Mapping[str, int]]:
         layout = self._layout(kernel, letter)
         parameters = {name: int(kernel.variant.fields[name]) for name in layout.parameters}
-        return np.array(layout.points(parameters), np.int64), layout.shape(parameters)
+        return point_array(layout, parameters), layout.shape(parameters)
 
     def _flat(self, kernel: Raw, letter: str) -> Ints:
         """For every (thread, element), its place in the fragment: row by row, product after product."""

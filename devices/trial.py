@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from ..gen.kernels.kernel_list import Kernel
 from ..gen.kernels.raw_ptx import CONFIG, strided_matrices
+from ..gen.point_arrays import point_array
 from ..gen.trials.trial_text import DISTRIBUTIONS, INTEGER_DISTRIBUTIONS, TrialText
 from ..spec.addresses import DescribedMatrix
 from ..spec.arithmetic_records import ChipCodes
@@ -131,7 +132,7 @@ class Trial:
         layout = self.specification.layout_of(self.kernel.variant, letter)
         parameters = {name: int(self.kernel.variant.fields[name]) for name in layout.parameters}
         names = (*layout.inputs, *layout.outputs)
-        columns_of = dict(zip(names, np.array(layout.points(parameters), np.int64).T, strict=True))
+        columns_of = dict(zip(names, point_array(layout, parameters).T, strict=True))
         product = columns_of.get("product", np.zeros(1, np.int64))
         row, column = columns_of["row"], columns_of["col"]
         line, along = (product * n + column, row) if letter == "B" else (product * m + row, column)

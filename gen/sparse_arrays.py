@@ -16,6 +16,7 @@ from ..spec.sparse import choose_code, compress_row, positions
 from ..spec.sparsity_records import Sparsity
 from ..spec.specification import Specification
 from ..spec.variants import Variant
+from .point_arrays import point_array
 
 __all__ = ["SparseA"]
 
@@ -82,7 +83,7 @@ class SparseA:
     @cached_property
     def _bits(self) -> tuple[Array, Array, Array, Array, Array]:
         """Of every metadata bit: thread, bit, row, chunk, and its place in the code of the chunk."""
-        thread, bit, row, chunk, slot, index_bit = np.array(self.layout.points(self.parameters)).T
+        thread, bit, row, chunk, slot, index_bit = point_array(self.layout, self.parameters).T
         return thread, bit, row, chunk, slot * self.sparsity.index_bits + index_bit
 
     def compress(self, matrix: Array) -> tuple[Array, NDArray[np.uint32]]:

@@ -10,6 +10,7 @@ import numpy as np
 
 from ..devices.arrays import Ints
 from ..devices.probes.codes import encode
+from ..gen.point_arrays import point_array
 from ..spec.addresses import DescribedMatrix
 from ..spec.descriptor import fields_of
 from ..spec.errors import Question, SpecError
@@ -31,6 +32,7 @@ AXES: Mapping[str, tuple[str, str]] = {
 
 
 _NAMING = ("A", "B", "D", "met", "met codes")
+_SPELT = 8  # elements behind one descriptor whose two places are named; the others are counted
 
 
 def descriptor_of(variant: Variant, part: str) -> str:
@@ -91,7 +93,7 @@ def _maps(
             continue
         measured = np.asarray(values[letter])
         layout = specification.layout_of(variant, letter)
-        points = layout.points(_parameters(variant, layout))
+        points = point_array(layout, _parameters(variant, layout))
         if len(points) != len(measured):
             yield f"{letter} has {len(measured)} elements, not {len(points)}"
             continue
@@ -102,9 +104,9 @@ def _maps(
         if letter == "A" and sparse:
             second = "packed"
         if not names.free:
-            yield from _equal(letter, np.array(points), (row_at, col_at), measured, None if sparse else met)
+            yield from _equal(letter, points, (row_at, col_at), measured, None if sparse else met)
             continue
-        for point, (a, b) in zip(points, measured, strict=True):
+        for point, (a, b) in zip(points.tolist(), measured, strict=True):
             extra = (point[product],) if product is not None else ()
             if letter == "A" and not sparse and met is not None and b >= 0:
                 b = met[b]
@@ -298,12 +300,13 @@ class _Described:
         claimed = 8 * matrix.places(x, k // each) + k % each * self._width
         if np.array_equal(claimed, bits):
             return []
-        said = ", ".join(f"{name} {value}" for name, value in fields.items())
-        return [
-            f"{operand} ({x}, {k}) lies at byte {bits[x, k] // 8}; claimed: {claimed[x, k] // 8} "
-            f"(descriptor {word:#018x}: {said})"
-            for x, k in np.argwhere(claimed != bits)
+        said = f"descriptor {word:#018x}: " + ", ".join(f"{name} {value}" for name, value in fields.items())
+        wrong = np.argwhere(claimed != bits)
+        spelt = [
+            f"{operand} ({x}, {k}) lies at byte {bits[x, k] // 8}; claimed: {claimed[x, k] // 8} ({said})"
+            for x, k in wrong[:_SPELT]
         ]
+        return spelt + [f"another element of {operand} lies elsewhere ({said})"] * (len(wrong) - len(spelt))
 
 
 def _matrices(

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..devices.arrays import Ints
+from ..gen.point_arrays import point_array
 from ..spec.descriptor import encode
 from ..spec.errors import Place, Question
 from ..spec.maps import LayoutMap
@@ -69,7 +70,7 @@ def peer_verdicts(specification: Specification, records: Iterable[PeerRecord]) -
                 continue
             key = one.layout, tuple(sorted(one.parameters.items()))
             if key not in computed:
-                computed[key] = np.array(layout.points(one.parameters), np.int64)
+                computed[key] = point_array(layout, one.parameters)
             yield _of_map(record.peer, one, layout, computed[key])
         for word in record.words:
             yield _of_word(specification, record.peer, word)

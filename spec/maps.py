@@ -45,6 +45,16 @@ class LayoutMap:
 
     def case(self, values: Mapping[str, int]) -> LayoutMap:
         """The layout with some parameters fixed."""
+        known = tuple(values.items())
+        if known not in self._cases:
+            self._cases[known] = self._case(values)
+        return self._cases[known]
+
+    @cached_property
+    def _cases(self) -> dict[tuple[tuple[str, int], ...], LayoutMap]:
+        return {}
+
+    def _case(self, values: Mapping[str, int]) -> LayoutMap:
         fixed = {
             name: replace(scalars, values=(values[name],)) if name in values else scalars
             for name, scalars in self.layout.params.items()
