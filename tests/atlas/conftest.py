@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import fcntl
 import shutil
+import subprocess
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -11,8 +13,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page, Request, sync_playwright
 
-from ptxmma.atlas.site import files, write
-from ptxmma.spec.specification import Specification
+from ..long_examples import ATLAS
 
 # Opens a page of the site by its path in it, with a #state if there is one.
 Open = Callable[[str], Page]
@@ -22,8 +23,8 @@ _PATIENCE = 60_000.0
 
 
 @pytest.fixture(scope="session")
-def site(specification: Specification, tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Path:
-    """The whole site, written once for all workers of pytest-xdist: the first that needs it makes it."""
+def site(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Path:
+    """The whole site, as a user makes it, once for all workers of pytest-xdist: by the first that needs it."""
     place = tmp_path_factory.getbasetemp()
     folder = (place if worker_id == "master" else place.parent) / "atlas" / "site"
     folder.parent.mkdir(exist_ok=True)
@@ -31,8 +32,10 @@ def site(specification: Specification, tmp_path_factory: pytest.TempPathFactory,
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not folder.exists():
             unfinished = folder.with_name(f"of-{worker_id}")
-            write(unfinished, files(specification))
-            unfinished.rename(folder)
+            unfinished.mkdir()
+            command = [sys.executable, "-m", *ATLAS.split()]
+            subprocess.run(command, cwd=unfinished, check=True, capture_output=True)
+            (unfinished / "site").rename(folder)
     return folder
 
 

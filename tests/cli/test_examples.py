@@ -14,9 +14,11 @@ import pytest
 from ptxmma.cli.commands import COMMANDS, Example
 from ptxmma.spec.loading import ROOT
 
+from ..long_examples import ATLAS, PROVE
+
 EXAMPLES = [example for command in COMMANDS.values() for example in command.examples]
 PLAIN = [example for example in EXAMPLES if not example.needs]
-LONG = {"ptxmma prove"}  # a step of .ci/run
+LONG = {ATLAS, PROVE}
 SPARSE = "wgmma.mma_async.sp.sync.aligned.m64n16k32.f32.f16.f16"
 
 KERNEL = """\
