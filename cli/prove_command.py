@@ -91,7 +91,11 @@ def run(args: argparse.Namespace) -> int:
 
     begun = time.perf_counter()
     milliseconds = int(args.timeout * 1000)
-    results = list(prove(specification, solvers, wanted, milliseconds, concerning=meant.concerns))
+    results: list[ProofResult] = []
+    for result in prove(specification, solvers, wanted, milliseconds, concerning=meant.concerns):
+        if not results and args.format != "json":
+            _prepare_report(solvers)
+        results.append(result)
     seconds = time.perf_counter() - begun
     if not results:
         raise Question(f"nothing matches {args.pattern!r}; `ptxmma prove --list` names the theorems")
@@ -190,6 +194,18 @@ def _json(results: Sequence[ProofResult], seconds: float) -> dict[str, Any]:
             for result in results
         ],
     }
+
+
+def _prepare_report(solvers: Sequence[str]) -> None:
+    """Do what a report needs and takes a moment, while the solvers work."""
+    import rich.console
+    import rich.table
+
+    from ..formal.smt.solvers import solver_version
+
+    assert rich.console and rich.table
+    for solver in solvers:
+        solver_version(solver)
 
 
 def _report(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from importlib.metadata import version
 from typing import Literal
 
@@ -81,6 +82,7 @@ SOLVERS: Mapping[str, Callable[[str, int], SolverAnswer]] = {"z3": _ask_z3, "cvc
 _PACKAGES = {"z3": "z3-solver", "cvc5": "cvc5"}
 
 
+@cache
 def solver_version(solver: str) -> str:
     """The installed version of a solver."""
     return version(_PACKAGES[solver])
