@@ -69,7 +69,8 @@ def decode(specification: Specification, element: str, codes: NDArray[np.integer
         return whole.astype(np.float64)
     if _bits(form) > _SMALL:
         return _numbers(form, codes)
-    return _table(form)[codes & ((1 << _bits(form)) - 1)]
+    found: NDArray[np.float64] = _table(form)[codes & ((1 << _bits(form)) - 1)]
+    return found
 
 
 def _bits(form: Format) -> int:
