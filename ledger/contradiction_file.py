@@ -170,6 +170,10 @@ class Points:
     """What stands in place of some of the elements of a vector, or of a plain operand.
     Noticed by: observations.
     Example: `["%p0"]`. Refuses: `"%p0"` (a list)."""
+    beside: str | None = None
+    """A register of a type that another element of the vector must have.
+    Noticed by: observations.
+    Example: `"%b0"`. Refuses: `["%b0"]` (one register)."""
     surplus: tuple[str, ...] = ()
     """Qualifiers that stand beside the legal ones.
     Noticed by: observations.
@@ -364,6 +368,10 @@ def _check_points(points: Points, specification: Specification) -> None:
                 raise SpecError(
                     f"no row has {value!r} in the field {name!r}", values.place, "a value of the rows"
                 )
+    if points.beside and not points.elements:
+        raise SpecError(
+            "beside is about elements, and none are listed", points.place, "elements, or no beside"
+        )
     if points.like is not None:
         known_names([points.like], index.targets, "target", points.place)
     listed_parts: tuple[tuple[str, ...], ...] = (

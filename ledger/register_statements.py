@@ -80,7 +80,7 @@ def _written(points: Points, legal: WrittenStatement, form: Form) -> Iterator[Wr
     if points.operand is not None:
         place = form.operands.index(points.operand)
         own = operands[place]
-        for text in (*map(written_out, points.written), *_with_elements(points.elements, own)):
+        for text in (*map(written_out, points.written), *_with_elements(points, own)):
             yield WrittenStatement(mnemonic, (*operands[:place], text, *operands[place + 1 :]))
     elif points.surplus:
         for word in points.surplus:
@@ -91,9 +91,11 @@ def _written(points: Points, legal: WrittenStatement, form: Form) -> Iterator[Wr
         yield WrittenStatement(".".join(word for word in words if word != ABSENT), operands)
 
 
-def _with_elements(elements: tuple[str, ...], own: str) -> Iterator[str]:
-    """An operand with such elements alone, and with one at its end."""
+def _with_elements(points: Points, own: str) -> Iterator[str]:
+    """An operand with such elements alone, and with one at its end, which may be all that counts."""
     parts = own.strip("{}").split(", ")
-    for element in elements:
-        for changed in dict.fromkeys(((element,) * len(parts), (*parts[:-1], element))):
+    for element in points.elements:
+        alone = (element,) * len(parts)
+        one = (*parts[:-1], element)
+        for changed in dict.fromkeys((one,) if points.beside else (alone, one)):
             yield "{" + ", ".join(changed) + "}" if own.startswith("{") else changed[0]

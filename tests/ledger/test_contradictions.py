@@ -129,6 +129,7 @@ def f32(selector: int, head: str = HEAD) -> str:
     return f"{head}.f32.f16.f16.f32 {B4}, {B4}, {B4}, {B4}, %b9, {selector};"
 
 
+F16 = "mma.sync.aligned.m16n8k8.row.col.f16.f16.f16.f16"
 POINTS = [
     ("mma.sp", f32(2), "12.9.86", "8.8", "sm_90a", "silicon-sp-k32-selectors"),
     ("mma.sp", f32(3), "11.7.99", "7.1", "sm_80", "silicon-sp-k32-selectors"),
@@ -143,6 +144,12 @@ POINTS = [
     ("mma.sp", f32(0).replace("%b9", "0f00000000"), "12.9.86", "8.8", "sm_100", "asm-metadata-operands"),
     ("mma.sp", f32(0).replace("%b9", "1.0"), "12.9.86", "8.8", "sm_100", None),
     ("mma.sp", f32(0).replace("%b9", "{%b7, %b8, %b9}"), "12.9.86", "8.8", "sm_90", None),
+    ("mma", f"{F16} {{%b0, %s1}}, {{%b0, %u1}}, {{%b0}}, {{%b0, %b1}};", "12.9.86", "8.8", "sm_80", "asm-mixed-vectors"),
+    ("mma", f"{F16} {{%b0, %b1}}, {{%b0, %u1}}, {{%b0}}, {{%b0, %b1}};", "12.9.86", "8.8", "sm_80", "asm-mixed-vectors"),
+    ("mma", f"{F16} {{%b0, %b1}}, {{%u0, %u1}}, {{%b0}}, {{%b0, %b1}};", "12.9.86", "8.8", "sm_80", None),
+    ("mma", f"{F16} {{%b0, %b1}}, {{%b0, %bd1}}, {{%b0}}, {{%b0, %b1}};", "12.9.86", "8.8", "sm_80", None),
+    ("ldmatrix", "ldmatrix.sync.aligned.m8n8.x16.shared.b16 {%b5, %b6}, [%bd0];", "12.3.107", "8.3", "sm_90", "asm-matrix-repeats"),
+    ("ldmatrix", "ldmatrix.sync.aligned.m8n8.x16.shared.b16 {%b5, %b6}, [%bd0];", "12.2.140", "8.2", "sm_90", None),
     ("wgmma.fence", "wgmma.fence.sync.b8x16;", "12.9.86", "8.8", "sm_90a", "asm-surplus-formats"),
     ("wgmma.fence", "wgmma.fence.sync.b8x16;", "12.6.85", "8.5", "sm_90a", None),
     ("movmatrix", "movmatrix.sync.aligned.m8n8.trans.b16.bf16 %b0, %b1;", "12.9.86", "8.8", "sm_80", "asm-surplus-types"),
