@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 
@@ -38,8 +38,8 @@ class Spelling:
     repeated: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, tokens: Iterable[str], index: Index) -> Spelling:
-        classes = ordered_classes(index)
+    def of(cls, tokens: Iterable[str], index: Index, classes: Mapping[str, int]) -> Spelling:
+        """The qualifiers of a mnemonic, with what ordered_classes says of the index."""
         free: list[str] = []
         ordered: list[list[str]] = [[] for _ in range(len(set(classes.values())))]
         for word in tokens:
@@ -291,4 +291,8 @@ class Profile:
     def _spelling(self, variant: Variant) -> tuple[Variant, Spelling, tuple[int, ...]]:
         tokens = variant.mnemonic[len(self.view.family.name) + 1 :].split(".")
         shape = next((token for token in tokens if is_shape(token)), "")
-        return variant, Spelling.of(tokens, self.index), tuple(map(int, _NUMBERS.findall(shape)))
+        return (
+            variant,
+            Spelling.of(tokens, self.index, ordered_classes(self.index)),
+            tuple(map(int, _NUMBERS.findall(shape))),
+        )

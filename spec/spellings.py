@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 
-from .diagnosis import Spelling
+from .diagnosis import Spelling, ordered_classes
 from .index import Index
 from .variants import Family, Variant
 
@@ -24,6 +24,7 @@ class MnemonicSpellings:
         self.name = name
         self.families = families
         self.index = index
+        self._classes = ordered_classes(index)
         self._of_shape: dict[str, _Combinations] = {}
         self._spelling: dict[str, Spelling] = {}
 
@@ -32,7 +33,7 @@ class MnemonicSpellings:
         known = self._spelling.get(mnemonic)
         if known is None:
             behind = mnemonic[len(self.name) + 1 :]
-            known = Spelling.of(behind.split(".") if behind else (), self.index)
+            known = Spelling.of(behind.split(".") if behind else (), self.index, self._classes)
             self._spelling[mnemonic] = known
         return known
 
@@ -45,8 +46,8 @@ class MnemonicSpellings:
         """The combination that is spelled; None where it is in no row. As long as nothing needs the index of
         all combinations, those of a few shapes are made: most files have few shapes.
         """
-        shape = spelling.shape
-        if shape is None or "combinations" in self.__dict__:
+        shape = None if "combinations" in self.__dict__ else spelling.shape
+        if shape is None:
             return self.combinations.get(spelling)
         if shape not in self._of_shape:
             if len(self._of_shape) == _FEW_SHAPES:
