@@ -516,7 +516,7 @@ class _WarpWalk:
         last = max(at for at, o in enumerate(operands) if at and o.startswith("[") and "," not in o)
         size = None if "tensor" in parts else self.known(lane, operands[2])
         to, barrier = self.place(lane, operands[0]), self.place(lane, operands[last])
-        source = self.place(lane, operands[1]) if ".shared::cta" in ".".join(parts[4:]) else None
+        source = self.place(lane, operands[1]) if parts[4] == "shared::cta" else None
         if not any("multicast" in part for part in parts):
             yield to, size, barrier, source
             return

@@ -14,6 +14,7 @@ from .test_phases import BACK, ELECTED, MULTICAST, RELAXED, RING, TENSOR, TURNS
 ROOT = Path(__file__).resolve().parents[2]
 CASES = Path(__file__).parent / "cases"
 RIGHT = (
+    "k07_to_peer",
     "b51_sts_ok",
     "b68_tmastore_reuse_ok",
     "c70_tma_once",
@@ -21,6 +22,8 @@ RIGHT = (
     "i54_q_generic_then_tma_kv",
 )
 WRONG = {
+    "k07b_to_peer_no_fence": "no proxy fence",
+    "k07c_to_peer_no_sync": "does not wait",
     "b53_sts_nobar": "does not wait",
     "b55d_fence_elected_after_bar": "no proxy fence",
     "c77_wrong_barrier": "does not wait",
@@ -179,6 +182,14 @@ def test_a_tensor_copy_brings_what_the_original_expects() -> None:
             "missed",
             "a phase expects other bytes than in the original, of the same tensor copies",
         )
+    assert (
+        why(
+            TENSOR.replace("shared::cluster.global", "shared::cta.global").replace(
+                ".version 8.0", ".version 8.6"
+            )
+        )
+        == ""
+    )
     (kernel,) = bench("kernel_statements").kernels(TENSOR)
     _, told = bench("block_replay").is_right(kernel, (7,))
     assert {bytes_ for *_, bytes_ in told.boxes} == {9216}
