@@ -38,13 +38,13 @@ def test_the_table_has_its_form() -> None:
     assert KNOWN.items() <= anchors.items()
 
 
-def test_every_section_that_a_source_names_has_an_anchor() -> None:
+def test_every_section_on_matrices_that_a_source_names_has_an_anchor() -> None:
     files = [*(ROOT / "spec").rglob("*.yaml"), ROOT / "contradictions.yaml", ROOT / "check" / "rules.yaml"]
     named = {
         number
         for file in files
         for line in re.findall(r'\b(?:section|source): "?([\d.; ]+)', file.read_text(encoding="utf-8"))
-        for number in re.findall(r"\d+(?:\.\d+){2,}", line)
+        for number in re.findall(r"9\.7\.1[456](?:\.\d+)*", line)
     }
     assert len(named) > 100
     assert named <= set(manual().anchors)
