@@ -299,9 +299,8 @@ def _written(points: Points, operands: _Operands, place: int, types: Mapping[str
     places = frozenset(at for at, kind in enumerate(kinds) if kind in listed)
     if not places:
         return None
-    if points.beside and types.get(points.beside) not in (
-        k for at, k in enumerate(kinds) if at not in places
-    ):
+    others = {kind for at, kind in enumerate(kinds) if at not in places}
+    if points.beside and types.get(points.beside, "") not in others:
         return None
     return _Written(tuple(dict.fromkeys(listed[kinds[at]] for at in sorted(places))), vector, places)
 

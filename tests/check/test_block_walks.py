@@ -128,11 +128,12 @@ TMA, RACE, PART = "error bulk-store-fence", "error shared-unsynchronised", "erro
 
 
 def told(body: str, target: str = "sm_90a", threads: int = 128) -> set[str]:
-    """Tier and rule of what is found in a kernel."""
+    """Tier and rule of what is found in a kernel, its end aside: test_unwaited_stores looks at ends."""
     text = HEAD.format(target=target, threads=threads) + body
     report = check_text(text, "k.ptx")
     assert not report.faults
-    return {f"{finding.tier} {finding.rule}" for finding in report.findings}
+    found = {f"{finding.tier} {finding.rule}" for finding in report.findings}
+    return found - {"reading bulk-store-unwaited"}
 
 
 @pytest.mark.parametrize("target", ["sm_80", "sm_89", "sm_90a", "sm_120a"])

@@ -4,6 +4,8 @@ the text's syntax. Ids of gates and tolerances, which never change.
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
+
 import pytest
 
 from ptxmma.spec.specification import Specification
@@ -297,7 +299,7 @@ DOUBLES = {
 }
 NOT_SPECIAL = ("m8n8k4.f64", "m8n8k32.subbyte", "m8n8k128.xor", "m8n8k128.and")
 # What stands in a vector beside registers, where it is not what the operand's role says.
-NOT_A_REGISTER = {
+NOT_A_REGISTER: Mapping[tuple[str, str], Mapping[str, Collection[str]]] = {
     ("wmma.mma", "m16n16k16.integer"): {"b": ("single", "special")},
     ("wmma.mma", "m16n16k8.tf32"): {"b": ("special",), "d": ("special",)},
     **{("wmma.mma", row): dict.fromkeys("ab", ("integer", "float")) for row in NOT_SPECIAL},
@@ -308,7 +310,7 @@ NOT_A_REGISTER = {
         for row in rows
     },
 }
-ALWAYS = {
+ALWAYS: Mapping[str, Mapping[str, Collection[str]]] = {
     **{f"wmma.load.{one}": {"r": ("sink",)} for one in "abc"},
     "wmma.store.d": {"r": ("integer", "single")},
 }
