@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from functools import cached_property
@@ -10,6 +11,7 @@ from ..memory.matrices import described
 from ..ptx.dataflow import closure
 from ..ptx.decode import DecodedStatement
 from ..ptx.operands import number_of
+from .second_tries import second_try
 from .walk_steps import WalkStep, WalkSteps
 
 __all__ = ["COUNTED", "WalkPlan"]
@@ -201,10 +203,22 @@ class WalkPlan:
 
     def tries_again(self, index: int) -> bool:
         """Whether a thread does nothing that counts until what it waits for at a statement is there."""
+        return self._repeats(index) or (
+            (again := second_try(self.code, self.flow, index, self._roles_of)) is not None
+            and self._repeats(again)
+        )
+
+    def _repeats(self, index: int) -> bool:
+        """Whether a statement alone is tried until it succeeds."""
         number = self.flow.block_of(index)
         if any(index != other and self.flow.block_of(other) == number for other in self.roles):
             return False
         return any(self._comes_back(side, number) for side in self.flow.blocks[number].successors)
+
+    def _roles_of(self, number: int) -> list[int]:
+        """The statements of a block that count."""
+        block = self.flow.blocks[number]
+        return self.roles[bisect_left(self.roles, block.start) : bisect_left(self.roles, block.end)]
 
     def _comes_back(self, side: int, number: int) -> bool:
         """Whether one side of a branch leads back to its block, past nothing that counts."""
