@@ -9,7 +9,7 @@ TIERS = {
     "error": """aligned-incomplete matrix-alignment matrix-space wmma-fragment legality.gate.removed legality.gate.since
         legality.gate.target legality.gate.target_version legality.guard.type legality.operand.address
         legality.operand.count legality.operand.kind legality.operand.length legality.operand.literal
-        legality.operand.range legality.operand.sink legality.operand.type legality.operand.vector
+        legality.operand.component legality.operand.special legality.operand.range legality.operand.sink legality.operand.type legality.operand.vector
         legality.qualifier.combination legality.qualifier.layouts legality.qualifier.missing
         legality.qualifier.operations legality.qualifier.repeated legality.qualifier.types
         legality.qualifier.unexpected legality.qualifier.unknown legality.qualifier.value legality.syntax
