@@ -24,6 +24,7 @@ TC = "tcgen05.mma.cta_group::1.kind::f16 [%b0]"
 MOVE = "movmatrix.sync.aligned.m8n8.trans.b16"
 A80, A90, A100 = ("7.8", "sm_80"), ("8.0", "sm_90a"), ("8.6", "sm_100a")
 REST = "{%b0,%b1}, {%f0,%f1,%f2,%f3};"
+UNANSWERED = f"{TC}, %bd0, %bd1, %b1, %p0+1;"  # ptxas takes all the memory that there is, and does not end
 
 LEGAL = [
     (A80, f"{F16}, {{%laneid,%tid.x,%ctaid.w,%b3}}, {REST}"),
@@ -97,7 +98,7 @@ ILLEGAL = [
     (A100, "tcgen05.mma .ws.cta_group::1.kind::f16 [%b0], %bd0, %bd1, %b1, %p0, %bd2;", "syntax"),
     (A100, "tcgen05.alloc.cta_group ::1.sync.aligned.shared::cta.b32 [%b0], 32;", "syntax"),
     (A100, f"{TC}, %bd0, %bd1, %b1+1, %p0;", "operand.kind"),
-    (A100, f"{TC}, %bd0, %bd1, %b1, %p0+1;", "operand.kind"),
+    (A100, UNANSWERED, "operand.kind"),
     (A100, f"{TC.replace('%b0', '%laneid')}, %bd0, %bd1, %b1, %p0;", "operand.special"),
     (A100, "tcgen05.ld.sync.aligned.32x32b.x2.b32 {%laneid,%b0}, [%b1];", "operand.special"),
     (A100, "tcgen05.st.sync.aligned.32x32b.x1.b32 [%b0], {%laneid};", "operand.special"),
@@ -129,7 +130,7 @@ def test_every_assembler_says_so(ptxas: Ptxas) -> None:
         if version > ptxas.ptx or session.mute() is not None:
             continue
         legal = [text for one, text in LEGAL if one == setting]
-        illegal = [text for one, text, _ in ILLEGAL if one == setting]
+        illegal = [text for one, text, _ in ILLEGAL if one == setting and text != UNANSWERED]
         asked += len(legal)
         for texts, accepted in ((legal, True), (illegal, False)):
             for text, outcome in zip(texts, session.classify(_single(texts)), strict=True):
