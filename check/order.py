@@ -24,6 +24,7 @@ __all__ = ["check_order"]
 
 _PRODUCT = "multiply"
 _COPIES = frozenset(("copy", "bulk-copy"))
+_PHASES = frozenset(("init", "await"))  # an mbarrier is made, or waited for
 _PRIVATE = frozenset(("global", "param", "const", "local"))  # no matrix of a wgmma lies there
 _ACCESSES = frozenset(("load", "store", "update"))
 _ORDINARY = frozenset(("load", "store"))
@@ -62,7 +63,7 @@ def check_order(
         yield from _register_order(module, code, flow, events)
         if len(flow.blocks) > 1 or not all(map(_leaves_shared_memory, operations)):
             return (yield from _shared_order(module, flow, values, events))
-    elif does & _COPIES or "await" in does:
+    elif does & _COPIES or does & _PHASES:
         from .walks.kernel_walks import KernelWalks
 
         walked = KernelWalks(module, whole, flow)

@@ -32,6 +32,8 @@ __all__ = ["ROUNDS", "Execution"]
 
 ROUNDS = 14  # rounds of a loop with accesses: more than twice what kernels have stages
 _COUNTED_ROUNDS = 16  # rounds of one whose end the PTX shows, so that what stands behind it is executed
+_MANY_ROUNDS = 64  # as many of such a loop, as long as few statements were executed
+_FEW_STEPS = 10_000  # of all groups
 _OUTER_ROUNDS = 8  # rounds of a loop around such a loop: more than LAST_ROUNDS
 _TILES = 3  # rounds of one over tiles, where its block comes to a second tile by other numbers
 _IDLE_ROUNDS = 1 << 8  # rounds of another loop
@@ -388,7 +390,8 @@ class Execution:
             rounds = self.rounds
             if not self.plan.innermost(following):
                 rounds = min(rounds, _TILES if self.sizes.others else _OUTER_ROUNDS)
-            most = max(rounds, _COUNTED_ROUNDS * counted) if busy else _IDLE_ROUNDS
+            known = _MANY_ROUNDS if self.steps < _FEW_STEPS else _COUNTED_ROUNDS
+            most = max(rounds, known * counted) if busy else _IDLE_ROUNDS
             if group.rounds[following] > most:
                 self.paused = True
                 self._assumed.pause(following)

@@ -7,7 +7,7 @@ mbarrier's phase was waited for; cp.async writes until its own warp has waited.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -185,24 +185,26 @@ class SharedAccesses:
         """
         if write.landing is not None:
             return self._copy_fenced(write.landing, clocks)
-        if any(clock.seen[write.warp] >= write.fenced for clock in clocks.values()):
-            return True
         made = write.act if write.kind == "store" else write.end
-        return any(
-            fence.seen[write.warp] >= made and any(c.seen[warp] >= fence.act for c in clocks.values())
+        behind = [
+            (warp, fence.act)
             for warp, fences in self._fences.items()
             if warp != write.warp
             for fence in fences
-        )
+            if fence.seen[write.warp] >= made
+        ]
+        fences = [(write.warp, write.fenced), *behind]
+        return _reach(fences, clocks)
 
     def _copy_fenced(self, landing: Landing, clocks: Mapping[int, Clock]) -> bool:
         """Whether a thread that knew a cp.async to be complete, by its mbarrier, executed a proxy fence."""
-        return any(
-            fence.complete.get(landing.barrier, 0) > landing.phase
-            and any(clock.seen[warp] >= fence.act for clock in clocks.values())
+        fences = [
+            (warp, fence.act)
             for warp, fences in self._fences.items()
             for fence in fences
-        )
+            if fence.complete.get(landing.barrier, 0) > landing.phase
+        ]
+        return _reach(fences, clocks)
 
     def write(self, write: TimedWrite) -> None:
         """A write begins."""
@@ -293,3 +295,8 @@ class SharedAccesses:
 
     def __iter__(self) -> Iterator[PhaseRace]:
         return iter(self.races.values())
+
+
+def _reach(fences: Collection[tuple[int, int]], clocks: Mapping[int, Clock]) -> bool:
+    """Whether each warp of a product is behind one of some fences, by their warps and acts."""
+    return all(any(clock.seen[warp] >= act for warp, act in fences) for clock in clocks.values())

@@ -75,6 +75,31 @@ def test_what_only_the_text_forbids_is_no_error() -> None:
         assert not [f for f in findings if f.tier == "error"], test.name
 
 
+LATE_FENCES = {f"{write}-{mma}-2-proxy-fence-late" for write in ("store", "copy") for mma in ("mma", "mma-b")}
+
+
+def test_a_load_and_a_store_without_the_wait_between_them_are_an_error() -> None:
+    """Of two stores nobody knows whether they store the same."""
+    tests = [
+        test
+        for test in suite()
+        if test.hazards == ("shared-unsynchronised",)
+        and "load" in test.name
+        and "mbarrier" in module([test.kernel])
+    ]
+    assert len(tests) > 4
+    missed = [t.name for t, findings in verdicts(tests) if not any(f.tier == "error" for f in findings)]
+    assert missed == []
+
+
+def test_a_proxy_fence_in_front_of_the_wait_is_no_fence() -> None:
+    """A warp that fences before it knows of the others' stores fences its own; of both ends, none helps."""
+    tests = [test for test in suite() if test.name in LATE_FENCES]
+    assert len(tests) == len(LATE_FENCES)
+    for test, findings in verdicts(tests):
+        assert ("error", "proxy-fence") in {(f.tier, f.rule) for f in findings}, test.name
+
+
 # Traps of real kernels
 
 FENCE = "wgmma.fence.sync.aligned;\n"

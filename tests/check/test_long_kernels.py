@@ -86,3 +86,11 @@ def test_what_stands_behind_a_loop_of_as_many_rounds_as_a_parameter_says() -> No
     assert found(loop) == set()
     wrong = loop.replace("ld.shared.b32 %r8,[%r5];\nbar.sync 0;", "ld.shared.b32 %r8,[%r5];")
     assert found(wrong) == {("error", "shared-unsynchronised")}
+
+
+def test_what_stands_behind_a_loop_of_very_many_counted_rounds() -> None:
+    """As many rounds as a product of 1024 by steps of 32 has, less one."""
+    loop = COUNTED.replace("setp.ne.u32 %p1,%r6,12;", "setp.ne.u32 %p1,%r6,31;")
+    assert found(loop) == set()
+    wrong = loop.replace("ld.shared.b32 %r8,[%r5];\nbar.sync 0;", "ld.shared.b32 %r8,[%r5];")
+    assert found(wrong) == {("error", "shared-unsynchronised")}
