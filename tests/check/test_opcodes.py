@@ -183,7 +183,7 @@ def test_special_registers_and_what_is_not_judged() -> None:
     effects = load_effects()
     assert " ".join(effects.threads) == THREADS
     assert effects.uniform_names == set(UNIFORM.split())
-    left = "the order of accesses of tensor memory between threads, and of what is read from shared memory,"
+    left = "the order of accesses of tensor memory between threads and before dealloc, and of shared-memory reads,"
     assert effects.unjudged == {"tcgen05": left}
 
 

@@ -204,7 +204,7 @@ def test_what_is_left_open_is_said_once() -> None:
     store = "tcgen05.st.sync.aligned.32x32b.x2.b32 [%r3], {%r4,%r5};\ntcgen05.wait::st.sync.aligned;\n"
     (remark,) = check_text(f"{HEAD}{MADE}{LOAD}{WAIT}{store}{FREED}ret;\n}}\n", "k.ptx").not_judged
     assert (remark.instruction, remark.statements, remark.place.line) == ("tcgen05", 6, 16)
-    left = "the order of accesses of tensor memory between threads, and of what is read from shared memory,"
+    left = "the order of accesses of tensor memory between threads and before dealloc, and of shared-memory reads,"
     assert remark.why == f"{left} was not judged yet"
 
 

@@ -104,7 +104,9 @@ EXECUTION = {
     **dict.fromkeys(LOADS, LOADED),
     "tcgen05.shift": MOVED | {"exec.tensor.shift.lane"},
     "tcgen05.st": ACCESS | {"exec.tensor.st.wait"},
-    "tcgen05.dealloc": WARP | ALLOCATION | {"exec.tensor.dealloc.address", "exec.tensor.dealloc.peers"},
+    "tcgen05.dealloc": WARP
+    | ALLOCATION
+    | {f"exec.tensor.dealloc.{what}" for what in ("address", "peers", "pending")},
     "tcgen05.fence::after_thread_sync": {"exec.tensor.fence"},
     "tcgen05.fence::before_thread_sync": {"exec.tensor.fence"},
     "tcgen05.relinquish_alloc_permit": WARP
@@ -199,6 +201,7 @@ CONSUMERS = {
     "exec.tensor.alloc.permit": "check allocation-late",
     "exec.tensor.dealloc.address": "check allocation-freed",
     "exec.tensor.dealloc.peers": NOT_ORDERED,
+    "exec.tensor.dealloc.pending": NOT_ORDERED,
     "exec.tensor.fence": NOT_ORDERED,
     "exec.tensor.wait": f"check tensor-load-overwritten, {NOT_ORDERED}",
     "exec.tensor.address.uniform": NOT_FOLLOWED,
