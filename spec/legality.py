@@ -24,6 +24,10 @@ from .variants import Variant
 __all__ = ["ANY_SHAPE", "ILLEGAL", "LEGAL", "Judge", "Verdict"]
 
 _SUM = "a register and a constant as one operand: every ptxas adds them, the text has sums in addresses alone"
+_BESIDE = (
+    "a special register, or a literal in a vector: the text has other registers alone, and ptxas refuses it "
+    "in places, such as where a target emulates the instruction"
+)
 
 
 @dataclass(frozen=True)
@@ -98,8 +102,27 @@ class Judge:
             return Verdict(named.verdict, named.reasons)
         form, faults = self.judge_operands(named.variant, statement)
         reasons = (*named.reasons, *_parted(named.variant, statement), *faults, *self._guarded(statement))
-        notes = (*named.notes, _SUM) if "+" in statement.operands and _adds(statement) else named.notes
+        tolerated = () if reasons or form is None else self._tolerated(named.variant, form, statement)
+        notes = (*named.notes, *tolerated)
         return Verdict(ILLEGAL if reasons else LEGAL, reasons, notes, named.variant, form)
+
+    def _tolerated(self, variant: Variant, form: Form, statement: Statement) -> Iterator[str]:
+        """What the text does not have in the operands of a legal statement, and ptxas takes."""
+        given = arguments(statement.operands)
+        if any(one.shape == "sum" for one in given):
+            yield _SUM
+        operands = variant.row.family.instruction.operands
+        for name, one in zip(form.operands, given, strict=True):
+            if not operands[name].elements and self._is_other(one, statement):
+                yield _BESIDE
+                return
+
+    def _is_other(self, argument: Argument, statement: Statement) -> bool:
+        """Whether an argument has a special register, or a literal in a vector."""
+        special = self.isa.special_types
+        if special.keys().isdisjoint(argument.registers):
+            return bool(argument.literals)
+        return any(text in special and text not in statement.declared for text in argument.registers)
 
     def judge_plain(self, mnemonic: str, operands: str) -> tuple[Verdict, str]:
         """The verdict on a statement already split, without guard or declarations.
@@ -368,14 +391,6 @@ def _parted(variant: Variant, statement: Statement) -> Iterator[Reason]:
             what = f"no blank may part {stem}" if place < len(stem) else f"no blank may stand before {behind}"
             yield Reason("syntax", f"column {place + 1}: {what}")
             return
-
-
-def _adds(statement: Statement) -> bool:
-    """Whether an operand that is not an address is a register and a constant."""
-    try:
-        return any(one.shape == "sum" for one in arguments(statement.operands))
-    except SyntaxFault:
-        return False
 
 
 def _weight(reasons: tuple[Reason, ...]) -> int:

@@ -229,7 +229,7 @@ def _typed(
     for register, kind in zip(argument.registers, types, strict=True):
         if kind is None or kind in allowed:
             continue
-        if address and register in special and not vector_length(kind):
+        if address and register in special and kind != "pred" and not vector_length(kind):
             continue
         wanted = ", ".join(f".{word}" for word in allowed)
         yield Reason("operand.type", f"{name}: {register} is .{kind}; it must be {wanted}")

@@ -3,6 +3,9 @@
 
 ptxmma.legality = (() => {
   const SUM = "a register and a constant as one operand: every ptxas adds them, the text has sums in addresses alone";
+  const BESIDE =
+    "a special register, or a literal in a vector: the text has other registers alone, and ptxas refuses it " +
+    "in places, such as where a target emulates the instruction";
   const { Fault, Declared, read, argumentsOf } = ptxmma.statements;
   const { Isa, Family, version, versionText } = ptxmma.rows;
   const { Spellings, Group } = ptxmma.mnemonics;
@@ -122,7 +125,8 @@ ptxmma.legality = (() => {
       const { form, reasons: faults } = this.judgeOperands(named.variant, statement);
       const { special } = this.isa.data;
       const reasons = [...named.reasons, ...parted(named.variant, statement), ...faults, ...guarded(statement, special)];
-      const notes = adds(statement) ? [...(named.notes || []), SUM] : named.notes;
+      const tolerates = !reasons.length && form;
+      const notes = tolerates ? [...(named.notes || []), ...tolerated(named.variant, form, statement, special)] : named.notes;
       return { ...named, verdict: reasons.length ? "illegal" : "legal", reasons, notes, form };
     }
 
@@ -320,14 +324,14 @@ ptxmma.legality = (() => {
     return [];
   }
 
-  // Whether an operand that is not an address is a register and a constant.
-  function adds(statement) {
-    try {
-      return argumentsOf(statement.operands).some((one) => one.shape === "sum");
-    } catch (fault) {
-      if (!(fault instanceof Fault)) throw fault;
-      return false;
-    }
+  // What the text does not have in the operands of a legal statement, and ptxas takes.
+  function tolerated(variant, form, statement, special) {
+    const given = argumentsOf(statement.operands);
+    const isSpecial = (text) => special[text] && statement.declared.get(text) === undefined;
+    const other = (one) => one.literals || one.registers.some(isSpecial);
+    const notes = given.some((one) => one.shape === "sum") ? [SUM] : [];
+    const noted = form.operands.some((name, place) => !variant.operands[name].elements && other(given[place]));
+    return noted ? [...notes, BESIDE] : notes;
   }
 
   // What is wrong with the predicate that guards a statement.

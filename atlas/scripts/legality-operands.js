@@ -189,7 +189,7 @@ ptxmma.operands = (() => {
     for (const [place, register] of argument.registers.entries()) {
       const kind = types[place];
       if (!kind || allowed.includes(kind)) continue;
-      if (argument.shape === "address" && special[register] && !vectorLength(kind)) continue;
+      if (argument.shape === "address" && special[register] && kind !== "pred" && !vectorLength(kind)) continue;
       const wanted = allowed.map((word) => `.${word}`).join(", ");
       yield reason("operand.type", `${name}: ${register} is .${kind}; it must be ${wanted}`);
       return;

@@ -21,6 +21,11 @@ S8 = "mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32 {%b0,%b1,%b2,%b3}"
 LD = "ldmatrix.sync.aligned.m8n8.x2.shared.b16 {%b0,%b1}"
 WG = "wgmma.mma_async.sync.aligned.m64n8k16.f16.f16.f16 {%b0,%b1}"
 TC = "tcgen05.mma.cta_group::1.kind::f16 [%b0]"
+SCALED = (
+    "mma.sync.aligned.m16n8k32.row.col.kind::mxf8f6f4.block_scale.scale_vec::1X.f32.e4m3.e4m3.f32.ue8m0 "
+    "{%f0,%f1,%f2,%f3}, {%b0,%b1,%b2,%b3}, {%b0,%b1}, {%f0,%f1,%f2,%f3}"
+)
+ALLOC = "tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32"
 MOVE = "movmatrix.sync.aligned.m8n8.trans.b16"
 A80, A90, A100 = ("7.8", "sm_80"), ("8.0", "sm_90a"), ("8.6", "sm_100a")
 REST = "{%b0,%b1}, {%f0,%f1,%f2,%f3};"
@@ -70,6 +75,7 @@ ILLEGAL = [
     (A80, f"{V2}{LD}, [vv];", "operand.type"),
     (A80, f"{LD}, [%tid];", "operand.type"),
     (A80, f"{LD}, [%tid.x];", "syntax"),
+    (A90, f"{LD}, [%is_explicit_cluster];", "operand.type"),
     (A80, f"{MOVE} %b0, %laneid;", "operand.special"),
     (A80, f"{MOVE} %tid.x, %b0;", "operand.special"),
     (A80, f"{MOVE} %b0, %b1.x;", "operand.component"),
@@ -112,6 +118,28 @@ DECLARED = (
 def test_written_so_it_is_legal(setting: tuple[str, str], text: str) -> None:
     verdict = ptxmma.legal(DECLARED + text, *setting)
     assert verdict, verdict.reasons
+
+
+@pytest.mark.parametrize(
+    ("setting", "text", "noted"),
+    [
+        (A80, f"{MOVE} %b0, %b1+1;", "a register and a constant"),
+        (A80, f"{F16}, {{%laneid,%b1,%b2,%b3}}, {REST}", "a special register, or a literal"),
+        (A80, f"{F16}, {{%b0,%b1,%b2,0}}, {REST}", "a special register, or a literal"),
+        (A80, f"{LD}, [%laneid];", "a special register, or a literal"),
+        (A100, f"{ALLOC} [%laneid], 32;", "a special register, or a literal"),  # every ptxas refuses it
+        (A80, f".reg .b32 %laneid; {F16}, {{%laneid,%b1,%b2,%b3}}, {REST}", ""),
+        (A80, f"{F16}, {{%b0,%b1,%b2,%b3}}, {REST}", ""),
+        (("8.7", "sm_120a"), f"{SCALED}, %b4, {{0,1}}, %b5, {{0,1}};", ""),
+    ],
+)
+def test_what_the_text_does_not_have_is_noted(setting: tuple[str, str], text: str, noted: str) -> None:
+    """A vector of unlike operands holds literals by the text."""
+    verdict = ptxmma.legal(DECLARED + text, *setting)
+    assert verdict, verdict.reasons
+    assert [note.split(":")[0].split(" in a ")[0].split(" as one ")[0] for note in verdict.notes] == (
+        [noted] if noted else []
+    )
 
 
 @pytest.mark.parametrize(("setting", "text", "code"), ILLEGAL)
