@@ -547,7 +547,7 @@ def numerics(pattern: str | None = None, *, target: str = "sm_90a") -> tuple[Sum
 
     >>> (kind,) = ptxmma.numerics("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32")
     >>> kind.bounds, kind.one_is_lost_at
-    ((SumBound(terms=17, window=25, digits=24, nearest=False),), 16777216)
+    ((SumBound(cut=Fraction(268435215, 16777216), window=25, digits=24, nearest=False),), 16777216)
     """
     from .gen.arithmetic.type_sets import sum_kinds
     from .spec.selection import summing

@@ -58,11 +58,12 @@ def tried(arithmetic: ChipArithmetic, count: int, source: random.Random) -> Iter
         a, b, c = _drawn(arithmetic, source)
         x, y = ([ElementCode(code) for code in codes] for codes in (a, b))
         for steps in definition.steps(x, y, c):
-            bound = bound_of(load(), steps.block)
+            bound = bound_of(load(), arithmetic, steps.block)
             found = _error(arithmetic, steps, a, b)
-            if bound is not None and found is not None:
+            if found is not None:
                 error, result = found
-                yield TriedSum(steps.block.step.id, error, _value(bound, steps, result))
+                most = Fraction(0) if bound is None else _value(bound, steps, result)
+                yield TriedSum(steps.block.step.id, error, most)
 
 
 def _error(
@@ -97,11 +98,10 @@ def _value(bound: SumBound, steps: BlockSteps, result: Fraction) -> Fraction:
     unit = 1 - form.bias - form.fraction
     if result:
         unit = max(unit, _exponent(result) - bound.digits + 1)
-    cut = Fraction(0)
+    window = Fraction(0)
     if bound.window is not None:
-        top = steps.result["top"] - steps.result["offset"]
-        cut = bound.terms * Fraction(2) ** (top - bound.window)
-    return cut + Fraction(2) ** (unit - bound.nearest)
+        window = Fraction(2) ** (steps.result["top"] - steps.result["offset"] - bound.window)
+    return bound.value(window, Fraction(2) ** unit)
 
 
 def _exponent(value: Fraction) -> int:
@@ -154,7 +154,7 @@ def main() -> int:
     every = beyond = 0
     for one in kinds(args.pattern):
         found = list(tried(one.arithmetic, args.count, random.Random(args.seed)))
-        most = max((float(sum_.error / sum_.bound) for sum_ in found), default=0.0)
+        most = max((float(sum_.error / sum_.bound) for sum_ in found if sum_.bound), default=0.0)
         every += len(found)
         beyond += sum(sum_.error > sum_.bound for sum_ in found)
         types = " ".join(one.arithmetic.types.values())

@@ -6,6 +6,7 @@ import argparse
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from ..spec.api import load
@@ -23,8 +24,8 @@ _NOTES = (
     "k: which products are added at once; `then`: a sum to which the one before is added",
     "1 is lost at: the least n, in C, of which n + 1 * 1 is not more than n",
     "error: how far a sum is at most from the exact sum of its terms, if it is not too large for its type;"
-    " e: the greatest exponent of its terms, -floor at least; u11: one unit of its 11th significant digit;"
-    " u11/2: half of it",
+    " e: the greatest exponent of its terms, -floor at least; u11: one unit of its 11th significant digit,"
+    " and no less than one of the last place of its type, or of the window; u11/2: half of it",
 )
 
 
@@ -72,7 +73,7 @@ def _record(one: TypeSet, growth: Growth) -> dict[str, Any]:
     arithmetic = one.arithmetic
     steps: dict[str, dict[str, Any]] = {}
     for block in arithmetic.blocks:
-        bound = bound_of(load(), block)
+        bound = bound_of(load(), arithmetic, block)
         step = steps.setdefault(
             block.step.id,
             {
@@ -87,7 +88,7 @@ def _record(one: TypeSet, growth: Growth) -> dict[str, Any]:
         )
         step["products"].append(list(block.products))
         if bound is not None:
-            step["bounds"].append(asdict(bound))
+            step["bounds"].append(asdict(bound) | {"cut": str(bound.cut), "text": bound.text})
     source = arithmetic.row.source
     return {
         "row": arithmetic.row.id,
@@ -167,8 +168,4 @@ def _range(products: Sequence[int]) -> str:
 
 def _error(step: dict[str, Any]) -> str:
     """The bound of one sum; those of a chain differ in their terms at most."""
-    if not step["bounds"]:
-        return "0"
-    from ..spec.sum_bounds import SumBound
-
-    return SumBound(**max(step["bounds"], key=lambda one: int(one["terms"]))).text
+    return max(step["bounds"], key=lambda one: Fraction(one["cut"]))["text"] if step["bounds"] else "0"

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from ..spec.arithmetic_records import ArithmeticFile, ArithmeticModel
-from ..spec.chip_arithmetic import FACTORS, C, ChipArithmetic, SumBlock, matching_rows, of_row
+from ..spec.chip_arithmetic import FACTORS, ZERO, C, ChipArithmetic, SumBlock, matching_rows, of_row
 from ..spec.parts import computes
 from ..spec.specification import Specification
 from ..spec.variants import Variant
@@ -21,7 +21,8 @@ class SumShape:
 
     `factors` are the types of A and B, nothing where there are no products; `addends` those of the addends,
     `result` that of the sum. `products` is the greatest number of products that are added at once. `sparse`
-    says whether A is sparse, and `clamped` whether the text clamps the result, by variants.
+    says whether A is sparse, and `clamped` whether the text clamps the result, by variants; `zeros` whether
+    the addends are zeros, by blocks.
     """
 
     model: ArithmeticModel = field(repr=False, compare=False)
@@ -34,6 +35,7 @@ class SumShape:
     products: int = field(default=0, compare=False)
     sparse: frozenset[bool] = field(default=frozenset(), compare=False)
     clamped: frozenset[bool] = field(default=frozenset(), compare=False)
+    zeros: frozenset[bool] = field(default=frozenset(), compare=False)
 
     @property
     def constants(self) -> dict[str, int]:
@@ -80,6 +82,7 @@ def family_sums(specification: Specification, family: ArithmeticFile) -> FamilyS
                 products=max(known.products, len(block.products)),
                 sparse=known.sparse | {sparse},
                 clamped=known.clamped | {clamped},
+                zeros=known.zeros | {ZERO in block.addends},
             )
             if shape not in longest or len(longest[shape][1].products) < len(block.products):
                 longest[shape] = arithmetic, block

@@ -6,6 +6,7 @@ import importlib.metadata
 import subprocess
 import sys
 from collections.abc import Callable
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -391,7 +392,8 @@ def test_numerics() -> None:
     """Of f32 results of f16: 16 products and C; 2^24 + 1 is not in f32. And of integers, which have no error."""
     (kind,) = ptxmma.numerics(MMA)
     (bound,) = kind.bounds
-    assert (bound.terms, bound.window, bound.digits, bound.nearest) == (17, 25, 24, False)
+    lost = 15 * (1 - Fraction(1, 1 << 20)) + 1 - Fraction(1, 1 << 24)
+    assert (bound.cut, bound.window, bound.digits, bound.nearest) == (lost, 25, 24, False)
     assert (kind.row, kind.instruction, kind.mnemonic, kind.mnemonics) == ("mma.float", "mma", MMA, 1)
     assert (kind.types["A"], kind.types["D"], kind.products) == ("f16", "f32", 16)
     assert (kind.one_is_lost_at, kind.wraps) == (1 << 24, False)

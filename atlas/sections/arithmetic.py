@@ -54,7 +54,7 @@ class _KeptRow:
         """How far a sum is at most from the exact sum of its terms, the longest sum of each kind."""
         longest = {
             (bound.window, bound.digits, bound.nearest): bound
-            for bound in sorted(self.bounds, key=lambda bound: bound.terms)
+            for bound in sorted(self.bounds, key=lambda bound: bound.cut)
         }
         kept = longest.values()
         return ", then ".join(dict.fromkeys(bound.text for bound in self.bounds if bound in kept)) or "0"
@@ -70,7 +70,7 @@ def _table(specification: Specification, sets: Sequence[TypeSet]) -> Mapping[str
     found: dict[str, dict[object, _KeptRow]] = {}
     for one, growth in zip(sets, growths_of(specification, (one.arithmetic for one in sets)), strict=True):
         types, products = one.arithmetic.types, one.arithmetic.products
-        every = (bound_of(specification, block) for block in one.arithmetic.blocks)
+        every = (bound_of(specification, one.arithmetic, block) for block in one.arithmetic.blocks)
         bounds = tuple(bound for bound in every if bound is not None)
         lost = growth_text(number_text(growth.first), growth.last, growth.wraps)
         alike = types["C"], types["D"], products, bounds, lost

@@ -8,16 +8,16 @@ intervals when the YAML is loaded (spec/arithmetic_checks.py).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
-from fractions import Fraction
+from dataclasses import dataclass, replace
 from functools import cache, partial
 from typing import Literal
 
 from ...spec.arithmetic import arithmetic
 from ...spec.arithmetic_records import ArithmeticFile, ArithmeticModel, ArithmeticStage
-from ...spec.chip_arithmetic import PARTS
+from ...spec.chip_arithmetic import PARTS, ZERO
 from ...spec.expressions import names
 from ...spec.specification import Specification
+from ...spec.sum_bounds import bound_of
 from ...spec.variants import RowView
 from ..exact_sums import ExactSums
 from ..float_codes import FloatCode
@@ -28,7 +28,7 @@ from ..smt.terms import SLE, UGT, ULE, ULT, And, BitVecs, BitVecVal, If, Not, Or
 from ..sum_errors import SumErrors
 from ..sum_examples import FloatSums, SumExample
 from ..sum_rounding import SumRounding
-from ..sum_shapes import SumShape
+from ..sum_shapes import SumShape, block_shape
 from ..sum_signs import SumSigns
 from ..sum_specials import SumSpecials
 from ..sum_tails import SumTails
@@ -38,7 +38,6 @@ from ..theorem import Enumeration, ProofPart, Theorem, TheoremGroup
 
 __all__ = ["GROUP", "family_examples", "family_parts"]
 
-_NEAR = Fraction(17, 20)  # so much of its bound some error comes to
 _PLUS, _MINUS = "plus", "minus"  # what the positive and the negative terms of a sum come to
 _KINDS = ("signed", "unsigned")  # of integers
 _ANY = "any"  # prefix of an element that is alone
@@ -347,10 +346,18 @@ def family_examples(specification: Specification, family: ArithmeticFile) -> Ite
         for theorem, find in _EXAMPLES.items():
             faults = partial(_without_example, FloatSums(specification, known), find)
             yield Enumeration(theorem, kind, _part(family, kind), faults)
-    for shape, (known, block) in sums.longest.items():
-        if "window" in block.integers:
-            faults = partial(_far_from_bound, HardSum(specification, known, block), str(shape))
-            yield Enumeration("arithmetic.tight", str(shape), _part(family, str(shape)), faults)
+    for shape, (known, longest) in sums.longest.items():
+        alike = {
+            ZERO in block.addends: block
+            for block in reversed(known.blocks)
+            if block_shape(known, block) == shape
+        }
+        for zeros, block in sorted(alike.items()):
+            if bound_of(specification, known, block) is not None:
+                hard = HardSum(specification, known, replace(block, products=longest.products))
+                subject = f"{'products alone: ' if zeros else ''}{shape}"
+                faults = partial(_below_bound, hard, subject)
+                yield Enumeration("arithmetic.tight", subject, _part(family, str(shape)), faults)
 
 
 _EXAMPLES: Mapping[str, Callable[[FloatSums], SumExample | None]] = {
@@ -365,9 +372,15 @@ def _without_example(sums: FloatSums, find: Callable[[FloatSums], SumExample | N
         yield f"{known.row.id}, {' '.join(known.types.values())}: no example is found"
 
 
-def _far_from_bound(hard: HardSum, shape: str) -> Iterator[str]:
-    if not hard.comes_to(_NEAR):
-        yield f"{shape}: no error comes to {_NEAR} of its bound"
+def _below_bound(hard: HardSum, subject: str) -> Iterator[str]:
+    """How the greatest errors differ from what the bound allows."""
+    found, bound = hard.hardest, hard.bound
+    if found.cut != bound.cut:
+        yield f"{subject}: terms are found to lose {found.cut}, not {bound.cut}, of the window's last place"
+    if found.rounded != 1:
+        yield f"{subject}: rounding is found to lose {found.rounded} of what it may"
+    if not 0 <= found.left <= 1 or (bound.window is not None and found.left == 1):
+        yield f"{subject}: both are found to leave {found.left} units of the last place of their bound"
 
 
 GROUP = TheoremGroup(
@@ -456,9 +469,9 @@ GROUP = TheoremGroup(
             "arithmetic.bound",
             "a floating-point sum, of however many terms, is no farther from the exact one than "
             "`ptxmma numerics` says",
-            formula="abs(sum - exact) <= terms * unit of the window + unit of the last digit (rn: "
-            "half of it)",
-            fails="a term that loses a unit of the window or more, or a sum beyond the bound",
+            formula="abs(sum - exact) <= cut * unit of the window + unit of the last digit - unit of the "
+            "window (rn: + half a unit of the last digit)",
+            fails="a term that loses more than its significands allow, or a sum beyond the bound",
         ),
         Theorem(
             "arithmetic.exact",
@@ -485,11 +498,13 @@ GROUP = TheoremGroup(
         ),
         Theorem(
             "arithmetic.tight",
-            "the error of some sum of each kind with a window, with its most products, is 85 percent of "
-            "its bound or more",
+            "the bound is reached: the terms of some sum of each kind, with its most products, lose all that "
+            "they may, and the rounding of some sum all that it may; one sum loses both, but for less than "
+            "one unit of the window's last place",
             enumerated=True,
-            formula="for some sum with most products: abs(sum - exact) >= 17/20 * bound",
-            fails="a kind of sum of which no error that is tried comes so near to its bound",
+            formula="for some sums: exact - kept == cut * unit of the window; kept - sum == what rounding "
+            "may lose; bound - abs(sum - exact) < unit of the window",
+            fails="a kind of sum whose greatest error that is found is less than the bound says, or more",
         ),
     ),
     _parts,

@@ -93,7 +93,7 @@ class SumKind:
     """What one set of types keeps and loses on a chip: a row of `ptxmma numerics`.
 
     `mnemonic` is one of the `mnemonics` variants that have these sums; `types` are those of A, B, C and D.
-    `bounds` says of each floating-point sum on the way to D, in order, how far off it may be.
+    `bounds` says of each floating-point sum on the way to D that may lose anything, in order, how far off.
     `one_is_lost_at` is the least n, in C, of which n + 1 * 1 is not more than n; None where there is none.
     `wraps` says whether it is less then.
     """
@@ -115,7 +115,7 @@ def sum_kinds(specification: Specification, variants: Iterable[Variant], target:
     growths = growths_of(specification, (one.arithmetic for one in found))
     for one, growth in zip(found, growths, strict=True):
         arithmetic = one.arithmetic
-        bounds = (bound_of(specification, block) for block in arithmetic.blocks)
+        bounds = (bound_of(specification, arithmetic, block) for block in arithmetic.blocks)
         yield SumKind(
             arithmetic.row.id,
             one.instruction,

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from fractions import Fraction
 from functools import cache
+from typing import Any
 
 import pytest
 
@@ -17,13 +18,14 @@ from ptxmma.formal.sum_examples import FloatSums
 from ptxmma.formal.symbolic_sums import SymbolicSum
 from ptxmma.formal.theorems import arithmetic as theorems
 from ptxmma.formal.theorems.arithmetic import family_examples, family_parts
+from ptxmma.spec import sum_bounds
 from ptxmma.spec.api import load
 from ptxmma.spec.arithmetic import arithmetic, arithmetic_of
 from ptxmma.spec.arithmetic_records import ArithmeticFile, ArithmeticStage
 from ptxmma.spec.expressions import parse
 from ptxmma.spec.nodes import Formula
 from ptxmma.spec.specification import Specification
-from ptxmma.spec.sum_bounds import sum_bound
+from ptxmma.spec.sum_bounds import SumBound, greatest_loss, sum_bound
 
 # A theorem, text of formulas of the models, and text in its place that refutes the theorem.
 SPOILT = [
@@ -83,6 +85,10 @@ SPOILT = [
     ("bound", "where(top > exponent, top - exponent, 0)", "where(top > exponent, exponent - top, 0)"),
     ("bound", "(significand << window) >>", "significand >>"),
     ("bound", "where(below < word, below, word - 1)", "where(below < word, below, 0)"),
+    ("bound", "a_significand * b_significand", "a_significand * a_significand"),
+    ("bound", "a_fraction_bits + b_fraction_bits", "a_fraction_bits + a_fraction_bits"),
+    ("bound", "fraction + (1 << fraction_bits)", "fraction + (2 << fraction_bits)"),
+    ("bound", "a_exponent + b_exponent - offset", "a_exponent + b_exponent - offset - 200"),
     ("exact", "where(below < word, below, word - 1)", "where(below < word, below + 1, word - 1)"),
     ("exact", "places + where(top > exponent, top - exponent, 0)", "places + where(top > exponent, top - exponent, 1)"),
     ("exact", "top - window", "top - window + 1"),
@@ -223,15 +229,41 @@ def test_where_no_example_is_found(specification: Specification, monkeypatch: py
         assert len(faults) > 5 and all(fault.endswith(": no example is found") for fault in faults)
 
 
-def test_a_bound_that_is_too_wide_is_not_reached(
-    specification: Specification, monkeypatch: pytest.MonkeyPatch
+def wrong_by(units: Fraction | int) -> Callable[..., SumBound | None]:
+    """`sum_bound` with so much more for what terms lose, in units of the window's last place."""
+
+    def made(*given: Any) -> SumBound | None:
+        bound = sum_bound(*given)
+        return bound if bound is None or bound.window is None else replace(bound, cut=bound.cut + units)
+
+    return made
+
+
+@pytest.mark.parametrize("units", [1, -1, Fraction(1, 1 << 24), Fraction(-1, 1 << 24)])
+def test_a_bound_that_is_not_the_least_is_not_reached(
+    specification: Specification, monkeypatch: pytest.MonkeyPatch, units: Fraction | int
 ) -> None:
-    """And no error comes to all of a bound."""
+    """A window's unit more or less, and the last digit of one C more or less."""
+    (family,) = arithmetic().families
+    monkeypatch.setattr(sum_bounds, "sum_bound", wrong_by(units))
+    faults = example_faults(specification, family, "tight")
+    assert len([fault for fault in faults if "terms are found to lose" in fault]) == 28
+    both = [fault for fault in faults if "units of the last place" in fault]
+    assert len(both) == (28 if abs(units) == 1 else 4 if units < 0 else 0)
+
+
+def test_rounding_reaches_its_part(specification: Specification, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A unit where half a one is right, and half a one where a unit is."""
     (family,) = arithmetic().families
     assert not example_faults(specification, family, "tight")
-    monkeypatch.setattr(theorems, "_NEAR", Fraction(1))
-    faults = example_faults(specification, family, "tight")
-    assert len(faults) == 20 and faults[0].endswith("no error comes to 1 of its bound")
+
+    def other(*given: Any) -> SumBound | None:
+        bound = sum_bound(*given)
+        return None if bound is None else replace(bound, nearest=not bound.nearest)
+
+    monkeypatch.setattr(sum_bounds, "sum_bound", other)
+    faults = [one for one in example_faults(specification, family, "tight") if "rounding is found" in one]
+    assert len(faults) > 20
 
 
 @pytest.mark.parametrize("solver", SOLVERS)
@@ -260,5 +292,37 @@ def test_a_bound_that_is_too_narrow_is_refuted(
     specification: Specification, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (family,) = arithmetic().families
-    monkeypatch.setattr(sum_errors, "sum_bound", lambda *given: replace(sum_bound(*given), nearest=True))
+
+    def narrow(*given: Any) -> SumBound | None:
+        bound = sum_bound(*given)
+        return None if bound is None else replace(bound, nearest=True)
+
+    monkeypatch.setattr(sum_errors, "sum_bound", narrow)
     assert refuted(family_obligations(specification, family), "bound")
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_the_bound_is_the_least_that_is_proven(
+    specification: Specification, monkeypatch: pytest.MonkeyPatch, solver: str
+) -> None:
+    """With a hundred-millionth of the window's unit less, each sum with a window may be beyond it; and a
+    product may lose more than the next smaller part."""
+    (family,) = arithmetic().families
+    monkeypatch.setattr(sum_errors, "sum_bound", wrong_by(Fraction(-1, 10**8)))
+    said = refuted(family_obligations(specification, family), "bound", solver)
+    assert said and all("all terms and the rounding" in words for words in said)
+    monkeypatch.undo()
+    less = Fraction(1, 1 << 20)
+    monkeypatch.setattr(sum_errors, "greatest_loss", lambda forms: greatest_loss(forms) - less)
+    said = refuted(family_obligations(specification, family), "bound", solver)
+    assert any("what a product loses" in words for words in said)
+
+
+def test_a_term_that_is_rounded_alone_is_seen(
+    specification: Specification, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where bf16 were said to hold every product of f16."""
+    (family,) = arithmetic().families
+    monkeypatch.setattr(sum_errors, "sum_bound", lambda *given: None)
+    said = refuted(family_obligations(specification, family), "bound")
+    assert any("one term" in words for words in said)
