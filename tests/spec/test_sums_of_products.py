@@ -40,6 +40,9 @@ SUMS = [
     (BF16, [(-0.0, 0.0)] * 16, -0.0, 0.0, -0.0),
     # Products are not normalised: the window of 1.5 * 1.5 ends at 2^-25; that of 2.25 at 2^-24.
     (f"{WGMMA}k16.f32.f16.f16", [(1.5, 1.5), (-1.5, 1.5), (2**-13, 2**-12)], 0, 2**-25, 0),
+    # The sum falls though C grows by its last place: then the window ends at 2^-24, and cuts 16 products of 2^-25.
+    (f"{WGMMA}k16.f32.f16.f16", [(2**-12, 2**-13)] * 16, 2 - 2**-23, 2 + 2**-22, 2),
+    (f"{WGMMA}k16.f32.f16.f16", [(2**-12, 2**-13)] * 16, 2, 2, 2 + 2**-21),
     # 2^24 + 1 is not in f32: m8n8k4 rounds after each product, and with an f16 result after C and two products.
     (f"{F16K4}.f32.f16.f16.f32", [(2**12, 2**12), (1, 1), (1, 1)], 0, 2**24, 2**24 + 2),
     (f"{F16K4}.f16.f16.f16.f16", [(2**12, 2**12), (0, 0), (-(2**12), 2**12)], 1, 0, 1),
