@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import itertools
 from collections.abc import Callable
 from pathlib import Path
@@ -15,6 +16,7 @@ import ptxmma
 from ptxmma.gen.arithmetic.dot_products import sums_of
 from ptxmma.gen.arithmetic.matrix_products import MatrixProduct
 from ptxmma.spec.errors import Question
+from ptxmma.spec.loading import ROOT
 
 MMA = "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32"
 SPARSE = "mma.sp.sync.aligned.m16n8k32.row.col.f32.bf16.bf16.f32"
@@ -166,3 +168,26 @@ def test_a_chain_along_k_whatever_a_sum_is(monkeypatch: pytest.MonkeyPatch) -> N
                 chain = numbers[*met, chain]
             assert found[row, column] == chain
     assert len(numbers) == 3 * 32 * 16
+
+
+@pytest.mark.parametrize("kind", range(6))
+def test_real_products_are_what_matmul_says(monkeypatch: pytest.MonkeyPatch, kind: int) -> None:
+    """The bench of real kernels adds step by step with `dot`; and in parts, as `accumulate` does."""
+    monkeypatch.syspath_prepend(ROOT / "bench")
+    bench: Any = importlib.import_module("real_products")
+    assert len(bench.TRITON) == 6
+    *_, step, mnemonic = bench.TRITON[kind]
+    bits = {8: 32, 16: 16, 32: 8}[step]
+    codes = np.random.default_rng(kind).integers(0, 1 << bits, (2, 64, 4 * step)).astype(f"u{bits // 8}")
+    codes &= (1 << bits) - 1 - (1 << bits - 2)  # no infinity and no NaN
+    a, b = codes
+    whole = bench.chain(mnemonic, step, a, b)
+    assert np.array_equal(whole, matmul_codes(mnemonic, a, b)) and len(np.unique(whole)) > 99
+    if not kind % 5:
+        parts = bench.added(mnemonic, step, a, b, 2 * step).view(np.uint32)
+        assert np.array_equal(parts, matmul_codes(mnemonic, a, b, accumulate=2 * step))
+
+
+def matmul_codes(mnemonic: str, a: Any, b: Any, accumulate: int | None = None) -> Any:
+    """The codes of the product of a and of b (N, K)."""
+    return ptxmma.matmul(mnemonic, a, np.ascontiguousarray(b.T), accumulate=accumulate)
