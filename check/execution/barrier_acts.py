@@ -148,12 +148,9 @@ class BarrierActs:
         """Whether an assumed number decides that the access happens, or where."""
         if group.doubtful or not group.registers.assumed:
             return group.doubtful
-        statement, steps = step.statement, group.registers.steps
-        if statement.does == "multiply":
-            return not group.registers.assumed.isdisjoint(steps.unguarded(step))
-        addresses = (statement.address, statement.barrier)
-        bases = (address.base for address in addresses if address is not None and address.base is not None)
-        return any(steps.source(base, statement.scope) in group.registers.assumed for base in bases)
+        steps = group.registers.steps
+        by = steps.unguarded(step) if step.statement.does == "multiply" else steps.addressed(step)
+        return not group.registers.assumed.isdisjoint(by)
 
     def _memory_fence(self, threads: tuple[int, ...]) -> None:
         for number in by_warp(threads):

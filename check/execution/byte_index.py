@@ -26,6 +26,8 @@ class ByteIndex(Generic[Key]):
         """Remember a key; one that is known keeps its place in the order."""
         _, low, high = region
         known = self._units.get(low // _UNIT, _NOTHING).get(key)
+        if known is not None and known[1] == low and known[2] == high:
+            return
         entry = next(self._numbers) if known is None else known[0], low, high
         for unit in _units(low, high):
             self._units.setdefault(unit, {})[key] = entry
@@ -38,12 +40,12 @@ class ByteIndex(Generic[Key]):
     def meeting(self, region: ByteRegion) -> list[Key]:
         """The keys whose regions meet one, in the order in which they were put."""
         _, low, high = region
-        units = _units(low, high)
-        if len(units) == 1:  # the keys of one unit are in order
-            here = self._units.get(units[0])
+        first, last = low // _UNIT, (high - 1) // _UNIT
+        if first == last:  # the keys of one unit are in order
+            here = self._units.get(first)
             return [k for k, (_, start, end) in here.items() if start < high and low < end] if here else []
         found: dict[int, Key] = {}  # by place in the order
-        for unit in units:
+        for unit in range(first, last + 1):
             here = self._units.get(unit)
             for key, (number, start, end) in here.items() if here else ():
                 if start < high and low < end:

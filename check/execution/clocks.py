@@ -25,12 +25,12 @@ class Clock:
 
     def copy(self) -> Clock:
         """A clock of its own with the same contents."""
-        made = Clock(0)
+        made = Clock.__new__(Clock)
         made.seen = self.seen[:]
         made.peers = self.peers[:]
-        made.complete = dict(self.complete)
-        made.told = dict(self.told)
-        made.least = dict(self.least)
+        made.complete = self.complete.copy()
+        made.told = self.told.copy()
+        made.least = self.least.copy()
         return made
 
     def join(self, other: Clock) -> None:
@@ -39,10 +39,12 @@ class Clock:
             self.seen = [a if a > b else b for a, b in zip(self.seen, other.seen, strict=True)]
         if self.peers != other.peers:
             self.peers = [a if a > b else b for a, b in zip(self.peers, other.peers, strict=True)]
-        _raise(self.complete, other.complete)
+        if self.complete != other.complete:
+            _raise(self.complete, other.complete)
         if other.told:
             _raise(self.told, other.told)
-        _raise(self.least, other.least)
+        if self.least != other.least:
+            _raise(self.least, other.least)
 
     def exchange(self) -> None:
         """Learn what the same warp of the other blocks has seen; it learns the same from here."""

@@ -12,7 +12,7 @@ the same. It is read here until the other block is known to have waited for it.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from ..memory.byte_regions import ByteRegion
@@ -36,6 +36,7 @@ __all__ = ["CopyActs"]
 _GROUPS = frozenset(("copy-commit", "copy-wait"))
 _DRAINS = ("global", "shared")  # the spaces of a bulk store, the destination first
 _READS = frozenset(("load", "drain"))
+_MANY = 32  # copies that are forgotten at once: to find the bytes of those that stay takes a while
 
 
 @dataclass(slots=True, eq=False)
@@ -78,6 +79,7 @@ class CopyActs(GenericActs):
         self.copy_races: dict[tuple[str, int, int], GenericRace] = {}
         self._copies: ByteIndex[_Copy] = ByteIndex()
         self._copied = 0  # a bit for each byte that some of them access
+        self._known_copies: dict[_Copy, None] = {}  # that every warp knows to be complete
         self._unfenced_copies: list[_Copy] = []
         self._unfenced: list[tuple[int, int, GenericAccess]] = []  # warp and act of stores without a fence
         self._drains: list[list[TimedWrite]] = [[] for _ in range(self.count)]  # by warp, not committed
@@ -130,16 +132,17 @@ class CopyActs(GenericActs):
         # where a bulk store goes to in global memory is no matter here
         doubtful = group.doubtful or placed if does == "drain" else self._doubtful(group, step)
         doubtful |= step.guard in registers.assumed
-        lanes = by_warp(threads)
+        lanes, at, offset = by_warp(threads), step.position, address.offset
+        fenced = not self.fills or does == "drain"
         for warp, start, last, flags in self._threads.of(base, threads, width):
-            start, last = start + address.offset, last + address.offset
+            start, last = start + offset, last + offset
             if start < 0 or last >= ADDRESSES:
                 continue
             region = ByteRegion("shared", start, last + width)
             act = self.warps[warp].clock.seen[warp]
-            write = TimedWrite(step.position, does, region, doubtful, warp, act, lanes_of(lanes[warp]))
-            access = GenericAccess(step.position, does, AccessedBytes(start, flags), doubtful, placed)
-            made = _Copy(access, warp, write, not self.fills or does == "drain")
+            write = TimedWrite(at, does, region, doubtful, warp, act, lanes_of(lanes[warp]))
+            access = GenericAccess(at, does, AccessedBytes(start, flags), doubtful, placed)
+            made = _Copy(access, warp, write, fenced)
             self._hold(warp, access)
             if does == "drain":
                 self._unfenced = list(self._without_fence(warp, access, "unfenced-store"))
@@ -225,7 +228,9 @@ class CopyActs(GenericActs):
         seen = self.warps[warp].clock.seen
         start, flags = access.bytes
         for other, spans in enumerate(self._spans):
-            for span in reversed(spans if other != warp else ()):
+            if not spans or spans[-1].act <= seen[other] or other == warp:
+                continue
+            for span in reversed(spans):
                 if span.act <= seen[other]:
                     break
                 touched = span.stored if access.does == "drain" else span.stored | span.loaded
@@ -242,12 +247,14 @@ class CopyActs(GenericActs):
         if not self._copied >> start & flags:
             return
         clock = self.warps[warp].clock
-        known = []
+        known = self._known_copies
         for one in self._copies.meeting(ByteRegion("shared", start, start + flags.bit_length())):
+            if one in known:
+                continue
             before = one.access
             if one.write.complete(clock):
                 if self._is_known(one):
-                    known.append(one)
+                    known[one] = None
                 continue
             if before.does in _READS and access.does in _READS:
                 continue
@@ -255,11 +262,13 @@ class CopyActs(GenericActs):
                 continue
             if before.meets(access):
                 self._race(self._why(one), one.warp, before, warp, access, one.shared)
-        self._forget(known)
+        if len(known) >= _MANY:
+            self._forget()
 
-    def _forget(self, copies: Sequence[_Copy]) -> None:
+    def _forget(self) -> None:
         """Copies and bulk stores that every warp knows to be complete are not looked at again."""
-        bytes_ = 0
+        bytes_, copies = 0, list(self._known_copies)
+        self._known_copies.clear()
         for one in copies:
             self._copies.drop(one, one.write.region)
             bytes_ |= one.access.bytes.flags << one.access.bytes.start
@@ -270,7 +279,10 @@ class CopyActs(GenericActs):
 
     def _is_known(self, one: _Copy) -> bool:
         """Whether every warp knows that a copy or bulk store is complete."""
-        return all(one.write.complete(warp.clock) for warp in self.warps)
+        for warp in self.warps:  # not all(…): it is asked for each copy, again and again
+            if not one.write.complete(warp.clock):
+                return False
+        return True
 
     @staticmethod
     def _same(one: _Copy, warp: int, access: GenericAccess) -> bool:

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 
 from ..ptx.flow import Block
 from ..values.block_threads import WARP, Threads, by_warp
-from ..values.lane_numbers import LaneNumbers
+from ..values.lane_numbers import LaneNumbers, Numbers
 from ..walks.parameters import AssumedSizes
 from ..walks.registers import Registers
 from ..walks.walk_plan import WalkPlan
@@ -220,20 +220,25 @@ class Execution:
             self.steps += 1
             if number in self.plan.steps.calling:
                 raise LostError
+            registers = group.registers
+            compute = registers.compute
             for place, (step, acts, makes) in enumerate(self.plan.relevant(number)):
                 if place < group.done:
                     continue
                 self.steps += 1
                 if not acts and step.guard is None and step.target is not None:
-                    group.registers.compute(step)
+                    compute(step)
                     continue
-                guard = group.registers.guard(step.guard, step.negated)
-                threads = true_threads(guard, group.threads)
+                guard: Numbers = 1
+                threads: tuple[int, ...] | None = group.threads
+                if step.guard is not None:
+                    guard = registers.guard(step.guard, step.negated)
+                    threads = true_threads(guard, group.threads)
                 if acts and threads is None:
                     if step.statement.does not in self.acts.skips:
                         raise LostError
                     self.skipped = True
-                if acts and step.guard in group.registers.assumed:
+                if acts and step.guard in registers.assumed:
                     group.doubtful |= step.statement.does in _ORDERS
                     self._assumed.guard(group, step.guard, guard, step.negated)
                 sides = self.acts.sides(group, step, threads) if acts and threads else []
@@ -241,19 +246,19 @@ class Execution:
                     self._divide(group, number, place, sides)
                     return
                 if acts and threads is None and self.words is not None:
-                    self.words.store(group.registers, step, group.threads, surely=False)
+                    self.words.store(registers, step, group.threads, surely=False)
                 if acts and threads:
                     yield from self.acts.act(group, step, threads)
                     if self.words is not None:
-                        self.words.store(group.registers, step, threads)
+                        self.words.store(registers, step, threads)
                 if step.maps and threads:
-                    rank = group.registers.value(step.statement.operands[-1], step.statement.scope)
+                    rank = registers.value(step.statement.operands[-1], step.statement.scope)
                     self.ranks.update(rank.by_value(threads) if isinstance(rank, LaneNumbers) else (rank,))
                 if makes and self.words is not None and step.rereads and threads is not None:
-                    values, assumed = self.words.load(group.registers, step, threads)
-                    group.registers.receive(step, values, guard, assumed)
+                    values, assumed = self.words.load(registers, step, threads)
+                    registers.receive(step, values, guard, assumed)
                 elif makes:
-                    group.registers.execute(step, guard)
+                    registers.execute(step, guard)
             group.done = 0
             going = self._next(group, block)
             self.doubtful |= group.doubtful

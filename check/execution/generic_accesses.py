@@ -99,7 +99,7 @@ class GenericActs(WarpActs):
         start, flags = access.bytes
         known = None if is_store else self._known(warp)
         for other, spans in enumerate(self._spans):
-            if other == warp:
+            if not spans or spans[-1].act <= seen[other] or other == warp:
                 continue
             for span in reversed(spans):
                 if span.act <= seen[other]:

@@ -165,9 +165,9 @@ class SharedAccesses:
 
     def _after_write(self, write: TimedWrite, read: TimedRead, clocks: Mapping[int, Clock]) -> bool:
         """Whether a write is ordered before a product; if not, that is a race."""
-        stores = write.kind == "store"
-        others = [clock for warp, clock in clocks.items() if not (stores and warp == write.warp)]
-        lacking = sum([not write.complete(clock) for clock in others])
+        own = write.warp if write.kind == "store" else -1
+        others = [clock for warp, clock in clocks.items() if warp != own]
+        lacking = len(others) - sum(map(write.complete, others))
         if lacking:
             what = "unseen" if write.kind == "store" else "early-read"
             partly = lacking < len(others)
@@ -244,20 +244,24 @@ class SharedAccesses:
         """Remember a write in the place of those whose bytes it overwrites."""
         at = write.region.low
         before = self._at.get(at, ())
-        clock = self.clock_of(write.warp)
-        kept = [
-            key
-            for key in before
-            if key[0].high > write.region.high or key[2] == write.statement or self._may_come(key, clock)
-        ]
-        for key in before:
-            if key not in kept:
-                del self.writes[key]
-                self._written.drop(key, key[0])
         key = write.region, write.warp if write.kind == "store" else -1, write.statement
+        if len(before) != 1 or before[0] != key:  # otherwise the same is written again
+            clock = self.clock_of(write.warp)
+            kept = [
+                other
+                for other in before
+                if other[0].high > write.region.high
+                or other[2] == write.statement
+                or self._may_come(other, clock)
+            ]
+            if len(kept) < len(before):
+                for other in before:
+                    if other not in kept:
+                        del self.writes[other]
+                        self._written.drop(other, other[0])
+            self._at[at] = kept if key in kept else [*kept, key]
         self.writes[key] = write
         self._written.put(key, write.region)
-        self._at[at] = kept if key in kept else [*kept, key]
 
     def _may_come(self, key: tuple[ByteRegion, int, int], clock: Clock) -> bool:
         """Whether a store may come after one by a warp with a clock: nothing orders it before that."""
@@ -275,10 +279,9 @@ class SharedAccesses:
     ) -> None:
         first, second = (other, write.statement) if reads == "first" else (write.statement, other)
         key = what, first, second
-        known = self.races.get(key)
-        race = PhaseRace(what, first, second, write.region, region, doubtful or write.doubtful, partly, reads)
-        if known is None or (known.doubtful, known.partly) > (race.doubtful, race.partly):
-            self.races[key] = race
+        known, doubtful = self.races.get(key), doubtful or write.doubtful
+        if known is None or (known.doubtful, known.partly) > (doubtful, partly):
+            self.races[key] = PhaseRace(what, first, second, write.region, region, doubtful, partly, reads)
 
     def ended(self, reads: Iterable[TimedRead], warp: int) -> None:
         """A warp has waited for products."""

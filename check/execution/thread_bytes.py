@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 from ..values.block_threads import WARP, Threads, by_warp
@@ -22,6 +23,15 @@ class WarpBytes(NamedTuple):
     start: int
     last: int
     flags: int
+
+
+@lru_cache(maxsize=1 << 10)
+def _flags(places: tuple[int, ...], width: int) -> int:
+    """A bit for each byte of accesses of a width, by where each begins. Most warps access by few patterns."""
+    flags, ones = 0, (1 << width) - 1
+    for place in places:
+        flags |= ones << place
+    return flags
 
 
 class ThreadBytes:
@@ -46,10 +56,12 @@ class ThreadBytes:
                 values: set[int | None] = (
                     set(map(base.values.__getitem__, some)) if isinstance(base, LaneNumbers) else {base}
                 )
-                lows = [value for value in values if value is not None]
-                if lows and len(lows) == len(values) and max(lows) - min(lows) < ADDRESSES:
-                    start, flags, ones = min(lows), 0, (1 << width) - 1
-                    for low in lows:
-                        flags |= ones << low - start
-                    found.append(WarpBytes(warp, start, max(lows), flags))
+                if None in values or not values:
+                    continue
+                lows = sorted(values)  # type: ignore[type-var]
+                start, last = lows[0], lows[-1]
+                assert start is not None and last is not None
+                if last - start < ADDRESSES:
+                    places = tuple([low - start for low in lows])
+                    found.append(WarpBytes(warp, start, last, _flags(places, width)))
         return found

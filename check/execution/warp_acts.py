@@ -8,7 +8,8 @@ from ...spec.lazy_dataclass import dataclass
 from ..memory.byte_regions import ByteRegion
 from ..memory.shared_memory import fences_shared, fills_shared, sends_shared, stores_shared
 from ..values.block_threads import WARP, WARPGROUP, by_warp
-from ..values.lane_numbers import Numbers, number_at
+from ..values.lane_numbers import LaneNumbers, Numbers, number_at
+from ..memory.matrices import descriptor_texts, matrices_at
 from ..walks.acts import Act, act_of, written_at
 from ..walks.walk_steps import WalkStep
 from .barrier_acts import BarrierActs
@@ -87,10 +88,11 @@ class WarpActs(BarrierActs):
         lanes = by_warp(threads)
         for warp in lanes:
             by_group.setdefault(warp // (WARPGROUP // WARP), []).append(warp)
+        doubtful, statement = self._doubtful(group, step), step.statement
+        words = [group.registers.value(text, statement.scope) for text in descriptor_texts(statement)]
         for some in by_group.values():
-            act = self._act_of_thread(group, step, lanes[some[0]][0])
-            doubtful = self._doubtful(group, step)
-            for region in act.regions if act is not None else ():
+            first = lanes[some[0]][0]
+            for region in matrices_at(statement, tuple([number_at(word, first) for word in words])):
                 began = {warp: self.warps[warp].clock.seen[warp] for warp in some}
                 read = TimedRead(step.position, region, doubtful, began)
                 self.accesses.read(read)
@@ -130,28 +132,19 @@ class WarpActs(BarrierActs):
         """Stores and cp.async: of each warp its first thread stands for all."""
         if group.registers.is_remote(step.statement.address, step.statement.scope):
             return
-        doubtful = self._doubtful(group, step)
+        doubtful, at = self._doubtful(group, step), step.position
         kind = "copy" if step.statement.does == "copy" else "store"
-        for number, some, regions in self._targets(group, step, threads):
+        for number, some, region in self._targets(group, step, threads):
             warp = self.warps[number]
-            for region in regions:
-                made = TimedWrite(
-                    step.position,
-                    kind,
-                    region,
-                    doubtful,
-                    number,
-                    warp.clock.seen[number],
-                    lanes_of(some),
-                )
-                self.accesses.write(made)
-                if made.kind == "copy":
-                    warp.copies.append(made)
+            made = TimedWrite(at, kind, region, doubtful, number, warp.clock.seen[number], lanes_of(some))
+            self.accesses.write(made)
+            if kind == "copy":
+                warp.copies.append(made)
 
     @staticmethod
     def _targets(
         group: ThreadGroup, step: WalkStep, threads: tuple[int, ...]
-    ) -> Iterator[tuple[int, tuple[int, ...], tuple[ByteRegion, ...]]]:
+    ) -> Iterator[tuple[int, tuple[int, ...], ByteRegion]]:
         """By warp that writes: its threads, and the bytes of the first."""
         statement, address = step.statement, step.statement.address
         if statement.does != "copy" and not stores_shared(statement):
@@ -160,7 +153,8 @@ class WarpActs(BarrierActs):
         if address is not None and address.base is not None:
             base = group.registers.value(address.base, statement.scope)
         for warp, some in by_warp(threads).items():
-            yield warp, some, written_at(statement, number_at(base, some[0]))
+            for region in written_at(statement, base.at(some[0]) if isinstance(base, LaneNumbers) else base):
+                yield warp, some, region
 
     def _bulk(
         self, group: ThreadGroup, step: WalkStep, address: int, threads: tuple[int, ...]

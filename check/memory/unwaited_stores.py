@@ -67,16 +67,17 @@ class _UnwaitedStores:
     def __init__(self, code: DecodedFunction, flow: Flow) -> None:
         self.code = code
         self.flow = flow
-        reached = set(flow.order)
-
-        def doing(word: str) -> set[int]:
-            return {i for i, one in enumerate(code) if one.does == word and flow.block_of(i) in reached}
-
+        blocks = (flow.blocks[number] for number in flow.order)
+        doing: dict[str, set[int]] = defaultdict(set)
+        for block in blocks:
+            for at in range(block.start, block.end):
+                doing[code.operation(at).does].add(at)
         self.stores = {
-            at for at in doing("bulk-copy") if code[at].operation.spaces[:2] == ("global", "shared")
+            at for at in doing["bulk-copy"] if code.operation(at).spaces[:2] == ("global", "shared")
         }
-        self.commits, self.waits = doing("bulk-commit"), doing("bulk-wait")
-        self.ends, self.calls = doing("leave"), doing("call")
+        self.commits, self.waits = doing["bulk-commit"], doing["bulk-wait"]
+        self.ends, self.calls = doing["leave"], doing["call"]
+        self.most = min(max(map(self._left, self.waits), default=0), _MOST)  # no wait tells more apart
 
     def found(self) -> PathAnswer | None:
         """A path that can happen from a bulk store to the end of the kernel, past no wait that covers it."""
@@ -142,7 +143,7 @@ class _UnwaitedStores:
         if index in self.stores:
             return _BulkPending(True, state.behind)
         if index in self.commits:
-            return _BulkPending(False, 0 if state.is_open else _next(state.behind))
+            return _BulkPending(False, 0 if state.is_open else self._next(state.behind))
         if index in self.waits and state.behind is not None and state.behind >= self._left(index):
             return _BulkPending(state.is_open)
         return state
@@ -151,9 +152,8 @@ class _UnwaitedStores:
         """How many groups a wait leaves pending; 0 where the PTX does not show it."""
         return number_of(self.code[index].pending or "") or 0
 
-
-def _next(behind: int | None) -> int | None:
-    return None if behind is None else min(behind + 1, _MOST)
+    def _next(self, behind: int | None) -> int | None:
+        return None if behind is None else min(behind + 1, self.most)
 
 
 def _finding(module: PtxModule, code: DecodedFunction, path: PathAnswer) -> Finding:

@@ -27,6 +27,7 @@ _NESTED = re.compile(r"[^\w$%, \t\n-]")  # whatever makes an operand more than o
 _COPIED = 2  # a bulk copy has this many addresses before its mbarrier: destination and source
 _MOST_PENDING = 64  # groups
 _UNREAD = Address("", 0)
+_UNKNOWN = -1
 _Registers = tuple[tuple[str, ...], tuple[str, ...]]
 
 
@@ -46,6 +47,7 @@ class DecodedStatement:
     writes: tuple[str, ...]
     reads: tuple[str, ...]
     _address: Address | None = field(default=_UNREAD, init=False)
+    _bytes: int | None = field(default=_UNKNOWN, init=False)
 
     @property
     def named(self) -> Iterator[NamedOperand]:
@@ -89,12 +91,15 @@ class DecodedStatement:
     @property
     def bytes(self) -> int | None:
         """How many bytes one thread accesses; None if unknown."""
-        action = self.operation.action
-        if action.bytes is not None:
-            return action.bytes
-        if self.size is not None:
-            return number_of(self.size)
-        return self.operation.bytes
+        found = self._bytes
+        if found == _UNKNOWN:
+            action = self.operation.action
+            if action.bytes is not None:
+                found = action.bytes
+            else:
+                found = self.operation.bytes if self.size is None else number_of(self.size)
+            self._bytes = found
+        return found
 
     @property
     def rows(self) -> int | None:

@@ -67,8 +67,10 @@ class Registers:
 
     def value(self, text: str, scope: int) -> Numbers:
         """What an operand holds; None if unknown."""
-        found = self.steps.source(text, scope)
-        return found if isinstance(found, int) else self.numbers.get(found)
+        found = self.steps.sources.get((text, scope))
+        if found is None:
+            found = self.steps.source(text, scope)
+        return found if found.__class__ is int else self.numbers.get(found)  # type: ignore[arg-type,return-value]
 
     def number(self, text: str, scope: int) -> int | None:
         """The one number that all threads hold in an operand; None if there is none, or it is unknown."""
@@ -141,7 +143,7 @@ class Registers:
 
     def compute(self, step: WalkStep) -> None:
         """Write the result of a statement with a `target` in all threads, as most statements do."""
-        assumed, register = self.assumed, step.target
+        assumed, register, numbers = self.assumed, step.target, self.numbers
         assert register is not None
         if step.assumes or not assumed.isdisjoint(step.read):
             assumed.add(register)
@@ -149,7 +151,18 @@ class Registers:
             assumed.discard(register)
         if self.chosen or self.remote:
             self._follow(step, True)
-        self.numbers[register] = self._computed(step, self._sources(step))
+        held = numbers.get
+        values = [held(s) if s.__class__ is str else s for s in step.sources]  # type: ignore[misc]
+        for place in step.negates:
+            values[place] = self.math.negated(values[place])
+        for value in values:
+            if value.__class__ is not int:
+                numbers[register] = None if value is None and step.strict else self._of_lanes(step, values)
+                return
+        try:
+            numbers[register] = step.rule(NUMBER, *values)  # type: ignore[misc]
+        except NoResultError:
+            numbers[register] = None
 
     def _follow(self, step: WalkStep, surely: bool) -> None:
         """Remember which results follow from a choice, or from an address in another block."""

@@ -86,11 +86,12 @@ class WalkSteps:
         self.bases: dict[str, int] = {}
         self.unsized: set[str] = set()
         self.results: dict[tuple[object, ...], Numbers] = {}  # by operation and sources, of many threads
-        self._sources: dict[tuple[str, int], int | str] = {}
+        self.sources: dict[tuple[str, int], int | str] = {}  # by operand and scope, those that were asked for
         self._steps: list[WalkStep | None] = [None] * len(code)
         self._located: dict[int, frozenset[str]] = {}
         self._heeded: dict[int, bool] = {}
         self._unguarded: dict[int, frozenset[str]] = {}
+        self._bases: dict[int, frozenset[int | str]] = {}
         self._place(module)
 
     @cached_property
@@ -126,7 +127,7 @@ class WalkSteps:
     def source(self, text: str, scope: int) -> int | str:
         """An operand as a number, or as the name of a register or special register."""
         key = text, scope
-        found = self._sources.get(key)
+        found = self.sources.get(key)
         if found is None:
             register = self.function.register(text, scope)
             number = number_of(text) if register is None else None
@@ -136,7 +137,7 @@ class WalkSteps:
                 found = number & MASK
             else:
                 found = self.bases.get(text, text)
-            self._sources[key] = found
+            self.sources[key] = found
         return found
 
     def guard(self, statement: DecodedStatement) -> str | None:
@@ -206,6 +207,16 @@ class WalkSteps:
         found = self._unguarded.get(step.position)
         if found is None:
             found = self._unguarded[step.position] = frozenset(step.read) - {step.guard or ""}
+        return found
+
+    def addressed(self, step: WalkStep) -> frozenset[int | str]:
+        """The registers of a statement's address and of its mbarrier's."""
+        found = self._bases.get(step.position)
+        if found is None:
+            statement = step.statement
+            bases = (one.base for one in (statement.address, statement.barrier) if one is not None)
+            found = frozenset(self.source(base, statement.scope) for base in bases if base is not None)
+            self._bases[step.position] = found
         return found
 
     def conjuncts(self, predicate: str, word: str = "and") -> frozenset[str]:
