@@ -9,12 +9,13 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from ..spec.errors import Question
+from ..spec.lazy_dataclass import dataclass
 from .findings import INFO, Finding
 
 __all__ = [

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache, cached_property
 
 from .index import Index
+from .lazy_dataclass import dataclass
 from .nodes import nearest
 from .variants import ABSENT, RowView, Variant
 

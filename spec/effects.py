@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cache, cached_property
 from pathlib import Path
 from typing import Literal
@@ -11,6 +11,7 @@ from typing import Literal
 from .cache import ROOT, cached, yaml_files
 from .errors import Place, SpecError
 from .index import read_index
+from .lazy_dataclass import dataclass
 from .nodes import Node, compose, pairs, place_of, structure
 
 __all__ = [

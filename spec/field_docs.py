@@ -20,10 +20,10 @@ import re
 import textwrap
 import typing
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from functools import cache
 from typing import Any, get_args, get_origin
 
+from .lazy_dataclass import dataclass
 from .nodes import FileName, Formula, Scalars, Version, written_fields
 
 __all__ = ["WITNESSES", "FieldDoc", "field_docs", "records", "summary"]

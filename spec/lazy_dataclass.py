@@ -7,36 +7,46 @@ records of the specification come out of the cache, and nobody calls a method of
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NoReturn
 
 __all__ = ["dataclass"]
 
 _NONE: dict[str, Any] = {"init": False, "repr": False, "eq": False}
-# By method: what the standard decorator is told to make that one.
+# By method that is not made here: what the standard decorator is told to make it.
 _ASKED: Mapping[str, dict[str, Any]] = {
-    "__init__": {"init": True, "frozen": True},
     "__repr__": {"repr": True},
-    "__eq__": {"eq": True},
-    "__hash__": {"unsafe_hash": True},
     **{name: {"eq": True, "order": True} for name in ("__lt__", "__le__", "__gt__", "__ge__")},
 }
+
+
+class _LeftOut:
+    """Stands for an argument whose default is made anew."""
+
+    def __repr__(self) -> str:
+        return "<factory>"
+
+
+_LEFT_OUT = _LeftOut()
 
 if TYPE_CHECKING:
     from dataclasses import dataclass
 else:
 
-    def dataclass(*, frozen: bool, order: bool = False) -> Any:
-        """As dataclasses.dataclass, for records that are frozen and have no __post_init__."""
+    def dataclass(*, frozen: bool, order: bool = False, slots: bool = False) -> Any:
+        """As dataclasses.dataclass, for records that are frozen."""
         assert frozen
-        return lambda cls: _postpone(cls, order)
+        return lambda cls: _postpone(cls, order, slots)
 
 
-def _postpone(cls: type, order: bool) -> type:
-    assert not hasattr(cls, "__post_init__")
-    dataclasses.dataclass(**_NONE)(cls)  # fields and defaults
-    for name, asked in _ASKED.items():
-        if name not in cls.__dict__ and (order or "order" not in asked):
+def _postpone(cls: type, order: bool, slots: bool) -> type:
+    cls = dataclasses.dataclass(**_NONE, slots=slots)(cls)  # fields and defaults
+    if slots:
+        for name, method in (("__getstate__", _state), ("__setstate__", _restore)):
+            setattr(cls, name, method)
+    for name in (*_MADE, *_ASKED):
+        if name not in cls.__dict__ and (order or "order" not in _ASKED.get(name, ())):
             setattr(cls, name, _Postponed(cls, name))
     cls.__setattr__ = cls.__delattr__ = _refuse  # type: ignore[assignment, method-assign]
     return cls
@@ -52,10 +62,80 @@ class _Postponed:
         self.name = name
 
     def __get__(self, instance: object, owner: type) -> Any:
-        fields = [(field.name, field.type, field) for field in dataclasses.fields(self.cls)]
-        twin = dataclasses.make_dataclass(self.cls.__name__, fields, **{**_NONE, **_ASKED[self.name]})
-        setattr(self.cls, self.name, vars(twin)[self.name])
+        make = _MADE.get(self.name, _of_twin)
+        setattr(self.cls, self.name, make(self.cls, self.name))
         return getattr(owner if instance is None else instance, self.name)
+
+
+def _of_twin(cls: type, name: str) -> Any:
+    """A method as the standard decorator makes it: it makes a whole class for it."""
+    fields = [(field.name, field.type, field) for field in dataclasses.fields(cls)]
+    twin = dataclasses.make_dataclass(cls.__name__, fields, **{**_NONE, **_ASKED[name]})
+    return vars(twin)[name]
+
+
+def _init(cls: type, name: str) -> Any:
+    """The method that takes the fields by their order or name."""
+    fields = dataclasses.fields(cls)
+    assert all(field.init and not field.kw_only for field in fields)
+    names: dict[str, Any] = {"set_": object.__setattr__, "left_out": _LEFT_OUT}
+    taken, body = ["self"], ["pass"]
+    for at, field in enumerate(fields):
+        value, default = field.name, ""
+        if field.default_factory is not dataclasses.MISSING:
+            names[f"made_{at}"], default = field.default_factory, "=left_out"
+            value = f"made_{at}() if {field.name} is left_out else {field.name}"
+        elif field.default is not dataclasses.MISSING:
+            names[f"default_{at}"], default = field.default, f"=default_{at}"
+        taken.append(field.name + default)
+        body.append(f"set_(self, {field.name!r}, {value})")
+    if hasattr(cls, "__post_init__"):
+        body.append("self.__post_init__()")
+    made: dict[str, Any] = {}
+    exec(f"def {name}({', '.join(taken)}):\n " + "\n ".join(body), names, made)
+    function = made[name]
+    function.__qualname__ = f"{cls.__qualname__}.{name}"
+    function.__annotations__ = {**{field.name: field.type for field in fields}, "return": None}
+    return function
+
+
+def _values(cls: type, which: str) -> Callable[[Any], tuple[object, ...]]:
+    """What gives the values of the fields that count for `compare` or for `hash`."""
+    names = [
+        field.name
+        for field in dataclasses.fields(cls)
+        if (field.compare if which == "compare" or field.hash is None else field.hash)
+    ]
+    if len(names) > 1:
+        return attrgetter(*names)
+    return lambda record: tuple([getattr(record, name) for name in names])
+
+
+def _eq(cls: type, _: str) -> Any:
+    values = _values(cls, "compare")
+
+    def equal(self: Any, other: object) -> bool:
+        return values(self) == values(other) if other.__class__ is self.__class__ else NotImplemented
+
+    return equal
+
+
+def _hash(cls: type, _: str) -> Any:
+    values = _values(cls, "hash")
+    return lambda self: hash(values(self))
+
+
+_MADE: dict[str, Callable[[type, str], Any]] = {"__init__": _init, "__eq__": _eq, "__hash__": _hash}
+
+
+def _state(record: Any) -> list[Any]:
+    """What a record without a __dict__ is pickled as."""
+    return [getattr(record, field.name) for field in dataclasses.fields(record)]
+
+
+def _restore(record: Any, state: list[Any]) -> None:
+    for field, value in zip(dataclasses.fields(record), state, strict=True):
+        object.__setattr__(record, field.name, value)
 
 
 def _refuse(_: object, name: str, *__: object) -> NoReturn:

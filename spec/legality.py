@@ -6,11 +6,12 @@ Answers are memoised by what they depend on, so that whole files are judged at a
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from .constants import SyntaxFault
 from .diagnosis import Reason
 from .gates import EffectiveGate, Isa
+from .lazy_dataclass import dataclass
 from .mnemonics import ANY_SHAPE, ILLEGAL, LEGAL, UNKNOWN, MnemonicGroup, NamedMnemonic, fill_shape
 from .model import Form
 from .naming import instructions_like, matching

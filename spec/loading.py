@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -14,6 +13,7 @@ from .expansion import each_instruction, expanded_index, expanded_instruction, e
 from .index import INDEX, Index, read_index
 from .instead import KeptFiles, kept_of, reads_instead
 from .layout_records import BridgeFile, LayoutFile
+from .lazy_dataclass import dataclass
 from .maps import LayoutMap
 from .memory_records import AddressFile, DescriptorFile
 from .model import Instruction

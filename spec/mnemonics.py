@@ -9,11 +9,11 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 
 from .diagnosis import Profile, Reason, Spelling
 from .gates import EffectiveGate
+from .lazy_dataclass import dataclass
 from .spellings import MnemonicSpellings
 from .variants import RowView, Variant
 

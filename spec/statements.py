@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
 
 from .constants import SyntaxFault, constant_of, literal_of, signed
+from .lazy_dataclass import dataclass
 
 __all__ = [
     "PARTS",

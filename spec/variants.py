@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
@@ -14,6 +13,7 @@ from .expressions import compiled, names
 from .gate_checks import check_gates
 from .gates import EffectiveGate, Isa
 from .index import ElementType
+from .lazy_dataclass import dataclass
 from .model import ConditionalGate, Form, Gate, Instruction, Operand, Row
 from .nodes import Formula, bounded, nearest
 

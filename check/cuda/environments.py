@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from ...spec.gates import Isa
+from ...spec.lazy_dataclass import dataclass
 from ...spec.nodes import Version
 from .conditionals import Definition, Guard, GuardPart
 from .nvcc import Nvcc

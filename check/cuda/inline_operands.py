@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from ...spec.lazy_dataclass import dataclass
 from .asm_statements import AsmOperand
 from .nvcc import Nvcc
 

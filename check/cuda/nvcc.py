@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
 from ...spec.cache import cached
+from ...spec.lazy_dataclass import dataclass
 from ...spec.nodes import compose, structure
 
 __all__ = ["MacroValue", "Nvcc", "nvcc"]

@@ -8,8 +8,9 @@ from __future__ import annotations
 import operator
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import lru_cache
+
+from ...spec.lazy_dataclass import dataclass
 
 __all__ = ["Answer", "ConditionTree", "answer_of", "condition", "negated"]
 

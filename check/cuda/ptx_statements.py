@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
+from ...spec.lazy_dataclass import dataclass
 from ..ptx.reader import read_module
 from ..ptx.source import Function, PtxStatement, UnreadableFile
 

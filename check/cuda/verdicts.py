@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from ...spec.constants import SyntaxFault
 from ...spec.gates import EffectiveGate
+from ...spec.lazy_dataclass import dataclass
 from ...spec.legality import ILLEGAL, Verdict
 from ...spec.statements import Statement, arguments
 from ..findings import ERROR, INFO, LIKELY

@@ -79,6 +79,7 @@ class CopyActs(GenericActs):
         self.copy_races: dict[tuple[str, int, int], GenericRace] = {}
         self._copies: ByteIndex[_Copy] = ByteIndex()
         self._copied = 0  # a bit for each byte that some of them access
+        self._clocks = [warp.clock for warp in self.warps]
         self._known_copies: dict[_Copy, None] = {}  # that every warp knows to be complete
         self._unfenced_copies: list[_Copy] = []
         self._unfenced: list[tuple[int, int, GenericAccess]] = []  # warp and act of stores without a fence
@@ -279,10 +280,7 @@ class CopyActs(GenericActs):
 
     def _is_known(self, one: _Copy) -> bool:
         """Whether every warp knows that a copy or bulk store is complete."""
-        for warp in self.warps:  # not all(…): it is asked for each copy, again and again
-            if not one.write.complete(warp.clock):
-                return False
-        return True
+        return all(map(one.write.complete, self._clocks))
 
     @staticmethod
     def _same(one: _Copy, warp: int, access: GenericAccess) -> bool:

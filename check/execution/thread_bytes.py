@@ -56,12 +56,8 @@ class ThreadBytes:
                 values: set[int | None] = (
                     set(map(base.values.__getitem__, some)) if isinstance(base, LaneNumbers) else {base}
                 )
-                if None in values or not values:
-                    continue
-                lows = sorted(values)  # type: ignore[type-var]
-                start, last = lows[0], lows[-1]
-                assert start is not None and last is not None
-                if last - start < ADDRESSES:
-                    places = tuple([low - start for low in lows])
-                    found.append(WarpBytes(warp, start, last, _flags(places, width)))
+                lows = sorted([value for value in values if value is not None])
+                if lows and len(lows) == len(values) and lows[-1] - lows[0] < ADDRESSES:
+                    places = tuple([low - lows[0] for low in lows])
+                    found.append(WarpBytes(warp, lows[0], lows[-1], _flags(places, width)))
         return found

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 from ...spec.lazy_dataclass import dataclass
 from ..memory.byte_regions import ByteRegion
+from ..memory.matrices import descriptor_texts, matrices_at
 from ..memory.shared_memory import fences_shared, fills_shared, sends_shared, stores_shared
 from ..values.block_threads import WARP, WARPGROUP, by_warp
 from ..values.lane_numbers import LaneNumbers, Numbers, number_at
-from ..memory.matrices import descriptor_texts, matrices_at
 from ..walks.acts import Act, act_of, written_at
 from ..walks.walk_steps import WalkStep
 from .barrier_acts import BarrierActs

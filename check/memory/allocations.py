@@ -7,8 +7,8 @@ compared. Where it is not known whether another one does, nothing is said of the
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 
+from ...spec.lazy_dataclass import dataclass
 from ..findings import ERROR, LIKELY, Finding, Moment, Undefined
 from ..paths.path_question import PathAnswer, PathQuestion
 from ..paths.path_search import PathSearch

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from functools import lru_cache
 
 from ...spec.addresses import ADDRESSES, DescribedMatrix, matrix_atoms, mode_of
@@ -11,6 +10,7 @@ from ...spec.api import load
 from ...spec.descriptor import address_field, fields_of, split_address
 from ...spec.errors import Question
 from ...spec.expressions import compiled
+from ...spec.lazy_dataclass import dataclass
 from ...spec.memory_records import Descriptor
 from ...spec.parts import element_type
 from ..ptx.decode import DecodedStatement

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Literal
 
+from ...spec.lazy_dataclass import dataclass
 from ..ptx.dataflow import solve_forward
 from ..ptx.flow import Flow
 from .byte_regions import ByteRegion

@@ -5,8 +5,9 @@ read.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from ...spec.lazy_dataclass import dataclass
 from ...spec.memory_records import Descriptor
 from ..ptx.decode import DecodedFunction, DecodedStatement
 from ..values.interval import WIDEST as UNBOUNDED

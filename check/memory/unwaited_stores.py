@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import partial
 
+from ...spec.lazy_dataclass import dataclass
 from ..findings import ERROR, Finding, Moment, Undefined
 from ..paths.path_question import PathAnswer, PathQuestion
 from ..paths.path_search import PathSearch

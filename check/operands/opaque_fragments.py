@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
+from ...spec.lazy_dataclass import dataclass
 from ...spec.variants import Variant
 from ..findings import ERROR, Finding, Moment
 from ..ptx.dataflow import solve_forward

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from ...spec.errors import Place
+from ...spec.lazy_dataclass import dataclass
 from .source import Function, PtxModule, PtxStatement, Variable
 
 __all__ = ["Site"]

@@ -8,8 +8,8 @@ last.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
+from ...spec.lazy_dataclass import dataclass
 from ..findings import ERROR, INFO, Finding, Moment, Undefined
 from ..paths.path_question import PathAnswer, PathQuestion
 from ..paths.path_search import PathSearch

@@ -7,9 +7,9 @@ statement carries a path on which it holds: its origin, and the blocks entered s
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from ...formal.ordering.mma_shape import MmaShape
+from ...spec.lazy_dataclass import dataclass
 from ..ptx.dataflow import Trail, join_facts, solve_forward
 from ..ptx.flow import Flow
 from .register_events import AccessEvent, CommitEvent, Event, Fence, FunctionEvents, MmaEvent, WaitEvent

@@ -9,10 +9,10 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
 from ...formal.ordering.mma_shape import MmaShape
+from ...spec.lazy_dataclass import dataclass
 from ..ptx.decode import DecodedFunction, DecodedStatement
 from ..ptx.inlining import call_of
 from ..ptx.operands import NamedOperand, number_of

@@ -6,10 +6,10 @@ A branch or an exit divides threads only if its guard provably differs between t
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from functools import cached_property
 from math import prod
 
+from ...spec.lazy_dataclass import dataclass
 from ..findings import ERROR, INFO, LIKELY, Finding, Moment
 from ..ptx.decode import DecodedFunction
 from ..ptx.flow import Flow

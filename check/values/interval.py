@@ -8,11 +8,11 @@ around lies in no variable.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cache
 
 from ...spec.api import load
 from ...spec.descriptor import address_field
+from ...spec.lazy_dataclass import dataclass
 
 __all__ = ["NOTHING", "TOP", "WIDEST", "AddressEncoding", "Interval", "address_encoding", "between"]
 

@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
+from ...spec.lazy_dataclass import dataclass
 from ..ptx.decode import DecodedStatement
 from ..ptx.operands import Address
 from ..ptx.source import NAME

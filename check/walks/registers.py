@@ -70,7 +70,7 @@ class Registers:
         found = self.steps.sources.get((text, scope))
         if found is None:
             found = self.steps.source(text, scope)
-        return found if found.__class__ is int else self.numbers.get(found)  # type: ignore[arg-type,return-value]
+        return found if found.__class__ is int else self.numbers.get(found)  # type: ignore[arg-type]
 
     def number(self, text: str, scope: int) -> int | None:
         """The one number that all threads hold in an operand; None if there is none, or it is unknown."""
@@ -143,7 +143,7 @@ class Registers:
 
     def compute(self, step: WalkStep) -> None:
         """Write the result of a statement with a `target` in all threads, as most statements do."""
-        assumed, register, numbers = self.assumed, step.target, self.numbers
+        assumed, register = self.assumed, step.target
         assert register is not None
         if step.assumes or not assumed.isdisjoint(step.read):
             assumed.add(register)
@@ -151,18 +151,7 @@ class Registers:
             assumed.discard(register)
         if self.chosen or self.remote:
             self._follow(step, True)
-        held = numbers.get
-        values = [held(s) if s.__class__ is str else s for s in step.sources]  # type: ignore[misc]
-        for place in step.negates:
-            values[place] = self.math.negated(values[place])
-        for value in values:
-            if value.__class__ is not int:
-                numbers[register] = None if value is None and step.strict else self._of_lanes(step, values)
-                return
-        try:
-            numbers[register] = step.rule(NUMBER, *values)  # type: ignore[misc]
-        except NoResultError:
-            numbers[register] = None
+        self.numbers[register] = self._computed(step)
 
     def _follow(self, step: WalkStep, surely: bool) -> None:
         """Remember which results follow from a choice, or from an address in another block."""
@@ -196,7 +185,7 @@ class Registers:
     def _results(self, step: WalkStep) -> Sequence[Numbers]:
         """What a statement writes, by its destinations."""
         if step.target is not None:
-            return (self._computed(step, self._sources(step)),)
+            return (self._computed(step),)
         count = len(step.written)
         if step.result == "elected":
             return (0, self._leader(step))[-count:]  # `_` is no register
@@ -229,7 +218,7 @@ class Registers:
         if step.result == "awaited":
             return 1
         if step.result == "computed":
-            return self._computed(step, self._sources(step))
+            return self._computed(step)
         if step.result == "parameter" and len(step.sources) > 1:
             return self._parameter(*step.sources)
         values = self._sources(step)
@@ -252,8 +241,10 @@ class Registers:
         held = self.numbers.get
         return [held(s) if s.__class__ is str else s for s in step.sources]  # type: ignore[misc]
 
-    def _computed(self, step: WalkStep, values: list[Numbers]) -> Numbers:
-        """The result of a rule; `values` are what the sources hold."""
+    def _computed(self, step: WalkStep) -> Numbers:
+        """The result of a rule."""
+        held = self.numbers.get  # as _sources has it, which most statements would ask
+        values: list[Numbers] = [held(s) if s.__class__ is str else s for s in step.sources]  # type: ignore[misc]
         for place in step.negates:
             values[place] = self.math.negated(values[place])
         for value in values:

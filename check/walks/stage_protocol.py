@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from ...spec.lazy_dataclass import dataclass
 from ..memory.byte_regions import ByteRegion
 from .acts import Act
 from .thread_walk import Walked

@@ -8,10 +8,10 @@ sees it, with the location called r0 or s0.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cache
 from typing import Literal
 
+from ...spec.lazy_dataclass import dataclass
 from .programs import (
     OTHER,
     Buffer,

@@ -8,8 +8,8 @@ hazards of a program are those of its beginning and those that its last step clo
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
+from ...spec.lazy_dataclass import dataclass
 from ...spec.ordering import Readings, ordering
 from ...spec.ordering_records import Rule
 from .programs import (

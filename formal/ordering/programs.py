@@ -9,8 +9,7 @@ overlap. An mbarrier wait waits for every signal on its mbarrier that stands bef
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from ...spec.lazy_dataclass import dataclass
 from .mma_shape import MmaShape
 
 __all__ = [

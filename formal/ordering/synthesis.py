@@ -11,9 +11,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
+from ...spec.lazy_dataclass import dataclass
 from ...spec.ordering import ordering
 from .alphabet import SHAPES, LocationKind
 from .axioms import hazards

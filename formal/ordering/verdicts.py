@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from ...spec.lazy_dataclass import dataclass
 from ...spec.ordering import Readings, ordering
 from .agreement import changing_values
 from .axioms import Hazard, hazards
