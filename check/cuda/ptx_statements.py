@@ -45,7 +45,10 @@ def inline_body(text: str) -> InlineBody:
         return InlineBody(Function("", "", 0), (), ((0, "the string is no PTX"),), False)
     function = module.functions[0]
     limit = max(len(text) - 1, 0)
-    unread = [(min(max(module.offset(fault.place) - shift, 0), limit), fault.what) for fault in module.faults]
+    faults = [(module.offset(fault.place) - shift, fault.what) for fault in module.faults]
+    # Behind the text stand braces that close what an unreadable statement only seemed to open.
+    own = [fault for fault in faults if fault[0] < len(text)]
+    unread = [(min(max(offset, 0), limit), what) for offset, what in own or faults]
     for statement in function.statements:
         statement.offset -= shift
     return InlineBody(

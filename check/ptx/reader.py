@@ -12,6 +12,7 @@ from sys import intern
 
 from .plain_text import without_comments
 from .source import NAME, Function, PtxModule, PtxScope, PtxStatement, UnreadableFile, UnreadText, Variable
+from .unfinished import lacks_end, name_end, operands_end
 
 __all__ = ["read_module"]
 
@@ -64,8 +65,6 @@ _LINES = {
 _OF_BOTH = (".const", ".global", ".local", ".param", ".pragma", ".reg", ".shared", ".sreg", ".tex")
 _OF_MODULES = frozenset((*_OF_BOTH, ".alias", ".attribute", ".samplerref", ".surfref", ".texref"))
 _OF_BODIES = frozenset((*_OF_BOTH, ".branchtargets", ".callprototype", ".calltargets"))
-# Two words side by side, or an opcode among the operands: a semicolon is missing between two statements.
-_TWO = re.compile(r"[\w$\])}]\s+[@.%$A-Za-z_{\[]|^[A-Za-z_]\w*\.(?![xyzwrgba]\b)\w")
 _TWO_DIRECTIVES = re.compile(r'[\w$\]>"]\s*\n\s*[.@%$A-Za-z_]')
 _VECTORS = frozenset(("v2", "v4"))
 _TABLES = frozenset((".branchtargets", ".calltargets"))  # names stand behind them, on further lines, too
@@ -287,18 +286,25 @@ class _Reader:
                 guard = found["guard"]
                 if guard is not None:
                     guard = intern(found["not"] + guard)
+                position, operands = found.end(), found["operands"]
+                end = name_end(opcode) if "\n" in opcode else None
+                if end is not None:
+                    self._unended(found)
+                    opcode, operands = opcode[:end].rstrip(" \t\r\n."), ""
+                    position = found.start("opcode") + end
                 written = None
                 if " " in opcode or "\t" in opcode or "\n" in opcode:
                     written, opcode = opcode, "".join(opcode.split())
-                operands = found["operands"]
                 merged = "\n" in operands or "." in operands  # as it must be if it holds another opcode
+                if merged and lacks_end(operands.strip()):
+                    self._unended(found)
+                    end = operands_end(operands)
+                    if end is not None:
+                        operands, position = operands[:end], found.start("operands") + end
                 operands = operands.strip()
-                if merged and _TWO.search(operands):
-                    self.fault(found.start(), f"a ';' is missing in or behind {self._first_line(found[0])}")
                 statements.append(
                     PtxStatement(found.start(), intern(opcode), operands, guard, scope, written)
                 )
-                position = found.end()
                 continue
             position = found.end()
             brace, label = found["brace"], found["label"]
@@ -317,6 +323,9 @@ class _Reader:
                 last_label = label
             else:
                 position = self._inner(found, function, scope, last_label)
+
+    def _unended(self, found: re.Match[str]) -> None:
+        self.fault(found.start(), f"a ';' is missing in or behind {self._first_line(found[0])}")
 
     def _inner(self, found: re.Match[str], function: Function, scope: int, label: str) -> int:
         """A directive inside a body; returns the position behind it."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ptxmma.check.check_file import check_text
+from ptxmma.check.ptx.reader import read_module
 from ptxmma.spec.errors import Question
 
 HEAD = ".version 8.0\n.target sm_90a\n.address_size 64\n"
@@ -115,3 +116,43 @@ def test_what_ptxas_reads_is_read(text: str) -> None:
 def test_statements_behind_a_header_on_the_same_line_are_judged() -> None:
     text = TEXT.replace("wgmma.fence", "wgmma.fense").replace("\n", " ")
     assert not check_text(text, "k.ptx").holds
+
+
+@pytest.mark.parametrize(
+    "begun",
+    [
+        "wgmma.",
+        "mma.",
+        "tcgen05.",
+        "wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.",
+        "wgmma.fence.sync.aligned",
+        "wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%f0, %f1, %f2, %f3},",
+        "add.f32 %f1,",
+        "@%p1 add.f32 %f1, %f2",
+    ],
+)
+def test_a_statement_without_its_end_takes_no_other_line_with_it(begun: str) -> None:
+    own = begun.removeprefix("@%p1 ").split()[0].rstrip(".")
+    for line, opcode in (
+        ("wgmma.commit_group.sync.aligned;", "wgmma.commit_group.sync.aligned"),
+        ("mov.u32 %x, 1;", "mov.u32"),
+        ("@%p wgmma.wait_group.sync.aligned 0;", "wgmma.wait_group.sync.aligned"),
+        (".reg .b32 %x;", None),
+    ):
+        module = read_module(TEXT.replace("add.f32 %f1, %f2, %f3;", f"{begun}\n\t{line}"), "k.ptx")
+        function = module.functions[0]
+        opcodes = [own, opcode, "wgmma.fence.sync.aligned", "ret"]
+        assert [one.opcode for one in function.statements] == [one for one in opcodes if one], line
+        assert function.register("%x", 0) == (("%x", "b32") if opcode is None else None)
+        assert [fault.place.line for fault in module.faults] == [7]
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["wgmma\n.fence\n.sync.aligned", "wgmma.\nfence.sync.aligned", "atom.global.\nadd.u32", "ld\n.shared.u32",
+     "multimem.\nred.add.u32", "fence.\nacq_rel.gpu", "wmma.\nmma.sync.aligned.m16n16k16.row.col.f32.f32",
+     "tcgen05.\nld.sync.aligned.32x32b.x1.b32", "wgmma.\nfence.sync.alinged"],
+)  # fmt: skip
+def test_a_name_may_stand_on_two_lines(name: str) -> None:
+    module = read_module(TEXT.replace("ret;", f"{name} x;\nret;"), "k.ptx")
+    assert module.functions[0].statements[-2].opcode == name.replace("\n", "") and not module.faults

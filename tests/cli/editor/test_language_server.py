@@ -120,6 +120,11 @@ def test_a_text_that_is_not_ptx(client: Client) -> None:
 def test_inline_assembly(client: Client) -> None:
     found = client.diagnostics("kernel.cu", CUDA)
     assert {d["range"]["start"]["line"] for d in found if d["severity"] == 1} == {2}
+    begun = CUDA.replace(
+        '("ldmatrix', '("wgmma.\\n"\n"mma.sync.aligned.m16n8k16.row.col.f32.f16 {%0,\\n"\n"ldmatrix'
+    )
+    found = client.diagnostics("kernel.cu", begun)
+    assert {d["range"]["start"]["line"] for d in found if d["severity"] == 1} == {2, 3, 4}
 
 
 @pytest.mark.slow
