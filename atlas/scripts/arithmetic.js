@@ -58,10 +58,10 @@
   }
 
   by("product").addEventListener("submit", (event) => event.preventDefault());
-  by("product").addEventListener("input", () => ptxmma.state.write(show()));
+  by("product").addEventListener("input", () => ptxmma.state.step(show()));
   ptxmma.state.heed(() => {
     read();
-    by("mnemonic-0").focus();
+    if (!by("product").contains(document.activeElement)) by("mnemonic-0").focus();
   });
   read();
 })();

@@ -3,23 +3,77 @@
 
 globalThis.ptxmma = globalThis.ptxmma || { data: {} };
 
-// The state of a page is its address behind #: `a=1&b=2`. So every state has a link.
-ptxmma.state = {
-  read() {
-    return Object.fromEntries(new URLSearchParams(location.hash.slice(1)));
-  },
-  write(values) {
+// The state of a page is its address behind #: `a=1&b=2`. So every state has a link, and Back undoes a step.
+ptxmma.state = (() => {
+  const PAUSE = 350; // milliseconds; browsers refuse a page that changes its address a hundred times in 30 s
+  const GOING = new Set(["input", "keydown", undefined]); // a slider that is dragged, a walk by keys, words that are typed
+  let gesture = null; // the kind and target of the event behind the last step
+  let later = null; // the address of a gesture that goes on
+  let waiting = 0;
+
+  const now = () => location.pathname + location.search + location.hash;
+
+  function address(values) {
     const words = new URLSearchParams(Object.entries(values).filter(([, value]) => value !== "" && value != null));
     const hash = words.toString();
-    history.replaceState(null, "", location.pathname + (hash && `#${hash}`));
-  },
-  // Calls when another state is gone to; a hash that only names a place of the page is no state.
-  heed(listener) {
-    addEventListener("hashchange", () => {
-      if (location.hash.length < 2 || location.hash.includes("=")) listener();
+    return location.pathname + (hash && `#${hash}`);
+  }
+
+  function change(how, to) {
+    try { history[how](null, "", to); } catch { /* too many for this browser: the page shows its state all the same */ }
+  }
+
+  function settle() {
+    clearTimeout(waiting);
+    if (later !== null) change("replaceState", later);
+    waiting = 0;
+    later = null;
+  }
+
+  function endGesture() {
+    settle();
+    gesture = null;
+  }
+
+  if (typeof document !== "undefined") {
+    for (const name of ["pointerdown", "click", "paste", "focusin"]) addEventListener(name, endGesture, true);
+    addEventListener("popstate", () => {
+      later = null;
+      endGesture();
     });
-  },
-};
+  }
+
+  return {
+    read() {
+      return Object.fromEntries(new URLSearchParams(location.hash.slice(1)));
+    },
+    // What the page shows by itself: no step.
+    write(values) {
+      const to = address(values);
+      if (to !== now()) change("replaceState", to);
+    },
+    // A step of a person. The steps of one gesture are one; its last address is written when it pauses.
+    step(values) {
+      const to = address(values);
+      const { type, target } = globalThis.event || {};
+      if (gesture && GOING.has(type) && gesture.type === type && gesture.target === target) {
+        later = to;
+        waiting ||= setTimeout(settle, PAUSE);
+        return;
+      }
+      settle();
+      if (to === now()) return;
+      change("pushState", to);
+      gesture = { type, target };
+    },
+    // Calls when another state is gone to; a hash that only names a place of the page is no state.
+    heed(listener) {
+      addEventListener("hashchange", () => {
+        if (location.hash.length < 2 || location.hash.includes("=")) listener();
+      });
+    },
+  };
+})();
 
 // An element: its name, attributes (on… are listeners), and children, of which texts are escaped by the browser.
 ptxmma.element = function (name, attributes = {}, ...children) {

@@ -7,7 +7,7 @@
   const order = [...from.options].map((option) => option.value);
   const parts = [...document.querySelectorAll("section.version")];
 
-  function show() {
+  function show(say = ptxmma.state.step) {
     const [low, high] = [order.indexOf(from.value), order.indexOf(to.value)].sort((a, b) => a - b);
     const back = order.indexOf(from.value) > order.indexOf(to.value);
     const shown = parts.filter((part) => {
@@ -20,13 +20,20 @@
       low === high ? "One version: no difference."
       : back ? `Read backwards: what ${names} brought is not there yet in ${to.value}.`
       : `From ${from.value} to ${to.value}, by the versions between: ${names}.`;
-    ptxmma.state.write({ from: from.value, to: to.value });
+    say({ from: from.value, to: to.value });
   }
 
-  const state = ptxmma.state.read();
-  if (order.includes(state.from)) from.value = state.from;
-  if (order.includes(state.to)) to.value = state.to;
-  from.addEventListener("change", show);
-  to.addEventListener("change", show);
-  if (state.from || state.to || !location.hash) show();
+  // The versions of the address; the newest two where it names none.
+  function read() {
+    const state = ptxmma.state.read();
+    for (const select of [from, to]) {
+      const standing = [...select.options].find((option) => option.defaultSelected).value;
+      select.value = order.includes(state[select.id]) ? state[select.id] : standing;
+    }
+    show(ptxmma.state.write);
+  }
+
+  for (const select of [from, to]) select.addEventListener("change", () => show());
+  ptxmma.state.heed(read);
+  if (!location.hash || location.hash.includes("=")) read();
 })();

@@ -15,7 +15,7 @@
 
   function change(values) {
     Object.assign(state, values);
-    ptxmma.state.write(state);
+    ptxmma.state.step(state);
     show();
   }
 
@@ -25,7 +25,8 @@
     return found;
   }
 
-  function show() {
+  // `whole`: the box of the word, too, though somebody may be typing there.
+  function show(whole = false) {
     const names = Object.keys(data.descriptors);
     if (!names.includes(state.descriptor)) state.descriptor = names[0];
     const descriptor = data.descriptors[state.descriptor];
@@ -37,7 +38,7 @@
       onchange: (event) => change({ [name]: event.target.value }),
     }, ["", ...values].map((value) => element("option", { value, selected: value === (chosen[name] ?? "") }, value === "" ? "any" : value))))));
     const word = words.number(state.word || initial(descriptor));
-    if (document.activeElement !== by("word")) by("word").value = word === null ? state.word : words.hex(descriptor, word);
+    if (whole || document.activeElement !== by("word")) by("word").value = word === null ? state.word : words.hex(descriptor, word);
     const verdict = word === null ? { why: `'${state.word}' is not an integer; write it in decimal or as 0x…` } : words.judge(data, descriptor, word, chosen, state.ptx, state.target);
     tell(descriptor, verdict);
     const values = verdict.fields;
@@ -147,10 +148,17 @@
     if (kept) change({ row: x, k });
   }
 
+  // The state of an example: of the first, or of a descriptor; {} where there is none.
+  function example(descriptor) {
+    const states = [...by("start").querySelectorAll("a")].map((link) => Object.fromEntries(new URLSearchParams(link.hash.slice(1))));
+    return states.find((one) => !descriptor || one.descriptor === descriptor) || {};
+  }
+
   by("descriptor").addEventListener("change", (event) => {
     const { ptx, target } = state;
+    const descriptor = event.target.value;
     state = {};
-    change({ descriptor: event.target.value, ptx, target });
+    change({ ...example(descriptor), descriptor, ptx, target });
   });
   by("word").addEventListener("input", (event) => change({ word: event.target.value }));
   for (const name of ["ptx", "target", "major", "bytes", "rows", "colour"]) by(name).addEventListener("change", (event) => change({ [name]: event.target.value }));
@@ -159,7 +167,9 @@
 
   function read() {
     state = ptxmma.state.read();
-    show();
+    by("start").open = Object.keys(state).length === 0;
+    if (by("start").open) state = example();
+    show(true);
   }
   ptxmma.state.heed(read);
   read();

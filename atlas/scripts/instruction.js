@@ -40,7 +40,7 @@
     by("verdicts").replaceChildren(...verdicts(answers));
     if (write) {
       const form = formNumber || "";
-      ptxmma.state.write({ mnemonic: variant.mnemonic, form, ptx: by("ptx").value, target: by("target").value });
+      ptxmma.state.step({ mnemonic: variant.mnemonic, form, ptx: by("ptx").value, target: by("target").value });
     }
   }
 

@@ -33,7 +33,7 @@ ptxmma.besides = function (box, data, { changed }) {
     if (listed !== key) select.replaceChildren(
       element("option", { value: "" }, "nothing"),
       ...[["bridges (proven)", true], ["no bridges (refuted)", false]].map(([label, holds]) => element("optgroup", { label }, bridges.filter(([, one]) => one.holds === holds).map(([name, one]) => element("option", { value: name, selected: state.bridge === name }, one.title)))),
-      element("optgroup", { label: "layouts" }, others.map((id) => element("option", { value: `=${id}`, selected: state.bridge === `=${id}` }, id))),
+      element("optgroup", { label: "layouts of operands" }, others.map((id) => element("option", { value: `=${id}`, selected: state.bridge === `=${id}` }, `${id}: ${data.layouts[id].title}`))),
     );
     listed = key;
     const name = state.bridge || "";

@@ -12,7 +12,7 @@
   const beside = ptxmma.besides(by("besides"), data, { changed: (values) => { Object.assign(state, values); write(); show(); } });
 
   function write() {
-    ptxmma.state.write(state);
+    ptxmma.state.step(state);
   }
 
   // The numbers that name a point's cell, as the state has them.
@@ -82,10 +82,10 @@
     select.parentElement.hidden = values.length === 0;
   }
 
-  function drawControls(answer) {
+  function drawControls(answer, whole) {
     const found = answer.found;
     by("instruction").value = found ? found.name : "";
-    if (document.activeElement !== by("mnemonic")) by("mnemonic").value = state.mnemonic || "";
+    if (whole || document.activeElement !== by("mnemonic")) by("mnemonic").value = state.mnemonic || "";
     const fields = found ? Object.keys(found.instruction.fields) : [];
     const chosen = found ? found.variant : [];
     by("fields").replaceChildren(...fields.filter((field) => found.instruction.fields[field].length > 1).map((field) => {
@@ -105,7 +105,7 @@
     options(by("operand"), operands.map((one) => one.name), answer.own ? answer.own.name : "");
     const described = Boolean(answer.own && answer.own.choices);
     by("idesc").parentElement.hidden = !described;
-    if (document.activeElement !== by("idesc")) by("idesc").value = state.idesc || "";
+    if (whole || document.activeElement !== by("idesc")) by("idesc").value = state.idesc || "";
     const ids = !found ? Object.keys(data.layouts) : described && state.idesc ? [] : answer.own && answer.own.choices ? Object.keys(answer.own.choices) : [];
     options(by("layout"), ids, answer.map ? answer.map.id : state.layout, (id) => (found ? `${id}: ${Object.entries(answer.own.choices[id]).map(([name, values]) => `${name} ${values.join("/")}`).join(", ")}` : id));
     by("layout").parentElement.hidden = ids.length < 2;
@@ -148,10 +148,11 @@
     ].filter(Boolean));
   }
 
-  function show(keepSliders = false) {
+  // `whole`: the boxes, too, though somebody may be typing there.
+  function show(keepSliders = false, whole = false) {
     const answer = choice.tableOf(data, state);
     const { map } = answer;
-    drawControls(answer);
+    drawControls(answer, whole);
     current = { map, own: answer.own, variant: answer.found, found: [], why: "", cell: -1 };
     by("title").textContent = map ? map.title : state.mnemonic || "";
     for (const id of ["picture", "legend", "about", "asking"]) by(id).hidden = !map;
@@ -249,12 +250,15 @@
     });
   }
   function read() {
+    const before = JSON.stringify(asked());
+    const { name, field } = document.activeElement?.dataset || {};
     state = ptxmma.state.read();
     by("question").value = "";
     by("start").open = Object.keys(state).length === 0;
     if (by("start").open) state = Object.fromEntries(new URLSearchParams(by("start").querySelector("a").hash.slice(1)));
-    show();
-    if (Object.keys(asked()).length) reveal();
+    show(false, true);
+    by("choice").parentElement.querySelector(field ? `[data-field="${field}"]` : `[data-name="${name}"]`)?.focus();
+    if (Object.keys(asked()).length && JSON.stringify(asked()) !== before) reveal();
   }
   // On a small screen the answer to a link is below the controls: it is brought into sight.
   function reveal() {

@@ -5,23 +5,37 @@
   const { element } = ptxmma;
   const at = (id) => document.getElementById(id);
   const SHOWN = 200;
+  // The tests of barriers with phases, which the page has whole.
+  const phases = [...document.querySelectorAll("details[id^=phase-]")];
+  const written = { tests: [...at("tests").children], count: at("count").textContent };
 
-  function link(name, test) {
+  function link(name, test, words) {
     const rules = [...new Set((test.hazards || []).map(([rule]) => rule))].join(", ") || "defined";
     return element("li", {},
-      element("a", { href: `#test=${encodeURIComponent(name)}` }, element("code", {}, name)),
+      element("a", { href: `#${new URLSearchParams({ test: name, words })}` }, element("code", {}, name)),
       `: ${test.title} (${rules})`);
+  }
+
+  function phaseLink(details) {
+    const [name, ...title] = details.querySelector("summary").textContent.split(":");
+    return element("li", {}, element("a", { href: `#${details.id}` }, element("code", {}, name)), `:${title.join(":")}`);
   }
 
   function find(data, words) {
     const wanted = words.toLowerCase().split(/\s+/).filter(Boolean);
-    const found = Object.entries(data.tests).filter(([name, test]) => {
-      const text = [name, test.title, test.source, ...(test.hazards || []).map(([rule]) => rule)].join(" ").toLowerCase();
-      return wanted.every((word) => text.includes(word));
-    });
-    at("tests").replaceChildren(...found.slice(0, SHOWN).map(([name, test]) => link(name, test)));
-    const shown = Math.min(SHOWN, found.length);
-    at("count").textContent = `${shown} of ${found.length} that match; ${Object.keys(data.tests).length} tests in all`;
+    const hasAll = (text) => wanted.every((word) => text.toLowerCase().includes(word));
+    const found = Object.entries(data.tests).filter(([name, test]) =>
+      hasAll([name, test.title, test.source, ...(test.hazards || []).map(([rule]) => rule)].join(" ")));
+    const foundPhases = phases.filter((details) => hasAll(details.textContent));
+    const links = [...foundPhases.map((details) => () => phaseLink(details)), ...found.map(([name, test]) => () => link(name, test, words))];
+    at("tests").replaceChildren(...links.slice(0, SHOWN).map((make) => make()));
+    const all = Object.keys(data.tests).length + phases.length;
+    at("count").textContent = `${Math.min(SHOWN, links.length)} of ${links.length} that match; ${all} tests in all`;
+  }
+
+  function findNothing() {
+    at("tests").replaceChildren(...written.tests);
+    at("count").textContent = written.count;
   }
 
   function reactions(data, test) {
@@ -51,21 +65,36 @@
     at("test").scrollIntoView();
   }
 
+  // The test and the words of the address.
   async function follow() {
-    const state = ptxmma.state.read();
-    if (state.test) show(await ptxmma.load("litmus"), state.test);
-    if (state.words) {
-      at("words").value = state.words;
-      find(await ptxmma.load("litmus"), state.words);
-      at("find-tests").scrollIntoView();
-    }
+    const { test = "", words = "" } = ptxmma.state.read();
+    const data = test || words ? await ptxmma.load("litmus") : null;
+    const other = at("words").value !== words;
+    at("words").value = words;
+    if (words) find(data, words);
+    else findNothing();
+    if (!test) at("test").hidden = true;
+    else if (at("test").hidden || at("test-name").textContent !== test) show(data, test);
+    if (words && other && !test) at("find-tests").scrollIntoView();
+  }
+
+  // A test of phases that the address names is opened.
+  function unfold() {
+    const named = phases.find(({ id }) => id === location.hash.slice(1));
+    if (named) named.open = true;
   }
 
   at("words").addEventListener("input", async () => {
-    find(await ptxmma.load("litmus"), at("words").value);
-    ptxmma.state.write({ words: at("words").value });
+    const { value } = at("words");
+    const data = await ptxmma.load("litmus");
+    if (value !== at("words").value) return; // more was typed
+    if (value) find(data, value);
+    else findNothing();
+    ptxmma.state.step({ test: at("test").hidden ? "" : at("test-name").textContent, words: value });
   });
   at("find-tests").addEventListener("submit", (event) => event.preventDefault());
+  addEventListener("hashchange", unfold);
   ptxmma.state.heed(follow);
+  unfold();
   follow();
 })();

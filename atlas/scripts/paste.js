@@ -22,7 +22,11 @@ ptxmma.paste = (() => {
       return { names: operand.elements.map(plain), type, shape: "vector", role: operand.role };
     }
     const shape = operand.accepts[0];
-    if (shape === "immediate") return { text: String(variant.values(operand)[0] ?? 0) };
+    if (shape === "immediate") {
+      const values = variant.values(operand);
+      // Of -1 and 1 the one that negates nothing.
+      return { text: String(values.includes(0) || !values.includes(1) ? values[0] ?? 0 : 1) };
+    }
     const types = variant.registerTypes(name);
     const type = shape === "address" && (!types || types.includes("b64")) ? "b64" : (types || ["b32"])[0];
     const count = operand.registers === null || shape !== "vector" ? 0 : Math.max(variant.evaluate(operand.registers), 1);

@@ -7,7 +7,7 @@
   const words = document.getElementById("words");
   const texts = new Map(entries.map((entry) => [entry, entry.textContent.toLowerCase()]));
 
-  function show() {
+  function show(say = ptxmma.state.step) {
     const who = boxes.filter((box) => box.checked).map((box) => box.value);
     const wanted = words.value.toLowerCase().split(/\s+/).filter(Boolean);
     let count = 0;
@@ -17,7 +17,14 @@
       count += !entry.hidden;
     }
     document.getElementById("count").textContent = `${count} of ${entries.length} entries`;
-    ptxmma.state.write({ who: who.join(" "), words: words.value });
+    say({ who: who.join(" "), words: words.value });
+  }
+
+  function read() {
+    const state = ptxmma.state.read();
+    words.value = state.words || "";
+    for (const box of boxes) box.checked = (state.who || "").split(" ").includes(box.value);
+    show(ptxmma.state.write);
   }
 
   const opened = document.getElementById(location.hash.slice(1));
@@ -26,11 +33,9 @@
     opened.scrollIntoView();
     document.getElementById("count").textContent = `${entries.length} entries`;
   } else {
-    const state = ptxmma.state.read();
-    words.value = state.words || "";
-    for (const box of boxes) box.checked = (state.who || "").split(" ").includes(box.value);
-    show();
+    read();
   }
-  document.getElementById("filter").addEventListener("input", show);
+  ptxmma.state.heed(read);
+  document.getElementById("filter").addEventListener("input", () => show());
   document.getElementById("filter").addEventListener("submit", (event) => event.preventDefault());
 })();

@@ -185,45 +185,49 @@ ptxmma.search = (() => {
     selects.forEach((select, i) => { if (chosen[i]) select.value = chosen[i]; });
   }
 
-  function answer() {
+  function answer(say = ptxmma.state.step) {
     readHead();
     const [statement, ptx, target, idesc] = fields();
     if (idesc.value && !ptxmma.data.descriptors) {
-      ptxmma.load("descriptors").then(answer);
+      ptxmma.load("descriptors").then(() => answer(say));
       return;
     }
     const place = document.getElementById("answer");
     place.replaceChildren(...shown(statement.value, ptx.value, target.value, idesc.value).filter((one) => one));
     document.getElementById("described").hidden = !idesc.value && !isDescribed(statement.value, ptx.value, target.value);
     const kept = statement.value.length > LONGEST ? "" : statement.value;
-    ptxmma.state.write({ q: kept, ptx: ptx.value, target: target.value, idesc: idesc.value });
+    say({ q: kept, ptx: ptx.value, target: target.value, idesc: idesc.value });
   }
 
-  function start() {
+  // What the address asks.
+  function read() {
     const [statement, ptx, target, idesc] = fields();
     const state = { ...Object.fromEntries(new URLSearchParams(location.search)), ...ptxmma.state.read() };
     statement.value = state.q || "";
     idesc.value = state.idesc || "";
-    statement.placeholder = EXAMPLE;
     for (const [select, value] of [[ptx, state.ptx], [target, state.target]]) {
-      if ([...select.options].some((option) => option.value === value)) select.value = value;
+      select.value = [...select.options].some((option) => option.value === value) ? value : "";
     }
+    answer(ptxmma.state.write);
+  }
+
+  function start() {
+    const [statement, ptx, target, idesc] = fields();
+    statement.placeholder = EXAMPLE;
     let waiting = 0;
     for (const box of [statement, idesc]) {
       box.addEventListener("input", () => {
         clearTimeout(waiting);
-        waiting = setTimeout(answer, 80);
+        waiting = setTimeout(() => answer(), 80);
       });
     }
-    for (const select of [ptx, target]) select.addEventListener("change", answer);
+    for (const select of [ptx, target]) select.addEventListener("change", () => answer());
     document.getElementById("ask").addEventListener("submit", (event) => event.preventDefault());
-    ptxmma.state.heed(() => location.reload());
-    if (statement.value) {
-      const elsewhere = location.search !== ""; // it was asked in the box of some page's head
-      answer();
-      if (elsewhere) document.getElementById("answer").focus();
-    }
-    else setTimeout(() => shown("mma", "", "")); // what is made once is made before somebody types
+    const elsewhere = location.search !== ""; // it was asked in the box of some page's head
+    read();
+    ptxmma.state.heed(read);
+    if (statement.value && elsewhere) document.getElementById("answer").focus();
+    if (!statement.value) setTimeout(() => shown("mma", "", "")); // what is made once is made before somebody types
   }
 
   document.addEventListener("DOMContentLoaded", start);

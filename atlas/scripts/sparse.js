@@ -22,9 +22,9 @@
     }
   }
 
-  function write() {
+  function write(say = ptxmma.state.step) {
     const matrix = (state.matrix || "").length <= longest ? state.matrix : "";
-    ptxmma.state.write({ ...state, matrix });
+    say({ ...state, matrix });
   }
 
   function tell(...lines) {
@@ -45,7 +45,7 @@
     by("bits").replaceChildren();
   }
 
-  function compress() {
+  function compress(say = ptxmma.state.step) {
     const { sparse } = current;
     by("result").hidden = true;
     by("bits").replaceChildren();
@@ -57,7 +57,7 @@
     tell(`packed A: ${made.packed.length}x${made.packed[0].length}; metadata: ${sparse.threads} words${made.down * made.across > 1 ? ` for each of ${made.down}x${made.across} tiles` : ""}, one a thread, selector ${sparse.selector}`);
     show(parsed.matrix, made);
     state.matrix = parsed.matrix.map((row) => row.map(matrices.shown).join(",")).join(";");
-    write();
+    write(say);
   }
 
   const hex = (word) => `0x${(word >>> 0).toString(16).padStart(8, "0")}`;
@@ -121,7 +121,7 @@
   by("mnemonic").addEventListener("change", (event) => { state = { mnemonic: event.target.value }; choose(); write(); });
   by("selector").addEventListener("change", (event) => { state.s = event.target.value === "0" ? "" : event.target.value; choose(); write(); if (by("matrix").value.trim()) compress(); });
   by("choice").addEventListener("submit", (event) => event.preventDefault());
-  by("compress").addEventListener("click", compress);
+  by("compress").addEventListener("click", () => compress());
   by("decompress").addEventListener("click", decompress);
   by("example").addEventListener("click", () => { by("matrix").value = matrices.write(codes.example(current.sparse)); compress(); });
   by("file").addEventListener("change", (event) => take(event.target.files[0]));
@@ -132,7 +132,8 @@
     state = ptxmma.state.read();
     choose();
     by("matrix").value = (state.matrix || "").replaceAll(";", "\n").replaceAll(",", " ");
-    if (by("matrix").value) compress();
+    for (const id of ["packed", "words"]) by(id).value = "";
+    if (by("matrix").value) compress(ptxmma.state.write);
     else tell("Type or drop a matrix, or take the example.");
   }
   ptxmma.state.heed(read);

@@ -38,7 +38,11 @@ def made(atlas: Atlas) -> Iterator[AtlasPage | AtlasFile]:
         return html(page.text)
 
     parts = {str(new): part(old, new) for old, new in pairwise(versions)}
-    body = rendered("changes.html", parts=parts, first=str(versions[0]), note=note(specification.index))
+    # To begin with, the newest versions between which something changed.
+    before = next((str(old) for old, new in reversed([*pairwise(versions)]) if parts[str(new)]), None)
+    body = rendered(
+        "changes.html", parts=parts, first=str(versions[0]), before=before, note=note(specification.index)
+    )
     yield AtlasPage(
         "changes.html",
         "What changed between two PTX versions",

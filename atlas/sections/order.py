@@ -11,7 +11,7 @@ from ...gen.litmus.litmus_tests import MAKER, SuiteLitmus, suite
 from ...gen.litmus.phase_tests import phase_suite
 from ...ledger.litmus_record import LitmusRecord, load_litmus_record
 from ...spec.editions import cited, note
-from ...spec.ordering import ordering
+from ...spec.ordering import ordering, phases
 from ..files import Atlas, AtlasFile, AtlasPage, data_file
 from ..frame import rendered
 
@@ -26,10 +26,11 @@ def made(atlas: Atlas) -> Iterator[AtlasPage | AtlasFile]:
     body = rendered(
         "order.html",
         rules={name: (rule, cited(index, rule.section)) for name, rule in known.rules.items()},
-        explained=frozenset(known.rules) & frozenset(check_rules()),
+        phase_rules={name: (rule, cited(index, rule.section)) for name, rule in phases().rules.items()},
+        explained=frozenset(check_rules()),
         switches={name: (switch, cited(index, switch.section)) for name, switch in known.switches.items()},
         written=[test for test in tests if test.source != MAKER],
-        count=len(tests),
+        count=len(tests) + len(phase_suite()),
         phases=phase_suite(),
         note=note(index),
     )

@@ -22,6 +22,16 @@ def test_versions_between_are_shown_alone(open_page: Open) -> None:
     assert shown.count() == 1
     page.select_option("#to", "8.4")
     assert (shown.count(), page.locator("#between").inner_text()) == (0, "One version: no difference.")
+    page.go_back()
+    assert page.url.endswith("#from=8.4&to=8.5") and shown.count() == 1
+
+
+@pytest.mark.slow
+def test_a_change_is_shown_to_begin_with(open_page: Open) -> None:
+    page = open_page("changes.html")
+    shown = page.locator("section.version:not([hidden])")
+    assert "No difference." not in shown.first.inner_text()
+    assert page.input_value("#to") == page.locator("#to option").last.inner_text()
 
 
 @pytest.mark.slow
@@ -46,6 +56,9 @@ def test_the_register_by_who_disagrees(open_page: Open, capsys: pytest.CaptureFi
     assert shown.evaluate_all("all => all.map(one => one.id)") == wanted != []
     page.fill("#words", "no such words")
     assert page.locator("#count").inner_text() == f"0 of {len(entries)} entries"
+    page.go_back()
+    assert (page.input_value("#words"), page.is_checked("input[value=silicon]")) == ("", True)
+    assert shown.count() == len(wanted)
 
 
 @pytest.mark.slow

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 from collections.abc import Callable
 from functools import cache
 from typing import Any
@@ -188,6 +189,19 @@ def test_a_field_changes_the_word_and_back(open_page: Open) -> None:
     assert page.locator('[data-field="start-address"]').input_value() == "2048"
     page.locator("#word").fill("x")
     assert "is not an integer" in page.locator("#answer").inner_text()
+    page.go_back()  # what was typed is one step
+    assert page.locator("#word").input_value() == "0x0000000000000040"
+
+
+@pytest.mark.slow
+def test_the_examples_are_legal(open_page: Open) -> None:
+    page = open_page("descriptors.html")
+    assert "mode 128B" in page.inner_text("#place")
+    for link in page.locator("#start a").all():
+        link.evaluate("one => one.click()")  # the list folds when one is chosen
+        page.wait_for_function("word => document.getElementById('word').value === word", arg=re.findall(
+            "word=(\\w+)", str(link.get_attribute("href")))[0])  # fmt: skip
+        assert page.locator("#answer .good").count() == 1
 
 
 @pytest.mark.slow

@@ -60,14 +60,24 @@ def test_a_typed_question_and_the_arrow_keys(open_page: Open) -> None:
     page.keyboard.press("ArrowDown")
     page.keyboard.press("ArrowRight")
     assert answer(page) == "thread 10 d2 (register 2, bits 0..31) holds row 10, column 4"
-    assert "row=10" in page.url and "col=4" in page.url and "thread" not in page.url
+    page.wait_for_url("**row=10&col=4")  # the last address of a walk is written when it pauses
+    page.go_back()  # a walk is one step
+    assert answer(page) == "thread 5 d3 (register 3, bits 0..31) holds row 9, column 3"
+    page.go_back()
+    assert answer(page) == "Pick a cell, or ask."
 
 
 def test_a_slider_changes_the_mnemonic(open_page: Open) -> None:
     page = open_page(f"layouts.html#mnemonic={SPARSE}&operand=D&row=9&col=3")
-    page.locator('#parameters input[data-name="n"]').fill("0")
+    slider = page.locator('#parameters input[data-name="n"]')
+    for value in ("9", "4", "0"):
+        slider.fill(value)
     assert page.locator("#mnemonic").input_value() == SPARSE.replace("n256", "n8")
     assert answer(page) == "thread 5 d3 (register 3, bits 0..31) holds row 9, column 3"
+    page.go_back()  # all of a drag is one step
+    assert page.locator("#mnemonic").input_value() == SPARSE
+    assert slider.input_value() == slider.get_attribute("max")
+    assert slider.evaluate("one => one === document.activeElement")
 
 
 def test_a_bridge_says_what_a_place_is_elsewhere(open_page: Open) -> None:

@@ -53,8 +53,19 @@ def test_tests_are_found_by_rule_and_word(open_page: Open) -> None:
     page.fill("#words", "register-fence")
     page.wait_for_function("document.getElementById('count').textContent.includes('that match')")
     assert page.locator("#count").inner_text().startswith("13 of 13 that match")
+    page.locator("#tests a").first.click()
+    page.wait_for_selector("#test:not([hidden])")
+    page.go_back()  # the test is gone, the words stay
+    page.wait_for_selector("#test", state="hidden")
+    assert page.input_value("#words") == "register-fence"
+    page.fill("#words", "barrier-overrun ring")  # a rule of barriers with phases
+    page.wait_for_function("document.getElementById('tests').textContent.includes('ring-empty-not-awaited')")
+    page.locator("#tests a").first.click()
+    assert page.locator("#phase-ring-empty-not-awaited").evaluate("one => one.open")
     page.fill("#words", "no such test")
     page.wait_for_function("document.getElementById('count').textContent.startsWith('0 of 0')")
+    page.fill("#words", "")
+    page.wait_for_function("document.querySelector('#tests li').textContent.startsWith('text-fence-1')")
 
 
 @pytest.mark.slow
