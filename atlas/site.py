@@ -26,7 +26,7 @@ from .sections import (
     theorems,
 )
 
-__all__ = ["AREAS", "files", "write"]
+__all__ = ["AREAS", "files", "require_ours", "write"]
 
 Section = Callable[[Atlas], Iterable[AtlasPage | AtlasFile]]
 
@@ -76,6 +76,11 @@ def files(specification: Specification) -> Iterator[AtlasFile]:
                 pages.append(one)
             yield framed(atlas, one) if isinstance(one, AtlasPage) else one
     yield data_file("pages", page_index(specification, pages))
+
+
+def require_ours(folder: Path) -> None:
+    """Raises Question where a folder holds anything else than a site."""
+    _earlier(folder)
 
 
 def write(folder: Path, made: Iterable[AtlasFile]) -> int:

@@ -48,8 +48,9 @@ def run(args: argparse.Namespace) -> int:
 
 def _write(folder: Path) -> str:
     """Write the site; returns what was written, in words."""
-    from ..atlas.site import files, write
+    from ..atlas.site import files, require_ours, write
 
+    require_ours(folder)  # before the site is made, which takes its time
     made = list(files(load()))
     count = write(folder, made)
     size = sum(len(one.content.encode()) for one in made) / 1e6

@@ -112,9 +112,9 @@
   }
 
   function slider(name, values, chosen, change) {
-    const output = element("output", {}, `${chosen}`);
+    const output = element("span", { class: "value" }, `${chosen}`); // an <output> would take the label from the slider
     return element("label", {}, `${name} `, output, element("input", {
-      type: "range", min: 0, max: values.length - 1, value: values.indexOf(chosen), "aria-valuetext": `${chosen}`, "data-name": name,
+      type: "range", min: 0, max: values.length - 1, value: values.indexOf(chosen), "aria-label": name, "aria-valuetext": `${chosen}`, "data-name": name,
       oninput: (event) => { const value = values[event.target.value]; output.textContent = value; event.target.setAttribute("aria-valuetext", value); change(value); },
     }));
   }

@@ -107,6 +107,15 @@ def test_every_page_loads_in_silence(open_page: Open, pages: list[str]) -> None:
         assert page.locator("h1").count() == 1
 
 
+# Controls without a name of their own (axe takes the text around them for one), and stops of Tab that one cannot see.
+UNNAMED = """[...document.querySelectorAll('input, select, textarea')]
+  .filter((one) => !one.labels.length && !one.getAttribute('aria-label')).map((one) => one.outerHTML)"""
+UNSEEN = """[...document.querySelectorAll('[tabindex="0"]')].filter((one) => {
+  one.focus();
+  return one === document.activeElement && getComputedStyle(one).outlineStyle === 'none';
+}).map((one) => one.outerHTML)"""
+
+
 # Of rules that hold, axe needs to name one element only.
 OPTIONS = {"preload": False, "resultTypes": ["violations"]}
 
@@ -115,6 +124,7 @@ OPTIONS = {"preload": False, "resultTypes": ["violations"]}
 @pytest.mark.parametrize("path", LOOKED_AT)
 def test_everybody_can_read_it(open_page: Open, path: str) -> None:
     page = open_page(path)
+    assert page.evaluate(UNNAMED) == page.evaluate(UNSEEN) == []
     for theme in ("light", "dark"):
         page.evaluate("theme => { document.documentElement.dataset.theme = theme }", theme)
         found = Axe().run(page, options=OPTIONS).response["violations"]

@@ -14,6 +14,7 @@ from threading import Thread
 
 import pytest
 
+from ptxmma.atlas import site
 from ptxmma.atlas.files import AtlasFile
 from ptxmma.atlas.serving import server
 from ptxmma.atlas.site import write
@@ -49,6 +50,16 @@ def test_a_taken_port_is_said_before_the_site_is_made(
         code, out, error = run("atlas", "--out", str(tmp_path / "site"), "--serve", str(port))
     assert (code, out) == (2, "") and f"port {port} cannot be served: Address already in use" in error
     assert not (tmp_path / "site").exists()
+
+
+def test_a_folder_of_something_else_is_said_before_the_site_is_made(
+    tmp_path: Path, run: Callable[..., tuple[int, str, str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(site, "files", lambda specification: pytest.fail("it is made"))
+    (tmp_path / "thesis.tex").write_text("mine")
+    code, out, error = run("atlas", "--out", str(tmp_path))
+    assert (code, out) == (2, "") and "holds something else; name a new or an empty folder" in error
+    assert [path.name for path in tmp_path.iterdir()] == ["thesis.tex"]
 
 
 # The command, with one page for the site: what is served is not the point.
