@@ -8,6 +8,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from .constants import SyntaxFault, constant_of, literal_of, signed
+from .float_constants import is_float, is_single
 from .lazy_dataclass import dataclass
 
 __all__ = [
@@ -65,9 +66,7 @@ _NAMED = re.compile(rf"(?!WARP_SZ\b){_NAME}")
 _REGISTER = re.compile(rf"(?!WARP_SZ$)(?:{_NAME}(?:\.[xyzwrgba])?|_)")
 _SUM = re.compile(rf"((?!WARP_SZ\b){_NAME})\s*\+(?P<constant>.+)")
 _INTEGER = re.compile(r"([+-]?)\s*(0[xX][0-9a-fA-F]+|0[bB][01]+|0[0-7]*|[1-9][0-9]*)U?")
-_FLOAT = re.compile(r"0[fFdD][0-9a-fA-F]+|[+-]?(?:\d+\.\d*(?:[eE][+-]?\d+)?|\d+[eE][+-]?\d+)")
 _LITERAL = frozenset(("immediate", "float"))
-_SINGLE = re.compile(r"0[fF]")
 _DIGITS = 20  # decimal ones that a number of registers may have
 
 
@@ -177,7 +176,7 @@ def element_kind(text: str) -> str:
         return "register"
     if argument_of(text).shape != "float":
         return "integer"
-    return "single" if _SINGLE.match(text) else "double"
+    return "single" if is_single(text) else "double"
 
 
 def _address(text: str) -> Argument:
@@ -210,7 +209,7 @@ def argument_of(text: str) -> Argument:
             return Argument("negated", 1, (behind,))
     if text == "_":
         return Argument("sink", 0, ())
-    if _FLOAT.fullmatch(text):
+    if is_float(text):
         return Argument("float", 0, ())
     added = _SUM.fullmatch(text)
     if added:

@@ -25,7 +25,15 @@ ptxmma.statements = (() => {
   const LITERAL = ["immediate", "float"];
   const PARTS = "xyzwrgba"; // the components of a vector variable
   const INTEGER = whole(`([+-]?)${S}*(0[xX][0-9a-fA-F]+|0[bB][01]+|0[0-7]*|[1-9][0-9]*)U?`);
-  const FLOAT = whole("0[fFdD][0-9a-fA-F]+|[+-]?(?:[0-9]+\\.[0-9]*(?:[eE][+-]?[0-9]+)?|[0-9]+[eE][+-]?[0-9]+)");
+  const BITS = "0[fF][0-9a-fA-F]{8}|0[dD][0-9a-fA-F]{16}"; // ptxas takes no sign before one, and no operator beside
+  const DECIMAL = pattern("(?:[0-9]+\\.[0-9]*|\\.[0-9]+)(?:[eE][+-]?[0-9]+)?|[0-9]+[eE][+-]?[0-9]+", "g");
+  const VALUE = "\\u0000"; // stands for what has a value: it is in no statement
+  const SIGNED = `(?:[+-]${S}*)*${VALUE}`;
+  const SUMMED = `${S}*${SIGNED}(?:${S}*[-+*/]${S}*${SIGNED})*${S}*`;
+  const ALONE = whole(BITS);
+  const WHOLE = whole(SUMMED);
+  const GROUP = pattern(`\\((?:${S}*(?:${BITS})${S}*|${SUMMED})\\)`, "g");
+  const SINGLE = pattern("^[ \\t\\n\\r\\f(+-]*0[fF]");
   const MOST = 1 << 20; // registers of one declaration
 
   // Types of declared registers: by name, and by the beginning of numbered names.
@@ -169,7 +177,7 @@ ptxmma.statements = (() => {
     if (text === "_") return "sink";
     if (IS_REGISTER.test(text)) return "register";
     if (argument(text).shape !== "float") return "integer";
-    return /^0[fF]/.test(text) ? "single" : "double";
+    return SINGLE.test(text) ? "single" : "double";
   }
 
   // `[name]`, `[name+offset]` or an immediate address.
@@ -189,6 +197,22 @@ ptxmma.statements = (() => {
     return argumentWith("address", 0, [base[0]]);
   }
 
+  // Whether a decimal number is neither too large nor too small for 64 bits.
+  function fitsIn64(number) {
+    const value = Number(number);
+    return Number.isFinite(value) && (value !== 0 || !/[1-9]/.test(number.split(/[eE]/)[0]));
+  }
+
+  // Whether a text is a floating-point constant, or a sum or product of some.
+  function isFloat(text) {
+    if (ALONE.test(text)) return true;
+    if (!(text.match(DECIMAL) || []).every(fitsIn64)) return false;
+    let left = "";
+    let rest = text.replace(DECIMAL, "\0");
+    while (rest !== left) [left, rest] = [rest, rest.replace(GROUP, "\0")];
+    return WHOLE.test(rest);
+  }
+
   // The form of an operand (or of a vector's element) that is neither a vector nor an address.
   function argument(text) {
     if (IS_REGISTER.test(text) && text !== "_") return argumentWith("register", 1, [text]);
@@ -202,7 +226,7 @@ ptxmma.statements = (() => {
       if (IS_REGISTER.test(behind)) return argumentWith("negated", 1, [behind]);
     }
     if (text === "_") return argumentWith("sink", 0);
-    if (FLOAT.test(text)) return argumentWith("float", 0);
+    if (isFloat(text)) return argumentWith("float", 0);
     const added = SUM.exec(text);
     if (added) {
       constantOf(strip(added[2]));

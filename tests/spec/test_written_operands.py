@@ -31,7 +31,41 @@ A80, A90, A100 = ("7.8", "sm_80"), ("8.0", "sm_90a"), ("8.6", "sm_100a")
 REST = "{%b0,%b1}, {%f0,%f1,%f2,%f3};"
 UNANSWERED = f"{TC}, %bd0, %bd1, %b1, %p0+1;"  # ptxas takes all the memory that there is, and does not end
 
+ADDED = "{%b0,%b1,%b2,%b3}, {%b0,%b1}, {%f0,%f1,%f2,"
+FLOATS = (
+    *(
+        ".5",
+        "-.5e-1",
+        "- 1.0",
+        "08.5",
+        "1e+3",
+        "5.e3",
+        "0F3f800000",
+        "0D3ff0000000000000",
+        "(.5)",
+        "- -1.0",
+        "1e308*1e308",
+    ),
+    *("-(0f3f800000)", "1.0 * (2.0+.5)", "1.0+-1.0", "((1.0))"),
+)
+NO_FLOATS = (
+    *(
+        "1.e",
+        "1.5f",
+        "1e400",
+        "1e-400",
+        "1.8e308",
+        "0f3f8000000",
+        "0f3f80000",
+        "0d3ff0",
+        "-0f3f800000",
+        "1 .0",
+        "1.0%2.0",
+    ),
+    *("0f3f800000+0f3f800000", "1.0+0f3f800000", "1.0+", "(1.0)(2.0)", "0x1.0", "1.0+1"),
+)
 LEGAL = [
+    *((A80, f"{F16}, {ADDED}{text}}};") for text in FLOATS),
     (A80, f"{F16}, {{%laneid,%tid.x,%ctaid.w,%b3}}, {REST}"),
     (A80, f"{F16}, {{%tid.r,%b1,%b2,%b3}}, {REST}"),
     (A80, f"{F16}, {{%b0,%b1,%b2,%b3}}, {{%b0,%b1}}, {{%laneid,%f1,%f2,%f3}};"),
@@ -63,6 +97,7 @@ LEGAL = [
     (A100, "tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [%b0], %b1+1;"),
 ]
 ILLEGAL = [
+    *((A80, f"{F16}, {ADDED}{text}}};", "syntax") for text in NO_FLOATS),
     (A80, f"{F16}, {{%tid,%b1,%b2,%b3}}, {REST}", "operand.type"),
     (A80, f"{F16}, {{%clock64,%b1,%b2,%b3}}, {REST}", "operand.type"),
     (A80, f"{F16}, {{%laneid.x,%b1,%b2,%b3}}, {REST}", "operand.component"),
