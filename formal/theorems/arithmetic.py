@@ -469,8 +469,7 @@ GROUP = TheoremGroup(
             "arithmetic.bound",
             "a floating-point sum, of however many terms, is no farther from the exact one than "
             "`ptxmma numerics` says",
-            formula="abs(sum - exact) <= cut * unit of the window + unit of the last digit - unit of the "
-            "window (rn: + half a unit of the last digit)",
+            formula="abs(sum - exact) <= (cut - 1) * window + last digit (rn: cut * window + half of it)",
             fails="a term that loses more than its significands allow, or a sum beyond the bound",
         ),
         Theorem(
@@ -502,9 +501,8 @@ GROUP = TheoremGroup(
             "they may, and the rounding of some sum all that it may; one sum loses both, but for less than "
             "one unit of the window's last place",
             enumerated=True,
-            formula="for some sums: exact - kept == cut * unit of the window; kept - sum == what rounding "
-            "may lose; bound - abs(sum - exact) < unit of the window",
-            fails="a kind of sum whose greatest error that is found is less than the bound says, or more",
+            formula="for some sums: exact - kept == cut * window; kept - sum == all that rounding may lose",
+            fails="a kind of sum whose greatest error that is found is not what the bound says",
         ),
     ),
     _parts,
