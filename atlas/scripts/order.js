@@ -4,7 +4,7 @@
 (() => {
   const { element } = ptxmma;
   const at = (id) => document.getElementById(id);
-  const SHOWN = 200;
+  const SHOWN = 100;
   // The tests of barriers with phases, which the page has whole.
   const phases = [...document.querySelectorAll("details[id^=phase-]")];
   const written = { tests: [...at("tests").children], count: at("count").textContent };
@@ -21,12 +21,19 @@
     return element("li", {}, element("a", { href: `#${details.id}` }, element("code", {}, name)), `:${title.join(":")}`);
   }
 
+  // What words are looked for in, by test; made once.
+  let texts = null;
+  function textsOf(data) {
+    texts ||= Object.entries(data.tests).map(([name, test]) =>
+      [name, test, [name, test.title, test.source, ...(test.hazards || []).map(([rule]) => rule)].join(" ").toLowerCase()]);
+    return texts;
+  }
+
   function find(data, words) {
     const wanted = words.toLowerCase().split(/\s+/).filter(Boolean);
-    const hasAll = (text) => wanted.every((word) => text.toLowerCase().includes(word));
-    const found = Object.entries(data.tests).filter(([name, test]) =>
-      hasAll([name, test.title, test.source, ...(test.hazards || []).map(([rule]) => rule)].join(" ")));
-    const foundPhases = phases.filter((details) => hasAll(details.textContent));
+    const hasAll = (text) => wanted.every((word) => text.includes(word));
+    const found = textsOf(data).filter(([, , text]) => hasAll(text));
+    const foundPhases = phases.filter((details) => hasAll(details.textContent.toLowerCase()));
     const links = [...foundPhases.map((details) => () => phaseLink(details)), ...found.map(([name, test]) => () => link(name, test, words))];
     at("tests").replaceChildren(...links.slice(0, SHOWN).map((make) => make()));
     const all = Object.keys(data.tests).length + phases.length;
