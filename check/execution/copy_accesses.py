@@ -66,13 +66,16 @@ class _Fills(SharedAccesses):
 
 class CopyActs(GenericActs):
     """The warps and barriers of a block, its ordinary accesses of shared memory, its copies and bulk stores.
-    `fills`: there are bulk copies into shared memory; `drains`: there are bulk stores.
+    `fills`: there are bulk copies into shared memory; `drains`: there are bulk stores; `maps` and
+    `together` are as in GenericActs.
     """
 
     skips = GenericActs.skips - _GROUPS
 
-    def __init__(self, threads: int, fills: bool, drains: bool, maps: bool = False) -> None:
-        super().__init__(threads, maps)
+    def __init__(
+        self, threads: int, fills: bool, drains: bool, maps: bool = False, together: bool = False
+    ) -> None:
+        super().__init__(threads, maps, together)
         self.fills = fills
         self.fenced = fills or drains
         self.accesses = _Fills(lambda warp: self.warps[warp].clock, self._fill)

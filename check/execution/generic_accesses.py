@@ -11,8 +11,10 @@ from dataclasses import dataclass, field
 
 from ..values.block_threads import by_warp
 from ..values.lane_numbers import Numbers
+from ..walks.walk_plan import PRODUCTS
 from ..walks.walk_steps import WalkStep
 from .access_records import AccessedBytes, GenericAccess, GenericRace, both_access, first_of
+from .group_products import GroupProducts
 from .peer_accesses import PeerAccesses
 from .thread_bytes import ADDRESSES, ThreadBytes
 from .thread_groups import ThreadGroup
@@ -36,15 +38,16 @@ class _Span:
 
 class GenericActs(WarpActs):
     """The warps and barriers of a block, and its ordinary accesses of shared memory. `maps`: they may lie in
-    other blocks of the cluster.
+    other blocks of the cluster. `together`: the wait of one warp for a product covers those of its warpgroup.
     """
 
     skips = frozenset(
         ("load", "store", "update", "copy", "copy-commit", "copy-wait", "multiply", "commit", "wait")
     )
 
-    def __init__(self, threads: int, maps: bool = False) -> None:
+    def __init__(self, threads: int, maps: bool = False, together: bool = False) -> None:
         super().__init__(threads)
+        self._products = GroupProducts(self.warps) if together else None
         self.races: dict[tuple[int, int], GenericRace] = {}
         self.elsewhere: dict[tuple[int, int], GenericRace] = {}  # one of the two accesses is another block's
         self._spans: list[list[_Span]] = [[] for _ in range(self.count)]
@@ -58,6 +61,8 @@ class GenericActs(WarpActs):
         """Do a statement in some threads of a group; yields what they wait for."""
         if step.statement.does in _ACCESSES:
             self._access(group, step, threads)
+        elif step.statement.does in PRODUCTS and self._products is not None:
+            yield from self._products.act(step, threads)
         elif step.statement.does not in self.skips:
             yield from super().act(group, step, threads)
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from typing import NamedTuple
 
 from ..findings import ERROR, LIKELY, Finding, MemoryRange, Moment
 from ..memory.shared_memory import fills_shared, sends_shared
@@ -20,16 +22,18 @@ from .cluster_ends import cluster_ends, unawaited
 from .copy_accesses import CopyActs
 from .execution import Execution
 from .generic_accesses import GenericActs
+from .phase_reports import ONE_WARP
 
 __all__ = ["GenericFindings"]
 
+_UNORDERED = "unsynchronised"
 _SIZE = 1024  # the number for parameters; then one with which a loop of many rounds ends
 _OTHER_SIZES = (4096, 160)  # with these, too, what lies where a parameter says must meet
 _ROUNDS = 3  # of a loop: in the third, what two stages hold is accessed again
 _COPIES = frozenset(("copy", "bulk-copy"))
 # By what a race is: the rule, and why.
 _RULES = {
-    "unsynchronised": ("shared-unsynchronised", "no barrier orders the two"),
+    _UNORDERED: ("shared-unsynchronised", "no barrier orders the two"),
     "elsewhere": (
         "shared-unsynchronised",
         "one of them does so from another block, and no barrier of the cluster orders the two",
@@ -51,6 +55,18 @@ _READS = ("load", "drain")
 _Key = tuple[str, int, int]  # what a race is, and its two statements
 
 
+class _Raced(NamedTuple):
+    """The races in a block; whether each thread was followed to its end; what they did to other blocks that
+    none waited for; the blocks of the function that were executed; and whether an execution stopped early.
+    """
+
+    races: dict[_Key, GenericRace]
+    followed: bool
+    sent: list[Sent]
+    executed: frozenset[int]
+    halted: bool
+
+
 class GenericFindings:
     """The loads and stores by several warps of a block, and the copies, that nothing orders: one finding for
     each rule and place.
@@ -64,6 +80,7 @@ class GenericFindings:
         self.followed = False
         self._sent: list[Sent] = []
         self._races = {} if self.plan.meets_in_memory else self._found()
+        self._of_one_warp = self._settled_by_groups()
 
     @property
     def clears(self) -> bool:
@@ -75,22 +92,45 @@ class GenericFindings:
 
     def __iter__(self) -> Iterator[Finding]:
         told: set[tuple[str, int]] = set()
-        for race in sorted(self._races.values(), key=lambda race: (race.doubtful, race.second)):
+        for race in sorted(self._races.values(), key=self._rank):
             at = race.first if race.what == "unfenced-store" else race.second  # the fence follows the store
             key = race.what, self.walked.flow.block_of(at)
             if key not in told:
                 told.add(key)
-                yield _finding(self.walked, race)
+                finding = _finding(self.walked, race)
+                yield replace(finding, readings=ONE_WARP) if race in self._of_one_warp else finding
         if not told:
             yield from cluster_ends(self.walked.module, self.walked.code, self._sent)
+
+    def _rank(self, race: GenericRace) -> tuple[bool, bool, int]:
+        return race in self._of_one_warp, race.doubtful, race.second
+
+    def _settled_by_groups(self) -> frozenset[GenericRace]:
+        """The races that are none where the wait of one warp for a product covers those of its warpgroup."""
+        open_ = {key: race for key, race in self._races.items() if race.what == _UNORDERED}
+        if not open_ or not any(one.does == "multiply" for one in self.plan.code):
+            return frozenset()
+        settled = frozenset(open_.values())
+        for shape in _blocks(self.plan):
+            found = _raced(self.walked.group_plan, shape)
+            settled = settled - {
+                race
+                for key, race in open_.items()
+                if found.halted or key in found.races or not self._blocks_of(race) <= found.executed
+            }
+        return settled
+
+    def _blocks_of(self, race: GenericRace) -> set[int]:
+        return {self.plan.flow.block_of(race.first), self.plan.flow.block_of(race.second)}
 
     def _found(self) -> dict[_Key, GenericRace]:
         races: dict[_Key, GenericRace] | None = None
         for shape in _blocks(self.plan):
-            found, followed, sent = _raced(self.plan, shape)
+            found = _raced(self.plan, shape)
             if self.plan.function.threads is not None:
-                self.followed, self._sent = followed, sent
-            races = found if races is None else {key: race for key, race in races.items() if key in found}
+                self.followed, self._sent = found.followed, found.sent
+            kept = found.races if races is None else races
+            races = {key: race for key, race in kept.items() if key in found.races}
             if not races:
                 break
         if races and self.plan.function.threads is None and not _has_warps(self.plan):
@@ -133,10 +173,8 @@ def _of_several_warps(plan: WalkPlan, races: dict[_Key, GenericRace]) -> dict[_K
     return {key: race for key, race in races.items() if {race.first, race.second} & missing}
 
 
-def _raced(plan: WalkPlan, shape: tuple[int, int, int]) -> tuple[dict[_Key, GenericRace], bool, list[Sent]]:
-    """The races in a block of so many threads; whether each of them was followed to its end; and what they
-    did to other blocks that none waited for.
-    """
+def _raced(plan: WalkPlan, shape: tuple[int, int, int]) -> _Raced:
+    """What a block of so many threads does, with several numbers for its parameters."""
     races: dict[_Key, GenericRace] = {}
     executions: list[Execution] = []
     sizes = [AssumedSizes(_SIZE)]
@@ -153,7 +191,9 @@ def _raced(plan: WalkPlan, shape: tuple[int, int, int]) -> tuple[dict[_Key, Gene
         executions += (_execute(plan, shape, AssumedSizes(size), _ROUNDS) for size in _OTHER_SIZES)
         cleared = {key for key, race in races.items() if _is_cleared(key, race, plan, executions)}
         races = {key: race for key, race in races.items() if key not in cleared}
-    return races, followed, [sent for found in executions for sent in unawaited(found)]
+    sent = [sent for found in executions for sent in unawaited(found)]
+    executed = frozenset[int]().union(*(one.together for one in executions))
+    return _Raced(races, followed, sent, executed, any(one.halted for one in executions))
 
 
 def _execute(plan: WalkPlan, shape: tuple[int, int, int], size: AssumedSizes, rounds: int) -> Execution:
@@ -167,9 +207,10 @@ def _acts(plan: WalkPlan, threads: int) -> GenericActs:
     maps = bool(plan.mapped) and not plan.is_polling
     copies = [plan.code[index] for index in plan.roles if plan.code.operation(index).does in _COPIES]
     if not copies:
-        return GenericActs(threads, maps)
+        return GenericActs(threads, maps, plan.products)
     does = set(map(_does, copies))
-    return CopyActs(threads, "fill" in does, not does.isdisjoint(("drain", "send")), maps)
+    drains = not does.isdisjoint(("drain", "send"))
+    return CopyActs(threads, "fill" in does, drains, maps, plan.products)
 
 
 def _races(found: Execution) -> dict[_Key, GenericRace]:

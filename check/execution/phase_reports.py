@@ -17,7 +17,7 @@ from .shared_accesses import PhaseRace
 from .stuck_waits import Stuck
 from .warp_acts import Short
 
-__all__ = ["RACE_RULES", "PhaseReports"]
+__all__ = ["ONE_WARP", "RACE_RULES", "PhaseReports"]
 
 RACE_RULES = {  # by what a race is
     "unseen": "shared-unsynchronised",
@@ -27,7 +27,7 @@ RACE_RULES = {  # by what a race is
     "early-read": "copy-incomplete",
     "unfenced": "proxy-fence",
 }
-_ONE_WARP: Undefined = ((("wait-scope", "warp"),),)
+ONE_WARP: Undefined = ((("wait-scope", "warp"),),)
 _WHY = {
     "unseen": "no barrier, and no phase of an mbarrier, orders the two",
     "overwritten": "the writer waits for no phase that ends only after every warp has waited for the product",
@@ -72,7 +72,7 @@ class PhaseReports:
             rule.mend,
             self._moments(zip((race.first, race.second), _SAYS[race.what], strict=True)),
             more=more,
-            readings=_ONE_WARP if race.partly else EVERYWHERE,
+            readings=ONE_WARP if race.partly else EVERYWHERE,
             ranges=tuple(
                 MemoryRange(
                     what, region.variable, region.low, region.high - 1, self.place(at), "an execution"

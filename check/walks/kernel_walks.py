@@ -44,6 +44,11 @@ class KernelWalks:
         return WalkPlan(self.steps, reads=True)
 
     @cached_property
+    def group_plan(self) -> WalkPlan:
+        """The same, of walks that look at when products are issued and waited for, too."""
+        return WalkPlan(self.steps, reads=True, products=True)
+
+    @cached_property
     def long(self) -> list[Walked]:
         """Walks with sizes at which products are reached."""
         return walks(self.plan)

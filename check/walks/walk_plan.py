@@ -14,7 +14,7 @@ from ..ptx.operands import number_of
 from .second_tries import second_try
 from .walk_steps import WalkStep, WalkSteps
 
-__all__ = ["COUNTED", "WalkPlan"]
+__all__ = ["COUNTED", "PRODUCTS", "WalkPlan"]
 
 _ROUNDS = 17  # rounds of a loop with an unknown end: more than kernels have stages
 _OUTER_ROUNDS = 2  # rounds of a loop around such a loop
@@ -28,7 +28,7 @@ _WAITS = frozenset(("wait", "copy-wait", "bulk-wait"))
 _DATA = frozenset(("load", "store", "update"))  # they move data, which no address depends on
 _ELSEWHERE = frozenset(("global", "param", "local", "const"))  # not in shared memory
 _WORDS = frozenset(("load", "store"))
-_PRODUCTS = frozenset(("multiply", "commit", "wait"))
+PRODUCTS = frozenset(("multiply", "commit", "wait"))
 _SETUP = frozenset(
     ("init", "invalidate", "expect", "memory-fence")
 )  # what only barriers with phases are about
@@ -47,12 +47,13 @@ class WalkPlan:
     """What walks through a function execute, of its `steps`. `roles` are the statements that count.
 
     `reads`: generic reads of shared memory count, too, and stores elsewhere do not; what only
-    products need is passed by.
+    products need is passed by. `products`: that they are issued, and waited for, counts nevertheless.
     """
 
-    def __init__(self, steps: WalkSteps, reads: bool = False) -> None:
+    def __init__(self, steps: WalkSteps, reads: bool = False, products: bool = False) -> None:
         self.steps = steps
         self.reads = reads
+        self.products = products
         self.code = steps.code
         self.function = steps.function
         self.flow = steps.flow
@@ -114,9 +115,11 @@ class WalkPlan:
                 if self.reads and statement.does in _DATA and not self._is_shared(statement):
                     continue
                 self.roles.append(index)
-                if not (self.reads and statement.does in _PRODUCTS):
+                if not (self.reads and statement.does in PRODUCTS):
                     self._acting.add(index)
                     waiting += self._named(statement)
+                elif self.products:
+                    self._acting.add(index)
         wanted = self.closed(waiting)
         if self._rereads(wanted) and not (self.reads and self._stores_anywhere):
             self.reread = True
