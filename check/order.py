@@ -105,7 +105,7 @@ def _access_order(walked: KernelWalks) -> Sequence[Finding]:
 
         generic = found = GenericFindings(walked)
         if found.clears:
-            return ()
+            return tuple(found)
     if not any(operation.does in _COPIES for operation in code.used):
         return tuple(generic)
     from .walks.block_findings import block_findings

@@ -1,7 +1,8 @@
 """Ordinary loads and stores of shared memory by different warps, and the pairs of them that nothing orders.
 
 A warp's access has the number of the warp's acts. Another warp knows of it once its clock has seen that.
-Threads of one warp are not judged against one another; nor are two stores, which may store the same.
+Threads of one warp are judged against one another only where they load together (`warp_loads.py`). Two stores
+are not judged: they may store the same.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from .peer_accesses import PeerAccesses
 from .thread_bytes import ADDRESSES, ThreadBytes
 from .thread_groups import ThreadGroup
 from .warp_acts import WarpActs
+from .warp_loads import WarpLoads
 from .warps import GroupWait
 
 __all__ = ["GenericActs"]
@@ -48,6 +50,7 @@ class GenericActs(WarpActs):
     def __init__(self, threads: int, maps: bool = False, together: bool = False) -> None:
         super().__init__(threads)
         self._products = GroupProducts(self.warps) if together else None
+        self.within = WarpLoads(self.count)
         self.races: dict[tuple[int, int], GenericRace] = {}
         self.elsewhere: dict[tuple[int, int], GenericRace] = {}  # one of the two accesses is another block's
         self._spans: list[list[_Span]] = [[] for _ in range(self.count)]
@@ -64,6 +67,7 @@ class GenericActs(WarpActs):
         elif step.statement.does in PRODUCTS and self._products is not None:
             yield from self._products.act(step, threads)
         elif step.statement.does not in self.skips:
+            self.within.order(step, threads)
             yield from super().act(group, step, threads)
 
     def _access(self, group: ThreadGroup, step: WalkStep, threads: tuple[int, ...]) -> None:
@@ -91,6 +95,7 @@ class GenericActs(WarpActs):
                 found = AccessedBytes(start + offset, flags)
                 access = GenericAccess(step.position, statement.does, found, doubtful, placed)
                 if not remote:
+                    self.within.access(warp, access, statement)
                     self._judge(warp, access)
                 if self._peers is not None:
                     (self._peers.sent if remote else self._peers.own)(warp, access)

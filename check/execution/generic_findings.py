@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import NamedTuple
 
-from ..findings import ERROR, LIKELY, Finding, MemoryRange, Moment
+from ..findings import ERROR, EVERYWHERE, LIKELY, Finding, MemoryRange, Moment, Undefined
 from ..memory.shared_memory import fills_shared, sends_shared
 from ..ptx.decode import DecodedStatement
 from ..rules import rules
@@ -23,6 +23,7 @@ from .copy_accesses import CopyActs
 from .execution import Execution
 from .generic_accesses import GenericActs
 from .phase_reports import ONE_WARP
+from .warp_loads import WITHIN, loads_together
 
 __all__ = ["GenericFindings"]
 
@@ -34,6 +35,7 @@ _COPIES = frozenset(("copy", "bulk-copy"))
 # By what a race is: the rule, and why.
 _RULES = {
     _UNORDERED: ("shared-unsynchronised", "no barrier orders the two"),
+    WITHIN: ("warp-unsynchronised", "no barrier of the warp stands between the two"),
     "elsewhere": (
         "shared-unsynchronised",
         "one of them does so from another block, and no barrier of the cluster orders the two",
@@ -52,15 +54,18 @@ _DOES = {
     "send": "starts a copy between blocks of",
 }
 _READS = ("load", "drain")
+_WAITS: Undefined = ((("warp-sync", "waits"),),)
 _Key = tuple[str, int, int]  # what a race is, and its two statements
 
 
 class _Raced(NamedTuple):
     """The races in a block; whether each thread was followed to its end; what they did to other blocks that
     none waited for; the blocks of the function that were executed; and whether an execution stopped early.
+    `within`: races of threads of one warp.
     """
 
     races: dict[_Key, GenericRace]
+    within: dict[_Key, GenericRace]
     followed: bool
     sent: list[Sent]
     executed: frozenset[int]
@@ -79,6 +84,7 @@ class GenericFindings:
         self.plan = walked.reading_plan
         self.followed = False
         self._sent: list[Sent] = []
+        self._within: dict[_Key, GenericRace] = {}
         self._races = {} if self.plan.meets_in_memory else self._found()
         self._of_one_warp = self._settled_by_groups()
 
@@ -92,15 +98,20 @@ class GenericFindings:
 
     def __iter__(self) -> Iterator[Finding]:
         told: set[tuple[str, int]] = set()
-        for race in sorted(self._races.values(), key=self._rank):
+        for race in sorted((*self._races.values(), *self._within.values()), key=self._rank):
             at = race.first if race.what == "unfenced-store" else race.second  # the fence follows the store
             key = race.what, self.walked.flow.block_of(at)
             if key not in told:
                 told.add(key)
-                finding = _finding(self.walked, race)
-                yield replace(finding, readings=ONE_WARP) if race in self._of_one_warp else finding
-        if not told:
+                yield replace(_finding(self.walked, race), readings=self._readings(race))
+        if not self._races:
             yield from cluster_ends(self.walked.module, self.walked.code, self._sent)
+
+    def _readings(self, race: GenericRace) -> Undefined:
+        """Under which readings of the text a race is undefined."""
+        if race.what == WITHIN:
+            return _WAITS
+        return ONE_WARP if race in self._of_one_warp else EVERYWHERE
 
     def _rank(self, race: GenericRace) -> tuple[bool, bool, int]:
         return race in self._of_one_warp, race.doubtful, race.second
@@ -129,9 +140,10 @@ class GenericFindings:
             found = _raced(self.plan, shape)
             if self.plan.function.threads is not None:
                 self.followed, self._sent = found.followed, found.sent
-            kept = found.races if races is None else races
+            kept, within = (found.races, found.within) if races is None else (races, self._within)
             races = {key: race for key, race in kept.items() if key in found.races}
-            if not races:
+            self._within = {key: race for key, race in within.items() if key in found.within}
+            if not (races or self._within):
                 break
         if races and self.plan.function.threads is None and not _has_warps(self.plan):
             races = _of_several_warps(self.plan, races)
@@ -145,7 +157,8 @@ def _blocks(plan: WalkPlan) -> Iterable[tuple[int, int, int]]:
     function = plan.function
     least = WARPGROUP if any(one.does == "multiply" for one in plan.code) else 2 * WARP
     if function.threads is not None:
-        return (function.threads,) if WARP < size_of(function.threads) <= LARGEST_BLOCK else ()
+        most = size_of(function.threads)
+        return (function.threads,) if (0 if loads_together(plan) else WARP) < most <= LARGEST_BLOCK else ()
     if not _has_warps(plan) and function.plane:
         return ()
     return (shape for shape in usual_shapes(plan) if least <= size_of(shape) <= LARGEST_BLOCK)
@@ -162,8 +175,7 @@ def _of_several_warps(plan: WalkPlan, races: dict[_Key, GenericRace]) -> dict[_K
     bytes that nothing writes.
     """
     found = _execute(plan, (WARP, 1, 1), AssumedSizes(_SIZE), _ROUNDS)
-    acts = found.acts
-    assert isinstance(acts, GenericActs)
+    acts = _acts_of(found)
     updated = any(one.does == "update" and one.operation.space != "global" for one in plan.code)
     if not found.followed or found.halted or found.skipped or found.doubtful:
         return {}
@@ -193,7 +205,10 @@ def _raced(plan: WalkPlan, shape: tuple[int, int, int]) -> _Raced:
         races = {key: race for key, race in races.items() if key not in cleared}
     sent = [sent for found in executions for sent in unawaited(found)]
     executed = frozenset[int]().union(*(one.together for one in executions))
-    return _Raced(races, followed, sent, executed, any(one.halted for one in executions))
+    within = {
+        (race.what, *pair): race for one in executions for pair, race in _acts_of(one).within.races.items()
+    }
+    return _Raced(races, within, followed, sent, executed, any(one.halted for one in executions))
 
 
 def _execute(plan: WalkPlan, shape: tuple[int, int, int], size: AssumedSizes, rounds: int) -> Execution:
@@ -213,12 +228,17 @@ def _acts(plan: WalkPlan, threads: int) -> GenericActs:
     return CopyActs(threads, "fill" in does, drains, maps, plan.products)
 
 
-def _races(found: Execution) -> dict[_Key, GenericRace]:
+def _acts_of(found: Execution) -> GenericActs:
     assert isinstance(found.acts, GenericActs)
-    elsewhere = found.acts.elsewhere if found.acts.elsewhere and found.is_alike else {}
-    pairs = (*found.acts.races.items(), *elsewhere.items())
+    return found.acts
+
+
+def _races(found: Execution) -> dict[_Key, GenericRace]:
+    acts = _acts_of(found)
+    elsewhere = acts.elsewhere if acts.elsewhere and found.is_alike else {}
+    pairs = (*acts.races.items(), *elsewhere.items())
     races: dict[_Key, GenericRace] = {(race.what, *pair): race for pair, race in pairs}
-    return {**races, **found.acts.copy_races} if isinstance(found.acts, CopyActs) else races
+    return {**races, **acts.copy_races} if isinstance(acts, CopyActs) else races
 
 
 def _is_cleared(key: _Key, race: GenericRace, plan: WalkPlan, executions: Iterable[Execution]) -> bool:

@@ -15,14 +15,15 @@ TIERS = {
         legality.qualifier.unexpected legality.qualifier.unknown legality.qualifier.value legality.syntax
         qualifier-mixed inline.input-written inline.operand-number inline.output-read inline.semicolon""",
     "error likely": """aligned-divergent aligned-exited barrier-count barrier-stuck barrier-uninitialised barrier-unpublished bulk-store-pending
-        descriptor-alignment descriptor-divergent descriptor-field wmma-divergent shared-unsynchronised copy-incomplete
+        descriptor-alignment descriptor-divergent descriptor-field wmma-divergent copy-incomplete
         proxy-fence-copy allocation-freed allocation-kept allocation-late inline.constraint""",
     "likely error": "inline.guard",
     "error likely reading": """bulk-store-fence first-fence register-fence accumulator-in-flight a-written-in-flight
-        accumulator-as-a a-as-accumulator proxy-fence shared-overwritten""",
+        accumulator-as-a a-as-accumulator proxy-fence shared-overwritten shared-unsynchronised""",
     "error reading": "metadata-code accumulator-reshaped",
     "likely": "legality.unknown cluster-ended",
-    "reading": "a-read-in-flight fence-after-mma fence-after-load allocation-warp tensor-load-overwritten bulk-store-unwaited",
+    "reading": """a-read-in-flight fence-after-mma fence-after-load allocation-warp tensor-load-overwritten bulk-store-unwaited
+        warp-unsynchronised""",
     "info": """aligned-unknown idle-suppression matrix-lanes redundant-fence redundant-wait repaired serialised
         legality.deprecated tensor-load-read inline.operand-unused""",
 }  # fmt: skip
@@ -47,6 +48,7 @@ def test_every_question_that_no_model_follows() -> None:
         "load-registers": ("every", "true", "every", "true"),
         "allocating-warp": ("any", "same", "any", "same"),
         "unwaited-store": ("free", "must", "free", "must"),
+        "warp-sync": ("orders", "waits", "orders", "waits"),
     }
     assert all(setting.machine.settled == {} for s in switches.values() for setting in s.settings.values())
 

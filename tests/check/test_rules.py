@@ -27,7 +27,7 @@ from ..answers import valid
 Run = Callable[..., tuple[int, str, str]]
 RULES = tuple(rules().values())
 QUOTED = re.compile(
-    r'"((?:aligned|allocation|barrier|cluster|descriptor|matrix|wmma|metadata|idle|qualifier|redundant)-[a-z]+|'
+    r'"((?:aligned|allocation|barrier|cluster|descriptor|matrix|wmma|metadata|idle|qualifier|redundant|warp)-[a-z]+|'
     r'bulk-store-[a-z]+|tensor-load-[a-z]+|inline\.[a-z-]+|repaired|serialised)"'
 )
 REASON = re.compile(r'"((?:gate|guard|operand|qualifier)\.[a-z_]+|syntax)"')
@@ -70,8 +70,9 @@ def test_every_rule_that_the_code_names_is_one() -> None:
     files = sorted((ROOT / "check").rglob("*.py"))
     assert len(files) > 30
     named = {rule for path in files for rule in QUOTED.findall(path.read_text())} - {
-        "metadata-order"
-    }  # a switch
+        "metadata-order",
+        "warp-sync",
+    }  # switches
     own = {name for name in rules() if not name.startswith("legality.")} - set(ordering().rules)
     assert {f"redundant-{what}" for what in ("fence", "wait")} <= own  # which the code puts together
     assert own - {"redundant-fence", "redundant-wait"} == named
