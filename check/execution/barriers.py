@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from .clocks import Clock
 
-__all__ = ["Boxes", "Landing", "Mbarrier", "NamedBarrier"]
+__all__ = ["Boxes", "Filled", "Landing", "Mbarrier", "NamedBarrier"]
 
 _FEW = 12  # copies whose sums of bytes are tried
 
@@ -23,12 +23,22 @@ _FEW = 12  # copies whose sums of bytes are tried
 class Landing:
     """The phase of an mbarrier that waits for a copy; −1: none. `size` is in bytes, None if unknown; then
     `box` says whose it is: of which tensor map and by which form of the copy, None if that is unknown, too.
+    `row` has the bytes of a row of the matrices that products read where the copy begins; 0: there are none.
     """
 
     barrier: int
     phase: int
     size: int | None = None
     box: Hashable = None
+    row: int = 0
+
+
+class Filled(NamedTuple):
+    """The tensor copies that a phase waits for, how many bytes it expects, and the statement that says so."""
+
+    copies: list[Landing]
+    expected: int
+    statement: int
 
 
 class Boxes(NamedTuple):
@@ -95,6 +105,7 @@ class Mbarrier:
         self.arrived: list[dict[int, int]] = [{}] * first  # by warp: the number of its last arrival's act
         self.bytes: list[int | None] = [0] * first  # that each phase expected
         self.boxes: list[Boxes] = []  # of ended phases
+        self.filled: list[Filled] = []  # by ended phases
         self._warps = warps
         self._now = _MbarrierPhase(count, Clock(warps))
 
@@ -200,6 +211,9 @@ class Mbarrier:
         self.bytes.append(self._now.expected)
         if (boxes := self._now.boxes()) is not None:
             self.boxes.append(boxes)
+        now = self._now
+        if now.expected and now.copies and all(copy.size is None for copy in now.copies):
+            self.filled.append(Filled(now.copies, now.expected, now.said))
         self._now = _MbarrierPhase(self.count, Clock(self._warps))
 
 

@@ -26,7 +26,7 @@ from .phase_reports import RACE_RULES, PhaseReports
 from .shared_accesses import PhaseRace
 from .shown_waits import shown_waits
 from .stuck_waits import Stuck
-from .warp_acts import Short
+from .warp_acts import Short, Uneven
 
 __all__ = ["PhaseFindings"]
 
@@ -52,7 +52,15 @@ def _is_right(found: Execution) -> bool:
     """Whether all threads were followed to their end, and nothing is wrong."""
     acts = found.acts
     named = any(barrier.unequal for barrier in acts.named.values())
-    barriers = (found.stuck, acts.unpublished, acts.drifts, acts.wrong_counts, acts.unlike(), named)
+    barriers = (
+        found.stuck,
+        acts.unpublished,
+        acts.drifts,
+        acts.wrong_counts,
+        acts.unlike(),
+        acts.uneven(),
+        named,
+    )
     wrong = (any(acts.accesses), acts.short(), *barriers)
     return found.certain and not any(wrong)
 
@@ -71,6 +79,7 @@ class PhaseFindings:
     drifts: dict[tuple[int, int], Drift] = field(default_factory=dict)
     wrong_counts: dict[int, WrongCount] = field(default_factory=dict)  # by statement
     unlike: dict[tuple[int, int], tuple[int, int]] = field(default_factory=dict)  # bytes, by statements
+    uneven: dict[int, Uneven] = field(default_factory=dict)  # by statement that expects bytes
     unpublished: dict[tuple[int, int], Unpublished] = field(default_factory=dict)
     together: set[int] = field(default_factory=set)  # blocks that whole warpgroups execute
     parted: set[int] = field(default_factory=set)  # blocks that parts of them execute
@@ -112,6 +121,7 @@ class PhaseFindings:
                 self.unpublished |= found.acts.unknown_there
             self.wrong_counts |= found.acts.wrong_counts
             self.unlike |= found.acts.unlike()
+            self.uneven |= found.acts.uneven()
             self.short |= found.acts.short()
             stuck = [
                 one
@@ -164,7 +174,7 @@ class PhaseFindings:
         """Whether executions followed every thread and found nothing: then no walk of one thread knows more
         about the stages that copies fill.
         """
-        counts = (self.unequal, self.drifts, self.wrong_counts, self.unlike)
+        counts = (self.unequal, self.drifts, self.wrong_counts, self.unlike, self.uneven)
         barriers = (self.stuck, self.unpublished, *counts)
         return self.followed and not any((self.races, self.short, *barriers))
 
@@ -259,6 +269,8 @@ class PhaseFindings:
             yield from (self._reports.drift(one) for one in self.drifts.values())
         yield from map(self._reports.wrong_count, self.wrong_counts.values())
         yield from (self._reports.unlike(*ends, *counts) for ends, counts in self.unlike.items())
+        told_of = {statement for pair in self.unlike for statement in pair}
+        yield from (self._reports.uneven(one) for at, one in self.uneven.items() if at not in told_of)
         for (first, second), doubtful in self.unequal.items():
             yield self._reports.unequal(first, second, doubtful)
         if not self.stuck and all(race.partly for race in self.races):

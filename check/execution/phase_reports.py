@@ -15,7 +15,7 @@ from ..walks.walk_plan import WalkPlan
 from .barrier_acts import Drift, Unpublished, WrongCount
 from .shared_accesses import PhaseRace
 from .stuck_waits import Stuck
-from .warp_acts import Short
+from .warp_acts import Short, Uneven
 
 __all__ = ["ONE_WARP", "RACE_RULES", "PhaseReports"]
 
@@ -151,6 +151,15 @@ class PhaseReports:
             "in another, so that one of the two waits for bytes that none brings, or not for all"
         )
         return self._of_barrier("barrier-stuck", False, what, steps)
+
+    def uneven(self, one: Uneven) -> Finding:
+        """A phase that expects bytes that are no whole rows of what its copies fill."""
+        steps = [(one.statement, f"expects {one.expected} bytes")]
+        what = (
+            f"a phase expects {one.expected} bytes of tensor copies, and products read what each of them "
+            f"brings in rows of {one.row} bytes: whole rows do not come to that"
+        )
+        return self._of_barrier("barrier-stuck", True, what, steps)
 
     def unequal(self, first: int, second: int, doubtful: bool) -> Finding:
         """Threads that meet at one barrier and name different counts."""

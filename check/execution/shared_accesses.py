@@ -24,12 +24,15 @@ _FENCES = 64  # of a warp that are remembered
 
 @dataclass(eq=False, slots=True)
 class TimedRead:
-    """A product reads a matrix. `began` and `ended` have numbers of acts by warp."""
+    """A product reads a matrix. `began` and `ended` have numbers of acts by warp. `row`: the bytes of one of
+    its rows.
+    """
 
     statement: int
     region: ByteRegion
     doubtful: bool
     began: dict[int, int]
+    row: int
     ended: dict[int, int] = field(default_factory=dict)
 
 
@@ -154,8 +157,13 @@ class SharedAccesses:
         self._read.put(key, read.region)
 
     def _fills(self, met: list[TimedWrite], read: TimedRead) -> None:
-        """Remember which phase's copies fill what a product reads, if those of one phase fill all of it."""
+        """Remember which phase's copies fill what a product reads, if those of one phase fill all of it; and
+        the rows of what they fill.
+        """
         landings = [write.landing for write in met]
+        for one in landings:
+            if one is not None and not read.doubtful:
+                one.row = min(one.row or read.row, read.row)
         first = landings[0] if landings else None
         if first is None or first.size is not None or read.doubtful:
             return

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from ...spec.lazy_dataclass import dataclass
 from ..memory.byte_regions import ByteRegion
-from ..memory.matrices import descriptor_texts, matrices_at
+from ..memory.matrices import descriptor_texts, matrices_at, rows_at
 from ..memory.shared_memory import fences_shared, fills_shared, sends_shared, stores_shared
 from ..values.block_threads import WARP, WARPGROUP, by_warp
 from ..values.lane_numbers import LaneNumbers, Numbers, number_at
@@ -18,7 +18,7 @@ from .shared_accesses import SharedAccesses, TimedRead, TimedWrite
 from .thread_groups import ThreadGroup
 from .warps import GroupWait, lanes_of
 
-__all__ = ["Short", "WarpActs"]
+__all__ = ["Short", "Uneven", "WarpActs"]
 
 
 @dataclass(frozen=True)
@@ -28,6 +28,15 @@ class Short:
     product: int
     expected: int
     read: int
+
+
+@dataclass(frozen=True)
+class Uneven:
+    """A phase expects bytes, at a statement, that are no whole rows of the matrices that its copies fill."""
+
+    statement: int
+    expected: int
+    row: int
 
 
 class WarpActs(BarrierActs):
@@ -92,9 +101,11 @@ class WarpActs(BarrierActs):
         words = [group.registers.value(text, statement.scope) for text in descriptor_texts(statement)]
         for some in by_group.values():
             first = lanes[some[0]][0]
-            for region in matrices_at(statement, tuple([number_at(word, first) for word in words])):
+            numbers = tuple([number_at(word, first) for word in words])
+            regions = matrices_at(statement, numbers)
+            for region, row in zip(regions, rows_at(statement, numbers), strict=True):
                 began = {warp: self.warps[warp].clock.seen[warp] for warp in some}
-                read = TimedRead(step.position, region, doubtful, began)
+                read = TimedRead(step.position, region, doubtful, began, row)
                 self.accesses.read(read)
                 for warp in some:
                     self.warps[warp].products.append(read)
@@ -243,6 +254,18 @@ class WarpActs(BarrierActs):
                 first = known.setdefault(one.boxes, one)
                 if first.expected != one.expected:
                     found[first.statement, one.statement] = first.expected, one.expected
+        return found
+
+    def uneven(self) -> dict[int, Uneven]:
+        """By statement: the numbers of bytes that no whole rows of matrices come to, though products read in
+        such rows what each of the phase's tensor copies brings.
+        """
+        found = {}
+        for barrier in self.mbarriers.values():
+            for filled in barrier.filled:
+                row = min(copy.row for copy in filled.copies)
+                if row and filled.expected % row:
+                    found[filled.statement] = Uneven(filled.statement, filled.expected, row)
         return found
 
     def _is_multicast(self, group: ThreadGroup, step: WalkStep, thread: int) -> bool:

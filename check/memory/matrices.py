@@ -19,7 +19,7 @@ from ..ptx.operation import Operation
 from ..values.interval import Interval
 from .byte_regions import FAR, ByteRegion
 
-__all__ = ["GRANULE", "described", "descriptor_texts", "granules", "matrices", "matrices_at"]
+__all__ = ["GRANULE", "described", "descriptor_texts", "granules", "matrices", "matrices_at", "rows_at"]
 
 GRANULE = 16  # bytes: no swizzle moves fewer, and every row of an atom is a multiple
 _PATTERN = 1024  # bytes: every swizzle repeats after them
@@ -56,6 +56,18 @@ def matrices_at(statement: DecodedStatement, words: tuple[int | None, ...]) -> t
     """The bytes that the matrices of a product take at most, by the words of its descriptors, None where one
     is unknown: of those, nothing.
     """
+    return tuple(region for region, _ in _with_rows(statement, words))
+
+
+@lru_cache(maxsize=1 << 14)
+def rows_at(statement: DecodedStatement, words: tuple[int | None, ...]) -> tuple[int, ...]:
+    """The bytes of an atom's row of each of these matrices, by which its swizzle is named."""
+    return tuple(row for _, row in _with_rows(statement, words))
+
+
+def _with_rows(
+    statement: DecodedStatement, words: tuple[int | None, ...]
+) -> Iterator[tuple[ByteRegion, int]]:
     numbers = dict(zip(descriptor_texts(statement), words, strict=True))
 
     def value_of(text: str, scope: int, descriptor: Descriptor) -> Interval:
@@ -66,7 +78,11 @@ def matrices_at(statement: DecodedStatement, words: tuple[int | None, ...]) -> t
         shift = address_field(descriptor).unit.bit_length() - 1
         return Interval(start, start, "shared", shift, fields)
 
-    return tuple(region for region in matrices(statement, value_of) if region.base is not None)
+    for matrix, region in zip(_matrices(statement), matrices(statement, value_of), strict=True):
+        word = numbers[matrix.text]
+        if region.base is not None and word is not None:
+            atoms = _atoms(matrix, split_address(load().descriptors[matrix.kind], word)[1])
+            yield region, 1 if atoms is None else atoms[0]
 
 
 def matrices(statement: DecodedStatement, value_of: ValueOf) -> Iterator[ByteRegion]:
