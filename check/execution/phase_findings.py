@@ -17,6 +17,7 @@ from ..ptx.source import PtxModule
 from ..walks.kernel_walks import KernelWalks
 from ..walks.parameters import AssumedSizes
 from ..walks.walk_plan import WalkPlan
+from ..walks.walk_steps import RANK, RANKS
 from .assumed_paths import LAST_ROUNDS
 from .barrier_acts import Drift, Sent, Unpublished, WrongCount
 from .block_sizes import right_size
@@ -32,6 +33,7 @@ __all__ = ["PhaseFindings"]
 
 _SIZE = 1024  # the number for parameters; then one with which a loop of many rounds ends
 _MOST_THREADS = 1024
+_MOST_BLOCKS = 4  # of a cluster that are executed in turn
 _SHORT = 400  # statements of a function that is executed for as many rounds although it has no phases
 _FEW_ROUNDS = 3  # of loops of others: in the third, what two stages hold is accessed again
 # What is found first explains what is found later.
@@ -46,6 +48,11 @@ def _causes(stuck: list[Stuck]) -> list[Stuck]:
         if found := [one for one in stuck if one.kind == kind]:
             return found
     return stuck
+
+
+def _waits(found: Execution) -> set[tuple[int, int]]:
+    """The statements that wait for ever, with their barriers."""
+    return {(one.statement, one.barrier) for one in found.stuck}
 
 
 def _is_right(found: Execution) -> bool:
@@ -132,6 +139,7 @@ class PhaseFindings:
                 stuck = []
             if not alone:  # it is taken that other blocks send what this one sends
                 alike = self._reaches_all() or len(found.ranks - {None}) > 1
+                alike = alike or (bool(stuck) and self._reach_each_other(found, size))
                 known = found.acts.receives and found.is_alike and not found.acts.shares
                 stuck = [
                     replace(one, doubtful=True)
@@ -226,6 +234,20 @@ class PhaseFindings:
         ranks = {number_of(statement.operands[-1]) for statement in maps} - {None}
         named = {name for one in maps for name in self.code.unique(one.operands[-1:], one.scope)}
         return len(ranks) > 1 or not named.isdisjoint(self.walked.plan.differing)
+
+    def _reach_each_other(self, found: Execution, size: AssumedSizes) -> bool:
+        """Whether the blocks of a cluster of known size each reach another one, by their own ranks, and all
+        of them wait at the same statements for the same barriers.
+        """
+        plan = found.plan
+        blocks, waiting = plan.steps.grid[RANKS], _waits(found)
+        reached: set[int | None] = set()
+        for rank in range(blocks) if 1 < blocks <= _MOST_BLOCKS else ():
+            here = Execution(plan, found.acts.threads, AssumedSizes(size.most, (*size.others, (RANK, rank))))
+            if _waits(here) != waiting or len(here.ranks) != 1:
+                return False
+            reached |= here.ranks
+        return len(reached) == blocks and None not in reached
 
     def in_step(self) -> frozenset[int]:
         """Where statements stand in the text that whole warpgroups execute, whatever their branches look

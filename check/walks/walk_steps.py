@@ -21,9 +21,10 @@ from ..values.lane_numbers import Numbers
 from .loops import Loops
 from .parameters import ParameterNumbers
 
-__all__ = ["PLACES", "RANK", "SIZE", "WalkStep", "WalkSteps"]
+__all__ = ["PLACES", "RANK", "RANKS", "SIZE", "WalkStep", "WalkSteps"]
 
 RANK = "%cluster_ctarank"  # of the block in its cluster
+RANKS = "%cluster_nctarank"  # how many blocks the cluster has
 # What tells the blocks of a cluster apart.
 PLACES = frozenset({RANK} | {f"%{name}.{axis}" for name in ("ctaid", "cluster_ctaid") for axis in "xyz"})
 SIZE = "size"  # names the number of every parameter that is not a pointer
@@ -40,7 +41,7 @@ _GRID = {
     f"%{name}{axis}": int(name.startswith(("n", "cluster_n")))
     for name in ("ctaid", "nctaid", "clusterid", "nclusterid", "cluster_ctaid", "cluster_nctaid")
     for axis in (".x", ".y", ".z", "")
-} | {RANK: 0, "%cluster_nctarank": 1}
+} | {RANK: 0, RANKS: 1}
 
 
 class WalkStep(NamedTuple):
@@ -105,7 +106,7 @@ class WalkSteps:
         if shape is None:
             return {}
         named = zip(("%cluster_nctaid.x", "%cluster_nctaid.y", "%cluster_nctaid.z"), shape, strict=True)
-        return {**dict(named), "%cluster_nctarank": prod(shape)}
+        return {**dict(named), RANKS: prod(shape)}
 
     @cached_property
     def _assumed(self) -> frozenset[str]:

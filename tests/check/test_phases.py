@@ -815,3 +815,27 @@ def test_a_wait_of_the_cluster_without_a_new_arrival() -> None:
     slip = again.replace("barrier.cluster.arrive.aligned;\n", "")
     assert tiers(MULTICAST.replace("DONE:\n", slip)) == {("likely", "barrier-stuck")}
     assert tiers(CLUSTER.replace("DONE:\n", slip)) == {("error", "barrier-stuck")}
+
+
+PEERS = Path(__file__).resolve().parent / "cases" / "k08_remote_release.ptx"
+
+
+def peers(old: str = "", new: str = "") -> set[tuple[str, str]]:
+    text = PEERS.read_text()
+    assert old in text
+    report = check_text(text.replace(old, new), "k.ptx")
+    return {(one.tier, one.rule) for one in report.findings if one.tier in ("error", "likely")}
+
+
+def test_blocks_that_wait_for_each_other_for_ever() -> None:
+    """Each of two blocks waits for arrivals that the other one makes behind the same wait."""
+    assert peers() == set()
+    assert peers("xor.b32 %r22,%r22,1;") == {("likely", "barrier-stuck")}
+
+
+@pytest.mark.parametrize("rank", ["and.b32 %r3,%r2,2;", "or.b32 %r3,%r2,1;", "mov.u32 %r3,1;"])
+def test_a_block_that_all_of_them_reach_is_not_waited_for_by_all(rank: str) -> None:
+    """It may be the only one that waits; who does what, the PTX need not show."""
+    flipped = PEERS.read_text().replace("xor.b32 %r22,%r22,1;", "")
+    report = check_text(flipped.replace("xor.b32 %r3,%r2,1;", rank), "k.ptx")
+    assert "barrier-stuck" not in {one.rule for one in report.findings if one.tier in ("error", "likely")}
