@@ -43,7 +43,9 @@ ret;
 LOAD = "ld.shared.b32 %r5,[%r3];"
 
 
-def found(early: str = "", late: str = "", product: bool = True, **chosen: str) -> set[tuple[str, str]]:
+def found(
+    early: str = "", late: str = "", product: bool = True, chosen: dict[str, str] | None = None
+) -> set[tuple[str, str]]:
     text = KERNEL.replace("EARLY", early).replace("LATE", late)
     if not product:
         text = "".join(line for line in text.splitlines(True) if not line.startswith("wgmma.mma"))
@@ -54,8 +56,8 @@ def found(early: str = "", late: str = "", product: bool = True, **chosen: str) 
 
 def test_loads_in_front_of_a_product_that_one_warp_has_waited_for() -> None:
     assert found(LOAD) == {("reading", "shared-unsynchronised")}
-    assert found(LOAD, **{"wait-scope": "warpgroup"}) == set()
-    assert found(LOAD, **{"wait-scope": "warp"}) == {("error", "shared-unsynchronised")}
+    assert found(LOAD, chosen={"wait-scope": "warpgroup"}) == set()
+    assert found(LOAD, chosen={"wait-scope": "warp"}) == {("error", "shared-unsynchronised")}
 
 
 @pytest.mark.parametrize("wait", ["bar.sync 1,128;", "barrier.sync.aligned 2,128;"])

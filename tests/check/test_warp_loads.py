@@ -26,7 +26,7 @@ LOAD = "ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%r9,%r10,%r11,%r12},[%r3];\n"
 APART = "ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%r9,%r10,%r11,%r12},[%r3+2048];\n"
 
 
-def found(body: str, threads: int = 32, **chosen: str) -> list[Finding]:
+def found(body: str, threads: int = 32, chosen: dict[str, str] | None = None) -> list[Finding]:
     text = KERNEL.replace("THREADS", str(threads)).replace("BODY", body)
     report = check_text(text, "k.ptx", readings=chosen)
     assert not report.faults
@@ -43,8 +43,8 @@ def test_a_load_of_the_warp_behind_its_stores_is_a_reading(threads: int, store: 
 
 
 def test_the_readings_settle_it() -> None:
-    assert not found(STORE + LOAD, **{"warp-sync": "orders"})
-    (finding,) = found(STORE + LOAD, **{"warp-sync": "waits"})
+    assert not found(STORE + LOAD, chosen={"warp-sync": "orders"})
+    (finding,) = found(STORE + LOAD, chosen={"warp-sync": "waits"})
     assert finding.tier == "error"
 
 
