@@ -26,7 +26,7 @@ LOOP:
 st.shared.v4.b32 [%r3],{%r1,%r1,%r1,%r5};
 bar.sync 0;
 ld.shared.v4.b32 {%r8,%r9,%r10,%r11},[%r4];
-ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%r12},[%r3];
+ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%r12},[%r2+16384];
 bar.sync 1, 128;
 add.u32 %r5,%r5,1; setp.lt.u32 %p1,%r5,%r0;
 @%p1 bra LOOP;
