@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 from ..memory.byte_regions import ByteRegion
-from ..memory.matrices import descriptor_texts, matrices_at, rows_at
+from ..memory.matrices import descriptor_texts, matrices_at
 from ..memory.shared_memory import WIDEST, fences_shared, fills_shared, stores_shared
 from ..ptx.decode import DecodedStatement
 from ..ptx.operands import Address, number_of
@@ -28,7 +28,6 @@ class Act(NamedTuple):
     n: how many groups a wait leaves (−1: it waits for all); the parity of an await, −1 if unknown;
     1 of a cut that leaves an innermost loop.
     loops: those that a copy or store stands in, the outermost first.
-    rows: of a product, the bytes of a row of each matrix.
     certain: a run with the walk's numbers executes it at this address, whatever the assumed numbers are.
     """
 
@@ -39,7 +38,6 @@ class Act(NamedTuple):
     n: int = 0
     loops: tuple[int, ...] = ()
     certain: bool = True
-    rows: tuple[int, ...] = ()
 
 
 class _Step(NamedTuple):
@@ -109,8 +107,7 @@ def act_of(
 
 def _mma(step: _Step) -> Act:
     words = tuple(map(step.value, descriptor_texts(step.statement)))
-    regions, rows = matrices_at(step.statement, words), rows_at(step.statement, words)
-    return Act("mma", step.position, regions, rows=rows)
+    return Act("mma", step.position, matrices_at(step.statement, words))
 
 
 def _group(step: _Step) -> Act:
