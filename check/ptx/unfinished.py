@@ -9,7 +9,7 @@ from ...spec.api import judge, load
 from ...spec.effects import load_effects
 from ...spec.selection import select
 
-__all__ = ["lacks_end", "name_end", "operands_end"]
+__all__ = ["label_begin", "lacks_end", "name_end", "operands_end"]
 
 # Two words side by side, or an opcode among the operands: a semicolon is missing between two statements.
 _TWO = re.compile(r"[\w$\])}]\s+[@.%$A-Za-z_{\[]|^[A-Za-z_]\w*\.(?![xyzwrgba]\b)\w")
@@ -18,8 +18,16 @@ _NAME = r"[A-Za-z_]\w*(?:(?:\.|::)\w+)"
 # A comma, and then a line with an opcode: two qualifiers, or one and an operand behind it.
 _BEHIND_COMMA = re.compile(rf",\s*\n\s*{_GUARD}(?:{_NAME}+\s+[%${{\[\w]|{_NAME}{{2,}}\s*$)")
 _NEXT = re.compile(rf"\n\s*(?={_GUARD}{_NAME}|\.[a-z]+\s)")
+# A `:` behind a `?` belongs to a constant expression.
+_LABEL = re.compile(r"[^?]*?\n\s*(?=[%$A-Za-z_][\w$]*\s*:(?!:))")
 # Directives that no qualifier is spelled like.
 _DIRECTIVE = re.compile(r"\s*\.(?:reg|sreg|pragma|loc|file|branchtargets|callprototype|calltargets)\b")
+
+
+def label_begin(statement: str) -> int | None:
+    """Of an opcode with its operands that lacks its end: the offset of the line that a label begins."""
+    found = _LABEL.match(statement)
+    return found.end() if found else None
 
 
 def lacks_end(operands: str) -> bool:

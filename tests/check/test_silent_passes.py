@@ -138,6 +138,8 @@ def test_a_statement_without_its_end_takes_no_other_line_with_it(begun: str) -> 
         ("mov.u32 %x, 1;", "mov.u32"),
         ("@%p wgmma.wait_group.sync.aligned 0;", "wgmma.wait_group.sync.aligned"),
         (".reg .b32 %x;", None),
+        ("LOOP:\n\tmov.u32 %x, 1;", "mov.u32"),
+        ("$L__BB0_1: @%p bra $L__BB0_1;", "bra"),
     ):
         module = read_module(TEXT.replace("add.f32 %f1, %f2, %f3;", f"{begun}\n\t{line}"), "k.ptx")
         function = module.functions[0]
@@ -145,6 +147,13 @@ def test_a_statement_without_its_end_takes_no_other_line_with_it(begun: str) -> 
         assert [one.opcode for one in function.statements] == [one for one in opcodes if one], line
         assert function.register("%x", 0) == (("%x", "b32") if opcode is None else None)
         assert [fault.place.line for fault in module.faults] == [7]
+        labels = {line.partition(":")[0]: 1} if ":" in line else {}
+        assert function.scopes[0].labels == labels
+
+
+def test_a_colon_of_a_constant_expression_is_no_label() -> None:
+    module = read_module(TEXT.replace("ret;", "mov.u32 %r1, 1 ?\n2 :\n3;\nret;"), "k.ptx")
+    assert module.functions[0].statements[-2].operands == "%r1, 1 ?\n2 :\n3" and not module.faults
 
 
 @pytest.mark.parametrize(
