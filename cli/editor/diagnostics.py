@@ -1,4 +1,4 @@
-"""What `ptxmma check` finds in an editor's text: places from 0, how grave, and what would be right."""
+"""What `ptxmma check` finds in an editor's text: places from 0 in characters, how grave, and the right."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def _at(
 ) -> EditorDiagnostic:
     """To the end of the mnemonic there, or else of the line."""
     line, begin = place.line - 1, place.column - 1
-    lines = document.text.split("\n")
+    lines = document.lines
     word = document.mnemonic_at(line, begin)
     end = word.end if word else len(lines[line]) if line < len(lines) else begin
     return EditorDiagnostic(line, begin, max(end, begin), grave, code, message, address)

@@ -41,9 +41,14 @@ class EditorText:
         found = dict(_HEAD.findall(self.text))
         return found.get("version"), found.get("target")
 
+    @property
+    def lines(self) -> list[str]:
+        """Its lines, without what ends them."""
+        return [line.removesuffix("\r") for line in self.text.split("\n")]
+
     def mnemonic_at(self, line: int, column: int) -> WrittenMnemonic | None:
-        """The word with points in it at a place; line and column count from 0."""
-        lines = self.text.split("\n")
+        """The word with points in it at a place; line and column, in characters, count from 0."""
+        lines = self.lines
         if not 0 <= line < len(lines):
             return None
         for found in _WORD.finditer(lines[line]):

@@ -8,6 +8,7 @@ from urllib.parse import unquote, urlparse
 from lsprotocol import types as lsp
 from pygls.lsp.server import LanguageServer
 
+from .columns import Columns
 from .completions import completions
 from .diagnostics import EditorDiagnostic, diagnostics
 from .documents import EditorText
@@ -31,9 +32,14 @@ def language_server(version: str) -> LanguageServer:
         name = PurePosixPath(unquote(urlparse(uri).path)).name
         return EditorText(name, server.workspace.get_text_document(uri).source)
 
+    def columns(text: EditorText) -> Columns:
+        return Columns(server.workspace.position_codec, text.lines)
+
     def publish(uri: str) -> None:
         document = server.workspace.get_text_document(uri)
-        found = [_diagnostic(one) for one in diagnostics(text_of(uri))]
+        text = text_of(uri)
+        written = columns(text)
+        found = [_diagnostic(one, written) for one in diagnostics(text)]
         server.text_document_publish_diagnostics(lsp.PublishDiagnosticsParams(uri, found, document.version))
 
     @server.feature(lsp.TEXT_DOCUMENT_DID_OPEN)
@@ -50,19 +56,21 @@ def language_server(version: str) -> LanguageServer:
 
     @server.feature(lsp.TEXT_DOCUMENT_HOVER)
     def hovered(params: lsp.HoverParams) -> lsp.Hover | None:
-        at = params.position
-        word = text_of(params.text_document.uri).mnemonic_at(at.line, at.character)
+        text, line = text_of(params.text_document.uri), params.position.line
+        written = columns(text)
+        word = text.mnemonic_at(line, written.character(params.position))
         said = hover(word.text.rstrip(".")) if word else None
         if said is None or word is None:
             return None
-        span = lsp.Range(lsp.Position(at.line, word.begin), lsp.Position(at.line, word.end))
-        return lsp.Hover(lsp.MarkupContent(lsp.MarkupKind.Markdown, said), span)
+        content = lsp.MarkupContent(lsp.MarkupKind.Markdown, said)
+        return lsp.Hover(content, written.range(line, word.begin, word.end))
 
     @server.feature(lsp.TEXT_DOCUMENT_COMPLETION, lsp.CompletionOptions(trigger_characters=["."]))
     def completed(params: lsp.CompletionParams) -> list[lsp.CompletionItem]:
-        at, document = params.position, text_of(params.text_document.uri)
-        word = document.mnemonic_at(at.line, at.character)
-        written = word.text[: at.character - word.begin] if word else ""
+        document = text_of(params.text_document.uri)
+        at = columns(document).character(params.position)
+        word = document.mnemonic_at(params.position.line, at)
+        written = word.text[: at - word.begin] if word else ""
         if "." not in written:
             return []
         words = completions(written, *document.heads)
@@ -75,7 +83,7 @@ def language_server(version: str) -> LanguageServer:
     return server
 
 
-def _diagnostic(one: EditorDiagnostic) -> lsp.Diagnostic:
-    span = lsp.Range(lsp.Position(one.line, one.begin), lsp.Position(one.line, one.end))
+def _diagnostic(one: EditorDiagnostic, columns: Columns) -> lsp.Diagnostic:
+    span = columns.range(one.line, one.begin, one.end)
     about = lsp.CodeDescription(one.address) if one.address else None
     return lsp.Diagnostic(span, one.message, _GRAVE[one.grave], one.code, about, "ptxmma")

@@ -143,6 +143,23 @@ def test_a_hover_says_what_show_says(client: Client, capsys: pytest.CaptureFixtu
 
 
 @pytest.mark.slow
+def test_columns_are_units_of_utf_16(client: Client) -> None:
+    before = "/* \U0001f600\U0001f600 ä */ "  # 11 characters of 13 units
+    client.diagnostics("smiles.ptx", f"{before}{MMA} {before}mma.\r\n")
+    assert client.at("textDocument/hover", "smiles.ptx", 0, 12) is None
+    span = client.at("textDocument/hover", "smiles.ptx", 0, 13)["range"]
+    assert (span["start"]["character"], span["end"]["character"]) == (13, 13 + len(MMA))
+    for column in (13 + len(MMA) + 1 + 13 + len("mma."), 999):
+        found = client.at("textDocument/completion", "smiles.ptx", 0, column)
+        items = found["items"] if isinstance(found, dict) else found
+        assert "sync" in {item["label"] for item in items}
+    found = client.diagnostics("smiles.cu", CUDA.replace("  asm", f"{before}asm"))
+    begin = 13 + len('asm volatile("')
+    spans = {(d["range"]["start"]["character"], d["range"]["end"]["character"]) for d in found}
+    assert spans == {(begin, begin + len("ldmatrix.sync.aligned.m8n8.x3.shared.b16"))}
+
+
+@pytest.mark.slow
 def test_qualifiers_that_are_legal_so_far(client: Client) -> None:
     def words(text: str, head: str = "") -> set[str]:
         name = f"complete-{next(client.numbers)}.ptx"
