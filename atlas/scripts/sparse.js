@@ -5,10 +5,10 @@
   const { element, choice, sparse: codes, matrices } = ptxmma;
   const data = ptxmma.data.layouts;
   const by = (id) => document.getElementById(id);
-  const most = 128; // rows and columns that are drawn
   const longest = 20000; // characters of a matrix in the address
   let state = {};
   let current = {};
+  const cells = ptxmma.matrixCells(by("full"), { label: "The matrix", chosen: tellHolder });
 
   const mnemonics = [];
   let smallest = "";
@@ -66,34 +66,44 @@
     const { sparse } = current;
     const { coding } = sparse;
     by("result").hidden = false;
-    const rows = matrix.slice(0, most).map((row, r) => element("tr", {}, element("th", { scope: "row" }, r), row.slice(0, most).map((value, c) => {
-      const chunk = Math.floor(c / coding.chunk);
-      const slot = coding.positions[made.codes[r][chunk]].indexOf(c % coding.chunk);
-      const shown = matrices.shown(value);
-      return element("td", { class: `${slot < 0 ? "" : "kept"} ${c % coding.chunk ? "" : "edge"}`.trim() || null, "data-place": slot < 0 ? null : `${r},${chunk * coding.slots + slot}` },
-        slot < 0 ? shown : element("button", { type: "button", "aria-label": `row ${r}, column ${c}: ${shown}` }, shown));
-    })));
-    by("full").replaceChildren(element("table", { class: "cells" }, element("thead", {}, element("tr", {}, element("td", {}), matrix[0].slice(0, most).map((_, c) => element("th", { scope: "col" }, c)))), element("tbody", {}, rows)));
+    current.made = made;
+    const texts = matrix.map((row) => row.map(matrices.shown));
+    cells.show({
+      rows: matrix.length, cols: matrix[0].length, longest: texts.flat().reduce((most, one) => Math.max(most, one.length), `${matrix[0].length}`.length),
+      text: (r, c) => texts[r][c],
+      kind: (r, c) => `${slot(r, c) < 0 ? "" : "kept"}${c % coding.chunk ? "" : " edge"}`,
+    });
     by("holder").textContent = "Choose a stored element.";
     const words = made.words || [];
-    by("bits").replaceChildren(element("table", { class: "bits" }, element("thead", {}, element("tr", {}, ["thread", "word", "bits 31..0", "rows and chunks"].map((name) => element("th", { scope: "col" }, name)))), element("tbody", {}, Array.from({ length: sparse.threads }, (_, thread) => {
-      const held = ptxmma.facts.bitsOf(sparse.metadata, thread);
-      if (!held.length) return null;
-      return element("tr", {}, element("td", {}, thread), element("td", {}, hex(words[thread] || 0)), element("td", {}, (words[thread] >>> 0).toString(2).padStart(32, "0").replace(/(.{4})(?=.)/g, "$1 ")),
-        element("td", {}, [...new Set(held.map((one) => one.row))].map((row) => `row ${row}: chunks ${ptxmma.facts.runs(held.filter((one) => one.row === row).map((one) => one.chunk))}`).join("; ")));
-    }).filter(Boolean))));
+    current.held ||= Array.from({ length: sparse.threads }, (_, thread) => heldBy(sparse, thread));
+    by("bits").replaceChildren(element("table", { class: "bits" }, element("thead", {}, element("tr", {}, ["thread", "word", "bits 31..0", "rows and chunks"].map((name) => element("th", { scope: "col" }, name)))), element("tbody", {}, current.held.map((held, thread) => (
+      held && element("tr", {}, element("td", {}, thread), element("td", {}, hex(words[thread] || 0)), element("td", {}, (words[thread] >>> 0).toString(2).padStart(32, "0").replace(/(.{4})(?=.)/g, "$1 ")), element("td", {}, held))
+    )))));
   }
 
-  by("full").addEventListener("click", (event) => {
-    const cell = event.target.closest("[data-place]");
-    if (!cell) return;
+  // The rows and chunks of the bits that a thread holds; null where it holds none.
+  function heldBy(sparse, thread) {
+    const held = ptxmma.facts.bitsOf(sparse.metadata, thread);
+    if (!held.length) return null;
+    return [...new Set(held.map((one) => one.row))].map((row) => `row ${row}: chunks ${ptxmma.facts.runs(held.filter((one) => one.row === row).map((one) => one.chunk))}`).join("; ");
+  }
+
+  // The place of a column among the stored ones of its chunk, or -1.
+  function slot(r, c) {
+    const { coding } = current.sparse;
+    return coding.positions[current.made.codes[r][Math.floor(c / coding.chunk)]].indexOf(c % coding.chunk);
+  }
+
+  function tellHolder(row, col) {
     const { sparse } = current;
-    const [row, column] = cell.dataset.place.split(",").map(Number);
+    const at = slot(row, col);
+    if (at < 0) { by("holder").replaceChildren(element("p", {}, `Row ${row}, column ${col} is not stored.`)); return; }
+    const column = Math.floor(col / sparse.coding.chunk) * sparse.coding.slots + at;
     const [tileRow, tileColumn] = [Math.floor(row / sparse.m), Math.floor(column / sparse.packedK)];
     const { element: holder, bits } = codes.holders(sparse, row % sparse.m, column % sparse.packedK);
     const tile = tileRow || tileColumn ? [`In tile ${tileRow}, ${tileColumn}:`] : [];
     by("holder").replaceChildren(...[...tile, ...holder, ...bits].map((line) => element("p", {}, line)));
-  });
+  }
 
   function decompress() {
     const packed = matrices.parse(by("packed").value);

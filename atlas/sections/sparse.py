@@ -18,7 +18,15 @@ def made(_: Atlas) -> Iterator[AtlasPage | AtlasFile]:
         "Sparse",
         rendered("sparse.html"),
         "A matrix to packed A and metadata words, and back; and who holds which bit.",
-        scripts=("layout_maps", "layout_choice", "layout_facts", "sparse_codes", "matrix_files", "sparse"),
+        scripts=(
+            "layout_maps",
+            "layout_choice",
+            "layout_facts",
+            "sparse_codes",
+            "matrix_files",
+            "matrix_cells",
+            "sparse",
+        ),
         data=("layouts",),
         styles=("layouts",),
     )

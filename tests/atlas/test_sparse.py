@@ -20,6 +20,7 @@ from ptxmma.spec.variants import Variant
 
 from .conftest import Open
 from .in_node import in_node
+from .processor_time import MOST, processor_time
 
 Run = Callable[..., tuple[int, str, str]]
 SCRIPTS = ("layout_maps", "layout_choice", "sparse_codes", "matrix_files")
@@ -151,6 +152,47 @@ def test_a_matrix_goes_there_and_back(open_page: Open) -> None:
     page.locator("#matrix").fill("")
     page.get_by_role("button", name="Decompress").click()
     assert page.locator("#matrix").input_value() == typed
-    page.locator("#full td.kept button").first.click()
+    page.locator("#full td.kept").first.click()
     assert "holds row 0, column 0" in page.locator("#holder").inner_text()
     assert "of chunk 0 of row 0" in page.locator("#holder").inner_text()
+
+
+LARGE = "wgmma.mma_async.sp.sync.aligned.m64n8k64.f16.e4m3.e4m3"  # A is 64 x 64
+
+
+@pytest.mark.slow
+def test_the_keys_go_to_every_cell_of_a_large_matrix(open_page: Open) -> None:
+    page = open_page(f"sparse.html#mnemonic={LARGE}")
+    page.get_by_role("button", name="An example").click()
+    rows = [line.split() for line in page.locator("#matrix").input_value().split("\n")]
+    grid = page.get_by_role("grid")
+    assert grid.get_attribute("aria-rowcount") == grid.get_attribute("aria-colcount") == "65"
+    grid.focus()
+    for key in ("ArrowDown", "End", "ArrowRight", *["PageDown"] * 8, "ArrowDown"):
+        page.keyboard.press(key)
+    last = page.locator(f"#{grid.get_attribute('aria-activedescendant')}")
+    assert last.inner_text() == rows[63][63] and last.get_attribute("aria-colindex") == "65"
+    column = max(c for c in range(64) if rows[63][c] != "0")
+    for _ in range(63 - column):
+        page.keyboard.press("ArrowLeft")
+    assert "holds row 63, column 31" in page.locator("#holder").inner_text()
+    assert "of index 1 of chunk 15 of row 63" in page.locator("#holder").inner_text()
+    for row, column in ((0, 0), (40, 30)):
+        page.evaluate("([r, c]) => document.getElementById('full').scroll(34 * c, 24 * r)", [row, column])
+        cell = page.locator(f'#full tr[aria-rowindex="{row + 2}"] [aria-colindex="{column + 2}"]')
+        assert cell.inner_text() == rows[row][column]
+
+
+BUTTONS = ("compress", "decompress", "example")
+
+
+@pytest.mark.slow
+def test_a_large_matrix_takes_fifty_milliseconds_at_most(open_page: Open) -> None:
+    page = open_page(f"sparse.html#mnemonic={LARGE}")
+    page.get_by_role("button", name="An example").click()
+    with processor_time(page) as time:
+        took = {name: time.of("(id) => document.getElementById(id).click()", name) for name in BUTTONS}
+        took["scroll"] = time.of(
+            "() => { const box = document.getElementById('full'); box.scrollTop = 700 - box.scrollTop; }"
+        )
+    assert min(took.values()) > 0 and max(took.values()) <= MOST, took
