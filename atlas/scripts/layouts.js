@@ -5,7 +5,7 @@
   const { element, choice, maps, facts, grid: grids } = ptxmma;
   const data = ptxmma.data.layouts;
   const by = (id) => document.getElementById(id);
-  const own = ["mnemonic", "operand", "layout", "view", "colour", "zoom", "bridge", "idesc"];
+  const own = ["mnemonic", "operand", "layout", "view", "colour", "zoom", "bridge", "beside", "of", "idesc"];
   let state = {};
   let current = {};
   const main = ptxmma.picture(by("picture"), { data, label: "The matrix, a cell a place", picked: onPick });

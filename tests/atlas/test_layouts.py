@@ -87,6 +87,23 @@ def test_a_bridge_says_what_a_place_is_elsewhere(open_page: Open) -> None:
     assert "There it is thread 5, element 3 holds row 9, col 3." in page.locator("#besides").inner_text()
 
 
+def test_another_instruction_s_operand_stands_beside(open_page: Open) -> None:
+    page = open_page("layouts.html#layout=wgmma.d&n=8&row=25&col=3&with.w=1&with.j=0")
+    other = "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32"
+    page.get_by_label("or with a mnemonic").fill(other)
+    operand = page.get_by_label("Its operand")
+    marked = [one for one in operand.locator("option").all_inner_texts() if "(a bridge)" in one]
+    assert marked == ["C (a bridge)", "D (a bridge)"]
+    operand.select_option("D")
+    assert page.evaluate("ptxmma.state.read().of") == "D"
+    said = page.locator("#besides").inner_text()
+    assert "There it is thread 5 d3 (register 3, bits 0..31) holds row 9, column 3" in said
+    operand.select_option("A")
+    assert "No bridge between the two is known" in page.locator("#besides").inner_text()
+    page.go_back()
+    assert "No bridge" not in page.locator("#besides").inner_text()
+
+
 def test_what_does_not_exist_is_said(open_page: Open) -> None:
     for state, why in (
         ("mnemonic=nosuch&operand=A", "no instruction is spelled nosuch"),
