@@ -83,7 +83,7 @@
       show(`${shown(option)} does not go with the others: ${why}. ${what}`);
     }
     const again = document.querySelector(`[data-slot="${slot}"][data-option="${CSS.escape(option)}"]`);
-    if (again) again.focus();
+    if (again) again.focus({ preventScroll: true }); // who chose it sees it; to scroll would lay out the page twice
   }
 
   function chosen(form, forms) {

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from .conftest import Open
+from .processor_time import MOST, processor_time
 
 pytestmark = pytest.mark.slow
 
@@ -199,64 +200,36 @@ def test_the_box_of_every_page_asks(open_page: Open) -> None:
 def test_hostile_texts_are_answered_at_once(open_page: Open, text: str, said: str) -> None:
     page = open_page("index.html")
     page.evaluate("ptxmma.search.shown('mma', '', '')")  # what is made once
-    took = page.evaluate(
-        """text => {
-            let took = Infinity;
-            for (let i = 0; i < 3 && took >= 3000; i++) {  // the machine may stall
-                const begun = performance.now();
-                document.getElementById("answer").replaceChildren(...ptxmma.search.shown(text, "", "").filter((one) => one));
-                took = performance.now() - begun;
-            }
-            return took;
-        }""",
-        text,
-    )
+    with processor_time(page) as time:
+        took = time.of(SHOWN, text, tries=2)
     assert said in page.inner_text("#answer")
     assert took < 3_000, took  # a freeze would take far longer
 
 
-MOST = 50  # milliseconds
 TYPED = (
     "mma", "wgmma", "tcgen05", "row 9 of sparse A", "proxy fence", "m16n8k32", "f16.f16", "wgmma.fence.sync.alinged;", "tcgen05.mma;", "nosuch.thing;",
     "mma.sync.aligned.m16n8k17.row.col.f32.f16.f16.f32;", STATEMENT, ASM,
 )  # fmt: skip
-_TIMES = """([texts, most]) => texts.map((text) => {
-  const box = document.getElementById("answer");
-  let best = Infinity;
-  for (let i = 0; i < 4 || (i < 12 && best > most); i++) {
-    const begun = performance.now();
-    box.replaceChildren(...ptxmma.search.shown(text, "", i % 2 ? "sm_90a" : "").filter((one) => one));
-    box.getBoundingClientRect();
-    best = Math.min(best, performance.now() - begun);
-  }
-  return [text, best];
-})"""
+SHOWN = """(text) => {
+  document.getElementById("answer").replaceChildren(...ptxmma.search.shown(text, "", "sm_90a").filter((one) => one));
+}"""
 
 
 def test_an_answer_takes_fifty_milliseconds_at_most(open_page: Open) -> None:
-    times = open_page("index.html").evaluate(_TIMES, [list(TYPED), MOST])
-    assert len(times) == len(TYPED) and [one for one in times if one[1] > MOST] == []
+    with processor_time(open_page("index.html")) as time:
+        times = {text: time.of(SHOWN, text) for text in TYPED}
+    assert {text: took for text, took in times.items() if took > MOST} == {}
+
+
+CLICKED = """(i) => {
+  const button = document.querySelectorAll("[data-slot]")[i];
+  if (button) button.click();
+}"""
 
 
 @pytest.mark.parametrize("instruction", ["mma", "tcgen05.mma", "wgmma.mma_async"])
 def test_a_choice_of_the_builder_takes_fifty_milliseconds_at_most(open_page: Open, instruction: str) -> None:
-    times = open_page(f"instructions/{instruction}.html").evaluate(
-        """(most) => {
-          const times = Array(document.querySelectorAll("[data-slot]").length).fill(Infinity);
-          const slow = () => times.some((one) => most < one && one < Infinity);
-          // Rounds are apart, so that one pause of the machine meets each button only once.
-          for (let round = 0; round < 1 || (round < 15 && slow()); round++) {
-            for (let i = 0; i < times.length; i++) {
-              const button = document.querySelectorAll("[data-slot]")[i];
-              if (!button) continue;
-              const begun = performance.now();
-              button.click();
-              document.body.getBoundingClientRect();
-              times[i] = Math.min(times[i], performance.now() - begun);
-            }
-          }
-          return times.filter((one) => one < Infinity);
-        }""",
-        MOST,
-    )
-    assert len(times) > 10 and 0 < max(times) <= MOST, times
+    page = open_page(f"instructions/{instruction}.html")
+    with processor_time(page) as time:
+        times = [time.of(CLICKED, i) for i in range(page.locator("[data-slot]").count())]
+    assert len(times) > 10 and max(times) <= MOST, times
