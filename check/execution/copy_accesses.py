@@ -213,7 +213,9 @@ class CopyActs(GenericActs):
         start, flags = access.bytes
         for one in self._copies.meeting(ByteRegion("shared", start, start + flags.bit_length())):
             landing = one.write.landing
-            if not one.shared or one.access.does == "drain" or reduces or landing is None:
+            if one in self._known_copies or not one.shared or one.access.does == "drain":
+                continue
+            if reduces or landing is None:
                 continue
             if not 0 <= landing.phase < told.get(landing.barrier, 0) and one.access.meets(access):
                 self._race("incomplete", one.warp, one.access, warp, access, True)
