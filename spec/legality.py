@@ -113,7 +113,7 @@ class Judge:
         if any(one.shape == "sum" for one in given):
             yield _SUM
         operands = variant.row.family.instruction.operands
-        for name, one in zip(form.operands, given, strict=True):
+        for name, one in zip(form.operands, given, strict=False):
             if not operands[name].elements and self._is_other(one, statement):
                 yield _BESIDE
                 return
