@@ -2,62 +2,47 @@
 
 from __future__ import annotations
 
+import json
 import re
-from functools import cache
+from collections.abc import Mapping
 from typing import Any
 from urllib.parse import parse_qs, unquote
 
 import pytest
 
-from ptxmma.atlas.files import Atlas, AtlasPage
-from ptxmma.atlas.page_index import page_index
-from ptxmma.atlas.sections import (
-    contradictions,
-    descriptors,
-    documents,
-    instructions,
-    layouts,
-    order,
-    rules,
-    theorems,
-)
-from ptxmma.spec.api import find, load
+from ptxmma.spec.api import find
 
 from .in_node import in_node
 
-_SECTIONS = (instructions, layouts, descriptors, order, rules, contradictions, theorems, documents)
+Index = Mapping[str, Any]
 
 
-@cache
-def pages() -> list[AtlasPage]:
-    atlas = Atlas(load())
-    return [one for section in _SECTIONS for one in section.made(atlas) if isinstance(one, AtlasPage)]
+@pytest.fixture(scope="session")
+def index(made: Mapping[str, str]) -> Index:
+    """What the site's own file says."""
+    found: Index = json.loads(made["data/pages.js"].partition("=")[2].rstrip(";\n"))
+    return found
 
 
-@cache
-def index() -> dict[str, Any]:
-    return page_index(load(), pages())
-
-
-def asked(texts: list[str]) -> list[dict[str, Any]]:
+def asked(index: Index, texts: list[str]) -> list[dict[str, Any]]:
     """The first results of each text, places, and whether it is taken for words."""
     body = (
         "return given.map((text) => ({ are: ptxmma.pages.areWords(text),"
         " found: ptxmma.pages.find(ptxmma.data.pages, text).map(({ path }) => path),"
         " places: ptxmma.pages.places(ptxmma.data.pages, text).map(({ path }) => path) }));"
     )
-    found: list[dict[str, Any]] = in_node(("pages",), {"pages": index()}, texts, body)
+    found: list[dict[str, Any]] = in_node(("pages",), {"pages": index}, texts, body)
     return found
 
 
-def test_every_entry_leads_to_a_page_and_an_anchor() -> None:
-    known = {page.path: set(re.findall(r'\sid="([^"]+)"', page.body)) for page in pages()}
-    for title, path, _, _ in index()["entries"]:
+def test_every_entry_leads_to_a_page_and_an_anchor(made: Mapping[str, str], index: Index) -> None:
+    known = {path: set(re.findall(r'\sid="([^"]+)"', text)) for path, text in made.items()}
+    for title, path, _, _ in index["entries"]:
         page, _, anchor = path.partition("#")
         assert title and page in known, path
         assert not anchor or "=" in anchor or unquote(anchor) in known[page], path
-    assert len(index()["entries"]) > 1000
-    titles = [(title, of) for title, _, of, _ in index()["entries"]]
+    assert len(index["entries"]) > 1000
+    titles = [(title, of) for title, _, of, _ in index["entries"]]
     assert len(titles) == len(set(titles))
 
 
@@ -77,13 +62,15 @@ def test_every_entry_leads_to_a_page_and_an_anchor() -> None:
         ("for auditors", "docs/guides/auditor.html"),
     ],
 )
-def test_words_lead_to_a_page(text: str, path: str) -> None:
-    (found,) = asked([text])
+def test_words_lead_to_a_page(index: Index, text: str, path: str) -> None:
+    (found,) = asked(index, [text])
     assert path in found["found"], found["found"]
 
 
-def test_places_lead_to_the_explorer() -> None:
-    sparse, plain, thread, none = asked(["row 9, column 3 of sparse A", "row 9", "thread 5 of D", "metadata"])
+def test_places_lead_to_the_explorer(index: Index) -> None:
+    sparse, plain, thread, none = asked(
+        index, ["row 9, column 3 of sparse A", "row 9", "thread 5 of D", "metadata"]
+    )
     states = [parse_qs(path.partition("#")[2]) for path in sparse["places"]]
     assert {find(one["mnemonic"][0]).row.family.instruction.instruction for one in states} == {
         "wgmma.mma_async.sp",
@@ -95,17 +82,17 @@ def test_places_lead_to_the_explorer() -> None:
     assert none["places"] == []
 
 
-def test_ptx_is_no_words() -> None:
+def test_ptx_is_no_words(index: Index) -> None:
     texts = ["mma.sync", "wgmma.fence.sync.aligned;", "mma {a}, b", "%r1", "", "1 2", "fragment", "row 9"]
-    assert [one["are"] for one in asked(texts)] == [False] * 6 + [True] * 2
+    assert [one["are"] for one in asked(index, texts)] == [False] * 6 + [True] * 2
 
 
-def test_nothing_is_found_for_nonsense() -> None:
-    assert [one["found"] for one in asked(["zzyzx", "the of", "\\ ( * ?"])] == [[], [], []]
+def test_nothing_is_found_for_nonsense(index: Index) -> None:
+    assert [one["found"] for one in asked(index, ["zzyzx", "the of", "\\ ( * ?"])] == [[], [], []]
 
 
-def test_the_explorer_begins_with_plain_shapes() -> None:
-    starts = {one["instruction"]: one["mnemonic"] for one in index()["starts"]}
+def test_the_explorer_begins_with_plain_shapes(index: Index) -> None:
+    starts = {one["instruction"]: one["mnemonic"] for one in index["starts"]}
     assert starts["wgmma.mma_async"] == "wgmma.mma_async.sync.aligned.m64n64k16.f32.f16.f16"
     assert starts["wgmma.mma_async.sp"] == "wgmma.mma_async.sp.sync.aligned.m64n64k32.f32.f16.f16"
     assert starts["mma"].startswith("mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32")
