@@ -90,19 +90,23 @@ def test_a_reader_that_leaves() -> None:
 MATRIX = "layout movmatrix.sync.aligned.m8n8.trans.b16 --operand d"
 
 
-@pytest.mark.parametrize(
-    ("command", "sign"),
-    [(MATRIX, "\x1b[30;48;2"), ("evidence movmatrix", "\x1b["), ("prove 'layout wgmma.d'", "\x1b[")],
-)
-def test_colours(command: str, sign: str) -> None:
+COLOURED = re.compile(r"\x1b\[[0-9;]*[34][0-9]")
+BARE = "env -u NO_COLOR -u FORCE_COLOR"
+
+
+def test_colours() -> None:
     """Only a terminal gets colours, or one who forces them; NO_COLOR is stronger."""
-    bare = "env -u NO_COLOR -u FORCE_COLOR"
-    assert sign not in shell(f"{bare} ptxmma {command}")[1]
-    assert sign in shell(f"{bare} FORCE_COLOR=1 ptxmma {command}")[1]
-    coloured = re.compile(r"\x1b\[[0-9;]*[34][0-9]")
-    assert not coloured.search(shell(f"{bare} FORCE_COLOR=1 NO_COLOR=1 ptxmma {command}")[1])
-    on_terminal = f"TERM=xterm script -qec \"$(printf '%q ' {bare} NO_COLOR=1 ptxmma {command})\" /dev/null"
-    assert not coloured.search(shell(on_terminal)[1])
+    sign = "\x1b[30;48;2"
+    assert sign not in shell(f"{BARE} ptxmma {MATRIX}")[1]
+    assert sign in shell(f"{BARE} FORCE_COLOR=1 ptxmma {MATRIX}")[1]
+    on_terminal = f"TERM=xterm script -qec \"$(printf '%q ' {BARE} NO_COLOR=1 ptxmma {MATRIX})\" /dev/null"
+    assert not COLOURED.search(shell(on_terminal)[1])
+
+
+@pytest.mark.parametrize("command", [MATRIX, "evidence movmatrix", "prove 'layout wgmma.d' --solver z3"])
+def test_no_color_is_stronger(command: str) -> None:
+    assert "\x1b[" in shell(f"{BARE} FORCE_COLOR=1 ptxmma {command}")[1]
+    assert not COLOURED.search(shell(f"{BARE} FORCE_COLOR=1 NO_COLOR=1 ptxmma {command}")[1])
 
 
 def test_what_an_encoding_lacks_is_escaped() -> None:

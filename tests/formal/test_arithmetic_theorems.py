@@ -121,7 +121,9 @@ def spoilt(family: ArithmeticFile, old: str, new: str) -> ArithmeticFile:
         name: replace(model, stages=tuple(map(stage, model.stages))) for name, model in family.models.items()
     }
     assert changed
-    return replace(family, models=models)
+    told = {name for name, model in models.items() if model != family.models[name]}
+    rows = tuple(row for row in family.rows if not told.isdisjoint(step.model for step in row.steps))
+    return replace(family, models=models, rows=rows)
 
 
 def family_obligations(specification: Specification, family: ArithmeticFile) -> Iterator[Obligation]:
