@@ -373,9 +373,10 @@ def shares(outcomes: Iterable[BarrierOutcome]) -> Iterator[str]:
 def page(outcomes: Sequence[BarrierOutcome], words: str) -> str:
     """The page of the tables, with the reasons. `words` are those of the command."""
     lines = ["# What `ptxmma check` sees when a barrier, a wait or a fence is spoilt", ""]
-    lines += [f"`python bench/barrier_mutants.py {words}` wrote this page; its first lines say what the"]
     names = {found.mutant.name for found in outcomes}
-    lines += [f"columns mean. It came to {len(names)} files.", "", *shares(outcomes), ""]
+    lines += [f"`python bench/barrier_mutants.py {words}` wrote this page;"]
+    lines += [f"its first lines say what the columns mean. It came to {len(names)} files."]
+    lines += ["", *shares(outcomes), ""]
     for what, key in (("kind", _kind_of), ("file", _file_of)):
         lines += [f"| {what} | {' | '.join(COLUMNS)} |", "|---" * (len(COLUMNS) + 1) + "|"]
         for name, count in sorted(counted(outcomes, key).items()):
