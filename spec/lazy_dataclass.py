@@ -62,9 +62,9 @@ class _Postponed:
         self.name = name
 
     def __get__(self, instance: object, owner: type) -> Any:
-        make = _MADE.get(self.name, _of_twin)
-        setattr(self.cls, self.name, make(self.cls, self.name))
-        return getattr(owner if instance is None else instance, self.name)
+        method = _MADE.get(self.name, _of_twin)(self.cls, self.name)
+        setattr(self.cls, self.name, method)
+        return method.__get__(instance, owner)
 
 
 def _of_twin(cls: type, name: str) -> Any:
