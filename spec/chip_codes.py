@@ -47,8 +47,12 @@ def check_codes(family: ArithmeticFile, specification: Specification) -> None:
 
 def _check_parts(codes: ChipCodes, sparsity: Sparsity, name: str) -> None:
     for code in range(1 << sparsity.code_bits):
-        met = parts_met(codes, sparsity, code)
         shown = f"the code 0b{code:0{sparsity.code_bits}b} of {name}"
+        try:
+            met = parts_met(codes, sparsity, code)
+        except (ValueError, ZeroDivisionError) as error:
+            what = f"{codes.part.text!r} cannot be evaluated for {shown}: {error}"
+            raise SpecError(what, codes.part.place) from None
         last = sparsity.chunk * codes.pieces - 1
         for part in (part for parts in met for part in parts):
             if not 0 <= part <= last:

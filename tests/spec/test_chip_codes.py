@@ -49,6 +49,16 @@ def test_what_codes_do(specification: Specification, family: ArithmeticFile) -> 
         ("1:2", {"pieces": 1}, "the code 0b0010 of 1:2 meets part 2"),
         ("1:2", {"pieces": 0}, "pieces is 0"),
         ("4:8", {"part": "nosuch + slot"}, r"reads nosuch"),
+        (
+            "2:4",
+            {"part": "code // (2 * slot) & 3"},
+            "cannot be evaluated for the code 0b0000 of 2:4: integer division",
+        ),
+        (
+            "2:4",
+            {"part": "code >> slot - 1"},
+            "cannot be evaluated for the code 0b0000 of 2:4: negative shift",
+        ),
     ],
 )
 def test_what_codes_cannot_do(
