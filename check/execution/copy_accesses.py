@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 from ..memory.byte_regions import ByteRegion
 from ..memory.shared_memory import WIDEST, fences_shared
-from ..ptx.operands import Address, number_of
+from ..ptx.operands import Address
 from ..values.block_threads import WARP, by_warp
 from ..values.lane_numbers import number_at
 from ..walks.walk_steps import WalkStep
@@ -36,7 +36,7 @@ __all__ = ["CopyActs"]
 _GROUPS = frozenset(("copy-commit", "copy-wait"))
 _DRAINS = ("global", "shared")  # the spaces of a bulk store, the destination first
 _READS = frozenset(("load", "drain"))
-_MANY = 32  # copies that are forgotten at once: to find the bytes of those that stay takes a while
+_MANY = 32  # copies whose bytes are forgotten at once: to find the bytes of those that stay takes a while
 
 
 @dataclass(slots=True, eq=False)
@@ -83,7 +83,7 @@ class CopyActs(GenericActs):
         self._copies: ByteIndex[_Copy] = ByteIndex()
         self._copied = 0  # a bit for each byte that some of them access
         self._clocks = [warp.clock for warp in self.warps]
-        self._known_copies: dict[_Copy, None] = {}  # that every warp knows to be complete
+        self._forgotten: list[AccessedBytes] = []  # of copies, that `_copied` still has
         self._unfenced_copies: list[_Copy] = []
         self._unfenced: list[tuple[int, int, GenericAccess]] = []  # warp and act of stores without a fence
         self._drains: list[list[TimedWrite]] = [[] for _ in range(self.count)]  # by warp, not committed
@@ -104,7 +104,7 @@ class CopyActs(GenericActs):
                     self._drain_groups[warp].append(self._drains[warp])
                     self._drains[warp] = []
             case "bulk-wait":
-                left = number_of(statement.pending or "") or 0
+                left = statement.left
                 for warp in by_warp(threads):
                     while len(self._drain_groups[warp]) > left:
                         self.accesses.landed(self._drain_groups[warp].popleft(), warp)
@@ -213,9 +213,7 @@ class CopyActs(GenericActs):
         start, flags = access.bytes
         for one in self._copies.meeting(ByteRegion("shared", start, start + flags.bit_length())):
             landing = one.write.landing
-            if one in self._known_copies or not one.shared or one.access.does == "drain":
-                continue
-            if reduces or landing is None:
+            if not one.shared or one.access.does == "drain" or reduces or landing is None:
                 continue
             if not 0 <= landing.phase < told.get(landing.barrier, 0) and one.access.meets(access):
                 self._race("incomplete", one.warp, one.access, warp, access, True)
@@ -253,14 +251,11 @@ class CopyActs(GenericActs):
         if not self._copied >> start & flags:
             return
         clock = self.warps[warp].clock
-        known = self._known_copies
         for one in self._copies.meeting(ByteRegion("shared", start, start + flags.bit_length())):
-            if one in known:
-                continue
             before = one.access
             if one.write.complete(clock):
                 if self._is_known(one):
-                    known[one] = None
+                    self._forget(one)
                 continue
             if before.does in _READS and access.does in _READS:
                 continue
@@ -268,20 +263,20 @@ class CopyActs(GenericActs):
                 continue
             if before.meets(access):
                 self._race(self._why(one), one.warp, before, warp, access, one.shared)
-        if len(known) >= _MANY:
-            self._forget()
 
-    def _forget(self) -> None:
-        """Copies and bulk stores that every warp knows to be complete are not looked at again."""
-        bytes_, copies = 0, list(self._known_copies)
-        self._known_copies.clear()
-        for one in copies:
-            self._copies.drop(one, one.write.region)
-            bytes_ |= one.access.bytes.flags << one.access.bytes.start
-        if bytes_:
-            self._copied &= ~bytes_
-            for one in self._copies.meeting(first_to_last(bytes_)):  # some may access the same bytes
-                self._copied |= one.access.bytes.flags << one.access.bytes.start
+    def _forget(self, known: _Copy) -> None:
+        """A copy or bulk store that every warp knows to be complete is not looked at again."""
+        self._copies.drop(known, known.write.region)
+        self._forgotten.append(known.access.bytes)
+        if len(self._forgotten) < _MANY:
+            return
+        bytes_ = 0
+        for start, flags in self._forgotten:
+            bytes_ |= flags << start
+        self._forgotten.clear()
+        self._copied &= ~bytes_
+        for one in self._copies.meeting(first_to_last(bytes_)):  # some may access the same bytes
+            self._copied |= one.access.bytes.flags << one.access.bytes.start
 
     def _is_known(self, one: _Copy) -> bool:
         """Whether every warp knows that a copy or bulk store is complete."""

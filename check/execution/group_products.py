@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections import Counter, deque
 from collections.abc import Iterator, Sequence
 
-from ..ptx.operands import number_of
 from ..values.block_threads import WARP, WARPGROUP, by_warp
 from ..walks.walk_steps import WalkStep
 from .clocks import Clock
@@ -53,7 +52,7 @@ class GroupProducts:
         self._open[number].append(issued)
 
     def _wait(self, number: int, step: WalkStep) -> Iterator[GroupWait]:
-        left = number_of(step.statement.pending or "") or 0
+        left = step.statement.left
         groups = self._groups[number]
         ended = [issued for group in [*groups][: max(len(groups) - left, 0)] for issued in group]
         if any(len(issued) < _WARPS for issued in ended):

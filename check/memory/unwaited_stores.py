@@ -18,7 +18,6 @@ from ..paths.path_slice import PathSlice
 from ..paths.path_values import PathValues
 from ..ptx.decode import DecodedFunction
 from ..ptx.flow import Flow
-from ..ptx.operands import number_of
 from ..ptx.site import Site
 from ..ptx.source import PtxModule
 from ..rules import rules
@@ -77,7 +76,8 @@ class _UnwaitedStores:
         }
         self.commits, self.waits = doing["bulk-commit"], doing["bulk-wait"]
         self.ends, self.calls = doing["leave"], doing["call"]
-        self.most = min(max(map(self._left, self.waits), default=0), _MOST)  # no wait tells more apart
+        left = (code[at].left for at in self.waits)
+        self.most = min(max(left, default=0), _MOST)  # no wait tells more apart
 
     def found(self) -> PathAnswer | None:
         """A path that can happen from a bulk store to the end of the kernel, past no wait that covers it."""
@@ -144,13 +144,9 @@ class _UnwaitedStores:
             return _BulkPending(True, state.behind)
         if index in self.commits:
             return _BulkPending(False, 0 if state.is_open else self._next(state.behind))
-        if index in self.waits and state.behind is not None and state.behind >= self._left(index):
+        if index in self.waits and state.behind is not None and state.behind >= self.code[index].left:
             return _BulkPending(state.is_open)
         return state
-
-    def _left(self, index: int) -> int:
-        """How many groups a wait leaves pending; 0 where the PTX does not show it."""
-        return number_of(self.code[index].pending or "") or 0
 
     def _next(self, behind: int | None) -> int | None:
         return None if behind is None else min(behind + 1, self.most)

@@ -139,6 +139,11 @@ class DecodedStatement:
         number = number_of(text)
         return text or None if number is None else str(min(max(number, 0), _MOST_PENDING))
 
+    @property
+    def left(self) -> int:
+        """How many groups a wait leaves pending; 0 where it is for all, or the PTX does not show it."""
+        return number_of(self.pending or "") or 0
+
     def _operand(self, position: int) -> str:
         return self.operands[position] if position < len(self.operands) else ""
 

@@ -11,7 +11,6 @@ from ..findings import ERROR, LIKELY, Finding, MemoryRange, Moment
 from ..memory.shared_memory import fills_shared, stores_shared
 from ..ptx.decode import DecodedFunction, DecodedStatement
 from ..ptx.flow import Flow
-from ..ptx.operands import number_of
 from ..ptx.source import PtxModule
 from ..readings import undefined
 from ..registers.register_events import FunctionEvents, MmaEvent
@@ -179,7 +178,7 @@ def _write(statement: DecodedStatement) -> model.StepOperation:
 
 
 def _between(statement: DecodedStatement) -> model.StepOperation | None:
-    n = number_of(statement.pending or "") or 0
+    n = statement.left
     match statement.does:
         case "commit":
             return model.Commit()
