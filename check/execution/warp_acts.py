@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 from ...spec.lazy_dataclass import dataclass
 from ..memory.byte_regions import ByteRegion
-from ..memory.matrices import descriptor_texts, matrices_at, rows_at
+from ..memory.matrices import descriptor_texts, rows_at
 from ..memory.shared_memory import fences_shared, fills_shared, sends_shared, stores_shared
 from ..values.block_threads import WARP, WARPGROUP, by_warp
-from ..values.lane_numbers import LaneNumbers, Numbers, number_at
+from ..values.lane_numbers import Numbers, number_at
 from ..walks.acts import Act, act_of, written_at
 from ..walks.walk_steps import WalkStep
 from .barrier_acts import BarrierActs
@@ -101,9 +101,7 @@ class WarpActs(BarrierActs):
         words = [group.registers.value(text, statement.scope) for text in descriptor_texts(statement)]
         for some in by_group.values():
             first = lanes[some[0]][0]
-            numbers = tuple([number_at(word, first) for word in words])
-            regions = matrices_at(statement, numbers)
-            for region, row in zip(regions, rows_at(statement, numbers), strict=True):
+            for region, row in rows_at(statement, tuple([number_at(word, first) for word in words])):
                 began = {warp: self.warps[warp].clock.seen[warp] for warp in some}
                 read = TimedRead(step.position, region, doubtful, began, row)
                 self.accesses.read(read)
@@ -164,7 +162,7 @@ class WarpActs(BarrierActs):
         if address is not None and address.base is not None:
             base = group.registers.value(address.base, statement.scope)
         for warp, some in by_warp(threads).items():
-            for region in written_at(statement, base.at(some[0]) if isinstance(base, LaneNumbers) else base):
+            for region in written_at(statement, number_at(base, some[0])):
                 yield warp, some, region
 
     def _bulk(

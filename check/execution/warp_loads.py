@@ -12,7 +12,7 @@ from ..ptx.decode import DecodedStatement
 from ..values.block_threads import by_warp
 from ..walks.walk_plan import WalkPlan
 from ..walks.walk_steps import WalkStep
-from .access_records import GenericAccess, GenericRace, first_of
+from .access_records import GenericAccess, GenericRace, both_access
 
 __all__ = ["WITHIN", "WarpLoads", "loads_together"]
 
@@ -51,12 +51,8 @@ class WarpLoads:
             stored[access.statement] = access
         elif stored and _is_together(statement):
             for before in stored.values():
-                key = before.statement, access.statement
-                if key not in self.races and before.meets(access):
-                    self._found(key, warp, before, access)
-
-    def _found(self, key: tuple[int, int], warp: int, before: GenericAccess, access: GenericAccess) -> None:
-        met = before.bytes.flags << before.bytes.start & access.bytes.flags << access.bytes.start
-        doubtful = before.doubtful or access.doubtful
-        placed = before.placed or access.placed
-        self.races[key] = GenericRace(*key, (warp, warp), first_of(met), doubtful, placed, WITHIN)
+                pair = before.statement, access.statement
+                region = both_access(before, access) if pair not in self.races else None
+                if region is not None:
+                    doubtful, placed = before.doubtful or access.doubtful, before.placed or access.placed
+                    self.races[pair] = GenericRace(*pair, (warp, warp), region, doubtful, placed, WITHIN)

@@ -56,13 +56,13 @@ def matrices_at(statement: DecodedStatement, words: tuple[int | None, ...]) -> t
     """The bytes that the matrices of a product take at most, by the words of its descriptors, None where one
     is unknown: of those, nothing.
     """
-    return tuple(region for region, _ in _with_rows(statement, words))
+    return tuple(region for region, _ in rows_at(statement, words))
 
 
 @lru_cache(maxsize=1 << 14)
-def rows_at(statement: DecodedStatement, words: tuple[int | None, ...]) -> tuple[int, ...]:
-    """The bytes of an atom's row of each of these matrices, by which its swizzle is named."""
-    return tuple(row for _, row in _with_rows(statement, words))
+def rows_at(statement: DecodedStatement, words: tuple[int | None, ...]) -> tuple[tuple[ByteRegion, int], ...]:
+    """The same, each with the bytes of an atom's row, by which its swizzle is named."""
+    return tuple(_with_rows(statement, words))
 
 
 def _with_rows(
