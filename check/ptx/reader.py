@@ -12,7 +12,7 @@ from sys import intern
 
 from .plain_text import without_comments
 from .source import NAME, Function, PtxModule, PtxScope, PtxStatement, UnreadableFile, UnreadText, Variable
-from .unfinished import label_begin, lacks_end, name_end, operands_end
+from .unfinished import unfinished
 
 __all__ = ["read_module"]
 
@@ -287,29 +287,15 @@ class _Reader:
                 if guard is not None:
                     guard = intern(found["not"] + guard)
                 position, operands = found.end(), found["operands"]
-                unended = False
-                if ":" in operands:  # of a label, or of a constant expression
-                    end = label_begin(opcode + operands)
-                    if end is not None:
-                        unended, position = True, found.start("opcode") + end
-                        operands = operands[: max(end - len(opcode), 0)]
-                        opcode = opcode[:end].rstrip(" \t\r\n.")
-                end = name_end(opcode) if "\n" in opcode else None
-                if end is not None:
-                    unended = True
-                    opcode, operands = opcode[:end].rstrip(" \t\r\n."), ""
-                    position = found.start("opcode") + end
+                part = unfinished(opcode, operands)
+                if part is not None:
+                    self.fault(found.start(), f"a ';' is missing in or behind {self._first_line(found[0])}")
+                    opcode, operands = part.opcode, part.operands
+                    if part.end is not None:
+                        position = found.start("opcode") + part.end
                 written = None
                 if " " in opcode or "\t" in opcode or "\n" in opcode:
                     written, opcode = opcode, "".join(opcode.split())
-                merged = "\n" in operands or "." in operands  # as it must be if it holds another opcode
-                if merged and lacks_end(operands.strip()):
-                    unended = True
-                    end = operands_end(operands)
-                    if end is not None:
-                        operands, position = operands[:end], found.start("operands") + end
-                if unended:
-                    self.fault(found.start(), f"a ';' is missing in or behind {self._first_line(found[0])}")
                 operands = operands.strip()
                 statements.append(
                     PtxStatement(found.start(), intern(opcode), operands, guard, scope, written)

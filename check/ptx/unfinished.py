@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from functools import cache
+from typing import NamedTuple
 
 from ...spec.api import judge, load
 from ...spec.effects import load_effects
 from ...spec.selection import select
 
-__all__ = ["label_begin", "lacks_end", "name_end", "operands_end"]
+__all__ = ["UnfinishedStatement", "unfinished"]
 
 # Two words side by side, or an opcode among the operands: a semicolon is missing between two statements.
 _TWO = re.compile(r"[\w$\])}]\s+[@.%$A-Za-z_{\[]|^[A-Za-z_]\w*\.(?![xyzwrgba]\b)\w")
@@ -20,28 +21,41 @@ _BEHIND_COMMA = re.compile(rf",\s*\n\s*{_GUARD}(?:{_NAME}+\s+[%${{\[\w]|{_NAME}{
 _NEXT = re.compile(rf"\n\s*(?={_GUARD}{_NAME}|\.[a-z]+\s)")
 # A `:` behind a `?` belongs to a constant expression.
 _LABEL = re.compile(r"[^?]*?\n\s*(?=[%$A-Za-z_][\w$]*\s*:(?!:))")
+_BETWEEN = " \t\r\n."  # what may stand between the words of a name
 # Directives that no qualifier is spelled like.
 _DIRECTIVE = re.compile(r"\s*\.(?:reg|sreg|pragma|loc|file|branchtargets|callprototype|calltargets)\b")
 
 
-def label_begin(statement: str) -> int | None:
-    """Of an opcode with its operands that lacks its end: the offset of the line that a label begins."""
-    found = _LABEL.match(statement)
-    return found.end() if found else None
+class UnfinishedStatement(NamedTuple):
+    """What of an opcode and its operands is one statement; `end`: where it stops, None where its `;` does."""
+
+    opcode: str
+    operands: str
+    end: int | None
 
 
-def lacks_end(operands: str) -> bool:
-    """Whether what stands between an opcode and a `;` cannot be the operands of one statement."""
-    return bool(_TWO.search(operands) or _BEHIND_COMMA.search(operands))
+def unfinished(opcode: str, operands: str) -> UnfinishedStatement | None:
+    """Of what stands before a `;`: the statement that lacks its end; None where it is one statement."""
+    behind, end = len(opcode), None
+    if ":" in operands:  # of a label, or of a constant expression
+        label = _LABEL.match(opcode + operands)
+        if label is not None:
+            end = label.end()
+            opcode, operands = opcode[:end].rstrip(_BETWEEN), operands[: max(end - behind, 0)]
+    other = _name_end(opcode) if "\n" in opcode else None
+    if other is not None:
+        return UnfinishedStatement(opcode[:other].rstrip(_BETWEEN), "", other)
+    if "\n" in operands or "." in operands:  # as it must be if it holds another opcode
+        written = operands.strip()
+        if _TWO.search(written) or _BEHIND_COMMA.search(written):
+            found = _NEXT.search(operands)
+            if found is not None:
+                return UnfinishedStatement(opcode, operands[: found.end()], behind + found.end())
+            return UnfinishedStatement(opcode, operands, end)
+    return None if end is None else UnfinishedStatement(opcode, operands, end)
 
 
-def operands_end(operands: str) -> int | None:
-    """Of operands that lack their end: the offset of the line that begins like another statement."""
-    found = _NEXT.search(operands)
-    return found.end() if found else None
-
-
-def name_end(opcode: str) -> int | None:
+def _name_end(opcode: str) -> int | None:
     """Of an opcode that goes on in another line: the offset of the line that begins another statement.
 
     None where no line does: names may be parted by blanks and ends of lines.
