@@ -68,10 +68,10 @@ class HardSum:
         window = Fraction(2) ** self._last
         yield [self._small] * count, self._below(Fraction(2) ** (self._top + 1))
         for factors, times in product((*_GREAT, *self._halfway), _COUNTS):
-            great = [self._pair(*factors, self._top - sum(one.bit_length() - 1 for one in factors))] * times
-            sum_ = times * factors[0] * factors[1]
-            digit = self._top - sum(one.bit_length() - 1 for one in factors) + _exponent(Fraction(sum_))
-            unit = Fraction(2) ** (digit - self.bound.digits + 1)
+            last = self._top - sum(one.bit_length() - 1 for one in factors)
+            great = [self._pair(*factors, last)] * times
+            sum_ = times * factors[0] * factors[1] * Fraction(2) ** last
+            unit = Fraction(2) ** (_exponent(sum_) - self.bound.digits + 1)
             away = [(self._just_below(unit), self._below(unit))]
             if self.bound.nearest:
                 half = _exponent(unit) - 1

@@ -235,8 +235,9 @@ class SumErrors:
         factors = self._forms(shape.factors)
         window = first.window
         count, before, loss, unit, rounding = Ints("count before loss unit rounding")
-        last = 2 * rounding if SumRounding(self.sums).mode == "rn" else rounding + 1
-        back = 0 - 2 * rounding if SumRounding(self.sums).mode == "rn" else 1 - rounding
+        nearest = SumRounding(self.sums).mode == "rn"
+        last = 2 * rounding if nearest else rounding + 1
+        back = 0 - 2 * rounding if nearest else 1 - rounding
         rounded = And(unit >= 1, count >= 1, last <= unit, back <= unit)
         if window is None:
             limit = unit if first.nearest else 2 * unit
