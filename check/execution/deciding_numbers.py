@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from ..walks.walk_plan import WalkPlan
 
-__all__ = ["deciding_numbers", "deciding_sizes", "ends_by", "rounds_by"]
+__all__ = ["deciding_numbers", "deciding_sizes", "end_guards", "ends_by", "rounds_by"]
 
 
 def deciding_sizes(plan: WalkPlan, registers: Iterable[str]) -> set[str]:
@@ -54,7 +54,12 @@ def _loaded(plan: WalkPlan, index: int) -> set[str]:
 
 def ends_by(plan: WalkPlan, head: int) -> set[str]:
     """The registers that decide whether a loop goes on."""
+    return plan.closed(end_guards(plan, head))
+
+
+def end_guards(plan: WalkPlan, head: int) -> set[str]:
+    """The guards of the branches that leave a loop."""
     body = plan.loops.blocks[head]
     ends = (plan.flow.blocks[number] for number in body)
     lasts = (plan.code[block.end - 1] for block in ends if not body.issuperset(block.successors))
-    return plan.closed(name for last in lasts if (name := plan.steps.guard(last)) is not None)
+    return {name for last in lasts if (name := plan.steps.guard(last)) is not None}

@@ -10,7 +10,7 @@ from collections.abc import Collection
 
 from ..walks.parameters import AssumedSizes
 from ..walks.walk_plan import WalkPlan
-from .deciding_numbers import deciding_sizes, ends_by
+from .deciding_numbers import deciding_sizes, end_guards, ends_by
 
 __all__ = ["more_tiles"]
 
@@ -41,6 +41,8 @@ def more_tiles(
 
 def _takes_turns(plan: WalkPlan, head: int) -> bool:
     """Whether a loop's end depends on where the block is in the grid, and on a literal stride."""
+    if plan.placed.isdisjoint(end_guards(plan, head)):
+        return False
     needed = ends_by(plan, head)
     statements = plan.code.definitions
     grid = {index for name in needed for index in statements.get(name, ()) if plan.steps.step(index).assumes}

@@ -95,6 +95,17 @@ class WalkPlan:
             for name in statement.writes
         )
 
+    @cached_property
+    def placed(self) -> set[str]:
+        """The registers that may be computed from where the block is in the grid."""
+        grid = self.steps.grid.keys()
+        return self._made_of(
+            name
+            for statement in self.code
+            if not grid.isdisjoint(statement.operands)
+            for name in statement.writes
+        )
+
     def _made_of(self, registers: Iterable[str]) -> set[str]:
         """Some registers, and all that are computed from them."""
         waiting = list(registers)
