@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from .findings import ERROR, EVERYWHERE, LIKELY, Finding, surest
 from .ptx.decode import DecodedFunction
 from .ptx.flow import Flow
-from .ptx.operation import Operation
+from .ptx.operation import Operation, copies_both_ways
 from .ptx.source import PtxModule
 from .values.register_intervals import RegisterIntervals
 
@@ -115,11 +115,14 @@ def _access_order(walked: KernelWalks) -> Sequence[Finding]:
 
 def _is_shared(operations: Iterable[Operation]) -> bool:
     """Whether threads store and load shared memory by themselves; or copy into it by themselves; or do one
-    beside bulk copies or bulk stores.
+    beside bulk copies or bulk stores; or whether there are both of these.
     """
+    operations = list(operations)
     does = {op.does for op in operations if op.space == "shared" or op.does == "bulk-copy"}
     ordinary = does & _ORDINARY
-    return ordinary == _ORDINARY or "copy" in does or ("bulk-copy" in does and bool(ordinary))
+    if ordinary == _ORDINARY or "copy" in does or ("bulk-copy" in does and ordinary):
+        return True
+    return copies_both_ways(operations)
 
 
 def _leaves_shared_memory(operation: Operation) -> bool:

@@ -34,6 +34,7 @@ SWITCHES = (
     "completion-fence",
     "read-before-copy",
     "wait-scope",
+    "unwaited-store",
 )
 ShapeField = Literal["n", "k", "types"]  # M is 64 in all
 
@@ -60,6 +61,9 @@ class Conduct:
     Noticed by: proofs, models, tests. Example: `true`. Refuses: `maybe` (neither true nor false)."""
     wait_covers_all: bool | None = None
     """Whether wgmma.wait_group in one warp waits for the other warps' parts too.
+    Noticed by: proofs, models, tests. Example: `true`. Refuses: `maybe` (neither true nor false)."""
+    block_lasts: bool | None = None
+    """Whether a block's shared memory lasts until its bulk stores have read it.
     Noticed by: proofs, models, tests. Example: `true`. Refuses: `maybe` (neither true nor false)."""
 
     @property

@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from ..memory.byte_regions import ByteRegion
 from ..memory.shared_memory import WIDEST, fences_shared
@@ -52,6 +53,19 @@ class _Copy:
     shared: bool = False
 
 
+class _UnfencedStore(NamedTuple):
+    """A store of a warp, in an act of it, and the proxy fences that follow it: warp and act of each."""
+
+    warp: int
+    act: int
+    access: GenericAccess
+    fences: tuple[tuple[int, int], ...] = ()
+
+    def fenced(self, clock: Clock) -> bool:
+        """Whether a clock knows one of the fences."""
+        return any(clock.seen[warp] >= act for warp, act in self.fences)
+
+
 class _Fills(SharedAccesses):
     """Passes bulk copies into shared memory on; what products read is not judged."""
 
@@ -85,7 +99,7 @@ class CopyActs(GenericActs):
         self._clocks = [warp.clock for warp in self.warps]
         self._forgotten: list[AccessedBytes] = []  # of copies, that `_copied` still has
         self._unfenced_copies: list[_Copy] = []
-        self._unfenced: list[tuple[int, int, GenericAccess]] = []  # warp and act of stores without a fence
+        self._unfenced: list[_UnfencedStore] = []  # those that no fence follows which every warp knows
         self._drains: list[list[TimedWrite]] = [[] for _ in range(self.count)]  # by warp, not committed
         self._drain_groups: list[deque[list[TimedWrite]]] = [deque() for _ in range(self.count)]
 
@@ -223,7 +237,7 @@ class CopyActs(GenericActs):
         self._hold_copies(warp, access)
         super()._judge(warp, access)
         if self.fenced and access.does == "store":
-            self._unfenced.append((warp, self.warps[warp].clock.seen[warp], access))
+            self._unfenced.append(_UnfencedStore(warp, self.warps[warp].clock.seen[warp], access))
 
     # What is held against what
 
@@ -309,17 +323,15 @@ class CopyActs(GenericActs):
         self._unfenced_copies = copies
         self._unfenced = list(self._without_fence(warp, access, "unfenced"))
 
-    def _without_fence(
-        self, warp: int, access: GenericAccess, what: str
-    ) -> Iterator[tuple[int, int, GenericAccess]]:
+    def _without_fence(self, warp: int, access: GenericAccess, what: str) -> Iterator[_UnfencedStore]:
         """Hold a bulk copy or bulk store against stores before it that no proxy fence has followed; the
         others, since what is told is not told again.
         """
         clock = self.warps[warp].clock
         for store in self._unfenced:
-            writer, act, before = store
-            if before.meets(access) and (writer == warp or clock.seen[writer] >= act):
-                self._race(what, writer, before, warp, access)
+            known = store.warp == warp or clock.seen[store.warp] >= store.act
+            if known and not store.fenced(clock) and store.access.meets(access):
+                self._race(what, store.warp, store.access, warp, access)
             else:
                 yield store
 
@@ -358,9 +370,13 @@ class CopyActs(GenericActs):
     def _fence(self, warp: int) -> None:
         """A proxy fence of a warp: it follows the generic writes that the warp knows."""
         clock = self.warps[warp].clock
-        self._unfenced = [
-            (writer, act, access)
-            for writer, act, access in self._unfenced
-            if writer != warp and clock.seen[writer] < act
-        ]
+        fence, left = (warp, clock.seen[warp]), []
+        for store in self._unfenced:
+            if store.fences and all(map(store.fenced, self._clocks)):
+                continue
+            follows = store.warp == warp or clock.seen[store.warp] >= store.act
+            if follows and all(one != warp for one, _ in store.fences):
+                store = store._replace(fences=(*store.fences, fence))
+            left.append(store)
+        self._unfenced = left
         self._unfenced_copies = [one for one in self._unfenced_copies if not one.write.complete(clock)]

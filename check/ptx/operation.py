@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -13,9 +13,10 @@ from ...spec.legality import Judge
 from ...spec.model import Form, Instruction, Operand, OperandShape
 from ...spec.variants import Variant
 
-__all__ = ["Operation", "Operations", "ProductShape"]
+__all__ = ["Operation", "Operations", "ProductShape", "copies_both_ways"]
 
 SPACES = ("shared", "global", "local", "param", "const")
+_BOTH_WAYS = frozenset({("shared", "global"), ("global", "shared")})  # destination and source
 _TYPE = re.compile(r"[a-z]+(\d+)(?:x(\d+))?")
 
 
@@ -194,3 +195,8 @@ def _bytes(words: tuple[str, ...]) -> int | None:
     vector = words[-2]
     count = int(vector[1:]) if vector[0] == "v" and vector[1:].isdigit() else 1
     return count * int(kind[1]) * int(kind[2] or 1) // 8
+
+
+def copies_both_ways(operations: Iterable[Operation]) -> bool:
+    """Whether bulk copies lead into shared memory, and bulk stores out of it."""
+    return {one.spaces[:2] for one in operations if one.does == "bulk-copy"} >= _BOTH_WAYS

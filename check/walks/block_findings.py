@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from ..findings import ERROR, EVERYWHERE, LIKELY, Finding, MemoryRange, Moment, Undefined
+from ..ptx.operation import copies_both_ways
 from ..ptx.source import PtxModule
 from ..rules import rules
 from .block_accesses import BlockAccess, BlockRace
@@ -106,9 +107,12 @@ class _RacePaths:
 
 
 def _can_race(plan: WalkPlan) -> bool:
-    """Whether threads read or write by themselves, beside copies: two copies are not judged."""
-    does = {plan.code.operation(index).does for index in plan.roles}
-    return not does.isdisjoint(("load", "store", "update"))
+    """Whether threads read or write by themselves, beside copies; or copy in bulk both into shared memory and
+    out of it: two copies of one direction are not judged.
+    """
+    operations = [plan.code.operation(index) for index in plan.roles]
+    ordinary = any(one.does in ("load", "store", "update") for one in operations)
+    return ordinary or copies_both_ways(operations)
 
 
 def _walks(plan: WalkPlan, threads: tuple[int, ...]) -> Iterator[Sequence[BlockAct]]:

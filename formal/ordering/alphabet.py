@@ -14,8 +14,12 @@ from typing import Literal
 from ...spec.lazy_dataclass import dataclass
 from .programs import (
     OTHER,
+    BlockEnd,
     Buffer,
+    BulkCommit,
     BulkCopy,
+    BulkStore,
+    BulkWait,
     Commit,
     CpAsync,
     CpAsyncCommit,
@@ -39,6 +43,7 @@ from .programs import (
 
 __all__ = [
     "ACCESSES",
+    "END",
     "LOCATIONS",
     "SHAPES",
     "Location",
@@ -49,7 +54,8 @@ __all__ = [
     "with_own_buffers",
 ]
 
-ACCESSES = (RegisterRead, RegisterWrite, SharedRead, SharedWrite, CpAsync, BulkCopy, Mma)
+ACCESSES = (RegisterRead, RegisterWrite, SharedRead, SharedWrite, CpAsync, BulkCopy, BulkStore, Mma, BlockEnd)
+END = Step(BlockEnd())  # no letter of the alphabet: any program can close with it
 LocationKind = Literal["register", "buffer"]
 
 # A shape; then shapes that differ from it in the types, in the types and K, and in N.
@@ -77,7 +83,7 @@ LOCATIONS = (Location("register", 0), Location("register", 1), Location("buffer"
 
 @cache
 def alphabet() -> tuple[Step, ...]:
-    """Every step over two registers, two buffers and two mbarriers, by both threads."""
+    """Every step over two registers, two buffers and two mbarriers, by both threads, but for the end."""
     mine: list[StepOperation] = [WgmmaFence(), Commit(), Wait(0), Wait(1), CtaBarrier()]
     for register in (0, 1):
         mine += [RegisterRead(register), RegisterWrite(register)]
@@ -85,20 +91,22 @@ def alphabet() -> tuple[Step, ...]:
             for a in (Register(1 - register), Buffer(buffer)):
                 mine += [Mma(SHAPES[0], register, a, buffer, scale) for scale in (True, False)]
             mine += [Mma(shape, register, Buffer(buffer), buffer) for shape in SHAPES[1:]]
-    shared: list[StepOperation] = [ProxyFence(), CpAsyncCommit(), CpAsyncWait(0)]
+    shared: list[StepOperation] = [ProxyFence(), CpAsyncCommit(), CpAsyncWait(0), BulkCommit(), BulkWait(0)]
     for buffer in (0, 1):
         shared += [SharedRead(buffer), SharedWrite(buffer), CpAsync(buffer), BulkCopy(buffer, buffer)]
+        shared += [BulkStore(buffer)]
         shared += [MbarrierArrive(buffer), MbarrierWait(buffer)]
     return (*map(Step, (*mine, *shared)), *(Step(operation, OTHER) for operation in shared))
 
 
 @cache
 def letters(kind: LocationKind) -> tuple[Step, ...]:
-    """What a location of a kind sees of the steps of the alphabet, each once."""
+    """What a location of a kind sees of the steps of the alphabet, each once; a buffer sees the end, too."""
     found = (
         seen_from(step, location) for location in LOCATIONS for step in alphabet() if location.kind == kind
     )
-    return tuple(dict.fromkeys(step for step in found if step is not None))
+    steps = tuple(dict.fromkeys(step for step in found if step is not None))
+    return steps if kind == "register" else (*steps, END)
 
 
 def seen_from(step: Step, location: Location) -> Step | None:
@@ -127,7 +135,7 @@ def _from_buffer(step: Step, number: int) -> Step | None:
     if isinstance(operation, Mma):
         buffer = 0 if number in operation.buffers else 1
         return Step(Mma(SHAPES[0], 0, Buffer(buffer), buffer))
-    if isinstance(operation, SharedRead | SharedWrite | CpAsync):
+    if isinstance(operation, SharedRead | SharedWrite | CpAsync | BulkStore):
         return Step(type(operation)(0), step.thread) if operation.buffer == number else None
     if isinstance(operation, BulkCopy):
         return Step(BulkCopy(operation.buffer ^ number, operation.barrier ^ number), step.thread)

@@ -13,7 +13,9 @@ from ...spec.lazy_dataclass import dataclass
 from ...spec.ordering import Readings, ordering
 from ...spec.ordering_records import Rule
 from .programs import (
+    BlockEnd,
     BulkCopy,
+    BulkStore,
     Commit,
     CpAsync,
     Mma,
@@ -30,6 +32,10 @@ from .programs import (
 from .relations import ProgramRelations
 
 __all__ = ["Hazard", "closing", "hazards"]
+
+_READERS = (SharedRead, Mma, BulkStore)
+# By access through the async proxy: the rule that it breaks behind a store without a proxy fence between.
+_UNFENCED = {Mma: "proxy-fence", BulkCopy: "proxy-fence-copy", BulkStore: "bulk-store-fence"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +154,11 @@ class _Axioms:
     # Shared memory
 
     def _memory(self, j: int) -> Iterator[Hazard]:
-        """What an access of shared memory demands of the steps before it."""
+        """What an access of shared memory, or the end of the block, demands of the steps before it."""
+        if isinstance(self.operations[j], BlockEnd):
+            for i in range(j):
+                if isinstance(self.operations[i], BulkStore) and not self.relations.has_drained(i, j):
+                    yield Hazard("bulk-store-unwaited", (i, j))
         for buffer in _buffers(self.operations[j]):
             for i in range(j):
                 if buffer in _buffers(self.operations[i]):
@@ -162,12 +172,15 @@ class _Axioms:
         if isinstance(first, Mma):
             return self._after_mma(i, j)
         if isinstance(first, SharedRead):
-            if isinstance(second, (SharedRead, Mma)):
+            if isinstance(second, _READERS):
                 return None
             if not self.relations.ordered_in_all_warps(i, j):
                 return "shared-unsynchronised"
             fenced = not isinstance(second, BulkCopy) or self.relations.proxy_fence_since(i, j)
             return None if fenced else "fence-after-load"
+        if isinstance(first, BulkStore):
+            drained = isinstance(second, _READERS) or self.relations.has_drained(i, j)
+            return None if drained else "bulk-store-pending"
         if isinstance(first, BulkCopy):
             return None if self.relations.complete(i, j) else "copy-incomplete"
         if isinstance(first, CpAsync) and not self.relations.waits_for(i, j):
@@ -177,7 +190,7 @@ class _Axioms:
     def _after_mma(self, i: int, j: int) -> str | None:
         """What an mma demands of a later access of a buffer that it reads."""
         access = self.operations[j]
-        if isinstance(access, (SharedRead, Mma)):
+        if isinstance(access, _READERS):
             return None
         if not self.relations.has_read_in_all_warps(i, j):
             return "shared-overwritten"
@@ -204,12 +217,12 @@ class _Axioms:
             return "shared-unsynchronised"
         if isinstance(access, SharedRead) or self.relations.visible_to_async_proxy(i, j):
             return None
-        return "proxy-fence-copy" if isinstance(access, BulkCopy) else "proxy-fence"
+        return _UNFENCED[type(access)]
 
 
 def _buffers(operation: StepOperation) -> frozenset[int]:
     if isinstance(operation, Mma):
         return operation.buffers
-    if isinstance(operation, (SharedRead, SharedWrite, CpAsync, BulkCopy)):
+    if isinstance(operation, (SharedRead, SharedWrite, CpAsync, BulkCopy, BulkStore)):
         return frozenset((operation.buffer,))
     return frozenset()

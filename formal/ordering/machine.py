@@ -9,11 +9,12 @@ buffer in one of two views of memory, that of the generic proxy and that of the 
 the first half of a buffer, the other warps write the second, the other thread writes both.) Effects may come
 later than the issue:
 - an ordinary access of a register waits in the register's queue before it takes effect;
-- an mma or a copy is in flight until it takes effect;
+- an mma, a copy or a bulk store is in flight until it takes effect;
 - a value that was stored through the generic proxy lands in the async proxy's view later.
 
 A *move* is one issue or one such later effect. Fences, waits and barriers order moves, and nothing else does:
-each cannot be issued before the effects that it waits for. A *schedule* is a sequence of moves to the end of
+each cannot be issued before the effects that it waits for. The block ends when its threads have, and then its
+memory is lost. A *schedule* is a sequence of moves to the end of
 the program; `schedules.py` compares schedules. The machine knows no rule of the text and no hazard.
 
 Values are terms, numbered by integers. Terms are free: two are equal only if they were computed alike.
@@ -27,8 +28,11 @@ from typing import NamedTuple
 from ...spec.switches import Conduct
 from .machine_program import THREAD, WARP, Footprint, MachineCode
 from .programs import (
+    BlockEnd,
     Buffer,
     BulkCopy,
+    BulkStore,
+    BulkWait,
     CpAsync,
     CpAsyncWait,
     CtaBarrier,
@@ -56,10 +60,10 @@ class MachineState(NamedTuple):
     """A moment of a run: how far each stream has come, which effects are still to come, and every value.
 
     `positions`: by stream. `queues`: by register, the accesses that have not taken effect, as (step, term to
-    write; -1 for a read). `flights`: (stream, step) of each mma and copy in flight. `landings`: by half of a
-    buffer, (stream, term) of each stored value on its way to the async view. `registers`, `generic` and
-    `asynchronous`: the term in each cell. `observed`: (stream, step, term) of what reads saw and mmas
-    computed.
+    write; -1 for a read). `flights`: (stream, step) of each mma, copy and bulk store in flight. `landings`:
+    by half of a buffer, (stream, term) of each stored value on its way to the async view. `registers`,
+    `generic` and `asynchronous`: the term in each cell. `observed`: (stream, step, term) of what reads and
+    bulk stores saw and mmas computed.
     """
 
     positions: tuple[int, ...]
@@ -136,10 +140,14 @@ class Machine(MachineCode):
         operation = self.operations[second]
         if isinstance(operation, Mma):
             return self._multiply(state, first, second, operation)
+        if isinstance(operation, BulkStore):
+            return self._drain(state, first, second, operation)
         return self._copy(state, first, second)
 
     def _comes_first(self, state: MachineState, stream: int, step: int) -> bool:
         """Whether an issue commutes with all that other streams do, and with what is in flight."""
+        if isinstance(self.operations[step], BlockEnd):
+            return not state.flights  # those of bulk stores, which may read before or after
         if not self.accesses_now[step]:
             return True
         if self.holds_up_fences and isinstance(self.operations[step], SharedWrite):
@@ -155,6 +163,8 @@ class Machine(MachineCode):
         kind, first, second = name
         if kind == "flight":
             flight = first, second
+            if self.ends_early and isinstance(self.operations[second], BulkStore):
+                return False
             coming = [self.ahead[s][at] for s, at in zip(self.streams, state.positions, strict=True)]
             pending = 0
             for cells, queues in ((self.register_cells, state.queues), (self.async_cells, state.landings)):
@@ -203,6 +213,8 @@ class Machine(MachineCode):
         what = f"step {second} ({self.operations[second]})"
         if isinstance(self.operations[second], CtaBarrier):
             return f"all threads meet at {what}"
+        if isinstance(self.operations[second], BlockEnd):
+            return f"the block ends at {what}"
         return f"{what} of {_STREAM_NAMES[first]} {'is issued' if kind == 'issue' else 'takes effect'}"
 
     def _term(self, *parts: object) -> int:
@@ -211,7 +223,7 @@ class Machine(MachineCode):
     # Issues
 
     def _issues(self, state: MachineState) -> Iterator[MoveName]:
-        """The next operation of each stream that can issue it; at a barrier all streams do together."""
+        """The next operation of each stream that can issue it; all do together at a barrier or the end."""
         for stream, at in zip(self.streams, state.positions, strict=True):
             code = self.code[stream]
             if at < len(code):
@@ -220,7 +232,7 @@ class Machine(MachineCode):
                     yield "issue", stream, step
 
     def _all_at(self, state: MachineState, step: int) -> bool:
-        """Whether every stream has come to a barrier."""
+        """Whether every stream has come to a barrier, or to the end."""
         return all(
             state.positions[place] < len(self.code[stream])
             and self.code[stream][state.positions[place]] == step
@@ -232,7 +244,7 @@ class Machine(MachineCode):
         operation = self.operations[step]
         if isinstance(operation, WgmmaFence):
             return not any(state.queues)
-        if isinstance(operation, (Wait, CpAsyncWait)):
+        if isinstance(operation, (Wait, CpAsyncWait, BulkWait)):
             return all(self._is_done(state, *effect) for effect in self.awaited[stream, step])
         if isinstance(operation, ProxyFence):
             of_all = self.conduct.proxy_fence_covers_all
@@ -241,7 +253,17 @@ class Machine(MachineCode):
             return all(self._is_signalled(state, signal) for signal in self.signals[step])
         if isinstance(operation, CtaBarrier):
             return stream == WARP and self._all_at(state, step)
+        if isinstance(operation, BlockEnd):
+            return stream == WARP and self._all_at(state, step) and self._may_end(state)
         return True
+
+    def _may_end(self, state: MachineState) -> bool:
+        """Whether the block's memory need last no longer: what was stored has landed, and nothing is in
+        flight (but bulk stores, under a conduct in which it does not last for them).
+        """
+        lasts = self.conduct.block_lasts
+        flights = (self.operations[step] for _, step in state.flights)
+        return not any(state.landings) and all(not lasts and isinstance(one, BulkStore) for one in flights)
 
     def _is_signalled(self, state: MachineState, step: int) -> bool:
         """Whether all streams that execute an arrival have arrived, or a bulk copy has taken effect."""
@@ -257,6 +279,10 @@ class Machine(MachineCode):
         operation = self.operations[step]
         if isinstance(operation, CtaBarrier):
             return state._replace(positions=tuple(at + 1 for at in state.positions))
+        if isinstance(operation, BlockEnd):
+            lost = tuple(self._term("lost", half) for half in self.halves)
+            positions = tuple(at + 1 for at in state.positions)
+            return state._replace(positions=positions, generic=lost, asynchronous=lost)
         place = self.places[stream]
         positions = _put(state.positions, place, state.positions[place] + 1)
         # Made whole, which is quicker than _replace: this runs a million times.
@@ -265,7 +291,7 @@ class Machine(MachineCode):
             term = _READ if isinstance(operation, RegisterRead) else self._term("written", step)
             queues = _put(state.queues, place, (*state.queues[place], (step, term)))
             return MachineState(positions, queues, *state[2:])
-        if isinstance(operation, (Mma, CpAsync, BulkCopy)):
+        if isinstance(operation, (Mma, CpAsync, BulkCopy, BulkStore)):
             return MachineState(positions, state.queues, state.flights | {(stream, step)}, *state[3:])
         state = MachineState(positions, *state[1:])
         if isinstance(operation, SharedWrite):
@@ -338,6 +364,12 @@ class Machine(MachineCode):
             return state._replace(flights=flights, observed=observed)
         registers = _put(state.registers, self.registers.index(mma.d), term)
         return state._replace(flights=flights, observed=observed, registers=registers)
+
+    def _drain(self, state: MachineState, stream: int, step: int, store: BulkStore) -> MachineState:
+        """A bulk store reads its buffer; where it writes to is not kept."""
+        term = self._term("pair", *self._halves_of(state.asynchronous, store.buffer))
+        flights, observed = state.flights - {(stream, step)}, state.observed | {(stream, step, term)}
+        return state._replace(flights=flights, observed=observed)
 
     def _halves_of(self, memory: tuple[int, ...], buffer: int) -> list[int]:
         first = self.halves.index((buffer, 0))

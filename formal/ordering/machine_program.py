@@ -10,8 +10,12 @@ from typing import NamedTuple
 from ...spec.switches import Conduct
 from .programs import (
     OTHER,
+    BlockEnd,
     Buffer,
+    BulkCommit,
     BulkCopy,
+    BulkStore,
+    BulkWait,
     Commit,
     CpAsync,
     CpAsyncCommit,
@@ -34,7 +38,10 @@ from .programs import (
 __all__ = ["OTHERS", "THREAD", "WARP", "Footprint", "MachineCode"]
 
 WARP, OTHERS, THREAD = 0, 1, 2
-_WAITING = (WgmmaFence, Wait, CpAsyncWait, ProxyFence, MbarrierWait, CtaBarrier)
+_WAITING = (WgmmaFence, Wait, CpAsyncWait, BulkWait, ProxyFence, MbarrierWait, CtaBarrier, BlockEnd)
+
+# What the other warps do not do: bulk copies and stores are an elected thread's, and registers are not kept.
+_OF_ONE_WARP = (BulkCopy, BulkStore, BulkCommit, BulkWait, RegisterRead, RegisterWrite, WgmmaFence)
 
 
 class Footprint(NamedTuple):
@@ -72,6 +79,7 @@ class MachineCode:
         }
         self.awaited = self._awaited_by(Commit, Wait, Mma)
         self.awaited |= self._awaited_by(CpAsyncCommit, CpAsyncWait, CpAsync)
+        self.awaited |= self._awaited_by(BulkCommit, BulkWait, BulkStore)
         self.waits = [isinstance(one, _WAITING) for one in self.operations]
         bits = itertools.count()
         self.register_cells = {register: 1 << next(bits) for register in self.registers}
@@ -91,8 +99,8 @@ class MachineCode:
 
     @cached_property
     def unordered(self) -> list[bool]:
-        """By step, whether it is an mma or a bulk copy, whose accesses no queue orders."""
-        return [isinstance(one, (Mma, BulkCopy)) for one in self.operations]
+        """By step, whether it is an mma, a bulk copy or a bulk store, whose accesses no queue orders."""
+        return [isinstance(one, (Mma, BulkCopy, BulkStore)) for one in self.operations]
 
     @cached_property
     def ahead(self) -> Mapping[int, list[Footprint]]:
@@ -104,6 +112,12 @@ class MachineCode:
         """The same, of the accesses that no queue orders."""
         unordered = {step for step, one in enumerate(self.unordered) if one}
         return {stream: self._ahead(stream, unordered) for stream in self.streams}
+
+    @cached_property
+    def ends_early(self) -> bool:
+        """Whether the block may end, and its memory change, before its bulk stores have read it."""
+        ends = any(isinstance(operation, BlockEnd) for operation in self.operations)
+        return ends and not self.conduct.block_lasts
 
     @cached_property
     def holds_up_fences(self) -> bool:
@@ -119,6 +133,8 @@ class MachineCode:
             return Footprint(0, self.register_cells[operation.register])
         if isinstance(operation, SharedRead):
             return Footprint(self._generic(operation.buffer), 0)
+        if isinstance(operation, BulkStore):
+            return Footprint(self._async(operation.buffer), 0)
         if isinstance(operation, (SharedWrite, CpAsync, BulkCopy)):
             all_of_it = stream == THREAD or isinstance(operation, BulkCopy)
             halves = (0, 1) if all_of_it else (stream,)
@@ -169,20 +185,20 @@ class MachineCode:
     def _buffer_numbers(self) -> list[int]:
         found: set[int] = set()
         for operation in self.operations:
-            if isinstance(operation, (SharedRead, SharedWrite, CpAsync, BulkCopy)):
+            if isinstance(operation, (SharedRead, SharedWrite, CpAsync, BulkCopy, BulkStore)):
                 found.add(operation.buffer)
             elif isinstance(operation, Mma):
                 found |= operation.buffers
         return sorted(found)
 
     def _code(self, stream: int) -> list[int]:
-        """The steps that a stream executes: barriers are for all, a bulk copy is for one elected thread."""
+        """The steps that a stream executes: barriers are for all, and what is in bulk for one."""
         thread = OTHER if stream == THREAD else 0
-        skipped = (BulkCopy, RegisterRead, RegisterWrite, WgmmaFence) if stream == OTHERS else ()
+        skipped = _OF_ONE_WARP if stream == OTHERS else ()
         return [
             step
             for step, operation in enumerate(self.operations)
-            if (self.threads[step] == thread or isinstance(operation, CtaBarrier))
+            if (self.threads[step] == thread or isinstance(operation, (CtaBarrier, BlockEnd)))
             and not isinstance(operation, skipped)
         ]
 
@@ -199,10 +215,10 @@ class MachineCode:
                 if isinstance(operation, kind):
                     uncommitted.append(step)
                 elif isinstance(operation, commit):
-                    if uncommitted or self.conduct.empty_groups_count or commit is CpAsyncCommit:
+                    if uncommitted or self.conduct.empty_groups_count or commit is not Commit:
                         groups.append(uncommitted)
                         uncommitted = []
-                elif isinstance(operation, (Wait, CpAsyncWait)) and isinstance(operation, wait):
+                elif isinstance(operation, (Wait, CpAsyncWait, BulkWait)) and isinstance(operation, wait):
                     due = groups[: max(0, len(groups) - operation.n)]
                     for_all = kind is Mma and self.conduct.wait_covers_all
                     streams = [one for one in self.streams if one != THREAD] if for_all else [stream]

@@ -7,8 +7,12 @@ from collections.abc import Iterable, Sequence
 from .programs import (
     OTHER,
     WARPGROUP,
+    BlockEnd,
     Buffer,
+    BulkCommit,
     BulkCopy,
+    BulkStore,
+    BulkWait,
     Commit,
     CpAsync,
     CpAsyncCommit,
@@ -46,9 +50,13 @@ _KINDS = {
     "cp.async.commit": ("", CpAsyncCommit),
     "cp.async.wait": (("",), CpAsyncWait),
     "bulk": ("sb", BulkCopy),
+    "bulk-store": ("s", BulkStore),
+    "bulk.commit": ("", BulkCommit),
+    "bulk.wait": (("",), BulkWait),
     "arrive": ("b", MbarrierArrive),
     "await": ("b", MbarrierWait),
     "barrier": ("", CtaBarrier),
+    "end": ("", BlockEnd),
 }
 
 

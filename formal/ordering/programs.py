@@ -1,10 +1,11 @@
 """Abstract ordering programs: what the two models of the wgmma rules and the checker speak about (9.7.15.7).
 
 A program is a trace: its steps are operations in the order of one execution, each by a thread. Thread 0 is
-the warpgroup: all its warps execute each of its operations, except that one elected thread starts a bulk
-copy. Thread 1 is one other thread, which fills shared memory. Registers and buffers are named by small
-integers: a register stands for a set of registers, a buffer for a stage of shared memory, and no two of them
-overlap. An mbarrier wait waits for every signal on its mbarrier that stands before it in the trace.
+the warpgroup: all its warps execute each of its operations, except that one elected thread starts bulk copies
+and bulk stores, and waits for the latter. Thread 1 is one other thread, which fills shared memory. Registers
+and buffers are named by small integers: a register stands for a set of registers, a buffer for a stage of
+shared memory, and no two of them overlap. An mbarrier wait waits for every signal on its mbarrier that stands
+before it in the trace. A trace may close with the end of the block.
 """
 
 from __future__ import annotations
@@ -15,8 +16,12 @@ from .mma_shape import MmaShape
 __all__ = [
     "OTHER",
     "WARPGROUP",
+    "BlockEnd",
     "Buffer",
+    "BulkCommit",
     "BulkCopy",
+    "BulkStore",
+    "BulkWait",
     "Commit",
     "CpAsync",
     "CpAsyncCommit",
@@ -202,6 +207,34 @@ class BulkCopy:
 
 
 @dataclass(frozen=True, slots=True)
+class BulkStore:
+    """cp.async.bulk from the buffer, which it reads through the async proxy; it is in a bulk group."""
+
+    buffer: int
+
+    def __str__(self) -> str:
+        return f"bulk-store s{self.buffer}"
+
+
+@dataclass(frozen=True, slots=True)
+class BulkCommit:
+    """cp.async.bulk.commit_group."""
+
+    def __str__(self) -> str:
+        return "bulk.commit"
+
+
+@dataclass(frozen=True, slots=True)
+class BulkWait:
+    """cp.async.bulk.wait_group.read n."""
+
+    n: int = 0
+
+    def __str__(self) -> str:
+        return f"bulk.wait {self.n}"
+
+
+@dataclass(frozen=True, slots=True)
 class MbarrierArrive:
     """The thread (every thread of the warpgroup) arrives on the mbarrier."""
 
@@ -229,6 +262,14 @@ class CtaBarrier:
         return "barrier"
 
 
+@dataclass(frozen=True, slots=True)
+class BlockEnd:
+    """Every thread has ended (written once, as the warpgroup's): the shared memory may be another block's."""
+
+    def __str__(self) -> str:
+        return "end"
+
+
 StepOperation = (
     RegisterRead
     | RegisterWrite
@@ -243,11 +284,15 @@ StepOperation = (
     | CpAsyncCommit
     | CpAsyncWait
     | BulkCopy
+    | BulkStore
+    | BulkCommit
+    | BulkWait
     | MbarrierArrive
     | MbarrierWait
     | CtaBarrier
+    | BlockEnd
 )
-_WARPGROUP_ONLY = (RegisterRead, RegisterWrite, WgmmaFence, Mma, Commit, Wait, CtaBarrier)
+_WARPGROUP_ONLY = (RegisterRead, RegisterWrite, WgmmaFence, Mma, Commit, Wait, CtaBarrier, BlockEnd)
 
 
 @dataclass(frozen=True, slots=True)
@@ -272,6 +317,10 @@ class Program:
     """A trace of steps; hazards and schedules name a step by its index, from 0."""
 
     steps: tuple[Step, ...]
+
+    def __post_init__(self) -> None:
+        if any(isinstance(step.operation, BlockEnd) for step in self.steps[:-1]):
+            raise ValueError(f"`{BlockEnd()}` is the last step: nothing follows the end of the block")
 
     @classmethod
     def of(cls, *steps: StepOperation | Step) -> Program:

@@ -20,7 +20,11 @@ from ...spec.ordering import Readings
 from .programs import (
     OTHER,
     WARPGROUP,
+    BlockEnd,
+    BulkCommit,
     BulkCopy,
+    BulkStore,
+    BulkWait,
     Commit,
     CpAsync,
     CpAsyncCommit,
@@ -66,8 +70,10 @@ class ProgramRelations:
         signalled: set[int] = set()  # mbarriers
         for j in range(i + 1, len(self.operations)):
             operation, thread = self.operations[j], self.threads[j]
-            if isinstance(operation, CtaBarrier):
+            if isinstance(operation, (CtaBarrier, BlockEnd)):
                 reached = [True, True]
+                if isinstance(operation, BlockEnd):
+                    yield j
                 continue
             if isinstance(operation, (MbarrierArrive, BulkCopy)):
                 # One elected thread starts a bulk copy: its program order is that of its own warp only.
@@ -108,12 +114,14 @@ class ProgramRelations:
     # Completion
 
     def covers(self, wait: int, i: int) -> bool:
-        """A wait waits for the group of the mma or cp.async i."""
+        """A wait waits for the group of the mma, cp.async or bulk store i."""
         operation = self.operations[wait]
         if isinstance(operation, Wait) and isinstance(self.operations[i], Mma):
             groups = self._groups(i, wait)
         elif isinstance(operation, CpAsyncWait) and isinstance(self.operations[i], CpAsync):
-            groups = self._copy_groups(i, wait)
+            groups = self._own_groups(i, wait, CpAsyncCommit)
+        elif isinstance(operation, BulkWait) and isinstance(self.operations[i], BulkStore):
+            groups = self._own_groups(i, wait, BulkCommit)
         else:
             return False
         return i < wait and self.threads[i] == self.threads[wait] and groups > operation.n
@@ -130,16 +138,15 @@ class ProgramRelations:
                 uncommitted = False
         return count
 
-    def _copy_groups(self, i: int, j: int) -> int:
-        """The groups of cp.async that the thread of the cp.async i commits from it to step j."""
+    def _own_groups(self, i: int, j: int, commit: type) -> int:
+        """The groups of cp.async or bulk stores that the thread of the one at step i commits up to step j."""
         between = range(i + 1, j)
         return sum(
-            isinstance(self.operations[k], CpAsyncCommit) and self.threads[k] == self.threads[i]
-            for k in between
+            isinstance(self.operations[k], commit) and self.threads[k] == self.threads[i] for k in between
         )
 
     def waits_for(self, i: int, j: int) -> list[int]:
-        """The steps before j that wait for the mma, cp.async or bulk copy i."""
+        """The steps before j that wait for the mma, cp.async, bulk copy or bulk store i."""
         copy = self.operations[i]
         if not isinstance(copy, BulkCopy):
             return [k for k in range(i + 1, j) if self.covers(k, i)]
@@ -162,6 +169,18 @@ class ProgramRelations:
         if self.readings["wait-scope"] == "warpgroup":
             return self.complete(i, j)
         return any(self.synchronised(wait, j) for wait in self.waits_for(i, j))
+
+    def has_drained(self, i: int, j: int) -> bool:
+        """The bulk store i has read shared memory when step j is executed.
+
+        The thread that started it waits. In the warpgroup that is the elected one, which starts bulk copies,
+        too: its own wait is enough for these. What other warps do must come after the wait of that thread.
+        """
+        elected = isinstance(self.operations[j], BulkCopy) or self.threads[j] == OTHER
+        return any(
+            (elected and self.threads[wait] == self.threads[j]) or self.synchronised(wait, j, one_warp=True)
+            for wait in self.waits_for(i, j)
+        )
 
     # Stores
 

@@ -12,7 +12,17 @@ from collections.abc import Iterator, Mapping
 from ...spec.ordering import ordering
 from ...spec.switches import Conduct
 from .machine import Machine, MachineResult, MachineState, MoveName
-from .programs import BulkCopy, CpAsync, Mma, Program, RegisterRead, RegisterWrite, SharedRead, SharedWrite
+from .programs import (
+    BulkCopy,
+    BulkStore,
+    CpAsync,
+    Mma,
+    Program,
+    RegisterRead,
+    RegisterWrite,
+    SharedRead,
+    SharedWrite,
+)
 
 __all__ = ["Schedule", "differ", "differs", "outcomes"]
 
@@ -105,7 +115,7 @@ def _delays(machine: Machine) -> Iterator[_Delayed]:
     effects: list[_Delayed] = [frozenset({("queue", register, _ANY)}) for register in machine.registers]
     effects += [frozenset({("landing", buffer, half)}) for buffer, half in machine.halves]
     for step, operation in enumerate(machine.operations):
-        if isinstance(operation, (Mma, CpAsync, BulkCopy)):
+        if isinstance(operation, (Mma, CpAsync, BulkCopy, BulkStore)):
             effects += [frozenset({("flight", stream, step)}) for stream in machine.streams]
     yield from streams
     yield from (stream | effect for stream in [frozenset(), *streams] for effect in effects)

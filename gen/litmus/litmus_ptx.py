@@ -2,8 +2,9 @@
 
 Threads 0 to 127 are the warpgroup, thread 128 is the other thread. A buffer is 2048 bytes of shared memory,
 which a descriptor names as A or B. A register of the program is as many PTX registers as its largest use
-needs. All of them get a value before the program begins. After the program, every group is committed and
-waited for, and each accumulator is stored, so that no assembler drops it; that adds no hazard.
+needs. All of them get a value before the program begins. The end of the block is that of the kernel. After
+the program, every group is committed and waited for, and each accumulator is stored, so that no assembler
+drops it; that adds no hazard.
 """
 
 from __future__ import annotations
@@ -14,8 +15,12 @@ from functools import cache
 
 from ...formal.ordering.programs import (
     OTHER,
+    BlockEnd,
     Buffer,
+    BulkCommit,
     BulkCopy,
+    BulkStore,
+    BulkWait,
     Commit,
     CpAsync,
     CpAsyncCommit,
@@ -58,6 +63,7 @@ _SIMPLE: dict[type, str] = {
     WgmmaFence: "wgmma.fence.sync.aligned;",
     Commit: "wgmma.commit_group.sync.aligned;",
     CpAsyncCommit: "cp.async.commit_group;",
+    BulkCommit: "cp.async.bulk.commit_group;",
     CtaBarrier: "bar.sync 0;",
 }
 
@@ -208,6 +214,8 @@ class _Writer:
         """The statements of one operation."""
         if type(operation) in _SIMPLE:
             return [_SIMPLE[type(operation)]]
+        if isinstance(operation, BlockEnd):
+            return []
         if isinstance(operation, RegisterRead):
             return self._store(operation.register)
         if isinstance(operation, RegisterWrite):
@@ -219,6 +227,8 @@ class _Writer:
             return [f"wgmma.wait_group.sync.aligned {operation.n};"]
         if isinstance(operation, CpAsyncWait):
             return [f"cp.async.wait_group {operation.n};"]
+        if isinstance(operation, BulkWait):
+            return [f"cp.async.bulk.wait_group.read {operation.n};"]
         if isinstance(operation, MbarrierArrive):
             return [f"mbarrier.arrive.shared.b64 %state, [b{operation.barrier}];"]
         if isinstance(operation, MbarrierWait):
@@ -239,8 +249,11 @@ class _Writer:
         if isinstance(operation, CpAsync):
             where = f"%s{operation.buffer}" if thread == OTHER else f"%own{operation.buffer}"
             return [f"cp.async.cg.shared.global [{where}], [%in], 16;"]
-        assert isinstance(operation, BulkCopy)
         guard = "" if thread == OTHER else "@%elected "
+        if isinstance(operation, BulkStore):
+            store = "cp.async.bulk.global.shared::cta.bulk_group"
+            return [f"{guard}{store} [%out], [s{operation.buffer}], {_BYTES};"]
+        assert isinstance(operation, BulkCopy)
         barrier = f"[b{operation.barrier}]"
         copy = "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes"
         return [
@@ -306,6 +319,6 @@ def _operands(operation: Mma) -> Sequence[str]:
 def _buffers(operation: StepOperation) -> frozenset[int]:
     if isinstance(operation, Mma):
         return operation.buffers
-    if isinstance(operation, SharedRead | SharedWrite | CpAsync | BulkCopy):
+    if isinstance(operation, SharedRead | SharedWrite | CpAsync | BulkCopy | BulkStore):
         return frozenset((operation.buffer,))
     return frozenset()

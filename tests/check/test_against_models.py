@@ -50,6 +50,35 @@ STEPS = (
 KINDS = {"copy-incomplete", "proxy-fence", "proxy-fence-copy", "shared-overwritten", "shared-unsynchronised"}
 
 
+BULK_STEPS = (
+    "store s0",
+    "store s0",
+    "other: store s0",
+    "cp.async s0",
+    "cp.async.commit",
+    "cp.async.wait 0",
+    "proxy-fence",
+    "proxy-fence",
+    "other: proxy-fence",
+    "barrier",
+    "barrier",
+    "barrier",
+    "bulk-store s0",
+    "bulk-store s0",
+    "other: bulk-store s0",
+    "bulk.commit",
+    "bulk.commit",
+    "other: bulk.commit",
+    "bulk.wait 0",
+    "bulk.wait 0",
+    "bulk.wait 1",
+    "other: bulk.wait 0",
+    "bulk s0 b1",
+    "await b1",
+)
+UNWAITED = "bulk-store-unwaited"
+
+
 def has_one_phase(program: Program) -> bool:
     """Whether every wait for an mbarrier stands behind all signals, and behind one at least, and no thread waits
     twice: PTX waits for a phase, a program of the models for every signal before.
@@ -78,6 +107,17 @@ def programs(seed: int, count: int) -> Iterator[Program]:
         words = ["fence", *source.choices(STEPS, k=source.randrange(2, 8)), MMA]
         program = parse("; ".join(words))
         if has_one_phase(program):
+            count -= 1
+            yield program
+
+
+def bulk_programs(seed: int, count: int) -> Iterator[Program]:
+    """Programs with bulk stores, to the end of the block."""
+    source = random.Random(seed)
+    while count:
+        words = [*source.choices(BULK_STEPS, k=source.randrange(3, 10)), "end"]
+        program = parse("; ".join(words))
+        if has_one_phase(program) and "bulk-store" in str(program):
             count -= 1
             yield program
 
@@ -123,6 +163,44 @@ def test_what_is_undefined_is_no_silent_pass(seed: int) -> None:
             undefined_ones += 1
             assert by_checker(program).keys() & {"error", "likely", "reading"}, program
     assert undefined_ones > 20
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_bulk_stores(seed: int) -> None:
+    """An error is undefined by both models, and what is undefined under every reading is no silent pass."""
+    conducts = {ordering().conduct(readings) for readings in ordering().every().values()}
+    errors = undefined_ones = 0
+    for program in bulk_programs(seed, 60):
+        found, always = by_checker(program), by_models(program)[0]
+        assert bool(found.get("error")) <= bool(always), program
+        if found.get("error"):
+            errors += 1
+            if errors <= 5:  # without its end, behind which no memory is left to differ
+                assert all(differ(program.without(len(program) - 1), conduct) for conduct in conducts), (
+                    program
+                )
+        if always:
+            undefined_ones += 1
+            said = {rule for tier in ("error", "likely", "reading") for rule in found.get(tier, ())}
+            assert said - {UNWAITED}, program
+    assert errors > 20
+    assert undefined_ones > 20
+
+
+@pytest.mark.parametrize("seed", (4, 5, 6))
+def test_the_end_of_a_block(seed: int) -> None:
+    """The checker tells of a kernel that may end before its bulk stores have read, exactly where both models do."""
+    must = ordering().conduct(ordering().readings({"unwaited-store": "must"}))
+    seen = set()
+    for program in bulk_programs(seed, 80):
+        always, sometimes = by_models(program)
+        assert UNWAITED not in always, program
+        assert (UNWAITED in sometimes) == (UNWAITED in by_checker(program).get("reading", set())), program
+        seen.add(UNWAITED in sometimes)
+        if not always:  # no other hazard: the machine differs at the end, or never
+            assert (differ(program, must) is not None) == (UNWAITED in sometimes), program
+            assert differ(program) is None, program
+    assert seen == {False, True}
 
 
 def test_a_store_that_may_come_last_needs_its_own_fence() -> None:

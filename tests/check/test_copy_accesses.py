@@ -11,6 +11,7 @@ from ptxmma.check.ptx.flow import build_flow
 from ptxmma.check.ptx.operation import Operations
 from ptxmma.check.ptx.reader import read_module
 from ptxmma.check.walks.kernel_walks import KernelWalks
+from ptxmma.formal.ordering.notation import parse
 from ptxmma.gen.litmus.litmus_ptx import LitmusKernel, module
 from ptxmma.gen.litmus.litmus_tests import suite
 from ptxmma.spec.api import load
@@ -182,6 +183,27 @@ ret;
 }
 """
 FENCE = "fence.proxy.async.shared::cta;\n"
+
+
+@pytest.mark.parametrize(
+    ("steps", "rule"),
+    [
+        ("other: store s0; barrier; bulk-store s0; other: proxy-fence; barrier", "bulk-store-fence"),
+        ("other: store s0; other: proxy-fence; barrier; bulk-store s0; barrier", None),
+        ("other: store s0; other: proxy-fence; barrier; other: proxy-fence; bulk-store s0; barrier", None),
+        # Nothing but bulk copies and bulk stores, of one thread or of two.
+        ("bulk s0 b0; bulk-store s0", "copy-incomplete"),
+        ("bulk s0 b0; await b0; bulk-store s0", None),
+        ("bulk-store s0; bulk.commit; bulk s0 b0", "bulk-store-pending"),
+        ("bulk-store s0; bulk.commit; bulk.wait 0; bulk s0 b0", None),
+        ("other: bulk s0 b0; bulk-store s0", "shared-unsynchronised"),
+        ("other: bulk s0 b0; await b0; bulk-store s0", None),
+    ],
+)
+def test_bulk_stores_of_the_models(steps: str, rule: str | None) -> None:
+    text = module([LitmusKernel("k", (), parse(f"{steps}; bulk.commit; bulk.wait 0"))])
+    found = loud(text)
+    assert found == (set() if rule is None else {("error", rule)})
 
 
 def test_what_other_warps_store_in_bulk_is_fenced() -> None:

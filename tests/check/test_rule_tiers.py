@@ -29,7 +29,7 @@ TIERS = {
 }  # fmt: skip
 ORDERING = """shared-unsynchronised copy-incomplete first-fence register-fence accumulator-in-flight a-written-in-flight
     accumulator-as-a a-as-accumulator proxy-fence shared-overwritten accumulator-reshaped proxy-fence-copy
-    a-read-in-flight fence-after-mma fence-after-load"""
+    a-read-in-flight fence-after-mma fence-after-load bulk-store-fence bulk-store-pending bulk-store-unwaited"""
 CUDA = "constraint guard input-written operand-number operand-unused output-read semicolon"
 
 
@@ -47,7 +47,6 @@ def test_every_question_that_no_model_follows() -> None:
         "letter": ("undefined", "harmless", "harmless", "undefined"),
         "load-registers": ("every", "true", "every", "true"),
         "allocating-warp": ("any", "same", "any", "same"),
-        "unwaited-store": ("free", "must", "free", "must"),
         "warp-sync": ("orders", "waits", "orders", "waits"),
     }
     assert all(setting.machine.settled == {} for s in switches.values() for setting in s.settings.values())

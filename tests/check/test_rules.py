@@ -28,7 +28,7 @@ Run = Callable[..., tuple[int, str, str]]
 RULES = tuple(rules().values())
 QUOTED = re.compile(
     r'"((?:aligned|allocation|barrier|cluster|descriptor|matrix|wmma|metadata|idle|qualifier|redundant|warp)-[a-z]+|'
-    r'bulk-store-[a-z]+|tensor-load-[a-z]+|inline\.[a-z-]+|repaired|serialised)"'
+    r'tensor-load-[a-z]+|inline\.[a-z-]+|repaired|serialised)"'
 )
 REASON = re.compile(r'"((?:gate|guard|operand|qualifier)\.[a-z_]+|syntax)"')
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 import z3
 
-from ptxmma.formal.ordering.alphabet import alphabet
+from ptxmma.formal.ordering.alphabet import END, alphabet
 from ptxmma.formal.ordering.axioms import hazards
 from ptxmma.formal.ordering.programs import Mma, Program, Step
 from ptxmma.formal.ordering.symbolic.axioms import SymbolicAxioms
@@ -114,7 +114,8 @@ def test_the_formulas_say_what_the_axioms_say(reading: str) -> None:
         **{switch: s for rule in ordering().rules.values() for switch, s in rule.under.items()},
     }
     symbols = SymbolicProgram(LENGTH)
-    formulas = RuleFormulas(SymbolicAxioms(symbols, every, BoolVal(every["empty-groups"] == "count")), every)
+    counts, lasts = BoolVal(every["empty-groups"] == "count"), BoolVal(every["unwaited-store"] == "free")
+    formulas = RuleFormulas(SymbolicAxioms(symbols, every, counts, lasts), every)
     broken = {**formulas.of_registers(0, LENGTH - 1), **formulas.of_memory(0, LENGTH - 1)}
     assert set(broken) == set(ordering().rules) - {FIRST_FENCE}
     # One formula of all, which share most of their parts: z3 puts the values in once.
@@ -126,6 +127,8 @@ def test_the_formulas_say_what_the_axioms_say(reading: str) -> None:
         steps = [source.choice(letters) for _ in range(LENGTH)]
         if source.random() < 0.7:
             steps[0] = source.choice(mmas)
+        if source.random() < 0.2:
+            steps[-1] = END
         program = Program(tuple[Step, ...](steps))
         values = [valued(str(c), value) for c, value in symbols.spelling(program).items()]
         answers = z3.simplify(z3.substitute(together, *values)).children()

@@ -18,6 +18,7 @@ SWITCHES = {
     "completion-fence": ("reads results", "reads", "results"),
     "read-before-copy": ("free fence", "free", "fence"),
     "wait-scope": ("warp warpgroup", "warp", "warp"),
+    "unwaited-store": ("free must", "free", "must"),
 }
 # What a setting settles of the machine; every other one settles nothing.
 MACHINE = {
@@ -32,8 +33,11 @@ MACHINE = {
     "proxy-fence-side=either": {"proxy_fence_covers_all": True},
     "wait-scope=warp": {"wait_covers_all": False},
     "wait-scope=warpgroup": {"wait_covers_all": True},
+    "unwaited-store=free": {"block_lasts": True},
+    "unwaited-store=must": {"block_lasts": False},
 }
-# The rules on the text alone, with the settings under which each applies; all others are about values, always.
+# The rules on the text alone, with the settings under which each applies; all others are about values, and apply
+# always but for those of VALUES.
 TEXT = {
     "a-read-in-flight": {},
     "fence-after-mma": {"completed-mma": "fence"},
@@ -42,6 +46,7 @@ TEXT = {
     "fence-after-completion": {"completion-fence": "results"},
     "fence-after-load": {"read-before-copy": "fence"},
 }
+VALUES = {"bulk-store-unwaited": {"unwaited-store": "must"}}
 
 
 def test_every_switch_has_its_settings() -> None:
@@ -62,4 +67,7 @@ def test_every_setting_settles_what_it_says() -> None:
 def test_every_rule_has_its_effect() -> None:
     rules = ordering().rules
     assert {name: dict(rule.under) for name, rule in rules.items() if rule.effect == "text"} == TEXT
-    assert {name for name, rule in rules.items() if rule.under} <= TEXT.keys()
+    others = {
+        name: dict(rule.under) for name, rule in rules.items() if rule.effect == "values" and rule.under
+    }
+    assert others == VALUES

@@ -163,4 +163,4 @@ def test_the_command(run: Run, tmp_path: Path) -> None:
     assert "m-n-k (default)" in out
     switches = json.loads(run("litmus", "--switches", "--format", "json")[1])
     valid("litmus-switches", switches)
-    assert len(switches) == 10
+    assert len(switches) == 11

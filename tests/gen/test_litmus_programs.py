@@ -11,7 +11,7 @@ WATCHES = ("spec/ordering/litmus.yaml",)
 WORDS = {
     "F": "fence", "C": "commit", "W": "wait", "+": "write", "-": "read", "S": "store", "L": "load", "X": "cp.async",
     "c": "cp.async.commit", "w": "cp.async.wait", "T": "bulk", "P": "proxy-fence", "B": "barrier", "a": "arrive",
-    "A": "await",
+    "A": "await", "D": "bulk-store", "d": "bulk.commit", "v": "bulk.wait", "E": "end",
 }  # fmt: skip
 
 

@@ -22,7 +22,10 @@ from ..alphabet import LocationKind
 from ..programs import (
     OTHER,
     WARPGROUP,
+    BulkCommit,
     BulkCopy,
+    BulkStore,
+    BulkWait,
     Commit,
     CpAsync,
     CpAsyncCommit,
@@ -47,6 +50,7 @@ __all__ = [
     "FIRST_VALUE",
     "MOST_GROUPS",
     "AccessState",
+    "BulkStoreAccess",
     "CompleteMmaRead",
     "LoadAccess",
     "OrdinaryAccess",
@@ -85,6 +89,7 @@ class ThreadReach(NamedTuple):
 
 
 _EVERYWHERE = ThreadReach((True, True))
+_OF_ONE_BUFFER = (SharedRead, SharedWrite, CpAsync, BulkCopy, BulkStore)
 
 
 class OrdinaryAccess(NamedTuple):
@@ -143,6 +148,16 @@ class PendingBulkCopy(NamedTuple):
     barriers: int = 0
 
 
+class BulkStoreAccess(NamedTuple):
+    """A bulk store of the buffer: the groups of its thread since, until a wait covers it; `drained` from then
+    on, how far synchronisation has come from that wait.
+    """
+
+    thread: int
+    groups: int = 0
+    drained: ThreadReach | None = None
+
+
 class PendingMmaRead(NamedTuple):
     """A pending mma that reads the buffer."""
 
@@ -162,6 +177,7 @@ AccessState = (
     | StoreAccess
     | PendingCpAsync
     | PendingBulkCopy
+    | BulkStoreAccess
     | PendingMmaRead
     | CompleteMmaRead
 )
@@ -181,8 +197,10 @@ def initial_state(step: Step, kind: LocationKind) -> AccessState | None:
         return None
     if isinstance(operation, Mma):
         return PendingMmaRead() if 0 in operation.buffers else None
-    if not isinstance(operation, SharedRead | SharedWrite | CpAsync | BulkCopy) or operation.buffer != 0:
+    if not isinstance(operation, _OF_ONE_BUFFER) or operation.buffer != 0:
         return None
+    if isinstance(operation, BulkStore):
+        return BulkStoreAccess(thread)
     if isinstance(operation, SharedRead):
         return LoadAccess(thread, ThreadReach((False, thread == OTHER)))
     if isinstance(operation, SharedWrite):
@@ -205,6 +223,8 @@ def next_state(state: AccessState, step: Step, readings: Readings) -> AccessStat
         return _next_cp_async(state, step)
     if isinstance(state, PendingBulkCopy):
         return _next_bulk_copy(state, step)
+    if isinstance(state, BulkStoreAccess):
+        return _next_bulk_store(state, step, readings)
     for_all = readings["wait-scope"] == "warpgroup"
     if isinstance(state, PendingMmaRead):
         if _covered(state.groups, step):
@@ -257,6 +277,20 @@ def _next_cp_async(state: PendingCpAsync, step: Step) -> PendingCpAsync | StoreA
         return state._replace(groups=min(MOST_GROUPS, state.groups + 1))
     if isinstance(operation, CpAsyncWait) and state.groups > operation.n:
         return StoreAccess(state.thread, ThreadReach((False, state.thread == OTHER)))
+    return state
+
+
+def _next_bulk_store(state: BulkStoreAccess, step: Step, readings: Readings) -> BulkStoreAccess | None:
+    operation = step.operation
+    if state.drained is not None:
+        reach = _extended(state.drained, state.thread, step, readings, one_warp=True)
+        return None if reach.threads == (True, True) else state._replace(drained=reach)
+    if step.thread != state.thread:
+        return state
+    if isinstance(operation, BulkCommit):
+        return state._replace(groups=min(MOST_GROUPS, state.groups + 1))
+    if isinstance(operation, BulkWait) and state.groups > operation.n:
+        return BulkStoreAccess(state.thread, drained=ThreadReach((False, state.thread == OTHER)))
     return state
 
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 from ....spec.ordering import Readings, ordering
 from ..programs import (
     OTHER,
+    BlockEnd,
     BulkCopy,
+    BulkStore,
     CpAsync,
     Mma,
     Register,
@@ -17,6 +19,7 @@ from ..programs import (
 )
 from .axiom_state import (
     AccessState,
+    BulkStoreAccess,
     CompleteMmaRead,
     LoadAccess,
     OrdinaryAccess,
@@ -37,6 +40,10 @@ def broken_rules(state: AccessState, step: Step, readings: Readings) -> frozense
         return frozenset(_broken_unfenced(state, step))
     if isinstance(state, PendingMma):
         return frozenset(_broken_pending(state, step, readings))
+    if isinstance(step.operation, BlockEnd):
+        pending = isinstance(state, BulkStoreAccess) and state.drained is None
+        unwaited = pending and readings["unwaited-store"] == "must"
+        return frozenset({"bulk-store-unwaited"}) if unwaited else frozenset()
     rule = _broken_in_memory(state, step)
     return frozenset((rule,) if rule else ())
 
@@ -75,14 +82,19 @@ def _broken_pending(state: PendingMma, step: Step, readings: Readings) -> tuple[
 
 def _broken_in_memory(state: AccessState, step: Step) -> str | None:
     operation, thread = step.operation, step.thread
-    accesses = isinstance(operation, SharedRead | SharedWrite | CpAsync | BulkCopy) and operation.buffer == 0
-    reads = isinstance(operation, SharedRead | Mma)
+    of_one_buffer = (SharedRead, SharedWrite, CpAsync, BulkCopy, BulkStore)
+    accesses = isinstance(operation, of_one_buffer) and operation.buffer == 0
+    reads = isinstance(operation, SharedRead | Mma | BulkStore)
     if not accesses and not (isinstance(operation, Mma) and 0 in operation.buffers):
         return None
     if isinstance(state, PendingMmaRead):
         return None if reads else "shared-overwritten"
     if isinstance(state, CompleteMmaRead):
         return None if reads or state.reach.threads[thread] else "shared-overwritten"
+    if isinstance(state, BulkStoreAccess):
+        own = state.thread == thread and (thread == OTHER or isinstance(operation, BulkCopy))
+        drained = state.drained is not None and (own or state.drained.threads[thread])
+        return None if reads or drained else "bulk-store-pending"
     if isinstance(state, PendingCpAsync):
         return "copy-incomplete"
     if isinstance(state, PendingBulkCopy):
@@ -95,7 +107,9 @@ def _broken_in_memory(state: AccessState, step: Step) -> str | None:
         ordered = ordered_in_all_warps or state.thread == thread
         return None if ordered else "shared-unsynchronised"
     if not ordered_in_all_warps:
-        return None if state.visible and isinstance(operation, Mma) else "shared-unsynchronised"
+        return None if state.visible and isinstance(operation, Mma | BulkStore) else "shared-unsynchronised"
     if isinstance(operation, SharedRead) or visible_to(state, thread):
         return None
+    if isinstance(operation, BulkStore):
+        return "bulk-store-fence"
     return "proxy-fence-copy" if isinstance(operation, BulkCopy) else "proxy-fence"

@@ -20,7 +20,7 @@ from functools import cache
 
 from ....spec.ordering import Readings, ordering
 from ....spec.switches import Conduct
-from ..alphabet import LocationKind, letters
+from ..alphabet import END, LocationKind, letters
 from ..programs import Program, Step
 from .axiom_state import FIRST_VALUE, AccessState, initial_state, next_state
 from .broken_rules import broken_rules
@@ -137,6 +137,8 @@ def close(kind: LocationKind, readings: Readings, conduct: Conduct | None = None
                 closure.faults.append(_fault((*program, letter), rules))
             if rules or overtakes:
                 closure.follows[at].append(HAZARD)
+            elif letter == END:
+                closure.follows[at].append(at)  # nothing follows
             else:
                 delayed = frozenset(one for _, one in effects if one is not None)
                 closure.follows[at].append(number(JointState(access, delayed), (*program, letter)))

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from ....spec.ordering import Readings, ordering
 from ....spec.switches import Conduct
 from ..agreement import changing_values
-from ..alphabet import with_own_buffers
+from ..alphabet import END, with_own_buffers
 from ..axioms import closing
 from ..machine_answers import MachineAnswers
 from ..programs import Program, Step, WgmmaFence
@@ -39,7 +39,7 @@ def confirm(
     conduct = conduct or ordering().conduct(readings)
     runs, faults = 0, []
     for steps in of_classes:
-        for program in (steps, *((*steps, letter) for letter in closure.letters)):
+        for program in (steps, *((*steps, letter) for letter in closure.letters if letter != END)):
             for access, expected in _next_accesses(closure, program):
                 runs += 1
                 whole = Program(with_own_buffers((*program, access)))
@@ -68,9 +68,11 @@ def representatives(closure: Closure) -> list[_Steps]:
 
 
 def _next_accesses(closure: Closure, program: _Steps) -> Iterator[tuple[Step, bool]]:
-    """Each access after a program without hazards, and whether the states say that it closes a hazard."""
+    """Each access after a program without hazards, or the end, and whether the states say that it closes a
+    hazard.
+    """
     states = closure.after(program)
     if states is not None:
         for at, letter in enumerate(closure.letters):
-            if letter in closure.begins:
+            if letter in closure.begins or letter == END:
                 yield letter, any(closure.follows[state][at] == HAZARD for state in states)

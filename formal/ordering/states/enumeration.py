@@ -16,10 +16,10 @@ from dataclasses import dataclass, field
 
 from ....spec.ordering import Readings, ordering
 from ..agreement import changing_values, disagreement, last_step_differs
-from ..alphabet import LOCATIONS, LocationKind, alphabet, seen_from
+from ..alphabet import END, LOCATIONS, LocationKind, alphabet, seen_from
 from ..axioms import closing
 from ..machine_answers import MachineAnswers
-from ..programs import Program, Step
+from ..programs import BulkStore, Program, Step
 from .classes import LocationClasses
 from .closure import HAZARD, Closure
 
@@ -71,6 +71,13 @@ class AllLocations:
             1 << number
             for number, letters in enumerate(self.steps)
             if (letter := letters[at]) is not None and where.move(state, letter) == HAZARD
+        )
+
+    def end_closes(self, states: _States) -> bool:
+        """Whether the end of the block closes a hazard."""
+        found = ((self.classes[at.kind], state) for at, state in zip(LOCATIONS, states, strict=True))
+        return any(
+            where.move(state, where.letters[END]) == HAZARD for where, state in found if END in where.letters
         )
 
     def move(self, states: _States, number: int) -> _States:
@@ -143,12 +150,31 @@ def run_programs(
 ) -> ModelTally:
     """Run both models on every program up to a length with no hazard before its last step, up to symmetry.
 
+    A program with bulk stores that has no hazard is also run with the end of the block behind it.
+
     `answers`: what the machine answered already. `firsts`: with which steps of the alphabet programs begin.
     """
     tally = ModelTally()
     conduct = ordering().conduct(readings)
     steps = list(enumerate(alphabet()))
     rest: list[tuple[tuple[Step, ...], _States]] = [((), locations.start)]
+
+    def compare(steps: tuple[Step, ...], expected: bool) -> bool:
+        """Whether the last step has a hazard, or the models disagree about it."""
+        program = Program(steps)
+        closed = closing(program, readings)
+        hazards = changing_values(closed)
+        tally.hazards.update({hazard.rule for hazard in closed})
+        if bool(hazards) != last_step_differs(program, conduct, hazards, answers):
+            tally.faults.append(disagreement(program, readings, conduct) or str(program))
+            return True
+        if bool(hazards) != expected:
+            tally.faults.append(
+                f"{program}: hazard {bool(hazards)}, by the states of its locations {expected}"
+            )
+            return True
+        return bool(hazards)
+
     while rest:
         before, states = rest.pop()
         closing_steps = locations.closing_steps(states)
@@ -156,20 +182,15 @@ def run_programs(
             longer = (*before, step)
             if not _named_in_order(longer):
                 continue
-            program = Program(longer)
-            closed = closing(program, readings)
-            hazards = changing_values(closed)
-            tally.programs[len(longer)] += 1
-            tally.hazards.update({hazard.rule for hazard in closed})
             expected = bool(closing_steps >> number & 1)
-            if bool(hazards) != last_step_differs(program, conduct, hazards, answers):
-                tally.faults.append(disagreement(program, readings, conduct) or str(program))
-            elif bool(hazards) != expected:
-                tally.faults.append(
-                    f"{program}: hazard {bool(hazards)}, by the states of its locations {expected}"
-                )
-            elif not hazards and len(longer) < bound:
-                rest.append((longer, locations.move(states, number)))
+            tally.programs[len(longer)] += 1
+            if compare(longer, expected):
+                continue
+            after = locations.move(states, number)
+            if any(isinstance(step.operation, BulkStore) for step in longer):
+                compare((*longer, END), locations.end_closes(after))
+            if len(longer) < bound:
+                rest.append((longer, after))
     return tally
 
 

@@ -22,8 +22,12 @@ from ....spec.switches import Conduct
 from ..alphabet import LocationKind
 from ..programs import (
     OTHER,
+    BlockEnd,
     Buffer,
+    BulkCommit,
     BulkCopy,
+    BulkStore,
+    BulkWait,
     Commit,
     CpAsync,
     CpAsyncCommit,
@@ -40,6 +44,7 @@ from ..programs import (
     SharedRead,
     SharedWrite,
     Step,
+    StepOperation,
     Wait,
     WgmmaFence,
 )
@@ -59,6 +64,7 @@ _WARP, _OTHERS, _THREAD = 0, 1, 2
 _ALL_STREAMS = 7  # as bits
 _BOTH_HALVES = 3
 _GENERIC, _ASYNC = 1, 2  # views of memory, as bits
+_ELECTED = (BulkCopy, BulkStore, BulkCommit, BulkWait)  # an elected thread of the warpgroup executes them
 _GroupAge = tuple[int, bool]  # groups made since, its own among them; whether the next commit makes one more
 
 
@@ -83,8 +89,8 @@ class DelayedInBuffer(NamedTuple):
     `halves` and `views` of the buffer that it accesses, as bits. `stopped`: streams, as bits. `unsignalled`:
     mbarriers that lack a signal, as bits. `mmas`: by stream (the warp, the other warps), the groups since the
     oldest mma that is left undone. `copy_groups`: the groups since its cp.async, while no wait makes certain
-    that the value is stored. `store`: for a landing under a conduct in which a proxy fence waits for all
-    threads, the state while the store itself is delayed.
+    that the value is stored; `bulk_groups`: since its bulk store, likewise. `store`: for a landing under a
+    conduct in which a proxy fence waits for all threads, the state while the store itself is delayed.
     """
 
     kind: str
@@ -96,6 +102,7 @@ class DelayedInBuffer(NamedTuple):
     unsignalled: int = 0
     mmas: tuple[_GroupAge | None, _GroupAge | None] = (None, None)
     copy_groups: int | None = None
+    bulk_groups: int | None = None
     store: DelayedInBuffer | None = None
 
 
@@ -130,6 +137,8 @@ def _effects_in_stream(step: Step, stream: int, conduct: Conduct) -> Iterator[De
     elif isinstance(operation, BulkCopy):
         signal = 1 << operation.barrier
         yield DelayedInBuffer("flight", stream, True, _BOTH_HALVES, _GENERIC | _ASYNC, unsignalled=signal)
+    elif isinstance(operation, BulkStore):
+        yield DelayedInBuffer("flight", stream, False, _BOTH_HALVES, _ASYNC, bulk_groups=0)
     elif isinstance(operation, Mma):
         mmas: list[_GroupAge | None] = [None, None]
         mmas[stream] = (0, True)
@@ -162,18 +171,19 @@ def _stored_halves(stream: int) -> int:
 
 def _streams(step: Step) -> tuple[int, ...]:
     """The streams that execute a step."""
-    if isinstance(step.operation, CtaBarrier):
+    if isinstance(step.operation, CtaBarrier | BlockEnd):
         return (_WARP, _OTHERS, _THREAD)
     if step.thread == OTHER:
         return (_THREAD,)
-    return (_WARP,) if isinstance(step.operation, BulkCopy) else (_WARP, _OTHERS)
+    return (_WARP,) if isinstance(step.operation, _ELECTED) else (_WARP, _OTHERS)
 
 
 def _accesses_buffer(step: Step) -> bool:
     operation = step.operation
     if isinstance(operation, Mma):
         return operation.b == 0 or operation.a == Buffer(0)
-    return isinstance(operation, SharedRead | SharedWrite | CpAsync | BulkCopy) and operation.buffer == 0
+    accesses = (SharedRead, SharedWrite, CpAsync, BulkCopy, BulkStore)
+    return isinstance(operation, accesses) and operation.buffer == 0
 
 
 def next_delayed(delayed: DelayedEffectState, step: Step, conduct: Conduct) -> DelayedEffectState | None:
@@ -216,27 +226,36 @@ def _next_in_buffer(delayed: DelayedInBuffer, step: Step, conduct: Conduct) -> D
             mmas[stream] = mmas[stream] or (0, True)
     if stopped & 3 == 3:  # both streams of the warpgroup: nobody waits for groups any more
         mmas = [None, None]
-    copy_groups = delayed.copy_groups
-    if copy_groups is not None and delayed.stream in streams:
-        if stopped >> delayed.stream & 1:
-            copy_groups = None
-        elif isinstance(operation, CpAsyncCommit):
-            copy_groups = min(MOST_GROUPS, copy_groups + 1)
-        elif isinstance(operation, CpAsyncWait) and copy_groups > operation.n:
-            copy_groups = None
+    copy_groups, bulk_groups = delayed.copy_groups, delayed.bulk_groups
+    if delayed.stream in streams:
+        goes_on = not stopped >> delayed.stream & 1
+        copy_groups = _own_groups(copy_groups, operation, CpAsyncCommit, CpAsyncWait) if goes_on else None
+        bulk_groups = _own_groups(bulk_groups, operation, BulkCommit, BulkWait) if goes_on else None
     return delayed._replace(
         stopped=stopped,
         unsignalled=unsignalled,
         mmas=(mmas[0], mmas[1]),
         copy_groups=copy_groups,
+        bulk_groups=bulk_groups,
         store=delayed.store and _next_in_buffer(delayed.store, step, conduct),
     )
+
+
+def _own_groups(groups: int | None, operation: StepOperation, commit: type, wait: type) -> int | None:
+    """The groups of a thread's copies or bulk stores since one of them; None once a wait covers it."""
+    if groups is None:
+        return None
+    if isinstance(operation, commit):
+        return min(MOST_GROUPS, groups + 1)
+    if isinstance(operation, CpAsyncWait | BulkWait) and isinstance(operation, wait) and groups > operation.n:
+        return None
+    return groups
 
 
 def _waits(delayed: DelayedInBuffer, step: Step, stream: int, conduct: Conduct) -> bool:
     """Whether a stream that has not stopped before cannot issue the step."""
     operation = step.operation
-    if isinstance(operation, CtaBarrier):
+    if isinstance(operation, CtaBarrier | BlockEnd):
         return bool(delayed.stopped)
     if isinstance(operation, Wait):
         undone = delayed.mmas if conduct.wait_covers_all else delayed.mmas[stream : stream + 1]
@@ -244,6 +263,9 @@ def _waits(delayed: DelayedInBuffer, step: Step, stream: int, conduct: Conduct) 
     if isinstance(operation, CpAsyncWait):
         own = delayed.kind == "flight" and stream == delayed.stream
         return own and delayed.copy_groups is not None and delayed.copy_groups > operation.n
+    if isinstance(operation, BulkWait):
+        own = stream == delayed.stream
+        return own and delayed.bulk_groups is not None and delayed.bulk_groups > operation.n
     if isinstance(operation, MbarrierWait):
         return bool(delayed.unsignalled >> operation.barrier & 1)
     if isinstance(operation, ProxyFence) and delayed.kind == "landing":
@@ -266,6 +288,10 @@ def can_overtake(delayed: DelayedEffectState, step: Step, conduct: Conduct) -> b
     """Whether an effect of the step overtakes the delayed one, on the same cell, one of the two a write."""
     if isinstance(delayed, DelayedInRegister):
         return _overtakes_in_register(delayed, step, conduct)
+    if isinstance(step.operation, BlockEnd):
+        # The block ends once all threads have; its memory may not last for a bulk store.
+        pending = delayed.kind == "flight" and delayed.bulk_groups is not None
+        return pending and not delayed.stopped and not conduct.block_lasts
     if not _accesses_buffer(step):
         return False
     going = [stream for stream in _streams(step) if not delayed.stopped >> stream & 1]
@@ -295,7 +321,7 @@ def _on_one_cell(delayed: DelayedInBuffer, step: Step, stream: int) -> bool:
     operation = step.operation
     if isinstance(operation, SharedRead):
         return delayed.writes and bool(delayed.views & _GENERIC)
-    if isinstance(operation, Mma):
+    if isinstance(operation, Mma | BulkStore):
         return delayed.writes and bool(delayed.views & _ASYNC)
     if isinstance(operation, BulkCopy):
         return True

@@ -10,7 +10,11 @@ from __future__ import annotations
 from ....spec.ordering import Readings, ordering
 from ...smt.terms import UGT, And, BitVecVal, BoolVal, If, Not, Or, Term, ZeroExt
 from ..programs import (
+    BlockEnd,
+    BulkCommit,
     BulkCopy,
+    BulkStore,
+    BulkWait,
     Commit,
     CpAsync,
     CpAsyncCommit,
@@ -31,22 +35,27 @@ from .program import SymbolicProgram, any_of
 
 __all__ = ["SymbolicAxioms"]
 
+_READERS = (SharedRead, Mma, BulkStore)
+
 
 class SymbolicAxioms:
     """The relations of the axioms between the steps of a symbolic program.
 
-    Pairs of steps i < j are the keys. `groups` and `copy_groups` count the groups that are committed between
-    the two, for an mma i and for a cp.async i. `synchronised`: step i comes before step j, whichever warps
-    execute them; `synchronised_one_warp`: what any one warp did in step i comes before step j. `reached` says
-    the same right after step j, for two threads: the warpgroup and the other thread.
+    Pairs of steps i < j are the keys. `groups` and `own_groups` count the groups that are committed between
+    the two: for an mma i, and for a cp.async or a bulk store i. `synchronised`: step i comes before step j,
+    whichever warps execute them; `synchronised_one_warp`: what any one warp did in step i comes before step
+    j. `reached` says the same right after step j, for two threads: the warpgroup and the other thread.
     """
 
-    def __init__(self, s: SymbolicProgram, readings: Readings, empty_groups_count: Term) -> None:
+    def __init__(
+        self, s: SymbolicProgram, readings: Readings, empty_groups_count: Term, block_lasts: Term
+    ) -> None:
         self.s = s
         self.readings = readings
         self.empty_groups_count = empty_groups_count
+        self.block_lasts = block_lasts
         self.groups: dict[tuple[int, int], Term] = {}
-        self.copy_groups: dict[tuple[int, int], Term] = {}
+        self.own_groups: dict[tuple[int, int], Term] = {}
         self.synchronised: dict[tuple[int, int], Term] = {}
         self.synchronised_one_warp: dict[tuple[int, int], Term] = {}
         self.reached: dict[tuple[int, int], tuple[Term, Term]] = {}
@@ -60,16 +69,18 @@ class SymbolicAxioms:
     def _count_groups(self, i: int) -> None:
         """Count the groups committed after step i, up to each later step."""
         s = self.s
-        groups, copy_groups = BitVecVal(0, 5), BitVecVal(0, 5)
+        groups, own_groups = BitVecVal(0, 5), BitVecVal(0, 5)
         uncommitted: Term = BoolVal(True)
         for j in range(i + 1, s.length):
-            self.groups[i, j], self.copy_groups[i, j] = groups, copy_groups
+            self.groups[i, j], self.own_groups[i, j] = groups, own_groups
             commit = s.is_a(j, Commit)
             makes_group = And(commit, Or(self.empty_groups_count, uncommitted))
             groups = If(makes_group, groups + 1, groups)
             uncommitted = And(Or(uncommitted, s.is_a(j, Mma)), Not(commit))
-            own = And(s.is_a(j, CpAsyncCommit), s.other[j] == s.other[i])
-            copy_groups = If(own, copy_groups + 1, copy_groups)
+            copies = And(s.is_a(i, CpAsync), s.is_a(j, CpAsyncCommit))
+            stores = And(s.is_a(i, BulkStore), s.is_a(j, BulkCommit))
+            own = And(Or(copies, stores), s.other[j] == s.other[i])
+            own_groups = If(own, own_groups + 1, own_groups)
 
     def _synchronise(self, i: int, one_warp: bool) -> None:
         """Follow barriers and mbarriers from step i on."""
@@ -94,10 +105,11 @@ class SymbolicAxioms:
                 waited = any_of([self.covers(j, m) for m in range(i + 1, j)])
                 receives = Or(receives, And(s.is_a(j, Wait), Not(s.other[i]), waited))
             barrier = s.is_a(j, CtaBarrier)
+            meet = s.is_a(j, CtaBarrier, BlockEnd)
             signalled = [Or(signalled[b], And(signals, s.barrier[j] == b)) for b in range(4)]
             reached = [
-                Or(reached[0], barrier, And(receives, Not(s.other[j]))),
-                Or(reached[1], barrier, And(receives, s.other[j])),
+                Or(reached[0], meet, And(receives, Not(s.other[j]))),
+                Or(reached[1], meet, And(receives, s.other[j])),
             ]
             reached_after[i, j] = reached[0], reached[1]
             before[i, j] = And(If(s.other[j], reached[1], reached[0]), Not(barrier))
@@ -111,16 +123,19 @@ class SymbolicAxioms:
         return Or(And(self.s.other[i], self.s.other[j]), self.synchronised[i, j])
 
     def covers(self, c: int, i: int) -> Term:
-        """Step c waits for the group of the mma or cp.async i."""
+        """Step c waits for the group of the mma, cp.async or bulk store i."""
         s = self.s
         n = ZeroExt(1, s.count[c])
         wgmma = And(s.is_a(i, Mma), s.is_a(c, Wait), UGT(self.groups[i, c], n))
         same = s.other[i] == s.other[c]
-        copy = And(s.is_a(i, CpAsync), s.is_a(c, CpAsyncWait), same, UGT(self.copy_groups[i, c], n))
-        return Or(wgmma, copy)
+        waits = Or(
+            And(s.is_a(i, CpAsync), s.is_a(c, CpAsyncWait)), And(s.is_a(i, BulkStore), s.is_a(c, BulkWait))
+        )
+        own = And(waits, same, UGT(self.own_groups[i, c], n))
+        return Or(wgmma, own)
 
     def waits_for(self, c: int, i: int) -> Term:
-        """Step c waits for the mma, cp.async or bulk copy i."""
+        """Step c waits for the mma, cp.async, bulk copy or bulk store i."""
         s = self.s
         copied = And(s.is_a(i, BulkCopy), s.is_a(c, MbarrierWait), s.barrier[i] == s.barrier[c])
         return Or(self.covers(c, i), copied)
@@ -219,10 +234,22 @@ class SymbolicAxioms:
         waits = [(c, self.waits_for(c, i)) for c in range(i + 1, j)]
         return any_of([And(waited, self.synchronised[c, j]) for c, waited in waits])
 
+    def has_drained(self, i: int, j: int) -> Term:
+        """The bulk store i has read shared memory when step j is executed."""
+        s = self.s
+        own = Or(s.is_a(j, BulkCopy), s.other[j])  # the thread that waited executes step j
+        waits = [(c, self.waits_for(c, i)) for c in range(i + 1, j)]
+        return any_of(
+            [
+                And(waited, Or(And(own, s.other[c] == s.other[j]), self.synchronised_one_warp[c, j]))
+                for c, waited in waits
+            ]
+        )
+
     def memory_hazard(self, i: int, j: int) -> Term:
         """The steps i and j break a rule about a buffer, and a value can change."""
         s = self.s
-        only_reads = s.is_a(j, SharedRead, Mma)
+        only_reads = s.is_a(j, *_READERS)
         overwritten = And(s.is_a(i, Mma), Not(only_reads), Not(self.has_read(i, j)))
         loaded = And(s.is_a(i, SharedRead), Not(only_reads), Not(self.ordered_in_all_warps(i, j)))
         copied = And(s.is_a(i, BulkCopy), Not(self.complete(i, j)))
@@ -240,4 +267,8 @@ class SymbolicAxioms:
                 ),
             ),
         )
-        return And(self.one_buffer(i, j), Or(overwritten, loaded, copied, stored))
+        undrained = And(s.is_a(i, BulkStore), Not(self.has_drained(i, j)))
+        drained_late = And(undrained, Not(only_reads))
+        ended = And(s.is_a(j, BlockEnd), undrained, Not(self.block_lasts))
+        raced = And(self.one_buffer(i, j), Or(overwritten, loaded, copied, stored, drained_late))
+        return Or(raced, ended)

@@ -22,7 +22,7 @@ from functools import cached_property, partial
 from ....spec.ordering import Readings, ordering
 from ...smt.obligations import Model, Obligation, refuting
 from ...smt.terms import And, BoolVal, If, Implies, Not, Or, Term
-from ..programs import BulkCopy, CpAsync, Mma, ProxyFence, SharedRead, SharedWrite
+from ..programs import BulkCopy, BulkStore, CpAsync, Mma, ProxyFence, SharedRead, SharedWrite
 from .machine import OTHERS, STREAMS, THREAD, WARP, DelayedEffect, EffectName
 from .program import SymbolicProgram
 from .questions import FIRST_STEPS, ModelFormulas, delayed_effects, memory_formulas, memory_readings
@@ -36,7 +36,7 @@ _STEPS_WITH: dict[str, tuple[type, ...]] = {
     "issue": (SharedRead, SharedWrite),
     "store": (SharedWrite, CpAsync),
     "landing": (SharedWrite, CpAsync),
-    "flight": (CpAsync, BulkCopy, Mma),
+    "flight": (CpAsync, BulkCopy, BulkStore, Mma),
 }
 
 

@@ -18,7 +18,11 @@ from collections.abc import Callable, Mapping
 from ....spec.switches import Conduct
 from ...smt.terms import UGE, And, BitVecVal, Bool, BoolVal, If, Not, Or, Term, ZeroExt
 from ..programs import (
+    BlockEnd,
+    BulkCommit,
     BulkCopy,
+    BulkStore,
+    BulkWait,
     Commit,
     CpAsync,
     CpAsyncCommit,
@@ -52,6 +56,8 @@ STREAMS = WARP, OTHERS, THREAD = 0, 1, 2
 BUFFER_PARTS = ((WARP, 0), (OTHERS, 1), (THREAD, 0), (THREAD, 1))
 EffectName = tuple[str, int, int]  # kind, stream, half of a buffer
 _NO = BoolVal(False)
+# What an elected thread of the warpgroup does, and what is not kept of the other warps.
+_OF_ONE_WARP = (BulkCopy, BulkStore, BulkCommit, BulkWait, RegisterRead, RegisterWrite, WgmmaFence)
 
 
 class MachineSteps:
@@ -61,12 +67,18 @@ class MachineSteps:
     """
 
     def __init__(
-        self, s: SymbolicProgram, conduct: Conduct, any_chain: bool, empty_groups_count: Term
+        self,
+        s: SymbolicProgram,
+        conduct: Conduct,
+        any_chain: bool,
+        empty_groups_count: Term,
+        block_lasts: Term,
     ) -> None:
         self.s = s
         self.conduct = conduct
         self.any_chain = any_chain
         self.empty_groups_count = empty_groups_count
+        self.block_lasts = block_lasts
         self._made: dict[tuple[object, ...], Term] = {}
 
     def _once(self, make: Callable[..., Term], *arguments: object) -> Term:
@@ -84,7 +96,7 @@ class MachineSteps:
         return self._once(self._stored, i, k)
 
     def waits_for_group(self, i: int, k: int, copies: bool) -> Term:
-        """The wait k waits for the group of the mma i (`copies`: of the cp.async i)."""
+        """The wait k waits for the group of the mma i (`copies`: of the cp.async or bulk store i)."""
         return self._once(self._waits_for_group, i, k, copies)
 
     def waits_for_signal(self, i: int, k: int, kind: type) -> Term:
@@ -98,9 +110,9 @@ class MachineSteps:
     def _runs(self, k: int, stream: int) -> Term:
         s = self.s
         if stream == THREAD:
-            return Or(s.other[k], s.is_a(k, CtaBarrier))
+            return Or(s.other[k], s.is_a(k, CtaBarrier, BlockEnd))
         if stream == OTHERS:
-            return And(Not(s.other[k]), Not(s.is_a(k, BulkCopy, RegisterRead, RegisterWrite, WgmmaFence)))
+            return And(Not(s.other[k]), Not(s.is_a(k, *_OF_ONE_WARP)))
         return Not(s.other[k])
 
     def _stored(self, i: int, k: int) -> Term:
@@ -111,23 +123,30 @@ class MachineSteps:
     def _is_due(self, i: int, k: int, copies: bool) -> Term:
         """The group of step i is older than those that the wait k leaves pending."""
         s = self.s
-        commit, kind = (CpAsyncCommit, CpAsync) if copies else (Commit, Mma)
         later_groups = BitVecVal(0, 5)
         uncommitted: Term = BoolVal(True)
         committed: Term = BoolVal(False)
         for c in range(i + 1, k):
             own = s.other[c] == s.other[k]
-            commits = And(s.is_a(c, commit), own)
+            commit = s.is_a(c, Commit)
+            if copies:
+                bulk = s.is_a(i, BulkStore)
+                commit = If(bulk, s.is_a(c, BulkCommit), s.is_a(c, CpAsyncCommit))
+            commits = And(commit, own)
             makes_group = commits if copies else And(commits, Or(self.empty_groups_count, uncommitted))
             later_groups = If(And(makes_group, committed), later_groups + 1, later_groups)
             committed = Or(committed, makes_group)
-            uncommitted = If(commits, BoolVal(False), Or(uncommitted, And(s.is_a(c, kind), own)))
+            uncommitted = If(commits, BoolVal(False), Or(uncommitted, And(s.is_a(c, Mma), own)))
         old = UGE(later_groups, ZeroExt(1, s.count[k]))
         return And(s.other[i] == s.other[k], committed, old)
 
     def _waits_for_group(self, i: int, k: int, copies: bool) -> Term:
-        wait, kind = (CpAsyncWait, CpAsync) if copies else (Wait, Mma)
-        return And(self.s.is_a(k, wait), self.s.is_a(i, kind), self._once(self._is_due, i, k, copies))
+        s = self.s
+        waits = And(s.is_a(k, Wait), s.is_a(i, Mma))
+        if copies:
+            copied = And(s.is_a(k, CpAsyncWait), s.is_a(i, CpAsync))
+            waits = Or(copied, And(s.is_a(k, BulkWait), s.is_a(i, BulkStore)))
+        return And(waits, self._once(self._is_due, i, k, copies))
 
     def _waits_for_signal(self, i: int, k: int, kind: type) -> Term:
         s = self.s
@@ -191,7 +210,7 @@ class DelayedEffect:
         stopped = {who: self.stopped[who][k - 1] if k else BoolVal(False) for who in STREAMS}
         reasons = [
             And(s.is_a(k, WgmmaFence), any_of(self.no_settle[:k])),
-            And(s.is_a(k, CtaBarrier), any_of(list(stopped.values()))),
+            And(s.is_a(k, CtaBarrier, BlockEnd), any_of(list(stopped.values()))),
         ]
         for i in range(k):
             unfinished = self.no_flight[stream][i]
@@ -229,7 +248,7 @@ class DelayedEffect:
         earlier = [And(steps.in_order(i, k), self.no_flight[stream][i]) for i in range(k)]
         self.no_flight[stream][k] = And(
             steps.runs(k, stream),
-            s.is_a(k, Mma, CpAsync, BulkCopy),
+            s.is_a(k, Mma, CpAsync, BulkCopy, BulkStore),
             Or(self._is_delayed(k, "flight", stream), self.no_issue[stream][k], *earlier),
         )
         if stream == WARP:

@@ -7,7 +7,17 @@ writes. Cells are registers, and halves of buffers in the view of the generic or
 from __future__ import annotations
 
 from ...smt.terms import And, BoolVal, If, Not, Or, Term
-from ..programs import BulkCopy, CpAsync, Mma, RegisterRead, RegisterWrite, SharedRead, SharedWrite
+from ..programs import (
+    BlockEnd,
+    BulkCopy,
+    BulkStore,
+    CpAsync,
+    Mma,
+    RegisterRead,
+    RegisterWrite,
+    SharedRead,
+    SharedWrite,
+)
 from .machine import BUFFER_PARTS, STREAMS, THREAD, WARP, DelayedEffect, EffectName
 from .program import SymbolicProgram, any_of
 
@@ -46,7 +56,16 @@ def _on_one_register(s: SymbolicProgram, j: int) -> Term:
 def overtakes_in_memory(delayed: DelayedEffect, j: int) -> Term:
     """An effect of step j on shared memory overtakes the delayed effect of the first step."""
     found = [And(_on_one_cell(delayed, j, name), Not(blocked)) for name, blocked in _effects(delayed, j)]
-    return any_of(found)
+    return any_of([*found, _end_overtakes(delayed, j)])
+
+
+def _end_overtakes(delayed: DelayedEffect, j: int) -> Term:
+    """The block ends at step j, and its memory does not last until the first step, a bulk store, reads it."""
+    s = delayed.s
+    if delayed.kind != "flight" or delayed.stream not in (WARP, THREAD):
+        return BoolVal(False)
+    ends = And(s.is_a(0, BulkStore), s.is_a(j, BlockEnd), Not(delayed.steps.block_lasts))
+    return And(ends, Not(delayed.no_issue[WARP][j]))
 
 
 def _effects(delayed: DelayedEffect, j: int) -> list[tuple[EffectName, Term]]:
@@ -94,7 +113,7 @@ def _access(delayed: DelayedEffect, k: int, name: EffectName, view: str) -> tupl
         return write, write
     if view == "async" and kind == "flight":
         write = And(runs, s.is_a(k, BulkCopy))
-        return Or(write, And(runs, s.is_a(k, Mma))), write
+        return Or(write, And(runs, s.is_a(k, Mma, BulkStore))), write
     if view == "async" and kind == "landing" and stores_half:
         write = delayed.stores_in(k, stream)
         return write, write

@@ -12,8 +12,12 @@ from ...smt.obligations import Model
 from ...smt.terms import ULE, And, BitVec, BitVecVal, Bool, BoolVal, Implies, Not, Or, Term
 from ..programs import (
     OTHER,
+    BlockEnd,
     Buffer,
+    BulkCommit,
     BulkCopy,
+    BulkStore,
+    BulkWait,
     Commit,
     CpAsync,
     CpAsyncCommit,
@@ -55,8 +59,13 @@ _KINDS: tuple[type, ...] = (
     MbarrierArrive,
     MbarrierWait,
     CtaBarrier,
+    BulkStore,
+    BulkCommit,
+    BulkWait,
+    BlockEnd,
 )
-_WARPGROUP_ONLY = (RegisterRead, RegisterWrite, WgmmaFence, Mma, Commit, Wait, CtaBarrier)
+_WARPGROUP_ONLY = (RegisterRead, RegisterWrite, WgmmaFence, Mma, Commit, Wait, CtaBarrier, BlockEnd)
+_OF_ONE_BUFFER = (SharedRead, SharedWrite, CpAsync, BulkCopy, BulkStore)
 
 
 def any_of(parts: Sequence[Term]) -> Term:
@@ -96,7 +105,7 @@ class SymbolicProgram:
 
     def accesses(self, k: int, buffer: Term) -> Term:
         """Step k accesses a buffer."""
-        own = And(self.is_a(k, SharedRead, SharedWrite, CpAsync, BulkCopy, Mma), self.buffer[k] == buffer)
+        own = And(self.is_a(k, *_OF_ONE_BUFFER, Mma), self.buffer[k] == buffer)
         return Or(own, And(self.is_a(k, Mma), Not(self.a_in_register[k]), self.a_buffer[k] == buffer))
 
     def alike(self, i: int, j: int, fields: Sequence[str]) -> Term:
@@ -127,13 +136,13 @@ class SymbolicProgram:
                 act = Mma(MmaShape(64, n, depth, types), of(self.register[k]), a, of(self.buffer[k]))
             elif kind in (RegisterRead, RegisterWrite):
                 act = kind(of(self.register[k]))
-            elif kind in (SharedRead, SharedWrite, CpAsync):
+            elif kind in (SharedRead, SharedWrite, CpAsync, BulkStore):
                 act = kind(of(self.buffer[k]))
             elif kind is BulkCopy:
                 act = BulkCopy(of(self.buffer[k]), of(self.barrier[k]))
             elif kind in (MbarrierArrive, MbarrierWait):
                 act = kind(of(self.barrier[k]))
-            elif kind in (Wait, CpAsyncWait):
+            elif kind in (Wait, CpAsyncWait, BulkWait):
                 act = kind(of(self.count[k]))
             else:
                 act = kind()
@@ -164,11 +173,11 @@ class SymbolicProgram:
                     "k": act.shape.k != 16,
                     "types": act.shape.types != "f32.f16.f16",
                 }
-            elif isinstance(act, SharedRead | SharedWrite | CpAsync | BulkCopy):
+            elif isinstance(act, _OF_ONE_BUFFER):
                 values["buffer"] = act.buffer
             if isinstance(act, BulkCopy | MbarrierArrive | MbarrierWait):
                 values["barrier"] = act.barrier
-            if isinstance(act, Wait | CpAsyncWait):
+            if isinstance(act, Wait | CpAsyncWait | BulkWait):
                 values["count"] = act.n
             for name, value in values.items():
                 constant = getattr(self, name)[k]
@@ -180,11 +189,15 @@ class SymbolicProgram:
 
 
 def wellformed(s: SymbolicProgram) -> Term:
-    """Every step is an operation or empty, and its thread and its registers are ones that it can have."""
+    """Every step is an operation or empty, its thread and its registers are ones that it can have, and only
+    the last one can be the end.
+    """
     parts = []
     for k in range(s.length):
         parts.append(ULE(s.kind[k], len(_KINDS)))
         parts.append(Implies(s.other[k], Not(s.is_a(k, *_WARPGROUP_ONLY))))
+        if k < s.length - 1:
+            parts.append(Not(s.is_a(k, BlockEnd)))
         a_in_register = And(s.is_a(k, Mma), s.a_in_register[k])
         parts.append(Implies(a_in_register, s.a_register[k] != s.register[k]))
     return And(*parts)

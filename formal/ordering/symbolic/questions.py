@@ -17,7 +17,16 @@ from ....spec.ordering import Readings, ordering
 from ....spec.switches import Conduct
 from ...smt.obligations import Model, Obligation, refuting
 from ...smt.terms import And, Bool, BoolVal, Not, Term, narrowed
-from ..programs import BulkCopy, CpAsync, Mma, RegisterRead, RegisterWrite, SharedRead, SharedWrite
+from ..programs import (
+    BulkCopy,
+    BulkStore,
+    CpAsync,
+    Mma,
+    RegisterRead,
+    RegisterWrite,
+    SharedRead,
+    SharedWrite,
+)
 from .axioms import SymbolicAxioms
 from .machine import BUFFER_PARTS, STREAMS, WARP, DelayedEffect, EffectName, MachineSteps
 from .overtaking import overtakes_in_memory, overtakes_in_register
@@ -35,11 +44,12 @@ __all__ = [
     "register_formulas",
 ]
 
+_OPEN = ("empty-groups", "unwaited-store")  # the solver chooses their settings
 LENGTH = 6  # of `ptxmma prove`; `ptxmma ordering --length` asks about longer programs
 # By subject: the kinds of a first step that can have a hazard with a later one.
 FIRST_STEPS: Mapping[str, tuple[type, ...]] = {
     "registers": (RegisterRead, RegisterWrite, Mma),
-    "shared memory": (SharedRead, SharedWrite, CpAsync, BulkCopy, Mma),
+    "shared memory": (SharedRead, SharedWrite, CpAsync, BulkCopy, BulkStore, Mma),
 }
 
 
@@ -68,8 +78,9 @@ class ModelFormulas:
 def register_formulas(s: SymbolicProgram, readings: Readings) -> ModelFormulas:
     """Both models about the registers of the first and the last step."""
     conduct = ordering().conduct(readings)
-    axioms = SymbolicAxioms(s, readings, BoolVal(readings["empty-groups"] == "count"))
-    steps = MachineSteps(s, conduct, False, BoolVal(bool(conduct.empty_groups_count)))
+    lasts = BoolVal(True)  # of no matter to registers
+    axioms = SymbolicAxioms(s, readings, BoolVal(readings["empty-groups"] == "count"), lasts)
+    steps = MachineSteps(s, conduct, False, BoolVal(bool(conduct.empty_groups_count)), lasts)
     last = s.length - 1
     effects = tuple(DelayedEffect(steps, (kind, WARP, 0)) for kind in ("settle", "flight"))
     overtaken = any_of([overtakes_in_register(effect, last) for effect in effects])
@@ -90,13 +101,15 @@ def delayed_effects(conduct: Conduct) -> tuple[EffectName, ...]:
 def memory_formulas(s: SymbolicProgram, readings: Readings) -> ModelFormulas:
     """Both models about the shared memory that the first and the last step access.
 
-    The solver chooses which mmas on one accumulator take effect in order, and whether empty groups count (for
-    both models alike). So the answer holds for every setting of the switches about these.
+    The solver chooses which mmas on one accumulator take effect in order, whether empty groups count, and
+    whether a block lasts for its bulk stores (for both models alike). So the answer holds for every setting
+    of the switches about these.
     """
     conduct = ordering().conduct(readings)
     empty_groups_count = Bool("empty_groups_count")
-    axioms = SymbolicAxioms(s, readings, empty_groups_count)
-    steps = MachineSteps(s, conduct, True, empty_groups_count)
+    block_lasts = Bool("block_lasts")
+    axioms = SymbolicAxioms(s, readings, empty_groups_count, block_lasts)
+    steps = MachineSteps(s, conduct, True, empty_groups_count, block_lasts)
     last = s.length - 1
     stores: dict[tuple[int, int], DelayedEffect] = {}
     effects: list[DelayedEffect] = []
@@ -118,7 +131,7 @@ def memory_formulas(s: SymbolicProgram, readings: Readings) -> ModelFormulas:
 def memory_readings(readings: Readings) -> Readings:
     """The settings that the formulas about shared memory depend on."""
     bearing = ordering().bearing(readings, registers=False)
-    return {name: setting for name, setting in bearing.items() if name != "empty-groups"}
+    return {name: setting for name, setting in bearing.items() if name not in _OPEN}
 
 
 class ModelQuestions:

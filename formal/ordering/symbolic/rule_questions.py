@@ -21,7 +21,7 @@ __all__ = ["FIRST_FENCE", "rule_obligations", "strict_obligations"]
 
 FIRST_FENCE = "first-fence"  # about one step, and what was in its registers before the program
 _WAIT_SCOPE, _SHAPE, _RESHAPED = "wait-scope", "same-shape", "reshaped-accumulator"
-_EMPTY, _PROXY = "empty-groups", "proxy-fence-side"
+_EMPTY, _PROXY, _UNWAITED = "empty-groups", "proxy-fence-side", "unwaited-store"
 _BEARING: Mapping[str, tuple[str, ...]] = {
     "registers": (_SHAPE, _RESHAPED, _WAIT_SCOPE),
     "shared memory": (_PROXY, _WAIT_SCOPE),
@@ -37,16 +37,22 @@ class _RuleQuestions:
         self.last = length - 1
         self.formulas = cache(self._formulas)
 
-    def _formulas(self, settings: tuple[tuple[str, str], ...], counts: bool | None) -> RuleFormulas:
-        """The rules under some settings; whether empty groups count (None: as the solver likes)."""
+    def _formulas(
+        self, settings: tuple[tuple[str, str], ...], counts: bool | None, lasting: bool | None
+    ) -> RuleFormulas:
+        """The rules under some settings; whether empty groups count, and whether a block lasts for its bulk
+        stores (None: as the solver likes).
+        """
         readings = {**self.rules.default, **dict(settings)}
         term = Bool("empty_groups_count") if counts is None else BoolVal(counts)
-        return RuleFormulas(SymbolicAxioms(self.s, readings, term), readings)
+        lasts = Bool("block_lasts") if lasting is None else BoolVal(lasting)
+        return RuleFormulas(SymbolicAxioms(self.s, readings, term, lasts), readings)
 
-    def under(self, subject: str, readings: Readings) -> RuleFormulas:
-        """The rules under readings."""
+    def under(self, subject: str, readings: Readings, any_end: bool = False) -> RuleFormulas:
+        """The rules under readings; `any_end`: whether a block lasts is as the solver likes."""
         settings = tuple((name, readings[name]) for name in _BEARING[subject])
-        return self.formulas(settings, readings[_EMPTY] == "count")
+        lasting = None if any_end else readings[_UNWAITED] == "free"
+        return self.formulas(settings, readings[_EMPTY] == "count", lasting)
 
     def broken(self, subject: str, formulas: RuleFormulas) -> Mapping[str, Term]:
         """By rule, whether the first and the last step break it."""
@@ -62,7 +68,7 @@ class _RuleQuestions:
         """The rules under every combination of settings that bears on a subject."""
         switches = [self.rules.switches[name].settings for name in _BEARING[subject]]
         for chosen in product(*switches):
-            yield self.formulas(tuple(zip(_BEARING[subject], chosen, strict=True)), None)
+            yield self.formulas(tuple(zip(_BEARING[subject], chosen, strict=True)), None, None)
 
 
 def _applying(rules: Ordering, broken: Mapping[str, Term], readings: Readings | None) -> Term:
@@ -124,7 +130,7 @@ def rule_obligations(length: int = LENGTH) -> Iterator[Obligation]:
     questions = _RuleQuestions(rules, length)
 
     def unexplained(subject: str) -> str:
-        formulas = questions.under(subject, rules.default)
+        formulas = questions.under(subject, rules.default, any_end=True)
         broken = questions.broken(subject, formulas)
         said = []
         waited = formulas.waited(0, questions.last)

@@ -11,7 +11,9 @@ from collections.abc import Mapping
 from ....spec.ordering import Readings, ordering
 from ...smt.terms import And, BoolVal, Not, Or, Term
 from ..programs import (
+    BlockEnd,
     BulkCopy,
+    BulkStore,
     Commit,
     CpAsync,
     Mma,
@@ -121,7 +123,7 @@ class RuleFormulas:
         """The rules about the shared memory that two steps access."""
         s, axioms = self.s, self.axioms
         same = axioms.one_buffer(i, j)
-        reads = s.is_a(j, SharedRead, Mma)
+        reads = s.is_a(j, SharedRead, Mma, BulkStore)
         waits = any_of([axioms.waits_for(c, i) for c in range(i + 1, j)])
         incomplete = Or(
             And(s.is_a(i, BulkCopy), Not(axioms.complete(i, j))), And(s.is_a(i, CpAsync), Not(waits))
@@ -138,11 +140,14 @@ class RuleFormulas:
         )
         unseen = And(stored, everywhere, Not(axioms.visible_to_async_proxy(i, j)))
         read = axioms.has_read(i, j)
+        undrained = And(s.is_a(i, BulkStore), Not(axioms.has_drained(i, j)))
         found = {
             "copy-incomplete": incomplete,
             "shared-unsynchronised": unsynchronised,
             "proxy-fence": And(unseen, s.is_a(j, Mma)),
             "proxy-fence-copy": And(unseen, s.is_a(j, BulkCopy)),
+            "bulk-store-fence": And(unseen, s.is_a(j, BulkStore)),
+            "bulk-store-pending": And(undrained, Not(reads)),
             "shared-overwritten": And(s.is_a(i, Mma), Not(reads), Not(read)),
             "fence-after-completion": And(s.is_a(i, Mma), stores, read, Not(self._fenced_since(i, j))),
             "fence-after-load": And(
@@ -152,7 +157,9 @@ class RuleFormulas:
                 Not(axioms.proxy_fence_since(i, j)),
             ),
         }
-        return {rule: And(same, formula) for rule, formula in found.items()}
+        rules = {rule: And(same, formula) for rule, formula in found.items()}
+        rules["bulk-store-unwaited"] = And(undrained, s.is_a(j, BlockEnd), Not(axioms.block_lasts))
+        return rules
 
     def _fenced_since(self, i: int, j: int) -> Term:
         """A proxy fence stands between a wait for the mma i and step j."""
