@@ -12,7 +12,8 @@ are changed, by `barrier_edits.py`. A kernel is right if `ptxmma check` finds no
   and no other statement names the old number or the new one;
 - `reading` if the text leaves it open whether it is right, and `check` calls it undefined under the readings
   by which it is not: the block may end while a bulk store reads its shared memory; or the replay proves it
-  right only if a wait of one warp covers the products of its warpgroup, or if .sync orders what a warp's
+  right only if a wait of one warp covers the products of its warpgroup (where the text does not say how many
+  threads a block has: with some number with which the original is right), or if .sync orders what a warp's
   threads have written;
 - `missed` if the original is proven right, and the mutant is not; or if the text leaves that open, and
   `check` does not say so. A phase that expects other bytes of the same tensor copies than in the original
@@ -149,7 +150,14 @@ def judged(mutant: BarrierMutant) -> tuple[str, str]:
         return "not judged", why
     if why and lanes and not proof(after, sizes, known.together, "sync")[0]:
         return "open", "it is right if .sync orders what the threads of a warp have written"
-    if why and not known.together and not proof(after, _FEW_SIZES, together=True)[0]:
+    if (
+        why
+        and not known.together
+        and any(
+            not proof(replace(after, threads=threads), _FEW_SIZES, together=True)[0]
+            for threads in blocks(mutant.before, mutant.kernel, changed)
+        )
+    ):
         return "open", "it is right if a wait of one warp covers the products of its warpgroup"
     if why:
         return "missed", why
@@ -215,6 +223,22 @@ def original(text: str, name: str, lanes: Lanes = "") -> Original:
         if not without:
             return Original("", found.unwaited, kernel.threads, _FEW_SIZES, True)
     return Original(why, told.unwaited, kernel.threads)
+
+
+@lru_cache(maxsize=64)
+def blocks(text: str, name: str, statement: int) -> tuple[int, ...]:
+    """Numbers of threads with which the original is right, and threads come to a statement of it. Where the
+    text names none, a block may have any of these.
+    """
+    kernel, known = one(text, name), original(text, name)
+    others = (replace(kernel, threads=threads) for threads in _BLOCKS if threads != known.threads)
+    return known.threads, *(
+        other.threads
+        for other in others
+        if not kernel.sized
+        and any(statement in reached(other, size) for size in _FEW_SIZES)
+        and not proof(other)[0]
+    )
 
 
 @lru_cache(maxsize=64)

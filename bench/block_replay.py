@@ -8,6 +8,7 @@ says how many there are, are replayed together; what one does to another must ha
 Parameters have a few numbers each, in turn: with others the proof says nothing. Threads that write the same
 bytes by one statement, in the same round, count as writing the same: compilers spread copies of a value so.
 A thread that reads what its warp has written so need not wait for the others.
+A barrier with a number orders nobody if threads only arrive at it: its phases may be any.
 
 Whether a block may end while its bulk stores read its shared memory is left open, as the text leaves it open:
 shared memory has the lifetime of its block (2.3), a completion mechanism "must be used to wait for the
@@ -150,6 +151,12 @@ class _Replay:
             kind: [[] for _ in found] for kind in ("mma", "copy", "drain")
         }
         self.left = [0] * self.blocks  # threads that have come to the end
+        self.heeded = {  # barriers with numbers for which some thread waits
+            ("named", warp // self.width, event.lanes[0][0])
+            for warp, trace in enumerate(found)
+            for event in trace
+            if event.kind == "meet" and event.lanes[0][2]
+        }
         self.met: dict[tuple[object, int], int] = {}  # by barrier and warp: the phase
         self.rounds: Counter[tuple[int, int]] = Counter()  # by warp and statement
         self.boxes: dict[tuple[object, int], int] = {}  # bytes that are expected, by mbarrier and phase
@@ -353,7 +360,8 @@ class _Replay:
             raise Flaw("two counts for one phase")
         phase = self.met.get((name, warp), -1)
         if arrives and (phase < 0 or not waits or name == ("cluster", 0)):
-            self._check_phase(barrier, clock)
+            if event.kind != "meet" or name in self.heeded:
+                self._check_phase(barrier, clock)
             phase = self.met[name, warp] = len(barrier.ended)
             self._count(barrier, clock, warp, len(event.lanes), relaxed)
         if waits:

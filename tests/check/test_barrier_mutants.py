@@ -73,6 +73,13 @@ def test_another_schedule_may_differ() -> None:
     assert why(unwaited)
 
 
+def test_arrivals_that_nobody_waits_for_order_nothing() -> None:
+    turns = (CASES / "k06_turns.ptx").read_text()
+    assert why(turns) == ""
+    assert why(turns.replace("bar.sync %r50,256;", "")) == ""
+    assert "earlier phase" in why(turns.replace("bar.sync %r50,256;", "@%p4 bar.sync 1,256;"))
+
+
 def test_each_edit_changes_one_statement_and_no_line() -> None:
     (kernel,) = bench("kernel_statements").kernels(RING)
     edits = list(bench("barrier_edits").barrier_edits(kernel, RING))
