@@ -13,8 +13,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from typing import NamedTuple
+from dataclasses import dataclass, field
 
 from ..memory.byte_regions import ByteRegion
 from ..memory.shared_memory import WIDEST, fences_shared
@@ -53,16 +52,26 @@ class _Copy:
     shared: bool = False
 
 
-class _UnfencedStore(NamedTuple):
-    """A store of a warp, in an act of it, and the proxy fences that follow it: warp and act of each."""
+@dataclass(slots=True, eq=False)
+class _GenericWrite:
+    """A store or cp.async: the number of a store among its warp's acts, or else the copy. `fences` are the
+    proxy fences behind it, each by its warp and its number among that one's acts.
+    """
 
+    access: GenericAccess
     warp: int
     act: int
-    access: GenericAccess
-    fences: tuple[tuple[int, int], ...] = ()
+    copy: _Copy | None = None
+    fences: list[tuple[int, int]] = field(default_factory=list)
 
-    def fenced(self, clock: Clock) -> bool:
-        """Whether a clock knows one of the fences."""
+    def is_before(self, warp: int, clock: Clock) -> bool:
+        """Whether a warp with a clock knows that the write is complete."""
+        if self.copy is not None:
+            return self.copy.write.complete(clock)
+        return self.warp == warp or clock.seen[self.warp] >= self.act
+
+    def is_fenced(self, clock: Clock) -> bool:
+        """Whether a clock knows of a proxy fence behind the write."""
         return any(clock.seen[warp] >= act for warp, act in self.fences)
 
 
@@ -98,8 +107,8 @@ class CopyActs(GenericActs):
         self._copied = 0  # a bit for each byte that some of them access
         self._clocks = [warp.clock for warp in self.warps]
         self._forgotten: list[AccessedBytes] = []  # of copies, that `_copied` still has
-        self._unfenced_copies: list[_Copy] = []
-        self._unfenced: list[_UnfencedStore] = []  # those that no fence follows which every warp knows
+        self._unfenced: list[_GenericWrite] = []  # no proxy fence is behind them
+        self._fenced: dict[tuple[int, int, AccessedBytes], _GenericWrite] = {}  # some warps may not know
         self._drains: list[list[TimedWrite]] = [[] for _ in range(self.count)]  # by warp, not committed
         self._drain_groups: list[deque[list[TimedWrite]]] = [deque() for _ in range(self.count)]
 
@@ -123,6 +132,7 @@ class CopyActs(GenericActs):
                     while len(self._drain_groups[warp]) > left:
                         self.accesses.landed(self._drain_groups[warp].popleft(), warp)
             case "proxy-fence" if fences_shared(statement):
+                self._forget_fenced()
                 for warp in by_warp(threads):
                     self._fence(warp)
                 yield from super().act(group, step, threads)
@@ -163,7 +173,7 @@ class CopyActs(GenericActs):
             made = _Copy(access, warp, write, fenced)
             self._hold(warp, access)
             if does == "drain":
-                self._unfenced = list(self._without_fence(warp, access, "unfenced-store"))
+                self._hold_unfenced(warp, access, "unfenced-store")
             self._put(made)
             (self.warps[warp].copies if does == "copy" else self._drains[warp]).append(write)
 
@@ -177,7 +187,7 @@ class CopyActs(GenericActs):
         filled = AccessedBytes(region.low, flags)
         access = GenericAccess(write.statement, "fill", filled, write.doubtful, write.doubtful)
         self._hold(write.warp, access)
-        self._hold_unfenced(write.warp, access)
+        self._hold_unfenced(write.warp, access, "unfenced")
         self._put(_Copy(access, write.warp, write, True))
 
     def _send_bytes(
@@ -206,7 +216,7 @@ class CopyActs(GenericActs):
             made = _Copy(access, warp, write, True, True)
             if does == "drain":
                 self._hold(warp, access)
-                self._unfenced = list(self._without_fence(warp, access, "unfenced-store"))
+                self._hold_unfenced(warp, access, "unfenced-store")
             else:
                 self._hold_there(warp, access, "reduce" in statement.operation.words)
             self._put(made)
@@ -237,7 +247,7 @@ class CopyActs(GenericActs):
         self._hold_copies(warp, access)
         super()._judge(warp, access)
         if self.fenced and access.does == "store":
-            self._unfenced.append(_UnfencedStore(warp, self.warps[warp].clock.seen[warp], access))
+            self._unfenced.append(_GenericWrite(access, warp, self.warps[warp].clock.seen[warp]))
 
     # What is held against what
 
@@ -311,29 +321,23 @@ class CopyActs(GenericActs):
         waited = one.write.landing is None and one.write.end != NEVER
         return "unsynchronised" if waited else "incomplete"
 
-    def _hold_unfenced(self, warp: int, access: GenericAccess) -> None:
-        """Hold a bulk copy against generic writes before it that no proxy fence has followed."""
-        clock = self.warps[warp].clock
-        copies = []
-        for copy in self._unfenced_copies:
-            if copy.access.meets(access) and copy.write.complete(clock):
-                self._race("unfenced", copy.warp, copy.access, warp, access)
-            else:
-                copies.append(copy)
-        self._unfenced_copies = copies
-        self._unfenced = list(self._without_fence(warp, access, "unfenced"))
-
-    def _without_fence(self, warp: int, access: GenericAccess, what: str) -> Iterator[_UnfencedStore]:
-        """Hold a bulk copy or bulk store against stores before it that no proxy fence has followed; the
-        others, since what is told is not told again.
+    def _hold_unfenced(self, warp: int, access: GenericAccess, what: str) -> None:
+        """Hold a bulk copy or bulk store against generic writes before it, if its warp knows of no proxy
+        fence behind them; what is told is not told again.
         """
         clock = self.warps[warp].clock
-        for store in self._unfenced:
-            known = store.warp == warp or clock.seen[store.warp] >= store.act
-            if known and not store.fenced(clock) and store.access.meets(access):
-                self._race(what, store.warp, store.access, warp, access)
-            else:
-                yield store
+
+        def is_told(write: _GenericWrite) -> bool:
+            if write.copy is not None and what == "unfenced-store":
+                return False
+            if not write.access.meets(access) or write.is_fenced(clock) or not write.is_before(warp, clock):
+                return False
+            self._race(what, write.warp, write.access, warp, access)
+            return True
+
+        self._unfenced = [write for write in self._unfenced if not is_told(write)]
+        for key in [key for key, write in self._fenced.items() if is_told(write)]:
+            del self._fenced[key]
 
     def _race(
         self,
@@ -365,18 +369,26 @@ class CopyActs(GenericActs):
         self._copies.put(made, made.write.region)
         self._copied |= made.access.bytes.flags << made.access.bytes.start
         if not made.fenced:
-            self._unfenced_copies.append(made)
+            self._unfenced.append(_GenericWrite(made.access, made.warp, made.write.act, made))
 
     def _fence(self, warp: int) -> None:
-        """A proxy fence of a warp: it follows the generic writes that the warp knows."""
+        """A proxy fence of a warp, its next act: it follows the generic writes that the warp knows."""
         clock = self.warps[warp].clock
-        fence, left = (warp, clock.seen[warp]), []
-        for store in self._unfenced:
-            if store.fences and all(map(store.fenced, self._clocks)):
-                continue
-            follows = store.warp == warp or clock.seen[store.warp] >= store.act
-            if follows and all(one != warp for one, _ in store.fences):
-                store = store._replace(fences=(*store.fences, fence))
-            left.append(store)
-        self._unfenced = left
-        self._unfenced_copies = [one for one in self._unfenced_copies if not one.write.complete(clock)]
+        fence = warp, clock.seen[warp] + 1
+        unfenced = []
+        for write in self._unfenced:
+            if write.is_before(warp, clock):
+                write.fences.append(fence)
+                self._fenced[write.access.statement, write.warp, write.access.bytes] = write
+            else:
+                unfenced.append(write)
+        self._unfenced = unfenced
+        for write in self._fenced.values():
+            if not write.is_fenced(clock) and write.is_before(warp, clock) and write.fences[-1] != fence:
+                write.fences.append(fence)
+
+    def _forget_fenced(self) -> None:
+        """Writes behind which every warp knows of a proxy fence are not looked at again."""
+        self._fenced = {
+            key: write for key, write in self._fenced.items() if not all(map(write.is_fenced, self._clocks))
+        }

@@ -92,6 +92,14 @@ def test_a_load_and_a_store_without_the_wait_between_them_are_an_error() -> None
     assert missed == []
 
 
+def test_a_proxy_fence_behind_the_arrival_is_not_known_to_the_copy() -> None:
+    """The threads of one warp count as ordered: there, the fence stands in front of the copy."""
+    tests = [test for test in suite() if test.hazards == ("proxy-fence-copy",) and "fence-late" in test.name]
+    assert len(tests) > 6
+    missed = {t.name for t, findings in verdicts(tests) if not any(f.tier == "error" for f in findings)}
+    assert missed == {f"{write}-bulk-1-proxy-fence-late" for write in ("store", "copy")}
+
+
 def test_a_proxy_fence_in_front_of_the_wait_is_no_fence() -> None:
     """A warp that fences before it knows of the others' stores fences its own; of both ends, none helps."""
     tests = [test for test in suite() if test.name in LATE_FENCES]
