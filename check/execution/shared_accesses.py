@@ -25,7 +25,7 @@ _FENCES = 64  # of a warp that are remembered
 @dataclass(eq=False, slots=True)
 class TimedRead:
     """A product reads a matrix. `began` and `ended` have numbers of acts by warp. `row`: the bytes of one of
-    its rows.
+    its rows. `written`: the store over its bytes that some warp has come to; −1: none.
     """
 
     statement: int
@@ -34,6 +34,7 @@ class TimedRead:
     began: dict[int, int]
     row: int
     ended: dict[int, int] = field(default_factory=dict)
+    written: int = -1
 
 
 @dataclass(eq=False, slots=True)
@@ -218,23 +219,10 @@ class SharedAccesses:
         """A write begins."""
         clock = self.clock_of(write.warp)
         for key in self._read.meeting(write.region):
-            read = self.reads.pop(key)
-            self._read.drop(key, read.region)
-            unended = [warp for warp in read.began if clock.seen[warp] < read.ended.get(warp, NEVER)]
-            if write.elsewhere and not unended:
-                blind = [warp for warp in read.began if clock.peers[warp] < read.ended.get(warp, NEVER)]
-                if len(blind) == len(read.began):
-                    self._found(
-                        "elsewhere", write, read.statement, read.region, read.doubtful, False, "first"
-                    )
-                    continue
-            if unended:
-                partly = len(unended) < len(read.began)
-                begun = any(clock.seen[warp] >= act for warp, act in read.began.items())
-                what = "overwritten" if begun or write.kind != "store" else "unseen"
-                self._found(what, write, read.statement, read.region, read.doubtful, partly, "first")
-            else:
-                self.ordered.add((read.statement, write.statement))
+            read = self.reads[key]
+            if not self._before_write(read, write, clock):
+                del self.reads[key]
+                self._read.drop(key, read.region)
         for other in map(self.writes.__getitem__, self._written.meeting(write.region)):
             if other.complete(clock):
                 continue
@@ -247,6 +235,28 @@ class SharedAccesses:
         if write.kind == "store":
             self._unfenced.setdefault(write.warp, []).append(write)
         self._replace(write)
+
+    def _before_write(self, read: TimedRead, write: TimedWrite, clock: Clock) -> bool:
+        """Hold a write against a product before it; whether other warps may execute the same store, which are
+        to be held against that, too.
+        """
+        if read.written not in (-1, write.statement):
+            return False
+        unended = [warp for warp in read.began if clock.seen[warp] < read.ended.get(warp, NEVER)]
+        if write.elsewhere and not unended:
+            blind = [warp for warp in read.began if clock.peers[warp] < read.ended.get(warp, NEVER)]
+            if len(blind) == len(read.began):
+                self._found("elsewhere", write, read.statement, read.region, read.doubtful, False, "first")
+                return False
+        partly = len(unended) < len(read.began)
+        if unended:
+            begun = any(clock.seen[warp] >= act for warp, act in read.began.items())
+            what = "overwritten" if begun or write.kind != "store" else "unseen"
+            self._found(what, write, read.statement, read.region, read.doubtful, partly, "first")
+        else:
+            self.ordered.add((read.statement, write.statement))
+        read.written = write.statement
+        return partly and write.kind != "bulk"
 
     def _replace(self, write: TimedWrite) -> None:
         """Remember a write in the place of those whose bytes it overwrites."""
