@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from math import log2
 
 from ..ptx.flow import Block
@@ -195,16 +195,21 @@ class AssumedPaths:
             for by in (deciding_numbers(self.plan, (name,)) for name in self.passed_by)
         )
 
-    def may_bring(self, changed_at: set[int]) -> bool:
+    def may_bring(self, changed_at: set[int], bringing: Iterable[int] | None = None) -> bool:
         """Whether other numbers of parameters may bring what a wait lacks, which statements change: a loop
-        that brings it ended by an assumed one.
+        that brings it ended by an assumed one. `bringing`: the only statements that can.
         """
         if self.passed:
             return True
+        if bringing is not None and not any(self._has_left(index) for index in bringing):
+            return False
         if not changed_at:
             return bool(self.left)  # a loop may have ended before it came to this one
-        around, block_of = self.plan.loops.around, self.plan.flow.block_of
-        return any(not self.left.isdisjoint(around.get(block_of(index), ())) for index in changed_at)
+        return any(map(self._has_left, changed_at))
+
+    def _has_left(self, index: int) -> bool:
+        """Whether a loop around a statement ended by an assumed number."""
+        return not self.left.isdisjoint(self.plan.loops.around.get(self.plan.flow.block_of(index), ()))
 
 
 def true_threads(guard: Numbers, threads: tuple[int, ...]) -> tuple[int, ...] | None:

@@ -133,7 +133,7 @@ class PhaseFindings:
             stuck = [
                 one
                 for one in _causes(found.stuck)
-                if self._initialises or one.kind != "init" or self._is_own(one.barrier)
+                if one.kind != "init" or self._initialises or self._is_own(one.barrier)
             ]
             if self._is_signalled():
                 stuck = []
@@ -194,8 +194,11 @@ class PhaseFindings:
 
     @cached_property
     def _initialises(self) -> bool:
-        """Whether the function initialises an mbarrier; one that does not may be a part of another."""
-        return any(operation.does == "init" for operation in self.code.used)
+        """Whether nobody but the function initialises mbarriers that it can name: it does so itself, or it is
+        a kernel whose every statement is shown. Another function may be a part of one that does.
+        """
+        does = {operation.does for operation in self.code.used}
+        return "init" in does or (self.code.function.kind == "entry" and "call" not in does)
 
     def _has_phases(self) -> bool:
         """Whether threads wait for phases of mbarriers, or meet at barriers that others may pass by."""

@@ -89,8 +89,46 @@ def _is_assumed(acts: WarpActs, assumed: AssumedPaths, wait: GroupWait) -> bool:
     """Whether what a wait lacks may come with other numbers of parameters."""
     if wait.kind in ("init", "invalid", "arrival"):
         return assumed.passed
-    waited = acts.named if wait.kind == "meet" else acts.mbarriers
-    return assumed.may_bring(waited[wait.barrier].changed_at)
+    if wait.kind == "meet":
+        return assumed.may_bring(acts.named[wait.barrier].changed_at)
+    barrier = acts.mbarriers[wait.barrier]
+    return assumed.may_bring(barrier.changed_at, _bringing(assumed.plan, barrier.pending > 0))
+
+
+def _bringing(plan: WalkPlan, arrivals: bool) -> Iterator[int]:
+    """The statements that can end a phase that lacks arrivals, or else bytes. A copy that goes with an
+    arrival at its mbarrier cannot end one that has all of its arrivals.
+    """
+    for index in plan.roles:
+        match plan.code[index].does:
+            case "init" | "copy-arrive":
+                yield index
+            case "arrive" if arrivals:
+                yield index
+            case "bulk-copy" | "expect" if not arrivals and not _arrives(plan, index):
+                yield index
+
+
+def _arrives(plan: WalkPlan, copy: int) -> bool:
+    """Whether the threads that execute a copy arrive in the same block at the mbarrier that it names."""
+    block, guard = plan.flow.blocks[plan.flow.block_of(copy)], plan.steps.step(copy).guard
+    return any(
+        plan.code[index].does == "arrive"
+        and _named(plan, index) == _named(plan, copy) is not None
+        and plan.steps.step(index).guard in (None, guard)
+        for index in range(block.start, block.end)
+    )
+
+
+def _named(plan: WalkPlan, index: int) -> tuple[int | str, int] | None:
+    """The mbarrier that a statement names: a register that is written once, or a number, and an offset."""
+    statement = plan.code[index]
+    address = statement.barrier
+    if address is None or address.base is None:
+        return None if address is None else (0, address.offset)
+    base = plan.steps.source(address.base, statement.scope)
+    is_one = isinstance(base, int) or len(plan.code.definitions.get(base, ())) < 2
+    return (base, address.offset) if is_one else None
 
 
 def _is_shown(acts: WarpActs, assumed: AssumedPaths, wait: GroupWait) -> bool:

@@ -587,12 +587,18 @@ ret;
 """
 
 
-def test_a_kernel_that_initialises_no_mbarrier_is_a_part_of_another() -> None:
+def test_nobody_initialises_an_mbarrier_of_a_kernel_that_is_shown_whole() -> None:
+    """A function may be called by a kernel that has initialised it, and a kernel may call one that does."""
     part = "\n".join(line for line in RING.splitlines() if "mbarrier.init" not in line)
-    assert "barrier-uninitialised" not in {rule for _, rule in tiers(part)}
     extern, variable = ".extern .shared .align 1024 .b8 smem[];\n", ".shared .align 1024 .b8 smem[163840];\n"
-    assert "barrier-uninitialised" not in {rule for _, rule in tiers(part.replace(extern, variable))}
-    own = part.replace(extern, "").replace("{\n", "{\n" + variable, 1)
+    for whole in (part, part.replace(extern, variable)):
+        assert tiers(whole) == {("error", "barrier-uninitialised")}
+        function = whole.replace(".visible .entry", ".visible .func")
+        called = whole.replace(".visible .entry", ".extern .func prepare;\n.visible .entry")
+        called = called.replace("bar.sync 0;", "call prepare;\nbar.sync 0;", 1)
+        for text in (function, called):
+            assert text != whole and "barrier-uninitialised" not in {rule for _, rule in tiers(text)}
+    own = part.replace(extern, "").replace(".entry", ".func").replace("{\n", "{\n" + variable, 1)
     assert tiers(own) == {("error", "barrier-uninitialised")}
 
 
@@ -839,3 +845,79 @@ def test_a_block_that_all_of_them_reach_is_not_waited_for_by_all(rank: str) -> N
     flipped = PEERS.read_text().replace("xor.b32 %r22,%r22,1;", "")
     report = check_text(flipped.replace("xor.b32 %r3,%r2,1;", rank), "k.ptx")
     assert "barrier-stuck" not in {one.rule for one in report.findings if one.tier in ("error", "likely")}
+
+
+# Thread 0 fills some stages, and the warpgroup waits for the first: numbers that are assumed say how many.
+FIRST = (
+    HEAD
+    + """
+setp.ne.u32 %p5,%r1,0;
+@%p5 bra NI;
+mbarrier.init.shared::cta.b64 [%r30],1;
+mbarrier.init.shared::cta.b64 [%r30+8],1;
+NI:
+bar.sync 0;
+@%p5 bra CL;
+shr.u32 %r10,%r0,1; add.u32 %r14,%r10,2; mov.u32 %r11,0;
+PL:
+"""
+    + STAGE
+    + f"""
+mbarrier.arrive.expect_tx.shared::cta.b64 _,[%r23],9216;
+add.u32 %r41,%r21,8192;
+{COPY} [%r21],[%d3],8192,[%r23];
+{COPY} [%r41],[%d3],1024,[%r23];
+add.u32 %r10,%r10,1; add.u32 %r11,%r11,1;
+setp.lt.u32 %p6,%r10,%r0; setp.lt.u32 %p7,%r10,%r14; and.pred %p8,%p6,%p7;
+@%p8 bra PL;
+CL:
+mov.u32 %r21,%r2;
+CW:
+mbarrier.try_wait.parity.shared::cta.b64 %p3,[%r30],0;
+@!%p3 bra CW;
+"""
+    + PRODUCT
+    + """
+wgmma.wait_group.sync.aligned 0;
+ret;
+}
+"""
+).replace("THREADS", "128")
+
+
+def test_what_no_round_of_a_loop_can_bring() -> None:
+    """More rounds of it arrive as often as they copy; so they bring no bytes that a phase lacks."""
+    arrival = "mbarrier.arrive.expect_tx.shared::cta.b64 _,[%r23],9216;\n"
+    assert tiers(FIRST) == set()
+    assert tiers(FIRST.replace(arrival, "")) == {("error", "barrier-stuck")}
+    for expected in ("9232", "9200"):
+        assert ("error", "barrier-stuck") in tiers(FIRST.replace("9216", expected))
+    once = FIRST.replace(arrival, "").replace("PL:\n", arrival.replace("%r23],9216", "%r30],27648") + "PL:\n")
+    assert tiers(once.replace(",[%r23]", ",[%r30]")) == set()  # its rounds only copy
+
+
+# Two warpgroups multiply, each its own matrices; then all threads write what the first has read.
+SHARED = (
+    HEAD
+    + """
+shr.u32 %r3,%r1,7; shl.b32 %r20,%r3,14; add.u32 %r21,%r2,%r20; add.u32 %r50,%r3,1;
+shl.b32 %r51,%r1,2; add.u32 %r51,%r51,%r2;
+"""
+    + PRODUCT
+    + """
+wgmma.wait_group.sync.aligned 0;
+MEET
+st.shared.b32 [%r51],%r1;
+ret;
+}
+"""
+).replace("THREADS", "256")
+
+
+def test_a_store_by_a_warpgroup_over_what_another_one_reads() -> None:
+    """The store of the first warps, which have waited for their own product, does not hide it."""
+    assert tiers(SHARED.replace("MEET", "bar.sync 0;")) == set()
+    for meet in ("", "bar.sync %r50,128;"):
+        assert ("error", "shared-unsynchronised") in tiers(SHARED.replace("MEET", meet))
+    own = SHARED.replace("%r51,%r51,%r2;", "%r51,%r51,%r21;")
+    assert not {rule for tier, rule in tiers(own.replace("MEET", "")) if tier != "reading"}
