@@ -314,8 +314,8 @@ def test_the_bound_is_the_least_that_is_proven(
     monkeypatch.undo()
     less = Fraction(1, 1 << 20)
     monkeypatch.setattr(sum_errors, "greatest_loss", lambda forms: greatest_loss(forms) - less)
-    said = refuted(family_obligations(specification, family), "bound", solver)
-    assert any("what a product loses" in words for words in said)
+    again = refuted(family_obligations(specification, family), "bound", solver)
+    assert any("what a product loses" in words for words in again)
 
 
 def test_a_term_that_is_rounded_alone_is_seen(
