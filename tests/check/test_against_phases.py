@@ -186,7 +186,11 @@ def test_a_relaxed_arrival_is_not_known_to_be_over() -> None:
         assert "error" in tiers(parse_phases(text.replace("ARRIVE", arrive)))
 
 
-@pytest.mark.parametrize("test", phase_suite(), ids=lambda test: test.name)
+# Lanes that meet at an instruction of their warp: test_against_lanes.py prints these otherwise.
+OF_WARPS = [test for test in phase_suite() if "relaxed n" not in "".join(test.lines)]
+
+
+@pytest.mark.parametrize("test", OF_WARPS, ids=lambda test: test.name)
 def test_what_both_models_call_defined_is_not_accused(test: PhaseLitmus) -> None:
     found = tiers(sorted_threads(test.program))
     if not test.hazards:

@@ -12,7 +12,7 @@ from ptxmma.spec.ordering_records import PHASE_RULES
 WATCHES = ("spec/ordering/phases.yaml",)
 WORDS = {
     "I": "init", "a": "arrive", "a~": "arrive.relaxed", "x": "expect", "A": "wait", "A~": "wait.relaxed", "T": "copy",
-    "L": "load", "S": "store", "M": "multiply", "W": "finish", "F": "fence", "j": "join", "B": "meet",
+    "L": "load", "S": "store", "M": "multiply", "W": "finish", "F": "fence", "j": "join", "B": "meet", "B~": "meet.relaxed",
     "c": "cluster.arrive", "c~": "cluster.arrive.relaxed", "C": "cluster.wait",
 }  # fmt: skip
 

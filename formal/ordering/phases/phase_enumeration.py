@@ -30,6 +30,7 @@ LETTERS: tuple[PhaseStep, ...] = parse_thread(
         "fence",
         "init b0",
         "join n0 2",
+        "join.relaxed n0 2",
         "leave n0",
         "cluster.arrive",
         "cluster.arrive.relaxed",
@@ -72,7 +73,7 @@ def _programs(lengths: tuple[int, ...], letters: Sequence[PhaseStep]) -> Iterato
 
 # Right protocols: a ring of one stage for two rounds, two stages with two consumers, arrivals at named
 # barriers both ways, an init that is published, a stage that two blocks of a cluster release, the cluster's
-# own barrier, and relaxed steps with fences.
+# own barrier, relaxed steps with fences, and lanes of a warp that store, and load what the other has stored.
 _RIGHT = """
 b0=1 b1=1
 | wait b1 1; expect b0 8; copy s0 b0 8; arrive b0; wait b1 0; expect b0 8; copy s0 b0 8; arrive b0
@@ -103,6 +104,10 @@ b0=1
 b0=1
 | store s0; fence; arrive.relaxed b0
 | wait.relaxed b0 0; fence; load s0
+
+b0=1
+| store s0; fence; meet.relaxed n0 2; load s1
+| store s1; fence; meet.relaxed n0 2; load s0
 """
 SEEDS = tuple(map(parse_phases, _RIGHT.strip().split("\n\n")))
 

@@ -26,10 +26,16 @@ __all__ = ["PhaseConduct", "PhaseMachine", "PhaseOutcomes"]
 _PLAIN = ("load", "store", "init")
 _MEMORY = ("load", "store", "copy", "multiply")
 _ARRIVALS = ("arrive", "arrive.relaxed")
-_JOINS = ("join", "cluster.arrive", "cluster.arrive.relaxed")
+_JOINS = ("join", "join.relaxed", "cluster.arrive", "cluster.arrive.relaxed")
 _LEAVES = ("leave", "cluster.wait")
 _HOLDING = ("arrive", "fence", "join", "cluster.arrive")  # until the thread's own accesses have taken effect
-_MOVING = ("arrive.relaxed", "cluster.arrive.relaxed", "expect", "copy")  # others can see these
+_MOVING = (
+    "arrive.relaxed",
+    "join.relaxed",
+    "cluster.arrive.relaxed",
+    "expect",
+    "copy",
+)  # others can see these
 _PASSING = ("load", "store", "init", "copy", "multiply", "finish", "wait.relaxed")  # pass a relaxed wait
 _EARLY = "early"  # what a step sees of an mbarrier that is not initialised
 _Flight = tuple[int, int]  # thread, step

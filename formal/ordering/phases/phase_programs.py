@@ -1,9 +1,9 @@
 """Programs of barriers with phases: what both phase models speak about, and nothing that either knows.
 
-A thread stands for a warp, or for one elected thread of it. Its steps are written in a row; there are no
-branches, so a loop is written out. mbarriers (`b0`), named barriers (`n0`) and buffers (`s0`) belong to the
-program. A barrier or buffer of another block of the cluster is one more of them, and a multicast copy is a
-copy into each block.
+A thread stands for a warp, for one elected thread of it, or for one lane of a warp. Its steps are written in
+a row; there are no branches, so a loop is written out. mbarriers (`b0`), named barriers (`n0`) and buffers
+(`s0`) belong to the program. A barrier or buffer of another block of the cluster is one more of them, and a
+multicast copy is a copy into each block.
 """
 
 from __future__ import annotations
@@ -12,8 +12,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-__all__ = ["CLUSTER", "WORDS", "PhaseProgram", "PhaseStep", "parse_phases", "parse_thread"]
+__all__ = ["CLUSTER", "JOINS", "WORDS", "PhaseProgram", "PhaseStep", "parse_phases", "parse_thread"]
 
+JOINS = ("join", "join.relaxed")
 CLUSTER = -1  # the cluster's barrier, among the named ones
 
 # By the first word of a step, the operands: a letter for what has a number, # for a plain number, ? for one
@@ -32,12 +33,13 @@ WORDS: Mapping[str, str] = {
     "finish": "",
     "fence": "",
     "join": "n#",
+    "join.relaxed": "n#",
     "leave": "n",
     "cluster.arrive": "",
     "cluster.arrive.relaxed": "",
     "cluster.wait": "",
 }
-_MEET = "meet"  # join and leave, in one word
+_MEETS: Mapping[str, str] = {"meet": "join", "meet.relaxed": "join.relaxed"}  # and leave, in one word
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +50,8 @@ class PhaseStep:
     `number` bytes. `wait` is for the parity `number`. A `copy` writes a buffer, and a `multiply` reads one,
     some time later; `finish` waits for the thread's own. `fence` is a fence of memory. `join` arrives at a
     named barrier of `number` threads (bar.arrive), and `leave`, behind it, waits for the others of the
-    phase: the two together are bar.sync.
+    phase: the two together are bar.sync; of the lanes of a warp, bar.warp.sync. `join.relaxed` orders no
+    memory: with `leave`, it is what lanes do that execute an instruction of the whole warp together.
     """
 
     word: str
@@ -95,14 +98,14 @@ class PhaseProgram:
     def _check_named(self, steps: Iterable[PhaseStep]) -> None:
         counts: dict[int, int] = {}
         for step in steps:
-            if step.word == "join" and counts.setdefault(step.barrier, step.number) != step.number:
+            if step.word in JOINS and counts.setdefault(step.barrier, step.number) != step.number:
                 raise ValueError(f"n{step.barrier} has {counts[step.barrier]} threads, and {step.number}")
         for thread in self.threads:
             arrived = False
             for at, step in enumerate(thread):
                 if step.word == "leave":
                     join = thread[at - 1] if at else step
-                    if join.word != "join" or join.barrier != step.barrier:
+                    if join.word not in JOINS or join.barrier != step.barrier:
                         raise ValueError(f"`{step}`: the step before it does not arrive there")
                 elif step.word.startswith("cluster"):
                     waits = step.word == "cluster.wait"
@@ -115,7 +118,7 @@ class PhaseProgram:
         """The threads of each named barrier; of the cluster's all threads."""
         found = {CLUSTER: len(self.threads)}
         for thread in self.threads:
-            found |= {step.barrier: step.number for step in thread if step.word == "join"}
+            found |= {step.barrier: step.number for step in thread if step.word in JOINS}
         return found
 
     @cached_property
@@ -128,7 +131,7 @@ class PhaseProgram:
         return " | ".join((counts, *("; ".join(map(str, thread)) for thread in self.threads)))
 
 
-_COUNTED = ("arrive", "arrive.relaxed", "expect", "copy", "join")
+_COUNTED = ("arrive", "arrive.relaxed", "expect", "copy", *JOINS)
 
 
 def parse_phases(text: str) -> PhaseProgram:
@@ -152,8 +155,8 @@ def parse_thread(lines: Sequence[str]) -> tuple[PhaseStep, ...]:
 
 
 def _steps(words: Sequence[str]) -> list[PhaseStep]:
-    if words[0] == _MEET:
-        join = _step(("join", *words[1:]))
+    if words[0] in _MEETS:
+        join = _step((_MEETS[words[0]], *words[1:]))
         return [join, PhaseStep("leave", barrier=join.barrier)]
     return [_step(words)]
 
