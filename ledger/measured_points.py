@@ -181,9 +181,16 @@ def _metadata(
     for thread, bit, row, chunk, slot, index_bit in layout.points(parameters):
         for part in range(sparsity.run):
             packed = chunk * sparsity.slots + slot * sparsity.run + part
-            named = names.of("row", (row,)), names.of("packed", (packed,))
-            if None not in named:
-                claimed[(*named, index_bit)] = 32 * thread + bit
+            at = names.of("row", (row,)), names.of("packed", (packed,)), index_bit
+            if None in at:
+                continue
+            if _inside(at, owner.shape):
+                claimed[at] = 32 * thread + bit
+            else:
+                yield (
+                    f"thread {thread} bit {bit} is claimed to govern row {row}, packed column {packed}, "
+                    f"index bit {index_bit}, outside the matrix"
+                )
     for at in np.ndindex(*owner.shape):
         if owner[at] == claimed[at]:
             yield None
@@ -197,6 +204,10 @@ def _metadata(
     if values["wrong"]:
         yield f"{values['wrong']} of {values['checked']} elements under valid codes were elsewhere"
     yield from _positions(specification, variant, values, names)
+
+
+def _inside(at: tuple[int | None, ...], shape: tuple[int, ...]) -> bool:
+    return all(place is not None and 0 <= place < end for place, end in zip(at, shape, strict=True))
 
 
 def _positions(
@@ -318,7 +329,7 @@ def _matrices(
         for point, found in zip(
             result.points(dict.fromkeys(result.parameters, 1)), values["source"], strict=True
         ):
-            good = where[point[2:]] == tuple(int(v) for v in found)
+            good = where.get(point[2:]) == tuple(int(v) for v in found)
             yield None if good else f"thread {point[0]} half {point[1]} comes from {tuple(found)}"
         return
     letter = "D" if "D" in variant.layouts else "A"
@@ -328,7 +339,7 @@ def _matrices(
     shape = lanes.shape(parameters)
     giver = {m * shape["row"] + r: t for t, m, r in lanes.points(parameters)}
     for point, (lane, half) in zip(layout.points(parameters), values["memory"], strict=True):
-        good = giver[point[2]] == lane and point[3] == half
+        good = giver.get(point[2]) == lane and point[3] == half
         yield (
             None
             if good

@@ -161,6 +161,27 @@ def test_a_slip_of_a_bias_contradicts_what_multiplied_as_one(
         assert verdict.differing == 2 and "A: 0x3c00 multiplies as 1" in verdict.first[0]
 
 
+@pytest.mark.parametrize(
+    ("name", "old", "new", "row", "first"),
+    [
+        (
+            "spec/layouts/wgmma.yaml",
+            'row: "16*warp + groupID + 8*(bit // 16)"',
+            'row: "16*warp + groupID + 8*(bit // 16) + 64"',
+            "wgmma.mma_async.sp/f16",
+            "thread 0 bit 0 is claimed to govern row 64, packed column 0, index bit 0, outside the matrix",
+        ),
+        ("spec/layouts/matrix.yaml", "8*matrix + groupID", "8*matrix + groupID + 8", "movmatrix/m8n8.b16", "thread 0 half"),
+        ("spec/layouts/matrix.yaml", "8*matrix + groupID", "8*matrix + groupID + 8", "ldmatrix/m8n8.b16", "thread 0 element"),
+    ],
+)  # fmt: skip
+def test_a_place_outside_the_matrix_is_a_difference(
+    files: Path, recorded: tuple[Silicon, ...], name: str, old: str, new: str, row: str, first: str
+) -> None:
+    found = verdicts(edited(files, name, old, new), recorded[-1], {row})
+    assert any(first in fault for one in found for fault in one.first)
+
+
 ROWS = {"wgmma.mma_async/tf32", "wgmma.mma_async.sp/tf32"}
 SAME = [
     # (file, old, new): what says the same, and no measurement may be stale
