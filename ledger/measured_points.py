@@ -175,7 +175,11 @@ def _metadata(
             yield fault
     sparsity = specification.sparsity_of(variant)
     layout = specification.layout_of(variant, "metadata")
-    parameters = specification.selector_parameters(layout, _value(variant, kernel, "selector"))
+    try:
+        parameters = specification.selector_parameters(layout, _value(variant, kernel, "selector"))
+    except Question as why:
+        yield f"the chip knows another selector: {why}"
+        return
     owner = np.asarray(values["owner"])
     claimed = np.full(owner.shape, -1)
     for thread, bit, row, chunk, slot, index_bit in layout.points(parameters):

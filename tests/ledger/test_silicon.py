@@ -182,6 +182,16 @@ def test_a_place_outside_the_matrix_is_a_difference(
     assert any(first in fault for one in found for fault in one.first)
 
 
+def test_a_measured_selector_that_is_not_claimed_is_a_difference(
+    files: Path, recorded: tuple[Silicon, ...]
+) -> None:
+    name, row = "spec/layouts/mma.sp.yaml", {"mma.sp/m16n8k16.f16"}
+    found = verdicts(
+        edited(files, name, "params: {s: [0, 1, 2, 3]}", "params: {s: [0, 1, 2, 4]}"), recorded[-1], row
+    )
+    assert any("the sparsity selector is 3" in fault for one in found for fault in one.first)
+
+
 ROWS = {"wgmma.mma_async/tf32", "wgmma.mma_async.sp/tf32"}
 SAME = [
     # (file, old, new): what says the same, and no measurement may be stale
