@@ -17,6 +17,7 @@ from ..check.readings import chosen_readings
 from ..check.rules import chosen, named_rules
 from ..check.suppression import Suppressed
 from ..spec.api import load
+from ..spec.collector import uncollected
 from ..spec.errors import Place, Question
 from ..spec.writing import write_file
 from .check_files import CUDA, PTX, STDIN, AskedFile, Exclusion, asked_files, text_of
@@ -302,7 +303,8 @@ def _check_all(asked: Sequence[CheckQuestion], elsewhere: bool) -> list[FileRepo
     """
     sizes = [os.path.getsize(one.file.name) if os.path.isfile(one.file.name) else 0 for one in asked]
     if not elsewhere and (len(asked) < 2 or sum(sizes) < _LARGE):
-        return [_check(one) for one in asked]
+        with uncollected():
+            return [_check(one) for one in asked]
     from ..spec.workers import over_jobs
 
     order = sorted(range(len(asked)), key=lambda i: -sizes[i])

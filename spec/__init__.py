@@ -8,5 +8,6 @@
 - statements, mnemonics, operand_rules, diagnosis, legality: is one statement legal, and why not?
 - selection: variants by pattern, version and target; api: the questions that all folders ask;
 - parts: operands by what they are to the operation; addresses, descriptor, sparse, patterns: matrices;
-- effects: what other PTX instructions do; editions: section numbers; workers: processes, and Dask.
+- effects: what other PTX instructions do; editions: section numbers; workers: processes, and Dask;
+  collector: work during which nothing is collected.
 """

@@ -7,7 +7,6 @@ and its arguments must be picklable. Forking only makes it quicker.
 
 from __future__ import annotations
 
-import gc
 import hashlib
 import multiprocessing
 import os
@@ -22,6 +21,7 @@ from multiprocessing.context import BaseContext
 from pathlib import Path
 from typing import Any, TypeVar
 
+from .collector import uncollected
 from .counting import tell
 from .errors import Question
 
@@ -87,10 +87,7 @@ def over_jobs(jobs: Sequence[J], work: Callable[[J], T]) -> Iterator[T]:
         yield from executor.map(work, jobs)
         return
     count = min(cores(), len(jobs))
-    collects = gc.isenabled()
-    gc.freeze()  # the collector would scan a million points again and again
-    gc.disable()
-    try:
+    with uncollected():
         if count < 2:
             for number, job in enumerate(jobs, 1):
                 yield work(job)
@@ -98,10 +95,6 @@ def over_jobs(jobs: Sequence[J], work: Callable[[J], T]) -> Iterator[T]:
             return
         with _processes(count, jobs, work) as local:
             yield from local.map(_inherited, range(len(jobs)))
-    finally:
-        gc.unfreeze()
-        if collects:
-            gc.enable()
 
 
 def in_threads(work: Callable[[J], T], jobs: Iterable[J], count: int | None = None) -> list[T]:
