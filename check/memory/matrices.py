@@ -41,9 +41,8 @@ class _Matrix:
 
 def described(statement: DecodedStatement) -> Iterator[tuple[NamedOperand, Descriptor]]:
     """The operands of a statement that are matrix descriptors."""
-    for operand in statement.named:
-        if operand.operand.descriptor is not None:
-            yield operand, load().descriptors[operand.operand.descriptor]
+    for operand in statement.described:
+        yield operand, load().descriptors[str(operand.operand.descriptor)]
 
 
 def descriptor_texts(statement: DecodedStatement) -> tuple[str, ...]:
@@ -165,7 +164,7 @@ def _matrices(statement: DecodedStatement) -> tuple[_Matrix, ...]:
     """The matrices behind a statement's descriptors; none if its qualifiers spell no shape."""
     transposed = {one.operand.part for one in statement.named if one.text == "1"}
     found = []
-    for operand, _ in described(statement):
+    for operand in statement.described:
         part = operand.operand.part or ""
         shape = _shape(statement.operation, part)
         if shape is not None:

@@ -18,7 +18,7 @@ from math import prod
 from ...spec.effects import ASYNCHRONOUS, CALL, EFFECT, RESULT
 from ...spec.model import Part
 from .operands import Address, NamedOperand, address_of, number_of, operand_texts
-from .operation import Operation, Operations
+from .operation import FittingForm, Operation, Operations
 from .source import NAME, Function
 
 __all__ = ["DecodedFunction", "DecodedStatement"]
@@ -48,21 +48,39 @@ class DecodedStatement:
     reads: tuple[str, ...]
     _address: Address | None = field(default=_UNREAD, init=False)
     _bytes: int | None = field(default=_UNKNOWN, init=False)
+    _form: FittingForm | None = field(default=None, init=False)
+
+    @property
+    def form(self) -> FittingForm:
+        """The form of the instruction that the operands fit best."""
+        found = self._form
+        if found is None:
+            found = self._form = self.operation.fitting(self.operands)
+        return found
 
     @property
     def named(self) -> Iterator[NamedOperand]:
         """The operands by their names in the specification; empty for an instruction outside it."""
-        expected = self.operation.expected(self.operands)
+        expected = self.form.operands
         return (NamedOperand(n, o, text) for (n, o), text in zip(expected, self.operands, strict=False))
+
+    @property
+    def described(self) -> list[NamedOperand]:
+        """The operands that are matrix descriptors."""
+        return [self._named(place) for place in self.form.described if place < len(self.operands)]
+
+    def _named(self, place: int) -> NamedOperand:
+        return NamedOperand(*self.form.operands[place], self.operands[place])
 
     @property
     def is_complete(self) -> bool:
         """Whether the number of operands fits a form of the instruction."""
-        return len(self.operation.expected(self.operands)) == len(self.operands)
+        return len(self.form.operands) == len(self.operands)
 
     def part(self, part: Part) -> NamedOperand | None:
         """The operand with this part in the operation."""
-        return next((one for one in self.named if one.operand.part == part), None)
+        place = self.form.places.get(part)
+        return None if place is None or place >= len(self.operands) else self._named(place)
 
     @property
     def addresses(self) -> Iterator[str]:
@@ -253,7 +271,7 @@ class DecodedFunction:
         """The registers that an instruction writes and reads, by its operands' roles in the specification."""
         writes: list[str] = []
         reads: list[str] = []
-        roles = [operand.role for _, operand in operation.expected(operands)]
+        roles = [operand.role for _, operand in operation.fitting(operands).operands]
         for position, text in enumerate(operands):
             role = roles[position] if position < len(roles) else "both"
             names = NAME.findall(text)

@@ -13,7 +13,7 @@ from ...spec.legality import Judge
 from ...spec.model import Form, Instruction, Operand, OperandShape
 from ...spec.variants import Variant
 
-__all__ = ["Operation", "Operations", "ProductShape", "copies_both_ways"]
+__all__ = ["FittingForm", "Operation", "Operations", "ProductShape", "copies_both_ways"]
 
 SPACES = ("shared", "global", "local", "param", "const")
 _BOTH_WAYS = frozenset({("shared", "global"), ("global", "shared")})  # destination and source
@@ -26,6 +26,28 @@ class ProductShape(NamedTuple):
     m: int
     n: int
     k: int
+
+
+@dataclass(frozen=True, eq=False)
+class FittingForm:
+    """The form of an instruction that some operands fit best: its own operands, by their names."""
+
+    operands: tuple[tuple[str, Operand], ...]
+
+    @cached_property
+    def places(self) -> Mapping[str, int]:
+        """Where each part of the operation stands among the operands."""
+        placed = enumerate(operand.part for _, operand in self.operands)
+        return {part: place for place, part in reversed([*placed]) if part is not None}
+
+    @cached_property
+    def described(self) -> tuple[int, ...]:
+        """Where the matrix descriptors stand among the operands."""
+        operands = enumerate(operand for _, operand in self.operands)
+        return tuple(place for place, operand in operands if operand.descriptor is not None)
+
+
+_NO_FORM = FittingForm(())  # of an instruction outside the specification
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,20 +133,20 @@ class Operation:
         return tuple(self.nearest.forms) if self.nearest else ()
 
     @cached_property
-    def _fitting(self) -> dict[tuple[OperandShape, ...], tuple[tuple[str, Operand], ...]]:
+    def _fitting(self) -> dict[tuple[OperandShape, ...], FittingForm]:
         return {}
 
-    def expected(self, operands: tuple[str, ...]) -> tuple[tuple[str, Operand], ...]:
-        """The operands of the form that a statement's operands fit best, by their names."""
+    def fitting(self, operands: tuple[str, ...]) -> FittingForm:
+        """The form that a statement's operands fit best."""
         if self.instruction is None:
-            return ()
+            return _NO_FORM
         shapes = tuple(map(_shape, operands))
         found = self._fitting.get(shapes)
         if found is None:
             known = self.instruction.operands
             form = max(self.forms, key=lambda form: _fit(form, known, shapes), default=None)
-            found = self._fitting[shapes] = tuple(
-                (name, known[name]) for name in (form.operands if form else ())
+            found = self._fitting[shapes] = FittingForm(
+                tuple((name, known[name]) for name in (form.operands if form else ()))
             )
         return found
 
