@@ -151,14 +151,14 @@ def _shared_order(
     from .execution.phase_findings import PhaseFindings
     from .memory.proxy_findings import proxy_findings
     from .walks.kernel_walks import KernelWalks
-    from .walks.stages import stage_findings, stages_are_stored
+    from .walks.stages import stage_findings, stages_are_stored, stages_are_written
 
     code = events.code
     walked = KernelWalks(module, code, flow)
     phases = PhaseFindings(module, code, flow, walked)
     phases.execute()
     proxies = list(proxy_findings(module, code, flow, values, walked.replayed, phases.unfenced))
-    walks = not phases.clears or stages_are_stored(code)
+    walks = stages_are_written(code) and (not phases.clears or stages_are_stored(code))
     stages = list(stage_findings(module, code, flow, events, walked)) if walks else []
     certain = [one for one in proxies if one.tier == ERROR and one.readings == EVERYWHERE]
     phases.told = tuple(certain)

@@ -22,6 +22,7 @@ from .shared_memory import (
     ProxyFenceStatement,
     Store,
     memory_events,
+    stores,
 )
 
 if TYPE_CHECKING:
@@ -104,8 +105,10 @@ def proxy_findings(
     `ask` asks the walks with numbers; nothing is reported that they contradict. `certain` receives the
     stores and products that the findings of the highest tier stand for.
     """
+    if next(stores(code, values), None) is None:
+        return
     events = list(memory_events(code, values))
-    if not any(isinstance(e, Store) for e in events) or not any(isinstance(e, MatrixRead) for e in events):
+    if not any(isinstance(event, MatrixRead) for event in events):
         return
     dataflow = ProxyDataflow(flow, events)
     suspected = [(one.read, one.order, store) for one in dataflow.unordered() for store in one.stores][:_MOST]

@@ -30,6 +30,7 @@ __all__ = [
     "fills_shared",
     "memory_events",
     "sends_shared",
+    "stores",
     "stores_shared",
 ]
 
@@ -91,6 +92,7 @@ class MatrixRead:
     regions: tuple[ByteRegion, ...]
 
 
+_Maker = Callable[[int, DecodedStatement, RegisterIntervals], "MemoryEvent | None"]
 MemoryEvent = BulkCopyWrite | Store | CopyCommit | CopyWait | ProxyFenceStatement | Barrier | MatrixRead
 
 
@@ -122,8 +124,19 @@ def fences_shared(statement: DecodedStatement) -> bool:
 
 def memory_events(code: DecodedFunction, values: RegisterIntervals) -> Iterator[MemoryEvent]:
     """The events of a function that decide the order of generic writes and wgmma's reads."""
+    yield from _events(code, values, _EVENTS)
+
+
+def stores(code: DecodedFunction, values: RegisterIntervals) -> Iterator[MemoryEvent]:
+    """The generic writes among the events."""
+    yield from _events(code, values, _STORES)
+
+
+def _events(
+    code: DecodedFunction, values: RegisterIntervals, makers: Mapping[str, _Maker]
+) -> Iterator[MemoryEvent]:
     for index in range(len(code)):
-        make = _EVENTS.get(code.operation(index).does)
+        make = makers.get(code.operation(index).does)
         event = make(index, code[index], values) if make is not None else None
         if event is not None:
             yield event
@@ -178,11 +191,10 @@ def _read(index: int, statement: DecodedStatement, values: RegisterIntervals) ->
     return MatrixRead(index, tuple(matrices(statement, value_of)))
 
 
-_EVENTS: Mapping[str, Callable[[int, DecodedStatement, RegisterIntervals], MemoryEvent | None]] = {
+_STORES: Mapping[str, _Maker] = {"store": _store, "update": _store, "copy": _copy}
+_EVENTS: Mapping[str, _Maker] = {
+    **_STORES,
     "multiply": _read,
-    "store": _store,
-    "update": _store,
-    "copy": _copy,
     "bulk-copy": _bulk,
     "copy-commit": _commit,
     "copy-wait": _wait,

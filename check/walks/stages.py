@@ -19,7 +19,7 @@ from .stage_conflicts import Overlap, overlaps
 from .walk_paths import WalkPaths
 from .walk_plan import WalkPlan
 
-__all__ = ["stage_findings", "stages_are_stored"]
+__all__ = ["stage_findings", "stages_are_stored", "stages_are_written"]
 
 # By what an overlap is of one thread's walk: the waits that would have ordered the two.
 _WAITS = {
@@ -30,6 +30,15 @@ _WAITS = {
     "unfenced": frozenset[str](),
 }
 _WRITES = frozenset(("store", "update", "bulk-copy"))
+
+
+def stages_are_written(code: DecodedFunction) -> bool:
+    """Whether anything writes a stage; if not, no walk meets what a product reads."""
+    return any(
+        operation.does == "copy"
+        or (operation.does in _WRITES and (fills_shared(code[index]) or stores_shared(code[index])))
+        for index, operation in enumerate(map(code.operation, range(len(code))))
+    )
 
 
 def stages_are_stored(code: DecodedFunction) -> bool:
