@@ -255,18 +255,13 @@ class CopyActs(GenericActs):
         """Hold a copy or bulk store against what other warps load and store, and against copies."""
         seen = self.warps[warp].clock.seen
         start, flags = access.bytes
-        for other, spans in enumerate(self._spans):
-            if not spans or spans[-1].act <= seen[other] or other == warp:
+        for other, span in self._unseen(seen):
+            touched = span.stored if access.does == "drain" else span.stored | span.loaded
+            if not touched >> start & flags:
                 continue
-            for span in reversed(spans):
-                if span.act <= seen[other]:
-                    break
-                touched = span.stored if access.does == "drain" else span.stored | span.loaded
-                if not touched >> start & flags:
-                    continue
-                for before in span.accesses:
-                    if before.does == "store" or access.does != "drain":
-                        self._race("unsynchronised", other, before, warp, access)
+            for before in span.accesses:
+                if before.does == "store" or access.does != "drain":
+                    self._race("unsynchronised", other, before, warp, access)
         self._hold_copies(warp, access)
 
     def _hold_copies(self, warp: int, access: GenericAccess) -> None:

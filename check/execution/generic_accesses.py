@@ -7,8 +7,9 @@ are not judged: they may store the same.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from operator import gt
 
 from ..values.block_threads import by_warp
 from ..values.lane_numbers import Numbers
@@ -54,6 +55,7 @@ class GenericActs(WarpActs):
         self.races: dict[tuple[int, int], GenericRace] = {}
         self.elsewhere: dict[tuple[int, int], GenericRace] = {}  # one of the two accesses is another block's
         self._spans: list[list[_Span]] = [[] for _ in range(self.count)]
+        self._last = [0] * self.count  # by warp: the act of its last span
         self._threads = ThreadBytes()
         self.loaded: dict[int, int] = {}  # by statement, in a block of one warp: the bytes, a bit for each
         self.stored = 0  # in such a block
@@ -107,19 +109,26 @@ class GenericActs(WarpActs):
             return
         seen, is_store = self.warps[warp].clock.seen, access.does == "store"
         start, flags = access.bytes
-        known = None if is_store else self._known(warp)
-        for other, spans in enumerate(self._spans):
-            if not spans or spans[-1].act <= seen[other] or other == warp:
-                continue
-            for span in reversed(spans):
-                if span.act <= seen[other]:
-                    break
-                met = (span.loaded if is_store else span.stored) >> start & flags
-                if met:  # what both have stored is the same, as compilers have it: each reads its own
-                    met &= ~((span.stored if known is None else known) >> start)
-                if met:
-                    self._found(other, span, warp, access, met << start)
+        for other, span in self._unseen(seen):
+            met = (span.loaded if is_store else span.stored) >> start & flags
+            if met:  # what both have stored is the same, as compilers have it: each reads its own
+                met &= ~((span.stored if is_store else self._known(warp)) >> start)
+            if met:
+                self._found(other, span, warp, access, met << start)
         self._remember(warp, access)
+
+    def _unseen(self, seen: Sequence[int]) -> Iterator[tuple[int, _Span]]:
+        """What other warps access that a warp has not seen, by its clock; of each the latest first.
+        Its own last span is one that it has seen.
+        """
+        if not any(map(gt, self._last, seen)):
+            return
+        for other, act in enumerate(self._last):
+            if act > seen[other]:
+                for span in reversed(self._spans[other]):
+                    if span.act <= seen[other]:
+                        break
+                    yield other, span
 
     def put_bytes(self, access: GenericAccess) -> None:
         """Remember which bytes the only warp loads, and which are written."""
@@ -151,6 +160,7 @@ class GenericActs(WarpActs):
             least = min(one.clock.seen[warp] for one in self.warps)
             spans[:] = [span for span in spans if span.act > least]
             spans.append(_Span(act))
+            self._last[warp] = act
         span = spans[-1]
         span.accesses.append(access)
         if access.does == "store":

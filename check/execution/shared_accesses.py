@@ -194,6 +194,9 @@ class SharedAccesses:
         """
         if write.landing is not None:
             return self._copy_fenced(write.landing, clocks)
+        own = [(write.warp, write.fenced)]
+        if _reach(own, clocks):
+            return True
         made = write.act if write.kind == "store" else write.end
         behind = [
             (warp, fence.act)
@@ -202,8 +205,7 @@ class SharedAccesses:
             for fence in fences
             if fence.seen[write.warp] >= made
         ]
-        fences = [(write.warp, write.fenced), *behind]
-        return _reach(fences, clocks)
+        return _reach([*own, *behind], clocks)
 
     def _copy_fenced(self, landing: Landing, clocks: Mapping[int, Clock]) -> bool:
         """Whether a thread that knew a cp.async to be complete, by its mbarrier, executed a proxy fence."""
