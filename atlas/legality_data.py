@@ -8,6 +8,7 @@ from typing import Any
 from ..spec.described_operands import INSTRUCTION
 from ..spec.gates import Isa
 from ..spec.model import ConditionalGate, Gate, Operand
+from ..spec.special_registers import late_registers
 from ..spec.specification import Specification
 from ..spec.variants import Family, RowView
 from .files import slug
@@ -67,6 +68,8 @@ def legality_data(specification: Specification) -> dict[str, Any]:
         },
         "types": {name: {"bits": one.bits, "registers": one.registers} for name, one in index.types.items()},
         "special": specification.isa.special_types,
+        "late": {text: gates.number(gate) for text, gate in late_registers(index).items()},
+        "similar": index.similar_types,
         "ordered": index.ordered,
         "repeatable": index.repeatable,
         "gates": gates.values,

@@ -11,7 +11,7 @@ from .errors import Question, SpecError
 from .index import Index
 from .model import Gate
 from .nodes import Version, nearest
-from .special_registers import special_types
+from .special_registers import late_registers, special_types
 
 __all__ = ["EffectiveGate", "Isa"]
 
@@ -109,6 +109,11 @@ class Isa:
     def special_types(self) -> Mapping[str, str]:
         """The type of every special register, and of every component of one, by its text."""
         return special_types(self.index)
+
+    @cached_property
+    def late_registers(self) -> Mapping[str, EffectiveGate]:
+        """The gate of every special register that has one, and of its components, by its text."""
+        return {text: self.effective([gate]) for text, gate in late_registers(self.index).items()}
 
     def _check_acyclic(self, name: str, inside: tuple[str, ...]) -> None:
         """Raise SpecError where a target includes itself, directly or by way of others."""

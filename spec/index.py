@@ -9,6 +9,7 @@ from typing import Literal
 
 from .errors import Place
 from .lazy_dataclass import dataclass
+from .model import Gate
 from .nodes import FileName, Version, compose, structure
 
 __all__ = [
@@ -17,6 +18,7 @@ __all__ = [
     "Build",
     "ElementType",
     "Index",
+    "LateRegisters",
     "MovedSection",
     "OrderingFiles",
     "Release",
@@ -143,6 +145,21 @@ class ElementType:
 
 
 @dataclass(frozen=True)
+class LateRegisters:
+    """Special registers that came with a later version, or that not every target has."""
+
+    registers: tuple[str, ...]
+    """Their names, as `special_registers` has them.
+    Noticed by: tests.
+    Example: `[clusterid]`. Refuses: `clusterid` (a list, also of one)."""
+    gate: Gate
+    """Since when, and on which targets.
+    Example: `{since: "7.8", deprecated: null, removed: null, targets: [sm_90]}`.
+    Refuses: `{since: "7.8"}` (every key of a gate is written)."""
+    place: Place = field(default=Place("", 0, 0), compare=False)
+
+
+@dataclass(frozen=True)
 class MovedSection:
     """What a section is in a newer manual."""
 
@@ -215,11 +232,22 @@ class Index:
     stands for its members.
     Noticed by: tests.
     Example: `{float32: [b32, f32]}`. Refuses: `{float32: [b33]}` (not a register type)."""
+    similar_types: Mapping[str, tuple[tuple[str, ...], ...]]
+    """By a type that goes with all that are listed, the groups of types, and of kinds of literals, whose
+    members go with each other in a vector. A floating-point literal as wide as a type of a group is of that
+    type.
+    Noticed by: tests.
+    Example: `{b32: [[u32, s32, integer], [f32, double]]}`.
+    Refuses: `{b32: [u32, s32]}` (groups are lists)."""
     special_registers: Mapping[str, tuple[str, ...]]
     """The special registers without their %, by the register type that ptxas gives them; `v4.` stands before
     the type of the components of a vector, and `pm<8>` for pm0 to pm7.
     Noticed by: tests.
     Example: `{b32: [laneid, "pm<8>"], v4.b32: [tid]}`. Refuses: `{b32: laneid}` (a list, also of one)."""
+    late_registers: tuple[LateRegisters, ...]
+    """The special registers that have a gate of their own.
+    Noticed by: tests.
+    Example: `[]`. Refuses: `[{registers: [clusterid]}]` (the key gate is missing)."""
     types: Mapping[str, ElementType]
     """The element types by name.
     Noticed by: tests.

@@ -6,6 +6,7 @@ Answers are memoised by what they depend on, so that whole files are judged at a
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 
 from .constants import SyntaxFault
@@ -103,6 +104,7 @@ class Judge:
             return Verdict(named.verdict, named.reasons)
         form, faults = self.judge_operands(named.variant, statement)
         reasons = (*named.reasons, *_parted(named.variant, statement), *faults, *self._guarded(statement))
+        reasons = (*reasons, *self._late(statement))
         tolerated = () if reasons or form is None else self._tolerated(named.variant, form, statement)
         notes = (*named.notes, *tolerated)
         return Verdict(ILLEGAL if reasons else LEGAL, reasons, notes, named.variant, form)
@@ -193,7 +195,9 @@ class Judge:
         tokens = (*mnemonic.split(".", self._longest)[: self._longest],)
         if tokens not in self._begins:
             names = (".".join(tokens[:length]) for length in range(len(tokens), 0, -1))
-            self._begins[tokens] = next((self._groups[n] for n in names if n in self._groups), None)
+            found = next((self._groups[n] for n in names if n in self._groups), None)
+            apart = (group for group in self._groups.values() if group.spellings.scattered(tokens))
+            self._begins[tokens] = found or next(apart, None)
         return self._begins[tokens]
 
     def judge_mnemonic(self, mnemonic: str) -> NamedMnemonic:
@@ -341,6 +345,19 @@ class Judge:
         declared = statement.declared.get(register) or self.isa.special_types.get(register, "pred")
         if declared != "pred":
             yield Reason("guard.type", f"the guard {register} is .{declared}; it must be .pred")
+
+    def _late(self, statement: Statement) -> Iterator[Reason]:
+        """Which special registers of a statement are not there under this version or on this target."""
+        if "%" not in statement.operands and statement.guard is None:
+            return
+        late = self.isa.late_registers
+        names = [statement.guard.lstrip("!")] if statement.guard else []
+        with suppress(SyntaxFault):
+            names += [name for one in arguments(statement.operands) for name in one.registers]
+        for name in dict.fromkeys(names):
+            if name in late and name not in statement.declared:
+                for reason in self.gate_reasons(late[name]):
+                    yield Reason("operand.special", f"the special register {name}: {reason.message}")
 
     def suggest(self, statement: Statement) -> str | None:
         """The nearest form that is legal here, mnemonic and operands by name, vectors in braces and addresses

@@ -444,7 +444,8 @@ class Instruction:
     Example: `[{matrix: a, rows: m}, {matrix: b, rows: k}]`.
     Refuses: `[{matrix: a, nosuch: m}]` (nothing in the file uses the name)."""
     opcode: str | None = None
-    """What assemblers read as one word, which no blank may part, where that is not the name.
+    """What assemblers read as one word, which no blank may part, where that is not the name. The rest of the
+    name may stand among the qualifiers.
     Noticed by: tests.
     Example: `fence.proxy`. Refuses: `[fence, proxy]` (one text)."""
     apart: bool = False

@@ -11,6 +11,7 @@ from .quantities import counted, one_of
 from .special_registers import type_of, vector_length
 from .statements import PARTS, Argument, Statement, argument_of, element_kind
 from .variants import Variant
+from .vector_types import FLOATS, element_types, unlike_neighbours
 
 __all__ = ["fits", "written"]
 
@@ -31,7 +32,6 @@ _ELEMENTS = {
     "double": "a floating-point literal of 64 bits",
     "sink": _SHOWN["sink"],
 }
-_FLOATS = {"single": 32, "double": 64}  # bits
 
 
 def written(variant: Variant, name: str) -> str:
@@ -116,15 +116,25 @@ def _special(
     if found is None or argument.shape == "sum":
         return None
     if argument.shape == "vector":
-        allowed = variant.row.row.elements.get(name)
-        if allowed is None or "special" in allowed:
-            return None
-        return Reason("operand.special", f"{name}: the special register {found} may not stand in this vector")
+        return _special_in_vector(variant, name, argument, found)
     if argument.shape == "address" and operand.space is None:
         return None
     return Reason(
         "operand.special", f"{name} is the special register {found}; move it into a register before"
     )
+
+
+def _special_in_vector(variant: Variant, name: str, argument: Argument, found: str) -> Reason | None:
+    """Why a vector may not hold a special register: that of some rows, and a component beside a literal."""
+    allowed = variant.row.row.elements.get(name)
+    if allowed is not None and "special" not in allowed:
+        return Reason("operand.special", f"{name}: the special register {found} may not stand in this vector")
+    special = variant.row.family.isa.special_types
+    part = next((text for text in argument.registers if "." in text and text in special), None)
+    if argument.literals and part:
+        what = f"{name}: {part}, a component of a special register, may not stand beside a literal"
+        return Reason("operand.special", what)
+    return None
 
 
 def _component(
@@ -159,7 +169,7 @@ def _elements_fit(variant: Variant, name: str, operand: Operand, argument: Argum
         yield Reason("operand.sink", f"{name}: '_' may not stand where a value is read")
     elif literals and operand.role != "source":
         yield Reason("operand.literal", f"{name}: a literal may not stand where a result is written")
-    elif "integer" in kinds and any(kind in _FLOATS for kind in kinds):
+    elif "integer" in kinds and any(kind in FLOATS for kind in kinds):
         yield Reason(
             "operand.literal", f"{name}: literals of integers and of floating point stand in one vector"
         )
@@ -169,7 +179,7 @@ def _elements_fit(variant: Variant, name: str, operand: Operand, argument: Argum
     elif name in variant.row.row.elements:
         allowed = variant.row.row.elements[name]
         for kind in kinds:
-            if kind in _ELEMENTS and kind not in allowed and not (kind in _FLOATS and "float" in allowed):
+            if kind in _ELEMENTS and kind not in allowed and not (kind in FLOATS and "float" in allowed):
                 code = "operand.sink" if kind == "sink" else "operand.literal"
                 yield Reason(code, f"{name}: {_ELEMENTS[kind]} may not stand in this vector")
 
@@ -182,13 +192,15 @@ def _typed_by_literals(variant: Variant, name: str, kinds: Collection[str]) -> b
     """
     allowed = variant.register_types(name) or ()
     if "integer" not in kinds:
-        single, double = (f"f{bits}" in allowed for bits in _FLOATS.values())
+        single, double = (f"f{bits}" in allowed for bits in FLOATS.values())
         doubles = "double" in variant.row.row.elements.get(name, ())
         return double or (single and (doubles or "double" not in kinds))
     holds = variant.row.family.instruction.operands[name].holds
     if holds is None:
         return False
-    return f"s{variant.row.element(holds, str(variant.fields[holds])).bits}" in allowed
+    element = variant.row.element(holds, str(variant.fields[holds]))
+    integer = f"s{element.bits}"
+    return integer in allowed and integer in element.registers
 
 
 def _elements(
@@ -226,6 +238,11 @@ def _typed(
     special = variant.row.family.isa.special_types
     address = argument.shape == "address"  # of any width that a special register has
     types = [type_of(register, statement.declared, special) for register in argument.registers]
+    if argument.shape == "vector" and (argument.literals or len({*types} - {None}) > 1):
+        fault = _unlike(variant, name, argument, statement)
+        if fault:
+            yield fault
+            return
     for register, kind in zip(argument.registers, types, strict=True):
         if kind is None or kind in allowed:
             continue
@@ -234,3 +251,16 @@ def _typed(
         wanted = ", ".join(f".{word}" for word in allowed)
         yield Reason("operand.type", f"{name}: {register} is .{kind}; it must be {wanted}")
         return
+
+
+def _unlike(variant: Variant, name: str, argument: Argument, statement: Statement) -> Reason | None:
+    """The fault of neighbours in a vector that are not similarly typed."""
+    isa = variant.row.family.isa
+    for groups in isa.index.similar_types.values():
+        types = element_types(argument.registers, statement.declared, isa.special_types, groups)
+        place = unlike_neighbours(types, groups)
+        if place is not None:
+            first, second = argument.registers[place : place + 2]
+            what = f"{name}: {first} and {second} stand side by side in a vector, and are not similarly typed"
+            return Reason("operand.type", what)
+    return None

@@ -5,10 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 
+from .errors import SpecError
 from .index import Index
+from .model import Gate
+from .nodes import nearest
 from .statements import PARTS
 
-__all__ = ["scalar_of", "special_types", "type_of", "vector_length"]
+__all__ = ["late_registers", "scalar_of", "special_types", "type_of", "vector_length"]
 
 _NUMBERED = re.compile(r"(.*)<(\d+)>")
 _VECTOR = re.compile(r"v(\d)\.")
@@ -22,6 +25,21 @@ def special_types(index: Index) -> Mapping[str, str]:
             found[f"%{name}"] = kind
             if vector_length(kind):
                 found.update({f"%{name}.{part}": scalar_of(kind) for part in PARTS})
+    return found
+
+
+def late_registers(index: Index) -> Mapping[str, Gate]:
+    """The gate of every special register that has one, and of its components, by its text."""
+    found: dict[str, Gate] = {}
+    kinds = {name: kind for kind, listed in index.special_registers.items() for name in listed}
+    for late in index.late_registers:
+        for listed in late.registers:
+            if listed not in kinds:
+                what = f"there is no special register {listed!r}"
+                raise SpecError(what, late.place, nearest(listed, kinds) or ", ".join(kinds))
+            parts = ("", *(f".{part}" for part in PARTS)) if vector_length(kinds[listed]) else ("",)
+            for name in _numbered([listed]):
+                found.update({f"%{name}{part}": late.gate for part in parts})
     return found
 
 

@@ -32,10 +32,28 @@ class MnemonicSpellings:
         """The qualifiers behind the name. Memoised."""
         known = self._spelling.get(mnemonic)
         if known is None:
-            behind = mnemonic[len(self.name) + 1 :]
-            known = Spelling.of(behind.split(".") if behind else (), self.index, self._classes)
+            known = Spelling.of(self._behind(mnemonic), self.index, self._classes)
             self._spelling[mnemonic] = known
         return known
+
+    def _behind(self, mnemonic: str) -> list[str]:
+        """The qualifiers behind the name, or beside it where those of the name stand apart."""
+        words = mnemonic.split(".")
+        if mnemonic.startswith(self.name) or not self.scattered(words):
+            behind = mnemonic[len(self.name) + 1 :]
+            return behind.split(".") if behind else []
+        for word in self.name.split("."):
+            words.remove(word)
+        return words
+
+    def scattered(self, words: Sequence[str]) -> bool:
+        """Whether words begin with the opcode, and have the rest of the name somewhere behind it."""
+        opcode = self.families[0].instruction.opcode
+        if opcode is None:
+            return False
+        start = opcode.split(".")
+        rest = self.name.split(".")[len(start) :]
+        return [*words[: len(start)]] == start and {*rest} <= {*words[len(start) :]}
 
     @cached_property
     def combinations(self) -> _Combinations:

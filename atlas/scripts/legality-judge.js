@@ -125,9 +125,25 @@ ptxmma.legality = (() => {
       const { form, reasons: faults } = this.judgeOperands(named.variant, statement);
       const { special } = this.isa.data;
       const reasons = [...named.reasons, ...parted(named.variant, statement), ...faults, ...guarded(statement, special)];
+      reasons.push(...this.late(statement));
       const tolerates = !reasons.length && form;
       const notes = tolerates ? [...(named.notes || []), ...tolerated(named.variant, form, statement, special)] : named.notes;
       return { ...named, verdict: reasons.length ? "illegal" : "legal", reasons, notes, form };
+    }
+
+    // Which special registers of a statement are not there under this version or on this target.
+    late(statement) {
+      const names = statement.guard ? [statement.guard.replace(/^!+/, "")] : [];
+      try {
+        names.push(...argumentsOf(statement.operands).flatMap((one) => one.registers));
+      } catch (fault) {
+        if (!(fault instanceof Fault)) throw fault;
+      }
+      const { late } = this.isa.data;
+      const isLate = (name) => late[name] !== undefined && statement.declared.get(name) === undefined;
+      return [...new Set(names)].filter(isLate).flatMap((name) =>
+        this.gateReasons(this.isa.effective([late[name]])).map(({ message }) =>
+          reason("operand.special", `the special register ${name}: ${message}`)));
     }
 
     // The verdict on text that is no statement; a mnemonic alone is judged all the same.
@@ -146,7 +162,12 @@ ptxmma.legality = (() => {
         const begins = mnemonic === name || mnemonic.startsWith(`${name}.`);
         if (begins && (!found || name.length > found.spellings.name.length)) found = group;
       }
-      return found;
+      if (found) return found;
+      const groups = [...this.groups];
+      const longest = Math.max(...groups.map(([name]) => name.split(".").length));
+      const words = mnemonic.split(".").slice(0, longest);
+      const apart = groups.find(([, group]) => group.spellings.scattered(words));
+      return apart ? apart[1] : null;
     }
 
     // The verdict on name and qualifiers, gates included.

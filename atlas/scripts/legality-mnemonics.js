@@ -14,8 +14,28 @@ ptxmma.mnemonics = (() => {
     }
 
     spelling(mnemonic) {
-      const behind = mnemonic.slice(this.name.length + 1);
-      return new Spelling(behind ? behind.split(".") : [], this.isa);
+      return new Spelling(this.behind(mnemonic), this.isa);
+    }
+
+    // The qualifiers behind the name, or beside it where those of the name stand apart.
+    behind(mnemonic) {
+      const words = mnemonic.split(".");
+      if (mnemonic.startsWith(this.name) || !this.scattered(words)) {
+        const behind = mnemonic.slice(this.name.length + 1);
+        return behind ? behind.split(".") : [];
+      }
+      for (const word of this.name.split(".")) words.splice(words.indexOf(word), 1);
+      return words;
+    }
+
+    // Whether words begin with the opcode, and have the rest of the name somewhere behind it.
+    scattered(words) {
+      const { opcode } = this.families[0].record;
+      if (!opcode) return false;
+      const start = opcode.split(".");
+      const rest = this.name.split(".").slice(start.length);
+      const others = words.slice(start.length);
+      return start.every((word, place) => words[place] === word) && rest.every((word) => others.includes(word));
     }
 
     // Every legal combination by its spelling: its variant, and a note where a tolerance applies.

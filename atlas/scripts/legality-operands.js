@@ -94,13 +94,22 @@ ptxmma.operands = (() => {
     const { special } = variant.row.family.isa.data;
     const found = argument.registers.find((one) => special[one] && statement.declared.get(one) === undefined);
     if (!found || argument.shape === "sum") return null;
-    if (argument.shape === "vector") {
-      const allowed = variant.row.record.elements[name];
-      if (!allowed || allowed.includes("special")) return null;
-      return reason("operand.special", `${name}: the special register ${found} may not stand in this vector`);
-    }
+    if (argument.shape === "vector") return specialInVector(variant, name, argument, found);
     if (argument.shape === "address" && variant.operands[name].space === null) return null;
     return reason("operand.special", `${name} is the special register ${found}; move it into a register before`);
+  }
+
+  // Why a vector may not hold a special register: that of some rows, and a component beside a literal.
+  function specialInVector(variant, name, argument, found) {
+    const allowed = variant.row.record.elements[name];
+    if (allowed && !allowed.includes("special")) {
+      return reason("operand.special", `${name}: the special register ${found} may not stand in this vector`);
+    }
+    const { special } = variant.row.family.isa.data;
+    const part = argument.registers.find((text) => text.includes(".") && special[text]);
+    if (!argument.literals || !part) return null;
+    const what = `${name}: ${part}, a component of a special register, may not stand beside a literal`;
+    return reason("operand.special", what);
   }
 
   // The fault of a component of what is not a vector.
@@ -162,7 +171,8 @@ ptxmma.operands = (() => {
     }
     const { holds } = variant.operands[name];
     if (holds === null) return false;
-    return allowed.includes(`s${variant.row.family.isa.data.types[variant.fields[holds]].bits}`);
+    const { bits, registers } = variant.row.family.isa.data.types[variant.fields[holds]];
+    return allowed.includes(`s${bits}`) && registers.includes(`s${bits}`);
   }
 
   function* elementsOf(variant, name, wanted, argument, statement) {
@@ -186,6 +196,13 @@ ptxmma.operands = (() => {
     if (!allowed) return;
     const { special } = variant.row.family.isa.data;
     const types = argument.registers.map((one) => typeOf(one, statement, special));
+    if (argument.shape === "vector" && (argument.literals || new Set(types.filter((one) => one)).size > 1)) {
+      const fault = unlike(variant, name, argument, statement);
+      if (fault) {
+        yield fault;
+        return;
+      }
+    }
     for (const [place, register] of argument.registers.entries()) {
       const kind = types[place];
       if (!kind || allowed.includes(kind)) continue;
@@ -194,6 +211,35 @@ ptxmma.operands = (() => {
       yield reason("operand.type", `${name}: ${register} is .${kind}; it must be ${wanted}`);
       return;
     }
+  }
+
+  // The type of each element of a vector, and the kind of each literal; undefined for `_`, and where nobody
+  // declares it. A floating-point literal as wide as a type of the groups is of that type.
+  function elementTypes(argument, statement, special, groups) {
+    return argument.registers.map((text) => {
+      const kind = elementKind(text);
+      if (kind === "register") return typeOf(text, statement, special);
+      if (kind === "sink") return undefined;
+      const own = `f${{ single: 32, double: 64 }[kind]}`;
+      return groups.some((group) => group.includes(own)) ? own : kind;
+    });
+  }
+
+  // The fault of neighbours in a vector that are not similarly typed.
+  function unlike(variant, name, argument, statement) {
+    const { special, similar } = variant.row.family.isa.data;
+    for (const groups of Object.values(similar)) {
+      const types = elementTypes(argument, statement, special, groups);
+      const groupOf = (type) => groups.findIndex((group) => group.includes(type));
+      for (let place = 0; place + 1 < types.length; place += 1) {
+        const [one, other] = [groupOf(types[place]), groupOf(types[place + 1])];
+        if (one < 0 || other < 0 || one === other) continue;
+        const [first, second] = argument.registers.slice(place, place + 2);
+        const what = `${name}: ${first} and ${second} stand side by side in a vector, and are not similarly typed`;
+        return reason("operand.type", what);
+      }
+    }
+    return null;
   }
 
   return { fits, written };

@@ -90,6 +90,13 @@ LEGAL = [
     (A90, "wgmma.fence\t.sync.aligned ;"),
     (A90, f"{WG}, %bd0+16, %bd1, %p0+1, 1, 1, 0, 0;"),
     (A90, "fence.proxy .async .global;"),
+    *((A90, f"fence.proxy.{space}.async;") for space in ("global", "shared::cta", "shared::cluster")),
+    (A80, f"{S8}, {{%u0,%b1,%f2,1.0}}, {{%s0,1}}, {{%b0,%b1,%b2,%b3}};"),
+    (A80, f"{S8}, {{%hh0,%b1,%tid.x,%f3}}, {{0f00000000,%f1}}, {{%b0,%b1,%b2,%b3}};"),
+    (A80, f"{LD}, [%reserved_smem_offset_1];"),
+    (A80, f"{LD}, [%total_smem_size];"),
+    (A90, f"{F16}, {{%cluster_ctarank,%clusterid.x,%b2,%b3}}, {REST}"),
+    (A90, f"{LD}, [%current_graph_exec];"),
     (A100, "tcgen05.wait ::ld.sync.aligned;"),
     (A100, "tcgen05.mma.ws .sp.cta_group::1.kind::f16 [%b0], %bd0, %bd1, [%b2], %b1, %p0, %bd2;"),
     (A100, f"{TC}, %bd0+1, %bd1+2, %b1, %p0;"),
@@ -130,6 +137,31 @@ ILLEGAL = [
     (A80, f"{F16}, {{0f00000000,0f00000000,0f00000000,0f00000000}}, {REST}", "operand.vector"),
     (A80, f"{S8}, {{0,0,0,0}}, {{%b0,%b1}}, {{0,0,0,1}};", "operand.vector"),
     (A80, "wmma.store.d.sync.aligned.row.m16n16k16.f16 [%bd0], {%b0,%b1,1.0,%b3};", "operand.literal"),
+    (A80, f"{SP.replace('{%b0,%b1}', '{%u0,%f1}')}, %b0, 0;", "operand.type"),
+    *(
+        (A80, f"{S8}, {{{vector}}}, {{%b0,%b1}}, {{%b0,%b1,%b2,%b3}};", "operand.type")
+        for vector in (
+            "%b0,%u1,%f2,%b3",
+            "%hh0,%hh1,%hh2,%s3",
+            "%f0,%hh1,%b2,%b3",
+            "1,%f1,%b2,%b3",
+            "%u0,1.0,%b2,%b3",
+            "%b0,%b1,%hh2,0f00000000",
+            "%b0,1,%hh2,%b3",
+        )
+    ),
+    (A80, f"{S8}, {{%b0,%tid.x,%b2,1}}, {{%b0,%b1}}, {{%b0,%b1,%b2,%b3}};", "operand.special"),
+    (A80, f"{S8}, {{0f00000000,%b1,%b2,%ctaid.y}}, {{%b0,%b1}}, {{%b0,%b1,%b2,%b3}};", "operand.special"),
+    (
+        A80,
+        f"{SP.rpartition('{')[0]}{{1,1,1,1}}, %b0, 0;",
+        "operand.vector",
+    ),
+    (A80, f"{LD}, [%cluster_ctarank];", "operand.special"),
+    (A80, f"{LD}, [%current_graph_exec];", "operand.special"),
+    (A90, f"{LD}, [%aggr_smem_size];", "operand.special"),
+    (A100, f"{LD}, [%perctamemoryoffset];", "operand.special"),
+    (A90, "fence.proxy.global.async.global;", "qualifier.repeated"),
     (A90, "wgmma .fence.sync.aligned;", "syntax"),
     (A90, "fence .proxy.async;", "syntax"),
     (A90, f"{WG}, %clock64, %bd1, 1, 1, 1, 0, 0;", "operand.special"),
@@ -146,6 +178,7 @@ ILLEGAL = [
 ]
 DECLARED = (
     ".reg .pred %p<8>; .reg .b32 %b<160>; .reg .f32 %f<160>; .reg .b64 %bd<160>; .reg .f16x2 %hh<160>; "
+    ".reg .u32 %u<160>; .reg .s32 %s<160>; "
 )
 
 
@@ -204,6 +237,42 @@ def test_every_assembler_says_so(ptxas: Ptxas) -> None:
 def _single(texts: list[str]) -> list[str]:
     """The same, with variables of other names, as they stand in one kernel."""
     return [re.sub(r"\bvv\b", f"vv{number}", text) for number, text in enumerate(texts)]
+
+
+LATE = {
+    "reserved_smem_offset_begin": ("7.6", "sm_80"),
+    "reserved_smem_offset_0": ("7.6", "sm_80"),
+    "reserved_smem_offset_1": ("7.6", "sm_80"),
+    "reserved_smem_offset_end": ("7.6", "sm_80"),
+    "reserved_smem_offset_cap": ("7.6", "sm_80"),
+    **dict.fromkeys(("cluster_ctarank", "cluster_nctarank"), ("7.8", "sm_90")),
+    "current_graph_exec": ("8.0", "sm_75"),
+    "aggr_smem_size": ("8.1", "sm_90"),
+    **dict.fromkeys(("perctamemoryoffset", "perctamemorysize"), ("9.4", "sm_80")),
+    **dict.fromkeys(("total_smem_size", "dynamic_smem_size", "pm7_64", "globaltimer"), ("6.5", "sm_75")),
+}
+
+
+@pytest.mark.parametrize("register", LATE)
+def test_some_special_registers_came_late(register: str) -> None:
+    """On sm_75 current_graph_exec is there, as its gate begins with sm_50; ldmatrix begins with sm_75 and 6.5."""
+    since, first = LATE[register]
+    statement = f"ldmatrix.sync.aligned.m8n8.x1.shared.b16 {{%b0}}, [%{register}];"
+    versions = ["6.5", "7.5", "7.6", "7.7", "7.8", "8.0", "8.1", "9.3", "9.4", "9.5"]
+    targets = {"sm_75": "6.5", "sm_80": "7.0", "sm_89": "7.8", "sm_90": "7.8", "sm_100": "8.6"}
+    for version in versions:
+        for place, (target, begin) in enumerate(targets.items()):
+            if Version.of(version) >= Version.of(begin):
+                there = Version.of(version) >= Version.of(since) and place >= [*targets].index(first)
+                assert bool(ptxmma.legal(statement, version, target)) == there, (version, target)
+
+
+@pytest.mark.parametrize("name", ["clusterid", "nclusterid", "cluster_ctaid", "cluster_nctaid"])
+def test_components_came_with_their_vectors(name: str) -> None:
+    statement = f"{F16}, {{%{name}.x,%{name}.w,%b2,%b3}}, {REST}"
+    assert ptxmma.legal(statement, "7.8", "sm_90")
+    assert not ptxmma.legal(statement, "7.8", "sm_89") and not ptxmma.legal(statement, "7.7")
+    assert not ptxmma.legal("@!%is_explicit_cluster fence.proxy.async;", "9.5", "sm_89")
 
 
 def test_a_sum_is_noted() -> None:
