@@ -12,6 +12,7 @@ from ..ptx.operands import Address
 from ..values.block_threads import WARP, own_numbers
 from ..values.lane_numbers import LaneNumbers, Numbers, lane_math
 from ..values.word_algebra import NUMBER, NoResultError
+from .inverted_waits import is_inverted
 from .parameters import parameter_number
 from .walk_steps import RANK, SIZE, WalkStep, WalkSteps
 
@@ -216,7 +217,7 @@ class Registers:
         if step.result == "unknown":
             return None
         if step.result == "awaited":
-            return 1
+            return int(not is_inverted(self.steps, step.position))
         if step.result == "computed":
             return self._computed(step)
         if step.result == "parameter" and len(step.sources) > 1:

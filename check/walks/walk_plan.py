@@ -11,6 +11,7 @@ from ..memory.matrices import described
 from ..ptx.dataflow import closure
 from ..ptx.decode import DecodedStatement
 from ..ptx.operands import number_of
+from .inverted_waits import is_inverted
 from .second_tries import second_try
 from .walk_steps import WalkStep, WalkSteps
 
@@ -124,6 +125,8 @@ class WalkPlan:
                 waiting += self.code.unique((statement.guard,), statement.scope)
             elif statement.does in COUNTED or (statement.does == "load" and self.reads):
                 if self.reads and statement.does in _DATA and not self._is_shared(statement):
+                    continue
+                if is_inverted(self.steps, index):
                     continue
                 self.roles.append(index)
                 if not (self.reads and statement.does in PRODUCTS):

@@ -86,6 +86,7 @@ class WalkSteps:
         self.loops = Loops(flow)
         self.bases: dict[str, int] = {}
         self.unsized: set[str] = set()
+        self.inverted: dict[int, bool] = {}  # by wait that was asked for
         self.results: dict[tuple[object, ...], Numbers] = {}  # by operation and sources, of many threads
         self.sources: dict[tuple[str, int], int | str] = {}  # by operand and scope, those that were asked for
         self._steps: list[WalkStep | None] = [None] * len(code)
