@@ -399,4 +399,6 @@ class BarrierActs:
             if position is not None and position < len(statement.operands):
                 barrier.name(count, step.position, group.doubtful)
             phases[number] = barrier.arrive(clock, len(some), count)
+        if len({*phases.values()}) > 1 and statement.operation.action.barrier == "named":
+            barrier.mix(min(phases.values()))
         return phases

@@ -1,0 +1,57 @@
+"""Two warpgroups at one named barrier for 128 threads: any four of the eight warps complete a phase, so that no warp
+knows of any other one. With a barrier for each warpgroup, or for all threads, the same kernel is right.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from ptxmma.check.check_file import check_text
+
+KERNEL = """
+.version 8.3
+.target sm_90a
+.address_size 64
+.shared .align 128 .b8 tile[4096];
+.visible .entry k(.param .u64 out)
+.reqntid 256, 1, 1
+{
+.reg .b64 %d<4>; .reg .f32 %f<4>; .reg .b32 %r<16>;
+ld.param.u64 %d1,[out];
+mov.u32 %r1,%tid.x; mov.u32 %r2,tile; shr.u32 %r3,%r1,7; add.u32 %r4,%r3,1;
+shl.b32 %r5,%r1,4; add.u32 %r6,%r2,%r5; xor.b32 %r7,%r5,OTHER; add.u32 %r7,%r2,%r7;
+st.shared.b32 [%r6],%r1;
+BARRIER
+ld.shared.b32 %r8,[%r7];
+mov.f32 %f0,0f00000000; mov.f32 %f1,0f00000000; mov.f32 %f2,0f00000000; mov.f32 %f3,0f00000000;
+mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 {%f0,%f1,%f2,%f3},{%r8,%r8},{%r8},{%f0,%f1,%f2,%f3};
+st.global.f32 [%d1],%f0;
+ret;
+}
+"""
+HERE, THERE = "1024", "2048"  # the word of another warp of the warpgroup, and of the other warpgroup
+
+
+def accusations(barrier: str, other: str) -> set[str]:
+    found = check_text(KERNEL.replace("BARRIER", barrier).replace("OTHER", other), "k.ptx").findings
+    return {one.rule for one in found if one.tier != "info"}
+
+
+@pytest.mark.parametrize("other", [HERE, THERE])
+def test_one_barrier_for_two_warpgroups_orders_no_warps(other: str) -> None:
+    assert accusations("bar.sync 1,128;", other) == {"shared-unsynchronised"}
+
+
+def test_each_warpgroup_has_its_own() -> None:
+    assert accusations("bar.sync %r4,128;", HERE) == set()
+    assert accusations("bar.sync %r4,128;", THERE) == {"shared-unsynchronised"}
+
+
+@pytest.mark.parametrize("barrier", ["bar.sync 0;", "bar.sync 1,256;"])
+@pytest.mark.parametrize("other", [HERE, THERE])
+def test_all_threads_meet(barrier: str, other: str) -> None:
+    assert accusations(barrier, other) == set()
+
+
+def test_a_warp_that_meets_alone_needs_no_other() -> None:
+    assert accusations("bar.sync 1,32;", "16") == set()
