@@ -208,11 +208,17 @@ class BarrierActs:
         for number in by_warp(threads):
             clock, key = self.warps[number].clock, (statement, step.position)
             if remote:
-                if clock.peers[init] < act:
-                    self.unknown_there.setdefault(key, Unpublished(*key, True))
+                self._known_there(barrier, number, step)
             elif clock.seen[init] < act and number != init:
                 self.unpublished.setdefault(key, Unpublished(*key, group.doubtful))
         return barrier
+
+    def _known_there(self, barrier: Mbarrier, number: int, step: WalkStep) -> None:
+        """A warp uses the mbarriers of other blocks: does it know that they are initialised?"""
+        init, act, statement = barrier.init
+        if self.warps[number].clock.peers[init] < act:
+            key = statement, step.position
+            self.unknown_there.setdefault(key, Unpublished(*key, True))
 
     def _published(self, number: int, step: WalkStep) -> Clock | None:
         """What an arrival of a warp makes known; then the warp's next act begins."""

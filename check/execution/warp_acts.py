@@ -185,6 +185,8 @@ class WarpActs(BarrierActs):
             act = self._act_of_thread(group, step, thread)
             multicast = self._is_multicast(group, step, thread)
             self.shares |= bytes_ is None or multicast
+            if multicast and barrier is not None:
+                self._known_there(barrier, number, step)
             for region in act.regions if act is not None and barrier is not None else ():
                 self.accesses.write(
                     TimedWrite(
