@@ -72,7 +72,7 @@ def run(args: argparse.Namespace) -> int:
         most = f"--direct is at most {_DIRECT}, some 1,300,000 programs a reading"
         raise Question(f"{most}; each step more takes 34 times as long. --steps counts longer programs")
     if not 0 <= args.phases <= _PHASES:
-        raise Question(f"--phases is at most {_PHASES}; each step more takes 26 times as long. 0: do not")
+        raise Question(f"--phases is at most {_PHASES}; each step more takes 27 times as long. 0: do not")
     every = ordering().every()
     if args.reading is not None and args.reading not in every:
         raise Question(f"there is no reading {args.reading!r}; right would be: {', '.join(every)}")

@@ -13,6 +13,7 @@ from .bridge_checks import check_arrangement, check_bridge
 from .contract_records import Consumer
 from .described_operands import check_words
 from .errors import Place, SpecError
+from .gate_checks import check_gate
 from .index import INDEX, Index
 from .maps import LayoutMap
 from .memory_checks import check_memory
@@ -22,6 +23,7 @@ from .part_checks import check_parts
 from .paths import path_values
 from .sparse import positions, valid_codes
 from .sparsity_records import Sparsity
+from .special_registers import late_registers
 from .specification import METADATA_ORDER, Specification
 from .switches import check_switches
 
@@ -247,8 +249,11 @@ def _check_registers(specification: Specification, instruction: Instruction) -> 
 
 
 def check_references(specification: Specification) -> None:
-    """Every layout, clause, sparsity, type and shape of a row exists."""
+    """Every layout, clause, sparsity, type and shape of a row exists, and every late special register."""
     index = specification.index
+    late_registers(index)
+    for late in index.late_registers:
+        check_gate(late.gate, specification.isa)
     for instruction in specification.instructions.values():
         check_parts(instruction, specification.instructions)
         for clause in instruction.execution:

@@ -35,6 +35,7 @@ def _programs() -> list[Program]:
         parse(f"fence; other: store s0; barrier; proxy-fence; barrier; {MMA}"),
         parse(f"fence; store s0; barrier; other: proxy-fence; barrier; {MMA}"),
         parse(f"fence; {MMA}; commit; wait 0; store s0"),
+        parse("store s0; proxy-fence; barrier; bulk-store s0; bulk.commit; end"),
     ]
 
 

@@ -259,7 +259,7 @@ def test_the_command(run: Run) -> None:
     assert code == 0
     assert "75 steps over 2 registers" in out
     assert "0 disagreements" in out
-    assert "of length 1: both models run on 26 programs" in out
+    assert "of length 1: both models run on 27 programs" in out
     code, out, _ = run("ordering", "strict", *fast[:-1], "3", "--format", "json")
     assert code == 0
     valid("ordering", json.loads(out))

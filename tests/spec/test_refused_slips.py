@@ -62,6 +62,13 @@ SLIPS = [
     ("specs.yaml", "tf32: {bits: 32, kind: float", "tf32: {bits: 32, kind: bits", "tf32 is of the kind bits"),
     ("specs.yaml", 'ptx: "6.3"', 'ptx: "5.2"', "PTX ISA 5.2 stands behind 6.2"),
     ("specs.yaml", 'isa: "9.5"', 'isa: "9.4"', "the newest of the releases 9.5"),
+    ("specs.yaml", "[aggr_smem_size]", "[aggr_smem_sise]", "there is no special register 'aggr_smem_sise'"),
+    (
+        "specs.yaml",
+        'gate: {since: "9.4", deprecated: null, removed: null, targets: [sm_80]}',
+        'gate: {since: "6.9", deprecated: null, removed: null, targets: [sm_80]}',
+        "its first target with 7.0",
+    ),
     (
         "spec/instructions/wmma.mma.yaml",
         "A: wmma.load.a",
