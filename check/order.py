@@ -10,7 +10,7 @@ from collections.abc import Generator, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from .findings import ERROR, EVERYWHERE, LIKELY, Finding, surest
-from .ptx.decode import DecodedFunction
+from .ptx.decode import DecodedFunction, DecodedStatement
 from .ptx.flow import Flow
 from .ptx.operation import Operation, copies_both_ways
 from .ptx.source import PtxModule
@@ -63,12 +63,15 @@ def check_order(
         yield from _register_order(module, code, flow, events)
         if len(flow.blocks) > 1 or not all(map(_leaves_shared_memory, operations)):
             return (yield from _shared_order(module, flow, values, events))
-    elif does & _COPIES or does & _PHASES:
+    elif does & _COPIES or does & _PHASES or any(map(_names_mbarrier, whole)):
         from .walks.kernel_walks import KernelWalks
 
         walked = KernelWalks(module, whole, flow)
         barriers = {statement.barrier_name for statement in whole if statement.does == "meet"}
-        phased = any(statement.operation.has_phases(len(statement.operands)) for statement in whole)
+        phased = any(
+            statement.operation.has_phases(len(statement.operands)) or _names_mbarrier(statement)
+            for statement in whole
+        )
         if not phased and len(barriers - {None}) < 2:
             yield from surest(_access_order(walked))
             return frozenset()
@@ -132,6 +135,11 @@ def _leaves_shared_memory(operation: Operation) -> bool:
     if operation.does in _ACCESSES:
         return operation.space in _PRIVATE
     return operation.does in _APART and not operation.is_unknown
+
+
+def _names_mbarrier(statement: DecodedStatement) -> bool:
+    """Whether a statement arrives at an mbarrier or waits for it, or its bulk copy completes bytes there."""
+    return statement.does != "init" and statement.barrier is not None
 
 
 def _register_order(

@@ -82,6 +82,7 @@ class BarrierActs:
         self._parted = [0] * self.count  # of the warps of other blocks: the acts that some warp waited for
         self._waited: dict[int, int] = {}  # by thread: the phase of the cluster's barrier that it waited for
         self.whole = True  # no group has stopped before its end
+        self._late: tuple[ThreadGroup, GroupWait] | None = None
 
     def order(self, group: ThreadGroup, step: WalkStep, threads: tuple[int, ...]) -> Iterator[GroupWait]:
         """Do a statement that orders threads; yields what they wait for."""
@@ -332,6 +333,7 @@ class BarrierActs:
                         raise LostError
                     begun = barrier.begun(warp.clock)
                     target = begun - 1 if begun % 2 != wanted % 2 else begun
+                    self._comes(group, step, barrier, target, wanted)
                 if target < 0:
                     continue
                 if barrier.phase <= target:
@@ -345,6 +347,23 @@ class BarrierActs:
                     warp.clock.knows(address, target + 1)
                 else:
                     warp.clock.join(told)
+
+    def _comes(self, group: ThreadGroup, step: WalkStep, barrier: Mbarrier, target: int, wanted: int) -> None:
+        """Remember the first wait that is over for a warp by what it knows, and that a warp which comes as
+        late as here would not end: the phase with the wanted parity is the one that is going on.
+        """
+        phase = barrier.phase
+        if self._late is None and phase > target and phase % 2 == wanted % 2:
+            over = partial(barrier.has_ended, phase)
+            self._late = group, GroupWait(over, "phase", step.position, barrier.address, phase, late=True)
+
+    @property
+    def late(self) -> tuple[ThreadGroup, GroupWait] | None:
+        """The first wait that may have come too late, if the phase that is left for it lacks arrivals."""
+        if self._late is None or self._late[1].over() or self._late[1].barrier in self.invalid:
+            return None
+        barrier = self.mbarriers[self._late[1].barrier]
+        return self._late if barrier.phase == self._late[1].phase and barrier.pending else None
 
     def _meeting(self, group: ThreadGroup, step: WalkStep, threads: tuple[int, ...]) -> Iterator[GroupWait]:
         """Named barriers, and the cluster's, at which other blocks are taken to arrive."""

@@ -147,6 +147,9 @@ class Execution:
                 break
         if not self.halted and self.followed and not self.paused:
             waits = [(task.group, task.wait) for task in self._tasks if task.wait is not None]
+            late = self.acts.late
+            if not waits and late is not None and self.plan.tries_again(late[1].statement):
+                waits.append(late)
             for one in stuck_waits(self.plan, self.acts, self._assumed, waits, self.together.keys()):
                 (self.excused if one.excused else self.stuck).append(one)
 

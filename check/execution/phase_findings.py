@@ -287,10 +287,11 @@ class PhaseFindings:
             return  # nothing was executed
         yield from self._race_findings()
         for one in self.stuck.values():
-            yield self._reports.stuck(one)
+            if not one.late or all(race.partly for race in self.races):
+                yield self._reports.stuck(one)
         told = {race.second for race in self._reported()}
         yield from (self._reports.short(one) for one in self.short.values() if one.product not in told)
-        if not self.races and not self.stuck:
+        if not self.races and not self.stuck and any(one.does == "await" for one in self.code):
             yield from (self._reports.drift(one) for one in self.drifts.values())
         yield from map(self._reports.wrong_count, self.wrong_counts.values())
         yield from (self._reports.unlike(*ends, *counts) for ends, counts in self.unlike.items())

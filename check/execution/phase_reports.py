@@ -106,10 +106,16 @@ class PhaseReports:
         if stuck.lacks_bytes:
             lacks.append("bytes that no copy brings")
         where = f"phase {stuck.phase} of the mbarrier at byte {stuck.barrier} of shared memory"
-        what = f"when no thread can go on, {where} lacks {' and '.join(lacks)}"
+        missing = " and ".join(lacks)
+        what = f"when no thread can go on, {where} lacks {missing}"
         if stuck.shown:
             numbers = " and ".join(map(str, stuck.shown))
             what += f", with {numbers} for the parameters that decide how long the loops are"
+        if stuck.late:
+            what = (
+                f"a thread that comes early does not wait, since the phase before phase {stuck.phase - 1} "
+                f"counts as complete; for one that comes after that phase, {where} lacks {missing}"
+            )
         steps = [(stuck.statement, "waits for ever")]
         return self._of_barrier("barrier-stuck", stuck.doubtful, what, steps)
 

@@ -228,7 +228,7 @@ class SharedAccesses:
         for other in map(self.writes.__getitem__, self._written.meeting(write.region)):
             if other.complete(clock):
                 continue
-            if other.kind == "bulk" and (write.kind != "bulk" or other.region == write.region):
+            if other.kind == "bulk" and (write.kind != "bulk" or _surely_meet(other, write)):
                 self._found("rewritten", other, write.statement, write.region, write.doubtful, reads="none")
             elif other.kind == "store" and write.kind == "bulk":
                 self._found("unseen", other, write.statement, write.region, write.doubtful, reads="none")
@@ -318,6 +318,14 @@ class SharedAccesses:
 
     def __iter__(self) -> Iterator[PhaseRace]:
         return iter(self.races.values())
+
+
+def _surely_meet(first: TimedWrite, second: TimedWrite) -> bool:
+    """Whether two bulk copies whose regions meet write the same bytes: the PTX shows how many each brings, or
+    else they begin at one place.
+    """
+    sized = (one.landing is not None and one.landing.size is not None for one in (first, second))
+    return first.region == second.region or all(sized)
 
 
 def _reach(fences: Collection[tuple[int, int]], clocks: Mapping[int, Clock]) -> bool:

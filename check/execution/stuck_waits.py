@@ -18,6 +18,7 @@ __all__ = ["Stuck", "stuck_waits"]
 class Stuck:
     """A wait that never ends: its kind (of GroupWait), statement, barrier and phase, and what it lacks.
     `excused`: with the numbers that are assumed, and maybe not with others; `shown` are several of them.
+    `late`: in a thread that comes late; one that comes early does not wait at all.
     """
 
     kind: str
@@ -29,6 +30,7 @@ class Stuck:
     doubtful: bool
     excused: bool = False
     shown: tuple[int, ...] = ()
+    late: bool = False
 
 
 def stuck_waits(
@@ -64,6 +66,7 @@ def stuck_waits(
             *lacks,
             group.doubtful or wait.kind == "invalid",
             excused,
+            late=wait.late,
         )
 
 

@@ -19,7 +19,8 @@ _FULL = (1 << WARP) - 1
 class GroupWait:
     """What a group waits for: that a phase of an mbarrier ends (`phase`), that an mbarrier is initialised
     (`init`), or again (`invalid`), that threads meet at a barrier with a number (`meet`), or for an
-    arrival of its own that is missing (`arrival`).
+    arrival of its own that is missing (`arrival`). `late`: for the phase behind the one that it may mean,
+    since it comes only after that.
     """
 
     over: Callable[[], bool]
@@ -27,6 +28,7 @@ class GroupWait:
     statement: int
     barrier: int
     phase: int = -1
+    late: bool = False
 
 
 class LostError(Exception):
