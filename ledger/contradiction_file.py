@@ -19,6 +19,7 @@ from .listed import Listed, ListedVersions, expanded, known_names, releases_of
 from .register_questions import ExplainedPeer, MinimalQuestion, check_questions
 
 __all__ = [
+    "ANY_INTEGER",
     "FILES",
     "Contradiction",
     "ContradictionFile",
@@ -34,6 +35,7 @@ __all__ = [
     "written_out",
 ]
 
+ANY_INTEGER = "<integer>"  # how points write an operand that is an integer literal
 Direction = Literal["accepted", "refused", "died"]
 _NAME = "contradictions.yaml"
 _CHIP = re.compile(r"[A-Z]{1,2}\d{2,3}\b")  # as NVIDIA names them: a letter or two, and a number
@@ -163,11 +165,12 @@ class Points:
     Noticed by: observations.
     Example: `sp-meta`. Refuses: `[e, f]` (one operand)."""
     written: tuple[str, ...] = ()
-    """How the operand is written.
+    """How the operand is written; `<integer>` is any integer literal that is legal there.
     Noticed by: observations.
     Example: `["2", "3"]`. Refuses: `[2, 3]` (texts)."""
     elements: tuple[str, ...] = ()
-    """What stands in place of some of the elements of a vector, or of a plain operand.
+    """What stands in place of some of the elements of a vector, or of a plain operand. A register stands for
+    all of its type, a special one for all special ones of its type.
     Noticed by: observations.
     Example: `["%p0"]`. Refuses: `"%p0"` (a list)."""
     beside: str | None = None
@@ -383,7 +386,7 @@ def _check_points(points: Points, specification: Specification) -> None:
     )
     for parts in listed_parts:
         once(parts, "part", points.place)
-    for text in (*points.statements, *points.written):
+    for text in (*points.statements, *(text for text in points.written if text != ANY_INTEGER)):
         _check_readable(text, bool(points.statements), points.place)
 
 

@@ -14,6 +14,7 @@ from functools import cache, cached_property, lru_cache
 
 from ..assemblers.asking import register_types
 from ..assemblers.universe import Universe
+from ..spec.api import load
 from ..spec.constants import SyntaxFault
 from ..spec.gates import EffectiveGate
 from ..spec.legality import Judge
@@ -22,9 +23,11 @@ from ..spec.nodes import Version
 from ..spec.specification import Specification
 from ..spec.statements import Argument, Statement, arguments, read_statement
 from ..spec.variants import ABSENT, Variant
-from .contradiction_file import Points, alternatives, written_out
+from .contradiction_file import ANY_INTEGER, Points, alternatives, written_out
 
 __all__ = ["CoveredPoints", "Covers", "Undoing", "among", "element_kind", "operand_form", "read", "spelled"]
+
+_INTEGER = ("immediate", None, "", ())  # the key of any integer literal
 
 
 @dataclass(frozen=True)
@@ -208,6 +211,18 @@ def _types() -> Mapping[str, str]:
     return register_types()
 
 
+@cache
+def _special_kinds() -> Mapping[str, str]:
+    """By its text, the kind of every special register: one stands for all of its type."""
+    special = load().isa.special_types
+    return {text: kind if kind == "pred" else f"special {kind}" for text, kind in special.items()}
+
+
+def _kind(text: str, types: Mapping[str, str]) -> str:
+    """An element's key: the type of a register, declared or special, else the text itself."""
+    return types.get(text) or _special_kinds().get(text, text)
+
+
 def among(points: Points, variant: Variant) -> bool:
     """Whether a variant has one of the listed rows and the listed fields."""
     name = variant.row.family.instruction.instruction
@@ -241,13 +256,13 @@ def _forms(written: tuple[str, ...]) -> Mapping[tuple[object, ...], str]:
 
 
 def operand_form(text: str) -> tuple[object, ...]:
-    """An operand's key, in which the numbers of registers do not count."""
-    return _form(arguments(text)[0], text, _types())
+    """An operand's key, in which the numbers of registers do not count, nor any value of `<integer>`."""
+    return _INTEGER if text == ANY_INTEGER else _form(arguments(text)[0], text, _types())
 
 
 def element_kind(text: str) -> str:
-    """An element's key: the type of a register, else the text itself."""
-    return _types().get(text, text)
+    """An element's key: the type of a register, declared or special, else the text itself."""
+    return _kind(text, _types())
 
 
 def spelled(statement: Statement) -> tuple[object, ...] | None:
@@ -292,10 +307,11 @@ def _fewer(tokens: list[str], surplus: frozenset[str]) -> Iterator[tuple[list[st
 def _written(points: Points, operands: _Operands, place: int, types: Mapping[str, str]) -> _Written | None:
     """Which parts of the points an operand has; None when it has none."""
     if points.written:
-        found = _forms(points.written).get(operands.forms[place])
+        forms, own = _forms(points.written), operands.forms[place]
+        found = forms.get(own) or (forms.get(_INTEGER) if own[0] == _INTEGER[0] else None)
         return _Written((found,)) if found is not None else None
     kinds, vector = operands.kinds[place], operands.vectors[place]
-    listed = {types.get(element, element): element for element in points.elements}
+    listed = {_kind(element, types): element for element in points.elements}
     places = frozenset(at for at, kind in enumerate(kinds) if kind in listed)
     if not places:
         return None
@@ -329,10 +345,11 @@ class _Operands:
         forms = tuple(_form(argument, text, types) for argument, text in zip(given, texts, strict=True))
         vectors = tuple(tuple(one.registers) if one.shape == "vector" else None for one in given)
         kinds = tuple(
-            tuple(types.get(part, part) for part in vector or (text,))
+            tuple(_kind(part, types) for part in vector or (text,))
             for vector, text in zip(vectors, texts, strict=True)
         )
-        return cls(texts, forms, vectors, kinds, frozenset(itertools.chain(forms, *kinds)))
+        every = {*itertools.chain(forms, *kinds), *(_INTEGER for form in forms if form[0] == _INTEGER[0])}
+        return cls(texts, forms, vectors, kinds, frozenset(every))
 
 
 @lru_cache(maxsize=1 << 14)
@@ -354,7 +371,7 @@ def _form(argument: Argument, text: str, types: Mapping[str, str]) -> tuple[obje
         argument.shape,
         argument.value,
         literal,
-        tuple(types.get(name, name) for name in argument.registers),
+        tuple(_kind(name, types) for name in argument.registers),
     )
 
 

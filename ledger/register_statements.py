@@ -13,11 +13,12 @@ from ..assemblers.universe import Universe
 from ..assemblers.universe_points import WrittenStatement
 from ..spec.model import Form
 from ..spec.variants import ABSENT, Variant
-from .contradiction_file import Points, alternatives, written_out
+from .contradiction_file import ANY_INTEGER, Points, alternatives, written_out
 from .contradictions import ContradictionRegister
 
 __all__ = ["chosen_statements"]
 
+_INTEGERS = ("0", "1", "2", "3", "4", "255", "32768", "65535")  # they show what is said of any integer
 _BESIDE = 2  # statements with other values in the fields of the points
 
 
@@ -39,7 +40,10 @@ def _changed(made: Universe, points: Points) -> Iterator[str]:
         some = points
         if shown and _inside(points, variant):  # the first shows every part, and the others their rows
             some = replace(
-                points, written=points.written[:1], elements=points.elements[:1], surplus=points.surplus[:1]
+                points,
+                written=tuple(_every_written(points))[:1],
+                elements=points.elements[:1],
+                surplus=points.surplus[:1],
             )
         shown = True
         for changed in _written(some, made.write(variant, form), form):
@@ -80,7 +84,7 @@ def _written(points: Points, legal: WrittenStatement, form: Form) -> Iterator[Wr
     if points.operand is not None:
         place = form.operands.index(points.operand)
         own = operands[place]
-        for text in (*map(written_out, points.written), *_with_elements(points, own)):
+        for text in (*_every_written(points), *_with_elements(points, own)):
             yield WrittenStatement(mnemonic, (*operands[:place], text, *operands[place + 1 :]))
     elif points.surplus:
         for word in points.surplus:
@@ -89,6 +93,12 @@ def _written(points: Points, legal: WrittenStatement, form: Form) -> Iterator[Wr
         changed = {word: written for written, word in points.qualifiers.items()}
         words = (changed.get(word, word) for word in mnemonic.split("."))
         yield WrittenStatement(".".join(word for word in words if word != ABSENT), operands)
+
+
+def _every_written(points: Points) -> Iterator[str]:
+    """The operands that points list, written out."""
+    for text in points.written:
+        yield from _INTEGERS if text == ANY_INTEGER else (written_out(text),)
 
 
 def _with_elements(points: Points, own: str) -> Iterator[str]:

@@ -150,6 +150,16 @@ POINTS = [
     ("mma", f"{F16} {{%b0, %b1}}, {{%b0, %bd1}}, {{%b0}}, {{%b0, %b1}};", "12.9.86", "8.8", "sm_80", None),
     ("ldmatrix", "ldmatrix.sync.aligned.m8n8.x16.shared.b16 {%b5, %b6}, [%bd0];", "12.3.107", "8.3", "sm_90", "asm-matrix-repeats"),
     ("ldmatrix", "ldmatrix.sync.aligned.m8n8.x16.shared.b16 {%b5, %b6}, [%bd0];", "12.2.140", "8.2", "sm_90", None),
+    ("ldmatrix", "ldmatrix.sync.aligned.m16n16.x8.trans.b8 {%b5, %b6}, [%bd0];", "12.8.93", "8.6", "sm_100a", "asm-matrix-repeats"),
+    ("ldmatrix", "ldmatrix.sync.aligned.m16n16.x4.trans.b8 {%b5, %b6}, [%bd0];", "12.8.93", "8.6", "sm_100a", None),
+    ("ldmatrix", "ldmatrix.sync.aligned.m8n16.x8.s8.s4 {%b5}, [%bd0];", "13.4.92", "9.4", "sm_90a", "asm-matrix-repeats"),
+    ("ldmatrix", "ldmatrix.sync.aligned.m8n16.x8.s8.s4 {%b5}, [%bd0];", "13.3.73", "9.3", "sm_90a", None),
+    ("stmatrix", "stmatrix.sync.aligned.m16n8.x16.trans.b8 [%bd0], {%b5};", "13.0.88", "9.0", "sm_120a", "asm-matrix-repeats"),
+    ("stmatrix", "stmatrix.sync.aligned.m16n8.x16.trans.b8 [%bd0], {%b5};", "13.0.88", "9.0", "sm_90", None),
+    ("ldmatrix", "ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%b5}, [%uh4];", "11.7.99", "6.5", "sm_75", "asm-narrow-addresses"),
+    ("ldmatrix", "ldmatrix.sync.aligned.m8n8.x1.b16 {%b5}, [%uh4];", "11.7.99", "6.5", "sm_75", None),
+    ("stmatrix", "stmatrix.sync.aligned.m8n8.x1.shared.b16 [%sb2], {%b5};", "13.5.37", "9.5", "sm_90", "asm-narrow-addresses"),
+    ("stmatrix", "stmatrix.sync.aligned.m8n8.x1.shared.b16 [%h2], {%b5};", "13.5.37", "9.5", "sm_90", None),
     ("wgmma.fence", "wgmma.fence.sync.b8x16;", "12.9.86", "8.8", "sm_90a", "asm-surplus-formats"),
     ("wgmma.fence", "wgmma.fence.sync.b8x16;", "12.6.85", "8.5", "sm_90a", None),
     ("movmatrix", "movmatrix.sync.aligned.m8n8.trans.b16.bf16 %b0, %b1;", "12.9.86", "8.8", "sm_80", "asm-surplus-types"),
@@ -220,6 +230,35 @@ def test_one_register_in_a_vector_is_refused_where_it_is_emulated(
 ) -> None:
     found = register().explains("mma.sp", text, release, Version.of(ptx), target, "refused")
     assert found == ("asm-metadata-one-register" if is_explained else None)
+
+
+# What is legal and refused: instruction, statement, release, version, target, and what explains it.
+MASK = "tcgen05.commit.cta_group::1.mbarrier::arrive::one.multicast::cluster.b64 [%bd0]"
+ALLOC = "tcgen05.alloc.cta_group::1.sync.aligned"
+V4 = "mma.sync.aligned.m8n8k4.row.row.f16.f16.f16.f16"
+LEGAL_AND_REFUSED = [
+    ("tcgen05.commit", f"{MASK}, 31;", "12.8.93", "8.6", "sm_100a", "asm-tensor-commit-mask-literal"),
+    ("tcgen05.commit", f"{MASK}, 0xfffe;", "13.3.73", "9.3", "sm_110a", "asm-tensor-commit-mask-literal"),
+    ("tcgen05.commit", f"{MASK}, 65536;", "12.8.93", "8.6", "sm_100a", None),
+    ("tcgen05.commit", f"{MASK}, %h0;", "12.8.93", "8.6", "sm_100a", None),
+    ("tcgen05.commit", f"{MASK}, 31;", "13.4.92", "8.6", "sm_100a", None),
+    ("tcgen05.alloc", f"{ALLOC}.shared::cta.b32 [%smid], 32;", "12.8.93", "8.6", "sm_100a", "asm-tensor-alloc-special"),
+    ("tcgen05.alloc", f"{ALLOC}.shared::cta.b32 [%gridid], 32;", "12.8.93", "8.6", "sm_100a", None),
+    ("tcgen05.alloc", f"{ALLOC}.b32 [%smid], 32;", "12.8.93", "8.6", "sm_100a", None),
+    ("tcgen05.alloc", f"{ALLOC}.shared::cta.b32 [%b0], 32;", "12.8.93", "8.6", "sm_100a", None),
+    ("mma", f"{V4} {B4}, {{%b0, %smid}}, {{%b2, %b3}}, {B4};", "11.7.99", "7.0", "sm_80", "asm-special-emulated"),
+    ("mma", f"{V4} {B4}, {{%b0, %smid}}, {{%b2, %b3}}, {B4};", "11.7.99", "7.0", "sm_75", None),
+    ("mma", f"{V4} {B4}, {{%b0, %b1}}, {{%b2, %b3}}, {B4};", "11.7.99", "7.0", "sm_80", None),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("instruction", "text", "release", "ptx", "target", "entry"), LEGAL_AND_REFUSED)
+def test_what_is_legal_and_refused_is_explained_exactly(
+    instruction: str, text: str, release: str, ptx: str, target: str, entry: str | None
+) -> None:
+    """A literal stands for any other, and a special register for all of its type."""
+    assert register().explains(instruction, text, release, Version.of(ptx), target, "refused") == entry
+    assert register().explains(instruction, text, release, Version.of(ptx), target, "accepted") is None
 
 
 def test_what_must_be_explained_is_listed() -> None:

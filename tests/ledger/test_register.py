@@ -73,7 +73,7 @@ FAULTS: list[tuple[str, Change, str]] = [
     ("asm-wmma-load-type-absent", lambda entry: replace(entry, points=(*entry.points, replace(entry.points[0], releases=("11.7.99",), ptx=VersionRange(version("6.3"), version("7.7")), targets=NameRange("sm_70", "sm_87"), qualifiers={"none": "f16", "shared::cta": "shared"}))), "other points explain together"),
     ("asm-m8n8k4-literal-dies", points(fields={"ctype": Scalars(("f32",), register().entries[SELECTORS].place)}), "the field ctype leaves nothing out"),
     ("asm-sm-70-early", points(since=register().specification.isa.version("6.1")), "the since 6.1 explains nothing"),
-    ("asm-sm-88-early", points(like="sm_75"), "explains nothing"),
+    ("asm-sm-88-early", points(like="sm_75"), "covers what is recorded otherwise"),
     ("text-mma-m8n84", case(accepted=()), "nothing is listed for ptxas 11.7.99"),
     ("text-mma-m8n84", case(specification="illegal"), "a case is legal, not illegal"),
     ("text-mma-m8n84", case(target="sm_90"), "a case is illegal, not legal"),
