@@ -69,10 +69,12 @@ def run(args: argparse.Namespace) -> int:
     if args.steps < 1 or args.direct < 1 or args.stride < 1 or args.length not in (0, *range(2, 34)):
         raise Question("--steps, --direct and --stride must be at least 1, --length 0 or 2 to 33")
     if args.direct > _DIRECT:
-        most = f"--direct is at most {_DIRECT}, some 1,300,000 programs a reading"
-        raise Question(f"{most}; each step more takes 34 times as long. --steps counts longer programs")
+        most = f"--direct is at most {_DIRECT}, some 2,600,000 programs a reading"
+        raise Question(f"{most}; each step more takes 40 times as long. --steps counts longer programs")
     if not 0 <= args.phases <= _PHASES:
-        raise Question(f"--phases is at most {_PHASES}; each step more takes 27 times as long. 0: do not")
+        raise Question(
+            f"--phases is at most {_PHASES}; each step more takes some 30 times as long. 0: do not"
+        )
     every = ordering().every()
     if args.reading is not None and args.reading not in every:
         raise Question(f"there is no reading {args.reading!r}; right would be: {', '.join(every)}")

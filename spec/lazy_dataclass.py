@@ -10,6 +10,7 @@ import dataclasses
 from collections.abc import Callable, Mapping
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NoReturn
+from zlib import crc32
 
 __all__ = ["dataclass"]
 
@@ -121,8 +122,9 @@ def _eq(cls: type, _: str) -> Any:
 
 
 def _hash(cls: type, _: str) -> Any:
-    values = _values(cls, "hash")
-    return lambda self: hash(values(self))
+    """Records of two classes with the same values have two hashes: dictionaries hold both kinds."""
+    values, own = _values(cls, "hash"), crc32(cls.__qualname__.encode())
+    return lambda self: hash(values(self)) ^ own
 
 
 _MADE: dict[str, Callable[[type, str], Any]] = {"__init__": _init, "__eq__": _eq, "__hash__": _hash}

@@ -157,7 +157,7 @@ def run_programs(
     tally = ModelTally()
     conduct = ordering().conduct(readings)
     steps = list(enumerate(alphabet()))
-    rest: list[tuple[tuple[Step, ...], _States]] = [((), locations.start)]
+    rest: list[tuple[tuple[int, ...], tuple[Step, ...], _States]] = [((), (), locations.start)]
 
     def compare(steps: tuple[Step, ...], expected: bool) -> bool:
         """Whether the last step has a hazard, or the models disagree about it."""
@@ -176,11 +176,11 @@ def run_programs(
         return bool(hazards)
 
     while rest:
-        before, states = rest.pop()
+        numbers, before, states = rest.pop()
         closing_steps = locations.closing_steps(states)
         for number, step in steps if before else steps[firsts]:
             longer = (*before, step)
-            if not _named_in_order(longer):
+            if not _named_in_order((*numbers, number)):
                 continue
             expected = bool(closing_steps >> number & 1)
             tally.programs[len(longer)] += 1
@@ -190,18 +190,18 @@ def run_programs(
             if any(isinstance(step.operation, BulkStore) for step in longer):
                 compare((*longer, END), locations.end_closes(after))
             if len(longer) < bound:
-                rest.append((longer, after))
+                rest.append(((*numbers, number), longer, after))
     return tally
 
 
-def _named_in_order(steps: tuple[Step, ...]) -> bool:
-    """Whether the first register named is r0, and the first buffer or mbarrier is s0 or b0.
+def _named_in_order(numbers: tuple[int, ...]) -> bool:
+    """Whether the first register named is r0, and the first buffer or mbarrier is s0 or b0, by steps of these
+    numbers in the alphabet.
 
     Other programs are such programs with names exchanged.
     """
-    for kind in ("register", "buffer"):
-        first = next((named for step in steps if (named := _NAMED[kind][step])), None)
-        if first == 1 << 1:
+    for named in _NAMED:
+        if next((named[number] for number in numbers if named[number]), None) == 1 << 1:
             return False
     return True
 
@@ -213,4 +213,5 @@ def _named(step: Step, kind: str) -> int:
     return sum({1 << int(word[1:]) for word in words if word[0] in letter and word[1:].isdigit()})
 
 
-_NAMED = {kind: {step: _named(step, kind) for step in alphabet()} for kind in ("register", "buffer")}
+# What the steps of the alphabet name.
+_NAMED = tuple([_named(step, kind) for step in alphabet()] for kind in ("register", "buffer"))
