@@ -287,9 +287,9 @@ class PhaseFindings:
             return  # nothing was executed
         yield from self._race_findings()
         for one in self.stuck.values():
-            if not one.late or all(race.partly for race in self.races):
+            if not one.late or all(race.is_open for race in self.races):
                 yield self._reports.stuck(one)
-        told = {race.second for race in self._reported()}
+        told = {race.second for race in self.races}
         yield from (self._reports.short(one) for one in self.short.values() if one.product not in told)
         if not self.races and not self.stuck and any(one.does == "await" for one in self.code):
             yield from (self._reports.drift(one) for one in self.drifts.values())
@@ -299,7 +299,7 @@ class PhaseFindings:
         yield from (self._reports.uneven(one) for at, one in self.uneven.items() if at not in told_of)
         for (first, second), doubtful in self.unequal.items():
             yield self._reports.unequal(first, second, doubtful)
-        if not self.stuck and all(race.partly for race in self.races):
+        if not self.stuck and all(race.is_open for race in self.races):
             yield from cluster_ends(self.module, self.code, self.sent)
         for init, use in self.unpublished:
             yield self._reports.unpublished(self.unpublished[init, use])
@@ -314,9 +314,9 @@ class PhaseFindings:
         if any(
             RACE_RULES[race.what] == finding.rule
             and not race.doubtful
-            and (not race.partly or finding.readings != EVERYWHERE)
+            and (not race.is_open or finding.readings != EVERYWHERE)
             and self._product(race) in places
-            for race in self._reported()
+            for race in self.races
         ):
             return True
         if finding.tier != LIKELY or not finding.witness or finding.readings == _WRITER:
@@ -329,23 +329,19 @@ class PhaseFindings:
         """The place of the product of a race (of two copies: of the later one)."""
         return self._place(race.first if race.reads == "first" else race.second)
 
-    def _reported(self) -> list[PhaseRace]:
-        """The races of all warps, and those of some whose wait may do for the others."""
-        return [race for race in self.races if not race.partly or race.what == "overwritten"]
-
     def _race_findings(self) -> Iterator[Finding]:
         """One finding for each block that writes: its first race explains the others. Products that have
         ended in some warps only share one finding: one release is the cause.
         """
         by_writer: dict[int, list[PhaseRace]] = {}
         for race in sorted(
-            self._reported(), key=lambda race: (race.partly, race.doubtful, _ORDER.index(race.what))
+            self.races, key=lambda race: (race.is_open, race.doubtful, _ORDER.index(race.what))
         ):
             copied = self.code.operation(race.first).does == "copy"
             if race.what == "unfenced" and copied and self._is_found_elsewhere(race):
                 continue  # what else is wrong with the block is not told by that
             writer = race.second if race.reads == "first" or race.what == "rewritten" else race.first
-            block = _ANY if race.partly else self.flow.block_of(writer)
+            block = _ANY if race.is_open else self.flow.block_of(writer)
             by_writer.setdefault(block, []).append(race)
         for races in by_writer.values():
             if any(self._is_found_elsewhere(race) for race in races):

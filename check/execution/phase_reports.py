@@ -59,6 +59,9 @@ class PhaseReports:
         rule = ordering().rules[RACE_RULES[race.what]]
         written, read = self.plan.steps.in_variable(race.written), self.plan.steps.in_variable(race.read)
         other = "then" if race.reads == "none" else "the matrix is"
+        why = _WHY[race.what]
+        if race.partly and not race.is_open:
+            why += ", though other warps of the warpgroup have waited"
         shown = f"writes {written}, {other} {read.span if read.base == written.base else read}"
         writer, reader = (race.second, race.first) if race.reads == "first" else (race.first, race.second)
         both = (("written", writer, written), ("read" if race.reads != "none" else "written", reader, read))
@@ -67,12 +70,12 @@ class PhaseReports:
             LIKELY if race.doubtful else ERROR,
             self.place(race.second),
             self.code.function.name,
-            f"{rule.title}: {_WHY[race.what]} ({shown})",
+            f"{rule.title}: {why} ({shown})",
             rule.section,
             rule.mend,
             self._moments(zip((race.first, race.second), _SAYS[race.what], strict=True)),
             more=more,
-            readings=ONE_WARP if race.partly else EVERYWHERE,
+            readings=ONE_WARP if race.is_open else EVERYWHERE,
             ranges=tuple(
                 MemoryRange(
                     what, region.variable, region.low, region.high - 1, self.place(at), "an execution"

@@ -92,6 +92,11 @@ class PhaseRace:
     partly: bool = False
     reads: Literal["first", "second", "none"] = "second"
 
+    @property
+    def is_open(self) -> bool:
+        """Whether the text can be read so that it is no race: one warp's wait for a product may do for all."""
+        return self.partly and self.reads == "first"
+
 
 @dataclass(slots=True)
 class _Fence:
