@@ -94,7 +94,7 @@ class PhaseRace:
 
     @property
     def is_open(self) -> bool:
-        """Whether the text can be read so that it is no race: one warp's wait for a product may do for all."""
+        """Whether one reading of the text allows it: one warp's wait for a product may do for all."""
         return self.partly and self.reads == "first"
 
 
