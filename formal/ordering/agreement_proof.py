@@ -90,7 +90,10 @@ def prove_agreement(
 ) -> Iterator[ReadingProof]:
     """Look at every reading; yields each proof as soon as it and those before it are done."""
     for readings in every.values():
-        _locations(_settings(readings))  # workers that are forked begin with these caches
+        settings = _settings(readings)  # workers that are forked begin with these caches
+        _locations(settings)
+        for kind in _KINDS:
+            _representatives(kind, _bearing(settings, kind))
     with pool(workers) as executor:
         jobs = _SentJobs(executor, bounds, every)
         for one in [jobs.begin(name) for name in every]:
@@ -205,6 +208,11 @@ def _closure(kind: LocationKind, bearing: _Settings) -> Closure:
     return close(kind, dict(bearing))
 
 
+@cache
+def _representatives(kind: LocationKind, bearing: _Settings) -> list[tuple[Step, ...]]:
+    return representatives(_closure(kind, bearing))
+
+
 def _closures(settings: _Settings) -> dict[LocationKind, Closure]:
     return {kind: _closure(kind, _bearing(settings, kind)) for kind in _KINDS}
 
@@ -236,9 +244,9 @@ def _confirm(
 ) -> list[tuple[int, list[str]]]:
     answers, found = MachineAnswers(), []
     for one in every:
-        closure = _closure(kind, _bearing(one, kind))
-        chosen = [steps for steps in representatives(closure) if _part(steps, stride) == part]
-        found.append(confirm(closure, dict(one), chosen, answers))
+        bearing = _bearing(one, kind)
+        chosen = [steps for steps in _representatives(kind, bearing) if _part(steps, stride) == part]
+        found.append(confirm(_closure(kind, bearing), dict(one), chosen, answers))
     return found
 
 

@@ -14,9 +14,9 @@ run axioms.py and machine.py themselves against them.
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, cached_property
 
 from ....spec.ordering import Readings, ordering
 from ....spec.switches import Conduct
@@ -72,9 +72,14 @@ class Closure:
     hazards: Counter[str] = field(default_factory=Counter)
     faults: list[str] = field(default_factory=list)
 
+    @cached_property
+    def _numbers(self) -> Mapping[Step, int]:
+        """The number of each letter."""
+        return {letter: at for at, letter in enumerate(self.letters)}
+
     def after(self, steps: Iterable[Step]) -> frozenset[int] | None:
         """The states of all accesses of a program over r0 or s0; None if the program has a hazard."""
-        number = {letter: at for at, letter in enumerate(self.letters)}
+        number = self._numbers
         states = frozenset() if self.first is None else frozenset({self.first})
         for step in steps:
             if step not in number:  # the location does not see it
