@@ -47,7 +47,7 @@ def matching(families: Collection[Family], pattern: str | None) -> list[Variant]
 
 @dataclass(frozen=True)
 class _NameIndex:
-    """All variants of some families, their names in lower case, and one text of all names, a line each."""
+    """All variants of some families, and their names in lower case."""
 
     listed: tuple[Variant, ...]
 
@@ -67,28 +67,32 @@ class _NameIndex:
         return list(self._by_instruction.get(instruction, ()))
 
     @cached_property
-    def text(self) -> str:
-        return "\n" + "".join(f"{name}.\n" for name in self.names)
+    def _dotted(self) -> tuple[str, ...]:
+        """The names with a dot at both ends, so that each of their words stands between dots."""
+        return tuple(f".{name}." for name in self.names)
 
     @cached_property
-    def by_word(self) -> Mapping[str, frozenset[int]]:
-        """The numbers of the variants whose names have a word."""
-        found: dict[str, set[int]] = {}
-        for number, name in enumerate(self.names):
-            for word in name.split("."):
-                found.setdefault(word, set()).add(number)
-        return {word: frozenset(numbers) for word, numbers in found.items()}
+    def _of_word(self) -> dict[str, frozenset[int]]:
+        """By word, the numbers of the names that have it: of the words that were asked about."""
+        return {}
+
+    def _having(self, words: Iterable[str]) -> Collection[int]:
+        """The numbers of the names that have all of some words, in order."""
+        found: list[frozenset[int]] = []
+        for word in words:
+            if word not in self._of_word:
+                text = f".{word}."
+                self._of_word[word] = frozenset(n for n, name in enumerate(self._dotted) if text in name)
+            found.append(self._of_word[word])
+        if not found:
+            return range(len(self.listed))
+        fewest, *others = sorted(found, key=len)
+        return sorted(fewest.intersection(*others))
 
     def beginning(self, wanted: str) -> list[Variant]:
         """Those whose names begin with some whole words."""
-        head = f"{wanted}."
-        if f"\n{head}" not in self.text:
-            return []
-        return [v for v, name in zip(self.listed, self._lines, strict=True) if name.startswith(head)]
-
-    @cached_property
-    def _lines(self) -> tuple[str, ...]:
-        return tuple(f"{name}." for name in self.names)
+        head = f".{wanted}."
+        return [self.listed[n] for n in self._having(wanted.split(".")) if self._dotted[n].startswith(head)]
 
     def holding(self, wanted: str) -> list[Variant]:
         """Those that hold a text; with wildcards, those that it matches."""
@@ -98,17 +102,13 @@ class _NameIndex:
                 for v, name in zip(self.listed, self.names, strict=True)
                 if fnmatch.fnmatchcase(name, wanted)
             ]
-        if wanted not in self.text:
-            return []
-        return [v for v, name in zip(self.listed, self.names, strict=True) if wanted in name]
+        whole = wanted.split(".")[1:-1]  # the words at both ends may be parts of a name's
+        return [self.listed[n] for n in self._having(whole) if wanted in self.names[n]]
 
     def with_words(self, words: Sequence[str]) -> list[Variant]:
         """Those that have some words in their order, others between them left out."""
-        numbers: Iterable[int] = range(len(self.listed))
-        plain = [word for word in words if not _WILDCARDS.intersection(word)]
-        if plain:
-            numbers = sorted(frozenset.intersection(*(self.by_word.get(word, frozenset()) for word in plain)))
-        return [self.listed[n] for n in numbers if _in_order(words, self.names[n].split("."))]
+        having = self._having(word for word in words if not _WILDCARDS.intersection(word))
+        return [self.listed[n] for n in having if _in_order(words, self.names[n].split("."))]
 
 
 @lru_cache(maxsize=8)
