@@ -12,49 +12,67 @@ __all__ = ["judge_lines"]
 _MNEMONIC = re.compile(r"[a-z][\w.]*(?:::[\w.]+)*")
 
 
-def _plain(line: str) -> tuple[str, str] | None:
-    """Mnemonic and operands of a plain line: one without comment, declaration, label or guard. Most lines are
-    plain.
+class _Answers:
+    """The answers to lines, each a JSON object without the line's number, and the verdicts that there are.
+
+    What tells no lines apart is judged once, and lines that share a diagnosis share its text.
     """
-    mnemonic, space, operands = line.partition(" ")
-    if not space or "/" in line or "@" in line or line.find(";") != len(line) - 1:
-        return None
-    if _MNEMONIC.fullmatch(mnemonic) is None:
-        return None
-    return mnemonic, operands[:-1].lstrip()
 
+    def __init__(self, judge: Judge) -> None:
+        self.judge = judge
+        self.verdicts: set[str] = set()
+        self._named: dict[str, str] = {}
+        self._others: dict[str, str] = {}
+        self._written: dict[int, tuple[Verdict, str]] = {}
 
-def _tail(verdict: Verdict) -> str:
-    """A verdict as JSON text, to be put behind the line number."""
-    reasons = [{"code": r.code, "message": r.message} for r in verdict.reasons]
-    return f'"verdict": "{verdict.verdict}", "reasons": {json.dumps(reasons)}}}\n'
+    def answer(self, line: str) -> str:
+        """The answer to a line; empty where there is no statement: a blank line, or a comment alone.
+
+        Most lines are plain, without comment, declaration, label or guard: they fall apart at a blank. Some
+        mnemonics settle the answer, whatever stands behind them.
+        """
+        stripped = line.strip()
+        mnemonic, blank, operands = stripped.partition(" ")
+        if blank and "/" not in stripped and "@" not in stripped and stripped.find(";") == len(stripped) - 1:
+            known = self._named.get(mnemonic)
+            if known:
+                return known
+            if known is not None or _MNEMONIC.fullmatch(mnemonic):
+                return self._plain(mnemonic, operands[:-1].lstrip())
+        if not stripped or stripped.startswith("//"):
+            return ""
+        if stripped not in self._others:
+            self._others[stripped] = self._text(self.judge.judge(stripped))
+        return self._others[stripped]
+
+    def _plain(self, mnemonic: str, operands: str) -> str:
+        verdict, shape = self.judge.judge_plain(mnemonic, operands)
+        text = self._text(verdict)
+        if shape:
+            text = text.replace(ANY_SHAPE, shape)
+        self._named[mnemonic] = "" if verdict.variant else text
+        return text
+
+    def _text(self, verdict: Verdict) -> str:
+        """A verdict as JSON text, to be put behind the line number."""
+        known = self._written.get(id(verdict))
+        if known is None:
+            self.verdicts.add(verdict.verdict)
+            reasons = json.dumps([{"code": r.code, "message": r.message} for r in verdict.reasons])
+            known = verdict, f'"verdict": "{verdict.verdict}", "reasons": {reasons}}}\n'
+            self._written[id(verdict)] = known
+        return known[1]
 
 
 def judge_lines(judge: Judge, text: str) -> tuple[str, frozenset[str]]:
     """One JSON object a line, and the verdicts that there are.
 
-    Blank lines, and those of a comment alone, are passed over. Lines that are alike are judged once, and
-    those that share a diagnosis share its text.
+    Blank lines, and those of a comment alone, are passed over.
     """
+    answers = _Answers(judge)
     output: list[str] = []
-    answers: dict[str, str] = {}
-    tails: dict[int, str] = {}
-    kept: list[Verdict] = []
     for number, line in enumerate(text.removeprefix("\ufeff").split("\n"), 1):
-        answer = answers.get(line)
-        if answer is None:
-            stripped = line.strip()
-            if not stripped or stripped.startswith("//"):
-                continue
-            found = _plain(stripped)
-            if found:
-                verdict, shape = judge.judge_plain(*found)
-            else:
-                verdict, shape = judge.judge(stripped), ""
-            tail = tails.get(id(verdict))
-            if tail is None:
-                tail = tails[id(verdict)] = _tail(verdict)
-                kept.append(verdict)
-            answer = answers[line] = tail.replace(ANY_SHAPE, shape) if shape else tail
-        output.append(f'{{"line": {number}, {answer}')
-    return "".join(output), frozenset(verdict.verdict for verdict in kept)
+        answer = answers.answer(line)
+        if answer:
+            output.append(f'{{"line": {number}, {answer}')
+    return "".join(output), frozenset(answers.verdicts)

@@ -17,7 +17,7 @@ from .mnemonics import ANY_SHAPE, ILLEGAL, LEGAL, UNKNOWN, MnemonicGroup, NamedM
 from .model import Form
 from .naming import instructions_like, matching
 from .nodes import Version, nearest
-from .operand_rules import fits, written
+from .operand_rules import fits, nameless, written
 from .quantities import counted
 from .spellings import MnemonicSpellings
 from .statements import Argument, Statement, arguments, read_statement
@@ -80,8 +80,9 @@ class Judge:
         self._open: dict[int, bool] = {}
         self._name_note = isa.name_note(target, ptx) if target else None
         self._named: dict[str, tuple[NamedMnemonic, str]] = {}
-        self._operands: dict[tuple[int, str], tuple[Form | None, tuple[Reason, ...]]] = {}
-        self._plain: dict[tuple[int, str], Verdict] = {}
+        self._plain: dict[tuple[int, int], Verdict] = {}
+        self._alike: dict[str, tuple[Argument, ...]] = {}
+        self._kept: dict[tuple[Argument, ...], tuple[Argument, ...]] = {}
         self._ever: dict[tuple[int, str], EffectiveGate | None] = {}
 
     @property
@@ -130,10 +131,14 @@ class Judge:
     def judge_plain(self, mnemonic: str, operands: str) -> tuple[Verdict, str]:
         """The verdict on a statement already split, without guard or declarations.
 
-        Memoised. The second value is the shape, where the verdict's reasons say <shape> in its place.
+        Memoised by what tells operands apart. The second value is the shape, where the verdict's reasons say
+        <shape> in its place.
         """
         named, shape = self.name_of(mnemonic)
-        key = id(named), operands if named.variant else ""
+        try:
+            key = id(named), id(self._told_apart(operands)) if named.variant else 0
+        except SyntaxFault:
+            return self.judge_statement(Statement(None, mnemonic, operands, {})), shape
         verdict = self._plain.get(key)
         if verdict is None:
             if named.variant is None:
@@ -142,6 +147,16 @@ class Judge:
                 verdict = self.judge_statement(Statement(None, mnemonic, operands, {}))
             self._plain[key] = verdict
         return verdict, shape
+
+    def _told_apart(self, operands: str) -> tuple[Argument, ...]:
+        """One tuple of arguments for all operands that are judged alike where nothing is declared; raises
+        SyntaxFault.
+        """
+        found = self._alike.get(operands)
+        if found is None:
+            alike = tuple(nameless(one, self.isa.special_types) for one in arguments(operands))
+            found = self._alike[operands] = self._kept.setdefault(alike, alike)
+        return found
 
     def variant_of(self, mnemonic: str) -> Variant | None:
         """The variant that a mnemonic spells, whatever its gates say; None when it spells none."""
@@ -243,13 +258,10 @@ class Judge:
         more than one qualifier, where the nearest row would be any of them; else 0.
         """
         group = self._group_of(mnemonic)
-        if group is None:
+        if group is None or group.spellings.has_ordered(mnemonic):
             return 0
-        spelling = group.spellings.spelling(mnemonic)
-        if any(spelling.ordered) or group.lacks_one(spelling):
-            return 0
-        found = matching(self._families, mnemonic)
-        return len(found) if len(found) > 1 else 0
+        count = len(matching(self._families, mnemonic))
+        return 0 if count < 2 or group.lacks_one(group.spellings.spelling(mnemonic)) else count
 
     def _unknown_name(self, mnemonic: str) -> Reason:
         message = f"the specification does not hold the instruction {mnemonic}"
@@ -305,23 +317,17 @@ class Judge:
         self, variant: Variant, statement: Statement
     ) -> tuple[Form | None, tuple[Reason, ...]]:
         """The form that the operands take, and what is wrong with them."""
-        if statement.declared:
-            return self._judge_operands(variant, statement)
-        key = id(variant), statement.operands
-        found = self._operands.get(key)
-        if found is None:
-            found = self._operands[key] = self._judge_operands(variant, statement)
-        return found
-
-    def _judge_operands(
-        self, variant: Variant, statement: Statement
-    ) -> tuple[Form | None, tuple[Reason, ...]]:
         try:
             given = arguments(statement.operands)
         except SyntaxFault as fault:
             column = len(statement.mnemonic) + fault.column
             return None, (Reason("syntax", f"column {column}: {fault}"),)
-        tried = [(form, tuple(self._compare(variant, form, given, statement))) for form in variant.forms]
+        tried: list[tuple[Form, tuple[Reason, ...]]] = []
+        for form in variant.forms:
+            faults = tuple(self._compare(variant, form, given, statement))
+            if not faults:
+                return form, ()
+            tried.append((form, faults))
         return min(tried, key=lambda pair: _weight(pair[1]))
 
     def _compare(
@@ -348,12 +354,13 @@ class Judge:
 
     def _late(self, statement: Statement) -> Iterator[Reason]:
         """Which special registers of a statement are not there under this version or on this target."""
-        if "%" not in statement.operands and statement.guard is None:
-            return
         late = self.isa.late_registers
         names = [statement.guard.lstrip("!")] if statement.guard else []
         with suppress(SyntaxFault):
-            names += [name for one in arguments(statement.operands) for name in one.registers]
+            for one in arguments(statement.operands):
+                names += one.registers
+        if late.keys().isdisjoint(names):
+            return
         for name in dict.fromkeys(names):
             if name in late and name not in statement.declared:
                 for reason in self.gate_reasons(late[name]):

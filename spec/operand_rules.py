@@ -13,7 +13,7 @@ from .statements import PARTS, Argument, Statement, argument_of, element_kind
 from .variants import Variant
 from .vector_types import FLOATS, element_types, unlike_neighbours
 
-__all__ = ["fits", "written"]
+__all__ = ["fits", "nameless", "written"]
 
 _SHOWN = {
     "vector": "a vector",
@@ -83,7 +83,7 @@ def fits(
             "operand.address", f"{name} is an immediate address; it must be a register or a variable"
         )
     special = variant.row.family.isa.special_types
-    if not statement.declared and not any(text[:1] == "%" for text in argument.registers):
+    if not statement.declared and not _has_named(argument, special):
         return
     fault = _special(variant, name, operand, argument, statement) or _component(
         name, argument, statement, special
@@ -103,6 +103,23 @@ def _written_out(argument: Argument, statement: Statement) -> Argument:
     if not length:
         return argument
     return Argument("vector", length, tuple(f"{text}.{part}" for part in PARTS[:length]))
+
+
+def nameless(argument: Argument, special: Mapping[str, str]) -> Argument:
+    """An argument as all are that fit alike where nothing is declared: a special register, or what may be a
+    component, keeps its name, and others are one.
+    """
+    if argument.literals or not argument.registers:
+        return argument
+    names = [text if text in special or text == "_" or "." in text else "%r" for text in argument.registers]
+    return argument._replace(registers=tuple(names))
+
+
+def _has_named(argument: Argument, special: Mapping[str, str]) -> bool:
+    """Whether the name of any register matters where nothing is declared; beside literals each does."""
+    if argument.literals:
+        return any(text[:1] == "%" for text in argument.registers)
+    return not special.keys().isdisjoint(argument.registers) or "." in "".join(argument.registers)
 
 
 def _special(

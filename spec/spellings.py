@@ -36,6 +36,10 @@ class MnemonicSpellings:
             self._spelling[mnemonic] = known
         return known
 
+    def has_ordered(self, mnemonic: str) -> bool:
+        """Whether any qualifier keeps its order: an element type, or one of a class of specs.yaml."""
+        return not self._classes.keys().isdisjoint(self._behind(mnemonic))
+
     def _behind(self, mnemonic: str) -> list[str]:
         """The qualifiers behind the name, or beside it where those of the name stand apart."""
         words = mnemonic.split(".")

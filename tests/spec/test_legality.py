@@ -216,9 +216,67 @@ def test_batch_and_single_verdicts_are_identical(run: Run, tmp_path: Path) -> No
     lines = [json.loads(line) for line in out.splitlines()]
     assert [line["line"] for line in lines] == [*range(1, len(STATEMENTS) + 1), len(STATEMENTS) + 2]
     for line, statement in zip(lines, [*STATEMENTS, "{"], strict=True):
-        single = ptxmma.legal(statement, "8.4", "sm_90a")
-        assert line["verdict"] == single.verdict
-        assert line["reasons"] == [{"code": r.code, "message": r.message} for r in single.reasons]
+        assert {k: v for k, v in line.items() if k != "line"} == alone(statement, "8.4", "sm_90a")
+
+
+def alone(statement: str, ptx: str, target: str) -> dict[str, object]:
+    """The verdict on one statement, as --batch has it."""
+    single = ptxmma.legal(statement, ptx, target)
+    reasons = [{"code": r.code, "message": r.message} for r in single.reasons]
+    return {"verdict": single.verdict, "reasons": reasons}
+
+
+@pytest.mark.parametrize(
+    ("operands", "found"),
+    [
+        ("{a, b, c, d}, {e, f, g, %clock64}, %rd1, p, 1, -1;", ["operand.type"]),  # of 64 bits
+        ("{a, b, c, d}, {e, f, %tid.x, %laneid}, %rd1, p, 1, -1;", []),
+        ("{a, b, c, d}, {e, f, g, %laneid.x}, %rd1, p, 1, -1;", ["operand.component"]),
+        ("{a, b, c, d}, %rd1, %clock64, p, 1, -1;", ["operand.special"]),
+    ],
+)
+def test_special_registers_matter_where_nothing_is_declared(operands: str, found: list[str]) -> None:
+    assert codes(f"wgmma.mma_async.sync.aligned.m64n8k8.f32.tf32.tf32 {operands}") == found
+
+
+# Arguments of which no two are judged alike in all places, and some that are (%r1 and a, [%r1] and [a+4]).
+ARGUMENTS = """
+%r1; a; %tid; %tid.x; %laneid; %laneid.x; %clock64; %is_explicit_cluster; a.x; _; 1; -1; 300; 1.0; !%p1; !%tid;
+a + 4; %tid + 4; %laneid + 4; [%r1]; [a+4]; [%tid]; [%laneid]; [%laneid.x]; [%is_explicit_cluster]; [4]; {}; {%r1};
+{a, b}; {%r1, _}; {_, %r1}; {%r1, 1}; {a, 1.0}; {%r1, 1.0}; {1, 1.0}; {%tid.x, b}; {%tid.x, 1}; {%laneid, %clock64};
+{%laneid, %laneid}; {%clock64, b}; {%laneid.x, b}; {a.x, b}; {%r1, %r2, %r3, %r4}; {a, b, c, d}; {a, b, c, _};
+{%r1, %tid.x, %r3, %r4}; {%r1, %clock64, %r3, %r4}; {a, b, 1, 1}; {a, b, 1, 0f3f800000}; {1, 1, 1, 1};
+{_, _, _, _}; %r 1; {a,,b}
+"""
+
+
+@pytest.mark.parametrize(
+    ("mnemonic", "operands"),
+    [
+        ("wgmma.mma_async.sync.aligned.m64n8k8.f32.tf32.tf32", "{a, b, c, d}; {e, f, g, h}; %rd1; p; 1; -1"),
+        ("wgmma.mma_async.sync.aligned.m64n8k8.f32.tf32.tf32", "{a, b, c, d}; %rd1; %rd2; p; 1; -1"),
+        (
+            "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32",
+            "{a, b, c, d}; {e, f, g, h}; {i, j}; {k, l, m, n}",
+        ),
+        ("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64", "{a, b}; {c}; {d}; {e, f}"),
+        ("ldmatrix.sync.aligned.m8n8.x4.shared.b16", "{a, b, c, d}; [p]"),
+        ("stmatrix.sync.aligned.m8n8.x2.shared.b16", "[p]; {a, b}"),
+    ],
+)
+def test_a_batch_tells_apart_what_is_judged_apart(
+    run: Run, tmp_path: Path, mnemonic: str, operands: str
+) -> None:
+    usual = operands.split("; ")
+    texts = [text.strip() for text in ARGUMENTS.split(";")]
+    changed = [[*usual[:at], text, *usual[at + 1 :]] for at in range(len(usual)) for text in texts]
+    statements = [f"{mnemonic} {', '.join(given)};" for given in (usual, *changed)]
+    (tmp_path / "statements").write_text("\n".join(statements))
+    _, out, _ = run("legal", "--batch", str(tmp_path / "statements"), "--ptx", "8.4", "--target", "sm_90a")
+    said = [json.loads(line) for line in out.splitlines()]
+    assert said[0]["verdict"] == "legal"
+    expected = [{"line": n} | alone(text, "8.4", "sm_90a") for n, text in enumerate(statements, 1)]
+    assert said == expected
 
 
 @pytest.mark.slow
