@@ -6,7 +6,8 @@ The options of a command are declared by its module (`add`), which is imported w
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+from ..spec.lazy_dataclass import dataclass
 
 __all__ = ["COMMANDS", "Command", "Example"]
 

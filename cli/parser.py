@@ -75,7 +75,9 @@ class _Version(argparse.Action):
 
 @functools.cache
 def build_parser(asked: str | None = None) -> CommandParser:
-    """The parser with every command; the options of all, or (quicker) of the one that is asked for."""
+    """The parser with every command and its options; quicker, of the one that is asked for alone, or with ""
+    of all without their options.
+    """
     parser = CommandParser(
         prog="ptxmma",
         description="The machine-checked specification of NVIDIA's PTX tensor-core instructions.",
@@ -86,9 +88,9 @@ def build_parser(asked: str | None = None) -> CommandParser:
     )
     parser.add_argument("--version", action=_Version, nargs=0, help="print the version of ptxmma")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", title="commands")
-    for name, command in COMMANDS.items():
+    for name, command in ({asked: COMMANDS[asked]} if asked else COMMANDS).items():
         own = commands.add_parser(name, help=command.help, description=_sentence(command.help))
-        if asked is None or asked == name:
+        if asked != "":
             importlib.import_module(f".{name}_command", __package__).add(own)
             _explain(own, name, command)
     explainer = commands.add_parser("help", help="explain a command, as --help does")

@@ -7,19 +7,14 @@ records of the specification come out of the cache, and nobody calls a method of
 from __future__ import annotations
 
 import dataclasses
+import operator
 from collections.abc import Callable, Mapping
-from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NoReturn
 from zlib import crc32
 
 __all__ = ["dataclass"]
 
 _NONE: dict[str, Any] = {"init": False, "repr": False, "eq": False}
-# By method that is not made here: what the standard decorator is told to make it.
-_ASKED: Mapping[str, dict[str, Any]] = {
-    "__repr__": {"repr": True},
-    **{name: {"eq": True, "order": True} for name in ("__lt__", "__le__", "__gt__", "__ge__")},
-}
 
 
 class _LeftOut:
@@ -42,12 +37,13 @@ else:
 
 
 def _postpone(cls: type, order: bool, slots: bool) -> type:
+    cls.__doc__ = cls.__doc__ or cls.__name__  # else the signature is looked up for it, which takes long
     cls = dataclasses.dataclass(**_NONE, slots=slots)(cls)  # fields and defaults
     if slots:
         for name, method in (("__getstate__", _state), ("__setstate__", _restore)):
             setattr(cls, name, method)
-    for name in (*_MADE, *_ASKED):
-        if name not in cls.__dict__ and (order or "order" not in _ASKED.get(name, ())):
+    for name in (*_MADE, *(_ORDER if order else ())):
+        if name not in cls.__dict__:
             setattr(cls, name, _Postponed(cls, name))
     cls.__setattr__ = cls.__delattr__ = _refuse  # type: ignore[assignment, method-assign]
     return cls
@@ -63,15 +59,15 @@ class _Postponed:
         self.name = name
 
     def __get__(self, instance: object, owner: type) -> Any:
-        method = _MADE.get(self.name, _of_twin)(self.cls, self.name)
+        method = _MADE.get(self.name, _ordered)(self.cls, self.name)
         setattr(self.cls, self.name, method)
         return method.__get__(instance, owner)
 
 
-def _of_twin(cls: type, name: str) -> Any:
-    """A method as the standard decorator makes it: it makes a whole class for it."""
+def _repr(cls: type, name: str) -> Any:
+    """The method as the standard decorator makes it: it makes a whole class for it."""
     fields = [(field.name, field.type, field) for field in dataclasses.fields(cls)]
-    twin = dataclasses.make_dataclass(cls.__name__, fields, **{**_NONE, **_ASKED[name]})
+    twin = dataclasses.make_dataclass(cls.__name__, fields, **{**_NONE, "repr": True})
     return vars(twin)[name]
 
 
@@ -108,7 +104,7 @@ def _values(cls: type, which: str) -> Callable[[Any], tuple[object, ...]]:
         if (field.compare if which == "compare" or field.hash is None else field.hash)
     ]
     if len(names) > 1:
-        return attrgetter(*names)
+        return operator.attrgetter(*names)
     return lambda record: tuple([getattr(record, name) for name in names])
 
 
@@ -121,13 +117,31 @@ def _eq(cls: type, _: str) -> Any:
     return equal
 
 
+def _ordered(cls: type, name: str) -> Any:
+    """The comparison of that name."""
+    values, compare = _values(cls, "compare"), _ORDER[name]
+
+    def ordered(self: Any, other: object) -> Any:
+        return compare(values(self), values(other)) if other.__class__ is self.__class__ else NotImplemented
+
+    return ordered
+
+
 def _hash(cls: type, _: str) -> Any:
     """Records of two classes with the same values have two hashes: dictionaries hold both kinds."""
     values, own = _values(cls, "hash"), crc32(cls.__qualname__.encode())
     return lambda self: hash(values(self)) ^ own
 
 
-_MADE: dict[str, Callable[[type, str], Any]] = {"__init__": _init, "__eq__": _eq, "__hash__": _hash}
+_MADE: dict[str, Callable[[type, str], Any]] = {
+    "__init__": _init,
+    "__repr__": _repr,
+    "__eq__": _eq,
+    "__hash__": _hash,
+}
+_ORDER: Mapping[str, Callable[[Any, Any], Any]] = {
+    f"__{compare.__name__}__": compare for compare in (operator.lt, operator.le, operator.gt, operator.ge)
+}
 
 
 def _state(record: Any) -> list[Any]:
