@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from ..spec.gates import EffectiveGate
+from ..spec.lazy_dataclass import dataclass
 from ..spec.nodes import Version
 from ..spec.variants import Family
 from .asking import REGISTERS

@@ -11,7 +11,6 @@ import base64
 import json
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -19,6 +18,7 @@ from typing import Any
 from ..assemblers.universe import Universe
 from ..spec.gates import EffectiveGate
 from ..spec.index import Index
+from ..spec.lazy_dataclass import dataclass
 from ..spec.model import Form
 from ..spec.nodes import Version
 from ..spec.specification import Specification

@@ -6,11 +6,12 @@ A range without a last goes on: what specs.yaml adds behind its end belongs to i
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TypeVar
 
 from ..spec.errors import Place, SpecError
 from ..spec.index import Index
+from ..spec.lazy_dataclass import dataclass
 from ..spec.nodes import Version, nearest
 
 __all__ = ["Listed", "ListedVersions", "NameRange", "VersionRange", "expanded", "known_names", "releases_of"]

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+from ..spec.lazy_dataclass import dataclass
 from .records import FOLDER, read
 
 __all__ = ["Peer", "PeerMap", "PeerRecord", "PeerWord", "load_peers"]

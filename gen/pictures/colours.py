@@ -8,7 +8,8 @@ for normal and for every dichromatic vision (tests/gen/test_pictures.py), and bl
 from __future__ import annotations
 
 import colorsys
-from dataclasses import dataclass
+
+from ...spec.lazy_dataclass import dataclass
 
 __all__ = ["colour"]
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import NamedTuple
 
 from ...spec.errors import Question
+from ...spec.lazy_dataclass import dataclass
 from .tables import MapTable
 
 __all__ = ["Cell", "Grid", "Repetition", "grid_of", "lanes_of"]

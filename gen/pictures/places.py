@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
+from ...spec.lazy_dataclass import dataclass
 from ...spec.maps import LayoutMap
 from ...spec.parts import stated_parameters
 from ...spec.specification import Specification

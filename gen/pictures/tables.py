@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cached_property
 
 from ...spec.described_products import described_product, placed_part
@@ -11,6 +10,7 @@ from ...spec.errors import Question
 from ...spec.expressions import Expression
 from ...spec.fragments import Packing, packing
 from ...spec.index import Index
+from ...spec.lazy_dataclass import dataclass
 from ...spec.maps import LayoutMap
 from ...spec.parts import layout_key, layout_operand, named_operand, stated_parameters
 from ...spec.specification import Specification
