@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Mapping
 from dataclasses import fields
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 from .contract_records import Clause
 from .errors import Question, SpecError
@@ -50,9 +52,23 @@ class Specification:
     def __repr__(self) -> str:
         return f"Specification(PTX ISA {self.index.isa}: {len(self.instructions)} instructions)"
 
-    def __getstate__(self) -> dict[str, object]:
-        """What the YAML says, without what was derived from it."""
-        return {f.name: getattr(self, f.name) for f in fields(self)}
+    def __getstate__(self) -> dict[str, bytes]:
+        """What the YAML says, without what was derived from it. Each field is packed by itself: few commands
+        ask for all of them.
+        """
+        return {f.name: pickle.dumps(getattr(self, f.name), pickle.HIGHEST_PROTOCOL) for f in fields(self)}
+
+    def __setstate__(self, packed: dict[str, bytes]) -> None:
+        self.__dict__["_packed"] = packed
+
+    if not TYPE_CHECKING:  # else any name would be an attribute
+
+        def __getattr__(self, name: str) -> object:
+            """A field that is asked for the first time."""
+            packed = self.__dict__.get("_packed", {})
+            if name not in packed:
+                raise AttributeError(f"'Specification' object has no attribute {name!r}")
+            return self.__dict__.setdefault(name, pickle.loads(packed[name]))
 
     @cached_property
     def isa(self) -> Isa:
