@@ -99,6 +99,10 @@ class _Field:
         """How many tokens it is spelled with."""
         return max(map(len, self.options))
 
+    def may_be(self, tokens: frozenset[str]) -> bool:
+        """Whether some tokens, in whatever order, spell it."""
+        return tuple(tokens) in self.options or any(set(option) == tokens for option in self.options)
+
 
 class Profile:
     """What one row requires of a spelling, in a form that is quick to compare.
@@ -152,6 +156,10 @@ class Profile:
             )
         return _Field(name, options, frozenset(token for option in options for token in option))
 
+    def has_shape(self, free: frozenset[str]) -> bool:
+        """Whether a spelling has a shape of this row, or none as this row: then no reason names shapes."""
+        return all(field.may_be(free & field.tokens) for field in self.free if field.name == "shape")
+
     def distance_free(self, free: frozenset[str]) -> int:
         """How many permutable qualifiers differ between a spelling and this row."""
         cost = len(self.fixed - free) * 2 + len(free - self.allowed)
@@ -199,7 +207,7 @@ class Profile:
             yield Reason("qualifier.missing", f"the mandatory qualifier .{token} is missing")
         for field in self.free:
             present = free & field.tokens
-            if tuple(present) in field.options or any(set(option) == present for option in field.options):
+            if field.may_be(present):
                 continue
             is_the_shape = field.name == "shape"
             words = shapes if is_the_shape else [".".join(option) for option in field.options if option]

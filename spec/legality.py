@@ -236,7 +236,7 @@ class Judge:
         found = group.look_up(mnemonic)
         if isinstance(found[0], NamedMnemonic):
             named, shape = found[0], found[1] or ""
-            count = self._incomplete(mnemonic)
+            count = self._incomplete(group, mnemonic)
             if count:
                 part = f"{mnemonic} is not a whole mnemonic: {count} match"
                 reason = Reason("qualifier.missing", f"{part}; `ptxmma list {mnemonic}` names them")
@@ -253,12 +253,11 @@ class Judge:
             notes.append(f"deprecated since PTX ISA {deprecated}")
         return NamedMnemonic(ILLEGAL if reasons else LEGAL, reasons, tuple(notes), variant), ""
 
-    def _incomplete(self, mnemonic: str) -> int:
+    def _incomplete(self, group: MnemonicGroup, mnemonic: str) -> int:
         """How many mnemonics a text may be the beginning of: one that has no element types yet, and lacks
         more than one qualifier, where the nearest row would be any of them; else 0.
         """
-        group = self._group_of(mnemonic)
-        if group is None or group.spellings.has_ordered(mnemonic):
+        if group.spellings.has_ordered(mnemonic):
             return 0
         count = len(matching(self._families, mnemonic))
         return 0 if count < 2 or group.lacks_one(group.spellings.spelling(mnemonic)) else count
@@ -375,7 +374,9 @@ class Judge:
         if group is None:
             return None
         if group.spellings.variant_of(mnemonic) is None:
-            if self._incomplete(mnemonic.lower()):
+            lower = mnemonic.lower()
+            known = self._group_of(lower)
+            if known is not None and self._incomplete(known, lower):
                 return None
             mnemonic = group.spellings.in_case(mnemonic)
         variant = group.suggestion(mnemonic)

@@ -54,7 +54,7 @@ class MnemonicGroup:
         self._free_costs: dict[frozenset[str], list[int]] = {}
         self._ordered_costs: dict[tuple[int, int, str | None], list[int]] = {}
         self._closest: dict[Spelling, Variant] = {}
-        self._diagnosed: dict[tuple[str, str | None, int | None], NamedMnemonic] = {}
+        self._diagnosed: dict[tuple[str | int, ...], NamedMnemonic] = {}
         self._opened_alike: dict[tuple[object, ...], Sequence[tuple[int, Variant]]] = {}
 
     @cached_property
@@ -135,12 +135,10 @@ class MnemonicGroup:
             legal = self.spellings.spelled(self.spellings.spelling(mnemonic))
             if legal is not None:
                 return legal
-        shape, before, behind = "", mnemonic, None
-        shapes = tuple(_SHAPE.finditer(mnemonic, len(self.spellings.name)))
-        if len(shapes) == 1 and shapes[0][1] in self.shape_classes:
-            found = shapes[0]
-            shape, before, behind = found[1], mnemonic[: found.start()], mnemonic[found.end() :]
-        signature = before, behind, self.shape_classes.get(shape)
+        place = len(self.spellings.name)
+        parts = _SHAPE.split(mnemonic[place:])
+        shape = parts.pop(1) if len(parts) == 3 and parts[1] in self.shape_classes else ""
+        signature = (mnemonic[:place], *parts, self.shape_classes[shape]) if shape else (mnemonic,)
         named = self._diagnosed.get(signature)
         if named is None:
             spelling = self.spellings.spelling(mnemonic)
@@ -174,7 +172,11 @@ class MnemonicGroup:
         return ILLEGAL, reasons
 
     def _shapes(self, profile: Profile, others: list[Profile], spelling: Spelling) -> tuple[str, ...]:
-        """The shapes of a row, and of the others to which the spelling is wrong in the same way."""
+        """The shapes of a row, and of others to which the spelling is wrong in the same way; none where it
+        has a right one.
+        """
+        if profile.has_shape(spelling.free):
+            return ()
         besides = [tuple(one.reasons(spelling, self.spellings.known, ())) for one in (profile, *others)]
         alike = (one for one, said in zip((profile, *others), besides, strict=True) if said == besides[0])
         return tuple(dict.fromkeys(shape for one in alike for shape in one.shapes))

@@ -118,10 +118,11 @@ def _names_of(families: tuple[Family, ...]) -> _NameIndex:
 
 def instructions_like(families: Iterable[Family], mnemonic: str) -> list[str]:
     """The instructions whose names have the first words of a mnemonic, as many as possible, in order."""
-    names = [family.instruction.instruction for family in families]
+    names = (family.instruction.instruction for family in families)
+    known = [(name, name.split(".")) for name in names]
     words = clean(mnemonic).split(".")
     for count in range(len(words), 0, -1):
-        found = [name for name in names if _in_order(words[:count], name.split("."))]
+        found = [name for name, own in known if _in_order(words[:count], own)]
         if found:
             return found
     return []
@@ -148,4 +149,7 @@ def nearby(families: Collection[Family], wanted: str) -> str | None:
 def _in_order(wanted: Iterable[str], words: Iterable[str]) -> bool:
     """Whether words match `wanted` one after another, others between them left out."""
     left = iter(words)
-    return all(any(fnmatch.fnmatchcase(word, one) for word in left) for one in wanted)
+    return all(
+        one in left if _WILDCARDS.isdisjoint(one) else any(fnmatch.fnmatchcase(word, one) for word in left)
+        for one in wanted
+    )
