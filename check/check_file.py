@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping
 from dataclasses import replace
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING
@@ -16,12 +16,12 @@ from ..spec.quantities import counted
 from ..spec.statements import Statement as Read
 from .findings import ERROR, INFO, LIKELY, Finding
 from .grouping import grouped
-from .not_judged import NotJudged, not_judged
+from .not_judged import NotJudged, not_judged, unknown_barrier
 from .operands.constants import constant_findings
 from .operands.kernel_qualifiers import qualifier_findings
 from .operands.opaque_fragments import fragment_findings
 from .operands.uniformity import operand_findings
-from .order import check_order
+from .order import OrderOutcome, check_order
 from .ptx.decode import DecodedFunction
 from .ptx.flow import Flow, build_flow
 from .ptx.inlining import Inlining
@@ -114,13 +114,19 @@ def check_text(
     _must_be_known(module, target)
     operations = _operations(module.version, target or module.target)
     findings: list[Finding] = []
+    unjudged = list(not_judged(module, operations))
     count = 0
     inlining = Inlining(module, operations)
     wholes = {function.name: inlining.whole(function) for function in module.functions}
     for function in module.functions:
         count += len(function.statements)
         whole = None if function.name in inlining.placed else wholes[function.name]
-        findings += _check_function(module, function, whole, operations, target or module.target)
+        found, barrier = _drained(
+            _check_function(module, function, whole, operations, target or module.target)
+        )
+        findings += found
+        if barrier is not None:
+            unjudged.append(unknown_barrier(module, function, operations, barrier))
     judged = (settled(finding, readings or {}) for finding in findings)
     findings = _once(sorted((found for found in judged if found), key=lambda finding: finding.order))
     names: dict[str, RegisterNames] = {}
@@ -136,9 +142,19 @@ def check_text(
         tuple(module.faults),
         tuple(findings),
         tuple(suppressed),
-        tuple(not_judged(module, operations)),
+        tuple(unjudged),
         path=path,
     )
+
+
+def _drained(found: Generator[Finding, None, int | None]) -> tuple[list[Finding], int | None]:
+    """All that a generator yields, and what it returns."""
+    findings: list[Finding] = []
+    while True:
+        try:
+            findings.append(next(found))
+        except StopIteration as end:
+            return findings, end.value
 
 
 def _once(findings: list[Finding]) -> list[Finding]:
@@ -211,8 +227,10 @@ def _operations(version: str, target: str) -> Operations:
 
 def _check_function(
     module: PtxModule, function: Function, whole: Function | None, operations: Operations, target: str
-) -> Iterator[Finding]:
-    """`whole` has the bodies that the function calls; None: its order is judged in its callers."""
+) -> Generator[Finding, None, int | None]:
+    """`whole` has the bodies that the function calls; None: its order is judged in its callers. Returns where
+    a statement stands whose barrier the PTX does not show.
+    """
     opcodes = {statement.opcode for statement in function.statements}
     judged = set(filter(operations.is_held, opcodes))
     held = [i for i, statement in enumerate(function.statements) if statement.opcode in judged]
@@ -221,23 +239,24 @@ def _check_function(
     values = RegisterIntervals(module, code)
     if held:
         yield from _legality(module, function, operations.judge, held)
-    in_step: frozenset[int] = frozenset()
+    order = OrderOutcome()
     if whole is function:
         yield from qualifier_findings(module, code)
-        in_step = yield from check_order(module, code, code, flow, values)
+        order = yield from check_order(module, code, code, flow, values)
     elif whole is not None and whole is not function:
         again = DecodedFunction(whole, operations)
         yield from qualifier_findings(module, again)
         joined = build_flow(whole, replace(module, faults=[]), operations)
-        in_step = yield from check_order(module, code, again, joined, RegisterIntervals(module, again))
+        order = yield from check_order(module, code, again, joined, RegisterIntervals(module, again))
     if held:
         threads = RegisterThreads(code)
         for finding in divergence_findings(module, code, flow, threads, held, _parting(code, flow, threads)):
-            if finding.rule != "aligned-divergent" or module.offset(finding.place) not in in_step:
+            if finding.rule != "aligned-divergent" or module.offset(finding.place) not in order.in_step:
                 yield finding
         yield from fragment_findings(module, code, flow)
         yield from constant_findings(module, code, values, held, operations.judge)
         yield from operand_findings(module, code, flow, threads, values, target, held)
+    return order.unknown_barrier
 
 
 def _parting(code: DecodedFunction, flow: Flow, threads: RegisterThreads) -> Callable[[int, int, int], bool]:

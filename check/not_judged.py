@@ -13,7 +13,7 @@ from .ptx.inlining import call_of
 from .ptx.operation import Operation, Operations
 from .ptx.source import Function, PtxModule
 
-__all__ = ["NotJudged", "not_judged"]
+__all__ = ["NotJudged", "not_judged", "unknown_barrier"]
 
 _NOTHING = "nothing about it was judged"
 _ABSENT = f"the specification does not hold this instruction: {_NOTHING}"
@@ -24,6 +24,10 @@ _COPIES = frozenset(("copy", "bulk-copy"))
 _UNSIZED = (
     "neither .reqntid nor .maxntid says how many threads a block has and how they lie, so they were not "
     "executed together: whether the phases of these barriers order them was not judged"
+)
+_UNNAMED = (
+    "the address of the barrier here, or how often it is arrived at, comes from memory or from a call, so "
+    "the threads were not executed together: whether the phases of these barriers order them was not judged"
 )
 _CALLED = (
     "the kernel allocates and calls a function that the file does not hold, which may deallocate: "
@@ -83,6 +87,12 @@ def not_judged(module: PtxModule, operations: Operations) -> Iterator[NotJudged]
                 yield from _plane(module, function, operations)
 
 
+def unknown_barrier(module: PtxModule, function: Function, operations: Operations, offset: int) -> NotJudged:
+    """The barriers of a function of which nobody got past a statement, since its barrier is unknown."""
+    waits = [s for s in function.statements if _waits(operations.of(s.opcode), s.operands)]
+    return NotJudged(f"barriers of {function.name}", module.place(offset), max(len(waits), 1), _UNNAMED)
+
+
 def _opcodes(function: Function) -> set[str]:
     return {statement.opcode for statement in function.statements}
 
@@ -112,7 +122,7 @@ def _unsized(module: PtxModule, function: Function, operations: Operations) -> I
     """The barriers with phases of a kernel that multiplies, but gives its blocks no size."""
     if "multiply" not in _does(function, operations):
         return
-    waits = [s for s in function.statements if operations.of(s.opcode).has_phases(s.operands.count(",") + 1)]
+    waits = [s for s in function.statements if _waits(operations.of(s.opcode), s.operands)]
     if waits:
         place = module.place(waits[0].offset)
         yield NotJudged(f"barriers of {function.name}", place, len(waits), _UNSIZED)
@@ -125,6 +135,11 @@ def _plane(module: PtxModule, function: Function, operations: Operations) -> Ite
         if meets:
             place = module.place(meets[0].offset)
             yield NotJudged(f"barriers of {function.name}", place, len(meets), _PLANE)
+
+
+def _waits(operation: Operation, operands: str) -> bool:
+    """Whether threads wait for a phase there, or meet where others may pass by."""
+    return operation.has_phases(operands.count(",") + 1)
 
 
 def _meets(operation: Operation) -> bool:

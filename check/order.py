@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from ..spec.lazy_dataclass import dataclass
 from .findings import ERROR, EVERYWHERE, LIKELY, Finding, surest
 from .ptx.decode import DecodedFunction, DecodedStatement
 from .ptx.flow import Flow
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from .registers.register_events import FunctionEvents
     from .walks.kernel_walks import KernelWalks
 
-__all__ = ["check_order"]
+__all__ = ["OrderOutcome", "check_order"]
 
 _PRODUCT = "multiply"
 _COPIES = frozenset(("copy", "bulk-copy"))
@@ -31,12 +32,21 @@ _ORDINARY = frozenset(("load", "store"))
 _APART = frozenset(("nothing", "move", _PRODUCT, "fence", "commit", "wait", "leave"))
 
 
+@dataclass(frozen=True)
+class OrderOutcome:
+    """What is known of a function beside findings, by where statements stand in the text: those that whole
+    warpgroups execute, and one that uses a barrier which the PTX does not show, if no execution got past it.
+    """
+
+    in_step: frozenset[int] = frozenset()
+    unknown_barrier: int | None = None
+
+
 def check_order(
     module: PtxModule, code: DecodedFunction, whole: DecodedFunction, flow: Flow, values: RegisterIntervals
-) -> Generator[Finding, None, frozenset[int]]:
+) -> Generator[Finding, None, OrderOutcome]:
     """Findings about the order of what a function does. `whole` has the bodies that it calls in the place of
-    the calls, and `flow` and `values` are about that. Returns where statements stand in the text that whole
-    warpgroups execute.
+    the calls, and `flow` and `values` are about that.
     """
     operations = whole.used
     does = {operation.does for operation in operations}
@@ -74,18 +84,19 @@ def check_order(
         )
         if not phased and len(barriers - {None}) < 2:
             yield from surest(_access_order(walked))
-            return frozenset()
+            return OrderOutcome()
         from .execution.phase_findings import PhaseFindings
 
         phases = PhaseFindings(module, whole, flow, walked)
         phases.execute()
         guessed = _guessed_order(module, whole, flow, walked)
         yield from surest((*phases, *guessed, *_access_order(walked)))
+        return OrderOutcome(unknown_barrier=phases.unknown_barrier)
     elif any(operation.instruction is not None for operation in operations) and _is_shared(operations):
         from .walks.kernel_walks import KernelWalks
 
         yield from _access_order(KernelWalks(module, whole, flow))
-    return frozenset()
+    return OrderOutcome()
 
 
 def _guessed_order(
@@ -155,7 +166,7 @@ def _register_order(
 
 def _shared_order(
     module: PtxModule, flow: Flow, values: RegisterIntervals, events: FunctionEvents
-) -> Generator[Finding, None, frozenset[int]]:
+) -> Generator[Finding, None, OrderOutcome]:
     from .execution.phase_findings import PhaseFindings
     from .memory.proxy_findings import proxy_findings
     from .walks.kernel_walks import KernelWalks
@@ -179,4 +190,4 @@ def _shared_order(
     loud = any(finding.tier in (ERROR, LIKELY) for finding in (*certain, *others))
     guessed = () if loud else _guessed_order(module, code, flow, walked)
     yield from surest((*certain, *phases, *guessed, *others))
-    return phases.in_step()
+    return OrderOutcome(phases.in_step(), phases.unknown_barrier)

@@ -91,13 +91,13 @@ class BarrierActs:
             case "memory-fence":
                 self._memory_fence(threads)
             case "init":
-                for value, some in self._barriers(group, statement, threads):
+                for value, some in self._barriers(group, step, threads):
                     self._init(group, step, value, some)
             case "invalidate":
-                for value, _ in self._barriers(group, statement, threads):
+                for value, _ in self._barriers(group, step, threads):
                     self.invalid.add(value)
             case "arrive" | "expect" | "copy-arrive" if statement.operation.action.barrier == "object":
-                for value, some in self._barriers(group, statement, threads):
+                for value, some in self._barriers(group, step, threads):
                     yield from self._arrive(group, step, value, some)
             case "await":
                 yield from self._await(group, step, threads)
@@ -111,7 +111,7 @@ class BarrierActs:
             parity = self._value(group, statement.phase, statement.scope)
             return [
                 side
-                for _, some in self._barriers(group, statement, threads)
+                for _, some in self._barriers(group, step, threads)
                 for side in (parity.by_value(some).values() if isinstance(parity, LaneNumbers) else [some])
             ]
         if statement.does == "meet" and statement.operation.action.barrier == "named":
@@ -123,23 +123,23 @@ class BarrierActs:
         return None if not text else group.registers.value(text, scope)
 
     def _barriers(
-        self, group: ThreadGroup, statement: DecodedStatement, threads: tuple[int, ...]
+        self, group: ThreadGroup, step: WalkStep, threads: tuple[int, ...]
     ) -> Iterator[tuple[int, tuple[int, ...]]]:
         """The mbarriers of a statement, with the threads that name each; raises HaltedError where one is
         unknown.
         """
-        address = statement.barrier
+        address, scope = step.statement.barrier, step.statement.scope
         if address is None:
             raise LostError
         base: Numbers = 0
         if address.base is not None:
-            base = group.registers.value(address.base, statement.scope)
+            base = group.registers.value(address.base, scope)
         if base is None:
-            raise HaltedError  # it may be any of them
+            raise HaltedError(step.position)  # it may be any of them
         sides: Mapping[int | None, tuple[int, ...]]
         sides = base.by_value(threads) if isinstance(base, LaneNumbers) else {base: threads}
         if None in sides:
-            raise HaltedError
+            raise HaltedError(step.position)
         for value, some in sides.items():
             assert value is not None
             yield (value + address.offset) & _WORD, some
@@ -251,7 +251,7 @@ class BarrierActs:
             counted = [number_at(counts, thread) for thread in some]
             expected = [number_at(bytes_, thread) for thread in some]
             if None in counted:
-                raise HaltedError
+                raise HaltedError(step.position)
             act = number, warp.clock.seen[number]
             self.send(group, step, statement.barrier, number)
             clock = self._published(number, step) or Clock(self.count)
@@ -318,7 +318,7 @@ class BarrierActs:
         text = statement.phase
         if not group.registers.steps.is_heeded(step.position):
             return  # it tries once, and nothing reads whether the phase is complete
-        for address, some in self._barriers(group, statement, threads):
+        for address, some in self._barriers(group, step, threads):
             barrier = yield from self._mbarrier(group, step, address, some)
             if barrier is None:
                 raise LostError
@@ -376,7 +376,7 @@ class BarrierActs:
         by_name = name.by_value(threads) if isinstance(name, LaneNumbers) else {name: threads}
         for value, some in by_name.items():
             if value is None:
-                raise HaltedError
+                raise HaltedError(step.position)
             barrier = self.named.setdefault(value, NamedBarrier(self.count))
             if in_cluster and statement.does == "meet":
                 if any(self._waited.get(thread) == self._phase_of(thread) >= 0 for thread in some):
@@ -413,7 +413,7 @@ class BarrierActs:
         position = statement.operation.action.count
         count = number_at(self._operand(group, statement, position, self.threads), threads[0])
         if count is None or (position is None and len(statement.operands) > _REDUCED):
-            raise HaltedError
+            raise HaltedError(step.position)
         phases = {}
         barrier.changed_at.add(step.position)
         for number, some in by_warp(threads).items():

@@ -61,8 +61,8 @@ class Execution:
     are the waits that never end. `followed`: no group stopped because the PTX does not show how it goes on.
     `skipped`: what some threads may do was left out, since it is not known whether they do.
     `paused`: one stopped after many rounds of a loop. `halted`: all stopped, because the PTX does not show
-    which barrier one changes, or after too many steps. `doubtful`: some group took a path by an assumed
-    number.
+    which barrier one changes (the statement `halted_at`), or after too many steps. `doubtful`: some group
+    took a path by an assumed number.
     """
 
     def __init__(
@@ -87,6 +87,7 @@ class Execution:
         self.skipped = False
         self.paused = False
         self.halted = False
+        self.halted_at: int | None = None
         self.doubtful = False
         self.steps = 0
         self.together: dict[int, bool] = {}  # by executed block: whether whole warpgroups executed it
@@ -169,8 +170,9 @@ class Execution:
                 self.followed = self.acts.whole = False
                 self._lost.update(by_warp(task.group.threads))
                 self._tasks.remove(task)
-            except HaltedError:
+            except HaltedError as halted:
                 self.halted = True
+                self.halted_at = halted.statement
             wrong = self.only_right and (self.acts.is_wrong or not self._is_certain)
             if self.halted or wrong or len(self._tasks) > _MOST_GROUPS or self.steps > _MOST_STEPS:
                 self.halted = True

@@ -96,6 +96,7 @@ class PhaseFindings:
     ordered: set[tuple[int, int]] = field(default_factory=set)
     synchronised: set[tuple[int, int]] = field(default_factory=set)  # and only a proxy fence is missing
     plan: WalkPlan | None = None
+    unknown_barrier: int | None = None  # where a statement stands whose barrier no execution knew
     followed: bool = False  # every execution knew how each thread goes on, and one came to the end
     _done: dict[AssumedSizes, Set[int]] = field(default_factory=dict)  # by sizes: the executed blocks
     told: tuple[Finding, ...] = ()  # what was found elsewhere for certain, with the bytes of every thread
@@ -165,9 +166,13 @@ class PhaseFindings:
                 self.together |= {number for number, whole in found.together.items() if whole}
             if found.excused:
                 excusing.append(size)
+            if found.halted_at is not None:
+                self.unknown_barrier = self.code.function.statements[found.halted_at].offset
             if not last:
                 sizes += found.endings
                 even = found.even_endings
+        if ended:
+            self.unknown_barrier = None
         if excusing and alone and not self.stuck and not self._is_signalled():
             self.stuck |= {one.statement: one for one in shown_waits(plan, threads, excusing[0], even)}
         for race in self.races:

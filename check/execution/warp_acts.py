@@ -82,7 +82,7 @@ class WarpActs(BarrierActs):
             case "store" | "update" | "copy":
                 self._write(group, step, threads)
             case "bulk-copy" if fills_shared(statement):
-                for value, some in self._barriers(group, statement, threads):
+                for value, some in self._barriers(group, step, threads):
                     yield from self._bulk(group, step, value, some)
             case "bulk-copy" if sends_shared(statement):
                 yield from self._exchange(group, step, threads)
@@ -214,7 +214,7 @@ class WarpActs(BarrierActs):
             return  # to which block it goes is not known
         size = statement.operation.action.size
         sizes = None if size is None else self._operand(group, statement, size, 0)
-        for value, some in self._barriers(group, statement, threads):
+        for value, some in self._barriers(group, step, threads):
             barrier = yield from self._mbarrier(group, step, value, some, remote)
             if barrier is None:
                 continue

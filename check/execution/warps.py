@@ -36,7 +36,11 @@ class LostError(Exception):
 
 
 class HaltedError(Exception):
-    """The PTX does not show which barrier a group changes; so no group can be followed further."""
+    """The PTX does not show which barrier a group changes, or how; so no group can be followed further."""
+
+    def __init__(self, statement: int) -> None:
+        self.statement = statement
+        super().__init__(statement)
 
 
 @dataclass

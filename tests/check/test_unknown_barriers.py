@@ -1,0 +1,68 @@
+"""Where no thread gets past a barrier that the PTX does not show, `check` says aloud what it did not judge."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from ptxmma.check.check_file import check_text
+
+RING = (Path(__file__).parent / "cases" / "k05_ring.ptx").read_text()
+SPOILT = {  # what makes the address of a barrier unknown; the rest of the kernel stays
+    "local memory": (
+        "st.local.u32 [kept], {0};\nld.local.u32 {0}, [kept];\n",
+        ".local .align 4 .b8 kept[4];\n",
+    ),
+    "global memory": ("ld.global.u32 {0}, [%ignored];\n", ".reg .b64 %ignored;\n"),
+}
+
+
+def spoilt(kind: str) -> tuple[str, str]:
+    """The kernel with the address of its first waited mbarrier taken from memory, and its register."""
+    line = next(line for line in RING.splitlines() if "try_wait" in line)
+    register = line.split("[")[1].split("]")[0].split("+")[0].strip()
+    statements, declared = SPOILT[kind]
+    label = RING.splitlines()[RING.splitlines().index(line) - 1]
+    assert label.strip().endswith(":")
+    text = RING.replace(f"{label}\n", f"{statements.format(register)}{label}\n", 1)
+    head = text.index("{", text.index(".entry")) + 1
+    return f"{text[:head]}\n{declared}{text[head:]}", register
+
+
+def test_the_kernel_itself_is_judged() -> None:
+    report = check_text(RING, "k.ptx")
+    assert not report.not_judged and not [f for f in report.findings if f.tier in ("error", "likely")]
+
+
+@pytest.mark.parametrize("kind", sorted(SPOILT))
+def test_a_barrier_whose_address_comes_from_memory(kind: str) -> None:
+    text, register = spoilt(kind)
+    report = check_text(text, "k.ptx")
+    assert not [f for f in report.findings if f.tier in ("error", "likely")]
+    (remark,) = report.not_judged
+    assert remark.instruction == "barriers of k" and "comes from memory" in remark.why
+    assert f"[{register}" in text.splitlines()[remark.place.line - 1]
+
+
+def test_a_barrier_whose_count_of_threads_comes_from_memory() -> None:
+    text = """.version 8.0
+.target sm_90a
+.address_size 64
+.shared .align 16 .b8 tile[1024];
+.visible .entry k(.param .u64 in)
+.reqntid 128, 1, 1
+{
+.reg .b32 %r<8>; .reg .b64 %d<4>;
+ld.param.u64 %d1, [in];
+ld.global.u32 %r1, [%d1];
+mov.u32 %r2, tile;
+cp.async.ca.shared.global [%r2], [%d1], 16;
+cp.async.wait_all;
+bar.arrive 2, 128;
+bar.sync 1, %r1;
+ret;
+}
+"""
+    (remark,) = check_text(text, "k.ptx").not_judged
+    assert (remark.place.line, remark.statements) == (15, 2)
