@@ -20,6 +20,10 @@ are changed, by `barrier_edits.py`. A kernel is right if `ptxmma check` finds no
   is wrong;
 - `not judged` if nobody says what is right: the original is not proven right.
 
+What the text leaves open of a launch is tried in turn: threads of a block, blocks of a cluster, which blocks
+of the grid, what memory holds, floating-point parameters. An original counts as launched so as it is proven
+right.
+
 Without FILE: the kernels of tests/kernels, the clean cases of tests/check/cases, and litmus tests.
 --files N takes N of these, and --most N takes N mutants of each kind in each kernel, both drawn by the seed;
 0: all. Each proof gets SECONDS of a processor. With --minutes N no mutant is begun after that time; those
@@ -36,6 +40,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import as_completed
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from itertools import product
 from math import inf
 from pathlib import Path
 from random import Random
@@ -59,9 +64,14 @@ from ptxmma.spec.workers import pool
 TESTS = Path(__file__).resolve().parents[1] / "tests"
 PAGE = TESTS.parent / "docs" / "barrier-mutants.md"
 COLUMNS = ("made", "caught", "equivalent", "reading", "not judged", "missed")
-SECONDS = 30  # of a processor, for one proof
+SECONDS = 120  # of a processor, for one proof
 _BLOCKS = (128, 256, 512, 64, 32)  # threads of blocks whose size the text does not say
+# Blocks of a cluster whose shape the text does not say, and words of global memory.
+_CLUSTERS = ((1, 2, 1), (2, 1, 1), (2, 2, 1))
+_WORDS = (1, 0)
+_OTHER_FIRSTS = ((0, 1, 0), (1, 0, 0), (0, 4, 0), (4, 4, 0), (0, 0, 1), (1, 1, 1))  # blocks of the grid
 _OTHER_SIZES = (64, 128, 192, 320, 576, 2, 5, 9, 1, 33)  # that lead to the ends of loops, or past them
+_OTHER_WORDS = (None, 1, 0)
 _FEW_SIZES = (5, 3)  # where a warpgroup is replayed as one: that takes longer
 _MOST = 2  # mutants of each kind in each kernel
 
@@ -140,11 +150,10 @@ def judged(mutant: BarrierMutant) -> tuple[str, str]:
     if known.why:
         return "not judged", f"the original is not proven right: {known.why}"
     changed = next(at for at, one in enumerate(before.statements) if one.start == mutant.start)
-    sizes = coming_to(mutant.before, mutant.kernel, changed)
-    if not sizes and not lanes:
+    launch, sizes = (known.kernel, known.sizes) if lanes else coming_to(mutant.before, mutant.kernel, changed)
+    if not sizes:
         return "not judged", "with no number that is tried does a thread come to the statement"
-    sizes = sizes or known.sizes
-    after = replace(after, threads=known.threads)
+    before, after = launched(before, launch), launched(after, launch)
     why, told = proof(after, sizes, known.together, lanes)
     if why == _LATE:
         return "not judged", why
@@ -161,7 +170,7 @@ def judged(mutant: BarrierMutant) -> tuple[str, str]:
         return "open", "it is right if a wait of one warp covers the products of its warpgroup"
     if why:
         return "missed", why
-    if told.boxes != proof(replace(before, threads=known.threads), sizes, known.together)[1].boxes:
+    if told.boxes != proof(before, sizes, known.together)[1].boxes:
         return "missed", "a phase expects other bytes than in the original, of the same tensor copies"
     if told.unwaited > known.unwaited:
         return "open", "the text does not say whether a block may end before its bulk stores"
@@ -195,34 +204,64 @@ def proof(
 
 class Original(NamedTuple):
     """What is known of an original: why it is not proven right, how many bulk stores no thread waits for, and
-    with how many threads, and with which numbers of parameters. `together`: it is right where one warp may
+    as what it is launched, and with which numbers of parameters. `together`: it is right where one warp may
     wait for the products of its warpgroup.
     """
 
     why: str
     unwaited: int
-    threads: int
+    kernel: Kernel
     sizes: tuple[int, ...] = SIZES
     together: bool = False
 
 
 @lru_cache(maxsize=8)
 def original(text: str, name: str, lanes: Lanes = "") -> Original:
-    """What `proof` says of the original. Where the text names no number of threads, it is the first with
-    which the original is proven right: with others it may not be launched.
+    """What `proof` says of the original. Where the text leaves open how it is launched, it is the first
+    launch with which the original is proven right: with others it may not be launched.
     """
     kernel = one(text, name)
     why, told = proof(kernel, lanes=lanes)
-    for threads in _BLOCKS if why and not kernel.sized else ():
-        if threads != kernel.threads:
-            without, found = proof(replace(kernel, threads=threads), lanes=lanes)
+    if not why or why == _LATE:
+        return Original(why, told.unwaited, kernel)
+    for other in launches(kernel, why):
+        for sizes in (SIZES, SIZES[1:]):  # the largest may take too long
+            without, found = proof(other, sizes, lanes=lanes)
             if not without:
-                return Original("", found.unwaited, threads)
-    if why and why != _LATE and not lanes:
+                return Original("", found.unwaited, other, sizes)
+            if without != _LATE:
+                break
+    if not lanes:
         without, found = proof(kernel, _FEW_SIZES, together=True)
         if not without:
-            return Original("", found.unwaited, kernel.threads, _FEW_SIZES, True)
-    return Original(why, told.unwaited, kernel.threads)
+            return Original("", found.unwaited, kernel, _FEW_SIZES, True)
+    return Original(why, told.unwaited, kernel)
+
+
+def launches(kernel: Kernel, why: str) -> Iterator[Kernel]:
+    """Other ways to launch a kernel that is not proven right as it stands, for some reason."""
+    if not kernel.sized:
+        yield from (replace(kernel, threads=count) for count in _BLOCKS if count != kernel.threads)
+    names = [statement.name for statement in kernel.statements]
+    clusters = [*_CLUSTERS] if "the cluster lacks" in why and not kernel.clustered else []
+    words = (None, *_WORDS) if any("ld.global" in name for name in names) else (None,)
+    reals = any(name.startswith("ld.param.f") for name in names)
+    fractions = (None, 0.0) if reals else (None,)
+    for cluster, word, fraction in product((kernel.cluster, *clusters), words, fractions):
+        if (cluster, word, fraction) != (kernel.cluster, None, None):
+            yield replace(kernel, cluster=cluster, word=word, fraction=fraction)
+
+
+def launched(kernel: Kernel, like: Kernel) -> Kernel:
+    """A kernel, launched like another one."""
+    return replace(
+        kernel,
+        threads=like.threads,
+        cluster=like.cluster,
+        first=like.first,
+        word=like.word,
+        fraction=like.fraction,
+    )
 
 
 @lru_cache(maxsize=64)
@@ -230,30 +269,51 @@ def blocks(text: str, name: str, statement: int) -> tuple[int, ...]:
     """Numbers of threads with which the original is right, and threads come to a statement of it. Where the
     text names none, a block may have any of these.
     """
-    kernel, known = one(text, name), original(text, name)
-    others = (replace(kernel, threads=threads) for threads in _BLOCKS if threads != known.threads)
+    known = original(text, name).kernel
+    others = (replace(known, threads=threads) for threads in _BLOCKS if threads != known.threads)
     return known.threads, *(
         other.threads
         for other in others
-        if not kernel.sized
+        if not known.sized
         and any(statement in reached(other, size) for size in _FEW_SIZES)
         and not proof(other)[0]
     )
 
 
 @lru_cache(maxsize=64)
-def coming_to(text: str, name: str, statement: int) -> tuple[int, ...]:
-    """Numbers of parameters with which the original is right, and threads come to a statement of it; none if
-    there are none.
+def coming_to(text: str, name: str, statement: int) -> tuple[Kernel, tuple[int, ...]]:
+    """The original as it is launched, and numbers of parameters, with which it is right, and threads come to
+    a statement of it; no numbers if there are none.
     """
     known = original(text, name)
-    kernel = replace(one(text, name), threads=known.threads)
-    if any(statement in reached(kernel, size) for size in known.sizes):
-        return known.sizes
+    if any(statement in comes_to(text, name, known.kernel, size) for size in known.sizes):
+        return known.kernel, known.sizes
     for size in _OTHER_SIZES:
-        if statement in reached(kernel, size) and not proof(kernel, (size,), known.together)[0]:
-            return *known.sizes, size
-    return ()
+        here = statement in comes_to(text, name, known.kernel, size)
+        if here and not proof(known.kernel, (size,), known.together)[0]:
+            return known.kernel, (*known.sizes, size)
+    fractions = dict.fromkeys((known.kernel.fraction, None))
+    for word, fraction, first in product(_OTHER_WORDS, fractions, ((0, 0, 0), *_OTHER_FIRSTS)):
+        other = replace(known.kernel, first=first, word=word, fraction=fraction)
+        for size in (*known.sizes, *_OTHER_SIZES[:3]):
+            if (
+                statement in comes_to(text, name, other, size)
+                and not proof(other, (size,), known.together)[0]
+            ):
+                return other, (size,)
+    return known.kernel, ()
+
+
+# What `reached` has said, by kernel, launch and number of parameters.
+_REACHED: dict[tuple[object, ...], frozenset[int]] = {}
+
+
+def comes_to(text: str, name: str, kernel: Kernel, size: int) -> frozenset[int]:
+    """The statements that count to which threads of an original come."""
+    key = text, name, kernel.threads, kernel.cluster, kernel.first, kernel.word, kernel.fraction, size
+    if key not in _REACHED:
+        _REACHED[key] = reached(kernel, size)
+    return _REACHED[key]
 
 
 def one(text: str, name: str) -> Kernel:

@@ -29,20 +29,22 @@ This module shares no code with `check/`, because it judges the checker.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import count
+from itertools import count, product
 from math import prod
 from typing import NamedTuple
 
 from kernel_statements import Kernel, NoTrace
 from shared_footprints import GRANULE
-from warp_traces import BLOCK, Lanes, TooLong, WarpEvent, traces
+from warp_traces import BLOCK, LONGEST, Lanes, TooLong, WarpEvent, outcomes, traces
 
 __all__ = ["SIZES", "Flaw", "Proof", "is_right", "prove", "reached"]
 
 SIZES = (448, 7, 3)
 _WARPGROUP = 4  # warps
+_LONGER = 25_000  # statements of a warp that may count, where no trace ends sooner
+_LONG = 16  # accesses of a granule
 _WIDEST = 1 << 15  # bytes that a copy of unknown size brings, at most
 _ASYNC = frozenset(("bulk", "drain", "mma"))  # accesses through the async proxy
 _READS = frozenset(("read", "drain", "mma"))
@@ -64,18 +66,24 @@ class Proof(NamedTuple):
 @dataclass
 class _Clock:
     """What a warp knows: of each warp, how many of its events; which operations are complete; and of each
-    barrier, how many phases.
+    barrier, how many phases. `begun` counts the events of each warp that come first in every schedule,
+    whether or not what they did is known: a copy ends behind all that led to it.
     """
 
     seen: list[int]
     complete: int = 0
     phases: dict[object, int] = field(default_factory=dict)
+    begun: list[int] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.begun = self.begun or self.seen[:]
 
     def copy(self) -> _Clock:
-        return _Clock(self.seen[:], self.complete, dict(self.phases))
+        return _Clock(self.seen[:], self.complete, dict(self.phases), self.begun[:])
 
     def join(self, other: _Clock) -> None:
         self.seen = [max(pair) for pair in zip(self.seen, other.seen, strict=True)]
+        self.begun = [max(pair) for pair in zip(self.begun, other.begun, strict=True)]
         self.complete |= other.complete
         for barrier, phases in other.phases.items():
             if phases > self.phases.get(barrier, 0):
@@ -106,21 +114,19 @@ class _Barrier:
     waits: list[tuple[int, int, int]] = field(default_factory=list)
 
 
-@dataclass(frozen=True)
-class _Access:
+class _Access(NamedTuple):
+    """What some lanes of a warp do to bytes, at one statement."""
+
     kind: str
     warp: int
     time: int
-    low: int
-    high: int
     bit: int  # of an operation that goes on by itself; 0: it is complete at once
     statement: int
-    round: int = 0  # how often the warp had executed the statement
+    round: int  # how often the warp had executed the statement
 
-    @property
-    def again(self) -> tuple[int, int]:
-        """What accesses by one statement in one round of several warps have in common."""
-        return self.statement, self.round
+    def is_again(self, other: _Access) -> bool:
+        """Whether both are by one statement in one round, of several warps."""
+        return self.statement == other.statement and self.round == other.round
 
 
 class _Replay:
@@ -141,7 +147,10 @@ class _Replay:
         self.traces = found
         self.clocks = [_Clock([0] * len(found)) for _ in found]
         self.barriers: dict[object, _Barrier] = {}
-        self.units: dict[int, list[_Access]] = {}
+        # By granule: accesses, each with the bytes of the granule that it touches, as a mask.
+        self.units: dict[int, list[tuple[_Access, int]]] = {}
+        self.long: dict[int, int] = {}  # how many of them are looked through for those that are over
+        self.ended: set[int] = set()  # warps
         self.fences: list[list[_Clock]] = [[] for _ in found]
         self.bits = (1 << number for number in count())
         self.under_way: dict[str, list[list[int]]] = {
@@ -167,7 +176,7 @@ class _Replay:
         how many bulk stores no thread has waited for.
         """
         places = [0] * len(self.traces)
-        ended: set[int] = set()
+        ended = self.ended
         while len(ended) < len(self.traces):
             moved = False
             for warp, trace in enumerate(self.traces):
@@ -179,8 +188,17 @@ class _Replay:
                     left = self.threads - self.lanes * (warp % self.width)
                     self.left[warp // self.width] += min(self.lanes, left)
                     moved = True
-            if not moved and not self._settle():
+            if moved or self._settle():
+                continue
+            vain = [
+                warp
+                for warp in range(len(places))
+                if warp not in ended and self.traces[warp][places[warp]].once
+            ]
+            if not vain:
                 raise Flaw("warps wait for ever")
+            for warp in vain:  # these tries fail
+                places[warp] += 1
         self._check_waits()
         self._check_ends()
         committed = (group for groups in self.groups["drain"] for group in groups)
@@ -221,7 +239,7 @@ class _Replay:
         for barrier in self.barriers.values():
             for warp, time, target in barrier.waits:
                 behind = target + 1
-                if behind < len(barrier.ended) and barrier.ended[behind].seen[warp] < time:
+                if behind < len(barrier.ended) and barrier.ended[behind].begun[warp] < time:
                     raise Flaw("a phase may pass before a wait for it")
 
     # One event
@@ -233,6 +251,7 @@ class _Replay:
         if blocked is False:
             return False
         clock.seen[warp] += 1
+        clock.begun[warp] = clock.seen[warp]
         self.rounds[warp, event.statement] += 1
         return True
 
@@ -284,9 +303,10 @@ class _Replay:
         told = clock.copy()
         if relaxed:  # it makes known what the last fence did, and that it has happened
             fenced = self.published.get(warp, _Clock([0] * len(self.traces)))
-            told = replace(fenced.copy(), phases=told.phases)
+            told = replace(fenced.copy(), phases=told.phases, begun=told.begun)
         else:
             told.seen[warp] += 1
+        told.begun[warp] = clock.seen[warp] + 1
         barrier.phase.clock.join(told)
         barrier.phase.lacks -= number
         self._maybe(barrier)
@@ -441,12 +461,10 @@ class _Replay:
         self.fences[warp].append(fenced)
 
     def _read(self, warp: int, clock: _Clock, event: WarpEvent) -> None:
-        for low, high in event.lanes:
-            self._access(_Access("read", warp, clock.seen[warp] + 1, low, high, 0, event.statement), clock)
+        self._access("read", warp, clock, event, event.lanes)
 
     def _write(self, warp: int, clock: _Clock, event: WarpEvent) -> None:
-        for low, high in event.lanes:
-            self._access(_Access("write", warp, clock.seen[warp] + 1, low, high, 0, event.statement), clock)
+        self._access("write", warp, clock, event, event.lanes)
 
     def _update(self, warp: int, clock: _Clock, event: WarpEvent) -> None:
         raise Flaw("an atomic operation")
@@ -455,8 +473,7 @@ class _Replay:
         for low, size in event.lanes:
             bit = next(self.bits)
             self.under_way["copy"][warp].append(bit)
-            time = clock.seen[warp] + 1
-            self._access(_Access("copy", warp, time, low, low + size, bit, event.statement), clock)
+            self._access("copy", warp, clock, event, [(low, low + size)], bit)
 
     def _bulk(self, warp: int, clock: _Clock, event: WarpEvent) -> bool | None:
         if any(self._mbarrier(warp, clock, words[2]) is None for words in event.lanes):
@@ -466,14 +483,12 @@ class _Replay:
             self._check_phase(barrier, clock)
             bit = next(self.bits)
             self._visit(warp, clock, low, bit)
-            told = _Clock([0] * len(self.traces), bit, dict(clock.phases))  # the copy began behind these
+            told = _Clock([0] * len(self.traces), bit, dict(clock.phases), clock.begun[:])
             barrier.phase.clock.join(told)
             high = low + (size if size is not None else self._room(low))
-            self._access(_Access("bulk", warp, clock.seen[warp] + 1, low, high, bit, event.statement), clock)
+            self._access("bulk", warp, clock, event, [(low, high)], bit)
             if source is not None:
-                high = source + high - low
-                read = _Access("drain", warp, clock.seen[warp] + 1, source, high, bit, event.statement)
-                self._access(read, clock)
+                self._access("drain", warp, clock, event, [(source, source + high - low)], bit)
             if size is None:
                 barrier.phase.open = True
             else:
@@ -505,7 +520,7 @@ class _Replay:
             bit = next(self.bits)
             self.under_way["drain"][warp].append(bit)
             high = low + (size if size is not None else self._room(low))
-            self._access(_Access("drain", warp, clock.seen[warp] + 1, low, high, bit, event.statement), clock)
+            self._access("drain", warp, clock, event, [(low, high)], bit)
 
     def _mma(self, warp: int, clock: _Clock, event: WarpEvent) -> None:
         (granules,) = event.lanes[0]
@@ -515,57 +530,86 @@ class _Replay:
         told = self.issued.setdefault(bit, {})[warp] = clock.copy()
         told.seen[warp] += 1
         self.under_way["mma"][warp].append(bit)
-        time = clock.seen[warp] + 1
-        for granule in granules:
-            low = granule * GRANULE
-            self._access(_Access("mma", warp, time, low, low + GRANULE, bit, event.statement), clock)
+        places = [(granule * GRANULE, (granule + 1) * GRANULE) for granule in granules]
+        self._access("mma", warp, clock, event, places, bit)
 
-    def _access(self, access: _Access, clock: _Clock) -> None:
-        access = replace(access, round=self.rounds[access.warp, access.statement])
-        for unit in range(access.low // GRANULE, (access.high - 1) // GRANULE + 1):
+    def _access(
+        self,
+        kind: str,
+        warp: int,
+        clock: _Clock,
+        event: WarpEvent,
+        places: Iterable[tuple[int, ...]],
+        bit: int = 0,
+    ) -> None:
+        """Bytes from each place's first to before its last are touched."""
+        rounds = self.rounds[warp, event.statement]
+        access = _Access(kind, warp, clock.seen[warp] + 1, bit, event.statement, rounds)
+        flaws: dict[_Access, str] = {}
+        known: _Clock | None = None
+        for unit, mask in _masks(places).items():
             before = self.units.setdefault(unit, [])
+            if len(before) > self.long.get(unit, _LONG):
+                known = known or self._known_to_all()
+                before = [(other, touched) for other, touched in before if not self._is_over(other, known)]
+                self.long[unit] = len(before) + _LONG
             kept = []
-            for other in before:
-                meets = other.low < access.high and access.low < other.high
-                if meets and not self._is_same(other, access, before):
-                    self._judge(other, access, clock)
-                again = (other.warp, other.kind, other.statement) == (
-                    access.warp, access.kind, access.statement)  # fmt: skip
+            for other, touched in before:
+                if touched & mask:
+                    if other not in flaws:
+                        flaws[other] = self._flaw(other, access, clock)
+                    if flaws[other] and not self._is_same(other, access, touched & mask, before):
+                        raise Flaw(flaws[other])
+                again = other.statement == event.statement and other.warp == warp and other.kind == kind
                 done = not other.bit or clock.complete & other.bit
-                if not (again and done and other.low >= access.low and other.high <= access.high):
-                    kept.append(other)
-            kept.append(access)
+                if not (again and done and not touched & ~mask):
+                    kept.append((other, touched))
+            kept.append((access, mask))
             self.units[unit] = kept
 
+    def _known_to_all(self) -> _Clock:
+        """What all warps know that have not come to their end."""
+        live = [self.clocks[warp] for warp in range(len(self.clocks)) if warp not in self.ended]
+        known = _Clock([min(times) for times in zip(*(clock.seen for clock in live), strict=True)], -1)
+        for clock in live:
+            known.complete &= clock.complete
+        return known
+
+    def _is_over(self, access: _Access, known: _Clock) -> bool:
+        """Whether whatever comes is ordered behind an access, fences of its own warp included."""
+        if not known.complete & access.bit if access.bit else known.seen[access.warp] < access.time:
+            return False
+        return access.kind not in ("write", "copy") or self._is_fenced(access, access.warp, known)
+
     @staticmethod
-    def _is_same(first: _Access, second: _Access, others: Sequence[_Access]) -> bool:
-        """Whether two accesses write the same, or one reads what its own warp has written there, too."""
-        if first.again == second.again:
+    def _is_same(first: _Access, second: _Access, both: int, others: Sequence[tuple[_Access, int]]) -> bool:
+        """Whether two accesses write the same, or one reads what its own warp has written there, too. `both`
+        are the bytes that both touch.
+        """
+        if first.is_again(second):
             return True
         kinds = {first.kind: first, second.kind: second}
         if kinds.keys() != {"read", "write"} or first.warp == second.warp:
             return False
         read, write = kinds["read"], kinds["write"]
-        low, high = max(read.low, write.low), min(read.high, write.high)
         return any(
-            (own.warp, own.again) == (read.warp, write.again)
-            and own.time < read.time
-            and own.low <= low
-            and high <= own.high
-            for own in others
+            own.warp == read.warp and own.is_again(write) and own.time < read.time and not both & ~touched
+            for own, touched in others
         )
 
-    def _judge(self, first: _Access, second: _Access, clock: _Clock) -> None:
+    def _flaw(self, first: _Access, second: _Access, clock: _Clock) -> str:
+        """Why the second access must not come behind the first; empty if it may."""
         if first.kind in _READS and second.kind in _READS:
-            return
+            return ""
         if first.bit:
             if not clock.complete & first.bit:
-                raise Flaw(f"statement {second.statement} does not wait for {first.statement}")
+                return f"statement {second.statement} does not wait for {first.statement}"
         elif first.warp != second.warp and clock.seen[first.warp] < first.time:
-            raise Flaw(f"statement {second.statement} is not ordered behind {first.statement}")
+            return f"statement {second.statement} is not ordered behind {first.statement}"
         generic = first.kind in ("write", "copy")
         if generic and second.kind in _ASYNC and not self._is_fenced(first, second.warp, clock):
-            raise Flaw(f"no proxy fence between {first.statement} and {second.statement}")
+            return f"no proxy fence between {first.statement} and {second.statement}"
+        return ""
 
     def _is_fenced(self, first: _Access, reader: int, clock: _Clock) -> bool:
         """Whether the writer or the reader has a proxy fence behind an access, which a clock knows."""
@@ -578,6 +622,17 @@ class _Replay:
         return False
 
 
+def _masks(places: Iterable[tuple[int, ...]]) -> dict[int, int]:
+    """By granule, which of its bytes some places hold."""
+    masks: dict[int, int] = {}
+    for low, high in places:
+        for unit in range(low // GRANULE, (high - 1) // GRANULE + 1):
+            start = unit * GRANULE
+            first, last = max(low - start, 0), min(high - start, GRANULE)
+            masks[unit] = masks.get(unit, 0) | (1 << last) - (1 << first)
+    return masks
+
+
 def prove(kernel: Kernel, sizes: Sequence[int] = SIZES, together: bool = False, lanes: Lanes = "") -> Proof:
     """Raises Flaw, or NoTrace, where a kernel is not proven right with each of some sizes. Returns how many
     bulk stores no thread has waited for, at most, and what phases expect. `together` is as in a replay.
@@ -585,27 +640,34 @@ def prove(kernel: Kernel, sizes: Sequence[int] = SIZES, together: bool = False, 
     left = 0
     boxes: set[tuple[int, object, int, int]] = set()
     followed: list[list[list[WarpEvent]]] = []
-    for size in sizes:
-        try:
-            found = traces(kernel, size, lanes)
-        except TooLong:
-            continue
-        if found not in followed:
-            followed.append(found)
-            replay = _Replay(kernel, found, together)
-            left = max(left, replay.run())
-            boxes |= {(size, *phase, expected) for phase, expected in replay.boxes.items()}
-    if not followed:
+    for longest in (LONGEST, _LONGER):
+        for size, tries in product(sorted(sizes), outcomes(kernel)):
+            try:
+                found = traces(kernel, size, lanes, longest, tries)
+            except TooLong:
+                continue
+            if found not in followed:
+                followed.append(found)
+                replay = _Replay(kernel, found, together)
+                left = max(left, replay.run())
+                boxes |= {(size, *phase, expected) for phase, expected in replay.boxes.items()}
+        if followed:
+            break
+    else:
         raise NoTrace("no trace ends")
     return Proof(left, frozenset(boxes))
 
 
 def reached(kernel: Kernel, size: int) -> frozenset[int]:
     """The statements that count and that some warp comes to."""
-    try:
-        return frozenset(event.statement for trace in traces(kernel, size) for event in trace)
-    except NoTrace:
-        return frozenset()
+    for longest in (LONGEST, _LONGER):
+        try:
+            return frozenset(e.statement for trace in traces(kernel, size, longest=longest) for e in trace)
+        except TooLong:
+            continue
+        except NoTrace:
+            break
+    return frozenset()
 
 
 def is_right(

@@ -31,7 +31,10 @@ class Statement:
 @dataclass(frozen=True)
 class Kernel:
     """An entry: statements in the order of the text, labels before them, shared symbols, threads of a CTA.
-    `sized`: the text says how many threads; otherwise there are MANY. `cluster`: the blocks of a cluster.
+    `sized`: the text says how many threads; otherwise there are MANY. `cluster`: the blocks of a cluster;
+    `clustered`: the text says how many. `first` is the first block of the cluster that is walked. `word` is
+    the number of every word of global memory, where one is given, and `fraction` that of every parameter of a
+    floating-point type, if it is not that of the others.
     """
 
     name: str
@@ -41,6 +44,10 @@ class Kernel:
     threads: int
     sized: bool = True
     cluster: tuple[int, int, int] = (1, 1, 1)
+    clustered: bool = False
+    first: tuple[int, int, int] = (0, 0, 0)
+    word: int | None = None
+    fraction: float | None = None
 
 
 TOKEN = re.compile(
@@ -83,7 +90,12 @@ def kernels(text: str) -> Iterator[Kernel]:
         across = [*map(int, blocks[1].split(","))] if blocks else []
         width, height, depth = (*across, *(1, 1, 1)[len(across) :])
         made = _kernel(found[1], text, start, symbols, threads)
-        yield replace(made, sized=sizes is not None, cluster=(width, height, depth))
+        yield replace(
+            made,
+            sized=sizes is not None,
+            cluster=(width, height, depth),
+            clustered=blocks is not None,
+        )
 
 
 def _kernel(name: str, text: str, start: int, symbols: dict[str, int], threads: int) -> Kernel:

@@ -1,17 +1,17 @@
 """Walk every thread of a block with numbers, and record what each warp does to shared memory and its order.
 
 This module reads PTX by itself, on purpose: it shares no code with `check/`, because it judges the checker.
-Waits succeed at once, so a warp's trace does not depend on the others. The blocks of a cluster are walked one
-after another. What depends on memory, on other parameters, or on more than the walk knows, has no trace.
+Waits succeed at once, so a warp's trace does not depend on the others. A try that nobody repeats may succeed
+or fail: `tries` says which, and the replay lets one fail that cannot succeed. The blocks of a cluster are
+walked one after another. What depends on memory, on other parameters, or on more than the walk knows, has no
+trace; only a kernel's `word` may say what every word of global memory is that is loaded in the ordinary way.
 Where the threads of a warp are asked for one by one, each has a trace of its own, with what orders them.
 """
 
 from __future__ import annotations
 
-import operator
 import re
-import struct
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from math import prod
@@ -19,26 +19,27 @@ from typing import Any, Literal, NamedTuple
 
 from kernel_statements import Kernel, NoTrace, Statement
 from kernel_walk import access_bytes, computed
+from real_numbers import as_bits, is_real, literal, real_result
 from shared_footprints import GRANULE, matrix
 
-__all__ = ["BLOCK", "Lanes", "TooLong", "WarpEvent", "traces"]
+__all__ = ["BLOCK", "LONGEST", "Lanes", "TooLong", "WarpEvent", "outcomes", "traces"]
 
 _WARP = 32
-_LONGEST = 2_500  # statements that count, of one warp
+LONGEST = 2_500  # statements that count, of one warp
 _SHARED = 1 << 32  # addresses from here on are not of shared memory
 _MAPPED = 1 << 31  # an address in a block that `mapa` names; below it are the rank and the address there
 _RANK, _OFFSET = 24, (1 << 24) - 1
+_TILES = (4, 2)  # sizes of 64 bits: they count the tiles of a whole grid
+_BYTES = 4096  # what an mbarrier expects, where a parameter says how many
 BLOCK = 1 << 26  # places of shared memory from one block of a cluster to the next
 _NAME = re.compile(r"%?[A-Za-z_$][\w$@]*")  # with the scope that `kernel_statements.py` adds
 _ENDS = ("ret", "exit", "trap")
-_COMPARES: dict[str, Callable[..., bool]] = {
-    name: getattr(operator, name) for name in ("eq", "ne", "lt", "le", "gt", "ge")
-}
 _BY_WARP = frozenset(("mma", "commit", "wait", "proxy", "publish", "copy-commit", "copy-wait"))
 _MASK = (1 << 64) - 1
 # How the threads of a warp are walked: together; or each by itself, ordered by barriers of the warp, or also
 # by whatever has .sync.
 Lanes = Literal["", "barriers", "sync"]
+Value = int | float | None  # of a register; None: it is not known
 _ALL = 0xFFFFFFFF  # the lanes of a warp, as a mask
 
 
@@ -48,34 +49,44 @@ class TooLong(NoTrace):
 
 class WarpEvent(NamedTuple):
     """What some lanes of a warp do at one statement: the kind, and for each lane its words. `threads` are
-    those that execute it, where each is walked by itself.
+    those that execute it, where each is walked by itself. `once`: a wait that may fail, and is not repeated.
     """
 
     kind: str
     statement: int
     lanes: tuple[tuple[Any, ...], ...]
     threads: tuple[int, ...] = ()
+    once: bool = False
 
 
 @dataclass
 class _Lane:
     thread: int
     at: int = 0
-    values: dict[str, int | None] = field(default_factory=dict)
+    values: dict[str, Value] = field(default_factory=dict)
+    failed: int = -1  # the try that failed last, before anything else that counts
 
 
 class _Code:
     """A kernel's statements, and the registers on which its branches, addresses and counts depend."""
 
-    def __init__(self, kernel: Kernel, size: int, lanes: Lanes) -> None:
+    def __init__(self, kernel: Kernel, size: int, lanes: Lanes, tries: bool) -> None:
         self.kernel = kernel
         self.size = size
         self.lanes = lanes
+        self.tries = tries
+        self.once = _tried_once(kernel)
         self.statements = kernel.statements
         self.parts = [statement.name.split(".") for statement in kernel.statements]
         self.targets = [self._targets(at) for at in range(len(self.statements))]
         self.kinds = [_kind(statement) for statement in kernel.statements]
         self.gathers = [_gathers(parts, lanes) for parts in self.parts]
+        self.makers: dict[str, list[int]] = {}
+        for at, targets in enumerate(self.targets):
+            for name in targets:
+                self.makers.setdefault(name, []).append(at)
+        self.pointers = self._sources(self._addresses())
+        self.counted = self._sources(self._expected())
         wanted = self._wanted()
         self.counts = [
             bool(self.kinds[at])
@@ -86,7 +97,7 @@ class _Code:
         ]
         self.following = self._following()
         self.idle = frozenset(filter(self._is_idle, range(len(self.statements))))
-        self.results: dict[tuple[int, tuple[int | None, ...]], int | None] = {}
+        self.results: dict[tuple[int, tuple[Value, ...]], Value] = {}
 
     def _targets(self, at: int) -> tuple[str, ...]:
         statement = self.statements[at]
@@ -108,29 +119,73 @@ class _Code:
                 waiting += [name for operand in places for name in _NAME.findall(operand)]
             elif self.kinds[at]:
                 waiting += [name for operand in statement.operands for name in _NAME.findall(operand)]
-        makers: dict[str, list[int]] = {}
-        for at, targets in enumerate(self.targets):
-            for name in targets:
-                makers.setdefault(name, []).append(at)
         wanted: set[str] = set()
         while waiting:
             name = waiting.pop()
             if name in wanted:
                 continue
             wanted.add(name)
-            for at in makers.get(name, ()):
+            for at in self.makers.get(name, ()):
                 if not self.kinds[at]:
                     statement = self.statements[at]
                     waiting += _NAME.findall(statement.guard)
                     waiting += [word for o in statement.operands[1:] for word in _NAME.findall(o)]
         return wanted
 
+    def _addresses(self) -> Iterator[str]:
+        """The registers behind the addresses of memory that is no parameter's."""
+        for at, statement in enumerate(self.statements):
+            if "param" not in self.parts[at] or self.parts[at][0] == "cvta":
+                for operand in statement.operands:
+                    if operand.startswith("[") or self.parts[at][0] == "cvta":
+                        yield from _NAME.findall(operand.split(",")[0])
+
+    def _expected(self) -> Iterator[str]:
+        """The registers that say how many bytes an mbarrier expects."""
+        for at, statement in enumerate(self.statements):
+            if self.parts[at][0] == "mbarrier" and "expect_tx" in self.parts[at]:
+                yield from _NAME.findall(statement.operands[-1])
+
+    def _sources(self, names: Iterable[str]) -> frozenset[int]:
+        """The loads of parameters to which something is added, or that are taken as they are, to make some
+        registers.
+        """
+        waiting = list(names)
+        seen: set[str] = set()
+        loads = set()
+        while waiting:
+            name = waiting.pop()
+            if name in seen:
+                continue
+            seen.add(name)
+            for at in self.makers.get(name, ()):
+                operands = self.statements[at].operands
+                if self.parts[at][0] == "ld":
+                    loads.add(at)
+                elif self.parts[at][0] in ("mov", "cvta", "add", "sub", "selp"):
+                    waiting += [word for operand in operands[1:] for word in _NAME.findall(operand)]
+                elif self.parts[at][0] == "mad":
+                    waiting += _NAME.findall(operands[3])
+        return frozenset(loads)
+
     def _is_idle(self, at: int) -> bool:
-        """Whether a branch passes by nothing that counts."""
+        """Whether both ways from a branch come to the same statement that counts, past nothing else."""
         if self.parts[at][0] != "bra" or not self.statements[at].guard:
             return False
         label = self.kernel.labels.get(self.statements[at].operands[0], at)
-        return label > at and self.following[label] == self.following[at + 1]
+        return label > at and self._lands(label) == self._lands(at + 1)
+
+    def _lands(self, at: int) -> int:
+        """From a place, the next statement that counts and is no branch that is always taken."""
+        passed: set[int] = set()
+        at = self.following[at]
+        while at < len(self.statements) and at not in passed:
+            passed.add(at)
+            statement = self.statements[at]
+            if self.parts[at][0] != "bra" or statement.guard:
+                break
+            at = self.following[self.kernel.labels[statement.operands[0]]]
+        return at
 
     def _following(self) -> list[int]:
         """From each place, the next statement that counts."""
@@ -138,6 +193,29 @@ class _Code:
         for at in range(len(self.statements) - 1, -1, -1):
             found[at] = at if self.counts[at] else found[at + 1]
         return found
+
+
+def _tried_once(kernel: Kernel) -> frozenset[int]:
+    """The waits that are not repeated at once when they fail."""
+    return frozenset(
+        at
+        for at, statement in enumerate(kernel.statements)
+        if _kind(statement) == "await" and not _is_repeated(kernel, at)
+    )
+
+
+def _is_repeated(kernel: Kernel, at: int) -> bool:
+    """Whether a wait that fails is the next thing that is done."""
+    predicate = kernel.statements[at].operands[0]
+    place, passed = at + 1, {at}
+    while place not in passed and place < len(kernel.statements):
+        passed.add(place)
+        statement = kernel.statements[place]
+        if statement.name.split(".")[0] != "bra" or statement.guard.lstrip("!") not in ("", predicate):
+            return False
+        taken = statement.guard != predicate
+        place = kernel.labels[statement.operands[0]] if taken else place + 1
+    return place == at
 
 
 def _kind(statement: Statement) -> str:
@@ -211,18 +289,26 @@ def _terms(operand: str) -> tuple[str, ...]:
     return tuple(operand.strip("[] ").split("+"))
 
 
-def traces(kernel: Kernel, size: int, lanes: Lanes = "") -> list[list[WarpEvent]]:
+def traces(
+    kernel: Kernel, size: int, lanes: Lanes = "", longest: int = LONGEST, tries: bool = True
+) -> list[list[WarpEvent]]:
     """The trace of every warp, or of every thread, block by block of the cluster. `size` is the number of
-    every 32-bit parameter. Raises NoTrace.
+    every parameter of 32 bits that is no count of bytes, `longest` how many statements of a warp may
+    count. Raises NoTrace.
     """
-    code = _Code(kernel, size, lanes)
+    code = _Code(kernel, size, lanes, tries)
     found = []
     for rank in range(prod(kernel.cluster)):
         for first in range(0, kernel.threads, _WARP):
             threads = range(first, min(first + _WARP, kernel.threads))
-            events = list(_WarpWalk(code, threads, rank).events())
+            events = list(_WarpWalk(code, threads, rank).events(longest))
             found += _by_thread(code, threads, events) if lanes else [events]
     return found
+
+
+def outcomes(kernel: Kernel) -> tuple[bool, ...]:
+    """What may become of tries: that they succeed, and that they fail, if the kernel has any."""
+    return (True, False) if _tried_once(kernel) else (True,)
 
 
 def _by_thread(code: _Code, threads: range, events: Sequence[WarpEvent]) -> list[list[WarpEvent]]:
@@ -248,14 +334,14 @@ class _WarpWalk:
     def __init__(self, code: _Code, threads: Sequence[int], rank: int) -> None:
         self.code = code
         self.rank = rank
-        self.special = dict(_in_cluster(code.kernel.cluster, rank))
+        self.special = dict(_in_cluster(code.kernel, rank))
         self.lanes = [_Lane(thread) for thread in threads]
 
-    def events(self) -> Iterator[WarpEvent]:
+    def events(self, longest: int) -> Iterator[WarpEvent]:
         code = self.code
         live = list(self.lanes)
         end = len(code.statements)
-        for _ in range(_LONGEST):
+        for _ in range(longest):
             for lane in live:
                 lane.at = code.following[lane.at]
             live = [lane for lane in live if lane.at < end]
@@ -282,6 +368,8 @@ class _WarpWalk:
             elif code.kinds[at]:
                 one = code.kinds[at] in _BY_WARP
                 words, doing = [], going if one else []
+                if at in code.once and not code.tries:
+                    going = [lane for lane in going if not self._fails(at, lane)]
                 for lane in going[: 1 if one else None]:
                     some = list(self._words(at, lane))
                     words += some
@@ -289,10 +377,21 @@ class _WarpWalk:
                 if words:
                     if root == "ldmatrix":
                         doing = going
-                    yield WarpEvent(code.kinds[at], at, tuple(words), _threads(doing) if code.lanes else ())
+                    for lane in going:
+                        lane.failed = -1
+                    threads = _threads(doing) if code.lanes else ()
+                    yield WarpEvent(code.kinds[at], at, tuple(words), threads, code.tries and at in code.once)
             elif code.targets[at]:
                 self._assign(at, going)
         raise TooLong("the trace does not end")
+
+    def _fails(self, at: int, lane: _Lane) -> bool:
+        """Whether a try fails: the first one does, and one that is repeated does not."""
+        if lane.failed == at:
+            return False
+        lane.failed = at
+        lane.values[self.code.statements[at].operands[0]] = 0
+        return True
 
     def _gathering(self, at: int, lane: _Lane) -> tuple[int, int]:
         """The warp's first thread, and the mask of the lanes that meet at a statement."""
@@ -311,13 +410,15 @@ class _WarpWalk:
 
     # Values
 
-    def value(self, lane: _Lane, operand: str) -> int | None:
+    def value(self, lane: _Lane, operand: str) -> Value:
         """The number of an operand in one lane."""
         if operand in lane.values:
             return lane.values[operand]
         number = _number(operand)
         if number is not None:
             return number
+        if (fraction := literal(operand)) is not None:
+            return fraction
         kernel = self.code.kernel
         if operand in kernel.symbols:
             return kernel.symbols[operand]
@@ -338,7 +439,7 @@ class _WarpWalk:
 
     def known(self, lane: _Lane, operand: str) -> int:
         value = self.value(lane, operand.strip())
-        if value is None:
+        if not isinstance(value, int):
             raise NoTrace(f"{operand} is not known")
         return value
 
@@ -368,16 +469,18 @@ class _WarpWalk:
             self._shuffle(statement, parts, targets, lanes)
             return
         for lane in lanes:
-            result: int | None = None
+            result: Value = None
             if root == "elect":
                 result = int(lane.thread % _WARP == 0)
             elif root == "ld" and "param" in parts:
-                result = self._parameter(statement.operands[1], parts[-1])
+                result = self._parameter(at)
             elif root in ("mov", "cvta"):
-                result = self._moved(lane, statement.operands[1])
+                result = self._moved(lane, statement.operands[1], parts[-1])
+            elif root == "ld" and self._is_ordinary(parts):
+                result = self._word(parts[-1])
             elif root == "mapa":
                 address, rank = (self.value(lane, operand) for operand in statement.operands[1:])
-                if address is not None and rank is not None and address < _SHARED:
+                if isinstance(address, int) and isinstance(rank, int) and address < _SHARED:
                     result = _MAPPED | rank << _RANK | address & _OFFSET
             elif root not in ("ld", "vote", "activemask", "match"):
                 result = self._computed(at, lane, parts, statement.operands[1:])
@@ -388,54 +491,79 @@ class _WarpWalk:
                     new = result if place or single else None
                 elif root == "setp":
                     new = result if not place or result is None else 1 - result
-                elif root == "mov" and not single and result is not None:
+                elif root == "mov" and not single and isinstance(result, int):
                     width = int(parts[-1][1:]) // len(targets)
                     new = result >> width * place & (1 << width) - 1
-                elif not single and not (root == "ld" and "param" in parts):
+                elif not single and root != "ld":
                     new = None
                 lane.values[target] = new
 
-    def _computed(self, at: int, lane: _Lane, parts: list[str], operands: Sequence[str]) -> int | None:
+    def _computed(self, at: int, lane: _Lane, parts: list[str], operands: Sequence[str]) -> Value:
         values = [self._pred(lane, operand) for operand in operands]
         if parts[0] == "selp":
             return None if values[2] is None else values[0] if values[2] else values[1]
         if parts[0] in ("and", "or") and parts[-1] == "pred" and int(parts[0] == "or") in values:
             return int(parts[0] == "or")
-        if parts[-1] in ("f32", "f64"):
-            numbers = [_real(o) if v is None else v for o, v in zip(operands, values, strict=True)]
-            compares = parts[0] == "setp" and parts[1] in _COMPARES and None not in numbers
-            return int(_COMPARES[parts[1]](*numbers)) if compares else None
         key = at, tuple(values)
+        made: Value = self.code.results.get(key)
         if key not in self.code.results:
-            self.code.results[key] = computed(parts, values)
-        return self.code.results[key]
+            of_reals = is_real(parts[-1]) or (parts[0] == "cvt" and is_real(parts[-2]))
+            if of_reals:
+                made = real_result(parts, values)
+            elif not any(isinstance(value, float) for value in values):
+                made = computed(parts, values)
+            self.code.results[key] = made
+        return made
 
-    def _pred(self, lane: _Lane, operand: str) -> int | None:
+    def _pred(self, lane: _Lane, operand: str) -> Value:
         if operand.startswith("!"):
             value = self.value(lane, operand[1:])
             return None if value is None else 1 - value
         return self.value(lane, operand)
 
-    def _moved(self, lane: _Lane, operand: str) -> int | None:
+    def _moved(self, lane: _Lane, operand: str, kind: str) -> Value:
         if not operand.startswith("{"):
-            return self.value(lane, operand)
+            value = self.value(lane, operand)
+            return as_bits(value, kind) if isinstance(value, float) and not is_real(kind) else value
         words = [self.value(lane, word.strip()) for word in operand.strip("{}").split(",")]
-        if len(words) != 2 or words[0] is None or words[1] is None:
+        if len(words) != 2 or not isinstance(words[0], int) or not isinstance(words[1], int):
             return None
-        return words[0] & 0xFFFFFFFF | words[1] << 32
+        width = int(kind[1:]) // 2
+        return words[0] & (1 << width) - 1 | words[1] << width
 
-    def _parameter(self, operand: str, kind: str) -> int:
-        """Sizes have one number, and pointers lie far apart."""
-        number = sum(ord(letter) * 31**index for index, letter in enumerate(operand)) % 97
-        return (number + 1) << 32 if kind.endswith("64") else self.code.size
+    def _parameter(self, at: int) -> Value:
+        """Sizes have one number, and pointers lie far apart; an mbarrier expects some bytes."""
+        operand, kind = self.code.statements[at].operands[1], self.code.parts[at][-1]
+        if at in self.code.pointers and kind.endswith("64"):
+            return int(sum(ord(letter) * 31**index for index, letter in enumerate(operand)) % 97 + 1 << 32)
+        if kind in ("u64", "s64", "b64"):
+            return _TILES[self.code.size % 2]
+        if is_real(kind) and self.code.kernel.fraction is not None:
+            return self.code.kernel.fraction
+        return _BYTES if at in self.code.counted else self._as(self.code.size, kind)
+
+    def _word(self, kind: str) -> Value:
+        """A word of global memory."""
+        word = self.code.kernel.word
+        return None if word is None else self._as(word, kind)
+
+    @staticmethod
+    def _as(number: int, kind: str) -> Value:
+        return float(number) if is_real(kind) else number
+
+    @staticmethod
+    def _is_ordinary(parts: Sequence[str]) -> bool:
+        """Whether a load of global memory reads what no other thread is writing."""
+        return "global" in parts and not {"volatile", "relaxed", "acquire", "mmio"} & set(parts)
 
     def _shuffle(
         self, statement: Statement, parts: Sequence[str], targets: Sequence[str], lanes: Sequence[_Lane]
     ) -> None:
-        found: dict[int, int | None] = {}
+        found: dict[int, Value] = {}
         for lane in lanes:
             source = self.value(lane, statement.operands[2])
-            asked = None if source is None or "idx" not in parts else self.lanes[source % len(self.lanes)]
+            known = isinstance(source, int) and "idx" in parts
+            asked = self.lanes[int(source or 0) % len(self.lanes)] if known else None
             found[lane.thread] = None if asked is None else self.value(asked, statement.operands[1])
         for lane in lanes:
             lane.values[targets[0]] = found[lane.thread]
@@ -545,20 +673,14 @@ def _threads(lanes: Sequence[_Lane]) -> tuple[int, ...]:
     return tuple(lane.thread for lane in lanes)
 
 
-def _real(operand: str) -> float | None:
-    """A literal of 32 bits."""
-    word = re.fullmatch(r"0f([0-9a-fA-F]{8})", operand)
-    return struct.unpack(">f", bytes.fromhex(word[1]))[0] if word else None
-
-
-def _in_cluster(shape: tuple[int, int, int], rank: int) -> Iterator[tuple[str, int]]:
-    """The special registers that say where a block stands in its cluster; it is the grid's first cluster."""
+def _in_cluster(kernel: Kernel, rank: int) -> Iterator[tuple[str, int]]:
+    """The special registers that say where a block stands in its cluster, which is the grid's last one."""
     yield "%cluster_ctarank", rank
-    yield "%cluster_nctarank", prod(shape)
-    for axis, count in zip("xyz", shape, strict=True):
+    yield "%cluster_nctarank", prod(kernel.cluster)
+    for axis, count, first in zip("xyz", kernel.cluster, kernel.first, strict=True):
         for name, number in (("ctaid", rank % count), ("nctaid", count)):
             yield f"%cluster_{name}.{axis}", number
-            yield f"%{name}.{axis}", number
+            yield f"%{name}.{axis}", number + first
         rank //= count
 
 

@@ -127,8 +127,9 @@ def test_a_block_without_a_size_has_one_with_which_it_is_right() -> None:
     original = bench("barrier_mutants").original
     text = TWICE.replace("OTHER", "st.shared.b32 [%r3+4],%r3;")
     known = original(text, "k")
-    assert ("not ordered" in known.why, known.threads) == (True, 64)
-    assert original(text.replace(".reqntid 64, 1, 1", ""), "k")[:3] == ("", 0, 32)
+    assert ("not ordered" in known.why, known.kernel.threads) == (True, 64)
+    known = original(text.replace(".reqntid 64, 1, 1", ""), "k")
+    assert (known.why, known.unwaited, known.kernel.threads) == ("", 0, 32)
 
 
 def test_threads_that_write_the_same_by_one_statement() -> None:
@@ -169,7 +170,9 @@ ret;
 def test_what_nobody_proves_is_not_called_equivalent() -> None:
     """The original is not proven right."""
     mutants = bench("barrier_mutants")
-    unknown = RING.replace("setp.lt.u32 %p1,%r1,128;", "ld.global.u32 %r3,[%d3]; setp.lt.u32 %p1,%r1,%r3;")
+    unknown = RING.replace(
+        "setp.lt.u32 %p1,%r1,128;", "ld.volatile.global.u32 %r3,[%d3]; setp.lt.u32 %p1,%r1,%r3;"
+    )
     made = mutants.BarrierMutant("k.ptx", unknown, "k", "count + 1", 1, unknown)
     assert mutants.judged(made) == (
         "not judged",
@@ -304,9 +307,10 @@ def test_nothing_is_equivalent_that_no_thread_comes_to() -> None:
     made = [one for one in mutants.mutants("k.ptx", sized) if "deleted" in one.kind]
     assert mutants.judged(made[0])[0] == "equivalent"
     (kernel,) = bench("kernel_statements").kernels(sized)
-    assert 9 in mutants.coming_to(
+    _, sizes = mutants.coming_to(
         sized, "k", next(i for i, s in enumerate(kernel.statements) if s.name == "bar.sync")
     )
+    assert 9 in sizes
 
 
 def test_a_parameter_with_a_fraction_is_compared() -> None:
@@ -314,3 +318,72 @@ def test_a_parameter_with_a_fraction_is_compared() -> None:
         "OTHER", "ld.param.f32 %f1,[x]; setp.gt.f32 %p1,%f1,0f00000000;\n@%p1 bra N;\nbar.sync 0;\nN:"
     )
     assert why(text.replace("k()", "k(.param .f32 x)").replace(".pred", ".f32 %f<2>; .reg .pred")) == ""
+
+
+BRANCH = "setp.{} %p1,{};\n@%p1 bra N;\nbar.sync 0;\nN:"
+REALS = ".f32 %f<4>; .reg .f64 %g<4>; .reg .b16 %h<2>; .reg .pred"
+
+
+@pytest.mark.parametrize(
+    ("words", "known"),
+    [
+        ("mov.f32 %f1,0f3F800000; mul.f32 %f2,%f1,0f40400000; cvt.rzi.s32.f32 %r4,%f2;", True),
+        ("mov.b32 %f1,%r0; cvt.f64.f32 %g1,%f1; add.f64 %g2,%g1,0d3FE0000000000000;", False),  # of nothing
+        ("mov.b16 %h1,15360; cvt.f32.f16 %f1,%h1; cvt.rzi.s32.f32 %r4,%f1;", True),
+    ],
+)
+def test_fractions_decide_branches(words: str, known: bool) -> None:
+    """1.0 times 3.0 is 3, and the half-precision number 0x3c00 is 1; what nobody wrote is not known."""
+    compared = "eq.f64" if "%g2" in words else "eq.s32"
+    branch = BRANCH.format(compared, "%g2,0d0000000000000000" if "%g2" in words else "%r4,99")
+    text = TWICE.replace(".pred", REALS).replace("OTHER", f"{words}\n{branch}")
+    assert ("not known" in why(text)) is not known
+    if known:
+        value = 3 if "0f40400000" in words else 1
+        (kernel,) = bench("kernel_statements").kernels(text.replace("%r4,99", f"%r4,{value}"))
+        at = [s.name for s in kernel.statements].index("bar.sync")
+        assert at not in bench("block_replay").reached(kernel, 7)
+
+
+def test_a_word_of_global_memory_may_have_a_number() -> None:
+    """The original is launched with a word with which it is right."""
+    mutants = bench("barrier_mutants")
+    loaded = "ld.global.u32 %r4,[%d1];\n" + BRANCH.format("eq.u32", "%r4,0")
+    known = mutants.original(TWICE.replace("OTHER", loaded), "k")
+    assert (known.why, known.kernel.word) == ("", 1)
+    volatile = loaded.replace("ld.global", "ld.volatile.global")
+    assert "not known" in mutants.original(TWICE.replace("OTHER", volatile), "k").why
+
+
+def test_a_cluster_without_a_shape_has_one_with_which_the_kernel_is_right() -> None:
+    known = bench("barrier_mutants").original(PAIR.replace(".reqnctapercluster 2, 1, 1\n", ""), "k")
+    assert (known.why, known.kernel.cluster) == ("", (1, 2, 1))  # the first one of two blocks that is tried
+
+
+def test_a_statement_that_other_blocks_of_the_grid_come_to() -> None:
+    mutants = bench("barrier_mutants")
+    text = TWICE.replace("OTHER", "mov.u32 %r4,%ctaid.y;\n" + BRANCH.format("ne.u32", "%r4,4"))
+    (kernel,) = bench("kernel_statements").kernels(text)
+    at = [s.name for s in kernel.statements].index("bar.sync")
+    other, sizes = mutants.coming_to(text, "k", at)
+    assert (other.first, bool(sizes)) == ((0, 4, 0), True)
+
+
+def test_a_try_that_nobody_repeats_may_fail() -> None:
+    """It may fail where it could succeed, and it fails where it cannot; a wait that is repeated must succeed."""
+    wait = "WAIT:\nmbarrier.try_wait.parity.shared::cta.b64 %p2,[%r7],%r1;\n@!%p2 bra WAIT;\n"
+    head = "mbarrier.init.shared::cta.b64 [%r7],1; mov.u32 %r1,0;\n"
+    one = TWICE.replace(".reqntid 64", ".reqntid 1").replace("%p<2>", "%p<4>")
+    one = one.replace(".shared", ".shared .align 8 .b64 bar;\n.shared", 1)
+    one = one.replace("OTHER", f"mov.u32 %r7,bar; {head}TRIED")
+    tried = "mbarrier.try_wait.parity.shared::cta.b64 %p3,[%r7],%r1;\n"
+    assert why(one.replace("TRIED", tried)) == ""
+    assert "for ever" in why(one.replace("TRIED", wait))
+    assert "for ever" in why(one.replace("TRIED", f"{tried}@%p3 bra DONE;\n{wait}DONE:\n"))
+    arrived = "mbarrier.arrive.shared::cta.b64 _,[%r7];\n"
+    assert why(one.replace("TRIED", f"{arrived}{tried}@%p3 bra DONE;\n{wait}DONE:\n")) == ""
+
+
+def test_a_copy_comes_behind_the_waits_that_led_to_it() -> None:
+    """Its end does not tell what they saw, but no schedule has it before them."""
+    assert why((CASES / "k08_remote_release.ptx").read_text()) == ""
