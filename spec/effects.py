@@ -102,6 +102,9 @@ class Action:
     aligned: bool = False
     """Whether all threads of a warp must execute it together, though no qualifier says so.
     Noticed by: tests. Example: `true`. Refuses: `often` (neither true nor false)."""
+    warpgroup: bool = False
+    """Whether all threads of a warpgroup must execute it together, though spec/instructions does not hold it.
+    Noticed by: tests. Example: `true`. Refuses: `often` (neither true nor false)."""
     returns: bool = False
     """Whether it ends the function that executes it, and the thread only where nobody called that.
     Noticed by: tests. Example: `true`. Refuses: `often` (neither true nor false)."""

@@ -100,7 +100,7 @@ def divergence_findings(
     """
     aligned = [i for i in held if _is_aligned(code.operation(i))]
     yield from _incomplete(module, code, aligned)
-    aligned += [i for i in range(len(code)) if code.operation(i).action.aligned]
+    aligned += [i for i in range(len(code)) if _is_known_for_all(code.operation(i))]
     if not aligned:
         return
     found = Divergence(code, flow, threads)
@@ -150,11 +150,27 @@ def _incomplete(module: PtxModule, code: DecodedFunction, aligned: list[int]) ->
 
 
 def _is_for_warpgroups(operation: Operation) -> bool:
+    if operation.action.warpgroup:
+        return True
     return operation.instruction is not None and operation.instruction.scope == "warpgroup"
+
+
+def _is_known_for_all(operation: Operation) -> bool:
+    """Whether threads must execute an instruction together that the specification does not hold."""
+    return operation.action.aligned or operation.action.warpgroup
 
 
 def _is_aligned(operation: Operation) -> bool:
     return "sync" in operation.words
+
+
+def _section(operation: Operation) -> str:
+    """Where the text says which threads must execute an instruction together."""
+    if operation.action.warpgroup:
+        return "9.7.19.5"
+    if operation.action.aligned:
+        return "9.7.13.1"
+    return "9.7.15.6.3; 9.7.15.7" if _is_for_warpgroups(operation) else "9.7.14.4.5"
 
 
 def _finding(
@@ -164,8 +180,7 @@ def _finding(
     statement, at = function.statements[index], function.statements[guard]
     place = module.place(statement.offset)
     leaves = code.operation(guard).does == "leave"
-    barrier = code.operation(index).action.aligned
-    if barrier and (parting is True or leaves):
+    if _is_known_for_all(code.operation(index)) and (parting is True or leaves):
         return None  # compilers know conditions that the PTX does not show; threads that left are not awaited
     group = _is_for_warpgroups(code.operation(index))
     if parting is True:
@@ -194,7 +209,7 @@ def _finding(
         place,
         function.name,
         message,
-        "9.7.13.1" if barrier else "9.7.15.6.3; 9.7.15.7" if group else "9.7.14.4.5",
+        _section(code.operation(index)),
         "execute it under a condition that all threads evaluate alike",
         (
             Moment(module.place(at.offset), at.opcode, f"{parting.shown}"),

@@ -79,6 +79,7 @@ bar.cta.sync: meet barrier=named count=1 name=0 aligned=True
 bar.cta.red: meet barrier=named name=1 aligned=True
 bar.cta.arrive: arrive barrier=named count=1 name=0 aligned=True
 bar.warp.sync: meet barrier=warp
+setmaxnreg: nothing warpgroup=True
 barrier.sync: meet barrier=named count=1 name=0
 barrier.red: meet barrier=named name=1
 barrier.arrive: arrive barrier=named count=1 name=0
