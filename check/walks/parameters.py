@@ -38,14 +38,14 @@ class ParameterNumbers:
 
     def source(self, operand: str, words: tuple[str, ...]) -> int | tuple[int | str, ...] | None:
         """What an element of a load has: a pointer; or the bytes of each size in it, and the names of the
-        sizes that it spells; None for a floating-point number.
+        sizes that it spells, which are the bits of a floating-point number, too; None for what is no number.
         """
         name, offset = _place(operand)
         width = bits_of(words) // 8
         unit = self._units.get((name, offset // _SLOT), width)
         if unit == _SLOT:
             return (crc32(f"{name}+{offset}".encode()) % _POINTERS + 1) << 32
-        if words[-1][0] not in "usb":
+        if words[-1][0] not in "usbf":
             return None
         return unit, *(f"{name}+{low}" for low in range(offset, offset + width, unit))
 

@@ -18,6 +18,7 @@ from ..ptx.operands import number_of, vector_elements
 from ..ptx.source import PtxModule
 from ..values.arithmetic import DECIDED, MASK, MOVES, ArithmeticRule, bits_of, rule_of
 from ..values.lane_numbers import Numbers
+from ..values.real_arithmetic import real_literal, real_rule
 from .loops import Loops
 from .parameters import ParameterNumbers
 
@@ -133,6 +134,8 @@ class WalkSteps:
         if found is None:
             register = self.function.register(text, scope)
             number = number_of(text) if register is None else None
+            if register is None and number is None:
+                number = real_literal(text)
             if register is not None:
                 found = register[0]
             elif number is not None:
@@ -157,7 +160,9 @@ class WalkSteps:
         statement = self.code[index]
         words = statement.operation.words
         result, sources, negates = self._result(statement, words, statement.operands)
-        rule = rule_of(words, len(sources)) if result == "computed" else None
+        rule = None
+        if result == "computed":
+            rule = rule_of(words, len(sources)) or real_rule(words, len(sources))
         return WalkStep(
             index,
             statement,
