@@ -98,7 +98,7 @@ class Execution:
         self._joins: list[Join] = []
         self._ended = 0  # threads
         self._lost: set[int] = set()  # warps with threads that the PTX does not show the way of
-        if shape is None and plan.function.threads is None and not plan.function.plane:
+        if shape is None and plan.function.is_line:
             shape = threads, 1, 1
         registers = Registers(plan.steps, range(threads), *sizes, shape)
         self._start(ThreadGroup(Threads(range(threads)), 0 if plan.flow.blocks else None, registers))

@@ -10,7 +10,7 @@ from math import prod
 from ...spec.errors import Place
 from ..findings import ERROR, EVERYWHERE, LIKELY, Finding, Undefined
 from ..memory.byte_regions import ByteRegion
-from ..ptx.decode import DecodedFunction
+from ..ptx.decode import DecodedFunction, DecodedStatement
 from ..ptx.flow import Flow
 from ..ptx.operands import number_of
 from ..ptx.source import PtxModule
@@ -211,13 +211,31 @@ class PhaseFindings:
 
     def _in_cluster(self) -> bool:
         """Whether other blocks of a cluster may arrive at this one's mbarriers, or copy to it."""
-        for operation in self.code.used:
-            if operation.does == "map-address" or any("multicast" in word for word in operation.words):
+        for statement in self.code:
+            operation = statement.operation
+            if operation.does == "map-address" and not self._maps_own(statement):
+                return True
+            if any("multicast" in word for word in operation.words):
                 return True
             arrives = operation.does == "arrive" and operation.action.barrier == "object"
-            if arrives and any("shared" in word and "cluster" in word for word in operation.words):
+            far = arrives and any("shared" in word and "cluster" in word for word in operation.words)
+            if far and not self._arrives_here(statement):
                 return True
         return False
+
+    def _maps_own(self, statement: DecodedStatement) -> bool:
+        """Whether an address is mapped into the block that executes the statement."""
+        assert self.plan is not None
+        return self.plan.steps.origin(statement.operands[-1], statement.scope) == RANK
+
+    def _arrives_here(self, statement: DecodedStatement) -> bool:
+        """Whether an arrival names an address that was mapped into the block that executes it."""
+        assert self.plan is not None
+        base = statement.barrier.base if statement.barrier is not None else None
+        name = None if base is None else self.plan.steps.source(base, statement.scope)
+        made = self.code.definitions.get(name, ()) if isinstance(name, str) else ()
+        maps = [self.code[index] for index in made]
+        return bool(maps) and all(one.does == "map-address" and self._maps_own(one) for one in maps)
 
     def _is_own(self, address: int) -> bool:
         """Whether a variable lies at an address that only this function can name: no other initialises an

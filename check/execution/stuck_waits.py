@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence, Set
+from dataclasses import replace
 
 from ...spec.lazy_dataclass import dataclass
 from ..walks.walk_plan import WalkPlan
 from .assumed_paths import AssumedPaths
+from .deciding_numbers import deciding_numbers
 from .thread_groups import ThreadGroup
 from .warp_acts import WarpActs
 from .warps import GroupWait
@@ -43,13 +45,15 @@ def stuck_waits(
     """The waits that are left where no group can go on, but for those that other numbers may well end.
     `executed` are the blocks that threads have come to.
     """
+    waits = [(group, _settled(plan, acts, wait, executed)) for group, wait in waits]
     is_open = any(_is_open(plan, acts, wait) for _, wait in waits)
     for group, wait in waits:
         if is_open and not (wait.kind == "init" and _is_past_inits(plan, executed)):
             continue
         if wait.kind == "meet" and wait.barrier < 0:
             continue
-        excused = _is_assumed(acts, assumed, wait)
+        sure = wait.kind == "init" and _is_surely_uninitialised(plan, acts, wait, executed)
+        excused = not sure and _is_assumed(acts, assumed, wait)
         if excused and not _is_shown(acts, assumed, wait):
             continue
         lacks = 0, False
@@ -74,6 +78,29 @@ def _is_past_inits(plan: WalkPlan, executed: Set[int]) -> bool:
     """Whether threads have come to every statement that initialises an mbarrier."""
     inits = (index for index in plan.roles if plan.code.operation(index).does == "init")
     return executed >= set(map(plan.flow.block_of, inits))
+
+
+def _settled(plan: WalkPlan, acts: WarpActs, wait: GroupWait, executed: Set[int]) -> GroupWait:
+    """A wait for an init that an assumed number might have brought, and none can, as one for an init."""
+    if wait.kind == "unknown" and _is_surely_uninitialised(plan, acts, wait, executed):
+        return replace(wait, kind="init")
+    return wait
+
+
+def _is_surely_uninitialised(plan: WalkPlan, acts: WarpActs, wait: GroupWait, executed: Set[int]) -> bool:
+    """Whether no other numbers bring the init that a wait lacks: threads have come to every init, and neither
+    where these are nor where the wait is depends on an assumed number. An mbarrier lies behind it, so the
+    wait has not left the mbarriers.
+    """
+    inits = [index for index in plan.roles if plan.code.operation(index).does == "init"]
+    if wait.barrier > max(acts.mbarriers, default=0) or not _is_past_inits(plan, executed):
+        return False
+    if any(plan.loops.around.get(plan.flow.block_of(index)) for index in inits):
+        return False
+    bases = {name for at in (*inits, wait.statement) for name in plan.steps.addressed(plan.steps.step(at))}
+    guards = {plan.steps.step(at).guard for at in inits}
+    needed = {name for name in bases | guards if isinstance(name, str)}
+    return not deciding_numbers(plan, needed)
 
 
 def _is_open(plan: WalkPlan, acts: WarpActs, wait: GroupWait) -> bool:

@@ -123,6 +123,11 @@ class Function:
         default_factory=dict
     )  # cache of registers looked up in the scope
 
+    @property
+    def is_line(self) -> bool:
+        """Whether a block lies along x, and the head does not say how long each is."""
+        return not (self.exact or self.plane) and (self.threads is None or self.threads[1:] == (1, 1))
+
     def register(self, name: str, scope: int) -> tuple[str, str] | None:
         """The register that a name refers to in a scope: (a name unique in the function, its type)."""
         while scope > 0:
