@@ -1,5 +1,6 @@
 """What `ptxmma check` says that it did not judge, or only in part: instructions without a rule, barriers of
-blocks whose size or shape nothing says, and memory that a function outside the file may give back.
+blocks whose size or shape nothing says, memory that a function outside the file may give back, and shared
+memory of other blocks that threads access by themselves alone.
 """
 
 from __future__ import annotations
@@ -33,6 +34,12 @@ _CALLED = (
     "the kernel allocates and calls a function that the file does not hold, which may deallocate: "
     "ways through the call were not judged"
 )
+_APART = (
+    "threads load or store in the shared memory of other blocks, in a kernel without copies, tensor-core "
+    "instructions and mbarriers: the order of these accesses was not judged"
+)
+_ACCESSES = frozenset(("load", "store", "update"))
+_ORDERED = _COPIES | {"multiply", "init", "await"}  # with one of these, all accesses are looked at
 _PLANE = (
     "threads read %tid.y or %tid.z, and no .reqntid says how those of a block lie: of what these barriers "
     "order, only what is wrong with every usual shape of a block was judged"
@@ -81,6 +88,8 @@ def not_judged(module: PtxModule, operations: Operations) -> Iterator[NotJudged]
     yield from found.values()
     yield from _allocated(module, operations)
     for function in module.functions:
+        if function.kind == "entry":
+            yield from _elsewhere(module, function, operations)
         if function.kind == "entry" and function.threads is None:
             yield from _unsized(module, function, operations)
             if function.plane:
@@ -116,6 +125,28 @@ def _allocated(module: PtxModule, operations: Operations) -> Iterator[NotJudged]
         if calls:
             place = module.place(calls[0].offset)
             yield NotJudged(f"allocations of {function.name}", place, len(calls), _CALLED)
+
+
+def _elsewhere(module: PtxModule, function: Function, operations: Operations) -> Iterator[NotJudged]:
+    """The accesses of other blocks' shared memory of a kernel of which nothing else is judged; where their
+    instructions do not say so, the statements that map their addresses.
+    """
+    used = [operations.of(opcode) for opcode in _opcodes(function)]
+    if any(one.does in _ORDERED or one.instruction is not None for one in used):
+        return
+    far = [s for s in function.statements if _reaches_far(operations.of(s.opcode))]
+    if not far and any(one.does in _ACCESSES and one.space == "generic" for one in used):
+        far = [s for s in function.statements if operations.of(s.opcode).does == "map-address"]
+    if far:
+        place = module.place(far[0].offset)
+        yield NotJudged(f"distributed shared memory of {function.name}", place, len(far), _APART)
+
+
+def _reaches_far(operation: Operation) -> bool:
+    """Whether an access says that it may be in another block of the cluster."""
+    return operation.does in _ACCESSES and any(
+        "shared" in word and "cluster" in word for word in operation.words
+    )
 
 
 def _unsized(module: PtxModule, function: Function, operations: Operations) -> Iterator[NotJudged]:
