@@ -104,6 +104,17 @@ class Equations(Generic[N, V]):
         readers, order = self._dependencies(root)
         values = self._values
         values.update(dict.fromkeys(order, self._bottom))
+        if readers is None:
+            for name in reversed(order):
+                values[name] = self._widen(self._bottom, self._evaluate(name), 1)
+        else:
+            self._settle(readers, order)
+        for name in order:
+            values[name] = self._close(values[name])
+
+    def _settle(self, readers: Mapping[N, Iterable[N]], order: list[N]) -> None:
+        """Evaluate names that depend on one another until no value changes."""
+        values = self._values
         turns = dict.fromkeys(order, 0)
 
         def visit(name: N) -> Iterable[N]:
@@ -117,17 +128,20 @@ class Equations(Generic[N, V]):
 
         rank = {name: -position for position, name in enumerate(order)}
         settle(rank, order, visit)
-        for name in order:
-            values[name] = self._close(values[name])
 
-    def _dependencies(self, root: N) -> tuple[dict[N, list[N]], list[N]]:
-        """Who reads each name that `root` depends on and that has no value yet; and these names."""
+    def _dependencies(self, root: N) -> tuple[dict[N, list[N]] | None, list[N]]:
+        """Who reads each name that `root` depends on and that has no value yet; and these names. No readers
+        if every name stands before all that it is computed from: then each is evaluated once, the last first.
+        """
         readers: dict[N, list[N]] = {root: []}
         order: list[N] = []
         waiting = [root]
+        behind = True
+        left: set[N] = set()  # names that stand in the order
         while waiting:
             name = waiting.pop()
             order.append(name)
+            left.add(name)
             for source in dict.fromkeys(self._sources(name)):
                 if source in self._values:
                     continue
@@ -135,7 +149,8 @@ class Equations(Generic[N, V]):
                     readers[source] = []
                     waiting.append(source)
                 readers[source].append(name)
-        return readers, order
+                behind = behind and source not in left
+        return None if behind else readers, order
 
 
 class Trail(NamedTuple):
