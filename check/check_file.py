@@ -274,16 +274,22 @@ def _parting(code: DecodedFunction, flow: Flow, threads: RegisterThreads) -> Cal
 def _legality(module: PtxModule, function: Function, judge: Judge, held: list[int]) -> Iterator[Finding]:
     """The verdict on every statement of an instruction of the specification, with declared register types."""
     fine: set[tuple[str, str]] = set()
+    same: set[tuple[str, str, str | None, int]] = set()  # of which one with the same text was fine
     for index in held:
         statement = function.statements[index]
+        text = statement.written or statement.opcode, statement.operands, statement.guard, statement.scope
+        if text in same:
+            continue
         types = declared_types(function, statement)
         key = statement.written or statement.opcode, _typed(statement, types, judge.isa.special_types)
         if key in fine:
+            same.add(text)
             continue
         read = Read(statement.guard, statement.opcode, statement.operands, types, statement.written)
         verdict = judge.judge_statement(read)
         if verdict.verdict != ILLEGAL and not verdict.notes and verdict.variant is not None:
             fine.add(key)
+            same.add(text)
         yield from _verdict(module, function, statement, verdict)
 
 

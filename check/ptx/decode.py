@@ -47,6 +47,7 @@ class DecodedStatement:
     writes: tuple[str, ...]
     reads: tuple[str, ...]
     _address: Address | None = field(default=_UNREAD, init=False)
+    _barrier: Address | None = field(default=_UNREAD, init=False)
     _bytes: int | None = field(default=_UNKNOWN, init=False)
     _form: FittingForm | None = field(default=None, init=False)
 
@@ -127,11 +128,14 @@ class DecodedStatement:
     @property
     def barrier(self) -> Address | None:
         """The mbarrier that the statement arrives at or waits for, or that its bulk copy completes."""
-        if self.operation.action.barrier != "object":
-            return None
-        found = tuple(self.addresses)
-        at = _COPIED if self.does == "bulk-copy" else 0
-        return address_of(found[at]) if at < len(found) else None
+        found = self._barrier
+        if found is _UNREAD:
+            found = None
+            if self.operation.action.barrier == "object":
+                at = _COPIED if self.does == "bulk-copy" else 0
+                found = address_of(next(islice(self.addresses, at, None), ""))
+            self._barrier = found
+        return found
 
     @property
     def barrier_name(self) -> str | None:
@@ -197,6 +201,7 @@ class DecodedFunction:
         self.effects = operations.effects
         self._names = [_UniqueNames(function, scope) for scope in range(len(function.scopes))]
         self._opcodes = [operations.of(statement.opcode) for statement in function.statements]
+        self._vectors: dict[tuple[str, int], tuple[str, ...]] = {}
         self._decoded: list[DecodedStatement | None] = [None] * len(function.statements)
 
     def __len__(self) -> int:
@@ -274,10 +279,18 @@ class DecodedFunction:
         roles = [operand.role for _, operand in operation.fitting(operands).operands]
         for position, text in enumerate(operands):
             role = roles[position] if position < len(roles) else "both"
-            names = NAME.findall(text)
+            names = self._vector(text, scope) if text[:1] == "{" else self.registers_in(text, scope)
             writes += names if role != "source" else ()
             reads += names if role != "destination" else ()
-        return self.unique(tuple(writes), scope), self.unique(tuple(reads), scope)
+        return tuple(writes), tuple(reads)
+
+    def _vector(self, text: str, scope: int) -> tuple[str, ...]:
+        """The registers of a vector, which several products often share."""
+        key = text, scope
+        found = self._vectors.get(key)
+        if found is None:
+            found = self._vectors[key] = self.registers_in(text, scope)
+        return found
 
     def unique(self, names: list[str] | tuple[str, ...], scope: int) -> tuple[str, ...]:
         """The unique names of the registers among some names, as a scope resolves them."""

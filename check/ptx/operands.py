@@ -13,6 +13,10 @@ from ...spec.statements import argument_of
 __all__ = ["Address", "NamedOperand", "address_of", "number_of", "operand_texts", "vector_elements"]
 
 _ADDRESS = re.compile(r"\[\s*([%$A-Za-z_][\w$]*)?\s*(?:\+?\s*(-?\s*\w+))?\s*\]")
+# One operand: what stands outside brackets, and brackets with none inside.
+_OPERAND = re.compile(
+    r"[^,{}()\[\]]*(?:(?:\{[^{}()\[\]]*\}|\[[^{}()\[\]]*\]|\([^{}()\[\]]*\))[^,{}()\[\]]*)*"
+)
 _BRACKETS = re.compile(r"[{}()\[\],]")
 _NAMES = ("%", "$", "_")
 
@@ -43,6 +47,18 @@ def operand_texts(text: str, plain: bool = False) -> tuple[str, ...]:
     """
     if plain:
         return tuple(map(str.strip, text.split(",")))
+    found = []
+    at, end = 0, len(text)
+    while (at := _OPERAND.match(text, start := at).end()) < end and text[at] == ",":  # type: ignore[union-attr]
+        found.append(text[start:at].strip())
+        at += 1
+    if at == end:
+        return (*found, text[start:].strip())
+    return _nested_texts(text)
+
+
+def _nested_texts(text: str) -> tuple[str, ...]:
+    """The same of any text: bracket by bracket."""
     found, depth, start = [], 0, 0
     for match in _BRACKETS.finditer(text):
         letter = match[0]

@@ -74,7 +74,7 @@ class Operation:
         """What the instruction does beside its registers: a word of spec/effects.yaml."""
         return self.action.does
 
-    @property
+    @cached_property
     def instruction(self) -> Instruction | None:
         """The instruction of the specification; None if it has none of this name."""
         return self.nearest.row.family.instruction if self.nearest else None
@@ -87,12 +87,12 @@ class Operation:
         known = self.instruction.operands
         return max((sum(known[n].role == "destination" for n in f.operands) for f in self.forms), default=0)
 
-    @property
+    @cached_property
     def space(self) -> str:
         """The state space of the access (of a copy: of its destination), or `generic`."""
         return self.action.space or (self.spaces[0] if self.spaces else "generic")
 
-    @property
+    @cached_property
     def is_move(self) -> bool:
         """Whether it only copies registers or a constant."""
         return self.action.does == "move"

@@ -281,12 +281,11 @@ class _Reader:
                     self.position -= 1
                 position = _SPACE.match(text, self.position).end()  # type: ignore[union-attr]
                 continue
-            opcode = found["opcode"]
+            opcode, operands, guard = found.group("opcode", "operands", "guard")
             if opcode is not None:
-                guard = found["guard"]
                 if guard is not None:
                     guard = intern(found["not"] + guard)
-                position, operands = found.end(), found["operands"]
+                position = found.end()
                 part = unfinished(opcode, operands)
                 if part is not None:
                     self.fault(found.start(), f"a ';' is missing in or behind {self._first_line(found[0])}")

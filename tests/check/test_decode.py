@@ -5,10 +5,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
 from ptxmma.check.not_judged import not_judged
 from ptxmma.check.ptx.decode import DecodedFunction, DecodedStatement
-from ptxmma.check.ptx.operands import Address, NamedOperand
+from ptxmma.check.ptx.operands import Address, NamedOperand, operand_texts
 from ptxmma.check.ptx.operation import Operations
 from ptxmma.check.ptx.reader import read_module
 from ptxmma.spec.api import load
@@ -334,3 +336,20 @@ def test_every_action_is_of_an_instruction_whose_registers_are_known() -> None:
     known = load_effects()
     assert len(known.actions) > 50
     assert [name for name in known.actions if known.kind(name) is None] == []
+
+
+@given(st.text("ab,{}[]() "))
+@example("{a, b}, [a], a")
+@example("[a, {a, b}], b")
+@example("a{,}b, (a), ")
+@example("{a], b")
+def test_operands_are_split_at_the_commas_outside_brackets(text: str) -> None:
+    """Against letters read one by one."""
+    parts, depth = [""], 0
+    for letter in text:
+        depth += (letter in "{[(") - (letter in "}])")
+        if letter == "," and not depth:
+            parts.append("")
+        else:
+            parts[-1] += letter
+    assert operand_texts(text) == tuple(part.strip() for part in parts)
