@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import field
+from functools import cached_property
 from typing import Literal
 
 from .errors import Place
@@ -185,7 +186,13 @@ class Descriptor:
 
     def field_of(self, part: DescriptorPart) -> str | None:
         """The name of the field that is this part of an address; None where the descriptor has none."""
-        return next((name for name, field in self.fields.items() if field.part == part), None)
+        return self._parts.get(part)
+
+    @cached_property
+    def _parts(self) -> Mapping[str, str]:
+        """The first field that is each part of an address."""
+        named = [(field.part, name) for name, field in self.fields.items() if field.part is not None]
+        return dict(reversed(named))
 
 
 @dataclass(frozen=True)

@@ -40,6 +40,7 @@ class RegisterIntervals:
         self.module = module
         self.code = code
         self.function = code.function
+        self._named: dict[tuple[str, int], str] = {}  # registers by operand and scope
         self._registers: Equations[str, Interval] = Equations(
             self._sources, self._defined, NOTHING, _grown, lambda value: TOP if value.is_nothing else value
         )
@@ -65,8 +66,14 @@ class RegisterIntervals:
 
     def operand(self, text: str, scope: int) -> Interval:
         """What an operand may hold."""
+        register = self._named.get((text, scope))
+        return self._resolved(text, scope) if register is None else self._registers[register]
+
+    def _resolved(self, text: str, scope: int) -> Interval:
+        """The same of an operand that was not found to be a register yet."""
         register = self.function.register(text, scope)
         if register is not None:
+            self._named[text, scope] = register[0]
             return self._registers[register[0]]
         number = number_of(text)
         if number is not None:

@@ -6,6 +6,8 @@ unknown.
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from ...spec.constants import SyntaxFault
 from ...spec.effects import RESULT
 from ...spec.statements import argument_of
@@ -42,6 +44,7 @@ class RegisterThreads:
         self.shape = shape or (LARGEST_BLOCK, 1, 1)
         threads = size_of(shape) if shape else 0
         self.count = min(LARGEST_BLOCK, threads or WARPGROUP)
+        self._named: dict[tuple[str, int], str] = {}  # registers by operand and scope
         self._registers: Equations[str, ThreadValue] = Equations(
             self._sources, self._defined, UNIFORM, _changed
         )
@@ -78,16 +81,22 @@ class RegisterThreads:
         """What the threads hold in an operand."""
         if text[:1] == "!":
             return self._negated(self.operand(text[1:].strip(), scope))
+        name = self._named.get((text, scope))
+        return self._resolved(text, scope) if name is None else self._registers[name]
+
+    def _resolved(self, text: str, scope: int) -> ThreadValue:
+        """The same of an operand that was not found to be a register yet."""
         try:
             found = argument_of(text)
         except SyntaxFault:
             return UNKNOWN
         if found.shape == "immediate":
-            return ThreadValue((found.value & MASK,) * self.count)
+            return _of_all(found.value & MASK, self.count)
         if found.shape in ("float", "sink"):
             return UNIFORM
         register = self.function.register(text, scope)
         if register:
+            self._named[text, scope] = register[0]
             return self._registers[register[0]]
         if not text.startswith("%"):
             return UNIFORM  # a variable's address
@@ -126,11 +135,10 @@ class RegisterThreads:
         if _is_opaque(operation) or "|" in texts[0]:
             return UNKNOWN
         sources = [self.operand(text, statement.scope) for text in texts[1:]]
-        if any(source.is_unknown for source in sources):
-            return UNKNOWN
-        if any(source.values is None for source in sources):
-            alike = all(source.is_uniform for source in sources)
-            return UNIFORM if alike and operation.registers == RESULT else UNKNOWN
+        for source in sources:
+            if source.values is None:  # without numbers, only what is the same in all threads is known
+                alike = all(one.is_uniform for one in sources)
+                return UNIFORM if alike and operation.registers == RESULT else UNKNOWN
         return self._by_thread(operation.words, sources)
 
     def _by_thread(self, words: tuple[str, ...], sources: list[ThreadValue]) -> ThreadValue:
@@ -163,6 +171,12 @@ class RegisterThreads:
     def _source(self, statement: DecodedStatement, position: int) -> ThreadValue:
         texts = statement.operands
         return self.operand(texts[position], statement.scope) if position < len(texts) else UNKNOWN
+
+
+@lru_cache(maxsize=1 << 8)
+def _of_all(number: int, threads: int) -> ThreadValue:
+    """A number that all of so many threads hold."""
+    return ThreadValue((number,) * threads)
 
 
 def _is_opaque(operation: Operation) -> bool:

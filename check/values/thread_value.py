@@ -47,6 +47,8 @@ class ThreadValue:
         `among`: the threads that count; without it, all do.
         """
         values = self.values or ()
+        if values.count(values[0] if values else 0) == len(values):
+            return None  # all threads hold the same
         for first in range(0, len(values), size):
             group = range(first, min(first + size, len(values)))
             if len({values[thread] for thread in group if among is None or thread in among}) > 1:
