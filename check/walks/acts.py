@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from typing import NamedTuple
 
 from ..memory.byte_regions import ByteRegion
@@ -77,6 +78,7 @@ class _Step(NamedTuple):
         return written_at(self.statement, base, width)
 
 
+@lru_cache(maxsize=1 << 13)
 def written_at(
     statement: DecodedStatement, base: int | None, width: int | None = None
 ) -> tuple[ByteRegion, ...]:

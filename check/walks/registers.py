@@ -244,13 +244,19 @@ class Registers:
 
     def _computed(self, step: WalkStep) -> Numbers:
         """The result of a rule."""
-        held = self.numbers.get  # as _sources has it, which most statements would ask
-        values: list[Numbers] = [held(s) if s.__class__ is str else s for s in step.sources]  # type: ignore[misc]
+        held, values = self.numbers.get, []  # as _sources has it, which most statements would ask
+        single = True
+        for source in step.sources:
+            value: Numbers = held(source) if source.__class__ is str else source  # type: ignore[assignment]
+            if value.__class__ is not int:
+                if value is None and step.strict and single:
+                    return None
+                single = False
+            values.append(value)
         for place in step.negates:
             values[place] = self.math.negated(values[place])
-        for value in values:
-            if value.__class__ is not int:
-                return None if value is None and step.strict else self._of_lanes(step, values)
+        if not single:
+            return self._of_lanes(step, values)
         try:
             return None if step.rule is None else step.rule(NUMBER, *values)
         except NoResultError:

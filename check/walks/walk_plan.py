@@ -210,13 +210,19 @@ class WalkPlan:
         """
         known = self._by_block.get(number)
         if known is None:
-            block = self.flow.blocks[number]
+            block, made = self.flow.blocks[number], self._made
             known = self._by_block[number] = [
-                (self.steps.step(i), acts, makes)
+                (self.steps.step(i), i in self._acting, i in made)
                 for i in range(block.start, block.end)
-                if (makes := not self.wanted.isdisjoint(self.code[i].writes)) | (acts := i in self._acting)
+                if i in made or i in self._acting
             ]
         return known
+
+    @cached_property
+    def _made(self) -> frozenset[int]:
+        """The statements that make a number that counts."""
+        definitions = self.code.definitions
+        return frozenset(index for name in self.wanted for index in definitions.get(name, ()))
 
     def tries_again(self, index: int) -> bool:
         """Whether a thread does nothing that counts until what it waits for at a statement is there."""

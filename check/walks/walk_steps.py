@@ -6,9 +6,9 @@ All walks and executions of a function share them, and where they lay its variab
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from dataclasses import dataclass
 from functools import cached_property
 from math import prod
-from typing import NamedTuple
 
 from ..memory.byte_regions import ByteRegion
 from ..memory.matrices import GRANULE, described
@@ -45,7 +45,8 @@ _GRID = {
 } | {RANK: 0, RANKS: 1}
 
 
-class WalkStep(NamedTuple):
+@dataclass(eq=False, slots=True)  # nobody changes one; its fields are read more often than any others
+class WalkStep:
     """A statement prepared for walking: registers by their unique names, sources as numbers or names.
 
     negates: the positions of the sources that are negated predicates.
