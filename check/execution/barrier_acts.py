@@ -16,8 +16,9 @@ from .clocks import Clock
 from .thread_groups import ThreadGroup
 from .warps import ExecutedWarp, GroupWait, HaltedError, LostError
 
-__all__ = ["BarrierActs", "Drift", "Sent", "Unpublished", "WrongCount"]
+__all__ = ["PARTING", "BarrierActs", "Drift", "Sent", "Unpublished", "WrongCount"]
 
+PARTING = frozenset(("await", "meet"))  # threads may wait here for different barriers
 _CLUSTER = -1
 _REDUCED = 3  # operands of a barrier that reduces predicates, without a count
 _WORD = (1 << 32) - 1  # addresses of shared memory have 32 bits

@@ -29,17 +29,20 @@ class ByteIndex(Generic[Key]):
         if known is not None and known[1] == low and known[2] == high:
             return
         entry = next(self._numbers) if known is None else known[0], low, high
-        for unit in _units(low, high):
-            self._units.setdefault(unit, {})[key] = entry
+        first, last = low // _UNIT, (high - 1) // _UNIT
+        for unit in (first,) if first == last else range(first, last + 1):
+            here = self._units.get(unit)
+            if here is None:
+                here = self._units[unit] = {}
+            here[key] = entry
 
     def drop(self, key: Key, region: ByteRegion) -> None:
         """Forget a key with the region that it was put with."""
-        for unit in _units(region.low, region.high):
+        for unit in range(region.low // _UNIT, (region.high - 1) // _UNIT + 1):
             del self._units[unit][key]
 
-    def meeting(self, region: ByteRegion) -> list[Key]:
-        """The keys whose regions meet one, in the order in which they were put."""
-        _, low, high = region
+    def meeting(self, low: int, high: int) -> list[Key]:
+        """The keys whose regions meet the bytes [low, high), in the order in which they were put."""
         first, last = low // _UNIT, (high - 1) // _UNIT
         if first == last:  # the keys of one unit are in order
             here = self._units.get(first)
@@ -51,7 +54,3 @@ class ByteIndex(Generic[Key]):
                 if start < high and low < end:
                     found[number] = key
         return [found[number] for number in sorted(found)]
-
-
-def _units(low: int, high: int) -> range:
-    return range(low // _UNIT, (high - 1) // _UNIT + 1)

@@ -27,7 +27,7 @@ from .byte_index import ByteIndex
 from .clocks import Clock
 from .generic_accesses import GenericActs
 from .shared_accesses import NEVER, SharedAccesses, TimedWrite
-from .thread_bytes import ADDRESSES
+from .thread_bytes import ADDRESSES, thread_bytes
 from .thread_groups import ThreadGroup
 from .warps import GroupWait, lanes_of
 
@@ -162,7 +162,7 @@ class CopyActs(GenericActs):
         doubtful |= step.guard in registers.assumed
         lanes, at, offset = by_warp(threads), step.position, address.offset
         fenced = not self.fills or does == "drain"
-        for warp, start, last, flags in self._threads.of(base, threads, width):
+        for warp, start, last, flags in thread_bytes(base, threads, width):
             start, last = start + offset, last + offset
             if start < 0 or last >= ADDRESSES:
                 continue
@@ -235,7 +235,7 @@ class CopyActs(GenericActs):
             self._peers.filled(warp, access)
         told = self.warps[warp].clock.told
         start, flags = access.bytes
-        for one in self._copies.meeting(ByteRegion("shared", start, start + flags.bit_length())):
+        for one in self._copies.meeting(start, start + flags.bit_length()):
             landing = one.write.landing
             if not one.shared or one.access.does == "drain" or reduces or landing is None:
                 continue
@@ -270,7 +270,7 @@ class CopyActs(GenericActs):
         if not self._copied >> start & flags:
             return
         clock = self.warps[warp].clock
-        for one in self._copies.meeting(ByteRegion("shared", start, start + flags.bit_length())):
+        for one in self._copies.meeting(start, start + flags.bit_length()):
             before = one.access
             if one.write.complete(clock):
                 if self._is_known(one):
@@ -294,7 +294,8 @@ class CopyActs(GenericActs):
             bytes_ |= flags << start
         self._forgotten.clear()
         self._copied &= ~bytes_
-        for one in self._copies.meeting(first_to_last(bytes_)):  # some may access the same bytes
+        region = first_to_last(bytes_)
+        for one in self._copies.meeting(region.low, region.high):  # some may access the same bytes
             self._copied |= one.access.bytes.flags << one.access.bytes.start
 
     def _is_known(self, one: _Copy) -> bool:

@@ -21,6 +21,7 @@ from ..walks.registers import Registers
 from ..walks.walk_plan import WalkPlan
 from ..walks.walk_steps import PLACES
 from .assumed_paths import AssumedPaths, true_threads
+from .barrier_acts import PARTING
 from .deciding_numbers import deciding_numbers
 from .shared_words import SharedWords
 from .stuck_waits import Stuck, stuck_waits
@@ -246,10 +247,11 @@ class Execution:
                 if acts and step.guard in registers.assumed:
                     group.doubtful |= step.statement.does in _ORDERS
                     self._assumed.guard(group, step.guard, guard, step.negated)
-                sides = self.acts.sides(group, step, threads) if acts and threads else []
-                if len(sides) > 1:
-                    self._divide(group, number, place, sides)
-                    return
+                if acts and threads and step.statement.does in PARTING:
+                    sides = self.acts.sides(group, step, threads)
+                    if len(sides) > 1:
+                        self._divide(group, number, place, sides)
+                        return
                 if acts and threads is None and self.words is not None:
                     self.words.store(registers, step, group.threads, surely=False)
                 if acts and threads:

@@ -7,7 +7,7 @@ are not judged: they may store the same.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from operator import gt
 
@@ -18,7 +18,7 @@ from ..walks.walk_steps import WalkStep
 from .access_records import AccessedBytes, GenericAccess, GenericRace, both_access, first_of
 from .group_products import GroupProducts
 from .peer_accesses import PeerAccesses
-from .thread_bytes import ADDRESSES, ThreadBytes
+from .thread_bytes import ADDRESSES, thread_bytes
 from .thread_groups import ThreadGroup
 from .warp_acts import WarpActs
 from .warp_loads import WarpLoads
@@ -56,7 +56,6 @@ class GenericActs(WarpActs):
         self.elsewhere: dict[tuple[int, int], GenericRace] = {}  # one of the two accesses is another block's
         self._spans: list[list[_Span]] = [[] for _ in range(self.count)]
         self._last = [0] * self.count  # by warp: the act of its last span
-        self._threads = ThreadBytes()
         self.loaded: dict[int, int] = {}  # by statement, in a block of one warp: the bytes, a bit for each
         self.stored = 0  # in such a block
         self.scattered = False  # some bytes were written of which it is not known where they lie
@@ -92,7 +91,7 @@ class GenericActs(WarpActs):
             group.registers.steps.source(address.base, statement.scope) in group.registers.assumed
         )
         offset = address.offset
-        for warp, start, last, flags in self._threads.of(base, threads, width, statement.rows):
+        for warp, start, last, flags in thread_bytes(base, threads, width, statement.rows):
             if start + offset >= 0 and last + offset < ADDRESSES:
                 found = AccessedBytes(start + offset, flags)
                 access = GenericAccess(step.position, statement.does, found, doubtful, placed)
@@ -117,12 +116,13 @@ class GenericActs(WarpActs):
                 self._found(other, span, warp, access, met << start)
         self._remember(warp, access)
 
-    def _unseen(self, seen: Sequence[int]) -> Iterator[tuple[int, _Span]]:
+    def _unseen(self, seen: Sequence[int]) -> Iterable[tuple[int, _Span]]:
         """What other warps access that a warp has not seen, by its clock; of each the latest first.
         Its own last span is one that it has seen.
         """
-        if not any(map(gt, self._last, seen)):
-            return
+        return self._later(seen) if any(map(gt, self._last, seen)) else ()
+
+    def _later(self, seen: Sequence[int]) -> Iterator[tuple[int, _Span]]:
         for other, act in enumerate(self._last):
             if act > seen[other]:
                 for span in reversed(self._spans[other]):

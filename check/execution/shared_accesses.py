@@ -7,7 +7,7 @@ mbarrier's phase was waited for; cp.async writes until its own warp has waited.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -20,6 +20,8 @@ __all__ = ["NEVER", "PhaseRace", "SharedAccesses", "TimedRead", "TimedWrite"]
 
 NEVER = 1 << 60
 _FENCES = 64  # of a warp that are remembered
+# By warp: the last of its acts that some warps have all seen, and had at their proxy fences (None: no fence).
+_Known = tuple[Sequence[int], Sequence[int] | None]
 
 
 @dataclass(eq=False, slots=True)
@@ -147,20 +149,33 @@ class SharedAccesses:
         if read.region.high > FAR or read.region.base is None:
             return
         clocks = {warp: self.clock_of(warp) for warp in read.began}
-        met = [self.writes[key] for key in self._written.meeting(read.region)]
+        met = [self.writes[key] for key in self._written.meeting(read.region.low, read.region.high)]
         copied = max((write.order for write in met if write.kind == "bulk"), default=0)
         self._fills(met, read)
         readers = sum([1 << warp for warp in clocks])
+        known: _Known | None = None
         for write in met:
             if write.kind != "bulk" and write.order <= copied:
                 continue  # a copy that came later brought other bytes
             if write.ordered & readers == readers:
                 self.ordered.add((write.statement, read.statement))
+                continue
+            known = known or self._known(clocks)
+            if _is_behind(write, known, clocks):
+                self.ordered.add((write.statement, read.statement))
+                write.ordered |= readers
             elif self._after_write(write, read, clocks):
                 write.ordered |= readers
         key = read.statement, read.region, min(read.began)
         self.reads[key] = read
         self._read.put(key, read.region)
+
+    def _known(self, clocks: Mapping[int, Clock]) -> _Known:
+        """What all warps of a product have seen, and had seen at their last proxy fences."""
+        seen = [clock.seen for clock in clocks.values()]
+        fences = [self._fences.get(warp) for warp in clocks]
+        fenced = [known[-1].seen for known in fences if known]
+        return _least(seen), _least(fenced) if len(fenced) == len(seen) else None
 
     def _fills(self, met: list[TimedWrite], read: TimedRead) -> None:
         """Remember which phase's copies fill what a product reads, if those of one phase fill all of it; and
@@ -224,13 +239,13 @@ class SharedAccesses:
 
     def write(self, write: TimedWrite) -> None:
         """A write begins."""
-        clock = self.clock_of(write.warp)
-        for key in self._read.meeting(write.region):
+        clock, low, high = self.clock_of(write.warp), write.region.low, write.region.high
+        for key in self._read.meeting(low, high):
             read = self.reads[key]
             if not self._before_write(read, write, clock):
                 del self.reads[key]
                 self._read.drop(key, read.region)
-        for other in map(self.writes.__getitem__, self._written.meeting(write.region)):
+        for other in map(self.writes.__getitem__, self._written.meeting(low, high)):
             if other.complete(clock):
                 continue
             if other.kind == "bulk" and (write.kind != "bulk" or _surely_meet(other, write)):
@@ -284,9 +299,11 @@ class SharedAccesses:
                     if other not in kept:
                         del self.writes[other]
                         self._written.drop(other, other[0])
-            self._at[at] = kept if key in kept else [*kept, key]
+            if key not in kept:
+                kept.append(key)
+                self._written.put(key, write.region)
+            self._at[at] = kept
         self.writes[key] = write
-        self._written.put(key, write.region)
 
     def _may_come(self, key: tuple[ByteRegion, int, int], clock: Clock) -> bool:
         """Whether a store may come after one by a warp with a clock: nothing orders it before that."""
@@ -323,6 +340,27 @@ class SharedAccesses:
 
     def __iter__(self) -> Iterator[PhaseRace]:
         return iter(self.races.values())
+
+
+def _least(seen: Sequence[Sequence[int]]) -> Sequence[int]:
+    """By warp: the last of its acts that some warps have all seen."""
+    return seen[0] if len(seen) == 1 else list(map(min, *seen))
+
+
+def _is_behind(write: TimedWrite, known: _Known, clocks: Mapping[int, Clock]) -> bool:
+    """Whether all warps of a product know that a write is complete, and of a proxy fence behind it: of the
+    writer's, or each has executed its own. So it is with most writes; what is known of others is asked.
+    """
+    if write.landing is not None or write.kind == "bulk":
+        return False
+    (seen, fenced), warp = known, write.warp
+    made = write.act if write.kind == "store" else write.end
+    if seen[warp] < made:
+        return False
+    if seen[warp] >= write.fenced:
+        return True
+    own = clocks.get(warp)  # what it stored itself, its own fence must follow
+    return fenced is not None and fenced[warp] >= made and (own is None or own.seen[warp] >= write.fenced)
 
 
 def _surely_meet(first: TimedWrite, second: TimedWrite) -> bool:

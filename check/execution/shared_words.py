@@ -17,7 +17,7 @@ from ..values.word_algebra import WORD
 from ..walks.registers import Registers
 from ..walks.walk_steps import WalkStep
 from .clocks import Clock
-from .thread_bytes import ThreadBytes, WarpBytes
+from .thread_bytes import WarpBytes, thread_bytes
 from .unknown_bytes import UnknownBytes
 
 __all__ = ["SharedWords"]
@@ -50,7 +50,6 @@ class SharedWords:
         self.clocks = clocks
         self._bytes: dict[int, _Stored] = {}
         self._unknown = UnknownBytes(clocks)  # written earlier than what _bytes has of the same bytes
-        self._threads = ThreadBytes()
 
     def store(
         self, registers: Registers, step: WalkStep, threads: tuple[int, ...], surely: bool = True
@@ -108,7 +107,7 @@ class SharedWords:
         self, base: int | LaneNumbers, threads: tuple[int, ...], width: int, offset: int
     ) -> list[WarpBytes] | None:
         """The bytes that threads write, each by the last warp that does; None if they lie too far apart."""
-        known = self._threads.of(base, threads, width)
+        known = thread_bytes(base, threads, width)
         if len(known) < len(by_warp(threads)):
             return None
         found: list[WarpBytes] = []

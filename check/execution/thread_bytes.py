@@ -9,7 +9,7 @@ from typing import NamedTuple
 from ..values.block_threads import WARP, Threads, by_warp
 from ..values.lane_numbers import LaneNumbers
 
-__all__ = ["ADDRESSES", "ThreadBytes", "WarpBytes"]
+__all__ = ["ADDRESSES", "WarpBytes", "thread_bytes"]
 
 ADDRESSES = 1 << 20  # bytes: no block has as much shared memory
 
@@ -34,30 +34,22 @@ def _flags(places: tuple[int, ...], width: int) -> int:
     return flags
 
 
-class ThreadBytes:
-    """The bytes behind address operands, as they were asked for."""
-
-    def __init__(self) -> None:
-        self._known: dict[tuple[object, ...], list[WarpBytes]] = {}
-
-    def of(
-        self, base: int | LaneNumbers | None, threads: tuple[int, ...], width: int, rows: int | None = None
-    ) -> Sequence[WarpBytes]:
-        """What threads access from an address on, `width` bytes each; none of a warp of which an address is
-        not known, or whose accesses lie far apart. `rows`: only so many threads of a warp give addresses.
-        """
-        key = base, threads, width, rows
-        found = self._known.get(key)
-        if found is None:
-            found = self._known[key] = []
-            for warp, some in by_warp(threads).items():
-                if rows is not None:
-                    some = Threads(thread for thread in some if thread % WARP < rows)
-                values: set[int | None] = (
-                    set(map(base.values.__getitem__, some)) if isinstance(base, LaneNumbers) else {base}
-                )
-                lows = sorted([value for value in values if value is not None])
-                if lows and len(lows) == len(values) and lows[-1] - lows[0] < ADDRESSES:
-                    places = tuple([low - lows[0] for low in lows])
-                    found.append(WarpBytes(warp, lows[0], lows[-1], _flags(places, width)))
-        return found
+@lru_cache(maxsize=1 << 11)  # executions of one function access the same bytes
+def thread_bytes(
+    base: int | LaneNumbers | None, threads: tuple[int, ...], width: int, rows: int | None = None
+) -> Sequence[WarpBytes]:
+    """What threads access from an address on, `width` bytes each; none of a warp of which an address is not
+    known, or whose accesses lie far apart. `rows`: only so many threads of a warp give addresses.
+    """
+    found = []
+    for warp, some in by_warp(threads).items():
+        if rows is not None:
+            some = Threads(thread for thread in some if thread % WARP < rows)
+        values: set[int | None] = (
+            set(map(base.values.__getitem__, some)) if isinstance(base, LaneNumbers) else {base}
+        )
+        lows = sorted([value for value in values if value is not None])
+        if lows and len(lows) == len(values) and lows[-1] - lows[0] < ADDRESSES:
+            places = tuple([low - lows[0] for low in lows])
+            found.append(WarpBytes(warp, lows[0], lows[-1], _flags(places, width)))
+    return tuple(found)

@@ -101,8 +101,8 @@ class WarpActs(BarrierActs):
         words = [group.registers.value(text, statement.scope) for text in descriptor_texts(statement)]
         for some in by_group.values():
             first = lanes[some[0]][0]
+            began = {warp: self.warps[warp].clock.seen[warp] for warp in some}
             for region, row in rows_at(statement, tuple([number_at(word, first) for word in words])):
-                began = {warp: self.warps[warp].clock.seen[warp] for warp in some}
                 read = TimedRead(step.position, region, doubtful, began, row)
                 self.accesses.read(read)
                 for warp in some:
