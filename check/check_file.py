@@ -126,7 +126,7 @@ def check_text(
         )
         findings += found
         if barrier is not None:
-            unjudged.append(unknown_barrier(module, function, operations, barrier))
+            unjudged += unknown_barrier(module, function, operations, barrier)
     judged = (settled(finding, readings or {}) for finding in findings)
     findings = _once(sorted((found for found in judged if found), key=lambda finding: finding.order))
     names: dict[str, RegisterNames] = {}

@@ -96,10 +96,13 @@ def not_judged(module: PtxModule, operations: Operations) -> Iterator[NotJudged]
                 yield from _plane(module, function, operations)
 
 
-def unknown_barrier(module: PtxModule, function: Function, operations: Operations, offset: int) -> NotJudged:
+def unknown_barrier(
+    module: PtxModule, function: Function, operations: Operations, offset: int
+) -> Iterator[NotJudged]:
     """The barriers of a function of which nobody got past a statement, since its barrier is unknown."""
     waits = [s for s in function.statements if _waits(operations.of(s.opcode), s.operands)]
-    return NotJudged(f"barriers of {function.name}", module.place(offset), max(len(waits), 1), _UNNAMED)
+    if waits:
+        yield NotJudged(f"barriers of {function.name}", module.place(offset), len(waits), _UNNAMED)
 
 
 def _opcodes(function: Function) -> set[str]:
