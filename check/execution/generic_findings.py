@@ -55,6 +55,10 @@ _DOES = {
 }
 _READS = ("load", "drain")
 _WAITS: Undefined = ((("warp-sync", "waits"),),)
+# Other blocks of the grid: some compare their numbers, or parts of them, and leave.
+_OTHER_PLACES = tuple(
+    tuple((f"%ctaid.{axis}", number) for axis in axes) for number in (1, 4) for axes in ("y", "x", "z", "xyz")
+)
 _Key = tuple[str, int, int]  # what a race is, and its two statements
 
 
@@ -189,14 +193,15 @@ def _raced(plan: WalkPlan, shape: tuple[int, int, int]) -> _Raced:
     """What a block of so many threads does, with several numbers for its parameters."""
     races: dict[_Key, GenericRace] = {}
     executions: list[Execution] = []
-    sizes = [AssumedSizes(_SIZE)]
+    first = _with_work(plan, shape)
+    sizes = [first.sizes]
     for size in sizes:
         last = len(sizes) > 1
-        found = _execute(plan, shape, size, LAST_ROUNDS + 1 if last else _ROUNDS)
+        found = _execute(plan, shape, size, LAST_ROUNDS + 1) if last else first
         executions.append(found)
         races = _races(found) | races
         if not last:
-            sizes += found.endings
+            sizes += (one._replace(others=(*size.others, *one.others)) for one in found.endings)
     followed = all(one.followed and not (one.skipped or one.halted or one.doubtful) for one in executions)
     followed &= not all(one.paused for one in executions)
     if any(race.placed for race in races.values()):
@@ -209,6 +214,16 @@ def _raced(plan: WalkPlan, shape: tuple[int, int, int]) -> _Raced:
         (race.what, *pair): race for one in executions for pair, race in _acts_of(one).within.races.items()
     }
     return _Raced(races, within, followed, sent, executed, any(one.halted for one in executions))
+
+
+def _with_work(plan: WalkPlan, shape: tuple[int, int, int]) -> Execution:
+    """What the grid's first block does; or another one, if that does nothing that counts."""
+    first = _execute(plan, shape, AssumedSizes(_SIZE), _ROUNDS)
+    acting = plan.acting(frozenset())
+    if not acting.isdisjoint(first.together) or not plan.placed:
+        return first
+    others = (_execute(plan, shape, AssumedSizes(_SIZE, place), _ROUNDS) for place in _OTHER_PLACES)
+    return next((one for one in others if not acting.isdisjoint(one.together)), first)
 
 
 def _execute(plan: WalkPlan, shape: tuple[int, int, int], size: AssumedSizes, rounds: int) -> Execution:
