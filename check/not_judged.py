@@ -1,6 +1,6 @@
 """What `ptxmma check` says that it did not judge, or only in part: instructions without a rule, barriers of
-blocks whose size or shape nothing says, memory that a function outside the file may give back, and shared
-memory of other blocks that threads access by themselves alone.
+blocks whose size or shape nothing says, memory that a function outside the file may give back, shared memory
+of other blocks that threads access by themselves alone, and names that the file does not declare.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from ..spec.lazy_dataclass import dataclass
 from .ptx.inlining import call_of
 from .ptx.operation import Operation, Operations
 from .ptx.source import Function, PtxModule
+from .undeclared import undeclared_names
 
 __all__ = ["NotJudged", "not_judged", "unknown_barrier"]
 
@@ -40,6 +41,7 @@ _APART = (
 )
 _ACCESSES = frozenset(("load", "store", "update"))
 _ORDERED = _COPIES | {"multiply", "init", "await"}  # with one of these, all accesses are looked at
+_UNDECLARED = "the file does not declare it, which no ptxas takes: its type was not judged"
 _PLANE = (
     "threads read %tid.y or %tid.z, and no .reqntid says how those of a block lie: of what these barriers "
     "order, only what is wrong with every usual shape of a block was judged"
@@ -87,6 +89,7 @@ def not_judged(module: PtxModule, operations: Operations) -> Iterator[NotJudged]
             )
     yield from found.values()
     yield from _allocated(module, operations)
+    yield from _undeclared(module, operations)
     for function in module.functions:
         if function.kind == "entry":
             yield from _elsewhere(module, function, operations)
@@ -150,6 +153,16 @@ def _reaches_far(operation: Operation) -> bool:
     return operation.does in _ACCESSES and any(
         "shared" in word and "cluster" in word for word in operation.words
     )
+
+
+def _undeclared(module: PtxModule, operations: Operations) -> Iterator[NotJudged]:
+    """The names that nothing declares, each where it is first used."""
+    found: dict[str, NotJudged] = {}
+    for name, statement in undeclared_names(module, operations):
+        if name not in found:
+            found[name] = NotJudged(name, module.place(statement.offset), 0, _UNDECLARED)
+        found[name] = replace(found[name], statements=found[name].statements + 1)
+    yield from found.values()
 
 
 def _unsized(module: PtxModule, function: Function, operations: Operations) -> Iterator[NotJudged]:

@@ -19,13 +19,15 @@ from .naming import instructions_like, matching
 from .nodes import Version, nearest
 from .operand_rules import fits, nameless, written
 from .quantities import counted
+from .special_registers import type_of
 from .spellings import MnemonicSpellings
-from .statements import Argument, Statement, arguments, read_statement
+from .statements import Argument, Statement, arguments, element_kind, read_statement
 from .variants import Variant
 
 __all__ = ["ANY_SHAPE", "ILLEGAL", "LEGAL", "Judge", "Verdict"]
 
 _SUM = "a register and a constant as one operand: every ptxas adds them, the text has sums in addresses alone"
+_UNDECLARED = "no declaration before the statement: its type was not judged"
 _BESIDE = (
     "a special register, or a literal in a vector: the text has other registers alone, and ptxas refuses it "
     "in places, such as where a target emulates the instruction"
@@ -115,11 +117,26 @@ class Judge:
         given = arguments(statement.operands)
         if any(one.shape == "sum" for one in given):
             yield _SUM
+        if statement.declared:
+            yield from self._undeclared(given, statement)
         operands = variant.row.family.instruction.operands
         for name, one in zip(form.operands, given, strict=False):
             if not operands[name].elements and self._is_other(one, statement):
                 yield _BESIDE
                 return
+
+    def _undeclared(self, given: Iterable[Argument], statement: Statement) -> Iterator[str]:
+        """Which registers have no declaration, where others have one; the name in an address may be that of a
+        variable.
+        """
+        special, declared = self.isa.special_types, statement.declared
+        names = [name for one in given if one.shape != "address" for name in one.registers]
+        if statement.guard:
+            names.append(statement.guard.lstrip("!"))
+        unknown = dict.fromkeys(name for name in names if type_of(name, declared, special) is None)
+        for name in unknown:
+            if element_kind(name) == "register":
+                yield f"{name} has {_UNDECLARED}"
 
     def _is_other(self, argument: Argument, statement: Statement) -> bool:
         """Whether an argument has a special register, or a literal in a vector."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from .diagnosis import Reason
 from .model import Operand
@@ -181,15 +182,21 @@ def _elements_fit(variant: Variant, name: str, operand: Operand, argument: Argum
     sinks, literals = argument.registers.count("_"), argument.literals
     if not sinks and not literals:
         return
-    kinds = dict.fromkeys(map(element_kind, argument.registers))
+    every = [element_kind(text) for text in argument.registers]
+    kinds = dict.fromkeys(every)
     if sinks and operand.role != "destination":
         yield Reason("operand.sink", f"{name}: '_' may not stand where a value is read")
     elif literals and operand.role != "source":
         yield Reason("operand.literal", f"{name}: a literal may not stand where a result is written")
-    elif "integer" in kinds and any(kind in FLOATS for kind in kinds):
-        yield Reason(
-            "operand.literal", f"{name}: literals of integers and of floating point stand in one vector"
+    elif (
+        "integer" in kinds
+        and any(kind in FLOATS for kind in kinds)
+        and _unlike_literals(variant, name, every)
+    ):
+        what = (
+            f"{name}: literals of integers and of floating point stand side by side, or 0f before an integer"
         )
+        yield Reason("operand.literal", what)
     elif sinks + literals == argument.value:
         if sinks or not _typed_by_literals(variant, name, kinds):
             yield Reason("operand.vector", f"{name} names no register; at least one must be")
@@ -199,6 +206,21 @@ def _elements_fit(variant: Variant, name: str, operand: Operand, argument: Argum
             if kind in _ELEMENTS and kind not in allowed and not (kind in FLOATS and "float" in allowed):
                 code = "operand.sink" if kind == "sink" else "operand.literal"
                 yield Reason(code, f"{name}: {_ELEMENTS[kind]} may not stand in this vector")
+
+
+def _unlike_literals(variant: Variant, name: str, kinds: Sequence[str]) -> bool:
+    """Whether literals of integers and of floating point do not go with each other in a vector.
+
+    Every ptxas takes them with a register between, but for a literal of 32 bits before an integer where no
+    register has 64.
+    """
+    if any(
+        {"integer"} < {*pair} and not FLOATS.keys().isdisjoint(pair) for pair in itertools.pairwise(kinds)
+    ):
+        return True
+    if "single" not in kinds or f"f{FLOATS['double']}" in (variant.register_types(name) or ()):
+        return False
+    return "integer" in kinds[kinds.index("single") :]
 
 
 def _typed_by_literals(variant: Variant, name: str, kinds: Collection[str]) -> bool:

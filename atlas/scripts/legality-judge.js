@@ -3,10 +3,11 @@
 
 ptxmma.legality = (() => {
   const SUM = "a register and a constant as one operand: every ptxas adds them, the text has sums in addresses alone";
+  const UNDECLARED = "no declaration before the statement: its type was not judged";
   const BESIDE =
     "a special register, or a literal in a vector: the text has other registers alone, and ptxas refuses it " +
     "in places, such as where a target emulates the instruction";
-  const { Fault, Declared, read, argumentsOf } = ptxmma.statements;
+  const { Fault, Declared, read, argumentsOf, elementKind } = ptxmma.statements;
   const { Isa, Family, version, versionText } = ptxmma.rows;
   const { Spellings, Group } = ptxmma.mnemonics;
   const { least, reason } = ptxmma.diagnosis;
@@ -351,8 +352,17 @@ ptxmma.legality = (() => {
     const isSpecial = (text) => special[text] && statement.declared.get(text) === undefined;
     const other = (one) => one.literals || one.registers.some(isSpecial);
     const notes = given.some((one) => one.shape === "sum") ? [SUM] : [];
+    if (!statement.declared.empty) notes.push(...undeclared(given, statement, special));
     const noted = form.operands.some((name, place) => !variant.operands[name].elements && other(given[place]));
     return noted ? [...notes, BESIDE] : notes;
+  }
+
+  // Which registers have no declaration, where others have one; the name in an address may be that of a variable.
+  function undeclared(given, statement, special) {
+    const names = given.filter((one) => one.shape !== "address").flatMap((one) => one.registers);
+    if (statement.guard) names.push(statement.guard.replace(/^!+/, ""));
+    const unknown = [...new Set(names)].filter((name) => !ptxmma.operands.typeOf(name, statement, special));
+    return unknown.filter((name) => elementKind(name) === "register").map((name) => `${name} has ${UNDECLARED}`);
   }
 
   // What is wrong with the predicate that guards a statement.

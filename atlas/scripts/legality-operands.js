@@ -140,13 +140,15 @@ ptxmma.operands = (() => {
     const { literals } = argument;
     if (!sinks && !literals) return;
     const limited = variant.row.record.elements[name];
-    const kinds = [...new Set(argument.registers.map(elementKind))];
+    const every = argument.registers.map(elementKind);
+    const kinds = [...new Set(every)];
     if (sinks && operand.role !== "destination") {
       yield reason("operand.sink", `${name}: '_' may not stand where a value is read`);
     } else if (literals && operand.role !== "source") {
       yield reason("operand.literal", `${name}: a literal may not stand where a result is written`);
-    } else if (kinds.includes("integer") && kinds.some(isFloat)) {
-      yield reason("operand.literal", `${name}: literals of integers and of floating point stand in one vector`);
+    } else if (kinds.includes("integer") && kinds.some(isFloat) && unlikeLiterals(variant, name, every)) {
+      const what = "literals of integers and of floating point stand side by side, or 0f before an integer";
+      yield reason("operand.literal", `${name}: ${what}`);
     } else if (sinks + literals === argument.value) {
       if (sinks || !typedByLiterals(variant, name, kinds)) {
         yield reason("operand.vector", `${name} names no register; at least one must be`);
@@ -159,6 +161,17 @@ ptxmma.operands = (() => {
         }
       }
     }
+  }
+
+  // Whether literals of integers and of floating point do not go with each other in a vector: side by side, or a
+  // literal of 32 bits before an integer where no register has 64.
+  function unlikeLiterals(variant, name, kinds) {
+    const meet = (one, other) => one === "integer" && isFloat(other);
+    const pairs = kinds.slice(1).map((kind, place) => [kinds[place], kind]);
+    if (pairs.some(([one, other]) => meet(one, other) || meet(other, one))) return true;
+    const single = kinds.indexOf("single");
+    if (single < 0 || (variant.registerTypes(name) || []).includes("f64")) return false;
+    return kinds.lastIndexOf("integer") > single;
   }
 
   // Whether literals of these kinds alone give a vector its type.
@@ -242,5 +255,5 @@ ptxmma.operands = (() => {
     return null;
   }
 
-  return { fits, written };
+  return { fits, written, typeOf };
 })();

@@ -275,6 +275,55 @@ def test_components_came_with_their_vectors(name: str) -> None:
     assert not ptxmma.legal("@!%is_explicit_cluster fence.proxy.async;", "9.5", "sm_89")
 
 
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        (".reg .b32 a; " + f"{MOVE} a, b;", ["b"]),
+        (".reg .b32 a; " + f"@!q {MOVE} %r1, a;", ["%r1", "q"]),
+        (".reg .b32 %r<2>; " + f"{MOVE} %r0, %r2;", ["%r2"]),
+        (".reg .v4 .b32 v; " + "ldmatrix.sync.aligned.m8n8.x4.shared.b16 {v.x,w.y,v.z,w.y}, [p];", ["w.y"]),
+        (".reg .b32 a; " + f"{MOVE} a, a;", []),
+        (
+            ".reg .b32 a; " + f"{LD.replace('%b0', 'a').replace('%b1', 'a')}, [tile+16];",
+            [],
+        ),  # it may be a variable
+        (f"{MOVE} a, b;", []),  # nothing is declared: registers have any name
+    ],
+)
+def test_undeclared_names_are_noted(text: str, names: list[str]) -> None:
+    """Every ptxas says Unknown symbol; what `legal` is asked about need not be a whole file."""
+    verdict = ptxmma.legal(text)
+    said = "has no declaration before the statement: its type was not judged"
+    assert verdict and list(verdict.notes) == [f"{name} {said}" for name in names]
+
+
+@pytest.mark.parametrize(
+    ("vector", "legal"),
+    [
+        ("%b0,7,%b1,1.0", True),
+        ("1.0,%b0,%b1,7", True),
+        ("7,%b0,%b1,0f3f800000", True),
+        ("0f3f800000,%b0,%b1,7", False),
+        ("7,1.0,%b0,%b1", False),
+        ("%b0,%b1,0f3f800000,7", False),
+    ],
+)
+def test_literals_of_two_kinds_with_a_register_between(vector: str, legal: bool) -> None:
+    """As ptxas 11.7.99 to 13.5.37 have it in C of .f16, .tf32 and .s32 products, on sm_80 and later."""
+    statement = f"{S8}, {{%b0,%b1,%b2,%b3}}, {{%b0,%b1}}, {{{vector}}};"
+    assert bool(ptxmma.legal(statement, *A80)) == legal
+
+
+def test_perctamemorysize_has_32_bits() -> None:
+    """As ptxas 13.4.92 and 13.5.37 have it in vectors, and perctamemoryoffset 64."""
+    rest = "{%bd0,%bd1}, {%bd2}, {%bd3}"
+    double = "mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64"
+    assert ptxmma.legal(f"{F16}, {{%perctamemorysize,%b1,%b2,%b3}}, {REST}", "9.4", "sm_80")
+    assert not ptxmma.legal(f"{double} {rest}, {{%perctamemorysize,%bd4}};", "9.4", "sm_80")
+    assert ptxmma.legal(f"{double} {rest}, {{%perctamemoryoffset,%bd4}};", "9.4", "sm_80")
+    assert not ptxmma.legal(f"{F16}, {{%perctamemoryoffset,%b1,%b2,%b3}}, {REST}", "9.4", "sm_80")
+
+
 def test_a_sum_is_noted() -> None:
     (note,) = ptxmma.legal(f"{MOVE} a, b+1;").notes
     assert "a register and a constant" in note
