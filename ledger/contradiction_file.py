@@ -16,10 +16,10 @@ from ..spec.nodes import Scalars, Version, compose, structure
 from ..spec.specification import Specification
 from ..spec.statements import arguments, read_statement
 from .listed import Listed, ListedVersions, expanded, known_names, releases_of
+from .literal_classes import is_class
 from .register_questions import ExplainedPeer, MinimalQuestion, check_questions
 
 __all__ = [
-    "ANY_INTEGER",
     "FILES",
     "Contradiction",
     "ContradictionFile",
@@ -35,7 +35,6 @@ __all__ = [
     "written_out",
 ]
 
-ANY_INTEGER = "<integer>"  # how points write an operand that is an integer literal
 Direction = Literal["accepted", "refused", "died"]
 _NAME = "contradictions.yaml"
 _CHIP = re.compile(r"[A-Z]{1,2}\d{2,3}\b")  # as NVIDIA names them: a letter or two, and a number
@@ -165,18 +164,25 @@ class Points:
     Noticed by: observations.
     Example: `sp-meta`. Refuses: `[e, f]` (one operand)."""
     written: tuple[str, ...] = ()
-    """How the operand is written; `<integer>` is any integer literal that is legal there.
+    """How the operand is written. `<integer>` is any integer literal that is legal there; `<32 bits>` is one
+    of more bits, which counts by the low 32; `<multiple of 32>` is one of 32 bits, and not 0.
     Noticed by: observations.
     Example: `["2", "3"]`. Refuses: `[2, 3]` (texts)."""
     elements: tuple[str, ...] = ()
     """What stands in place of some of the elements of a vector, or of a plain operand. A register stands for
-    all of its type, a special one for all special ones of its type.
+    all of its type, a special one for all special ones of its type, a literal for all of its kind.
     Noticed by: observations.
     Example: `["%p0"]`. Refuses: `"%p0"` (a list)."""
-    beside: str | None = None
-    """A register of a type that another element of the vector must have.
+    runs: tuple[int, ...] = ()
+    """The elements count where their type is not the only one in a run of neighbours. These are the lengths
+    of the runs, each of which the assembler types by itself; 0 is the rest of the vector. Registers behind
+    the last run may have any type.
     Noticed by: observations.
-    Example: `"%b0"`. Refuses: `["%b0"]` (one register)."""
+    Example: `[2, 2]`. Refuses: `2` (a list)."""
+    twice: bool = False
+    """Whether they are the statements that write one register twice.
+    Noticed by: observations.
+    Example: `true`. Refuses: `r` (true or false)."""
     surplus: tuple[str, ...] = ()
     """Qualifiers that stand beside the legal ones.
     Noticed by: observations.
@@ -347,6 +353,7 @@ def _check_points(points: Points, specification: Specification) -> None:
     changes = (
         points.statements,
         points.operand,
+        points.twice,
         points.surplus,
         points.qualifiers,
         points.since,
@@ -358,7 +365,7 @@ def _check_points(points: Points, specification: Specification) -> None:
         raise SpecError(
             "points change one thing",
             points.place,
-            "statements, operand with written or elements, surplus, qualifiers, since or like",
+            "statements, operand with written or elements, twice, surplus, qualifiers, since or like",
         )
     for name, values in points.fields.items():
         known_names(map(str, values.values), None, "value", values.place)
@@ -371,10 +378,10 @@ def _check_points(points: Points, specification: Specification) -> None:
                 raise SpecError(
                     f"no row has {value!r} in the field {name!r}", values.place, "a value of the rows"
                 )
-    if points.beside and not points.elements:
-        raise SpecError(
-            "beside is about elements, and none are listed", points.place, "elements, or no beside"
-        )
+    if points.runs and not points.elements:
+        raise SpecError("runs are about elements, and none are listed", points.place, "elements, or no runs")
+    if any(length < 0 for length in points.runs) or 0 in points.runs[:-1]:
+        raise SpecError("a run is not that long", points.place, "1 or more registers; the last one may be 0")
     if points.like is not None:
         known_names([points.like], index.targets, "target", points.place)
     listed_parts: tuple[tuple[str, ...], ...] = (
@@ -386,7 +393,7 @@ def _check_points(points: Points, specification: Specification) -> None:
     )
     for parts in listed_parts:
         once(parts, "part", points.place)
-    for text in (*points.statements, *(text for text in points.written if text != ANY_INTEGER)):
+    for text in (*points.statements, *(text for text in points.written if not is_class(text))):
         _check_readable(text, bool(points.statements), points.place)
 
 

@@ -38,7 +38,7 @@ def _of_points(specification: Specification, points: Points) -> tuple[object, ..
         points.operand,
         frozenset(operand_form(written_out(text)) for text in points.written),
         frozenset(map(element_kind, points.elements)),
-        element_kind(points.beside) if points.beside else None,
+        (points.runs, points.twice),
         *(frozenset(points.surplus), frozenset(points.qualifiers.items()), points.since, points.like),
     )
 

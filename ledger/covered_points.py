@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cache, cached_property, lru_cache
 
@@ -22,11 +23,26 @@ from ..spec.model import Form
 from ..spec.nodes import Version
 from ..spec.specification import Specification
 from ..spec.statements import Argument, Statement, arguments, read_statement
+from ..spec.statements import element_kind as literal_kind
 from ..spec.variants import ABSENT, Variant
-from .contradiction_file import ANY_INTEGER, Points, alternatives, written_out
+from .contradiction_file import Points, alternatives, written_out
+from .literal_classes import in_class, is_class, without_class
+from .mixed_vectors import mixed_places
 
-__all__ = ["CoveredPoints", "Covers", "Undoing", "among", "element_kind", "operand_form", "read", "spelled"]
+__all__ = [
+    "CoveredPoints",
+    "Covers",
+    "Undoing",
+    "among",
+    "element_kind",
+    "operand_form",
+    "read",
+    "spelled",
+    "writes_twice",
+]
 
+_LITERALS = frozenset("0123456789.+-")  # what they begin with
+_SPECIAL = "special "  # before the type of a special register
 _INTEGER = ("immediate", None, "", ())  # the key of any integer literal
 
 
@@ -103,8 +119,23 @@ class CoveredPoints:
     def _every_undone(self, points: Points, statement: Statement) -> Iterator[_Undone]:
         if points.operand is not None:
             yield from self._operand_undone(points, statement)
+        elif points.twice:
+            if self._writes_twice(statement):
+                yield _Undone(statement, ())
         elif not points.statements:
             yield from _qualifiers_undone(points, statement)
+
+    def _writes_twice(self, statement: Statement) -> bool:
+        """Whether a register stands twice where results are written."""
+        variant = self._anywhere.variant_of(statement.mnemonic)
+        operands = _Operands.of(statement) if variant is not None else None
+        if variant is None or operands is None:
+            return False
+        return any(
+            writes_twice(variant, form, operands.texts)
+            for form in variant.forms
+            if len(form.operands) == len(operands.texts)
+        )
 
     def _operand_undone(self, points: Points, statement: Statement) -> Iterator[_Undone]:
         """The same if an operand is written otherwise, at every place where one is."""
@@ -140,7 +171,7 @@ class CoveredPoints:
         )
         for legal in usual:
             if points.written:
-                yield legal
+                yield without_class(written.parts[0], arguments(text)[0].value, legal)
             elif written.vector is None:
                 yield legal.strip("{}").split(", ")[0]
             else:
@@ -215,12 +246,16 @@ def _types() -> Mapping[str, str]:
 def _special_kinds() -> Mapping[str, str]:
     """By its text, the kind of every special register: one stands for all of its type."""
     special = load().isa.special_types
-    return {text: kind if kind == "pred" else f"special {kind}" for text, kind in special.items()}
+    return {text: kind if kind == "pred" else f"{_SPECIAL}{kind}" for text, kind in special.items()}
 
 
 def _kind(text: str, types: Mapping[str, str]) -> str:
-    """An element's key: the type of a register, declared or special, else the text itself."""
-    return types.get(text) or _special_kinds().get(text, text)
+    """An element's key: the type of a register, declared or special, the kind of a literal, else the text."""
+    found = types.get(text) or _special_kinds().get(text)
+    if found is None and text[:1] in _LITERALS:
+        with suppress(SyntaxFault):
+            return f"literal {literal_kind(text)}"
+    return found or text
 
 
 def among(points: Points, variant: Variant) -> bool:
@@ -256,12 +291,12 @@ def _forms(written: tuple[str, ...]) -> Mapping[tuple[object, ...], str]:
 
 
 def operand_form(text: str) -> tuple[object, ...]:
-    """An operand's key, in which the numbers of registers do not count, nor any value of `<integer>`."""
-    return _INTEGER if text == ANY_INTEGER else _form(arguments(text)[0], text, _types())
+    """An operand's key, in which the numbers of registers do not count; a class of literals is its own."""
+    return (text,) if is_class(text) else _form(arguments(text)[0], text, _types())
 
 
 def element_kind(text: str) -> str:
-    """An element's key: the type of a register, declared or special, else the text itself."""
+    """An element's key: the type of a register, declared or special, the kind of a literal, else the text."""
     return _kind(text, _types())
 
 
@@ -307,28 +342,31 @@ def _fewer(tokens: list[str], surplus: frozenset[str]) -> Iterator[tuple[list[st
 def _written(points: Points, operands: _Operands, place: int, types: Mapping[str, str]) -> _Written | None:
     """Which parts of the points an operand has; None when it has none."""
     if points.written:
-        forms, own = _forms(points.written), operands.forms[place]
-        found = forms.get(own) or (forms.get(_INTEGER) if own[0] == _INTEGER[0] else None)
+        own, value = operands.forms[place], operands.values[place]
+        found = _forms(points.written).get(own)
+        if found is None and own[0] == _INTEGER[0]:
+            found = next((text for text in points.written if in_class(text, value)), None)
         return _Written((found,)) if found is not None else None
     kinds, vector = operands.kinds[place], operands.vectors[place]
     listed = {_kind(element, types): element for element in points.elements}
     places = frozenset(at for at, kind in enumerate(kinds) if kind in listed)
+    if points.runs and places:
+        plain = [kind.removeprefix(_SPECIAL) for kind in kinds]
+        places &= mixed_places(plain, points.runs, listed, load().index.similar_types)
     if not places:
-        return None
-    others = {kind for at, kind in enumerate(kinds) if at not in places}
-    if points.beside and types.get(points.beside, "") not in others:
         return None
     return _Written(tuple(dict.fromkeys(listed[kinds[at]] for at in sorted(places))), vector, places)
 
 
 @dataclass(frozen=True)
 class _Operands:
-    """The operands of a statement: their texts, their keys, the elements of vectors, and the kinds of all
-    elements; `every` has all keys and kinds.
+    """The operands of a statement: their texts, their keys, the values of literals, the elements of vectors,
+    and the kinds of all elements; `every` has all keys and kinds.
     """
 
     texts: tuple[str, ...]
     forms: tuple[tuple[object, ...], ...]
+    values: tuple[int, ...]
     vectors: tuple[tuple[str, ...] | None, ...]
     kinds: tuple[tuple[str, ...], ...]
     every: frozenset[object]
@@ -349,7 +387,7 @@ class _Operands:
             for vector, text in zip(vectors, texts, strict=True)
         )
         every = {*itertools.chain(forms, *kinds), *(_INTEGER for form in forms if form[0] == _INTEGER[0])}
-        return cls(texts, forms, vectors, kinds, frozenset(every))
+        return cls(texts, forms, tuple(a.value for a in given), vectors, kinds, frozenset(every))
 
 
 @lru_cache(maxsize=1 << 14)
@@ -361,7 +399,22 @@ def _usual_operands(operands: str) -> _Operands | None:
 @cache
 def _wanted(written: tuple[str, ...], elements: tuple[str, ...]) -> frozenset[object]:
     """The keys of listed operands, or the kinds of listed elements: points need one of them."""
+    if any(map(is_class, written)):
+        return frozenset((*_forms(written), _INTEGER))
     return frozenset(_forms(written)) if written else frozenset(map(element_kind, elements))
+
+
+def writes_twice(variant: Variant, form: Form, texts: Sequence[str]) -> bool:
+    """Whether one register stands twice in the operands of a form that take results."""
+    operands = variant.row.family.instruction.operands
+    written = [
+        register
+        for name, text in zip(form.operands, texts, strict=True)
+        if operands[name].role == "destination"
+        for register in arguments(text)[0].registers
+        if register != "_"
+    ]
+    return len(set(written)) < len(written)
 
 
 def _form(argument: Argument, text: str, types: Mapping[str, str]) -> tuple[object, ...]:

@@ -13,12 +13,14 @@ from ..assemblers.universe import Universe
 from ..assemblers.universe_points import WrittenStatement
 from ..spec.model import Form
 from ..spec.variants import ABSENT, Variant
-from .contradiction_file import ANY_INTEGER, Points, alternatives, written_out
+from .contradiction_file import Points, alternatives, written_out
 from .contradictions import ContradictionRegister
+from .covered_points import writes_twice
+from .literal_classes import members
+from .mixed_vectors import mixtures
 
 __all__ = ["chosen_statements"]
 
-_INTEGERS = ("0", "1", "2", "3", "4", "255", "32768", "65535")  # they show what is said of any integer
 _BESIDE = 2  # statements with other values in the fields of the points
 
 
@@ -41,12 +43,12 @@ def _changed(made: Universe, points: Points) -> Iterator[str]:
         if shown and _inside(points, variant):  # the first shows every part, and the others their rows
             some = replace(
                 points,
-                written=tuple(_every_written(points))[:1],
+                written=points.written[:1],
                 elements=points.elements[:1],
                 surplus=points.surplus[:1],
             )
         shown = True
-        for changed in _written(some, made.write(variant, form), form):
+        for changed in _written(some, variant, made.write(variant, form), form):
             yield changed.text
 
 
@@ -68,6 +70,8 @@ def _legal(made: Universe, points: Points) -> Iterator[tuple[Variant, Form]]:
         lasting = sorted(view.variants(), key=lambda variant: variant.gate.removed is not None)
         for variant in lasting if view.row.id in points.rows else ():
             forms = [form for form in variant.forms if points.operand in (None, *form.operands)]
+            if points.twice:
+                forms = [form for form in forms if any(_twice(variant, made.write(variant, form), form))]
             inside = _inside(points, variant)
             key = variant.gate, tuple(variant.fields.get(field) for field in points.fields)
             spelled = all(word in variant.mnemonic.split(".") for word in points.qualifiers.values())
@@ -75,17 +79,23 @@ def _legal(made: Universe, points: Points) -> Iterator[tuple[Variant, Form]]:
                 continue
             seen.add(key)
             beside += not inside
-            yield variant, forms[0]
+            yield from ((variant, form) for form in (forms if points.twice else forms[:1]))
 
 
-def _written(points: Points, legal: WrittenStatement, form: Form) -> Iterator[WrittenStatement]:
+def _written(
+    points: Points, variant: Variant, legal: WrittenStatement, form: Form
+) -> Iterator[WrittenStatement]:
     """A legal statement, changed in every way that the points say."""
     mnemonic, operands = legal.mnemonic, legal.operands
     if points.operand is not None:
         place = form.operands.index(points.operand)
         own = operands[place]
-        for text in (*_every_written(points), *_with_elements(points, own)):
+        operand = variant.row.family.instruction.operands[points.operand]
+        usual = own if own.lstrip("-").isdigit() else str(next(iter(variant.values(operand)), 0))
+        for text in (*_every_written(points, usual), *_with_elements(points, own)):
             yield WrittenStatement(mnemonic, (*operands[:place], text, *operands[place + 1 :]))
+    elif points.twice:
+        yield from _twice(variant, legal, form)
     elif points.surplus:
         for word in points.surplus:
             yield WrittenStatement(f"{mnemonic}.{word}", operands)
@@ -95,17 +105,34 @@ def _written(points: Points, legal: WrittenStatement, form: Form) -> Iterator[Wr
         yield WrittenStatement(".".join(word for word in words if word != ABSENT), operands)
 
 
-def _every_written(points: Points) -> Iterator[str]:
-    """The operands that points list, written out."""
+def _twice(variant: Variant, legal: WrittenStatement, form: Form) -> Iterator[WrittenStatement]:
+    """A legal statement in which the first register of the first operand also stands at the end of each
+    operand that takes results.
+    """
+    first = legal.operands[0].strip("{}").split(", ")[0]
+    for place, text in enumerate(legal.operands):
+        parts = text.strip("{}").split(", ")
+        changed = ", ".join((*parts[:-1], first))
+        operands = [*legal.operands]
+        operands[place] = f"{{{changed}}}" if text.startswith("{") else changed
+        if writes_twice(variant, form, operands):
+            yield WrittenStatement(legal.mnemonic, tuple(operands))
+
+
+def _every_written(points: Points, usual: str) -> Iterator[str]:
+    """The operands that points list, written out; `usual` is a literal that is legal, if any is."""
     for text in points.written:
-        yield from _INTEGERS if text == ANY_INTEGER else (written_out(text),)
+        yield from members(written_out(text), usual)
 
 
 def _with_elements(points: Points, own: str) -> Iterator[str]:
-    """An operand with such elements alone, and with one at its end, which may be all that counts."""
+    """An operand with such elements alone, and with one at its end, which may be all that counts; or as they
+    count in runs.
+    """
     parts = own.strip("{}").split(", ")
-    for element in points.elements:
-        alone = (element,) * len(parts)
-        one = (*parts[:-1], element)
-        for changed in dict.fromkeys((one,) if points.beside else (alone, one)):
-            yield "{" + ", ".join(changed) + "}" if own.startswith("{") else changed[0]
+    if points.runs:
+        every = mixtures(parts, points.elements, points.runs)
+    else:
+        every = (c for one in points.elements for c in ((one,) * len(parts), (*parts[:-1], one)))
+    for changed in dict.fromkeys(map(tuple, every)):
+        yield "{" + ", ".join(changed) + "}" if own.startswith("{") else changed[0]

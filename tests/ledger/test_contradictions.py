@@ -130,6 +130,10 @@ def f32(selector: int, head: str = HEAD) -> str:
 
 
 F16 = "mma.sync.aligned.m16n8k8.row.col.f16.f16.f16.f16"
+WMMA, WMMA32 = (f"wmma.mma.sync.aligned.row.row.m16n16k16.f16.{kind}" for kind in ("f16", "f32"))
+LOAD = "wmma.load.a.sync.aligned.row.m16n16k16.f16"
+DEALLOC = "tcgen05.dealloc.cta_group::1.sync.aligned.b32"
+EXCLUSIVE = "tcgen05.alloc.exclusive.cta_group::1.sync.aligned.b32"
 POINTS = [
     ("mma.sp", f32(2), "12.9.86", "8.8", "sm_90a", "silicon-sp-k32-selectors"),
     ("mma.sp", f32(3), "11.7.99", "7.1", "sm_80", "silicon-sp-k32-selectors"),
@@ -189,6 +193,45 @@ POINTS = [
     ("wmma.mma", f"wmma.mma.sync.aligned.col.row.m16n16k8.s32.u8.u8.s32 {B8}, {{%b1}}, {{%b2}}, {B8};", "12.6.85", "8.5", "sm_80", "asm-wmma-integer-shapes"),
     ("wmma.mma", f"wmma.mma.sync.aligned.col.row.m16n16k8.s32.u8.s8.s32 {B8}, {{%b1}}, {{%b2}}, {B8};", "12.6.85", "8.5", "sm_80", None),
     ("wmma.mma", f"wmma.mma.sync.aligned.col.row.m16n16k8.s32.u8.u8.s32 {B8}, {{%b1}}, {{%b2}}, {B8};", "12.6.85", "6.5", "sm_75", None),
+    # Runs of two in D of .f16, and neighbours anywhere; on sm_70 the whole of D, and runs of two in A.
+    ("wmma.mma", f"{WMMA} {{%f0, %b0, %hh0, %hh1}}, {B8}, {B8}, {B4};", "12.9.86", "8.8", "sm_80", "asm-mixed-vectors"),
+    ("wmma.mma", f"{WMMA} {{%b0, %f0, %b1, %s0}}, {B8}, {B8}, {B4};", "12.9.86", "8.8", "sm_80", "asm-mixed-vectors"),
+    ("wmma.mma", f"{WMMA} {{%b0, %f0, %s0, %b1}}, {B8}, {B8}, {B4};", "12.9.86", "8.8", "sm_80", None),
+    ("wmma.mma", f"{WMMA} {{%b0, %b1, %f0, %f1}}, {B8}, {B8}, {B4};", "12.9.86", "8.8", "sm_80", None),
+    ("wmma.mma", f"{WMMA} {{%b0, %b1, %f0, %f1}}, {B8}, {B8}, {B4};", "12.9.86", "8.8", "sm_70", "asm-mixed-vectors"),
+    ("wmma.mma", f"{WMMA} {B4}, {{%b0, %b1, %b2, %b3, %f0, %f1, %f2, %f3}}, {B8}, {B4};", "12.9.86", "8.8", "sm_80", "asm-mixed-vectors"),
+    ("wmma.mma", f"{WMMA} {B4}, {{%b0, %b1, %b2, %b3, %f0, %f1, %f2, %f3}}, {B8}, {B4};", "12.9.86", "8.8", "sm_70", None),
+    ("wmma.mma", f"{WMMA} {B4}, {B8}, {{%b0, %b1, %b2, %b3, %p0, %p1, %p2, %p3}}, {B4};", "13.5.37", "9.5", "sm_75", "asm-mixed-vectors"),
+    ("wmma.mma", f"{WMMA} {B4}, {B8}, {{%b0, %b1, %b2, %p0, %b4, %b5, %b6, %b7}}, {B4};", "13.5.37", "9.5", "sm_75", None),
+    ("wmma.mma", f"{WMMA} {B4}, {B8}, {{%b0, %b1, %b2, %p0, %b4, %b5, %b6, %b7}}, {B4};", "13.5.37", "9.5", "sm_80", "asm-mixed-vectors"),
+    ("wmma.mma", f"{WMMA32} {{%b0, %b1, %b2, %p0}}, {B8}, {B8}, {B8};", "12.9.86", "8.8", "sm_80", None),
+    ("wmma.mma", f"{WMMA32} {{%b0, %b1, %b2, %u0}}, {B8}, {B8}, {B8};", "12.9.86", "8.8", "sm_80", "asm-mixed-vectors"),
+    ("wmma.load.a", f"{LOAD} {{%b0, %b1, %b2, %b3, %b4, %b5, %b6, %s0}}, [%bd0];", "11.7.99", "7.7", "sm_75", "asm-mixed-vectors"),
+    ("wmma.load.a", f"{LOAD} {{%b0, %b1, %b2, %b3, %b4, %b5, %b6, %p0}}, [%bd0];", "11.7.99", "7.7", "sm_75", None),
+    ("wmma.load.a", f"{LOAD} {{%b0, %b1, %b2, %b3, %b4, %b5, %b6, %p0}}, [%bd0];", "11.7.99", "7.7", "sm_72", "asm-mixed-vectors"),
+    ("wmma.load.a", f"{LOAD} {{%s0, %s1, %s2, %s3, %s4, %s5, %s6, %s7}}, [%bd0];", "11.7.99", "7.7", "sm_75", None),
+    ("wmma.load.a", f"{LOAD} {{%b0, %b1, %b2, %b3, %b4, %b5, %b6, %tid.x}}, [%bd0];", "12.9.86", "6.3", "sm_70", "asm-wmma-special"),
+    ("wmma.load.a", f"{LOAD} {{%b0, %b1, %b2, %b3, %b4, %b5, %b6, %tid.x}}, [%bd0];", "12.9.86", "6.3", "sm_75", None),
+    ("mma", f"{F16} {{%b0, %b1}}, {{%s0, %u1}}, {{%b0}}, {{%b0, %b1}};", "12.9.86", "8.8", "sm_80", "asm-mixed-vectors"),
+    ("mma", f"{F16} {{%b0, %b1}}, {{%s0, %f1}}, {{%b0}}, {{%b0, %b1}};", "12.9.86", "8.8", "sm_80", None),
+    ("mma", f"{F16} {{%p1, %b1}}, {{%b0, %p1}}, {{%b0}}, {{%b0, %b1}};", "11.7.99", "7.0", "sm_80", "asm-mixed-vectors"),
+    ("mma", f"{F16} {{%p1, %p2}}, {{%b0, %b1}}, {{%b0}}, {{%b0, %b1}};", "11.7.99", "7.0", "sm_80", None),
+    ("mma", f"{F16} {{%p1, %u2}}, {{%b0, %b1}}, {{%b0}}, {{%b0, %b1}};", "11.7.99", "7.0", "sm_80", None),
+    ("mma", f"mma.sync.aligned.m16n8k64.row.col.s32.s4.s4.s32 {B4}, {B4}, {{%b0, %b1}}, {{%p0, %b1, %b2, %b3}};", "13.5.37", "9.5", "sm_89", "asm-mixed-vectors"),
+    ("mma", f"mma.sync.aligned.m16n8k64.row.col.s32.s4.s4.s32 {B4}, {B4}, {{%b0, %b1}}, {{%p0, %b1, %b2, %b3}};", "13.5.37", "9.5", "sm_90", None),
+    ("tcgen05.dealloc", f"{DEALLOC} %b0, 65536;", "13.1.115", "9.1", "sm_100a", "asm-tensor-dealloc-columns"),
+    ("tcgen05.dealloc", f"{DEALLOC} %b0, -32;", "12.8.93", "8.6", "sm_100a", "asm-tensor-dealloc-columns"),
+    ("tcgen05.dealloc", f"{DEALLOC} %b0, 65536;", "13.2.78", "9.1", "sm_100a", None),
+    ("tcgen05.dealloc", f"{DEALLOC} %b0, 65537;", "13.1.115", "9.1", "sm_100a", None),
+    ("tcgen05.dealloc", f"{DEALLOC} %b0, 4294967328;", "13.5.37", "9.1", "sm_100a", "asm-literals-of-32-bits"),
+    ("tcgen05.dealloc", f"{DEALLOC} %b0, 4294967329;", "13.5.37", "9.1", "sm_100a", None),
+    ("tcgen05.dealloc", f"{DEALLOC} %b0, 4294967296;", "13.1.115", "9.1", "sm_100a", "asm-literals-of-32-bits"),
+    ("tcgen05.dealloc", f"{DEALLOC} %b0, 4294967296;", "13.2.78", "9.1", "sm_100a", None),
+    ("tcgen05.alloc", f"{EXCLUSIVE} [%bd0], 65536;", "13.4.92", "9.4", "sm_107a", "asm-tensor-exclusive-columns"),
+    ("tcgen05.alloc", f"{EXCLUSIVE} [%bd0], -1024;", "13.5.37", "9.5", "sm_100f", "asm-tensor-exclusive-columns"),
+    ("tcgen05.alloc", f"{EXCLUSIVE} [%bd0], 0;", "13.4.92", "9.4", "sm_107a", None),
+    ("tcgen05.alloc", f"{EXCLUSIVE} [%bd0], 616;", "13.4.92", "9.4", "sm_107a", None),
+    ("tcgen05.alloc", f"{EXCLUSIVE.replace('.exclusive', '')} [%bd0], 65536;", "13.4.92", "9.4", "sm_107a", None),
 ]  # fmt: skip
 
 
@@ -199,6 +242,36 @@ def test_points_are_exact(
     known = register()
     assert known.explains(instruction, text, release, Version.of(ptx), target, "accepted") == entry
     assert known.explains(instruction, text, release, Version.of(ptx), target, "refused") is None
+
+
+LD = "tcgen05.ld.sync.aligned"
+RED = "tcgen05.ld.red.sync.aligned.32x32b.x2.min.f32"
+TWICE = "asm-tensor-register-twice"
+
+
+@pytest.mark.parametrize(
+    ("instruction", "text", "release", "ptx", "target", "entry"),
+    [
+        ("tcgen05.ld", f"{LD}.32x32b.x4.b32 {{%b3, %b0, %b2, %b3}}, [%b1];", "13.2.78", "8.6", "sm_100a", TWICE),
+        ("tcgen05.ld", f"{LD}.32x32b.x4.b32 {{%b3, %b0, %b2, %b3}}, [%b1];", "13.1.115", "8.6", "sm_100a", None),
+        ("tcgen05.ld", f"{LD}.32x32b.x4.b32 {{%b3, %b0, %b2, %b4}}, [%b4];", "13.5.37", "9.5", "sm_100a", None),
+        ("tcgen05.ld", f"{LD}.16x64b.x128.b32 {{{', '.join(f'%f{n % 127}' for n in range(128))}}}, [%b1];", "13.5.37", "9.5", "sm_110f", TWICE),
+        ("tcgen05.ld", f"{LD}.16x32bx2.x2.pack::16b.b32 {{%f9, %f9}}, [%b1], 2;", "13.4.92", "9.0", "sm_103f", TWICE),
+        ("tcgen05.ld.red", f"{RED} {{%f0, %f1}}, %f1, [%b1];", "13.3.73", "8.8", "sm_103a", TWICE),
+        ("tcgen05.ld.red", f"{RED} {{%f0, %f0}}, %f1, [%b1];", "13.3.73", "8.8", "sm_103a", TWICE),
+        ("tcgen05.ld.red", f"{RED} {{%f0, %f2}}, %f1, [%b1];", "13.3.73", "8.8", "sm_103a", None),
+        ("tcgen05.st", "tcgen05.st.sync.aligned.32x32b.x2.b32 [%b1], {%b0, %b0};", "13.5.37", "9.5", "sm_100a", None),
+        ("wmma.mma", f"{WMMA32} {{%b0, %b1, %b2, %laneid}}, {B8}, {B8}, {B8};", "13.5.37", "9.5", "sm_90", "asm-wmma-special"),
+        ("wmma.mma", f"{WMMA} {{%b0, %b1, %b2, %laneid}}, {B8}, {B8}, {B4};", "13.5.37", "9.5", "sm_90", None),
+        ("mma.sp", f"{HEAD.replace('k32', 'k64')}.s32.s4.s4.s32 {B4}, {{%b0, %b1}}, {{%b0, %b1}}, {B4}, %b9+12, 0;", "11.8.89", "7.8", "sm_90", "asm-register-plus-constant"),
+        ("mma.sp", f"{HEAD.replace('k32', 'k64')}.s32.s4.s4.s32 {B4}, {{%b0, %b1}}, {{%b0, %b1}}, {B4}, %b9+12, 0;", "11.8.89", "7.8", "sm_89", None),
+    ],
+)  # fmt: skip
+def test_points_are_exact_about_what_is_refused(
+    instruction: str, text: str, release: str, ptx: str, target: str, entry: str | None
+) -> None:
+    known = register()
+    assert known.explains(instruction, text, release, Version.of(ptx), target, "refused") == entry
 
 
 # Metadata in a vector of one register: instruction's head and operands, release, version, target, whether it is explained.
