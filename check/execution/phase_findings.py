@@ -310,7 +310,7 @@ class PhaseFindings:
             return  # nothing was executed
         yield from self._race_findings()
         for one in self.stuck.values():
-            if not one.late or all(race.is_open for race in self.races):
+            if not one.late or all(race.partly for race in self.races):
                 yield self._reports.stuck(one)
         told = {race.second for race in self.races}
         yield from (self._reports.short(one) for one in self.short.values() if one.product not in told)
@@ -322,7 +322,7 @@ class PhaseFindings:
         yield from (self._reports.uneven(one) for at, one in self.uneven.items() if at not in told_of)
         for (first, second), doubtful in self.unequal.items():
             yield self._reports.unequal(first, second, doubtful)
-        if not self.stuck and all(race.is_open for race in self.races):
+        if not self.stuck and all(race.partly for race in self.races):
             yield from cluster_ends(self.module, self.code, self.sent)
         for init, use in self.unpublished:
             yield self._reports.unpublished(self.unpublished[init, use])
