@@ -229,9 +229,16 @@ def test_every_assembler_says_so(ptxas: Ptxas) -> None:
         illegal = [text for one, text, _ in ILLEGAL if one == setting and text != UNANSWERED]
         asked += len(legal)
         for texts, accepted in ((legal, True), (illegal, False)):
-            for text, outcome in zip(texts, session.classify(_single(texts)), strict=True):
-                assert (outcome.verdict == "accepted") == accepted, (text, outcome)
+            for some in _parted(texts):
+                for text, outcome in zip(some, session.classify(_single(some)), strict=True):
+                    assert (outcome.verdict == "accepted") == accepted, (text, outcome)
     assert asked or ptxas.ptx < Version(7, 8)
+
+
+def _parted(texts: list[str]) -> list[list[str]]:
+    """Those with a predicate and a constant each by itself: ptxas works for minutes on one beside others."""
+    alone = [text for text in texts if "%p0+1" in text]
+    return [[text for text in texts if text not in alone], *([text] for text in alone)]
 
 
 def _single(texts: list[str]) -> list[str]:
