@@ -150,9 +150,7 @@ def _elsewhere(module: PtxModule, function: Function, operations: Operations) ->
 
 def _reaches_far(operation: Operation) -> bool:
     """Whether an access says that it may be in another block of the cluster."""
-    return operation.does in _ACCESSES and any(
-        "shared" in word and "cluster" in word for word in operation.words
-    )
+    return operation.does in _ACCESSES and operation.names_cluster
 
 
 def _undeclared(module: PtxModule, operations: Operations) -> Iterator[NotJudged]:

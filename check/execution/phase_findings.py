@@ -218,8 +218,7 @@ class PhaseFindings:
             if any("multicast" in word for word in operation.words):
                 return True
             arrives = operation.does == "arrive" and operation.action.barrier == "object"
-            far = arrives and any("shared" in word and "cluster" in word for word in operation.words)
-            if far and not self._arrives_here(statement):
+            if arrives and operation.names_cluster and not self._arrives_here(statement):
                 return True
         return False
 

@@ -102,6 +102,11 @@ class Operation:
         """Whether neither the specification nor spec/effects.yaml knows the instruction."""
         return self.registers is None and self.nearest is None
 
+    @cached_property
+    def names_cluster(self) -> bool:
+        """Whether a qualifier says that an address may be in the shared memory of the whole cluster."""
+        return any("shared" in word and "cluster" in word for word in self.words)
+
     def has_phases(self, operands: int) -> bool:
         """Whether a statement with so many operands waits for a phase of an mbarrier, or is about a barrier
         that some threads of the block may pass by.
