@@ -39,13 +39,14 @@ def mixed_places(
 
 
 def mixtures(usual: Sequence[str], elements: Sequence[str], runs: Sequence[int]) -> Iterator[tuple[str, ...]]:
-    """Vectors that show what is said of runs: each element once, and the first one in all ways that show
-    where runs end, beside usual registers; then the first two in turn.
+    """Vectors that show what is said of runs: each element once and alone, and the first one in all ways that
+    show where runs end, beside usual registers; then the first two in turn.
     """
     count = len(usual)
     ends = [run.stop for run in in_runs(count, runs) if len(run) > 1] or [count]
     for element in elements:
         yield (*usual[: ends[0] - 1], element, *usual[ends[0] :])
+        yield (element,) * count
     filled = 1
     while filled < count and tuple(runs) != (0,):
         yield (*(elements[0],) * filled, *usual[filled:])

@@ -1,11 +1,12 @@
 """Statements that show that the points of the register are right: every row and every part of each.
 
 They are legal statements, changed as the points say. So that points which say too much are contradicted,
-statements with other values in their fields stand beside them.
+statements with another value in one of their fields stand beside them.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -21,7 +22,7 @@ from .mixed_vectors import mixtures
 
 __all__ = ["chosen_statements"]
 
-_BESIDE = 2  # statements with other values in the fields of the points
+_BESIDE = 2  # statements with another value in one field of the points, for each field
 
 
 def chosen_statements(register: ContradictionRegister) -> dict[str, tuple[str, ...]]:
@@ -59,12 +60,18 @@ def _order(points: Points, variant: Variant) -> tuple[bool, bool]:
 
 def _inside(points: Points, variant: Variant) -> bool:
     """Whether the fields of a variant have listed values."""
-    return all(variant.fields.get(field) in listed.values for field, listed in points.fields.items())
+    return not _outside(points, variant)
+
+
+def _outside(points: Points, variant: Variant) -> tuple[str, ...]:
+    """The fields of the points whose values a variant does not have."""
+    listed = points.fields.items()
+    return tuple(field for field, values in listed if variant.fields.get(field) not in values.values)
 
 
 def _legal(made: Universe, points: Points) -> Iterator[tuple[Variant, Form]]:
-    """Of every row a form with each gate and each listed value of a field, and some with other values."""
-    beside = 0
+    """Of every row a form with each gate and each listed value of a field, and some with one other value."""
+    beside: Counter[str] = Counter()
     for view in made.specification.families[points.instruction].rows:
         seen: set[object] = set()
         lasting = sorted(view.variants(), key=lambda variant: variant.gate.removed is not None)
@@ -72,13 +79,14 @@ def _legal(made: Universe, points: Points) -> Iterator[tuple[Variant, Form]]:
             forms = [form for form in variant.forms if points.operand in (None, *form.operands)]
             if points.twice:
                 forms = [form for form in forms if any(_twice(variant, made.write(variant, form), form))]
-            inside = _inside(points, variant)
+            outside = _outside(points, variant)
+            beside_it = len(outside) == 1 and beside[outside[0]] < _BESIDE
             key = variant.gate, tuple(variant.fields.get(field) for field in points.fields)
             spelled = all(word in variant.mnemonic.split(".") for word in points.qualifiers.values())
-            if not forms or not spelled or key in seen or not (inside or beside < _BESIDE):
+            if not forms or not spelled or key in seen or not (beside_it or not outside):
                 continue
             seen.add(key)
-            beside += not inside
+            beside.update(outside)
             yield from ((variant, form) for form in (forms if points.twice else forms[:1]))
 
 
