@@ -48,7 +48,7 @@ def mixtures(usual: Sequence[str], elements: Sequence[str], runs: Sequence[int])
         yield (*usual[: ends[0] - 1], element, *usual[ends[0] :])
         yield (element,) * count
     filled = 1
-    while filled < count and tuple(runs) != (0,):
+    while filled < (2 if tuple(runs) == (0,) else count):
         yield (*(elements[0],) * filled, *usual[filled:])
         yield (*usual[: count - filled], *(elements[0],) * filled)
         filled *= 2

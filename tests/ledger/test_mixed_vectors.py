@@ -53,7 +53,7 @@ def test_runs_end_where_they_are_full() -> None:
 def test_mixtures_show_where_runs_end() -> None:
     found = {"".join(one) for one in mixtures("bbbb", ("s", "u"), (2, 2))}
     assert found == {"bsbb", "bubb", "sbbb", "bbbs", "ssbb", "bbss", "susu", "ssss", "uuuu"}
-    assert {"".join(one) for one in mixtures("bbbb", ("f",), (0,))} == {"bbbf", "ffff"}
+    assert {"".join(one) for one in mixtures("bbbb", ("f",), (0,))} == {"bbbf", "fbbb", "ffff"}
     assert ("b", "b", "b", "f") in set(mixtures("bbbb", ("f",), (1, 1)))  # behind the runs
 
 
