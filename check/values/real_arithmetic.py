@@ -17,7 +17,7 @@ from typing import Any
 from .arithmetic import ArithmeticRule, as_signed, bits_of
 from .word_algebra import NoResultError, WordAlgebra
 
-__all__ = ["real_literal", "real_rule"]
+__all__ = ["is_real", "real_literal", "real_number", "real_rule"]
 
 _REAL = "f"  # the first letter of their types
 _SIGNED = "s"
@@ -48,6 +48,16 @@ def real_literal(text: str) -> int | None:
     """The bits of a floating-point constant; None if an operand is none."""
     found = _LITERAL.fullmatch(text)
     return int(found[1] or found[2], 16) if found else None
+
+
+def is_real(words: tuple[str, ...]) -> bool:
+    """Whether an instruction is about floating-point numbers whose format is modelled."""
+    return words[-1][0] == _REAL and bits_of(words) in _FORMATS
+
+
+def real_number(number: int, bits: int) -> int:
+    """The bits of a floating-point number."""
+    return _bits(float(number), bits)
 
 
 @lru_cache(maxsize=1 << 10)

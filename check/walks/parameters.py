@@ -1,19 +1,23 @@
 """The numbers that parameters are taken to have: one for each byte, whatever loads read it.
 
-A parameter that is loaded in words is a size in each of them; what cannot hold it is 1. Eight bytes that are
-never loaded in parts are a pointer, far from others. So no branch is taken by a number that
-contradicts another branch: what an execution does can happen, with these parameters.
+A parameter that is loaded in words is a size in each of them, which a floating-point number has, too; what
+cannot hold it is 1. Eight bytes that are
+never loaded in parts, and to which at most numbers are added before they are an address, are a pointer, far
+from others. So no branch is taken by a number that contradicts another branch: what an execution does can
+happen, with these parameters.
 """
 
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Iterable
 from functools import cached_property
 from typing import NamedTuple
 from zlib import crc32
 
-from ..ptx.decode import DecodedStatement
+from ..ptx.dataflow import closure
+from ..ptx.decode import DecodedFunction, DecodedStatement
 from ..values.arithmetic import bits_of
 
 __all__ = ["AssumedSizes", "ParameterNumbers", "parameter_number"]
@@ -21,45 +25,77 @@ __all__ = ["AssumedSizes", "ParameterNumbers", "parameter_number"]
 _PLACE = re.compile(r"\[\s*([\w$%.]+?)\s*(?:\+\s*(\d+))?\s*\]")
 _SLOT = 8  # bytes of the widest element
 _POINTERS = 97
+_ADDS = frozenset(("mov", "add", "sub", "mad", "and", "or", "selp", "shfl", "cvta"))
 
 
 class AssumedSizes(NamedTuple):
-    """The number of every parameter that is a size, but for some parameters, by name, with another one."""
+    """The number of every parameter that is a size, but for some parameters, by name, with another one.
+    `memory`: that of every word of global memory; None: none is known.
+    """
 
     most: int
     others: tuple[tuple[str, int], ...] = ()
+    memory: int | None = None
+
+    @property
+    def remembered(self) -> AssumedSizes:
+        """The same, and words of memory that have the number of most parameters."""
+        return self._replace(memory=self.most)
 
 
 class ParameterNumbers:
     """What loads of parameters bring."""
 
-    def __init__(self, statements: Iterable[DecodedStatement]) -> None:
-        self._statements = statements
+    def __init__(self, code: DecodedFunction) -> None:
+        self._code = code
 
     def source(self, operand: str, words: tuple[str, ...]) -> int | tuple[int | str, ...] | None:
         """What an element of a load has: a pointer; or the bytes of each size in it, and the names of the
-        sizes that it spells, which are the bits of a floating-point number, too; None for what is no number.
+        sizes that it spells; None for what is no number.
         """
         name, offset = _place(operand)
         width = bits_of(words) // 8
         unit = self._units.get((name, offset // _SLOT), width)
-        if unit == _SLOT:
+        if unit == _SLOT and (name, offset // _SLOT) in self._pointers:
             return (crc32(f"{name}+{offset}".encode()) % _POINTERS + 1) << 32
         if words[-1][0] not in "usbf":
             return None
         return unit, *(f"{name}+{low}" for low in range(offset, offset + width, unit))
 
     @cached_property
+    def _loads(self) -> list[DecodedStatement]:
+        return [one for one in self._code if one.does == "load" and one.operation.space == "param"]
+
+    @cached_property
+    def _pointers(self) -> frozenset[tuple[str, int]]:
+        """The eight bytes from which addresses are made."""
+        made: dict[str, list[str]] = defaultdict(list)  # by register: those that are moved or added to it
+        waiting: list[str] = []
+        for statement in self._code:
+            word = statement.operation.words[0]
+            for register in statement.writes if word in _ADDS else ():
+                made[register] += statement.reads
+            if word == "cvta" or statement.does == "call" or statement.operation.space == "param":
+                waiting += statement.reads
+            waiting += self._code.registers_in(" ".join(statement.addresses), statement.scope)
+        pointing = closure(waiting, made)
+        return frozenset(
+            (name, offset // _SLOT)
+            for one in self._loads
+            if not pointing.isdisjoint(one.writes)
+            for name, offset in (_place(one.operands[1]),)
+        )
+
+    @cached_property
     def _units(self) -> dict[tuple[str, int], int]:
         """The narrowest load of each eight bytes."""
         found: dict[tuple[str, int], int] = {}
-        for statement in self._statements:
-            if statement.does == "load" and statement.operation.space == "param":
-                name, offset = _place(statement.operands[1])
-                width = bits_of(statement.operation.words) // 8
-                for low in range(offset, offset + (statement.bytes or width), width):
-                    slot = name, low // _SLOT
-                    found[slot] = min(found.get(slot, _SLOT), width)
+        for statement in self._loads:
+            name, offset = _place(statement.operands[1])
+            width = bits_of(statement.operation.words) // 8
+            for low in range(offset, offset + (statement.bytes or width), width):
+                slot = name, low // _SLOT
+                found[slot] = min(found.get(slot, _SLOT), width)
         return found
 
 

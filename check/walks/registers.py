@@ -11,6 +11,7 @@ from functools import lru_cache
 from ..ptx.operands import Address
 from ..values.block_threads import WARP, own_numbers
 from ..values.lane_numbers import LaneNumbers, Numbers, lane_math
+from ..values.real_arithmetic import is_real, real_number
 from ..values.word_algebra import NUMBER, NoResultError
 from .inverted_waits import is_inverted
 from .parameters import parameter_number
@@ -221,7 +222,8 @@ class Registers:
         if step.result == "computed":
             return self._computed(step)
         if step.result == "parameter" and len(step.sources) > 1:
-            return self._parameter(*step.sources)
+            number = self._parameter(*step.sources)
+            return real_number(number, step.bits) if is_real(step.words) else number
         values = self._sources(step)
         for place in step.negates:
             values[place] = self.math.negated(values[place])
