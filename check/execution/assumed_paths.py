@@ -2,34 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from math import log2
 
 from ..ptx.flow import Block
 from ..values.lane_numbers import LaneNumbers, Numbers
 from ..walks.parameters import AssumedSizes
 from ..walks.walk_plan import WalkPlan
+from ..walks.walk_steps import FIRST, WalkStep
 from .deciding_numbers import deciding_numbers, rounds_by
 from .thread_groups import ThreadGroup
-from .tile_loops import more_tiles
+from .tile_loops import few_tiles, more_tiles
 
-__all__ = ["LAST_ROUNDS", "AssumedPaths", "true_threads"]
+__all__ = ["BRINGING", "LAST_ROUNDS", "AssumedPaths", "true_threads"]
 
 LAST_ROUNDS = 7  # of a loop that shall end: its last rounds meet what many stages hold
 _EVEN_ROUNDS = (8, 12)  # in steps of 2 and 4, too: sizes that kernels ask for are multiples of such
+BRINGING = frozenset(("init", "invalidate", "arrive", "copy-arrive", "expect", "bulk-copy", "meet"))
+_READS = frozenset(("load", "update", "call"))
 _STEPPED_ROUNDS = 5  # at least, of one whose rounds count more than one
 
 
 class AssumedPaths:
     """What one execution assumed. `left` are the loops that ended by an assumed number, by their heads.
-    `passed_by`: predicates by whose assumed numbers some threads did not do what others or other numbers do.
+    `passed_by`: predicates by whose assumed numbers some threads did not do what others or other numbers do,
+    and the statements that these do, of those for which others may wait.
     `decided_by`: all predicates by whose assumed numbers threads went a way, but for the ends of loops.
     """
 
-    def __init__(self, plan: WalkPlan) -> None:
+    def __init__(self, plan: WalkPlan, sizes: AssumedSizes) -> None:
         self.plan = plan
+        self._is_first = FIRST.isdisjoint(name for name, _ in sizes.others)
+        self._placed: dict[str, bool] = {}
         self.left: set[int] = set()
-        self.passed_by: set[str] = set()
+        self.passed_by: dict[str, set[int]] = {}
         self.decided_by: set[str] = set()
         self.gone_round: set[int] = set()  # loops, by their heads
         self._gaps: dict[int, list[int]] = {}  # by loop: how far from its end its first two rounds are
@@ -46,6 +52,7 @@ class AssumedPaths:
         """
         ends = [] if self._paused_at is None else self._ends(self._paused_at, size)
         yield from map(AssumedSizes, ends)
+        yield from few_tiles(self.plan, self.gone_round, self.left | self.gone_round, size)
         tiles = more_tiles(self.plan, self.gone_round, self._paused_at, size, min(ends[:1], default=size))
         if tiles is not None:
             yield tiles
@@ -79,11 +86,17 @@ class AssumedPaths:
             step = 2.0 ** round(log2(size * step / gaps[0]))
         return tuple(int(rounds * step) for rounds in _EVEN_ROUNDS)
 
-    def guard(self, group: ThreadGroup, name: str | None, holds: Numbers, negated: bool) -> None:
+    def guard(self, group: ThreadGroup, step: WalkStep, holds: Numbers) -> None:
         """Threads execute a statement, or pass it by, by an assumed guard."""
+        name = step.guard
         self.decided_by.update(() if name is None else (name,))
-        if name is not None and not self._is_most(group, name, holds, negated):
-            self.passed_by.add(name)
+        if step.statement.does in BRINGING and not self._is_most(group, name, holds, step.negated):
+            self._pass(name, {step.position})
+
+    def _pass(self, name: str | None, statements: Collection[int]) -> None:
+        """Remember what was passed by, and by which predicate."""
+        if name is not None and statements:
+            self.passed_by.setdefault(name, set()).update(statements)
 
     def split(
         self,
@@ -99,10 +112,15 @@ class AssumedPaths:
         """
         self.decided_by.update(() if name is None else (name,))
         fall = self.plan.flow.blocks[number].fall
-        most = self._is_most(group, name, holds, negated) and not self.acts(fall, number)
-        least = self._is_most(group, name, holds, negated, False) and not self.acts(taken, number)
-        if name is not None and not (most or least):
-            self.passed_by.add(name)
+        there, here = self._bringing(taken, number), self._bringing(fall, number)
+        most = not here and self._is_most(group, name, holds, negated)
+        least = not there and self._is_most(group, name, holds, negated, False)
+        if not (most or least):
+            self._pass(name, there | here)
+
+    def _bringing(self, side: int | None, number: int) -> frozenset[int]:
+        """The statements on one side of a branch that may do what others wait for."""
+        return frozenset() if side is None else self.plan.doing(BRINGING, side, number)
 
     def acts(self, side: int | None, number: int) -> bool:
         """Whether any statement on one side of a branch acts."""
@@ -120,10 +138,22 @@ class AssumedPaths:
             return False
         register = value is not negated  # what the register must hold
         for part in self.plan.steps.conjuncts(guard, "and" if register else "or"):
-            if part not in group.registers.assumed:
+            if part not in group.registers.assumed or self._is_placed(part):
                 holding = true_threads(group.registers.guard(part, not register), threads)
                 threads = threads if holding is None else holding
         return threads == (true if value else tuple(thread for thread in group.threads if thread not in true))
+
+    def _is_placed(self, predicate: str) -> bool:
+        """Whether a predicate depends on the place of the grid's first block, which every launch has, and on
+        no other assumed number.
+        """
+        if predicate not in self._placed:
+            made = self.plan.statements_behind(predicate)
+            loads = any(self.plan.code.operation(index).does in _READS for index in made)
+            self._placed[predicate] = (
+                self._is_first and not loads and deciding_numbers(self.plan, (predicate,)) <= FIRST
+            )
+        return self._placed[predicate]
 
     def decided(self, group: ThreadGroup, predicate: str | None, value: bool) -> bool:
         """Whether a predicate has its value with other assumed numbers, too: a known part of it decides."""
@@ -143,8 +173,9 @@ class AssumedPaths:
         self.left |= ended
         if not ended:
             self.decided_by.add(name)
-        if not ended and following is not None and not self.plan.acts(following, number):
-            self.passed_by.add(name)
+        if not ended:
+            sides = (self._bringing(side, number) for side in self.plan.flow.blocks[number].successors)
+            self._pass(name, frozenset[int]().union(*sides) - self._bringing(following, number))
 
     def measure(self, group: ThreadGroup, number: int, name: str | None) -> None:
         """Remember how far two numbers are apart whose comparison decides how long a loop is."""
@@ -178,29 +209,23 @@ class AssumedPaths:
         busy = [side for side in block.successors if self.plan.acts(side, number)]
         return not busy or (len(busy) < 2 and self.plan.accesses(busy[0], number))
 
-    @property
-    def passed(self) -> bool:
-        """Whether some threads did not do, by an assumed number, what others or other numbers do."""
-        return bool(self.passed_by)
-
-    def is_shown(self, wait: int, changed_at: set[int]) -> bool:
+    def is_shown(self, wait: int, changed_at: set[int], passed_by: Iterable[str]) -> bool:
         """Whether the numbers with which the wait at a statement lacks what others bring may show a fault:
-        the same ones decide how often threads come to the wait and to these, and what threads passed by.
+        the same ones decide how often threads come to the wait and to these, and the predicates by which
+        threads passed acts by.
         """
         rounds = rounds_by(self.plan, (wait,))
         if not rounds or not changed_at or rounds != rounds_by(self.plan, changed_at):
             return False
         return all(
             not by.isdisjoint(rounds) and by <= rounds
-            for by in (deciding_numbers(self.plan, (name,)) for name in self.passed_by)
+            for by in (deciding_numbers(self.plan, (name,)) for name in passed_by)
         )
 
     def may_bring(self, changed_at: set[int], bringing: Iterable[int] | None = None) -> bool:
         """Whether other numbers of parameters may bring what a wait lacks, which statements change: a loop
         that brings it ended by an assumed one. `bringing`: the only statements that can.
         """
-        if self.passed:
-            return True
         if bringing is not None and not any(self._has_left(index) for index in bringing):
             return False
         if not changed_at:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping, Set
 from functools import partial
 
 from ...spec.lazy_dataclass import dataclass
@@ -72,6 +72,9 @@ class BarrierActs:
             warp.clock.seen[number] = 1
         self.mbarriers: dict[int, Mbarrier] = {}
         self.named: dict[int, NamedBarrier] = {}
+        self.waiters: dict[int, set[int]] = {}  # by mbarrier: the warps that have waited for its phases
+        self.tries: Set[int] = frozenset()  # waits that fail where a phase is incomplete
+        self.failed = False  # the last try has failed
         self.invalid: set[int] = set()  # mbarriers that were invalidated, and not initialised again
         self.uncounted: set[int] = set()  # mbarriers with an unknown count
         self.unpublished: dict[tuple[int, int], Unpublished] = {}
@@ -324,6 +327,7 @@ class BarrierActs:
             if barrier is None:
                 raise LostError
             parity = self._value(group, text, statement.scope)
+            self.waiters.setdefault(address, set()).update(by_warp(some))
             for number, lanes in by_warp(some).items():
                 warp = self.warps[number]
                 if text is None:
@@ -337,6 +341,9 @@ class BarrierActs:
                     self._comes(group, step, barrier, target, wanted)
                 if target < 0:
                     continue
+                if barrier.phase <= target and step.position in self.tries:
+                    self.failed = True
+                    return
                 if barrier.phase <= target:
                     yield GroupWait(
                         partial(barrier.has_ended, target), "phase", step.position, address, target

@@ -16,10 +16,11 @@ from dataclasses import dataclass, replace
 from ..ptx.flow import Block
 from ..values.block_threads import WARP, Threads, by_warp
 from ..values.lane_numbers import LaneNumbers, Numbers
-from ..walks.parameters import AssumedSizes
+from ..values.real_arithmetic import is_real, real_number
+from ..walks.parameters import AssumedSizes, parameter_number
 from ..walks.registers import Registers
 from ..walks.walk_plan import WalkPlan
-from ..walks.walk_steps import PLACES
+from ..walks.walk_steps import PLACES, WalkStep
 from .assumed_paths import AssumedPaths, true_threads
 from .barrier_acts import PARTING
 from .deciding_numbers import deciding_numbers
@@ -56,14 +57,15 @@ class _Task:
 class Execution:
     """One execution of a block's threads. `sizes` are the numbers of its parameters, `rounds` the
     most rounds of a loop with accesses. `only_right`: it ends, halted, at the first thing that is wrong.
-    `shape`: how the threads lie, where the PTX does not say it.
+    `shape`: how the threads lie, where the PTX does not say it. `tries`: a wait that is tried once fails
+    where its phase is incomplete; otherwise it is taken that it ends.
 
     `acts` holds what was done: the races among accesses, and the mbarriers that were used too early. `stuck`
     are the waits that never end. `followed`: no group stopped because the PTX does not show how it goes on.
     `skipped`: what some threads may do was left out, since it is not known whether they do.
     `paused`: one stopped after many rounds of a loop. `halted`: all stopped, because the PTX does not show
     which barrier one changes (the statement `halted_at`), or after too many steps. `doubtful`: some group
-    took a path by an assumed number.
+    took a path by an assumed number. `asks_memory`: one stopped where a word of global memory decides.
     """
 
     def __init__(
@@ -75,10 +77,12 @@ class Execution:
         rounds: int = ROUNDS,
         only_right: bool = False,
         shape: tuple[int, int, int] | None = None,
+        tries: bool = False,
     ) -> None:
         self.plan = plan
         self.sizes = sizes
         self.acts = acts or WarpActs(threads)
+        self.acts.tries = plan.tries if tries else frozenset()
         self.rounds = rounds
         self.only_right = only_right
         self.words = SharedWords([warp.clock for warp in self.acts.warps]) if plan.reread else None
@@ -93,7 +97,9 @@ class Execution:
         self.steps = 0
         self.together: dict[int, bool] = {}  # by executed block: whether whole warpgroups executed it
         self.ranks: set[int | None] = set()  # of blocks of the cluster whose memory threads address
-        self._assumed = AssumedPaths(plan)
+        self._assumed = AssumedPaths(plan, sizes)
+        self.asks_memory = False
+        self._recalled = frozenset[int]() if sizes.memory is None else plan.plain_loads
         self._guessed = False  # whether threads end was not known
         self._tasks: deque[_Task] = deque()
         self._joins: list[Join] = []
@@ -101,14 +107,16 @@ class Execution:
         self._lost: set[int] = set()  # warps with threads that the PTX does not show the way of
         if shape is None and plan.function.is_line:
             shape = threads, 1, 1
-        registers = Registers(plan.steps, range(threads), *sizes, shape)
+        registers = Registers(plan.steps, range(threads), sizes.most, sizes.others, shape)
         self._start(ThreadGroup(Threads(range(threads)), 0 if plan.flow.blocks else None, registers))
         self._run()
 
     @property
     def certain(self) -> bool:
-        """Whether everything was executed, to the end, and no path was assumed but how long loops are."""
-        return self._is_certain and not self._tasks
+        """Whether everything was executed, to the end, and no path was assumed but how long loops are, nor
+        what memory holds.
+        """
+        return self._is_certain and not self._tasks and self.sizes.memory is None
 
     @property
     def _is_certain(self) -> bool:
@@ -131,7 +139,8 @@ class Execution:
     @property
     def endings(self) -> list[AssumedSizes]:
         """Numbers of parameters with which the loop that paused ends, or one over tiles goes on."""
-        return list(self._assumed.endings(self.sizes.most))
+        endings = self._assumed.endings(self.sizes.most)
+        return [one if self.sizes.memory is None else one.remembered for one in endings]
 
     @property
     def even_endings(self) -> tuple[int, ...]:
@@ -242,11 +251,12 @@ class Execution:
                     threads = true_threads(guard, group.threads)
                 if acts and threads is None:
                     if step.statement.does not in self.acts.skips:
+                        self.asks_memory |= step.guard is not None and self.plan.remembers(step.guard)
                         raise LostError
                     self.skipped = True
                 if acts and step.guard in registers.assumed:
                     group.doubtful |= step.statement.does in _ORDERS
-                    self._assumed.guard(group, step.guard, guard, step.negated)
+                    self._assumed.guard(group, step, guard)
                 if acts and threads and step.statement.does in PARTING:
                     sides = self.acts.sides(group, step, threads)
                     if len(sides) > 1:
@@ -256,6 +266,9 @@ class Execution:
                     self.words.store(registers, step, group.threads, surely=False)
                 if acts and threads:
                     yield from self.acts.act(group, step, threads)
+                    if self.acts.failed:
+                        self.acts.failed, makes = False, False
+                        registers.receive(step, [0] * len(step.written), guard, False)
                     if self.words is not None:
                         self.words.store(registers, step, threads)
                 if step.maps and threads:
@@ -264,6 +277,8 @@ class Execution:
                 if makes and self.words is not None and step.rereads and threads is not None:
                     values, assumed = self.words.load(registers, step, threads)
                     registers.receive(step, values, guard, assumed)
+                elif makes and step.position in self._recalled:
+                    self._recall(registers, step, guard)
                 elif makes:
                     registers.execute(step, guard)
             group.done = 0
@@ -272,6 +287,13 @@ class Execution:
             if not going:
                 return
         self._end(group)
+
+    def _recall(self, registers: Registers, step: WalkStep, guard: Numbers) -> None:
+        """Load words of global memory, which have an assumed number."""
+        word = parameter_number([self.sizes.memory or 0], step.bits // 8)
+        if is_real(step.words):
+            word = real_number(word, step.bits)
+        registers.receive(step, [word] * len(step.written), guard, True)
 
     def _end(self, group: ThreadGroup) -> None:
         self._ended += len(group.threads)
@@ -316,11 +338,11 @@ class Execution:
             if len(block.successors) < 2:
                 return self._enter(group, number, block.successors[0] if block.successors else None)
         if guard is None or statement.does == "switch":
-            return self._skip(group, number, block)
+            return self._skip(group, number, name)
         if isinstance(guard, LaneNumbers):
             if name in group.registers.assumed:
                 self._assumed.split(group, number, name, guard, statement.negated, taken)
-            return self._split(group, number, guard, taken, block.fall)
+            return self._split(group, number, name, guard, taken, block.fall)
         following = taken if guard else block.fall
         counted = name not in group.registers.assumed or self._assumed.decided(
             group, name, guard != statement.negated
@@ -334,15 +356,17 @@ class Execution:
                 self._assumed.decided_by.update(() if name is None else (name,))
         return self._enter(group, number, following, counted)
 
-    def _skip(self, group: ThreadGroup, number: int, block: Block) -> bool:
+    def _skip(self, group: ThreadGroup, number: int, name: str | None) -> bool:
         """Go on where the sides of a branch meet whose guard is unknown; raises LostError if a side acts,
         or if the branch waits for what another thread writes.
         """
         acting = self.plan.acting(self.acts.skips)
-        behind = [self.plan.loops.blocks_of(side, number) for side in block.successors]
-        if not all(map(acting.isdisjoint, behind)) or self.plan.polls(number):
+        successors = self.plan.flow.blocks[number].successors
+        behind = [self.plan.loops.blocks_of(side, number) for side in successors]
+        if not all(map(acting.isdisjoint, behind)) or self.plan.polls(number, name):
+            self.asks_memory |= name is not None and self.plan.remembers(name)
             raise LostError
-        self.skipped |= any(self._assumed.acts(side, number) for side in block.successors)
+        self.skipped |= any(self._assumed.acts(side, number) for side in successors)
         end = self.plan.flow.post_dominator.get(number)
         for register in self.plan.written_between(number):
             group.registers.numbers[register] = None
@@ -354,12 +378,18 @@ class Execution:
         return self._enter(group, number, end)
 
     def _split(
-        self, group: ThreadGroup, number: int, guard: LaneNumbers, taken: int | None, fall: int | None
+        self,
+        group: ThreadGroup,
+        number: int,
+        name: str | None,
+        guard: LaneNumbers,
+        taken: int | None,
+        fall: int | None,
     ) -> bool:
         """Send threads to both sides of a branch."""
         sides = guard.by_value(group.threads)
         if None in sides:
-            return self._skip(group, number, self.plan.flow.blocks[number])
+            return self._skip(group, number, name)
         if len(sides) == 1:
             return self._enter(group, number, taken if next(iter(sides)) else fall)
         join = self._join(group, number, len(sides))

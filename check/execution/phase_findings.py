@@ -72,6 +72,16 @@ def _is_right(found: Execution) -> bool:
     return found.certain and not any(wrong)
 
 
+def _is_unseen(found: Execution, race: PhaseRace) -> bool:
+    """Whether a copy meets its own next round, and no other warp waits for what it brings, as where a cache
+    is warmed.
+    """
+    if race.what != "rewritten" or race.first != race.second or race.landing is None:
+        return False
+    barrier, warp = race.landing
+    return found.acts.waiters.get(barrier, set()) <= {warp}
+
+
 @dataclass
 class PhaseFindings:
     """The findings about one function, and what they make superfluous."""
@@ -116,48 +126,19 @@ class PhaseFindings:
         sizes = [AssumedSizes(_SIZE)]
         excusing: list[AssumedSizes] = []
         even: tuple[int, ...] = ()
+        tried: AssumedSizes | None = None
         for size in sizes:
             last = len(sizes) > 1
             most = max(rounds, LAST_ROUNDS + 1) if last else rounds
             found = Execution(plan, threads, size, rounds=most, shape=shape)
-            followed &= found.followed and not (found.halted or found.doubtful)
+            if found.asks_memory and size.memory is None:
+                size = size.remembered
+                found = Execution(plan, threads, size, rounds=most, shape=shape)
+            known = size.memory is None
+            followed &= known and found.followed and not (found.halted or found.doubtful)
             ended |= found.certain
             self.followed = followed and ended
-            self.races += found.acts.accesses
-            self.unpublished |= found.acts.unpublished
-            if found.is_alike:
-                self.unpublished |= found.acts.unknown_there
-            self.wrong_counts |= found.acts.wrong_counts
-            self.unlike |= found.acts.unlike()
-            self.uneven |= found.acts.uneven()
-            self.short |= found.acts.short()
-            stuck = [
-                one
-                for one in _causes(found.stuck)
-                if one.kind != "init" or self._initialises or self._is_own(one.barrier)
-            ]
-            if self._is_signalled():
-                stuck = []
-            if not alone:  # it is taken that other blocks send what this one sends
-                alike = self._reaches_all() or len(found.ranks - {None}) > 1
-                alike = alike or (bool(stuck) and self._reach_each_other(found, size))
-                known = found.acts.receives and found.is_alike and not found.acts.shares
-                stuck = [
-                    replace(one, doubtful=True)
-                    for one in stuck
-                    if one.kind in ("arrival", "init", "invalid")
-                    or (alike and one.kind == "phase" and not one.lacks_bytes)
-                    or (known and one.kind == "phase")
-                ]
-            self.stuck |= {one.statement: one for one in stuck}
-            self.drifts |= {
-                (one.init, one.arrival): one
-                for address, one in found.acts.drifts.items()
-                if found.acts.mbarriers[address].phase > 0
-            }
-            for barrier in found.acts.named.values():
-                self.unequal |= barrier.unequal
-            self.sent += unawaited(found)
+            self._collect(found, alone)
             self.executed |= found.together.keys()
             self._done[size] = found.together.keys()
             self.parted |= {number for number, whole in found.together.items() if not whole}
@@ -168,9 +149,13 @@ class PhaseFindings:
                 excusing.append(size)
             if found.halted_at is not None:
                 self.unknown_barrier = self.code.function.statements[found.halted_at].offset
+            if found.followed and not (found.paused or found.halted):
+                tried = size
             if not last:
                 sizes += found.endings
                 even = found.even_endings
+        if plan.tries and tried is not None and not self.stuck and all(one.is_open for one in self.races):
+            self._collect(Execution(plan, threads, tried, rounds=rounds, shape=shape, tries=True), alone)
         if ended:
             self.unknown_barrier = None
         if excusing and alone and not self.stuck and not self._is_signalled():
@@ -181,6 +166,49 @@ class PhaseFindings:
             if race.what == "unfenced":
                 self.synchronised.add(pair)
         self.synchronised -= {(race.first, race.second) for race in self.races if race.what != "unfenced"}
+
+    def _collect(self, found: Execution, alone: bool) -> None:
+        """Take over what an execution found. `alone`: no other block of a cluster does anything to it. What
+        was found with words of memory is doubtful: nobody says what these hold.
+        """
+        guessed = found.sizes.memory is not None
+        races = (one for one in found.acts.accesses if not _is_unseen(found, one))
+        self.races += [replace(one, doubtful=one.doubtful or guessed) for one in races]
+        self.unpublished |= found.acts.unpublished
+        if found.is_alike:
+            self.unpublished |= found.acts.unknown_there
+        self.wrong_counts |= found.acts.wrong_counts
+        self.unlike |= found.acts.unlike()
+        self.uneven |= found.acts.uneven()
+        self.short |= found.acts.short()
+        stuck = [
+            replace(one, doubtful=one.doubtful or guessed)
+            for one in _causes(found.stuck)
+            if one.kind != "init" or self._initialises or self._is_own(one.barrier)
+        ]
+        if self._is_signalled():
+            stuck = []
+        if not alone:  # it is taken that other blocks send what this one sends
+            alike = self._reaches_all() or len(found.ranks - {None}) > 1
+            alike = alike or (bool(stuck) and self._reach_each_other(found, found.sizes))
+            known = found.acts.receives and found.is_alike and not found.acts.shares
+            stuck = [
+                replace(one, doubtful=True)
+                for one in stuck
+                if one.kind in ("arrival", "init", "invalid")
+                or one.within
+                or (alike and one.kind == "phase" and not one.lacks_bytes)
+                or (known and one.kind == "phase")
+            ]
+        self.stuck |= {one.statement: one for one in stuck}
+        self.drifts |= {
+            (one.init, one.arrival): one
+            for address, one in found.acts.drifts.items()
+            if found.acts.mbarriers[address].phase > 0
+        }
+        for barrier in found.acts.named.values():
+            self.unequal |= barrier.unequal
+        self.sent += unawaited(found)
 
     @property
     def clears(self) -> bool:
@@ -268,7 +296,7 @@ class PhaseFindings:
         blocks, waiting = plan.steps.grid[RANKS], _waits(found)
         reached: set[int | None] = set()
         for rank in range(blocks) if 1 < blocks <= _MOST_BLOCKS else ():
-            here = Execution(plan, found.acts.threads, AssumedSizes(size.most, (*size.others, (RANK, rank))))
+            here = Execution(plan, found.acts.threads, size._replace(others=(*size.others, (RANK, rank))))
             if _waits(here) != waiting or len(here.ranks) != 1:
                 return False
             reached |= here.ranks
@@ -313,7 +341,8 @@ class PhaseFindings:
                 yield self._reports.stuck(one)
         told = {race.second for race in self.races}
         yield from (self._reports.short(one) for one in self.short.values() if one.product not in told)
-        if not self.races and not self.stuck and any(one.does == "await" for one in self.code):
+        is_open = all(race.is_open for race in self.races)
+        if is_open and not self.stuck and any(one.does == "await" for one in self.code):
             yield from (self._reports.drift(one) for one in self.drifts.values())
         yield from map(self._reports.wrong_count, self.wrong_counts.values())
         yield from (self._reports.unlike(*ends, *counts) for ends, counts in self.unlike.items())

@@ -82,7 +82,8 @@ class PhaseRace:
     stored, without a proxy fence), `overwritten` (a write where a product reads), `elsewhere` (the same, in
     another block of the cluster), `rewritten` (a write where a bulk copy is not complete). `partly`: some
     warps of the product have ended, or have waited, and others have not. `reads`: which of the two is the
-    product; with `none`, `read` are the bytes that the second one writes.
+    product; with `none`, `read` are the bytes that the second one writes. `landing`: the mbarrier that the
+    first one, a bulk copy, completes, and the warp that it is of.
     """
 
     what: str
@@ -93,6 +94,7 @@ class PhaseRace:
     doubtful: bool = False
     partly: bool = False
     reads: Literal["first", "second", "none"] = "second"
+    landing: tuple[int, int] | None = None
 
     @property
     def is_open(self) -> bool:
@@ -323,7 +325,10 @@ class SharedAccesses:
         key = what, first, second
         known, doubtful = self.races.get(key), doubtful or write.doubtful
         if known is None or (known.doubtful, known.partly) > (doubtful, partly):
-            self.races[key] = PhaseRace(what, first, second, write.region, region, doubtful, partly, reads)
+            landing = None if write.landing is None else (write.landing.barrier, write.warp)
+            self.races[key] = PhaseRace(
+                what, first, second, write.region, region, doubtful, partly, reads, landing
+            )
 
     def ended(self, reads: Iterable[TimedRead], warp: int) -> None:
         """A warp has waited for products."""

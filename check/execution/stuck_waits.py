@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence, Set
 from dataclasses import replace
+from functools import partial
 
 from ...spec.lazy_dataclass import dataclass
 from ..walks.walk_plan import WalkPlan
 from .assumed_paths import AssumedPaths
 from .deciding_numbers import deciding_numbers
+from .helping_acts import HelpingActs
 from .thread_groups import ThreadGroup
 from .warp_acts import WarpActs
 from .warps import GroupWait
@@ -20,7 +22,8 @@ __all__ = ["Stuck", "stuck_waits"]
 class Stuck:
     """A wait that never ends: its kind (of GroupWait), statement, barrier and phase, and what it lacks.
     `excused`: with the numbers that are assumed, and maybe not with others; `shown` are several of them.
-    `late`: in a thread that comes late; one that comes early does not wait at all.
+    `late`: in a thread that comes late; one that comes early does not wait at all. `within`: no other block
+    of a cluster can end it.
     """
 
     kind: str
@@ -33,6 +36,7 @@ class Stuck:
     excused: bool = False
     shown: tuple[int, ...] = ()
     late: bool = False
+    within: bool = False
 
 
 def stuck_waits(
@@ -46,15 +50,25 @@ def stuck_waits(
     `executed` are the blocks that threads have come to.
     """
     waits = [(group, _settled(plan, acts, wait, executed)) for group, wait in waits]
-    is_open = any(_is_open(plan, acts, wait) for _, wait in waits)
-    for group, wait in waits:
+    helping = HelpingActs(plan, acts, [wait for _, wait in waits], executed, assumed.gone_round)
+    passed = {wait: helping.passed(assumed.passed_by, wait) for _, wait in waits}
+
+    def is_sure(wait: GroupWait) -> bool:
+        return wait.kind == "init" and _is_surely_uninitialised(plan, acts, wait, executed)
+
+    def is_assumed(wait: GroupWait) -> bool:
+        return not is_sure(wait) and (bool(passed[wait]) or _is_assumed(acts, assumed, wait, helping))
+
+    opened = helping.freed(partial(_is_open, plan, acts))
+    assumptions = helping.freed(is_assumed)
+    reached = helping.freed(lambda wait: wait.kind == "phase" or wait.barrier < 0)
+    for (group, wait), is_open, excused, others in zip(waits, opened, assumptions, reached, strict=True):
         if is_open and not (wait.kind == "init" and _is_past_inits(plan, executed)):
             continue
         if wait.kind == "meet" and wait.barrier < 0:
             continue
-        sure = wait.kind == "init" and _is_surely_uninitialised(plan, acts, wait, executed)
-        excused = not sure and _is_assumed(acts, assumed, wait)
-        if excused and not _is_shown(acts, assumed, wait):
+        excused = excused and not is_sure(wait)
+        if excused and not _is_shown(acts, assumed, wait, passed[wait]):
             continue
         lacks = 0, False
         if wait.kind == "phase":
@@ -71,6 +85,7 @@ def stuck_waits(
             group.doubtful or wait.kind == "invalid",
             excused,
             late=wait.late,
+            within=not others,
         )
 
 
@@ -115,54 +130,18 @@ def _is_open(plan: WalkPlan, acts: WarpActs, wait: GroupWait) -> bool:
     return wait.kind == "unknown" or (wait.kind == "phase" and not plan.tries_again(wait.statement))
 
 
-def _is_assumed(acts: WarpActs, assumed: AssumedPaths, wait: GroupWait) -> bool:
-    """Whether what a wait lacks may come with other numbers of parameters."""
-    if wait.kind in ("init", "invalid", "arrival"):
-        return assumed.passed
+def _is_assumed(acts: WarpActs, assumed: AssumedPaths, wait: GroupWait, helping: HelpingActs) -> bool:
+    """Whether what a wait lacks may come with other numbers of parameters, by which loops go on."""
+    if wait.kind in ("init", "invalid", "arrival", "unknown"):
+        return wait.kind == "unknown"
     if wait.kind == "meet":
         return assumed.may_bring(acts.named[wait.barrier].changed_at)
     barrier = acts.mbarriers[wait.barrier]
-    return assumed.may_bring(barrier.changed_at, _bringing(assumed.plan, barrier.pending > 0))
+    return assumed.may_bring(barrier.changed_at, helping.brings(wait))
 
 
-def _bringing(plan: WalkPlan, arrivals: bool) -> Iterator[int]:
-    """The statements that can end a phase that lacks arrivals, or else bytes. A copy that goes with an
-    arrival at its mbarrier cannot end one that has all of its arrivals.
-    """
-    for index in plan.roles:
-        match plan.code[index].does:
-            case "init" | "copy-arrive":
-                yield index
-            case "arrive" if arrivals:
-                yield index
-            case "bulk-copy" | "expect" if not arrivals and not _arrives(plan, index):
-                yield index
-
-
-def _arrives(plan: WalkPlan, copy: int) -> bool:
-    """Whether the threads that execute a copy arrive in the same block at the mbarrier that it names."""
-    block, guard = plan.flow.blocks[plan.flow.block_of(copy)], plan.steps.step(copy).guard
-    return any(
-        plan.code[index].does == "arrive"
-        and _named(plan, index) == _named(plan, copy) is not None
-        and plan.steps.step(index).guard in (None, guard)
-        for index in range(block.start, block.end)
-    )
-
-
-def _named(plan: WalkPlan, index: int) -> tuple[int | str, int] | None:
-    """The mbarrier that a statement names: a register that is written once, or a number, and an offset."""
-    statement = plan.code[index]
-    address = statement.barrier
-    if address is None or address.base is None:
-        return None if address is None else (0, address.offset)
-    base = plan.steps.source(address.base, statement.scope)
-    is_one = isinstance(base, int) or len(plan.code.definitions.get(base, ())) < 2
-    return (base, address.offset) if is_one else None
-
-
-def _is_shown(acts: WarpActs, assumed: AssumedPaths, wait: GroupWait) -> bool:
+def _is_shown(acts: WarpActs, assumed: AssumedPaths, wait: GroupWait, helping: Set[str]) -> bool:
     """Whether the numbers that are assumed may show that a wait for a phase never ends."""
     if wait.kind != "phase":
         return False
-    return assumed.is_shown(wait.statement, acts.mbarriers[wait.barrier].changed_at)
+    return assumed.is_shown(wait.statement, acts.mbarriers[wait.barrier].changed_at, helping)

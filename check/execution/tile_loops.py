@@ -6,15 +6,37 @@ blocks. So there must be many tiles, but a loop inside, over K, must end after f
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 
 from ..walks.parameters import AssumedSizes
 from ..walks.walk_plan import WalkPlan
 from .deciding_numbers import deciding_sizes, end_guards, ends_by
 
-__all__ = ["more_tiles"]
+__all__ = ["few_tiles", "more_tiles"]
 
+_LONG = 16  # times as large a number lets loops go on
+_FEW = 2  # tiles at least, where a parameter counts them
 _TIMES = 3  # as large a number of each parameter: with two of them, 9 times as many tiles
+
+
+def few_tiles(
+    plan: WalkPlan, gone_round: Collection[int], inner: Collection[int], most: int
+) -> Iterator[AssumedSizes]:
+    """Numbers of parameters with which a loop over tiles, which went on, ends: loops in it go on as they do
+    with `most`, and then without an end. `inner` are these, by their heads. None, if no parameter decides
+    about them alone.
+    """
+    for head in sorted(gone_round):
+        body = plan.loops.blocks[head]
+        within = [one for one in inner if one in body and one != head]
+        if not within or not plan.busy(head):
+            continue
+        names = {name for one in within for name in deciding_sizes(plan, ends_by(plan, one))}
+        names -= deciding_sizes(plan, ends_by(plan, head))
+        if names:
+            for number in (most, _LONG * most):
+                yield AssumedSizes(_FEW, tuple((name, number) for name in sorted(names)))
+            return
 
 
 def more_tiles(

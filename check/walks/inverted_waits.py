@@ -9,7 +9,7 @@ from ..ptx.flow import Block
 from ..values.word_algebra import NUMBER, NoResultError
 from .walk_steps import WalkStep, WalkSteps
 
-__all__ = ["is_inverted"]
+__all__ = ["branches", "is_inverted"]
 
 _PLAIN = frozenset(("move", "nothing", "jump"))
 _MOST_BLOCKS = 4  # from the branch back to the wait
@@ -28,11 +28,25 @@ def _ends_early(steps: WalkSteps, index: int) -> bool:
     branch = steps.code[block.end - 1]
     if branch.does != "jump" or branch.guard is None or not _is_plain(steps, block, index):
         return False
+    sides = branches(steps, index)
+    if sides is None:
+        return False
+    over, early = sides
+    return _comes_back(steps, over, number) and not _comes_back(steps, early, number)
+
+
+def branches(steps: WalkSteps, index: int) -> tuple[int | None, int | None] | None:
+    """The blocks that follow where a wait finds its phase complete, and where it does not; None if its block
+    does not end with a branch that depends on that alone.
+    """
+    block = steps.flow.blocks[steps.flow.block_of(index)]
+    branch = steps.code[block.end - 1]
+    if branch.does != "jump" or branch.guard is None:
+        return None
     taken = {found: _is_taken(steps, index, block, found) for found in (0, 1)}
     if None in taken.values() or taken[0] == taken[1]:
-        return False
-    over, early = (block.branch, block.fall) if taken[1] else (block.fall, block.branch)
-    return _comes_back(steps, over, number) and not _comes_back(steps, early, number)
+        return None
+    return (block.branch, block.fall) if taken[1] else (block.fall, block.branch)
 
 
 def _is_plain(steps: WalkSteps, block: Block, index: int = -1) -> bool:

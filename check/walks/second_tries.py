@@ -10,6 +10,8 @@ from collections.abc import Callable, Iterable, Sequence
 
 from ..ptx.decode import DecodedFunction
 from ..ptx.flow import Flow
+from .inverted_waits import branches
+from .walk_steps import WalkSteps
 
 __all__ = ["second_try"]
 
@@ -19,14 +21,13 @@ _PLAIN = ("move", "nothing")
 _Formula = tuple[object, ...]
 
 
-def second_try(
-    code: DecodedFunction, flow: Flow, index: int, roles_of: Callable[[int], Sequence[int]]
-) -> int | None:
+def second_try(steps: WalkSteps, index: int, roles_of: Callable[[int], Sequence[int]]) -> int | None:
     """The wait that a failed try at a statement leads to, past nothing that counts, if both wait for the
     same phase. `roles_of`: the statements of a block that count.
     """
+    code, flow = steps.code, steps.flow
     number = flow.block_of(index)
-    side = _failing_side(code, flow, index) if index == roles_of(number)[-1] else None
+    side = _failing_side(steps, index) if index == roles_of(number)[-1] else None
     between = [number]
     while side is not None and side not in between and len(between) < _MOST_BLOCKS:
         between.append(side)
@@ -39,15 +40,10 @@ def second_try(
     return None
 
 
-def _failing_side(code: DecodedFunction, flow: Flow, index: int) -> int | None:
+def _failing_side(steps: WalkSteps, index: int) -> int | None:
     """The block that follows where a try finds its phase incomplete; None if no branch asks for that."""
-    block = flow.blocks[flow.block_of(index)]
-    branch = code[block.end - 1]
-    if branch.does != "jump" or branch.guard is None:
-        return None
-    if code.unique((branch.guard,), branch.scope) != code[index].writes:
-        return None
-    return block.branch if branch.negated else block.fall
+    sides = branches(steps, index)
+    return None if sides is None else sides[1]
 
 
 class _WaitTerms:

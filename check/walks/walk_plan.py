@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import cached_property
 
 from ..memory.matrices import described
@@ -66,6 +66,7 @@ class WalkPlan:
         self.wanted = self._slice()
         self._by_block: dict[int, Sequence[tuple[WalkStep, bool, bool]]] = {}
         self._acting_without: dict[frozenset[str], frozenset[int]] = {}
+        self._doing: dict[tuple[frozenset[str], int, int | None], frozenset[int]] = {}
         self._worked: dict[tuple[int, int], int] = {}
         self._between: dict[int, frozenset[str]] = {}
         self._written: dict[int, frozenset[str]] = {}
@@ -97,6 +98,22 @@ class WalkPlan:
         )
 
     @cached_property
+    def plain_loads(self) -> frozenset[int]:
+        """The loads of global memory by which threads do not meet."""
+        return frozenset(
+            index
+            for index in range(len(self.code))
+            for operation in (self.code.operation(index),)
+            if operation.does == "load"
+            and operation.space == "global"
+            and _STRONG.isdisjoint(operation.words)
+        )
+
+    def remembers(self, predicate: str) -> bool:
+        """Whether a predicate is computed from what plain loads bring from global memory."""
+        return self._made_by(predicate, self.plain_loads)
+
+    @cached_property
     def placed(self) -> set[str]:
         """The registers that may be computed from where the block is in the grid."""
         grid = self.steps.grid.keys()
@@ -125,6 +142,8 @@ class WalkPlan:
                 waiting += self.code.unique((statement.guard,), statement.scope)
             elif statement.does in COUNTED or (statement.does == "load" and self.reads):
                 if self.reads and statement.does in _DATA and not self._is_shared(statement):
+                    continue
+                if statement.does in _DATA and statement.operation.space in _ELSEWHERE:
                     continue
                 if is_inverted(self.steps, index):
                     continue
@@ -227,9 +246,14 @@ class WalkPlan:
     def tries_again(self, index: int) -> bool:
         """Whether a thread does nothing that counts until what it waits for at a statement is there."""
         return self._repeats(index) or (
-            (again := second_try(self.code, self.flow, index, self._roles_of)) is not None
-            and self._repeats(again)
+            (again := second_try(self.steps, index, self._roles_of)) is not None and self._repeats(again)
         )
+
+    @cached_property
+    def tries(self) -> frozenset[int]:
+        """The waits that are not tried until they succeed, and whose results are read."""
+        waits = (index for index in self.roles if self.code.operation(index).does == "await")
+        return frozenset(i for i in waits if self.steps.is_heeded(i) and not self._repeats(i))
 
     def _repeats(self, index: int) -> bool:
         """Whether a statement alone is tried until it succeeds."""
@@ -275,22 +299,35 @@ class WalkPlan:
             for at in behind
         )
 
-    def polls(self, number: int) -> bool:
-        """Whether a block stands in a loop that reads memory until another thread has written it."""
+    def polls(self, number: int, predicate: str | None) -> bool:
+        """Whether a block stands in a loop that reads memory until another thread has written it; by
+        `predicate` it branches.
+        """
         heads = self.loops.around.get(number, ())[-1:]
-        return any(not self._polling_blocks.isdisjoint(self.loops.blocks[head]) for head in heads)
+        blocks = frozenset[int]().union(*(self.loops.blocks[head] for head in heads))
+        polling = {index for index in self._polling if self.flow.block_of(index) in blocks}
+        return bool(polling) and (predicate is None or self._made_by(predicate, polling))
+
+    def _made_by(self, predicate: str, statements: Collection[int]) -> bool:
+        """Whether a predicate is computed from what some statements bring."""
+        return any(index in statements for index in self.statements_behind(predicate))
+
+    def statements_behind(self, predicate: str) -> Iterator[int]:
+        """The statements that compute a predicate."""
+        for name in self.closed((predicate,)):
+            yield from self.code.definitions.get(name, ())
 
     @property
     def is_polling(self) -> bool:
         """Whether threads may wait for what others write to memory."""
-        return bool(self._polling_blocks)
+        return bool(self._polling)
 
     @cached_property
-    def _polling_blocks(self) -> frozenset[int]:
-        """The blocks that read what other threads may write: by atomics, or by strong loads."""
+    def _polling(self) -> frozenset[int]:
+        """The statements that read what other threads may write: atomics, and strong loads."""
         operations = ((index, self.code.operation(index)) for index in range(len(self.code)))
         return frozenset(
-            self.flow.block_of(index)
+            index
             for index, operation in operations
             if operation.does == "update"
             or (operation.does == "load" and not _STRONG.isdisjoint(operation.words))
@@ -315,6 +352,20 @@ class WalkPlan:
             roles = (index for index in self.roles if self.code.operation(index).does not in without)
             self._acting_without[without] = frozenset(map(self.flow.block_of, roles))
         return self._acting_without[without]
+
+    def doing(self, actions: frozenset[str], side: int, number: int | None) -> frozenset[int]:
+        """The statements with some actions on one side of a branch, before the sides join again; or behind
+        the start of a block.
+        """
+        key = actions, side, number
+        if key not in self._doing:
+            blocks = self.flow.reached([side], None) if number is None else self.loops.blocks_of(side, number)
+            self._doing[key] = frozenset(
+                index
+                for index in self.roles
+                if self.flow.block_of(index) in blocks and self.code.operation(index).does in actions
+            )
+        return self._doing[key]
 
     def accesses(self, side: int, number: int) -> bool:
         """Whether any statement on one side of a branch accesses shared memory."""

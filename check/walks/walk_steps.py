@@ -22,12 +22,14 @@ from ..values.real_arithmetic import real_literal, real_rule
 from .loops import Loops
 from .parameters import ParameterNumbers
 
-__all__ = ["PLACES", "RANK", "RANKS", "SIZE", "WalkStep", "WalkSteps"]
+__all__ = ["FIRST", "PLACES", "RANK", "RANKS", "SIZE", "WalkStep", "WalkSteps"]
 
 RANK = "%cluster_ctarank"  # of the block in its cluster
 RANKS = "%cluster_nctarank"  # how many blocks the cluster has
 # What tells the blocks of a cluster apart.
 PLACES = frozenset({RANK} | {f"%{name}.{axis}" for name in ("ctaid", "cluster_ctaid") for axis in "xyz"})
+# The place of the first block, which every grid has.
+FIRST = PLACES | {"%cluster_ctaid", "%ctaid", "%clusterid"} | {f"%clusterid.{axis}" for axis in "xyz"}
 SIZE = "size"  # names the number of every parameter that is not a pointer
 _RESULTS = {
     "await": "awaited",

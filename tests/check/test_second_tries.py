@@ -38,6 +38,13 @@ def stuck(twice: str) -> bool:
 def test_both_are_one_wait() -> None:
     assert stuck(LOOP) and stuck(TWICE)
     assert stuck(TWICE.replace("@%p3 bra GO;", "@!%p3 bra CW1;\nbra.uni GO;\nCW1:"))
+    # The result goes through a register, as CUTLASS has it; and through one in which 0 says that it is over.
+    assert stuck(
+        TWICE.replace("@%p3 bra GO;", "selp.b32 %r49,1,0,%p3; setp.ne.s32 %p5,%r49,0;\n@%p5 bra GO;")
+    )
+    assert stuck(
+        TWICE.replace("@%p3 bra GO;", "selp.b32 %r49,0,1,%p3; setp.eq.s32 %p5,%r49,0;\n@%p5 bra GO;")
+    )
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,195 @@
+"""Which acts may do what a wait lacks: those that threads passed by, and those behind other waits?"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from math import gcd
+
+from ..memory.shared_memory import fills_shared
+from ..ptx.operands import number_of
+from ..values.word_algebra import NUMBER, NoResultError
+from ..walks.walk_plan import WalkPlan
+from .assumed_paths import BRINGING
+from .warp_acts import WarpActs
+from .warps import GroupWait
+
+__all__ = ["HelpingActs", "bringing"]
+
+_NAMED = frozenset(("named", "cluster"))
+_MOVED = 16  # statements that compute one address
+
+
+class HelpingActs:
+    """What may end the waits that are left in an execution. `executed` are the blocks that threads have
+    come to, `gone_round` the loops, by their heads, that went on.
+    """
+
+    def __init__(
+        self,
+        plan: WalkPlan,
+        acts: WarpActs,
+        waits: Sequence[GroupWait],
+        executed: Set[int],
+        gone_round: Set[int],
+    ) -> None:
+        self.plan = plan
+        self._executed = executed
+        self._gone_round = gone_round
+        self.waits = waits
+        self._acts = acts
+        self._bringing = {arrivals: frozenset(bringing(plan, arrivals)) for arrivals in (False, True)}
+        self._changed: dict[int, set[int]] = {}  # by statement: the barriers that it has changed
+        for barriers in (acts.mbarriers, acts.named):
+            for address, barrier in barriers.items():
+                for index in barrier.changed_at:
+                    self._changed.setdefault(index, set()).add(address)
+
+    def passed(self, passed_by: Mapping[str, Set[int]], wait: GroupWait) -> set[str]:
+        """The predicates by which threads passed by what may end a wait."""
+        return {name for name, passed in passed_by.items() if self._any_helps(passed, wait)}
+
+    def brings(self, wait: GroupWait) -> Iterator[int]:
+        """The statements that can end a wait for a phase, if a loop around them goes on: of a loop that went
+        round, those that threads came to.
+        """
+        lacking = self._acts.mbarriers[wait.barrier].pending > 0
+        return (
+            index for index in self._bringing[lacking] if self.helps(index, wait) and self._is_live(index)
+        )
+
+    def _is_live(self, index: int) -> bool:
+        """Whether threads came to a statement, or else the innermost loop around it did not go round."""
+        block = self.plan.flow.block_of(index)
+        innermost = self.plan.loops.around.get(block, ())[-1:]
+        return block in self._executed or self._gone_round.isdisjoint(innermost)
+
+    def freed(self, is_free: Callable[[GroupWait], bool]) -> list[bool]:
+        """For each wait: whether it is free, or may be ended by what stands behind one that is."""
+        free = [is_free(wait) for wait in self.waits]
+        behind = [self._behind(wait) if any(free) else frozenset[int]() for wait in self.waits]
+        while True:
+            more = [
+                place
+                for place, wait in enumerate(self.waits)
+                if not free[place]
+                and any(free[other] and self._any_helps(acts, wait) for other, acts in enumerate(behind))
+            ]
+            if not more:
+                return free
+            for place in more:
+                free[place] = True
+
+    def _behind(self, wait: GroupWait) -> frozenset[int]:
+        """The acts that threads may come to when a wait is over."""
+        acts = self.plan.doing(BRINGING, self.plan.flow.block_of(wait.statement), None)
+        return frozenset(filter(self._is_live, acts))
+
+    def _any_helps(self, acts: Iterable[int], wait: GroupWait) -> bool:
+        """Whether any of some statements may do what a wait lacks."""
+        if wait.kind == "phase":
+            acts = self._bringing[self._acts.mbarriers[wait.barrier].pending > 0].intersection(acts)
+        return any(self.helps(index, wait) for index in acts)
+
+    def helps(self, index: int, wait: GroupWait) -> bool:
+        """Whether a statement may do what a wait lacks. One that changes several mbarriers, as the stages of
+        a pipeline, changes no other ones than lie in a row with them, and are initialised with their count.
+        """
+        statement = self.plan.code[index]
+        if statement.does == "bulk-copy" and not fills_shared(statement):
+            return False
+        named = statement.operation.action.barrier in _NAMED
+        if wait.kind in ("init", "invalid") and statement.does != "init":
+            return False
+        if named != (wait.kind in ("meet", "arrival")):
+            return False
+        place = _barrier_number(self.plan, index) if named else _address(self.plan, index)
+        known = self._changed.get(index, set()) if place is None else {place}
+        if len(known) < 2 or named:
+            return not known or wait.barrier in known or (named and place is None)
+        return wait.barrier not in self._acts.mbarriers or wait.barrier in self._row(known)
+
+    def _row(self, stages: Set[int]) -> Set[int]:
+        """Some mbarriers, and those that lie in a row with them and have the same count."""
+        mbarriers = self._acts.mbarriers
+        first, last = min(stages), max(stages)
+        step = gcd(*(stage - first for stage in stages))
+        count = mbarriers[first].count
+        while first - step in mbarriers and mbarriers[first - step].count == count:
+            first -= step
+        while last + step in mbarriers and mbarriers[last + step].count == count:
+            last += step
+        return {*range(first, last + step, step)}
+
+
+def _barrier_number(plan: WalkPlan, index: int) -> int | None:
+    """The number of the barrier of a block at which a statement arrives, if it stands there."""
+    name = plan.code[index].barrier_name
+    return None if name is None else number_of(name)
+
+
+def _address(plan: WalkPlan, index: int) -> int | None:
+    """The address of the mbarrier that a statement changes, if it is computed from numbers alone."""
+    statement = plan.code[index]
+    address = statement.barrier or statement.address
+    if address is None:
+        return None
+    base = (
+        0 if address.base is None else _number(plan, plan.steps.source(address.base, statement.scope), _MOVED)
+    )
+    return None if base is None else base + address.offset
+
+
+def _number(plan: WalkPlan, name: int | str, depth: int) -> int | None:
+    """The number that a register always holds."""
+    if isinstance(name, int):
+        return name
+    made = plan.code.definitions.get(name, ())
+    if len(made) != 1 or not depth:
+        return None
+    step = plan.steps.step(made[0])
+    if step.guard is not None or step.result != "computed" or step.rule is None or step.negates:
+        return None
+    values = [_number(plan, source, depth - 1) for source in step.sources]
+    if None in values:
+        return None
+    try:
+        found = step.rule(NUMBER, *values)
+    except NoResultError:
+        return None
+    return found if isinstance(found, int) else None
+
+
+def bringing(plan: WalkPlan, arrivals: bool) -> Iterator[int]:
+    """The statements that can end a phase that lacks arrivals, or else bytes. A copy that goes with an
+    arrival at its mbarrier cannot end one that has all of its arrivals.
+    """
+    for index in plan.roles:
+        match plan.code[index].does:
+            case "init" | "copy-arrive":
+                yield index
+            case "arrive" if arrivals:
+                yield index
+            case "bulk-copy" | "expect" if not arrivals and not _arrives(plan, index):
+                yield index
+
+
+def _arrives(plan: WalkPlan, copy: int) -> bool:
+    """Whether the threads that execute a copy arrive in the same block at the mbarrier that it names."""
+    block, guard = plan.flow.blocks[plan.flow.block_of(copy)], plan.steps.step(copy).guard
+    return any(
+        plan.code[index].does == "arrive"
+        and _named(plan, index) == _named(plan, copy) is not None
+        and plan.steps.step(index).guard in (None, guard)
+        for index in range(block.start, block.end)
+    )
+
+
+def _named(plan: WalkPlan, index: int) -> tuple[int | str, int] | None:
+    """The mbarrier that a statement names: a register that is written once, or a number, and an offset."""
+    statement = plan.code[index]
+    address = statement.barrier
+    if address is None or address.base is None:
+        return None if address is None else (0, address.offset)
+    base = plan.steps.source(address.base, statement.scope)
+    is_one = isinstance(base, int) or len(plan.code.definitions.get(base, ())) < 2
+    return (base, address.offset) if is_one else None
