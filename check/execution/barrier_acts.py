@@ -243,17 +243,19 @@ class BarrierActs:
         barrier.changed_at.add(step.position)
         counts = self._operand(group, statement, action.count, 1)
         bytes_ = self._operand(group, statement, action.size, 0)
+        assumed = self._operand(group, statement, action.size, 0, True)
         for number, some in by_warp(threads).items():
             warp = self.warps[number]
             if statement.does == "expect":
                 for thread in some:
-                    barrier.expect(number_at(bytes_, thread), step.position)
+                    barrier.expect(number_at(bytes_, thread), step.position, number_at(assumed, thread))
                 continue
             if statement.does == "copy-arrive":
                 self._copies_arrive(warp, number, barrier, step, len(some))
                 continue
             counted = [number_at(counts, thread) for thread in some]
             expected = [number_at(bytes_, thread) for thread in some]
+            with_parameters = [number_at(assumed, thread) for thread in some]
             if None in counted:
                 raise HaltedError(step.position)
             act = number, warp.clock.seen[number]
@@ -267,8 +269,9 @@ class BarrierActs:
                 clock,
                 act,
                 sum(one for one in counted if one is not None),
-                None if None in expected else sum(one for one in expected if one is not None),
+                _total(expected),
                 step.position,
+                _total(with_parameters),
             )
             if divided and self.whole:
                 self.drifts.setdefault(address, Drift(barrier.init[2], step.position, barrier.count))
@@ -290,13 +293,20 @@ class BarrierActs:
 
     @staticmethod
     def _operand(
-        group: ThreadGroup, statement: DecodedStatement, position: int | None, otherwise: int
+        group: ThreadGroup,
+        statement: DecodedStatement,
+        position: int | None,
+        otherwise: int,
+        assumed: bool = False,
     ) -> Numbers:
-        """The number of an operand, or `otherwise` if it is left out; None if it is not known."""
+        """The number of an operand, or `otherwise` if it is left out; None if it is not known, or follows
+        from an assumed number, unless that does.
+        """
         if position is None or position >= len(statement.operands):
             return otherwise
         steps = group.registers.steps
-        if steps.source(statement.operands[position], statement.scope) in group.registers.assumed:
+        source = steps.source(statement.operands[position], statement.scope)
+        if not assumed and source in group.registers.assumed:
             return None  # a parameter says how many
         return group.registers.value(statement.operands[position], statement.scope)
 
@@ -435,3 +445,9 @@ class BarrierActs:
         if len({*phases.values()}) > 1 and statement.operation.action.barrier == "named":
             barrier.mix(min(phases.values()))
         return phases
+
+
+def _total(numbers: list[int | None]) -> int | None:
+    """The sum of numbers; None if one is not known."""
+    known = [one for one in numbers if one is not None]
+    return sum(known) if len(known) == len(numbers) else None

@@ -43,21 +43,25 @@ class Filled(NamedTuple):
 
 class Boxes(NamedTuple):
     """The boxes of tensors that a phase waits for, each with how often; how many bytes it expects, and the
-    statement that says so.
+    statement that says so. `assumed`: a parameter says how many, and they are those with an assumed number.
     """
 
     boxes: frozenset[tuple[Hashable, int]]
     expected: int
     statement: int
+    assumed: bool
 
 
 @dataclass(slots=True)
 class _MbarrierPhase:
-    """The arrivals and bytes of one phase; None is an unknown number of bytes."""
+    """The arrivals and bytes of one phase; None is an unknown number of bytes. `assumed` are the bytes with
+    an assumed number of the parameters that say how many.
+    """
 
     pending: int
     clock: Clock
     expected: int | None = 0
+    assumed: int | None = 0
     copies: list[Landing] = field(default_factory=list)
     arrived: dict[int, int] = field(default_factory=dict)  # by warp: the number of its last arrival's act
     said: int = -1  # the last statement that expects bytes
@@ -65,9 +69,10 @@ class _MbarrierPhase:
     def boxes(self) -> Boxes | None:
         """The boxes that it waits for; None where one is unknown, or a copy is none of a box."""
         found = Counter(copy.box for copy in self.copies)
-        if not found or None in found or not self.expected:
+        expected = self.assumed if self.expected is None else self.expected
+        if not found or None in found or not expected:
             return None
-        return Boxes(frozenset(found.items()), self.expected, self.said)
+        return Boxes(frozenset(found.items()), expected, self.said, self.expected is None)
 
     def brings(self) -> int | None:
         """The bytes of its copies."""
@@ -135,13 +140,19 @@ class Mbarrier:
         return phase
 
     def arrive(
-        self, clock: Clock, act: tuple[int, int], count: int, expected: int | None = 0, statement: int = -1
+        self,
+        clock: Clock,
+        act: tuple[int, int],
+        count: int,
+        expected: int | None = 0,
+        statement: int = -1,
+        assumed: int | None = 0,
     ) -> bool:
         """Count arrivals of a warp's act, after the bytes that they expect; whether they fall into several
         phases, or are more than are counted. `clock` is what they make known.
         """
         self.settle()
-        self.expect(expected, statement)
+        self.expect(expected, statement, assumed)
         left = count
         first = last = self.phase
         while left > 0:
@@ -159,12 +170,12 @@ class Mbarrier:
             self._end()
         return count > 0 and last > first
 
-    def expect(self, expected: int | None, statement: int) -> None:
-        """Let the current phase expect more bytes."""
+    def expect(self, expected: int | None, statement: int, assumed: int | None) -> None:
+        """Let the current phase expect more bytes: so many, or as many with an assumed number."""
         if expected != 0:
             self._now.said = statement
-        before = self._now.expected
-        self._now.expected = None if before is None or expected is None else before + expected
+        self._now.expected = _sum(self._now.expected, expected)
+        self._now.assumed = _sum(self._now.assumed, assumed)
 
     def copy(self, size: int | None, box: Hashable = None) -> Landing:
         """A bulk copy that completes bytes of the current phase."""
@@ -215,6 +226,11 @@ class Mbarrier:
         if now.expected and now.copies and all(copy.size is None for copy in now.copies):
             self.filled.append(Filled(now.copies, now.expected, now.said))
         self._now = _MbarrierPhase(self.count, Clock(self._warps))
+
+
+def _sum(first: int | None, second: int | None) -> int | None:
+    """The sum of two numbers; None if one is not known."""
+    return None if first is None or second is None else first + second
 
 
 class NamedBarrier:

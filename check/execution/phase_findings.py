@@ -22,12 +22,13 @@ from .assumed_paths import LAST_ROUNDS
 from .barrier_acts import Drift, Sent, Unpublished, WrongCount
 from .block_sizes import right_size
 from .cluster_ends import cluster_ends, unawaited
+from .deciding_numbers import deciding_sizes
 from .execution import ROUNDS, Execution
 from .phase_reports import RACE_RULES, PhaseReports
 from .shared_accesses import PhaseRace
 from .shown_waits import shown_waits
 from .stuck_waits import Stuck
-from .warp_acts import Short, Uneven
+from .warp_acts import Short, Uneven, Unlike
 
 __all__ = ["PhaseFindings"]
 
@@ -95,7 +96,7 @@ class PhaseFindings:
     unequal: dict[tuple[int, int], bool] = field(default_factory=dict)
     drifts: dict[tuple[int, int], Drift] = field(default_factory=dict)
     wrong_counts: dict[int, WrongCount] = field(default_factory=dict)  # by statement
-    unlike: dict[tuple[int, int], tuple[int, int]] = field(default_factory=dict)  # bytes, by statements
+    unlike: dict[tuple[int, int], Unlike] = field(default_factory=dict)  # bytes, by statements
     uneven: dict[int, Uneven] = field(default_factory=dict)  # by statement that expects bytes
     unpublished: dict[tuple[int, int], Unpublished] = field(default_factory=dict)
     together: set[int] = field(default_factory=set)  # blocks that whole warpgroups execute
@@ -178,7 +179,7 @@ class PhaseFindings:
         if found.is_alike:
             self.unpublished |= found.acts.unknown_there
         self.wrong_counts |= found.acts.wrong_counts
-        self.unlike |= found.acts.unlike()
+        self.unlike |= {ends: one for ends, one in found.acts.unlike().items() if self._is_told(ends, one)}
         self.uneven |= found.acts.uneven()
         self.short |= found.acts.short()
         stuck = [
@@ -209,6 +210,20 @@ class PhaseFindings:
         for barrier in found.acts.named.values():
             self.unequal |= barrier.unequal
         self.sent += unawaited(found)
+
+    def _is_told(self, statements: tuple[int, int], one: Unlike) -> bool:
+        """Whether two statements expect different numbers of bytes whatever parameters are: where these say
+        how many, the same ones do so in both.
+        """
+        assert self.plan is not None
+        if not one.assumed:
+            return True
+        by = []
+        for index in statements:
+            position = self.code.operation(index).action.size
+            texts = () if position is None else self.code[index].operands[position : position + 1]
+            by.append(deciding_sizes(self.plan, self.code.unique(texts, self.code[index].scope)))
+        return bool(by[0]) and by[0] == by[1]
 
     @property
     def clears(self) -> bool:
@@ -345,7 +360,7 @@ class PhaseFindings:
         if is_open and not self.stuck and any(one.does == "await" for one in self.code):
             yield from (self._reports.drift(one) for one in self.drifts.values())
         yield from map(self._reports.wrong_count, self.wrong_counts.values())
-        yield from (self._reports.unlike(*ends, *counts) for ends, counts in self.unlike.items())
+        yield from (self._reports.unlike(*ends, one) for ends, one in self.unlike.items())
         told_of = {statement for pair in self.unlike for statement in pair}
         yield from (self._reports.uneven(one) for at, one in self.uneven.items() if at not in told_of)
         for (first, second), doubtful in self.unequal.items():

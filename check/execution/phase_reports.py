@@ -15,7 +15,7 @@ from ..walks.walk_plan import WalkPlan
 from .barrier_acts import Drift, Unpublished, WrongCount
 from .shared_accesses import PhaseRace
 from .stuck_waits import Stuck
-from .warp_acts import Short, Uneven
+from .warp_acts import Short, Uneven, Unlike
 
 __all__ = ["ONE_WARP", "RACE_RULES", "PhaseReports"]
 
@@ -152,14 +152,17 @@ class PhaseReports:
         what = f"this mbarrier is made for {one.count} arrivals a phase, and can count 1 to 2^20 − 1"
         return self._of_barrier("barrier-count", one.doubtful, what, steps)
 
-    def unlike(self, first: int, second: int, expected: int, others: int) -> Finding:
+    def unlike(self, first: int, second: int, one: Unlike) -> Finding:
         """Phases that expect different numbers of bytes of the same copies."""
-        steps = [(first, f"expects {expected} bytes"), (second, f"expects {others} bytes of the same copies")]
+        expected, others = f"{one.expected} bytes", f"{one.others} bytes"
+        if one.assumed:
+            expected, others = "as many bytes as a parameter says", "another number, by the same parameter,"
+        steps = [(first, f"expects {expected}"), (second, f"expects {others} of the same copies")]
         what = (
-            f"copies by the same tensor maps shall bring {expected} bytes in one phase and {others} "
+            f"copies by the same tensor maps shall bring {expected} in one phase and {others} "
             "in another, so that one of the two waits for bytes that none brings, or not for all"
         )
-        return self._of_barrier("barrier-stuck", False, what, steps)
+        return self._of_barrier("barrier-stuck", one.assumed, what, steps)
 
     def uneven(self, one: Uneven) -> Finding:
         """A phase that expects bytes that are no whole rows of what its copies fill."""

@@ -18,7 +18,7 @@ from .shared_accesses import SharedAccesses, TimedRead, TimedWrite
 from .thread_groups import ThreadGroup
 from .warps import GroupWait, lanes_of
 
-__all__ = ["Short", "Uneven", "WarpActs"]
+__all__ = ["Short", "Uneven", "Unlike", "WarpActs"]
 
 
 @dataclass(frozen=True)
@@ -28,6 +28,15 @@ class Short:
     product: int
     expected: int
     read: int
+
+
+@dataclass(frozen=True)
+class Unlike:
+    """Different numbers of bytes that are expected of the same boxes; `assumed`: parameters say how many."""
+
+    expected: int
+    others: int
+    assumed: bool
 
 
 @dataclass(frozen=True)
@@ -233,7 +242,7 @@ class WarpActs(BarrierActs):
         """
 
     @staticmethod
-    def _box(group: ThreadGroup, step: WalkStep) -> tuple[str, tuple[str, ...]] | None:
+    def _box(group: ThreadGroup, step: WalkStep) -> tuple[tuple[str, int], tuple[str, ...]] | None:
         """Whose box a tensor copy brings: of a tensor map that is a parameter, by a form of the copy.
 
         A map in other memory may be replaced between two copies.
@@ -241,11 +250,13 @@ class WarpActs(BarrierActs):
         statement = step.statement
         texts = list(statement.addresses)[1:2]
         name = texts[0].strip("[] ").partition(",")[0].strip() if texts else ""
-        origin = group.registers.steps.origin(name, statement.scope)
-        kept = origin in group.registers.steps.code.function.parameters
-        return (origin, statement.operation.words) if origin is not None and kept else None
+        steps = group.registers.steps
+        place = steps.place(name, statement.scope)
+        if place is None or place[0] not in steps.code.function.parameters:
+            return None
+        return place, statement.operation.words
 
-    def unlike(self) -> dict[tuple[int, int], tuple[int, int]]:
+    def unlike(self) -> dict[tuple[int, int], Unlike]:
         """The statements, with their numbers of bytes, that expect different numbers for the same boxes."""
         known: dict[object, Boxes] = {}
         found = {}
@@ -253,7 +264,8 @@ class WarpActs(BarrierActs):
             for one in barrier.boxes:
                 first = known.setdefault(one.boxes, one)
                 if first.expected != one.expected:
-                    found[first.statement, one.statement] = first.expected, one.expected
+                    assumed = first.assumed or one.assumed
+                    found[first.statement, one.statement] = Unlike(first.expected, one.expected, assumed)
         return found
 
     def uneven(self) -> dict[int, Uneven]:

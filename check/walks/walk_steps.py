@@ -248,17 +248,26 @@ class WalkSteps:
 
     def origin(self, text: str, scope: int) -> str | None:
         """The parameter or variable whose address an operand holds, if it was only moved there."""
-        name = self.source(text, scope)
+        name, offset = self.place(text, scope) or (None, 0)
+        return name if not offset else None
+
+    def place(self, text: str, scope: int) -> tuple[str, int] | None:
+        """The parameter or variable into which an operand points, and how many bytes behind its start; None
+        if more was done to it than to move it and to add numbers.
+        """
+        name, offset = self.source(text, scope), 0
         for _ in range(_MOVED):
             if isinstance(name, int):
                 return None
             definitions = self.code.definitions.get(name, ())
             if not definitions:
-                return name
+                return name, offset
             step = self.step(definitions[0])
             moves = step.words[0] in MOVES or _widens(step.words)
-            if len(definitions) > 1 or step.guard or not moves or len(step.sources) != 1:
+            adds = step.words[0] == "add" and len(step.sources) == 2 and isinstance(step.sources[1], int)
+            if len(definitions) > 1 or step.guard or not (adds or (moves and len(step.sources) == 1)):
                 return None
+            offset += int(step.sources[1]) if adds else 0
             name = step.sources[0]
         return None
 

@@ -471,6 +471,31 @@ def test_the_same_boxes_bring_the_same_bytes(tensor_map: str, count: str, right:
     assert found == (set() if right else {("error", "barrier-stuck")})
 
 
+@pytest.mark.parametrize(
+    ("first", "second", "right"),
+    [
+        ("%r5", "%r5", True),
+        ("%r5", "%r6", False),  # 16 more
+        ("%r5", "%r4", True),  # another parameter, which may well be equal
+        ("%r6", "%r4", True),
+    ],
+)
+def test_a_parameter_says_how_many_bytes_boxes_bring(first: str, second: str, right: bool) -> None:
+    loads = "ld.param.u32 %r5,[n]; ld.param.u32 %r4,[m]; add.u32 %r6,%r5,16;\n"
+    text = BOXES.replace("b[128])", "b[128], .param .u32 n, .param .u32 m)").replace(
+        "8192;\n@", f"{first};\n@", 1
+    )
+    text = text.replace("bar.sync 0;", loads + "bar.sync 0;").replace("MAP", "%d2").replace("BYTES", second)
+    assert tiers(text) == (set() if right else {("likely", "barrier-stuck")})
+
+
+def test_tensor_maps_in_one_parameter_are_told_apart_by_their_places() -> None:
+    maps = "add.s64 %d5,%d1,64; cvta.param.u64 %d6,%d5;"
+    apart = BOXES.replace("mov.b64 %d5,a; cvta.param.u64 %d6,%d5;", maps).replace("BYTES", "8208")
+    assert tiers(apart.replace("MAP", "%d6")) == set()
+    assert tiers(apart.replace("MAP", "%d6").replace("[%d2,", "[%d6,")) == {("error", "barrier-stuck")}
+
+
 def test_an_arrival_too_many_while_bytes_are_pending() -> None:
     """Two threads expect the bytes, and one arrival is counted: the second may fall into the next phase."""
     right = BOXES.replace("MAP", "%d2").replace("BYTES", "8192")
