@@ -118,7 +118,7 @@ COMPILED = (
     MMA,
     "mma.sync.aligned.m16n8k32.row.col.f16.e4m3.e5m2.f16",
     "mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64",
-    "mma.sync.aligned.m16n8k16.row.col.rp.f64.f64.f64.f64",
+    "mma.sync.aligned.m16n8k4.row.col.rp.f64.f64.f64.f64",
     "mma.sync.aligned.m8n8k4.row.col.f32.f16.f16.f32",
     "mma.sync.aligned.m8n8k4.row.col.f16.f16.f16.f16",
     "wgmma.mma_async.sync.aligned.m64n8k32.f32.e4m3.e4m3",
